@@ -1,0 +1,25 @@
+/*
+ * What a check saw, before it is folded into verdicts (agents/node/window.h).
+ */
+#ifndef HOLDFAST_AGENTS_CHECKS_FINDING_H
+#define HOLDFAST_AGENTS_CHECKS_FINDING_H
+
+#include "model/health.h"
+#include "model/limits.h"
+
+#include <stdint.h>
+
+struct finding {
+    const char *source;            /* static: "kmsg" */
+    char code[CODE_MAX_BYTES];     /* "xid.79" */
+    char device[DEVICE_MAX_BYTES]; /* "" for the node as a whole */
+    char raw_line[RAW_LINE_MAX_BYTES];
+    enum severity severity;
+    enum action_class action; /* what the line asks for: lines that ask for different things are different evidence */
+    int64_t at_ms;            /* wall clock, of the event and not of our reading where that is known */
+    int64_t count;
+};
+
+typedef void finding_fn(const struct finding *finding, void *arg);
+
+#endif

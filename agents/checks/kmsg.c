@@ -1,0 +1,246 @@
+/*
+ * Reads the kernel log and knows a fault line when it sees one; what a line means is policy/faults' business.
+ *
+ * The device gives one record per read and says EPIPE when it has overwritten records that were not read yet. That is
+ * evidence too: nobody can say that the lost lines held no fault, so it becomes a finding. The same when the agent was
+ * away for so long that sequence numbers are missing. A plain file (agents/checks/tail.h) may hold bare lines, lines
+ * with syslog's stamps, or records.
+ *
+ * The time of a record is the kernel's own; a line of a file is dated by its reading.
+ */
+#include "agents/checks/kmsg.h"
+
+#include "agents/checks/kmsg_record.h"
+#include "agents/checks/tail.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "policy/faults/faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_RECORDS_MAX 2048    /* then heartbeats get their turn */
+#define READ_BYTES_MAX (1 << 19) /* the same for a file */
+#define INJECT_PREFIX "<3>"      /* KERN_ERR, as the driver logs an Xid */
+#define US_PER_MS 1000
+
+struct kmsg {
+    char *path;
+    const struct clock *clock;
+    int fd; /* the device; -1 when it is a file or cannot be opened */
+    struct tail *tail;
+    struct kmsg_position from;
+    int64_t next_seq; /* of the device; -1: nothing read yet and no earlier position */
+    bool overrun;
+};
+
+/* --- recognising --------------------------------------------------------------------------------------------- */
+
+/* Valid UTF-8 without control characters, cut to fit: what goes into JSON, a database and terminals. */
+static void copy_clean(char *dst, size_t size, const char *line, size_t len)
+{
+    if (len >= size) {
+        for (len = size - 1; len > 0 && ((unsigned char)line[len] & 0xc0) == 0x80;)
+            len--;
+    }
+    bool valid = text_is_utf8(line, len);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)line[i];
+        dst[i] = c < 0x20 || c == 0x7f ? ' ' : c >= 0x80 && !valid ? '?' : line[i];
+    }
+    dst[len] = '\0';
+}
+
+static void judge(struct finding *finding)
+{
+    struct fault_judgement judgement;
+    fault_judge(finding->source, finding->code, finding->raw_line, &judgement);
+    finding->severity = judgement.severity;
+    finding->action = judgement.action;
+}
+
+static void take_text(const char *line, size_t len, int64_t at_ms, finding_fn *on_finding, void *arg)
+{
+    struct xid_line xid;
+    if (memmem(line, len, "Xid", 3) == NULL || xid_line_parse(line, len, &xid) != 0)
+        return; /* a line that only looks like one names no code, so there is nothing to report */
+    struct finding finding = {.source = KMSG_SOURCE, .at_ms = at_ms, .count = 1};
+    snprintf(finding.code, sizeof(finding.code), "%s.%d", xid.is_sxid ? "sxid" : "xid", xid.code);
+    text_copy_cut(finding.device, sizeof(finding.device), xid.device);
+    copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
+    judge(&finding);
+    on_finding(&finding, arg);
+}
+
+void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg)
+{
+    struct kmsg_record record;
+    int64_t now = clock_wall_ms(kmsg->clock);
+    if (kmsg_record_parse(line, len, &record) == 0)
+        take_text(record.text, record.len, now, on_finding, arg);
+    else
+        take_text(line, len, now, on_finding, arg);
+}
+
+/* --- the device ---------------------------------------------------------------------------------------------- */
+
+static void report_overrun(struct kmsg *kmsg, int64_t lost, finding_fn *on_finding, void *arg)
+{
+    struct finding finding = {.source = KMSG_SOURCE,
+                              .code = KMSG_OVERRUN_CODE,
+                              .severity = SEVERITY_WARN,
+                              .action = ACTION_CLASS_WATCH,
+                              .at_ms = clock_wall_ms(kmsg->clock),
+                              .count = lost > 0 ? lost : 1};
+    snprintf(finding.raw_line, sizeof(finding.raw_line),
+             "%" PRId64 " kernel log records were overwritten before they could be read", finding.count);
+    on_finding(&finding, arg);
+}
+
+void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_fn *on_finding, void *arg)
+{
+    struct kmsg_record record;
+    if (kmsg_record_parse(data, len, &record) != 0)
+        return;
+    if (kmsg->next_seq >= 0 && record.seq < kmsg->next_seq)
+        return; /* reported before the agent was started again */
+    int64_t lost = kmsg->next_seq >= 0 ? record.seq - kmsg->next_seq : 0;
+    if (lost > 0 || kmsg->overrun)
+        report_overrun(kmsg, lost, on_finding, arg);
+    kmsg->overrun = false;
+    kmsg->next_seq = record.seq + 1;
+    int64_t age_ms = clock_mono_ms(kmsg->clock) - record.at_us / US_PER_MS;
+    take_text(record.text, record.len, clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0), on_finding, arg);
+}
+
+bool kmsg_take_error(struct kmsg *kmsg, int error)
+{
+    if (error == EPIPE)
+        kmsg->overrun = true; /* reported with the next record, which tells how many are missing */
+    if (error == EPIPE || error == EINTR)
+        return true;
+    if (error != EAGAIN &&
+        kmsg->fd >= 0) { /* nobody looks any more, and the heartbeats have to say so until it opens again */
+        close(kmsg->fd);
+        kmsg->fd = -1;
+    }
+    return false;
+}
+
+static bool read_device(struct kmsg *kmsg, finding_fn *on_finding, void *arg)
+{
+    char data[KMSG_RECORD_BYTES_MAX];
+    for (int i = 0; i < READ_RECORDS_MAX; i++) {
+        ssize_t n = read(kmsg->fd, data, sizeof(data));
+        if (n > 0)
+            kmsg_take_record(kmsg, data, (size_t)n, on_finding, arg);
+        else if (n == 0 || !kmsg_take_error(kmsg, errno))
+            return false;
+    }
+    return true;
+}
+
+/* --- either -------------------------------------------------------------------------------------------------- */
+
+struct line_target {
+    struct kmsg *kmsg;
+    finding_fn *on_finding;
+    void *arg;
+};
+
+static void on_file_line(const char *line, size_t len, void *arg)
+{
+    const struct line_target *target = arg;
+    kmsg_take_line(target->kmsg, line, len, target->on_finding, target->arg);
+}
+
+/* A character device is read by records; everything else, also what is not there yet, is followed as a file. */
+static void open_log(struct kmsg *kmsg)
+{
+    struct stat st;
+    if (stat(kmsg->path, &st) == 0 && S_ISCHR(st.st_mode)) {
+        kmsg->fd = open(kmsg->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        return;
+    }
+    const struct tail_position from = {kmsg->from.file, kmsg->from.offset, kmsg->from.earlier_boot};
+    kmsg->tail = tail_new(kmsg->path, &from);
+}
+
+struct kmsg *kmsg_new(const char *path, const struct kmsg_position *from, const struct clock *clock)
+{
+    struct kmsg *kmsg = own_calloc(1, sizeof(*kmsg));
+    kmsg->path = own_strdup(path);
+    kmsg->clock = clock;
+    kmsg->fd = -1;
+    kmsg->next_seq = from != NULL && from->file == 0 ? from->offset : -1;
+    if (from != NULL)
+        kmsg->from = *from;
+    open_log(kmsg);
+    return kmsg;
+}
+
+void kmsg_free(struct kmsg *kmsg)
+{
+    if (kmsg == NULL)
+        return;
+    if (kmsg->fd >= 0)
+        close(kmsg->fd);
+    tail_free(kmsg->tail);
+    free(kmsg->path);
+    free(kmsg);
+}
+
+bool kmsg_read(struct kmsg *kmsg, finding_fn *on_finding, void *arg)
+{
+    if (kmsg->fd < 0 && kmsg->tail == NULL)
+        open_log(kmsg);
+    if (kmsg->fd >= 0)
+        return read_device(kmsg, on_finding, arg);
+    if (kmsg->tail == NULL)
+        return false;
+    struct line_target target = {kmsg, on_finding, arg};
+    return tail_read(kmsg->tail, READ_BYTES_MAX, on_file_line, &target);
+}
+
+struct kmsg_position kmsg_position(const struct kmsg *kmsg)
+{
+    if (kmsg->tail == NULL)
+        return (struct kmsg_position){.offset = kmsg->next_seq < 0 ? 0 : kmsg->next_seq};
+    struct tail_position at = tail_position(kmsg->tail);
+    return (struct kmsg_position){at.file, at.offset, at.pass_over};
+}
+
+bool kmsg_is_open(const struct kmsg *kmsg)
+{
+    return kmsg->tail != NULL ? tail_is_open(kmsg->tail) : kmsg->fd >= 0;
+}
+
+int kmsg_fd(const struct kmsg *kmsg)
+{
+    return kmsg->tail != NULL ? tail_fd(kmsg->tail) : kmsg->fd;
+}
+
+int kmsg_inject(struct kmsg *kmsg, const char *line)
+{
+    char out[RAW_LINE_MAX_BYTES + sizeof(INJECT_PREFIX) + 1];
+    size_t len = strlen(line);
+    if (len == 0 || len >= RAW_LINE_MAX_BYTES)
+        return STATUS_INVALID;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+            return STATUS_INVALID;
+    bool device = kmsg->tail == NULL;
+    int out_len = snprintf(out, sizeof(out), "%s%s\n", device ? INJECT_PREFIX : "", line);
+    int fd = open(kmsg->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return STATUS_IO;
+    ssize_t n = write(fd, out, (size_t)out_len);
+    close(fd);
+    return n == out_len ? 0 : STATUS_IO;
+}

@@ -1,0 +1,47 @@
+/*
+ * The kernel log check: reads /dev/kmsg, or a plain file in its place, and finds NVIDIA's Xid and SXid lines.
+ */
+#ifndef HOLDFAST_AGENTS_CHECKS_KMSG_H
+#define HOLDFAST_AGENTS_CHECKS_KMSG_H
+
+#include "agents/checks/finding.h"
+#include "base/clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KMSG_SOURCE "kmsg"
+#define KMSG_OVERRUN_CODE "kmsg.overrun"
+#define KMSG_RECORD_BYTES_MAX 8192 /* CONSOLE_EXT_LOG_MAX: no record is larger */
+
+struct kmsg;
+
+/* How far the log was read in this boot. file 0 is the device, whose offset is the next sequence number. */
+struct kmsg_position {
+    int64_t file;
+    int64_t offset;
+    bool earlier_boot; /* a file's: what is added to it by now may be that boot's, and is passed over */
+};
+
+/* clock outlives the check. from: NULL to read all that is there. The log need not be there yet. */
+struct kmsg *kmsg_new(const char *path, const struct kmsg_position *from, const struct clock *clock);
+void kmsg_free(struct kmsg *kmsg);
+/* Reads what there is, within a limit; true when there may be more at once. */
+bool kmsg_read(struct kmsg *kmsg, finding_fn *on_finding, void *arg);
+struct kmsg_position kmsg_position(const struct kmsg *kmsg);
+/* False while the log cannot be read: the check is then not among those that a heartbeat names. */
+bool kmsg_is_open(const struct kmsg *kmsg);
+/* To wait on for reading; -1: call kmsg_read every second. */
+int kmsg_fd(const struct kmsg *kmsg);
+/* Appends a line to the log, for fault injection. INVALID for control characters or a line that is too long. */
+int kmsg_inject(struct kmsg *kmsg, const char *line);
+
+/* One record as the device gives it, and what a failed read of the device means (EPIPE: records were overwritten):
+ * true to read on. After what no later read can mend the device is shut, and kmsg_read opens it anew. kmsg_read uses them; here for tests, which cannot make a device. */
+void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_fn *on_finding, void *arg);
+bool kmsg_take_error(struct kmsg *kmsg, int error);
+/* One line of text, without its line feed. */
+void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg);
+
+#endif

@@ -1,0 +1,222 @@
+/*
+ * The file is read by offset, never by a moving descriptor, so that the position is always the truth: the first
+ * byte of the first line that was not handed out whole.
+ *
+ * At the end of the file two questions are asked. Is the path still this file? If not it was rotated: what is
+ * left in the old one is its last line, then the new one is read from its start. Is the file shorter than where we
+ * are? Then it was emptied in place. inotify only wakes us; an event that is lost costs a second, not a line.
+ */
+#include "agents/checks/tail.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_EVENTS (IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
+#define DIRECTORY_EVENTS (IN_CREATE | IN_MOVED_TO)
+#define IDENTITY_PRIME INT64_C(0x100000001b3)
+#define EVENT_BYTES 4096
+
+struct tail {
+    char *path, *directory;
+    int fd, inotify;
+    int64_t file, offset;
+    size_t partial; /* bytes of the unfinished line in buffer */
+    bool skipping;  /* inside the rest of a line that was too long */
+    struct tail_position from;
+    char buffer[TAIL_LINE_BYTES_MAX];
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * (uint64_t)IDENTITY_PRIME;
+}
+
+/* 0 is "no file". Inode numbers are used again soon; the time of birth tells two of them apart. */
+static int64_t identity_of(int fd, const char *path)
+{
+    struct statx st;
+    if (statx(fd >= 0 ? fd : AT_FDCWD, fd >= 0 ? "" : path, fd >= 0 ? AT_EMPTY_PATH : 0, STATX_INO | STATX_BTIME,
+              &st) != 0)
+        return 0;
+    uint64_t hash = mix(mix(mix(mix(1, st.stx_dev_major), st.stx_dev_minor), st.stx_ino), 7);
+    if (st.stx_mask & STATX_BTIME)
+        hash = mix(mix(hash, (uint64_t)st.stx_btime.tv_sec), st.stx_btime.tv_nsec);
+    int64_t identity = (int64_t)(hash >> 1); /* fits any reader's idea of an integer */
+    return identity != 0 ? identity : 1;
+}
+
+static void watch(struct tail *tail)
+{
+    if (tail->inotify < 0)
+        return;
+    (void)inotify_add_watch(tail->inotify, tail->directory, DIRECTORY_EVENTS);
+    (void)inotify_add_watch(tail->inotify, tail->path, FILE_EVENTS);
+}
+
+static void shut(struct tail *tail)
+{
+    if (tail->fd >= 0)
+        close(tail->fd);
+    tail->fd = -1;
+    tail->file = tail->offset = 0;
+    tail->partial = 0;
+    tail->skipping = false;
+}
+
+static void go_to_end(struct tail *tail, int64_t size)
+{
+    char last = '\n';
+    tail->offset = size;
+    tail->skipping = size > 0 && pread(tail->fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+static bool open_file(struct tail *tail)
+{
+    shut(tail);
+    watch(tail);
+    tail->fd = open(tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (tail->fd < 0)
+        return false;
+    tail->file = identity_of(tail->fd, NULL);
+    struct stat st;
+    bool goes_on = tail->file == tail->from.file && fstat(tail->fd, &st) == 0 && tail->from.offset <= st.st_size;
+    if (goes_on && tail->from.pass_over)
+        go_to_end(tail, st.st_size);
+    else if (goes_on)
+        tail->offset = tail->from.offset;
+    tail->from = (struct tail_position){0};
+    return true;
+}
+
+struct tail *tail_new(const char *path, const struct tail_position *from)
+{
+    struct tail *tail = own_calloc(1, sizeof(*tail));
+    const char *slash = strrchr(path, '/');
+    tail->path = own_strdup(path);
+    if (slash == NULL)
+        tail->directory = own_strdup(".");
+    else
+        tail->directory = own_printf("%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (from != NULL)
+        tail->from = *from;
+    tail->fd = -1;
+    tail->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    open_file(tail);
+    return tail;
+}
+
+void tail_free(struct tail *tail)
+{
+    if (tail == NULL)
+        return;
+    shut(tail);
+    if (tail->inotify >= 0)
+        close(tail->inotify);
+    free(tail->path);
+    free(tail->directory);
+    free(tail);
+}
+
+bool tail_is_open(const struct tail *tail)
+{
+    return tail->fd >= 0;
+}
+
+int tail_fd(const struct tail *tail)
+{
+    return tail->inotify;
+}
+
+struct tail_position tail_position(const struct tail *tail)
+{
+    if (tail->fd < 0)
+        return tail->from;
+    return (struct tail_position){.file = tail->file, .offset = tail->offset};
+}
+
+/* What the events say does not matter: every wake-up reads all there is. */
+static void swallow_events(struct tail *tail)
+{
+    char events[EVENT_BYTES];
+    while (tail->inotify >= 0 && read(tail->inotify, events, sizeof(events)) > 0)
+        ;
+}
+
+static void give(struct tail *tail, const char *line, size_t len, tail_line_fn *on_line, void *arg)
+{
+    if (len > 0 && line[len - 1] == '\r')
+        len--;
+    if (!tail->skipping)
+        on_line(line, len, arg);
+}
+
+/* Hands out the whole lines of the buffer and moves the rest to its front. */
+static void give_lines(struct tail *tail, size_t len, tail_line_fn *on_line, void *arg)
+{
+    char *at = tail->buffer, *end = tail->buffer + len, *newline;
+    while ((newline = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        give(tail, at, (size_t)(newline - at), on_line, arg);
+        tail->skipping = false;
+        tail->offset += newline + 1 - at;
+        at = newline + 1;
+    }
+    tail->partial = (size_t)(end - at);
+    memmove(tail->buffer, at, tail->partial);
+    if (tail->partial < sizeof(tail->buffer) && !tail->skipping)
+        return;
+    give(tail, tail->buffer, tail->partial, on_line, arg);
+    tail->skipping = true;
+    tail->offset += (int64_t)tail->partial;
+    tail->partial = 0;
+}
+
+/* At the end of what is there: true when there is a new file, or an emptied one, to go on with. */
+static bool turn_page(struct tail *tail, tail_line_fn *on_line, void *arg)
+{
+    struct stat st;
+    int64_t now = identity_of(-1, tail->path);
+    if (now == 0)
+        return false; /* taken away; until a new one comes the old one may still be written to */
+    if (now != tail->file) {
+        if (tail->partial > 0)
+            give(tail, tail->buffer, tail->partial, on_line, arg);
+        return open_file(tail);
+    }
+    if (fstat(tail->fd, &st) != 0 || st.st_size >= tail->offset + (int64_t)tail->partial)
+        return false;
+    tail->offset = 0;
+    tail->partial = 0;
+    tail->skipping = false;
+    return st.st_size > 0;
+}
+
+bool tail_read(struct tail *tail, size_t bytes_max, tail_line_fn *on_line, void *arg)
+{
+    swallow_events(tail);
+    if (tail->fd < 0 && !open_file(tail))
+        return false;
+    for (size_t total = 0; total < bytes_max;) {
+        ssize_t n = pread(tail->fd, tail->buffer + tail->partial, sizeof(tail->buffer) - tail->partial,
+                          tail->offset + (int64_t)tail->partial);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n > 0) {
+            total += (size_t)n;
+            give_lines(tail, tail->partial + (size_t)n, on_line, arg);
+        } else if (n < 0) { /* opened anew at the next call, and gone on with where it stood */
+            struct tail_position at = tail_position(tail);
+            shut(tail);
+            tail->from = at;
+            return false;
+        } else if (!turn_page(tail, on_line, arg)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,371 @@
+/*
+ * The loop of hp-agent, and what happens to a fault line on its way:
+ *
+ *     kernel log ──finding──► window ──verdict──► spool (fsync) ──report──► server (200) ──► gone from the spool
+ *
+ * Nothing blocks but a lookup of the server's name: a server that answers slowly keeps no line waiting. The position in
+ * the log is stored after the verdicts of the lines before it are, never before: a crash in between reads a
+ * line twice, and its window's key makes that the same verdict.
+ */
+#include "agents/node/agent.h"
+
+#include "agents/checks/kmsg.h"
+#include "agents/node/lifecycle.h"
+#include "agents/node/link.h"
+#include "agents/node/window.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "policy/faults/faults.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POSITION_SAVE_MS 30000 /* lines without a fault: reading them again is cheap, writing a file is not */
+#define UNWATCHED_READ_MS 1000 /* a log that cannot wake us */
+#define RETRY_DISK_MS 10000
+
+struct agent {
+    struct state state;
+    struct spool *spool;
+    struct wire *wire;
+    struct kmsg *kmsg;
+    struct windows windows;
+    struct link link;
+    struct lifecycle_options lifecycle;
+    char instance_id[ID_INSTANCE_MAX];
+    char *runner;
+    bool allow_inject;
+    bool more_to_read, disk_complained, spooled_now;
+    struct kmsg_position saved;
+    int64_t save_at, read_at, disk_at;
+    int64_t dropped_told;
+    struct text record;
+    char boot_id[BOOT_ID_MAX_BYTES];
+};
+
+static int64_t now_ms(void)
+{
+    return clock_mono_ms(clock_system());
+}
+
+/* --- lines to spool ------------------------------------------------------------------------------------------ */
+
+/* The first half of the key stands for all of it. */
+static uint64_t short_id(const char *key)
+{
+    uint64_t id = 0;
+    for (int i = 0; i < 16 && key[i] != '\0'; i++)
+        id = id << 4 | (uint64_t)(key[i] <= '9' ? key[i] - '0' : key[i] - 'a' + 10);
+    return id;
+}
+
+static void tell(const struct verdict *verdict, void *arg)
+{
+    struct agent *agent = arg;
+    text_clear(&agent->record);
+    message_write_record(&agent->record, verdict);
+    int status = spool_append(agent->spool, short_id(verdict->key), verdict->severity == SEVERITY_CRITICAL,
+                              agent->record.data, agent->record.len);
+    agent->spooled_now = true;
+    log_info("seen code=%s device=%s severity=%s count=%" PRId64 " line=%s", verdict->code, verdict->device,
+             severity_text(verdict->severity), verdict->count, verdict->raw_line);
+    if (status != 0 && !agent->disk_complained) {
+        log_error("the spool takes no more; verdicts are kept in memory and sent from there: %s",
+                  status_meaning(status));
+        agent->disk_complained = true;
+    }
+    if (spool_dropped(agent->spool) > agent->dropped_told)
+        log_error("the spool is full; verdicts were dropped dropped=%" PRId64, spool_dropped(agent->spool));
+    agent->dropped_told = spool_dropped(agent->spool);
+}
+
+static void on_finding(const struct finding *finding, void *arg)
+{
+    struct agent *agent = arg;
+    windows_add(&agent->windows, finding, now_ms(), tell, agent);
+}
+
+static void save_position(struct agent *agent)
+{
+    struct kmsg_position at = kmsg_position(agent->kmsg);
+    agent->save_at = now_ms() + POSITION_SAVE_MS;
+    bool same = at.file == agent->saved.file && at.offset == agent->saved.offset &&
+                at.earlier_boot == agent->saved.earlier_boot;
+    if (!spool_is_durable(agent->spool) || same)
+        return;
+    if (state_save_position(&agent->state, agent->boot_id, &at) == 0)
+        agent->saved = at;
+    else
+        log_debug("the position in the kernel log cannot be stored");
+}
+
+static void read_log(struct agent *agent)
+{
+    bool was_open = kmsg_is_open(agent->kmsg);
+    agent->more_to_read = kmsg_read(agent->kmsg, on_finding, agent);
+    agent->read_at = now_ms() + UNWATCHED_READ_MS;
+    agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
+    if (was_open != agent->link.kmsg_covered)
+        log_info("kernel log %s", was_open ? "can no longer be read" : "is being read");
+}
+
+/* Tells what is due; whenever something was, or it is time, the position follows, if every line before it is told. */
+static void flush(struct agent *agent, bool all)
+{
+    agent->spooled_now = false;
+    windows_flush(&agent->windows, now_ms(), all, tell, agent);
+    if (!windows_grew(&agent->windows) && (all || agent->spooled_now || now_ms() >= agent->save_at))
+        save_position(agent);
+    spool_trim(agent->spool);
+}
+
+static void retry_disk(struct agent *agent)
+{
+    agent->disk_at = now_ms() + RETRY_DISK_MS;
+    if (!agent->disk_complained || spool_retry(agent->spool) != 0)
+        return;
+    log_info("the spool can be written again");
+    agent->disk_complained = false;
+}
+
+/* --- orders -------------------------------------------------------------------------------------------------- */
+
+static bool on_inject(const char *line, void *arg)
+{
+    struct agent *agent = arg;
+    if (!agent->allow_inject) {
+        log_warn("the server asks to write into the kernel log; refused, because --allow-inject is not set line=%s",
+                 line);
+        return false;
+    }
+    int status = kmsg_inject(agent->kmsg, line);
+    if (status != 0)
+        log_error("the line cannot be written into the kernel log: %s line=%s", status_meaning(status), line);
+    else
+        log_warn("wrote into the kernel log as the server asked line=%s", line);
+    return status == 0;
+}
+
+/* A runner that is at work goes on; one that ended without the last word is begun again by the next heartbeat. */
+static void on_work(const char *key, void *arg)
+{
+    struct agent *agent = arg;
+    int status = lifecycle_begin(&agent->lifecycle, agent->runner, key);
+    if (status == 0)
+        log_info("asked to run lifecycle scripts key=%s", key);
+    else if (status != STATUS_CONFLICT)
+        log_error("lifecycle scripts cannot be begun: %s key=%s", status_meaning(status), key);
+}
+
+/* --- made and freed ------------------------------------------------------------------------------------------ */
+
+void agent_options_init(struct agent_options *options)
+{
+    *options = (struct agent_options){.kmsg = "/dev/kmsg",
+                                      .boot_id_file = "/proc/sys/kernel/random/boot_id",
+                                      .heartbeat_interval_ms = AGENT_HEARTBEAT_DEFAULT_MS,
+                                      .timeout_ms = AGENT_TIMEOUT_MS,
+                                      .backoff_min_ms = AGENT_BACKOFF_MIN_MS,
+                                      .backoff_max_ms = AGENT_BACKOFF_MAX_MS,
+                                      .probe_ms = AGENT_PROBE_MS,
+                                      .token_ms = AGENT_TOKEN_MS,
+                                      .spool_bytes_max = SPOOL_BYTES_MAX};
+}
+
+static int fail(int status, char ret_error[AGENT_ERROR_MAX], const char *what, const char *why)
+{
+    snprintf(ret_error, AGENT_ERROR_MAX, "%.150s: %.100s", what, why);
+    return status;
+}
+
+static int open_state(struct agent *agent, const struct agent_options *options, char instance_id[ID_INSTANCE_MAX],
+                      char ret_error[AGENT_ERROR_MAX])
+{
+    int status = state_open(options->state_dir, &agent->state);
+    if (status == STATUS_CONFLICT)
+        return fail(status, ret_error, options->state_dir, "another agent uses this directory");
+    if (status != 0)
+        return fail(status, ret_error, options->state_dir, status_meaning(status));
+    if (options->instance_id != NULL)
+        status = text_copy(instance_id, ID_INSTANCE_MAX, options->instance_id);
+    else
+        status = state_own_instance_id(&agent->state, instance_id);
+    if (status != 0)
+        return fail(status, ret_error, "the instance id", status_meaning(status));
+    status = state_read_line(options->boot_id_file, agent->boot_id, sizeof(agent->boot_id));
+    if (status != 0)
+        return fail(status, ret_error, options->boot_id_file, status_meaning(status));
+    return 0;
+}
+
+/* Verdicts of this boot that still wait go on growing under their keys. */
+static void restore_windows(struct agent *agent)
+{
+    struct verdict verdict;
+    struct fault_judgement judgement;
+    for (uint64_t serial = 0; spool_next(agent->spool, serial, &serial);) {
+        if (spool_read(agent->spool, serial, &agent->record) != 0 ||
+            message_read_record(agent->record.data, agent->record.len, &verdict) != 0 ||
+            strcmp(verdict.boot_id, agent->boot_id) != 0)
+            continue;
+        fault_judge(verdict.source, verdict.code, verdict.raw_line, &judgement);
+        windows_restore(&agent->windows, &verdict, judgement.action, now_ms());
+    }
+}
+
+static int open_spool(struct agent *agent, const struct agent_options *options, char ret_error[AGENT_ERROR_MAX])
+{
+    autofree char *path = state_path(&agent->state, "spool");
+    size_t damaged = 0;
+    int status = spool_open(path, options->spool_bytes_max, &agent->spool, &damaged);
+    if (status != 0)
+        return fail(status, ret_error, path, status_meaning(status));
+    if (damaged > 0)
+        log_warn("the spool had bytes that are no whole record; passed over bytes=%zu", damaged);
+    restore_windows(agent);
+    return 0;
+}
+
+/* The program by its name, so that people know the process; by what it was made from when an update has taken the name. */
+static char *find_runner(const struct agent_options *options)
+{
+    char path[PATH_MAX];
+    if (options->runner != NULL)
+        return own_strdup(options->runner);
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[len < 0 ? 0 : len] = '\0';
+    return own_strdup(len > 0 && access(path, X_OK) == 0 ? path : "/proc/self/exe");
+}
+
+static void set_up_lifecycle(struct agent *agent, const struct agent_options *options)
+{
+    agent->runner = find_runner(options);
+    agent->lifecycle = (struct lifecycle_options){.url = options->url,
+                                                  .fingerprint = options->fingerprint,
+                                                  .state_dir = options->state_dir,
+                                                  .instance_id = agent->instance_id,
+                                                  .log = options->lifecycle_log,
+                                                  .ca_file = options->ca_file,
+                                                  .refused = options->no_lifecycle};
+    agent->link.on_work = on_work;
+}
+
+static int set_up(struct agent *agent, const struct agent_options *options, char ret_error[AGENT_ERROR_MAX])
+{
+    char *instance_id = agent->instance_id, wire_error[WIRE_ERROR_MAX];
+    int status = open_state(agent, options, instance_id, ret_error);
+    if (status != 0)
+        return status;
+    windows_init(&agent->windows, instance_id, agent->boot_id);
+    if ((status = open_spool(agent, options, ret_error)) != 0)
+        return status;
+    const struct wire_options wire = {
+        .url = options->url, .fingerprint = options->fingerprint, .timeout_ms = options->timeout_ms};
+    if ((status = wire_new(&wire, &agent->wire, wire_error)) != 0)
+        return fail(status, ret_error, "--server", wire_error);
+    const struct link_options link = {.node = options->node,
+                                      .token_file = options->token_file,
+                                      .heartbeat_interval_ms = options->heartbeat_interval_ms,
+                                      .backoff_min_ms = options->backoff_min_ms,
+                                      .backoff_max_ms = options->backoff_max_ms,
+                                      .probe_ms = options->probe_ms,
+                                      .token_ms = options->token_ms};
+    link_init(&agent->link, &link, clock_system(), agent->wire, agent->spool, &agent->state, instance_id,
+              agent->boot_id);
+    agent->link.on_inject = on_inject;
+    set_up_lifecycle(agent, options);
+    agent->link.arg = agent;
+    bool known = state_load_position(&agent->state, agent->boot_id, &agent->saved) == 0;
+    agent->kmsg = kmsg_new(options->kmsg, known ? &agent->saved : NULL, clock_system());
+    agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
+    if (!agent->link.kmsg_covered)
+        log_warn("the kernel log cannot be read yet path=%s", options->kmsg);
+    else if (agent->saved.earlier_boot)
+        save_position(agent); /* from here on it is this boot's: a crash must not pass over more */
+    return 0;
+}
+
+int agent_new(const struct agent_options *options, struct agent **ret_agent, char ret_error[AGENT_ERROR_MAX])
+{
+    struct agent *agent = own_calloc(1, sizeof(*agent));
+    agent->allow_inject = options->allow_inject;
+    agent->more_to_read = true;
+    agent->save_at = now_ms() + POSITION_SAVE_MS;
+    int status = set_up(agent, options, ret_error);
+    if (status != 0) {
+        agent_free(agent);
+        return status;
+    }
+    *ret_agent = agent;
+    return 0;
+}
+
+void agent_free(struct agent *agent)
+{
+    if (agent == NULL)
+        return;
+    if (agent->kmsg != NULL)
+        flush(agent, true);
+    link_clear(&agent->link);
+    kmsg_free(agent->kmsg);
+    wire_free(agent->wire);
+    spool_free(agent->spool);
+    state_close(&agent->state);
+    text_free(&agent->record);
+    free(agent->runner);
+    free(agent);
+}
+
+struct agent_figures agent_figures(const struct agent *agent)
+{
+    return (struct agent_figures){.spooled = spool_count(agent->spool),
+                                  .dropped = spool_dropped(agent->spool),
+                                  .refused = agent->link.refused,
+                                  .known = agent->link.standing == LINK_KNOWN};
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------------ */
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t due_ms(const struct agent *agent)
+{
+    int64_t due = earliest(link_due_ms(&agent->link), windows_due_ms(&agent->windows));
+    if (agent->more_to_read)
+        return 0;
+    if (kmsg_fd(agent->kmsg) < 0 || !agent->link.kmsg_covered)
+        due = earliest(due, agent->read_at);
+    if (agent->disk_complained)
+        due = earliest(due, agent->disk_at);
+    return due;
+}
+
+bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
+{
+    int64_t wait = earliest(wait_ms, due_ms(agent) - now_ms());
+    bool busy = wire_is_busy(agent->wire);
+    struct pollfd fds[] = {
+        {.fd = stop_fd, .events = POLLIN},
+        {.fd = kmsg_fd(agent->kmsg), .events = POLLIN},
+        {.fd = busy ? wire_fd(agent->wire) : -1, .events = busy ? wire_events(agent->wire) : (short)0},
+    };
+    if (poll(fds, ARRAY_LEN(fds), wait < 0 ? 0 : (int)wait) < 0)
+        fds[0].revents = fds[1].revents = fds[2].revents = 0;
+    if (fds[0].revents != 0)
+        return false;
+    if (fds[1].revents != 0 || agent->more_to_read || now_ms() >= agent->read_at)
+        read_log(agent);
+    flush(agent, false);
+    if (now_ms() >= agent->disk_at)
+        retry_disk(agent);
+    link_turn(&agent->link);
+    return true;
+}

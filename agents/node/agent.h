@@ -1,0 +1,59 @@
+/*
+ * hp-agent: watches one node, tells the server, decides nothing.
+ */
+#ifndef HOLDFAST_AGENTS_NODE_AGENT_H
+#define HOLDFAST_AGENTS_NODE_AGENT_H
+
+#include "base/clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AGENT_ERROR_MAX 256
+#define AGENT_HEARTBEAT_DEFAULT_MS 5000
+#define AGENT_TIMEOUT_MS 10000     /* of one exchange */
+#define AGENT_BACKOFF_MIN_MS 500   /* after the first failure */
+#define AGENT_BACKOFF_MAX_MS 30000 /* a restarted server sees its fleet again within this */
+#define AGENT_PROBE_MS 60000       /* a rejected credential may be good again */
+#define AGENT_TOKEN_MS 10000       /* a token may be there now */
+
+struct agent_options {
+    const char *url, *state_dir;
+    const char *node;        /* NULL: the enrolment token names it */
+    const char *instance_id; /* NULL: made once and kept in the state directory */
+    const char *token_file;  /* NULL: none */
+    const char *fingerprint; /* NULL: none */
+    const char *kmsg;        /* "/dev/kmsg" or a file */
+    const char *boot_id_file;
+    int64_t heartbeat_interval_ms;
+    bool allow_inject;
+    bool no_lifecycle;         /* lifecycle scripts are not run, and the server is told so */
+    const char *lifecycle_log; /* NULL: in the state directory */
+    const char *ca_file;       /* of https sources of scripts; NULL: the system's */
+    const char *runner;        /* the program that runs them; NULL: this one */
+    const char *lifecycle_key; /* this process is a runner for that order, and no agent; NULL: an agent */
+    int64_t timeout_ms, backoff_min_ms, backoff_max_ms, probe_ms, token_ms;
+    size_t spool_bytes_max;
+};
+
+struct agent;
+
+/* What a running agent can be asked, for tests and for the log at its end. */
+struct agent_figures {
+    size_t spooled;
+    int64_t dropped, refused;
+    bool known; /* to the server */
+};
+
+/* Everything but the required url, state_dir and kmsg set to its default. */
+void agent_options_init(struct agent_options *options);
+int agent_new(const struct agent_options *options, struct agent **ret_agent, char ret_error[AGENT_ERROR_MAX]);
+/* Stores what is not yet stored. */
+void agent_free(struct agent *agent);
+/* One turn of the loop: waits at most wait_ms, less when something happens or is due, or stop_fd (-1: none) becomes
+ * readable; then does what there is to do. False when stop_fd did. */
+bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms);
+struct agent_figures agent_figures(const struct agent *agent);
+
+#endif

@@ -1,0 +1,436 @@
+/*
+ * The runner: fetches the order, the source and what the scripts may read, runs them one after the other, and says how each goes.
+ *
+ * The state on disk is written before whatever it speaks of is done or said, so a runner that comes after a crash knows what was
+ * begun: it ends what is left of it, counts it as an attempt, and goes on. Once the order is over, it only repeats the last word.
+ */
+#include "agents/node/lifecycle.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/wire.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WORK_PATH "/v1/agent/work"
+#define STATE_BYTES_MAX 65536
+#define ORDER_BYTES_MAX (2 * LIFECYCLE_RESOURCES_BYTES_MAX) /* its resources are escaped on the way */
+#define SAY_TRIES_MAX 120 /* then the agent begins another runner, while it is still asked for */
+#define PAUSE_DOUBLINGS_MAX 5
+#define OVER_DONE 1
+#define OVER_GIVEN_UP 2
+
+struct run {
+    const struct lifecycle_options *options;
+    struct state state;
+    struct work_state work;
+    struct lifecycle_job job;
+    struct wire *wire;
+    char *directory, *work_path, *source, *resources, *log;
+    int log_fd;
+};
+
+/* What a step of the run answers beside 0 and the statuses: the server wants no more. */
+#define WITHDRAWN 1
+
+/* --- made and freed ------------------------------------------------------------------------------------------ */
+
+static int run_open(struct run *run, const struct lifecycle_options *options)
+{
+    char why[WIRE_ERROR_MAX];
+    *run = (struct run){.options = options, .log_fd = -1};
+    run->state = (struct state){.dir = own_strdup(options->state_dir), .lock_fd = -1};
+    run->directory = state_path(&run->state, "lifecycle");
+    run->work_path = own_printf("%s/state", run->directory);
+    run->source = own_printf("%s/source", run->directory);
+    run->resources = own_printf("%s/resource_config.json", run->directory);
+    run->log = lifecycle_log_path(options);
+    const struct wire_options wire = {.url = options->url,
+                                      .fingerprint = options->fingerprint,
+                                      .timeout_ms = options->timeout_ms,
+                                      .reply_bytes_max = ORDER_BYTES_MAX};
+    if (wire_new(&wire, &run->wire, why) != 0) {
+        log_error("lifecycle: %s", why);
+        return STATUS_INVALID;
+    }
+    run->log_fd = open(run->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (run->log_fd >= 0)
+        return 0;
+    log_error("lifecycle: the log cannot be written path=%s", run->log);
+    return STATUS_IO;
+}
+
+static void run_close(struct run *run)
+{
+    if (run->log_fd >= 0)
+        close(run->log_fd);
+    wire_free(run->wire);
+    free(run->state.dir);
+    free(run->directory);
+    free(run->work_path);
+    free(run->source);
+    free(run->resources);
+    free(run->log);
+}
+
+/* --- what is remembered -------------------------------------------------------------------------------------- */
+
+static int save(const struct run *run)
+{
+    AUTO(text) struct text out = {0};
+    work_write_state(&out, &run->work);
+    int status = file_write(run->work_path, out.data, out.len, 0600);
+    if (status != 0)
+        log_error("lifecycle: the state cannot be stored: %s", status_meaning(status));
+    return status;
+}
+
+/* Of another instance nothing counts; of another order only what succeeded does. */
+static int load(struct run *run, const char *key)
+{
+    autofree char *data = NULL;
+    size_t len;
+    struct work_state *work = &run->work;
+    bool known = file_read(run->work_path, STATE_BYTES_MAX, &data, &len) == 0 &&
+                 work_read_state(data, len, work) == 0 && text_equal(work->instance_id, run->options->instance_id);
+    if (known && text_equal(work->key, key))
+        return 0;
+    if (known)
+        lifecycle_kill_left((pid_t)work->pid, (uint64_t)work->ticks);
+    struct work_state anew = {.exit_code = -1};
+    if (known)
+        memcpy(anew.done, work->done, sizeof(anew.done));
+    text_copy_cut(anew.instance_id, sizeof(anew.instance_id), run->options->instance_id);
+    text_copy_cut(anew.key, sizeof(anew.key), key);
+    *work = anew;
+    return save(run);
+}
+
+static bool is_done(const struct run *run, const char *script)
+{
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++)
+        if (text_equal(run->work.done[i], script))
+            return true;
+    return false;
+}
+
+static void note_done(struct run *run, const char *script)
+{
+    struct work_state *work = &run->work;
+    if (work->done[0][0] != '\0') {
+        if (work->done[1][0] != '\0')
+            memcpy(work->done[0], work->done[1], sizeof(work->done[0]));
+        text_copy_cut(work->done[1], sizeof(work->done[1]), script);
+        return;
+    }
+    text_copy_cut(work->done[0], sizeof(work->done[0]), script);
+}
+
+/* --- talking to the server ----------------------------------------------------------------------------------- */
+
+static void pause_ms(int64_t ms)
+{
+    (void)poll(NULL, 0, (int)ms);
+}
+
+/* One exchange; body NULL: a GET. Its own credential, because an enrolment may have brought another. */
+static int exchange(struct run *run, const struct text *body, int *ret_answer, const char **ret_body, size_t *ret_len)
+{
+    struct message_enrolled enrolled;
+    char why[WIRE_ERROR_MAX];
+    if (state_load_credential(&run->state, run->options->instance_id, &enrolled) != 0)
+        return STATUS_UNAVAILABLE;
+    int status = body == NULL ? wire_get(run->wire, WORK_PATH, enrolled.credential, ret_answer, ret_body, ret_len, why)
+                              : wire_post(run->wire, WORK_PATH, enrolled.credential, body->data, body->len, ret_answer,
+                                          ret_body, ret_len, why);
+    if (status != 0)
+        log_warn("lifecycle: the server does not answer: %s", why);
+    return status;
+}
+
+/* 0, WITHDRAWN, or a status when it is to be said again. A credential that is not accepted may be followed by another. */
+static int meaning_of(int answer, const char *body, size_t len)
+{
+    if (answer == 200)
+        return 0;
+    if (answer == 404 || answer == 409)
+        return WITHDRAWN;
+    log_warn("lifecycle: the server answered %d: %.*s", answer, (int)(len < 300 ? len : 300), body);
+    bool never = answer == 400 || answer == 413 || answer == 415; /* however often it is said */
+    return never ? 0 : STATUS_UNAVAILABLE;
+}
+
+static int say_once(struct run *run, const struct text *body)
+{
+    int answer;
+    const char *reply;
+    size_t len;
+    int status = exchange(run, body, &answer, &reply, &len);
+    return status != 0 ? status : meaning_of(answer, reply, len);
+}
+
+static int64_t log_size(const struct run *run)
+{
+    struct stat st;
+    return fstat(run->log_fd, &st) == 0 ? st.st_size : 0;
+}
+
+/* The end of what the last attempt wrote; our own lines are not of it. */
+static size_t read_tail(const struct run *run, char *ret_tail, size_t size)
+{
+    int64_t from = run->work.log_from, len = run->work.log_to - from;
+    if (len > (int64_t)size)
+        from += len - (int64_t)size;
+    if (len <= 0)
+        return 0;
+    ssize_t n = pread(run->log_fd, ret_tail, (size_t)(run->work.log_to - from), (off_t)from);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+static void write_report(const struct run *run, enum script_state state, bool final, struct text *out)
+{
+    char tail[LIFECYCLE_LOG_MAX_BYTES - 1];
+    const struct work_state *work = &run->work;
+    struct lifecycle_report report = {.state = state, .final = final, .attempt = work->attempts, .exit_code = -1};
+    bool failed = state == SCRIPT_STATE_FAILED;
+    size_t len = failed && work->attempts > 0 ? read_tail(run, tail, sizeof(tail)) : 0;
+    text_copy_cut(report.key, sizeof(report.key), work->key);
+    text_copy_cut(report.script, sizeof(report.script), work->script);
+    if (failed) {
+        report.exit_code = work->exit_code;
+        text_copy_cut(report.detail, sizeof(report.detail), work->detail);
+    }
+    work_write_report(out, &report, tail, len);
+}
+
+/* Until the server has heard it. */
+static int say(struct run *run, enum script_state state, bool final)
+{
+    AUTO(text) struct text body = {0};
+    write_report(run, state, final, &body);
+    int status = STATUS_UNAVAILABLE;
+    int64_t pause = run->options->pause_ms;
+    for (int i = 0; i < SAY_TRIES_MAX && status < 0; i++) {
+        if (i > 0)
+            pause_ms(pause);
+        if (i > 0 && i <= PAUSE_DOUBLINGS_MAX)
+            pause *= 2;
+        status = say_once(run, &body);
+    }
+    return status;
+}
+
+static int say_last_word(struct run *run)
+{
+    int status = say(run, run->work.over == OVER_DONE ? SCRIPT_STATE_SUCCEEDED : SCRIPT_STATE_FAILED, true);
+    return status == WITHDRAWN ? 0 : status;
+}
+
+/* --- the order ----------------------------------------------------------------------------------------------- */
+
+static int finish(struct run *run, int over)
+{
+    run->work.over = over;
+    int status = save(run);
+    return status != 0 ? status : say_last_word(run);
+}
+
+static int give_up(struct run *run, const char *why)
+{
+    log_error("lifecycle: given up: %s", why);
+    text_copy_cut(run->work.detail, sizeof(run->work.detail), why);
+    return finish(run, OVER_GIVEN_UP);
+}
+
+static int fetch_order(struct run *run)
+{
+    const char *body;
+    size_t len;
+    int answer;
+    autofree char *resources = NULL;
+    int status = exchange(run, NULL, &answer, &body, &len);
+    if (status != 0)
+        return status;
+    if (answer == 404 || answer == 401 || answer == 403)
+        return WITHDRAWN;
+    if (answer != 200)
+        return STATUS_UNAVAILABLE;
+    if (work_read_order(body, len, &run->job, &resources) != 0) {
+        log_error("lifecycle: the order makes no sense");
+        return STATUS_BACKEND;
+    }
+    if (!text_equal(run->job.key, run->work.key) || !text_equal(run->job.instance_id, run->work.instance_id))
+        return WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
+    return file_write(run->resources, resources, strlen(resources), 0644);
+}
+
+/* 0 when the source is there; the reason is in ret_error. */
+static int fetch_source(struct run *run, char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    int status = STATUS_IO;
+    for (int64_t i = 0; i < run->job.attempts_max && status != 0 && status != STATUS_INVALID; i++) {
+        if (i > 0)
+            pause_ms(run->options->pause_ms);
+        status = lifecycle_fetch(run->options, &run->job, run->source, ret_error);
+        if (status != 0)
+            log_warn("lifecycle: the source cannot be fetched: %s", ret_error);
+    }
+    return status;
+}
+
+/* --- scripts ------------------------------------------------------------------------------------------------- */
+
+static int on_begin(pid_t pid, uint64_t ticks, void *arg)
+{
+    struct run *run = arg;
+    run->work.pid = pid;
+    run->work.ticks = (int64_t)ticks;
+    return save(run);
+}
+
+/* Says once more that it runs, which changes nothing there unless it is no longer wanted. */
+static bool on_probe(void *arg)
+{
+    struct run *run = arg;
+    AUTO(text) struct text body = {0};
+    write_report(run, SCRIPT_STATE_STARTED, false, &body);
+    return say_once(run, &body) != WITHDRAWN;
+}
+
+static int attempt_failed(struct run *run, const char *why, int64_t exit_code)
+{
+    struct work_state *work = &run->work;
+    work->pid = 0;
+    work->exit_code = exit_code;
+    work->log_to = log_size(run);
+    autofree char *detail = own_printf("%.150s %.150s in attempt %" PRId64 " of %" PRId64 "; log %.150s", work->script,
+                                       why, work->attempts, run->job.attempts_max, run->log);
+    if (work->attempts >= run->job.attempts_max)
+        return give_up(run, detail);
+    log_warn("lifecycle: %s", detail);
+    text_copy_cut(work->detail, sizeof(work->detail), detail);
+    int status = save(run);
+    return status != 0 ? status : say(run, SCRIPT_STATE_FAILED, false);
+}
+
+static bool is_last(const struct run *run, const char *script)
+{
+    bool after = false;
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++) {
+        if (after && run->job.scripts[i][0] != '\0' && !is_done(run, run->job.scripts[i]))
+            return false;
+        after = after || text_equal(run->job.scripts[i], script);
+    }
+    return true;
+}
+
+static int attempt_succeeded(struct run *run, const char *script)
+{
+    run->work.pid = 0;
+    note_done(run, script);
+    log_info("lifecycle: %s succeeded", script);
+    if (is_last(run, script))
+        return finish(run, OVER_DONE);
+    int status = save(run);
+    return status != 0 ? status : say(run, SCRIPT_STATE_SUCCEEDED, false);
+}
+
+static int begin_attempt(struct run *run, const char *script)
+{
+    struct work_state *work = &run->work;
+    if (!text_equal(work->script, script)) {
+        text_copy_cut(work->script, sizeof(work->script), script);
+        work->attempts = 0;
+    }
+    work->attempts++;
+    work->exit_code = -1;
+    log_info("lifecycle: %s attempt=%" PRId64, script, work->attempts);
+    work->log_from = work->log_to = log_size(run);
+    int status = save(run);
+    return status != 0 ? status : say(run, SCRIPT_STATE_STARTED, false);
+}
+
+static int attempt(struct run *run, const char *script)
+{
+    struct lifecycle_end end;
+    const struct lifecycle_attempt plan = {.directory = run->source,
+                                           .script = script,
+                                           .resources = run->resources,
+                                           .source = run->job.source,
+                                           .log_fd = run->log_fd,
+                                           .time_limit_ms = run->job.time_limit_ms,
+                                           .grace_ms = run->options->grace_ms,
+                                           .probe_ms = run->options->probe_ms,
+                                           .on_begin = on_begin,
+                                           .on_probe = on_probe,
+                                           .arg = run};
+    int status = begin_attempt(run, script);
+    if (status != 0)
+        return status;
+    status = lifecycle_attempt(&plan, &end);
+    if (status != 0)
+        return attempt_failed(run, status_meaning(status), -1);
+    if (end.withdrawn) {
+        run->work.pid = 0;
+        (void)save(run);
+        return WITHDRAWN;
+    }
+    return end.succeeded ? attempt_succeeded(run, script) : attempt_failed(run, end.why, end.exit_code);
+}
+
+static int run_script(struct run *run, const char *script)
+{
+    int status = 0;
+    while (status == 0 && run->work.over == 0 && !is_done(run, script)) {
+        if (run->work.attempts > 0 && text_equal(run->work.script, script))
+            pause_ms(run->options->pause_ms);
+        status = attempt(run, script);
+    }
+    return status;
+}
+
+/* --- all of it ----------------------------------------------------------------------------------------------- */
+
+static int carry_out(struct run *run)
+{
+    char error[LIFECYCLE_ERROR_MAX] = "";
+    int status = fetch_order(run);
+    if (status == 0 && run->work.pid != 0) {
+        lifecycle_kill_left((pid_t)run->work.pid, (uint64_t)run->work.ticks);
+        status = attempt_failed(run, "was interrupted", -1);
+    }
+    if (status != 0 || run->work.over != 0)
+        return status;
+    if (fetch_source(run, error) != 0) {
+        autofree char *why = own_printf("the source cannot be fetched: %.300s; log %.150s", error, run->log);
+        return give_up(run, why);
+    }
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0 && run->work.over == 0; i++)
+        if (run->job.scripts[i][0] != '\0')
+            status = run_script(run, run->job.scripts[i]);
+    /* All of it was done before, under another order. */
+    return status == 0 && run->work.over == 0 ? finish(run, OVER_DONE) : status;
+}
+
+int lifecycle_run(const struct lifecycle_options *options, const char *key)
+{
+    struct run run;
+    int status = run_open(&run, options);
+    if (status == 0)
+        status = load(&run, key);
+    if (status == 0 && run.work.over != 0)
+        status = say_last_word(&run);
+    else if (status == 0 && options->refused)
+        status = give_up(&run, "this agent was started with --no-lifecycle and runs no scripts");
+    else if (status == 0)
+        status = carry_out(&run);
+    run_close(&run);
+    return status == WITHDRAWN ? 0 : status;
+}

@@ -1,0 +1,248 @@
+/*
+ * Where scripts come from: a directory that the machine has, copied whole, or an https address, below which each script is one
+ * file. Both are bounded. A directory may hold files and directories and nothing else: a symbolic link would lead out of it, and
+ * every name is opened relative to the directory it was found in, so nobody can slip one in meanwhile.
+ */
+#include "agents/node/lifecycle.h"
+
+#include "base/file.h"
+#include "base/status.h"
+#include "base/wire.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_PREFIX "file://"
+#define HTTPS_PREFIX "https://"
+#define COPY_BYTES 65536
+#define SCRIPT_BYTES_MAX (16 * 1024 * 1024)
+
+static int say(char ret_error[LIFECYCLE_ERROR_MAX], int status, const char *what, const char *why)
+{
+    snprintf(ret_error, LIFECYCLE_ERROR_MAX, "%.200s: %.100s", what, why);
+    return status;
+}
+
+/* --- a directory --------------------------------------------------------------------------------------------- */
+
+struct copy {
+    int64_t bytes, files;
+    char *error;
+};
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+#define AUTO_FD __attribute__((cleanup(close_fd)))
+
+static int copy_bytes(struct copy *copy, int from, int to, const char *name)
+{
+    char bytes[COPY_BYTES];
+    ssize_t n;
+    while ((n = read(from, bytes, sizeof(bytes))) > 0) {
+        copy->bytes += n;
+        if (copy->bytes > LIFECYCLE_SOURCE_TOTAL_MAX)
+            return say(copy->error, STATUS_INVALID, name, "the source has more than 64 MiB");
+        if (write(to, bytes, (size_t)n) != n)
+            return say(copy->error, STATUS_IO, name, strerror(errno));
+    }
+    return n == 0 ? 0 : say(copy->error, STATUS_IO, name, strerror(errno));
+}
+
+static int copy_file(struct copy *copy, int from_dir, int to_dir, const char *name)
+{
+    struct stat st;
+    AUTO_FD int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (from < 0 || fstat(from, &st) != 0)
+        return say(copy->error, STATUS_IO, name, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return say(copy->error, STATUS_INVALID, name, "neither a file nor a directory");
+    AUTO_FD int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (st.st_mode & 0755) | 0600);
+    if (to < 0)
+        return say(copy->error, STATUS_IO, name, strerror(errno));
+    return copy_bytes(copy, from, to, name);
+}
+
+static int copy_tree(struct copy *copy, int from, int to, int depth);
+
+static int copy_directory(struct copy *copy, int from_dir, int to_dir, const char *name, int depth)
+{
+    AUTO_FD int from = openat(from_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (from < 0 || mkdirat(to_dir, name, 0755) != 0)
+        return say(copy->error, STATUS_IO, name, strerror(errno));
+    AUTO_FD int to = openat(to_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (to < 0)
+        return say(copy->error, STATUS_IO, name, strerror(errno));
+    return copy_tree(copy, from, to, depth + 1);
+}
+
+static int copy_entry(struct copy *copy, int from, int to, const char *name, int depth)
+{
+    struct stat st;
+    if (++copy->files > LIFECYCLE_SOURCE_FILES_MAX)
+        return say(copy->error, STATUS_INVALID, name, "the source has more than 4096 files");
+    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return say(copy->error, STATUS_IO, name, strerror(errno));
+    if (S_ISLNK(st.st_mode))
+        return say(copy->error, STATUS_INVALID, name, "symbolic links are not followed; put the file itself there");
+    return S_ISDIR(st.st_mode) ? copy_directory(copy, from, to, name, depth) : copy_file(copy, from, to, name);
+}
+
+static int copy_tree(struct copy *copy, int from, int to, int depth)
+{
+    if (depth > LIFECYCLE_SOURCE_DEPTH_MAX)
+        return say(copy->error, STATUS_INVALID, "the source", "its directories are more than 16 deep");
+    DIR *dir = fdopendir(fcntl(from, F_DUPFD_CLOEXEC, 0));
+    const struct dirent *entry;
+    int status = dir != NULL ? 0 : say(copy->error, STATUS_IO, "the source", strerror(errno));
+    while (status == 0 && (errno = 0, entry = readdir(dir)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            status = copy_entry(copy, from, to, entry->d_name, depth);
+    if (status == 0 && errno != 0)
+        status = say(copy->error, STATUS_IO, "the source", strerror(errno));
+    if (dir != NULL)
+        closedir(dir);
+    return status;
+}
+
+/* The directory itself may be reached over links: who names it knows them. */
+static int fetch_directory(const char *path, const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    struct copy copy = {.error = ret_error};
+    AUTO_FD int from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (from < 0)
+        return say(ret_error, STATUS_NOT_FOUND, path, strerror(errno));
+    AUTO_FD int to = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (to < 0)
+        return say(ret_error, STATUS_IO, directory, strerror(errno));
+    return copy_tree(&copy, from, to, 0);
+}
+
+/* --- an address ---------------------------------------------------------------------------------------------- */
+
+static void add_escaped(struct text *out, const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    for (const char *at = name; *at != '\0'; at++)
+        if (strchr(plain, *at) != NULL)
+            text_add_char(out, *at);
+        else
+            text_printf(out, "%%%02X", (unsigned char)*at);
+}
+
+/* "https://host:port" and "/path" without a slash at its end. What would end the path is refused. */
+static int split(const char *source, char **ret_base, char **ret_path, char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    for (const char *at = source; *at != '\0'; at++)
+        if (*at <= ' ' || *at >= 0x7f || *at == '?' || *at == '#')
+            return say(ret_error, STATUS_INVALID, "SourceS3Uri",
+                       "an address of a path only, and escaped where it has to be");
+    size_t host = strcspn(source + strlen(HTTPS_PREFIX), "/") + strlen(HTTPS_PREFIX);
+    size_t len = strlen(source);
+    while (len > host && source[len - 1] == '/')
+        len--;
+    *ret_base = own_printf("%.*s", (int)host, source);
+    *ret_path = own_printf("%.*s", (int)(len - host), source + host);
+    return 0;
+}
+
+static int make_parents(const char *directory, const char *name, char **ret_path)
+{
+    autofree char *path = own_printf("%s/%s", directory, name);
+    autofree char *parent = own_strdup(path);
+    *strrchr(parent, '/') = '\0';
+    int status = file_make_dirs(parent, 0755);
+    if (status == 0)
+        *ret_path = TAKE(path);
+    return status;
+}
+
+static int fetch_file(struct wire *wire, const char *path, const char *directory, const char *name,
+                      char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    AUTO(text) struct text address = {0};
+    autofree char *to = NULL;
+    const char *body;
+    size_t len;
+    int answer;
+    char why[WIRE_ERROR_MAX];
+    text_add(&address, path);
+    text_add_char(&address, '/');
+    add_escaped(&address, name);
+    int status = wire_get(wire, text_get(&address), NULL, &answer, &body, &len, why);
+    if (status != 0)
+        return say(ret_error, status, text_get(&address), why);
+    if (answer != 200) {
+        snprintf(why, sizeof(why), "the server answered %d%s", answer,
+                 answer >= 300 && answer < 400 ? "; redirects are not followed" : "");
+        return say(ret_error, STATUS_BACKEND, text_get(&address), why);
+    }
+    status = make_parents(directory, name, &to);
+    if (status == 0)
+        status = file_write(to, body, len, 0700);
+    return status == 0 ? 0 : say(ret_error, status, name, status_meaning(status));
+}
+
+static int fetch_address(const struct lifecycle_options *options, const struct lifecycle_job *job,
+                         const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    autofree char *base = NULL, *path = NULL;
+    struct wire *wire = NULL;
+    char why[WIRE_ERROR_MAX];
+    int status = split(job->source, &base, &path, ret_error);
+    if (status != 0)
+        return status;
+    const struct wire_options wire_options = {.url = base,
+                                              .ca_file = options->ca_file,
+                                              .timeout_ms = options->timeout_ms,
+                                              .reply_bytes_max = SCRIPT_BYTES_MAX};
+    if (wire_new(&wire_options, &wire, why) != 0)
+        return say(ret_error, STATUS_INVALID, base, why);
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0; i++)
+        if (job->scripts[i][0] != '\0')
+            status = fetch_file(wire, path, directory, job->scripts[i], ret_error);
+    wire_free(wire);
+    return status;
+}
+
+/* --- both ---------------------------------------------------------------------------------------------------- */
+
+/* Its executable bit may have been lost on the way here. */
+static int check_scripts(const struct lifecycle_job *job, const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++) {
+        struct stat st;
+        autofree char *path = own_printf("%s/%s", directory, job->scripts[i]);
+        if (job->scripts[i][0] == '\0')
+            continue;
+        if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+            return say(ret_error, STATUS_NOT_FOUND, job->scripts[i], "the source has no such file");
+        if (chmod(path, st.st_mode | 0700) != 0)
+            return say(ret_error, STATUS_IO, job->scripts[i], strerror(errno));
+    }
+    return 0;
+}
+
+int lifecycle_fetch(const struct lifecycle_options *options, const struct lifecycle_job *job, const char *directory,
+                    char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    int status = file_remove_tree(directory);
+    if (status == 0)
+        status = file_make_dirs(directory, 0755);
+    if (status != 0)
+        return say(ret_error, status, directory, status_meaning(status));
+    if (text_starts_with(job->source, FILE_PREFIX "/"))
+        status = fetch_directory(job->source + strlen(FILE_PREFIX), directory, ret_error);
+    else if (text_starts_with(job->source, HTTPS_PREFIX))
+        status = fetch_address(options, job, directory, ret_error);
+    else
+        return say(ret_error, STATUS_INVALID, job->source, "scripts come from https:// or file:/// and nowhere else");
+    return status != 0 ? status : check_scripts(job, directory, ret_error);
+}

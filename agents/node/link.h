@@ -1,0 +1,73 @@
+/*
+ * The conversation with the server: enrol, heartbeat, report; one exchange at a time, never waiting.
+ *
+ *     STRANGER ──enrolled──► KNOWN ──401──► REJECTED ─┐
+ *        ▲                     │                      ├─ a token is there: enrol again
+ *        └─────────────────────┴──stale──► STALE ─────┘
+ *
+ * STRANGER  no credential yet
+ * KNOWN     heartbeats and reports flow
+ * REJECTED  the server does not know the credential (any more)
+ * STALE     this instance was replaced: it must not speak for the node
+ */
+#ifndef HOLDFAST_AGENTS_NODE_LINK_H
+#define HOLDFAST_AGENTS_NODE_LINK_H
+
+#include "agents/node/message.h"
+#include "agents/node/spool.h"
+#include "agents/node/state.h"
+#include "base/clock.h"
+#include "base/wire.h"
+
+#include <stdbool.h>
+
+#define LINK_REPORT_BYTES_MAX (96 * 1024) /* under AGENT_BODY_BYTES_MAX with the largest verdict on top */
+
+enum link_standing { LINK_STRANGER, LINK_KNOWN, LINK_REJECTED, LINK_STALE };
+enum link_ask { LINK_NOTHING, LINK_ENROLL, LINK_HEARTBEAT, LINK_REPORT };
+
+struct link_options {
+    const char *node;       /* NULL: the token names it */
+    const char *token_file; /* NULL: none */
+    int64_t heartbeat_interval_ms;
+    int64_t backoff_min_ms, backoff_max_ms;
+    int64_t probe_ms; /* REJECTED: how often to see whether the credential is good again */
+    int64_t token_ms; /* how often to see whether there is a token now */
+};
+
+struct link {
+    struct link_options options;
+    const struct clock *clock;
+    struct wire *wire;
+    struct spool *spool;
+    const struct state *state;
+    char instance_id[ID_INSTANCE_MAX], boot_id[BOOT_ID_MAX_BYTES];
+    enum link_standing standing;
+    enum link_ask ask;
+    struct message_enrolled enrolled;
+    bool kmsg_covered; /* set by the owner */
+    struct text body, record;
+    struct verdict verdict;                /* scratch of a report */
+    uint64_t batch[VERDICTS_PER_POST_MAX]; /* serials under way */
+    size_t batch_len, batch_max;           /* batch_max shrinks to 1 when a report was refused */
+    int64_t heartbeat_at, not_before, last_seq;
+    int failures;
+    bool away, told_no_token, reported_last, rested;
+    bool (*on_inject)(const char *line, void *arg);
+    void (*on_work)(const char *key, void *arg); /* with every heartbeat for as long as it is wanted */
+    void *arg;
+    int64_t refused; /* verdicts that the server will never take */
+};
+
+/* Everything given outlives the link; wire and spool stay the caller's. */
+void link_init(struct link *link, const struct link_options *options, const struct clock *clock, struct wire *wire,
+               struct spool *spool, const struct state *state, const char *instance_id, const char *boot_id);
+void link_clear(struct link *link);
+/* Does what can be done now without waiting. */
+void link_turn(struct link *link);
+/* When link_turn wants to be called at the latest, monotonic. */
+int64_t link_due_ms(const struct link *link);
+/* Seq of the protocol: CLOCK_BOOTTIME in milliseconds, and at least one more than the last. */
+int64_t link_next_seq(struct link *link);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * hp-agent: options, signals, and the loop around agents/node/agent.c.
+ */
+#include "agents/node/agent.h"
+#include "agents/node/lifecycle.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "model/limits.h"
+#include "policy/faults/faults.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 2
+#define TURN_MS_MAX 60000
+#define INTERVAL_MIN_MS 100
+
+/* X(long name, letter, argument or NULL, help) */
+#define OPTION_LIST(X)                                                                                 \
+    X("server", 's', "URL", "the control plane: https://host:port, or http:// on the loopback")        \
+    X("state-dir", 'd', "DIR", "where credential, spool and position are kept")                        \
+    X("node", 'n', "NAME", "the node's name; not needed when the token names it")                      \
+    X("instance-id", 'i', "ID", "i-... of this machine; made and kept when not given")                 \
+    X("token-file", 't', "FILE", "an enrolment token, for the first contact")                          \
+    X("fingerprint", 'f', "sha256:...", "the server's public key; without it the system's CAs decide") \
+    X("kmsg", 'k', "PATH", "the kernel log (default /dev/kmsg), or a file in its place")               \
+    X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")              \
+    X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                         \
+    X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                \
+    X("no-lifecycle", 'L', NULL, "run no lifecycle scripts, and say so to the server")                 \
+    X("lifecycle-log", 'o', "FILE", "their output (default: lifecycle.log in the state directory)")    \
+    X("ca-file", 'c', "FILE", "CAs for https sources of lifecycle scripts (default: the system's)")    \
+    X("lifecycle", 'w', "KEY", "run the scripts of this order and end; hp-agent calls itself so")      \
+    X("log-level", 'l', "LEVEL", "debug, info (default), warn, error")                                 \
+    X("version", 'V', NULL, "print the version")                                                       \
+    X("help", 'h', NULL, "print this")
+
+static const struct option long_options[] = {
+#define X(name, letter, argument, help) {name, (argument) != NULL ? required_argument : no_argument, NULL, letter},
+    OPTION_LIST(X)
+#undef X
+        {NULL, 0, NULL, 0}};
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "hp-agent --server URL --state-dir DIR [options]\n\n"
+                 "Watches this node and reports to Holdfast. It measures; it decides nothing.\n\n");
+#define X(name, letter, argument, help)                                                            \
+    {                                                                                              \
+        const char *argument_text = (argument);                                                    \
+        char left[64];                                                                             \
+        snprintf(left, sizeof(left), "--%s %s", name, argument_text != NULL ? argument_text : ""); \
+        fprintf(out, "  %-28s %s\n", left, help);                                                  \
+    }
+    OPTION_LIST(X)
+#undef X
+}
+
+static int usage(const char *why, const char *what)
+{
+    fprintf(stderr, "hp-agent: %s%s%s\nTry hp-agent --help.\n", why, what[0] != '\0' ? ": " : "", what);
+    return EXIT_USAGE;
+}
+
+static int set_level(const char *text)
+{
+    enum log_level level;
+    if (log_level_parse(text, &level) != 0)
+        return STATUS_INVALID;
+    log_set_level(level);
+    return 0;
+}
+
+static int set_interval(struct agent_options *options, const char *text)
+{
+    int64_t interval;
+    if (clock_parse_duration(text, &interval) != 0 || interval < INTERVAL_MIN_MS || interval > 10 * MS_PER_MIN)
+        return STATUS_INVALID;
+    options->heartbeat_interval_ms = interval;
+    return 0;
+}
+
+static int set_option(struct agent_options *options, int letter, const char *value)
+{
+    switch (letter) {
+    case 'w':
+        options->lifecycle_key = value;
+        return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+    case 's':
+        options->url = value;
+        return 0;
+    case 'd':
+        options->state_dir = value;
+        return 0;
+    case 'n':
+        options->node = value;
+        return value[0] != '\0' && strlen(value) < NODE_NAME_MAX_BYTES ? 0 : STATUS_INVALID;
+    case 'i':
+        options->instance_id = value;
+        return text_starts_with(value, "i-") ? 0 : STATUS_INVALID;
+    case 't':
+        options->token_file = value;
+        return 0;
+    case 'f':
+        options->fingerprint = value[0] != '\0' ? value : NULL;
+        return 0;
+    case 'k':
+        options->kmsg = value;
+        return 0;
+    case 'b':
+        options->boot_id_file = value;
+        return 0;
+    case 'H':
+        return set_interval(options, value);
+    case 'j':
+        options->allow_inject = true;
+        return 0;
+    case 'L':
+        options->no_lifecycle = true;
+        return 0;
+    case 'o':
+        options->lifecycle_log = value;
+        return 0;
+    case 'c':
+        options->ca_file = value;
+        return 0;
+    case 'l':
+        return set_level(value);
+    default:
+        return STATUS_INVALID;
+    }
+}
+
+/* -1: go on; else the exit code. */
+static int parse(int argc, char **argv, struct agent_options *options)
+{
+    int letter, index = 0;
+    opterr = 0; /* it is said once, by us */
+    agent_options_init(options);
+    while ((letter = getopt_long(argc, argv, "", long_options, &index)) != -1) {
+        if (letter == 'h') {
+            print_help(stdout);
+            return 0;
+        }
+        if (letter == 'V') {
+            printf("hp-agent %s, fault table %s\n", HOLDFAST_VERSION, fault_table_version());
+            return 0;
+        }
+        if (letter == '?')
+            return usage("unknown or incomplete option", argv[optind - 1]);
+        if (set_option(options, letter, optarg) != 0)
+            return usage("not a valid value", argv[optind - 1]);
+    }
+    if (optind < argc)
+        return usage("unexpected argument", argv[optind]);
+    if (options->url == NULL || options->state_dir == NULL)
+        return usage("--server and --state-dir are needed", "");
+    return -1;
+}
+
+/* Signals become a descriptor, so that they are noticed between two turns and never within one. */
+static int open_stop_fd(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The scripts of one order; the agent itself is another process. */
+static int run_lifecycle(const struct agent_options *options)
+{
+    const struct lifecycle_options lifecycle = {.url = options->url,
+                                                .fingerprint = options->fingerprint,
+                                                .state_dir = options->state_dir,
+                                                .instance_id = options->instance_id,
+                                                .log = options->lifecycle_log,
+                                                .ca_file = options->ca_file,
+                                                .refused = options->no_lifecycle,
+                                                .timeout_ms = LIFECYCLE_TIMEOUT_MS,
+                                                .pause_ms = LIFECYCLE_PAUSE_MS,
+                                                .grace_ms = LIFECYCLE_GRACE_MS,
+                                                .probe_ms = LIFECYCLE_PROBE_MS};
+    int lock;
+    if (options->instance_id == NULL)
+        return usage("--lifecycle needs --instance-id", "");
+    signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_NAME, "hp-lifecycle");
+    if (lifecycle_lock(&lifecycle, &lock) != 0)
+        return EXIT_SUCCESS; /* another one is at work */
+    int status = lifecycle_run(&lifecycle, options->lifecycle_key);
+    close(lock);
+    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct agent_options options;
+    struct agent *agent = NULL;
+    char error[AGENT_ERROR_MAX];
+    int code = parse(argc, argv, &options);
+    if (code >= 0)
+        return code;
+    if (options.lifecycle_key != NULL)
+        return run_lifecycle(&options);
+    int stop_fd = open_stop_fd();
+    if (stop_fd < 0 || agent_new(&options, &agent, error) != 0) {
+        log_error("hp-agent cannot start: %s", stop_fd < 0 ? "no signalfd" : error);
+        return EXIT_FAILURE;
+    }
+    log_info("hp-agent %s started server=%s kmsg=%s faultTable=%s", HOLDFAST_VERSION, options.url, options.kmsg,
+             fault_table_version());
+    while (agent_turn(agent, stop_fd, TURN_MS_MAX))
+        ;
+    struct agent_figures figures = agent_figures(agent);
+    agent_free(agent);
+    log_info("hp-agent ends spooled=%zu dropped=%" PRId64, figures.spooled, figures.dropped);
+    return EXIT_SUCCESS;
+}

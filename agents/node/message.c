@@ -1,0 +1,154 @@
+/*
+ * The messages of the agent's loop, by agents/node/shape.h.
+ */
+#include "agents/node/message.h"
+
+#include "agents/checks/kmsg.h"
+#include "agents/node/shape.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define INTERVAL_MIN_MS 100
+#define INTERVAL_MAX_MS (10 * MS_PER_MIN)
+
+/* --- writing ------------------------------------------------------------------------------------------------- */
+
+void message_write_enroll(struct text *out, const char *node, const char *instance_id, const char *boot_id)
+{
+    text_add_char(out, '{');
+    if (node != NULL) {
+        shape_put_text(out, "\"node\":", node);
+        text_add_char(out, ',');
+    }
+    shape_put_text(out, "\"instanceId\":", instance_id);
+    shape_put_text(out, ",\"bootId\":", boot_id);
+    text_add_char(out, '}');
+}
+
+void message_write_heartbeat(struct text *out, const struct message_heartbeat *heartbeat)
+{
+    shape_put_text(out, "{\"instanceId\":", heartbeat->instance_id);
+    shape_put_text(out, ",\"bootId\":", heartbeat->boot_id);
+    shape_put_i64(out, ",\"seq\":", heartbeat->seq);
+    shape_put_i64(out, ",\"sentAtMs\":", heartbeat->sent_at_ms);
+    text_add(out, ",\"checks\":[\"lifecycle\"");
+    if (heartbeat->kmsg_covered)
+        text_add(out, ",\"" KMSG_SOURCE "\"");
+    text_add_char(out, ']');
+    shape_put_i64(out, ",\"spooled\":", heartbeat->spooled);
+    text_add_char(out, '}');
+}
+
+void message_open_report(struct text *out, const char *instance_id, const char *boot_id, int64_t sent_at_ms)
+{
+    shape_put_text(out, "{\"instanceId\":", instance_id);
+    shape_put_text(out, ",\"bootId\":", boot_id);
+    shape_put_i64(out, ",\"sentAtMs\":", sent_at_ms);
+    text_add(out, ",\"verdicts\":[");
+}
+
+static void write_verdict_members(struct text *out, const struct verdict *verdict)
+{
+    shape_put_text(out, "\"key\":", verdict->key);
+    shape_put_text(out, ",\"device\":", verdict->device);
+    shape_put_text(out, ",\"source\":", verdict->source);
+    shape_put_text(out, ",\"code\":", verdict->code);
+    shape_put_text(out, ",\"rawLine\":", verdict->raw_line);
+    shape_put_i64(out, ",\"firstAtMs\":", verdict->first_at);
+    shape_put_i64(out, ",\"lastAtMs\":", verdict->last_at);
+    shape_put_i64(out, ",\"count\":", verdict->count);
+    shape_put_text(out, ",\"severity\":", severity_text(verdict->severity));
+    shape_put_text(out, ",\"tableVersion\":", verdict->table_version);
+}
+
+void message_add_verdict(struct text *out, const struct verdict *verdict, bool first)
+{
+    text_add(out, first ? "{" : ",{");
+    write_verdict_members(out, verdict);
+    text_add_char(out, '}');
+}
+
+void message_close_report(struct text *out)
+{
+    text_add(out, "]}");
+}
+
+void message_write_record(struct text *out, const struct verdict *verdict)
+{
+    shape_put_text(out, "{\"instanceId\":", verdict->instance_id);
+    shape_put_text(out, ",\"bootId\":", verdict->boot_id);
+    text_add_char(out, ',');
+    write_verdict_members(out, verdict);
+    text_add_char(out, '}');
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------- */
+
+int message_read_enrolled(const char *body, size_t len, struct message_enrolled *ret_enrolled)
+{
+    struct message_enrolled enrolled = {0};
+    struct shape_slot slots[] = {SHAPE_I64("nodeId", enrolled.node_id, 1),
+                                 SHAPE_TEXT("credential", enrolled.credential),
+                                 SHAPE_I64("heartbeatIntervalMs", enrolled.heartbeat_interval_ms, INTERVAL_MIN_MS)};
+    if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)))
+        return STATUS_INVALID;
+    /* It becomes part of a header line. */
+    for (const char *at = enrolled.credential; *at != '\0'; at++)
+        if (*at <= ' ' || *at >= 0x7f)
+            return STATUS_INVALID;
+    if (enrolled.credential[0] == '\0' || enrolled.heartbeat_interval_ms > INTERVAL_MAX_MS)
+        return STATUS_INVALID;
+    *ret_enrolled = enrolled;
+    return 0;
+}
+
+int message_read_orders(const char *body, size_t len, struct message_orders *ret_orders)
+{
+    struct message_orders orders = {0};
+    struct shape_slot slots[] = {SHAPE_TEXT("inject", orders.inject), SHAPE_TEXT("work", orders.work),
+                                 SHAPE_I64("heartbeatIntervalMs", orders.heartbeat_interval_ms, INTERVAL_MIN_MS)};
+    if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || orders.heartbeat_interval_ms > INTERVAL_MAX_MS)
+        return STATUS_INVALID;
+    *ret_orders = orders;
+    return 0;
+}
+
+void message_read_problem(const char *body, size_t len, struct message_problem *ret_problem)
+{
+    struct message_problem problem = {0};
+    char type[256] = "", title[256] = "", request_id[256] = "";
+    int64_t status = 0;
+    struct shape_slot slots[] = {
+        SHAPE_TEXT("type", type),         SHAPE_TEXT("title", title),           SHAPE_I64("status", status, 0),
+        SHAPE_TEXT("code", problem.code), SHAPE_TEXT("detail", problem.detail), SHAPE_TEXT("requestId", request_id)};
+    if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0)
+        problem = (struct message_problem){0};
+    *ret_problem = problem;
+}
+
+int message_read_record(const char *data, size_t len, struct verdict *ret_verdict)
+{
+    struct verdict v = {0};
+    char severity[16];
+    struct shape_slot slots[] = {
+        SHAPE_TEXT("instanceId", v.instance_id),
+        SHAPE_TEXT("bootId", v.boot_id),
+        SHAPE_TEXT("key", v.key),
+        SHAPE_TEXT("device", v.device),
+        SHAPE_TEXT("source", v.source),
+        SHAPE_TEXT("code", v.code),
+        SHAPE_TEXT("rawLine", v.raw_line),
+        SHAPE_I64("firstAtMs", v.first_at, 0),
+        SHAPE_I64("lastAtMs", v.last_at, 0),
+        SHAPE_I64("count", v.count, 1),
+        SHAPE_TEXT("severity", severity),
+        SHAPE_TEXT("tableVersion", v.table_version),
+    };
+    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)) ||
+        severity_parse(severity, &v.severity) != 0)
+        return STATUS_INVALID;
+    *ret_verdict = v;
+    return 0;
+}

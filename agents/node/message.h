@@ -1,0 +1,56 @@
+/*
+ * The agent's few messages, written and read (the protocol is ARCHITECTURE.md's "agents").
+ */
+#ifndef HOLDFAST_AGENTS_NODE_MESSAGE_H
+#define HOLDFAST_AGENTS_NODE_MESSAGE_H
+
+#include "base/text.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+
+#define CREDENTIAL_MAX_BYTES 128 /* "hfn_", a row number, ".", 43 characters */
+
+/* All writers append to out. */
+void message_write_enroll(struct text *out, const char *node, const char *instance_id, const char *boot_id);
+
+struct message_heartbeat {
+    const char *instance_id, *boot_id;
+    int64_t seq, sent_at_ms;
+    bool kmsg_covered;
+    int64_t spooled;
+};
+void message_write_heartbeat(struct text *out, const struct message_heartbeat *heartbeat);
+
+/* A report is opened, gets 1..VERDICTS_PER_POST_MAX verdicts, and is closed. */
+void message_open_report(struct text *out, const char *instance_id, const char *boot_id, int64_t sent_at_ms);
+void message_add_verdict(struct text *out, const struct verdict *verdict, bool first);
+void message_close_report(struct text *out);
+
+struct message_enrolled {
+    int64_t node_id;
+    char credential[CREDENTIAL_MAX_BYTES];
+    int64_t heartbeat_interval_ms;
+};
+/* INVALID when the server said something else than the protocol has. */
+int message_read_enrolled(const char *body, size_t len, struct message_enrolled *ret_enrolled);
+
+struct message_orders {
+    char inject[RAW_LINE_MAX_BYTES]; /* "" for none */
+    char work[KEY_MAX_BYTES];        /* "" for none */
+    int64_t heartbeat_interval_ms;   /* 0: as before */
+};
+int message_read_orders(const char *body, size_t len, struct message_orders *ret_orders);
+
+/* The stable code and the sentence of a problem document; "" when the body is none. */
+struct message_problem {
+    char code[KEY_MAX_BYTES];
+    char detail[SENTENCE_MAX_BYTES];
+};
+void message_read_problem(const char *body, size_t len, struct message_problem *ret_problem);
+
+/* What the spool keeps: a verdict with the instance and the boot it belongs to. */
+void message_write_record(struct text *out, const struct verdict *verdict);
+int message_read_record(const char *data, size_t len, struct verdict *ret_verdict);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * JSON by hand, in both directions: the agent's few shapes do not pay for a library in a process of two megabytes. Writers
+ * escape everything that JSON wants escaped; a reader fills a list of members and refuses any other.
+ */
+#ifndef HOLDFAST_AGENTS_NODE_SHAPE_H
+#define HOLDFAST_AGENTS_NODE_SHAPE_H
+
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* before is what stands in front: "{\"name\":" and the like. */
+void shape_put_text(struct text *out, const char *before, const char *value);
+void shape_put_i64(struct text *out, const char *before, int64_t value);
+
+/* One member of an object: its name, and where its value goes. */
+struct shape_slot {
+    const char *name;
+    char *text; /* and its size, or */
+    size_t size;
+    int64_t *number; /* and its least value */
+    int64_t min;
+    bool seen;
+};
+
+#define SHAPE_TEXT(member, target)                                 \
+    {                                                              \
+        .name = (member), .text = (target), .size = sizeof(target) \
+    }
+#define SHAPE_I64(member, target, least)                      \
+    {                                                         \
+        .name = (member), .number = &(target), .min = (least) \
+    }
+
+/* Reads { … } into the slots; a name that none has, or the same twice, is refused. 0 or INVALID. */
+int shape_read(const char *data, size_t len, struct shape_slot *slots, size_t count);
+bool shape_all_seen(const struct shape_slot *slots, size_t count);
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * Small files, replaced whole (base/file.h), so that a crash leaves the old or the new. A file that makes no sense is
+ * as good as none: the agent enrols, or reads, again.
+ */
+#include "agents/node/state.h"
+
+#include "base/file.h"
+#include "base/own.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SMALL_FILE_BYTES_MAX 4096
+
+int state_open(const char *dir, struct state *ret_state)
+{
+    struct state state = {.dir = own_strdup(dir), .lock_fd = -1};
+    int status = file_make_dirs(dir, 0700);
+    if (status == 0) {
+        autofree char *lock = state_path(&state, "lock");
+        status = file_lock(lock, &state.lock_fd);
+    }
+    if (status != 0) {
+        free(state.dir);
+        return status;
+    }
+    *ret_state = state;
+    return 0;
+}
+
+void state_close(struct state *state)
+{
+    if (state->dir == NULL)
+        return;
+    close(state->lock_fd);
+    free(TAKE(state->dir));
+}
+
+char *state_path(const struct state *state, const char *name)
+{
+    return own_printf("%s/%s", state->dir, name);
+}
+
+int state_read_line(const char *path, char *dst, size_t size)
+{
+    autofree char *data = NULL;
+    size_t len;
+    int status = file_read(path, SMALL_FILE_BYTES_MAX, &data, &len);
+    if (status != 0)
+        return status;
+    size_t line = strcspn(data, "\r\n");
+    if (line == 0 || data[line + strspn(data + line, "\r\n")] != '\0' || strlen(data) != len)
+        return STATUS_INVALID;
+    for (size_t i = 0; i < line; i++)
+        if (data[i] <= ' ' || data[i] >= 0x7f)
+            return STATUS_INVALID;
+    return text_copy_bytes(dst, size, data, line) == 0 ? 0 : STATUS_INVALID;
+}
+
+/* Reads a small file and takes three words from it. */
+static int read_words(const struct state *state, const char *name, char words[3][CREDENTIAL_MAX_BYTES])
+{
+    autofree char *path = state_path(state, name), *data = NULL;
+    size_t len;
+    int status = file_read(path, SMALL_FILE_BYTES_MAX, &data, &len);
+    if (status != 0)
+        return status;
+    char *rest = data;
+    for (int i = 0; i < 3; i++) {
+        char *word = strtok_r(rest, " \n", &rest);
+        if (word == NULL || text_copy(words[i], CREDENTIAL_MAX_BYTES, word) != 0)
+            return STATUS_NOT_FOUND;
+    }
+    return 0;
+}
+
+int state_load_credential(const struct state *state, const char *instance_id, struct message_enrolled *ret_enrolled)
+{
+    char words[3][CREDENTIAL_MAX_BYTES];
+    struct message_enrolled enrolled = {0};
+    int status = read_words(state, "credential", words);
+    if (status != 0)
+        return status;
+    if (strcmp(words[1], instance_id) != 0 ||
+        text_parse_i64(words[2], 1, INT32_MAX, &enrolled.heartbeat_interval_ms) != 0)
+        return STATUS_NOT_FOUND;
+    memcpy(enrolled.credential, words[0], sizeof(enrolled.credential));
+    *ret_enrolled = enrolled;
+    return 0;
+}
+
+int state_save_credential(const struct state *state, const char *instance_id, const struct message_enrolled *enrolled)
+{
+    autofree char *path = state_path(state, "credential");
+    autofree char *data =
+        own_printf("%s %s %" PRId64 "\n", enrolled->credential, instance_id, enrolled->heartbeat_interval_ms);
+    return file_write(path, data, strlen(data), 0600);
+}
+
+int state_load_position(const struct state *state, const char *boot_id, struct kmsg_position *ret_position)
+{
+    char words[3][CREDENTIAL_MAX_BYTES];
+    struct kmsg_position position = {0};
+    int status = read_words(state, "position", words);
+    if (status != 0)
+        return status;
+    if (text_parse_i64(words[1], 0, INT64_MAX, &position.file) != 0 ||
+        text_parse_i64(words[2], 0, INT64_MAX, &position.offset) != 0)
+        return STATUS_NOT_FOUND;
+    position.earlier_boot = strcmp(words[0], boot_id) != 0;
+    if (position.earlier_boot && position.file == 0)
+        return STATUS_NOT_FOUND;
+    *ret_position = position;
+    return 0;
+}
+
+int state_save_position(const struct state *state, const char *boot_id, const struct kmsg_position *position)
+{
+    autofree char *path = state_path(state, "position");
+    autofree char *data = own_printf("%s %" PRId64 " %" PRId64 "\n", boot_id, position->file, position->offset);
+    return file_write(path, data, strlen(data), 0600);
+}
+
+int state_own_instance_id(const struct state *state, char ret_id[ID_INSTANCE_MAX])
+{
+    autofree char *path = state_path(state, "instance-id");
+    if (state_read_line(path, ret_id, ID_INSTANCE_MAX) == 0)
+        return 0;
+    id_instance(NULL, ret_id);
+    return file_write(path, ret_id, strlen(ret_id), 0600);
+}

@@ -1,0 +1,42 @@
+/*
+ * The agent's state directory: who it is to the server, and how far it has read.
+ *
+ *     lock          held while an agent runs
+ *     credential    mode 0600: credential, instance it was given to, heartbeat interval
+ *     position      boot, file and offset of the kernel log
+ *     instance-id   made once when none is given
+ *     spool         agents/node/spool.h
+ */
+#ifndef HOLDFAST_AGENTS_NODE_STATE_H
+#define HOLDFAST_AGENTS_NODE_STATE_H
+
+#include "agents/checks/kmsg.h"
+#include "agents/node/message.h"
+
+#include <stdbool.h>
+
+struct state {
+    char *dir;
+    int lock_fd;
+};
+
+/* Makes the directory (0700). CONFLICT when another agent uses it. */
+int state_open(const char *dir, struct state *ret_state);
+void state_close(struct state *state);
+/* Caller frees. */
+char *state_path(const struct state *state, const char *name);
+
+/* NOT_FOUND also when it was given to another instance: a copied disk must not speak for its origin. */
+int state_load_credential(const struct state *state, const char *instance_id, struct message_enrolled *ret_enrolled);
+int state_save_credential(const struct state *state, const char *instance_id, const struct message_enrolled *enrolled);
+/* NOT_FOUND when nothing was read yet. Of an earlier boot, a device's position is worth nothing; a file's means
+ * that what the file holds by now is passed over: most of it, or all, was written in that boot, and evidence of an earlier boot
+ * taken for this one's would cost a machine that was just repaired. */
+int state_load_position(const struct state *state, const char *boot_id, struct kmsg_position *ret_position);
+int state_save_position(const struct state *state, const char *boot_id, const struct kmsg_position *position);
+int state_own_instance_id(const struct state *state, char ret_id[ID_INSTANCE_MAX]);
+
+/* First line of a small file: a token, a boot id. INVALID when it is empty, too long or not printable. */
+int state_read_line(const char *path, char *dst, size_t size);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * The table of open windows. What was folded is told again, under its key, so the newest telling is the whole truth
+ * and an earlier one may be lost.
+ *
+ * Two lines of one code that ask for different things are not the same evidence: Xid 154 is the driver's own word
+ * on what to do, and "reboot" after "none" must not vanish into a count. They get windows of their own.
+ */
+#include "agents/node/window.h"
+
+#include "base/text.h"
+#include "policy/faults/faults.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY_TEXT_MAX (BOOT_ID_MAX_BYTES + SOURCE_MAX_BYTES + CODE_MAX_BYTES + DEVICE_MAX_BYTES + 32)
+
+void verdict_make_key(struct verdict *verdict)
+{
+    char text[KEY_TEXT_MAX];
+    int len = snprintf(text, sizeof(text), "%s|%s|%s|%s|%" PRId64, verdict->boot_id, verdict->source, verdict->code,
+                       verdict->device, verdict->first_at);
+    id_sha256_hex(text, (size_t)len, verdict->key);
+}
+
+void windows_init(struct windows *windows, const char *instance_id, const char *boot_id)
+{
+    memset(windows, 0, sizeof(*windows));
+    text_copy_cut(windows->instance_id, sizeof(windows->instance_id), instance_id);
+    text_copy_cut(windows->boot_id, sizeof(windows->boot_id), boot_id);
+}
+
+static bool is_same_fault(const struct window *window, const struct finding *finding)
+{
+    return window->used && strcmp(window->verdict.code, finding->code) == 0 &&
+           strcmp(window->verdict.device, finding->device) == 0 && strcmp(window->verdict.source, finding->source) == 0;
+}
+
+static struct window *find(struct windows *windows, const struct finding *finding)
+{
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
+        struct window *window = &windows->slots[i];
+        if (is_same_fault(window, finding) && window->action == finding->action &&
+            finding->at_ms >= window->verdict.first_at && finding->at_ms < window->verdict.first_at + WINDOW_MS)
+            return window;
+    }
+    return NULL;
+}
+
+static void tell_one(struct window *window, int64_t now_ms, window_tell_fn *tell, void *arg)
+{
+    tell(&window->verdict, arg);
+    window->told = true;
+    window->grew = false;
+    window->told_at = now_ms;
+}
+
+/* A free slot, or the one that was quiet for longest. */
+static struct window *take_slot(struct windows *windows, int64_t now_ms, window_tell_fn *tell, void *arg)
+{
+    struct window *oldest = &windows->slots[0];
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
+        struct window *window = &windows->slots[i];
+        if (!window->used)
+            return window;
+        if (window->touched_at < oldest->touched_at)
+            oldest = window;
+    }
+    if (!oldest->told || oldest->grew)
+        tell_one(oldest, now_ms, tell, arg);
+    return oldest;
+}
+
+/* Two windows of one fault that begin in the same millisecond would have one key. */
+static int64_t free_start(const struct windows *windows, const struct finding *finding)
+{
+    int64_t start = finding->at_ms;
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++)
+        if (is_same_fault(&windows->slots[i], finding) && windows->slots[i].verdict.first_at == start) {
+            start++;
+            i = (size_t)-1;
+        }
+    return start;
+}
+
+static void open_window(struct windows *windows, struct window *window, const struct finding *finding, int64_t now_ms)
+{
+    int64_t start = free_start(windows, finding);
+    memset(window, 0, sizeof(*window));
+    struct verdict *v = &window->verdict;
+    memcpy(v->instance_id, windows->instance_id, sizeof(v->instance_id));
+    memcpy(v->boot_id, windows->boot_id, sizeof(v->boot_id));
+    text_copy_cut(v->source, sizeof(v->source), finding->source);
+    memcpy(v->code, finding->code, sizeof(v->code));
+    memcpy(v->device, finding->device, sizeof(v->device));
+    memcpy(v->raw_line, finding->raw_line, sizeof(v->raw_line));
+    text_copy_cut(v->table_version, sizeof(v->table_version), fault_table_version());
+    v->severity = finding->severity;
+    v->first_at = v->last_at = start;
+    v->count = finding->count;
+    verdict_make_key(v);
+    window->action = finding->action;
+    window->used = true;
+    window->touched_at = now_ms;
+}
+
+void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, window_tell_fn *tell,
+                 void *arg)
+{
+    struct window *window = find(windows, finding);
+    if (window == NULL) {
+        window = take_slot(windows, now_ms, tell, arg);
+        open_window(windows, window, finding, now_ms);
+        return;
+    }
+    window->verdict.count += finding->count;
+    if (finding->at_ms > window->verdict.last_at)
+        window->verdict.last_at = finding->at_ms;
+    window->grew = true;
+    window->touched_at = now_ms;
+}
+
+void windows_restore(struct windows *windows, const struct verdict *verdict, enum action_class action, int64_t now_ms)
+{
+    struct window *window = NULL;
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
+        struct window *slot = &windows->slots[i];
+        if (slot->used && strcmp(slot->verdict.key, verdict->key) == 0)
+            window = slot;
+        else if (!slot->used && window == NULL)
+            window = slot;
+    }
+    if (window == NULL || (window->used && window->verdict.count >= verdict->count))
+        return;
+    *window = (struct window){
+        .verdict = *verdict, .action = action, .used = true, .told = true, .told_at = now_ms, .touched_at = now_ms};
+}
+
+void windows_flush(struct windows *windows, int64_t now_ms, bool all, window_tell_fn *tell, void *arg)
+{
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
+        struct window *window = &windows->slots[i];
+        if (!window->used)
+            continue;
+        bool over = now_ms - window->touched_at >= WINDOW_MS;
+        bool due = all || over || now_ms - window->told_at >= WINDOW_UPDATE_MS;
+        if (!window->told || (window->grew && due))
+            tell_one(window, now_ms, tell, arg);
+        if (over)
+            window->used = false;
+    }
+}
+
+int64_t windows_due_ms(const struct windows *windows)
+{
+    int64_t due = INT64_MAX;
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
+        const struct window *window = &windows->slots[i];
+        if (!window->used)
+            continue;
+        int64_t at = !window->told  ? 0
+                     : window->grew ? window->told_at + WINDOW_UPDATE_MS
+                                    : window->touched_at + WINDOW_MS;
+        if (at < due)
+            due = at;
+    }
+    return due;
+}
+
+bool windows_grew(const struct windows *windows)
+{
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++)
+        if (windows->slots[i].used && (windows->slots[i].grew || !windows->slots[i].told))
+            return true;
+    return false;
+}

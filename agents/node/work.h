@@ -1,0 +1,31 @@
+/*
+ * Work: the messages about lifecycle scripts, and what is remembered of them.
+ */
+#ifndef HOLDFAST_AGENTS_NODE_WORK_H
+#define HOLDFAST_AGENTS_NODE_WORK_H
+
+#include "base/text.h"
+#include "model/lifecycle.h"
+
+/* The order at /v1/agent/work. ret_resources: the text of resource_config.json; caller frees. */
+int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job, char **ret_resources);
+/* log: the end of what the script wrote; what is no UTF-8 of it becomes "?". */
+void work_write_report(struct text *out, const struct lifecycle_report *report, const char *log, size_t log_len);
+
+/* What the agent remembers of the work it was asked for, by instance and order. */
+struct work_state {
+    char instance_id[ID_INSTANCE_MAX];
+    char key[KEY_MAX_BYTES];
+    char done[LIFECYCLE_SCRIPTS_MAX][LIFECYCLE_FILE_MAX_BYTES]; /* succeeded on this instance, whatever asked for it */
+    char script[LIFECYCLE_FILE_MAX_BYTES];                      /* that was run last under this key */
+    int64_t attempts;                                           /* of it */
+    int64_t pid, ticks;                                         /* of its process while it runs; pid 0: it does not */
+    int64_t log_from, log_to;                                   /* its output in the log */
+    int64_t over;                                               /* the order is done (1), or was given up (2) */
+    int64_t exit_code;                                          /* -1: it did not end by itself */
+    char detail[SENTENCE_MAX_BYTES];
+};
+void work_write_state(struct text *out, const struct work_state *state);
+int work_read_state(const char *data, size_t len, struct work_state *ret_state);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * Clusters made and changed through the AWS door: CreateCluster, UpdateCluster. What the input means is read and checked in
+ * cluster_document.h's functions; here it is decided on what is left out.
+ *
+ *      Orchestrator            Slurm when this server drives one, else none
+ *      NodeRecovery            Automatic
+ *      NodeProvisioningMode    all or nothing, as HyperPod has it: only Continuous can be named
+ *
+ * CreateCluster has no client token. SDKs repeat a request whose answer was lost under the same invocation id, which is kept
+ * with the cluster, so that the repeat answers the cluster that the first try made instead of calling its name taken.
+ */
+#include "api/aws/cluster_document.h"
+#include "api/aws/operation.h"
+#include "base/own.h"
+#include "base/status.h"
+
+#include <string.h>
+
+#define INVOCATION_MEMBER "Invocation" /* of the document; no member of the model's */
+
+static enum node_recovery recovery_of(const struct aws_call *call)
+{
+    enum node_recovery recovery = NODE_RECOVERY_AUTOMATIC;
+
+    (void)node_recovery_parse(aws_text(call, "NodeRecovery"), &recovery); /* absent: stays */
+    return recovery;
+}
+
+static bool is_continuous(const struct aws_call *call)
+{
+    return strcmp(aws_text(call, "NodeProvisioningMode"), "Continuous") == 0;
+}
+
+static int check_slurm(struct aws_call *call, const struct cluster_input *input, enum orchestrator orchestrator)
+{
+    bool wants = json_object_get(input->document, "Orchestrator") != NULL;
+
+    if (orchestrator == ORCHESTRATOR_SLURM || (!wants && input->slurm_group == NULL))
+        return 0;
+    return aws_refuse(call, AWS_ERROR_VALIDATION, "%s%s%s: the cluster has no Slurm, and this cannot give it one",
+                      wants ? "Orchestrator" : "SlurmConfig of the group \"", wants ? "" : input->slurm_group,
+                      wants ? "" : "\"");
+}
+
+/* --- create --------------------------------------------------------------------------------------------------------- */
+
+/* Slurm that is named and not there is refused by the use case. */
+static enum orchestrator orchestrator_of(const struct aws_call *call, const struct cluster_input *input)
+{
+    const struct service_backends *backends = call->service->backends;
+    bool named = json_object_get(input->document, "Orchestrator") != NULL;
+
+    return named || backends == NULL || backends->slurm ? ORCHESTRATOR_SLURM : ORCHESTRATOR_NONE;
+}
+
+/* True when the cluster that has the name was made by an earlier try of this request. */
+static bool was_made_before(struct aws_call *call, const char *key, struct cluster *ret_cluster)
+{
+    struct problem problem;
+    struct service_cluster_view view;
+
+    if (key[0] == '\0' || service_cluster_describe(call->service, aws_text(call, "ClusterName"), &view, &problem) < 0)
+        return false;
+    auto_json json_t *document = document_parse(view.document);
+    const char *made_by = json_string_value(json_object_get(document, INVOCATION_MEMBER));
+    *ret_cluster = view.cluster;
+    service_cluster_view_free(&view);
+    return text_equal(made_by, key);
+}
+
+static int create(struct aws_call *call, const struct cluster_input *input, struct cluster *ret_cluster)
+{
+    struct problem problem;
+    char key[ID_SHA256_HEX_MAX];
+    struct service_cluster_spec spec = {.recovery = recovery_of(call),
+                                        .orchestrator = orchestrator_of(call, input),
+                                        .provisioning =
+                                            is_continuous(call) ? PROVISIONING_CONTINUOUS : PROVISIONING_ALL_OR_NOTHING,
+                                        .groups = input->groups,
+                                        .group_count = input->group_count,
+                                        .tags = input->tags,
+                                        .tag_count = input->tag_count,
+                                        .notice = input->notice};
+
+    int status = check_slurm(call, input, spec.orchestrator);
+    if (status < 0)
+        return status;
+    aws_repeat_key(call, "", key);
+    json_put_text(input->document, INVOCATION_MEMBER, key);
+    autofree char *document = document_dump(input->document);
+    spec.document = document;
+    text_copy_cut(spec.name, sizeof spec.name, aws_text(call, "ClusterName"));
+    if (service_cluster_create(call->service, &call->actor, &spec, ret_cluster, &problem) == 0)
+        return 0;
+    if (problem.code == PROBLEM_NAME_TAKEN && was_made_before(call, key, ret_cluster))
+        return 0;
+    return aws_refuse_problem(call, &problem);
+}
+
+int aws_create_cluster(struct aws_call *call, json_t **ret_output)
+{
+    AUTO(cluster_input) struct cluster_input input = {.groups = NULL};
+    struct problem problem;
+    struct cluster cluster;
+
+    if (cluster_input_read(call->operation, call->input, &input, &problem) < 0)
+        return aws_refuse_problem(call, &problem);
+    int status = create(call, &input, &cluster);
+    if (status < 0)
+        return status;
+    *ret_output = json_object();
+    aws_put_cluster_arn(call, *ret_output, &cluster);
+    return 0;
+}
+
+/* --- update --------------------------------------------------------------------------------------------------------- */
+
+/* A cluster has a scheduler or has none for as long as it is there. */
+static int check_update(struct aws_call *call, const char *ref, const struct cluster_input *input)
+{
+    struct problem problem;
+    struct service_cluster_view view;
+
+    if (service_cluster_describe(call->service, ref, &view, &problem) < 0)
+        return aws_refuse_problem(call, &problem);
+    const enum orchestrator orchestrator = view.cluster.orchestrator;
+    service_cluster_view_free(&view);
+    return check_slurm(call, input, orchestrator);
+}
+
+static int update(struct aws_call *call, const char *ref, const struct cluster_input *input,
+                  struct cluster *ret_cluster)
+{
+    struct problem problem;
+    autofree char *document = document_dump(input->document);
+    const struct service_cluster_change change = {.has_recovery = aws_text(call, "NodeRecovery")[0] != '\0',
+                                                  .recovery = recovery_of(call),
+                                                  .has_provisioning = is_continuous(call),
+                                                  .provisioning = PROVISIONING_CONTINUOUS,
+                                                  .groups = input->groups,
+                                                  .group_count = input->group_count,
+                                                  .groups_to_delete = input->groups_to_delete,
+                                                  .delete_count = input->delete_count,
+                                                  .document = document,
+                                                  .notice = input->notice};
+
+    if (service_cluster_update(call->service, &call->actor, ref, &change, ret_cluster, &problem) < 0)
+        return aws_refuse_problem(call, &problem);
+    return 0;
+}
+
+int aws_update_cluster(struct aws_call *call, json_t **ret_output)
+{
+    AUTO(cluster_input) struct cluster_input input = {.groups = NULL};
+    char ref[AWS_CLUSTER_REF_MAX];
+    struct problem problem;
+    struct cluster cluster;
+
+    int status = aws_cluster_ref(call, ref);
+    if (status < 0)
+        return status;
+    if (cluster_input_read(call->operation, call->input, &input, &problem) < 0)
+        return aws_refuse_problem(call, &problem);
+    status = check_update(call, ref, &input);
+    if (status == 0)
+        status = update(call, ref, &input, &cluster);
+    if (status < 0)
+        return status;
+    *ret_output = json_object();
+    aws_put_cluster_arn(call, *ret_output, &cluster);
+    return 0;
+}

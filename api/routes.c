@@ -1,0 +1,186 @@
+/*
+ * THE table: every operation of both doors, once. Start reading here: the handler's name says the file
+ * (api_node_describe is in v1/node.c, agent_heartbeat in agent/heartbeat.c), openapi.yaml has the same operationIds,
+ * and a test compares the two in both directions.
+ *
+ * The agents' rows stand first because a fleet asks for them thousands of times a second.
+ */
+#include "api/routes.h"
+#include "api/agent/agent.h"
+#include "api/aws/door.h"
+#include "api/call.h"
+#include "api/v1/v1.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define SMALL (16 * 1024)
+#define DOCUMENT (128 * 1024) /* a quota with every resource, and 50 tags of the longest */
+#define QUERY READS_QUERY
+#define KEYED READS_KEY
+#define PLAIN 0
+#define CLUSTER "/v1/clusters/{cluster}"
+#define NODE CLUSTER "/nodes/{node}"
+#define SCHEDULER_CONFIG CLUSTER "/scheduler-config"
+#define QUOTA CLUSTER "/quotas/{quota}"
+
+const struct api_route api_routes[] = {
+    {"POST", "/v1/agent/heartbeat", "heartbeatAgent", ACCESS_AGENT, LANE_DIRECT, PLAIN, AGENT_BODY_BYTES_MAX,
+     agent_heartbeat},
+    {"POST", "/v1/agent/verdicts", "reportVerdicts", ACCESS_AGENT, LANE_DIRECT, PLAIN, AGENT_BODY_BYTES_MAX,
+     agent_verdicts},
+    {"GET", "/v1/agent/work", "describeAgentWork", ACCESS_AGENT, LANE_POOL, PLAIN, 0, agent_work},
+    {"POST", "/v1/agent/work", "reportAgentWork", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX,
+     agent_report_work},
+    {"POST", "/v1/agent/enroll", "enrollAgent", ACCESS_ENROLL, LANE_POOL, PLAIN, SMALL, agent_enroll},
+
+    {"GET", "/v1/clusters", "listClusters", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_cluster_list},
+    {"POST", "/v1/clusters", "createCluster", ACCESS_ADMIN, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX,
+     api_cluster_create},
+    {"GET", CLUSTER, "describeCluster", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_cluster_describe},
+    {"PATCH", CLUSTER, "updateCluster", ACCESS_OPERATOR, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX, api_cluster_update},
+    {"DELETE", CLUSTER, "deleteCluster", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_cluster_delete},
+    {"POST", CLUSTER "/software-update", "updateClusterSoftware", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_cluster_update_software},
+    {"POST", CLUSTER "/health-check", "checkCluster", ACCESS_OPERATOR, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX,
+     api_cluster_check},
+
+    {"GET", CLUSTER "/nodes", "listNodes", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_node_list},
+    {"POST", CLUSTER "/nodes", "addNodes", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_add},
+    {"DELETE", NODE, "removeNode", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_node_remove},
+    {"GET", NODE, "describeNode", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_describe},
+    {"PATCH", NODE, "updateNode", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_node_update},
+    {"POST", NODE "/reboot", "rebootNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_reboot},
+    {"POST", NODE "/replace", "replaceNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_replace},
+    {"POST", NODE "/release", "releaseNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_release},
+    {"GET", NODE "/explanation", "explainNode", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_explain},
+    {"GET", NODE "/verdicts", "listVerdicts", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_verdict_list},
+    {"POST", NODE "/inject", "injectXid", ACCESS_ADMIN, LANE_POOL, PLAIN, SMALL, api_node_inject},
+
+    {"GET", SCHEDULER_CONFIG, "describeSchedulerConfig", ACCESS_VIEWER, LANE_POOL, QUERY, 0,
+     api_scheduler_config_describe},
+    {"POST", SCHEDULER_CONFIG, "createSchedulerConfig", ACCESS_ADMIN, LANE_POOL, PLAIN, DOCUMENT,
+     api_scheduler_config_create},
+    {"PATCH", SCHEDULER_CONFIG, "updateSchedulerConfig", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT,
+     api_scheduler_config_update},
+    {"DELETE", SCHEDULER_CONFIG, "deleteSchedulerConfig", ACCESS_ADMIN, LANE_POOL, PLAIN, 0,
+     api_scheduler_config_delete},
+    {"GET", CLUSTER "/quotas", "listQuotas", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_quota_list},
+    {"POST", CLUSTER "/quotas", "createQuota", ACCESS_ADMIN, LANE_POOL, PLAIN, DOCUMENT, api_quota_create},
+    {"GET", QUOTA, "describeQuota", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_quota_describe},
+    {"PATCH", QUOTA, "updateQuota", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT, api_quota_update},
+    {"DELETE", QUOTA, "deleteQuota", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_quota_delete},
+
+    {"GET", CLUSTER "/tags", "listClusterTags", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_tag_list_of_cluster},
+    {"POST", CLUSTER "/tags", "addClusterTags", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT, api_tag_add_to_cluster},
+    {"DELETE", CLUSTER "/tags", "deleteClusterTag", ACCESS_ADMIN, LANE_POOL, QUERY, 0, api_tag_delete_from_cluster},
+    {"GET", SCHEDULER_CONFIG "/tags", "listSchedulerConfigTags", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
+     api_tag_list_of_scheduler_config},
+    {"POST", SCHEDULER_CONFIG "/tags", "addSchedulerConfigTags", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT,
+     api_tag_add_to_scheduler_config},
+    {"DELETE", SCHEDULER_CONFIG "/tags", "deleteSchedulerConfigTag", ACCESS_ADMIN, LANE_POOL, QUERY, 0,
+     api_tag_delete_from_scheduler_config},
+    {"GET", QUOTA "/tags", "listQuotaTags", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_tag_list_of_quota},
+    {"POST", QUOTA "/tags", "addQuotaTags", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT, api_tag_add_to_quota},
+    {"DELETE", QUOTA "/tags", "deleteQuotaTag", ACCESS_ADMIN, LANE_POOL, QUERY, 0, api_tag_delete_from_quota},
+
+    {"GET", "/v1/operations", "listOperations", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_operation_list},
+    {"GET", "/v1/operations/{operation}", "describeOperation", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
+     api_operation_describe},
+    {"POST", "/v1/operations/{operation}/cancel", "cancelOperation", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_operation_cancel},
+
+    {"GET", "/v1/events", "listEvents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_event_list},
+    {"GET", "/v1/events/stream", "streamEvents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_event_stream},
+
+    {"GET", "/v1/tokens", "listTokens", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_token_list},
+    {"POST", "/v1/tokens", "createToken", ACCESS_ADMIN, LANE_POOL, PLAIN, SMALL, api_token_create},
+    {"DELETE", "/v1/tokens/{token}", "deleteToken", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_token_delete},
+
+    {"GET", "/v1/access-keys", "listAccessKeys", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_access_key_list},
+    {"POST", "/v1/access-keys", "createAccessKey", ACCESS_ADMIN, LANE_POOL, PLAIN, SMALL, api_access_key_create},
+    {"DELETE", "/v1/access-keys/{accessKey}", "deleteAccessKey", ACCESS_ADMIN, LANE_POOL, PLAIN, 0,
+     api_access_key_delete},
+
+    {"GET", "/v1/audit", "listAudit", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_audit_list},
+
+    {"POST", "/", "callAws", ACCESS_SIGNED, LANE_POOL, PLAIN, AWS_BODY_BYTES_MAX, aws_door},
+
+    {"GET", "/v1/version", "describeVersion", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_version_describe},
+
+    {"GET", "/healthz", "checkHealth", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_system_health},
+    {"GET", "/readyz", "checkReadiness", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_system_readiness},
+    {"GET", "/metrics", "readMetrics", ACCESS_LOCAL, LANE_POOL, PLAIN, 0, api_system_metrics},
+    {"GET", "/openapi.yaml", "readOpenapi", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_system_openapi},
+    {"GET", "/docs", "openDocs", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_docs_open},
+    {"GET", "/docs/{file}", "readDocs", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_docs_read},
+};
+const size_t api_route_count = ARRAY_LEN(api_routes);
+_Static_assert(ARRAY_LEN(api_routes) <= ROUTES_MAX, "counters have no place for it");
+
+/* True when path is of the pattern; the parts under {…} go to ret_params. Both are walked once. */
+static bool path_matches(const char *pattern, const char *path, struct route_param *ret_params, size_t *ret_count)
+{
+    size_t count = 0;
+    while (*pattern != '\0') {
+        if (*pattern != '{') {
+            if (*pattern++ != *path++)
+                return false;
+            continue;
+        }
+        size_t len = strcspn(path, "/");
+        if (len == 0 && strcmp(pattern, "{file}") != 0) /* a folder itself is the file without a name */
+            return false;
+        ret_params[count++] = (struct route_param){.at = path, .len = len};
+        path += len;
+        pattern = strchr(pattern, '}') + 1;
+    }
+    *ret_count = count;
+    return *path == '\0';
+}
+
+static bool method_matches(const struct api_route *route, const char *method)
+{
+    return strcmp(route->method, method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+const struct api_route *route_aws(void)
+{
+    size_t i = 0;
+    while (api_routes[i].access != ACCESS_SIGNED)
+        i++;
+    return &api_routes[i];
+}
+
+bool route_may_be_aws(const char *method, const char *path)
+{
+    return strcmp(method, "POST") == 0 && text_ends_with(path, "/");
+}
+
+static void allow_add(char allow[ROUTE_ALLOW_MAX], const char *method)
+{
+    size_t len = strlen(allow);
+    snprintf(allow + len, ROUTE_ALLOW_MAX - len, "%s%s%s", len > 0 ? ", " : "", method,
+             strcmp(method, "GET") == 0 ? ", HEAD" : "");
+}
+
+enum route_match route_find(const char *method, const char *path, const struct api_route **ret_route,
+                            struct route_param *ret_params, size_t *ret_param_count, char ret_allow[ROUTE_ALLOW_MAX])
+{
+    enum route_match match = ROUTE_NO_PATH;
+    ret_allow[0] = '\0';
+    for (size_t i = 0; i < api_route_count; i++) {
+        const struct api_route *route = &api_routes[i];
+        if (!path_matches(route->pattern, path, ret_params, ret_param_count))
+            continue;
+        if (method_matches(route, method)) {
+            *ret_route = route;
+            return ROUTE_FOUND;
+        }
+        match = ROUTE_NO_METHOD;
+        allow_add(ret_allow, route->method);
+    }
+    return match;
+}

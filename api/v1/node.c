@@ -1,0 +1,183 @@
+/* Nodes: slots with a name that instances fill, and what a person may ask of one. */
+#include "api/choose.h"
+#include "api/page.h"
+#include "api/render.h"
+#include "api/v1/v1.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define XID_MAX 999 /* above all codes of the driver; the service knows which exist */
+
+CHOOSE(node_state)
+CHOOSE(health)
+
+static int list_row(const void *row, void *arg)
+{
+    const struct db_node_row *node = row;
+    struct page *page = arg;
+    if (page_wants(page))
+        page_add(page, render_node(&spelling_rest, node), node->node.name);
+    return 0;
+}
+
+void api_node_list(struct api_call *call)
+{
+    struct page page;
+    struct problem problem;
+    char group[NAME_MAX_BYTES] = "";
+    int state = -1, health = -1;
+    page_init(&page, 'n');
+    const struct api_query query[] = {
+        {.name = "group", .type = API_QUERY_TEXT, .target = group, .size = sizeof group, .rule = "a group's name"},
+        {.name = "state",
+         .type = API_QUERY_CHOICE,
+         .target = &state,
+         .choose = choose_node_state,
+         .rule = "a state of a node, such as ready or held"},
+        {.name = "health",
+         .type = API_QUERY_CHOICE,
+         .target = &health,
+         .choose = choose_health,
+         .rule = "unknown, healthy, degraded or unhealthy"},
+        PAGE_QUERY(page),
+    };
+    if (api_query(call, query, ARRAY_LEN(query)) != 0 || page_begin(call, &page, false) != 0)
+        return;
+    if (service_node_list(call->service, call->params[0], group[0] != '\0' ? group : NULL, state, health, page.key,
+                          page_rows(&page), list_row, &page, &problem) != 0) {
+        page_free(&page);
+        api_problem(call, &problem);
+        return;
+    }
+    page_reply(call, &page);
+}
+
+static void reply_view(struct api_call *call)
+{
+    struct problem problem;
+    struct service_names names = {0};
+    autofree struct service_node_view *view = own_calloc(1, sizeof *view);
+    if (service_node_describe(call->service, call->params[0], call->params[1], view, &problem) != 0) {
+        api_problem(call, &problem);
+        return;
+    }
+    if (view->last_decision.operation_id != 0)
+        (void)service_names(call->service, 0, 0, view->last_decision.operation_id, &names);
+    api_reply_resource(call, 200, render_node_view(&spelling_rest, view, names.operation), NULL,
+                       service_node_revision(&view->row.node));
+}
+
+void api_node_describe(struct api_call *call)
+{
+    reply_view(call);
+}
+
+void api_node_update(struct api_call *call)
+{
+    struct problem problem;
+    struct node node;
+    bool opted_out = false;
+    int64_t revision;
+    auto_json json_t *body = NULL;
+    const struct json_field fields[] = {
+        {.name = "optedOut", .type = JSON_FIELD_BOOL, .required = true, .target = &opted_out}};
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0 || api_if_match(call, &revision) != 0)
+        return;
+    if (service_node_set_opt_out(call->service, &call->actor, call->params[0], call->params[1], opted_out, revision,
+                                 &node, &problem) != 0)
+        api_problem(call, &problem);
+    else
+        reply_view(call);
+}
+
+/* --- operations on a node ------------------------------------------------------------------------------ */
+
+static int check_urgency(const char *text)
+{
+    enum urgency urgency;
+    return urgency_parse(text, &urgency);
+}
+
+static void operate(struct api_call *call, enum operation_kind kind)
+{
+    struct problem problem;
+    char reason[REASON_MAX_BYTES] = "", urgency_name[16] = "after-jobs", key[KEY_MAX_BYTES], location[96];
+    enum urgency urgency;
+    auto_json json_t *body = NULL;
+    const struct json_field fields[] = {
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason},
+        {.name = "urgency",
+         .type = JSON_FIELD_TEXT,
+         .target = urgency_name,
+         .size = sizeof urgency_name,
+         .check = check_urgency,
+         .rule = "after-jobs or now"},
+    };
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0 || api_idempotency_key(call, key) != 0)
+        return;
+    (void)urgency_parse(urgency_name, &urgency);
+    autofree struct operation *operation = own_calloc(1, sizeof *operation);
+    if (service_node_operate(call->service, &call->actor, call->params[0], call->params[1], kind, urgency, reason, key,
+                             operation, &problem) != 0) {
+        api_problem(call, &problem);
+        return;
+    }
+    snprintf(location, sizeof location, "/v1/operations/%s", operation->uid);
+    api_reply_resource(call, 202, render_operation(&spelling_rest, operation, call->params[0], call->params[1]),
+                       location, 0);
+}
+
+void api_node_reboot(struct api_call *call)
+{
+    operate(call, OPERATION_KIND_REBOOT);
+}
+
+void api_node_replace(struct api_call *call)
+{
+    operate(call, OPERATION_KIND_REPLACE);
+}
+
+void api_node_release(struct api_call *call)
+{
+    operate(call, OPERATION_KIND_RELEASE);
+}
+
+/* --- why, and the test line ------------------------------------------------------------------------------ */
+
+void api_node_explain(struct api_call *call)
+{
+    struct problem problem;
+    struct service_explanation explanation;
+    autofree struct service_node_view *view = own_calloc(1, sizeof *view);
+    if (service_node_describe(call->service, call->params[0], call->params[1], view, &problem) != 0 ||
+        service_node_explain(call->service, call->params[0], call->params[1], &explanation, &problem) != 0) {
+        api_problem(call, &problem);
+        return;
+    }
+    json_t *json = render_explanation(&spelling_rest, &explanation, &view->row);
+    service_explanation_free(&explanation);
+    api_reply_json(call, 200, json);
+}
+
+void api_node_inject(struct api_call *call)
+{
+    struct problem problem;
+    int64_t xid = 0;
+    char pci[DEVICE_MAX_BYTES] = "", line[RAW_LINE_MAX_BYTES];
+    auto_json json_t *body = NULL;
+    const struct json_field fields[] = {
+        {.name = "xid", .type = JSON_FIELD_I64, .required = true, .target = &xid, .min = 1, .max = XID_MAX},
+        {.name = "pci", .type = JSON_FIELD_TEXT, .target = pci, .size = sizeof pci, .min = 1},
+    };
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
+        return;
+    if (service_node_inject_xid(call->service, &call->actor, call->params[0], call->params[1], (int)xid, pci, line,
+                                &problem) != 0) {
+        api_problem(call, &problem);
+        return;
+    }
+    json_t *json = json_object();
+    json_put_text(json, "line", line);
+    api_reply_json(call, 202, json);
+}

@@ -1,0 +1,76 @@
+/* The handlers of the REST door, one file a noun; their names are in the route table and nowhere else. */
+#ifndef HOLDFAST_API_V1_V1_H
+#define HOLDFAST_API_V1_V1_H
+
+struct api_call;
+
+void api_cluster_list(struct api_call *call);
+void api_cluster_create(struct api_call *call);
+void api_cluster_describe(struct api_call *call);
+void api_cluster_update(struct api_call *call);
+void api_cluster_delete(struct api_call *call);
+void api_cluster_update_software(struct api_call *call);
+void api_cluster_check(struct api_call *call);
+
+void api_node_list(struct api_call *call);
+void api_node_add(struct api_call *call);
+void api_node_remove(struct api_call *call);
+void api_node_describe(struct api_call *call);
+void api_node_update(struct api_call *call);
+void api_node_reboot(struct api_call *call);
+void api_node_replace(struct api_call *call);
+void api_node_release(struct api_call *call);
+void api_node_explain(struct api_call *call);
+void api_node_inject(struct api_call *call);
+
+void api_verdict_list(struct api_call *call);
+
+void api_operation_list(struct api_call *call);
+void api_operation_describe(struct api_call *call);
+void api_operation_cancel(struct api_call *call);
+
+void api_event_list(struct api_call *call);
+void api_event_stream(struct api_call *call);
+
+void api_token_list(struct api_call *call);
+void api_token_create(struct api_call *call);
+void api_token_delete(struct api_call *call);
+
+void api_access_key_list(struct api_call *call);
+void api_access_key_create(struct api_call *call);
+void api_access_key_delete(struct api_call *call);
+
+void api_audit_list(struct api_call *call);
+
+void api_scheduler_config_create(struct api_call *call);
+void api_scheduler_config_describe(struct api_call *call);
+void api_scheduler_config_update(struct api_call *call);
+void api_scheduler_config_delete(struct api_call *call);
+
+void api_quota_list(struct api_call *call);
+void api_quota_create(struct api_call *call);
+void api_quota_describe(struct api_call *call);
+void api_quota_update(struct api_call *call);
+void api_quota_delete(struct api_call *call);
+
+void api_tag_list_of_cluster(struct api_call *call);
+void api_tag_add_to_cluster(struct api_call *call);
+void api_tag_delete_from_cluster(struct api_call *call);
+void api_tag_list_of_scheduler_config(struct api_call *call);
+void api_tag_add_to_scheduler_config(struct api_call *call);
+void api_tag_delete_from_scheduler_config(struct api_call *call);
+void api_tag_list_of_quota(struct api_call *call);
+void api_tag_add_to_quota(struct api_call *call);
+void api_tag_delete_from_quota(struct api_call *call);
+
+void api_version_describe(struct api_call *call);
+
+void api_system_health(struct api_call *call);
+void api_system_readiness(struct api_call *call);
+void api_system_metrics(struct api_call *call);
+void api_system_openapi(struct api_call *call);
+
+void api_docs_open(struct api_call *call);
+void api_docs_read(struct api_call *call);
+
+#endif

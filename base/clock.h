@@ -1,0 +1,53 @@
+/*
+ * Time as a thing that is handed in.
+ *
+ * Nothing above base/ reads the system's clock: it asks the struct clock it was
+ * given, so that a test can own time. wall_ms is milliseconds since 1970 (UTC),
+ * mono_ms never goes back. Texts are RFC 3339 in UTC with milliseconds.
+ */
+#ifndef HOLDFAST_BASE_CLOCK_H
+#define HOLDFAST_BASE_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define MS_PER_S INT64_C(1000)
+#define MS_PER_MIN (60 * MS_PER_S)
+#define MS_PER_HOUR (60 * MS_PER_MIN)
+#define MS_PER_DAY (24 * MS_PER_HOUR)
+
+#define CLOCK_TEXT_MAX 32 /* "2026-11-20T14:48:00.123Z" and its zero, with room to spare */
+
+struct clock {
+    int64_t (*wall_ms)(const struct clock *clock);
+    int64_t (*mono_ms)(const struct clock *clock);
+    int64_t fake_ms; /* used by the fake clock only */
+};
+
+/* The system's clocks. Static; never freed. */
+const struct clock *clock_system(void);
+/* Makes *clock a fake that stands at start_ms until clock_fake_advance. */
+void clock_fake_init(struct clock *clock, int64_t start_ms);
+void clock_fake_advance(struct clock *clock, int64_t by_ms);
+
+int64_t clock_wall_ms(const struct clock *clock);
+int64_t clock_mono_ms(const struct clock *clock);
+
+/* The uses of the machine's own clocks that no test needs to own: how long our own work took, to be
+ * shown and never to decide by, and the instant in_ms (>= 0) from now for a wait on a CLOCK_MONOTONIC condition. */
+int64_t clock_stopwatch_us(void);
+/* Milliseconds since the machine's boot, time asleep included: grows over every restart of a process within a boot. */
+int64_t clock_boot_ms(void);
+struct timespec clock_deadline(int64_t in_ms);
+
+/* Writes RFC 3339 into ret_text (at least CLOCK_TEXT_MAX bytes); returns ret_text. Empty text for at_ms <= 0. */
+const char *clock_format(int64_t at_ms, char *ret_text);
+/* Strict RFC 3339 with Z or offset. STATUS_INVALID when it is anything else. */
+int clock_parse(const char *text, int64_t *ret_ms);
+/* "90s", "5m", "2h", "7d", "250ms" to milliseconds; STATUS_INVALID otherwise. */
+int clock_parse_duration(const char *text, int64_t *ret_ms);
+/* "3m12s" style text of a duration for people; ret_text has at least CLOCK_TEXT_MAX bytes. */
+const char *clock_format_duration(int64_t duration_ms, char *ret_text);
+
+#endif

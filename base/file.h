@@ -1,0 +1,27 @@
+/*
+ * Small files, read with a limit and written so that a crash leaves the old or the
+ * new one, never half (temporary file, fsync, rename, fsync of the directory).
+ */
+#ifndef HOLDFAST_BASE_FILE_H
+#define HOLDFAST_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Whole file, zero-terminated, caller frees. NOT_FOUND, TOO_LARGE above bytes_max, IO. */
+int file_read(const char *path, size_t bytes_max, char **ret_data, size_t *ret_len);
+/* Atomic and durable. FULL when the disk is full, else IO. */
+int file_write(const char *path, const void *data, size_t len, mode_t mode);
+/* mkdir -p. */
+int file_make_dirs(const char *path, mode_t mode);
+/* Removes a tree; refuses "/" and "". OK when it is not there. */
+int file_remove_tree(const char *path);
+bool file_exists(const char *path);
+/* Takes an exclusive lock that lives as long as the descriptor; CONFLICT when another process holds it. */
+int file_lock(const char *path, int *ret_fd);
+/* The lock on path that this process was born with, as descriptor fd; NOT_FOUND when that is anything else, CONFLICT
+ * when another process has the lock. From now on the programs that this one starts do not get it. */
+int file_lock_inherited(const char *path, int fd);
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * The HTTP client of people's tools (libcurl; this file is its only user).
+ *
+ * One handle, so that a kept connection serves the next request. Redirects are never followed: a token goes
+ * where it was meant to go. With a fingerprint the pinned key is the whole proof; without one the usual
+ * authorities and names are. Streams are read by curl's multi interface, because only there silence can be timed in
+ * milliseconds.
+ */
+#include "base/http.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/url.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define FINGERPRINT_PREFIX "sha256:"
+#define STREAM_POLL_MS 250
+
+struct http_client {
+    CURL *curl;
+    char *base;
+    struct url url;
+    char *authorization; /* "Authorization: Bearer …" or NULL */
+    char *pin;           /* curl's form of the fingerprint, or NULL */
+    char *ca_file;
+    int64_t timeout_ms;
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+/* Where a reply goes. Only one of body and on_bytes is used. */
+struct sink {
+    struct text body;
+    size_t bytes_max;
+    bool too_large, stopped;
+    bool (*on_bytes)(const char *bytes, size_t len, void *arg);
+    void *arg;
+    int64_t last_ms;
+    struct http_reply *reply;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void global_init(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static void curl_list_free(struct curl_slist *list)
+{
+    curl_slist_free_all(list);
+}
+
+AUTO_DEFINE(struct curl_slist *, curl_list, curl_list_free)
+
+static void say(char ret_error[HTTP_ERROR_MAX], const char *what, const char *why)
+{
+    snprintf(ret_error, HTTP_ERROR_MAX, "%.100s: %.140s", what, why);
+}
+
+int http_client_new(const struct http_options *options, struct http_client **ret_client, char ret_error[HTTP_ERROR_MAX])
+{
+    struct url url;
+    const char *why;
+    if (url_parse(options->url, &url, &why) != 0) {
+        say(ret_error, options->url, why);
+        return STATUS_INVALID;
+    }
+    if (options->fingerprint != NULL && !text_starts_with(options->fingerprint, FINGERPRINT_PREFIX)) {
+        say(ret_error, options->fingerprint, "a fingerprint starts with " FINGERPRINT_PREFIX);
+        return STATUS_INVALID;
+    }
+    if (options->token != NULL && strpbrk(options->token, "\r\n") != NULL) {
+        say(ret_error, "token", "it holds a line break");
+        return STATUS_INVALID;
+    }
+    pthread_once(&once, global_init);
+    struct http_client *client = own_calloc(1, sizeof(*client));
+    client->curl = curl_easy_init();
+    if (client->curl == NULL)
+        abort();
+    client->url = url;
+    client->base = own_printf("%s://%s%s%s:%s", url.tls ? "https" : "http", url.is_ipv6 ? "[" : "", url.host,
+                              url.is_ipv6 ? "]" : "", url.port);
+    if (options->token != NULL)
+        client->authorization = own_printf("Authorization: Bearer %s", options->token);
+    if (options->fingerprint != NULL)
+        client->pin = own_printf("sha256//%s", options->fingerprint + strlen(FINGERPRINT_PREFIX));
+    client->ca_file = own_strdup(options->ca_file);
+    client->timeout_ms = options->timeout_ms;
+    *ret_client = client;
+    return 0;
+}
+
+void http_client_free(struct http_client *client)
+{
+    if (client == NULL)
+        return;
+    curl_easy_cleanup(client->curl);
+    free(client->base);
+    free(client->authorization);
+    free(client->pin);
+    free(client->ca_file);
+    free(client);
+}
+
+void http_reply_free(struct http_reply *reply)
+{
+    if (reply != NULL)
+        free(TAKE(reply->body));
+}
+
+/* --- receiving ----------------------------------------------------------------------------------------------- */
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct sink *sink = arg;
+    size_t len = size * count;
+    sink->last_ms = clock_mono_ms(clock_system());
+    if (sink->on_bytes != NULL) {
+        sink->stopped = !sink->on_bytes(bytes, len, sink->arg);
+        return sink->stopped ? 0 : len;
+    }
+    if (len > sink->bytes_max - sink->body.len) {
+        sink->too_large = true;
+        return 0;
+    }
+    text_add_bytes(&sink->body, bytes, len);
+    return len;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
+{
+    static const char name[] = "ETag:";
+    struct sink *sink = arg;
+    size_t len = size * count, at = sizeof(name) - 1;
+    if (sink->reply == NULL || len < at || strncasecmp(bytes, name, at) != 0)
+        return len;
+    while (at < len && (bytes[at] == ' ' || bytes[at] == '\t'))
+        at++;
+    size_t end = len;
+    while (end > at && strchr(" \t\r\n", bytes[end - 1]) != NULL)
+        end--;
+    /* One that does not fit is not ours, and half of it would be wrong. */
+    (void)text_copy_bytes(sink->reply->etag, sizeof(sink->reply->etag), bytes + at, end - at);
+    return len;
+}
+
+/* --- asking -------------------------------------------------------------------------------------------------- */
+
+static void set_security(struct http_client *client)
+{
+    CURL *curl = client->curl;
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, client->url.tls ? "https" : "http");
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    if (client->pin != NULL) {
+        curl_easy_setopt(curl, CURLOPT_PINNEDPUBLICKEY, client->pin);
+        curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+    } else if (client->ca_file != NULL) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
+    }
+    if (!client->url.tls) /* only the loopback is plain: no proxy belongs in between */
+        curl_easy_setopt(curl, CURLOPT_PROXY, "");
+}
+
+static void set_request(struct http_client *client, const char *url, struct curl_slist *headers, struct sink *sink)
+{
+    CURL *curl = client->curl;
+    curl_easy_reset(curl); /* keeps the connection */
+    client->curl_error[0] = '\0';
+    set_security(client);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->curl_error);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, sink);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->timeout_ms);
+}
+
+static void set_method(CURL *curl, const char *method, const void *body, size_t len)
+{
+    bool with_body = body != NULL || strcmp(method, "POST") == 0 || strcmp(method, "PATCH") == 0;
+    if (with_body) {
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body != NULL ? body : "");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+    } else if (strcmp(method, "HEAD") == 0) {
+        curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+    }
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+}
+
+static struct curl_slist *add(struct curl_slist *list, const char *header)
+{
+    struct curl_slist *longer = curl_slist_append(list, header);
+    if (longer == NULL)
+        abort();
+    return longer;
+}
+
+static struct curl_slist *make_headers(const struct http_client *client, const char *content_type,
+                                       const char *const *headers)
+{
+    struct curl_slist *list = add(NULL, "Expect:"); /* no 100-continue */
+    if (client->authorization != NULL)
+        list = add(list, client->authorization);
+    autofree char *type = own_printf("Content-Type:%s%s", content_type != NULL ? " " : "",
+                                     content_type != NULL ? content_type : ""); /* empty: curl leaves its own out */
+    list = add(list, type);
+    for (size_t i = 0; headers != NULL && headers[i] != NULL; i++)
+        list = add(list, headers[i]);
+    return list;
+}
+
+static int status_of(struct http_client *client, CURLcode code, const struct sink *sink, char ret_error[HTTP_ERROR_MAX])
+{
+    if (sink->too_large) {
+        say(ret_error, client->base, "the reply is larger than what is asked for");
+        return STATUS_TOO_LARGE;
+    }
+    if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH) {
+        say(ret_error, client->base, "the server's key does not match the fingerprint");
+        return STATUS_DENIED;
+    }
+    say(ret_error, client->base, client->curl_error[0] != '\0' ? client->curl_error : curl_easy_strerror(code));
+    switch (code) {
+    case CURLE_OPERATION_TIMEDOUT:
+        return STATUS_TIMEOUT;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+        return STATUS_DENIED;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return STATUS_BACKEND;
+    default:
+        return STATUS_UNAVAILABLE;
+    }
+}
+
+int http_request(struct http_client *client, const char *method, const char *path_and_query, const char *content_type,
+                 const void *body, size_t len, const char *const *headers, size_t bytes_max,
+                 struct http_reply *ret_reply, char ret_error[HTTP_ERROR_MAX])
+{
+    struct http_reply reply = {0};
+    struct sink sink = {.bytes_max = bytes_max, .reply = &reply};
+    struct curl_slist *list AUTO(curl_list) = make_headers(client, content_type, headers);
+    autofree char *url = own_printf("%s%s", client->base, path_and_query);
+    set_request(client, url, list, &sink);
+    set_method(client->curl, method, body, len);
+    curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, (long)client->timeout_ms);
+    CURLcode code = curl_easy_perform(client->curl);
+    if (code != CURLE_OK) {
+        text_free(&sink.body);
+        return status_of(client, code, &sink, ret_error);
+    }
+    long status = 0;
+    char *type = NULL;
+    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(client->curl, CURLINFO_CONTENT_TYPE, &type);
+    reply.status = (int)status;
+    if (type != NULL)
+        (void)text_copy(reply.content_type, sizeof(reply.content_type), type);
+    reply.len = sink.body.len;
+    reply.body = text_take(&sink.body);
+    *ret_reply = reply;
+    return 0;
+}
+
+/* --- streaming ----------------------------------------------------------------------------------------------- */
+
+/* Runs until curl is done (*ret_code), or silence lasts too long. */
+static int pump(CURLM *multi, struct sink *sink, int64_t idle_timeout_ms, CURLcode *ret_code)
+{
+    int running = 1, queued;
+    while (curl_multi_perform(multi, &running) == CURLM_OK && running > 0) {
+        int64_t left = sink->last_ms + idle_timeout_ms - clock_mono_ms(clock_system());
+        if (left <= 0)
+            return STATUS_TIMEOUT;
+        (void)curl_multi_poll(multi, NULL, 0, left < STREAM_POLL_MS ? (int)left : STREAM_POLL_MS, NULL);
+    }
+    CURLMsg *message = curl_multi_info_read(multi, &queued);
+    *ret_code = message != NULL && message->msg == CURLMSG_DONE ? message->data.result : CURLE_RECV_ERROR;
+    return 0;
+}
+
+int http_stream(struct http_client *client, const char *path_and_query,
+                bool (*on_bytes)(const char *bytes, size_t len, void *arg), void *arg, int64_t idle_timeout_ms,
+                int *ret_status, char ret_error[HTTP_ERROR_MAX])
+{
+    struct sink sink = {.on_bytes = on_bytes, .arg = arg};
+    struct curl_slist *list AUTO(curl_list) = make_headers(client, NULL, NULL);
+    autofree char *url = own_printf("%s%s", client->base, path_and_query);
+    set_request(client, url, list, &sink);
+    sink.last_ms = clock_mono_ms(clock_system());
+    CURLM *multi = curl_multi_init();
+    if (multi == NULL || curl_multi_add_handle(multi, client->curl) != CURLM_OK)
+        abort();
+    CURLcode code = CURLE_OK;
+    int status = pump(multi, &sink, idle_timeout_ms, &code);
+    long http_status = 0;
+    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &http_status);
+    curl_multi_remove_handle(multi, client->curl);
+    curl_multi_cleanup(multi);
+    if (status != 0)
+        say(ret_error, client->base, "silent for too long");
+    else if (code != CURLE_OK && !sink.stopped)
+        status = status_of(client, code, &sink, ret_error);
+    if (status == 0)
+        *ret_status = (int)http_status;
+    return status;
+}

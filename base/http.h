@@ -1,0 +1,47 @@
+/*
+ * The HTTP client of hpctl and of anything that is not a node agent (libcurl; this is its
+ * only user). Redirects are never followed. A server that made its own certificate is
+ * verified by the fingerprint of its public key, from the first contact on.
+ */
+#ifndef HOLDFAST_BASE_HTTP_H
+#define HOLDFAST_BASE_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_client;
+
+struct http_options {
+    const char *url;         /* "http://127.0.0.1:8700" or "https://…", no path */
+    const char *token;       /* sent as Authorization: Bearer; NULL: none */
+    const char *fingerprint; /* "sha256:" and base64 of SHA-256 over the SubjectPublicKeyInfo; NULL: system CAs */
+    const char *ca_file;     /* PEM; NULL: system CAs */
+    int64_t timeout_ms;
+};
+
+struct http_reply {
+    int status; /* HTTP status */
+    char *body; /* zero-terminated */
+    size_t len;
+    char content_type[64];
+    char etag[80];
+};
+
+#define HTTP_ERROR_MAX 256
+
+int http_client_new(const struct http_options *options, struct http_client **ret_client,
+                    char ret_error[HTTP_ERROR_MAX]);
+void http_client_free(struct http_client *client);
+/* One request. UNAVAILABLE, TIMEOUT, DENIED (certificate does not match), TOO_LARGE, with a sentence.
+ * headers: NULL or a NULL-terminated list of "Name: value". */
+int http_request(struct http_client *client, const char *method, const char *path_and_query, const char *content_type,
+                 const void *body, size_t len, const char *const *headers, size_t bytes_max,
+                 struct http_reply *ret_reply, char ret_error[HTTP_ERROR_MAX]);
+void http_reply_free(struct http_reply *reply);
+/* Streams a reply's body to on_bytes until it returns false, the server ends or idle_timeout_ms pass in silence. */
+int http_stream(struct http_client *client, const char *path_and_query,
+                bool (*on_bytes)(const char *bytes, size_t len, void *arg), void *arg, int64_t idle_timeout_ms,
+                int *ret_status, char ret_error[HTTP_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Text: a growing buffer, and strict small parsers that refuse what they do not
+ * fully understand. No locale, no floating surprises.
+ */
+#ifndef HOLDFAST_BASE_TEXT_H
+#define HOLDFAST_BASE_TEXT_H
+
+#include "base/own.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *data; /* always zero-terminated once anything was added; NULL while empty */
+    size_t len;
+    size_t capacity;
+};
+
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const char *bytes, size_t len);
+void text_add_char(struct text *t, char c);
+void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(struct text *t, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* The text itself, "" while empty. Owned by t. */
+const char *text_get(const struct text *t);
+/* Hands the heap string over (never NULL) and empties t. Caller frees. */
+char *text_take(struct text *t);
+void text_clear(struct text *t); /* keeps the memory */
+void text_free(struct text *t);  /* accepts half-built and NULL */
+static inline void auto_text_cleanup(struct text *t)
+{
+    text_free(t);
+}
+
+bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+bool text_starts_with(const char *s, const char *prefix);
+bool text_ends_with(const char *s, const char *suffix);
+/* Copies with a zero at the end. STATUS_TOO_LARGE (dst untouched) when src does not fit in size. */
+int text_copy(char *dst, size_t size, const char *src);
+int text_copy_bytes(char *dst, size_t size, const char *src, size_t len);
+/* Copies as much as fits (never splits a UTF-8 character); for evidence that may be cut. */
+void text_copy_cut(char *dst, size_t size, const char *src);
+/* Whole string, decimal, no sign tricks, within [min, max]; STATUS_INVALID otherwise. */
+int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value);
+/* The value of a hexadecimal digit, small or capital; -1 when c is none. */
+int text_hex_digit(char c);
+/* A part of a path or query as people meant it: strict percent signs, UTF-8, no control characters. INVALID, or TOO_LARGE when it
+ * does not fit in size. */
+int text_percent_decode(const char *text, size_t len, char *ret_text, size_t size);
+bool text_is_utf8(const char *s, size_t len);
+/* HyperPod's name rule: [a-zA-Z0-9](-*[a-zA-Z0-9])*, 1..63 (botocore ClusterName). */
+bool text_is_name(const char *s);
+
+/* Expands "gpu-[1-3,07],login" (Slurm hostlist) into ret_names (caller frees each and the array).
+ * STATUS_INVALID for bad syntax, STATUS_TOO_LARGE above count_max. */
+int text_hostlist_expand(const char *list, size_t count_max, char ***ret_names, size_t *ret_count);
+void text_list_free(char **names, size_t count);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * hpctl: one table of verbs, one list of options, one way to ask the server, and three ways to print.
+ *
+ * A verb asks, then prints: people get tables, scripts get the server's own JSON (or the same as YAML). What
+ * fails prints one sentence on stderr that says what to do, and ends with an exit code of the list below.
+ */
+#ifndef HOLDFAST_CLI_CLI_H
+#define HOLDFAST_CLI_CLI_H
+
+#include "base/http.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define CLI_EXIT_LIST(X)                                                                 \
+    X(OK, 0, "done")                                                                     \
+    X(REFUSED, 1, "the server said no, or the operation failed")                         \
+    X(USAGE, 2, "the command line or a file given to it is wrong")                       \
+    X(UNREACHABLE, 3, "the server cannot be reached, or is not the one it claims to be") \
+    X(AUTH, 4, "not authenticated, or the token's role is too small")                    \
+    X(NOT_FOUND, 5, "no such cluster, node, operation or token")                         \
+    X(TIMEOUT, 6, "gave up waiting; what was asked for goes on")                         \
+    X(CONFLICT, 7, "the present state forbids it")
+enum cli_exit {
+#define X(SYMBOL, code, meaning) CLI_EXIT_##SYMBOL = (code),
+    CLI_EXIT_LIST(X)
+#undef X
+};
+
+/* Every option of every verb, once: symbol, long name, letter (0: none), placeholder (NULL: a flag), help. */
+#define CLI_OPTION_LIST(X)                                                                                     \
+    X(SERVER, "server", 0, "URL", "where hpd listens (HPCTL_URL)")                                             \
+    X(TOKEN, "token", 0, "TEXT", "API token; better: HPCTL_TOKEN or the configuration file")                   \
+    X(FINGERPRINT, "fingerprint", 0, "sha256:…", "public key of a server with its own certificate")            \
+    X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")              \
+    X(OUTPUT, "output", 'o', "table|json|yaml", "how to print (table)")                                        \
+    X(HELP, "help", 'h', NULL, "this text")                                                                    \
+    X(CLUSTER, "cluster", 'c', "NAME", "the cluster; may be left out when there is only one")                  \
+    X(FILE, "file", 'f', "FILE", "what is wanted, in YAML or JSON; - is standard input")                       \
+    X(YES, "yes", 'y', NULL, "do not ask")                                                                     \
+    X(DRY_RUN, "dry-run", 0, NULL, "only say what would change")                                               \
+    X(IMAGE, "image", 0, "ID", "the image to run, such as ami-0123456789abcdef0")                              \
+    X(RELEASE, "release", 0, "VERSION", "the release of the image to run")                                     \
+    X(BATCH, "batch", 0, "N|N%", "so many nodes at a time, or percent of the group (all)")                     \
+    X(PAUSE, "pause", 0, "DURATION", "between batches")                                                        \
+    X(CHECK, "check", 0, "stress|connectivity", "only this deep health check (both)")                          \
+    X(COUNT, "count", 0, "N", "how many nodes (1)")                                                            \
+    X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark") \
+    X(GROUP, "group", 'g', "NAME", "only this instance group")                                                 \
+    X(STATE, "state", 0, "STATE", "only those in this state")                                                  \
+    X(HEALTH, "health", 0, "HEALTH", "only nodes of this health")                                              \
+    X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                    \
+    X(NOW, "now", 0, NULL, "do not let running jobs finish first")                                             \
+    X(WAIT, "wait", 'w', NULL, "wait until the operation has ended")                                           \
+    X(TIMEOUT, "timeout", 0, "DURATION", "how long --wait waits (1h)")                                         \
+    X(KEY, "idempotency-key", 0, "TEXT", "repeating the command with the same key does nothing new")           \
+    X(FOLLOW, "follow", 'F', NULL, "go on printing what happens")                                              \
+    X(NODE, "node", 'n', "NAME", "the node")                                                                   \
+    X(LIMIT, "limit", 0, "N", "at most so many; 0: all")                                                       \
+    X(AFTER, "after", 0, "ID", "only events after this one")                                                   \
+    X(ROLE, "role", 0, "viewer|operator|admin", "what an API token may do")                                    \
+    X(NAME, "name", 0, "NAME", "what the token or access key is called")                                       \
+    X(ENROLLMENT, "enrollment", 0, NULL, "a token that lets a node's agent enrol")                             \
+    X(TTL, "ttl", 0, "DURATION", "how long a token lives")                                                     \
+    X(ACTOR, "actor", 0, "NAME", "only what this token or key asked for (token:ci, key:sdk)")                  \
+    X(OUTCOME, "outcome", 0, "OUTCOME", "only what succeeded, was refused or failed")                          \
+    X(RESOURCE, "resource", 0, "NAME", "only what this name was part of: a node, a token, an id")              \
+    X(SINCE, "since", 0, "TIME", "only later than this time, or than so long ago (2h)")                        \
+    X(UNTIL, "until", 0, "TIME", "only earlier than this time, or than so long ago")                           \
+    X(AT_VERSION, "at-version", 0, "N", "this version; for update: only while it is the newest")               \
+    X(SCHEDULER_CONFIG, "scheduler-config", 0, NULL, "the tags of the cluster's scheduler configuration")      \
+    X(QUOTA, "quota", 0, "NAME", "the tags of this compute quota")                                             \
+    X(PCI, "pci", 0, "ADDRESS", "PCI address of the GPU in the injected line (0000:b9:00)")
+enum cli_option {
+#define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,
+    CLI_OPTION_LIST(X)
+#undef X
+        CLI_OPTIONS
+};
+#define CLI_BIT(SYMBOL) (UINT64_C(1) << CLI_OPTION_##SYMBOL)
+
+#define CLI_POSITIONAL_MAX 4
+#define CLI_NODES_MAX 100000  /* of one group */
+#define CLI_LIMIT_DEFAULT 100 /* of what grows for ever: events, operations, verdicts */
+#define CLI_REPLY_BYTES_MAX (64 * 1024 * 1024)
+#define CLI_FILE_BYTES_MAX (1024 * 1024)
+
+enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_JSON, CLI_FORMAT_YAML };
+
+struct cli {
+    const char *option[CLI_OPTIONS]; /* the value; "" for a given flag; NULL: not given */
+    const char *argument[CLI_POSITIONAL_MAX];
+    int argument_count;
+    enum cli_format format;
+    json_t *profile; /* the configuration file's object; may be NULL */
+    struct http_client *client;
+    FILE *out, *err;
+};
+
+struct cli_verb {
+    const char *noun, *verb;
+    const char *arguments; /* "NODE", "[NAME]" as the help shows them */
+    int arguments_min, arguments_max;
+    uint64_t options; /* CLI_BIT()s beside the common ones */
+    int (*run)(struct cli *cli);
+    const char *help;
+};
+extern const struct cli_verb cli_verbs[];
+extern const size_t cli_verb_count;
+
+/* The whole program, so that a test can call it. Returns an exit code. */
+int cli_main(int argc, char **argv, FILE *out, FILE *err);
+
+/* --- options ------------------------------------------------------------------------------------ */
+/* Takes argv apart. ret_verb is NULL when help was asked for. USAGE with a sentence printed. */
+int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **ret_verb);
+void cli_print_help(FILE *f);
+void cli_print_verb_help(FILE *f, const struct cli_verb *verb);
+int cli_usage(struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- the server --------------------------------------------------------------------------------- */
+int cli_profile_load(struct cli *cli);
+/* Connects by flags, environment, configuration file, in this order. */
+int cli_connect(struct cli *cli);
+/* One request; body may be NULL (its ownership stays with the caller). A problem is printed and becomes an exit code. ret_json may
+ * be NULL; it is NULL for an empty reply. */
+int cli_ask(struct cli *cli, const char *method, const char *path, const json_t *body, const char *const *headers,
+            json_t **ret_json);
+/* Follows cursors until limit items (0: all) are there. path has no cursor or limit yet. */
+int cli_ask_list(struct cli *cli, const char *path, int64_t limit, json_t **ret_items);
+/* Percent-encodes one path segment or query value; caller frees. */
+char *cli_encode(const char *text);
+/* --cluster, the profile's cluster, or the only one there is. Caller frees. */
+int cli_cluster_name(struct cli *cli, char **ret_name);
+/* Adds "?name=value" or "&name=value" when value is there. */
+void cli_add_query(struct text *path, const char *name, const char *value);
+int cli_http_exit(int http_status);
+/* The document of -f, a mapping. what and members are for the messages. */
+int cli_read_file(struct cli *cli, const char *verb, const char *what, const char *members, json_t **ret_json);
+/* Polls an operation until it has ended. OK, REFUSED (failed, cancelled), TIMEOUT. */
+int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms, bool show_steps);
+
+/* --- printing ------------------------------------------------------------------------------------ */
+struct cli_column {
+    const char *title;
+    const char *path; /* member, or "a.b"; with "~" before it an age is printed ("3m12s") of that time */
+};
+/* People's table of an array of objects; says empty_text when there is nothing. */
+void cli_print_table(FILE *f, const json_t *items, const struct cli_column *columns, size_t count,
+                     const char *empty_text);
+/* JSON or YAML, when the format asks for it: true when it did. */
+bool cli_print_data(const struct cli *cli, const json_t *json);
+/* Text of a value at a path; "" when absent. ret_buffer is used for numbers. */
+const char *cli_value(const json_t *object, const char *path, char *ret_buffer, size_t size);
+/* "ready 3, held 1" of a {"ready":3,…} object. */
+void cli_counts(const json_t *counts, struct text *ret_text);
+/* "3m12s" since an RFC 3339 time; "" when there is none. */
+/* Adds "_what" to an event: its message, with the group that it is about and why something failed, on one line. */
+void cli_event_words(json_t *event);
+const char *cli_age(const json_t *object, const char *path, char *ret_buffer, size_t size);
+/* Several lines of text, control characters but line feeds as '?'. */
+void cli_print_harmless(FILE *f, const char *text);
+void cli_print_field(FILE *f, const char *name, const char *value); /* left out when value is "" */
+
+/* --- verbs, one file a noun ---------------------------------------------------------------------- */
+int cli_cluster_create(struct cli *cli);
+int cli_cluster_list(struct cli *cli);
+int cli_cluster_describe(struct cli *cli);
+int cli_cluster_update(struct cli *cli);
+int cli_cluster_delete(struct cli *cli);
+int cli_cluster_export(struct cli *cli);
+int cli_cluster_update_software(struct cli *cli);
+int cli_cluster_check(struct cli *cli);
+int cli_apply(struct cli *cli);
+int cli_node_list(struct cli *cli);
+int cli_node_add(struct cli *cli);
+int cli_node_remove(struct cli *cli);
+int cli_node_describe(struct cli *cli);
+int cli_node_reboot(struct cli *cli);
+int cli_node_replace(struct cli *cli);
+int cli_node_release(struct cli *cli);
+int cli_node_explain(struct cli *cli);
+int cli_node_verdicts(struct cli *cli);
+int cli_node_opt_out(struct cli *cli);
+int cli_node_opt_in(struct cli *cli);
+int cli_event_list(struct cli *cli);
+int cli_operation_list(struct cli *cli);
+int cli_operation_describe(struct cli *cli);
+int cli_operation_cancel(struct cli *cli);
+int cli_operation_wait(struct cli *cli);
+int cli_token_create(struct cli *cli);
+int cli_token_list(struct cli *cli);
+int cli_token_delete(struct cli *cli);
+int cli_access_key_create(struct cli *cli);
+int cli_access_key_list(struct cli *cli);
+int cli_access_key_delete(struct cli *cli);
+int cli_audit_list(struct cli *cli);
+int cli_scheduler_config_create(struct cli *cli);
+int cli_scheduler_config_describe(struct cli *cli);
+int cli_scheduler_config_update(struct cli *cli);
+int cli_scheduler_config_delete(struct cli *cli);
+int cli_quota_create(struct cli *cli);
+int cli_quota_list(struct cli *cli);
+int cli_quota_describe(struct cli *cli);
+int cli_quota_update(struct cli *cli);
+int cli_quota_delete(struct cli *cli);
+int cli_tag_add(struct cli *cli);
+int cli_tag_list(struct cli *cli);
+int cli_tag_delete(struct cli *cli);
+int cli_inject_xid(struct cli *cli);
+int cli_version(struct cli *cli);
+/* The cluster of --file. */
+int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);
+/* True when a person typed what was expected. */
+bool cli_confirm(struct cli *cli, const char *question, const char *expected);
+/* --limit, or what is meant without it; 0: all. */
+int cli_parse_limit(struct cli *cli, int64_t without, int64_t *ret_limit);
+/* --timeout. For verbs that wait: called before anything is asked for, as a usage error must leave nothing behind. */
+int cli_parse_timeout(struct cli *cli, int64_t *ret_timeout_ms);
+void cli_print_operation(FILE *f, const json_t *operation);
+
+#endif

@@ -1,0 +1,282 @@
+/*
+ * Asking the server: where it is, one request, lists over several pages, waiting for an operation.
+ *
+ * Problems (RFC 9457) are printed here, once, with what to do; verbs only pass the exit code on.
+ */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/yaml.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REQUEST_TIMEOUT_MS (60 * MS_PER_S)
+#define WAIT_POLL_MS 1000
+#define WAIT_AWAY_MS 3000 /* each try says that the server is away */
+#define WAIT_DEFAULT_MS MS_PER_HOUR
+
+/* A misspelt key that is silently ignored would look like a missing token. */
+static int check_profile(struct cli *cli, const char *path)
+{
+    static const char *const keys[] = {"url", "token", "fingerprint", "caFile", "cluster"};
+    const char *name;
+    json_t *value;
+    if (!json_is_object(cli->profile))
+        return cli_usage(cli, "%s must be a mapping with url, token, fingerprint, caFile or cluster", path);
+    json_object_foreach(cli->profile, name, value)
+    {
+        size_t i = 0;
+        while (i < ARRAY_LEN(keys) && !text_equal(keys[i], name))
+            i++;
+        if (i == ARRAY_LEN(keys))
+            return cli_usage(cli, "%s: \"%s\" is not a key; keys are url, token, fingerprint, caFile and cluster", path,
+                             name);
+        if (!json_is_string(value))
+            return cli_usage(cli, "%s: %s must be a text", path, name);
+    }
+    struct stat st;
+    if (json_object_get(cli->profile, "token") != NULL && stat(path, &st) == 0 && (st.st_mode & 077) != 0)
+        fprintf(cli->err, "hpctl: others can read the token in %s; chmod 600 it\n", path);
+    return CLI_EXIT_OK;
+}
+
+int cli_profile_load(struct cli *cli)
+{
+    const char *named = getenv("HPCTL_CONFIG"), *home = getenv("HOME");
+    autofree char *path =
+        named != NULL ? own_strdup(named) : own_printf("%s/.config/holdfast/hpctl.yaml", home != NULL ? home : "");
+    autofree char *data = NULL;
+    size_t len;
+    int rc = file_read(path, CLI_FILE_BYTES_MAX, &data, &len);
+    if (rc == STATUS_NOT_FOUND && named == NULL)
+        return CLI_EXIT_OK;
+    if (rc != 0)
+        return cli_usage(cli, "cannot read %s: %s", path, status_meaning(rc));
+    char error[JSON_ERROR_MAX];
+    if (yaml_parse(data, len, CLI_FILE_BYTES_MAX, &cli->profile, error) != 0)
+        return cli_usage(cli, "%s: %s", path, error);
+    return check_profile(cli, path);
+}
+
+static const char *setting(const struct cli *cli, enum cli_option option, const char *env, const char *member)
+{
+    if (option < CLI_OPTIONS && cli->option[option] != NULL)
+        return cli->option[option];
+    const char *value = env != NULL ? getenv(env) : NULL;
+    return value != NULL && *value != 0 ? value : json_string_value(json_object_get(cli->profile, member));
+}
+
+int cli_connect(struct cli *cli)
+{
+    const char *url = setting(cli, CLI_OPTION_SERVER, "HPCTL_URL", "url");
+    struct http_options options = {
+        .url = url != NULL ? url : "http://127.0.0.1:8700",
+        .token = setting(cli, CLI_OPTION_TOKEN, "HPCTL_TOKEN", "token"),
+        .fingerprint = setting(cli, CLI_OPTION_FINGERPRINT, "HPCTL_FINGERPRINT", "fingerprint"),
+        .ca_file = setting(cli, CLI_OPTION_CA_FILE, NULL, "caFile"),
+        .timeout_ms = REQUEST_TIMEOUT_MS,
+    };
+    char error[HTTP_ERROR_MAX];
+    if (options.token == NULL) {
+        cli_usage(cli, "no token: set HPCTL_TOKEN (the first one is in the server's state directory, admin.token), "
+                       "or write it into ~/.config/holdfast/hpctl.yaml");
+        return CLI_EXIT_AUTH;
+    }
+    int rc = http_client_new(&options, &cli->client, error);
+    if (rc != 0)
+        return cli_usage(cli, "%s", error);
+    return CLI_EXIT_OK;
+}
+
+int cli_http_exit(int http_status)
+{
+    switch (http_status) {
+    case 400:
+    case 413:
+        return CLI_EXIT_USAGE; /* the server is only the one who noticed */
+    case 401:
+    case 403:
+        return CLI_EXIT_AUTH;
+    case 404:
+        return CLI_EXIT_NOT_FOUND;
+    case 409:
+    case 412:
+        return CLI_EXIT_CONFLICT;
+    case 502:
+    case 503:
+    case 504:
+        return CLI_EXIT_UNREACHABLE;
+    default:
+        return http_status >= 200 && http_status < 300 ? CLI_EXIT_OK : CLI_EXIT_REFUSED;
+    }
+}
+
+static void print_problem(struct cli *cli, const struct http_reply *reply, const json_t *problem)
+{
+    const char *title = json_string_value(json_object_get(problem, "title"));
+    const char *detail = json_string_value(json_object_get(problem, "detail"));
+    const char *code = json_string_value(json_object_get(problem, "code"));
+    if (title == NULL)
+        fprintf(cli->err, "hpctl: the server answered HTTP %d without an explanation\n", reply->status);
+    else
+        fprintf(cli->err, "hpctl: %s%s%s (%s)\n", title, detail != NULL ? ": " : "", detail != NULL ? detail : "",
+                code != NULL ? code : "?");
+}
+
+int cli_ask(struct cli *cli, const char *method, const char *path, const json_t *body, const char *const *headers,
+            json_t **ret_json)
+{
+    autofree char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+    struct http_reply reply = {0};
+    char error[HTTP_ERROR_MAX] = "";
+    int rc = http_request(cli->client, method, path, text != NULL ? "application/json" : NULL, text,
+                          text != NULL ? strlen(text) : 0, headers, CLI_REPLY_BYTES_MAX, &reply, error);
+    if (rc != 0) {
+        fprintf(cli->err, "hpctl: %s\n", *error ? error : status_meaning(rc));
+        return rc == STATUS_TIMEOUT ? CLI_EXIT_TIMEOUT : CLI_EXIT_UNREACHABLE;
+    }
+    auto_json json_t *json = NULL;
+    char why[JSON_ERROR_MAX];
+    if (reply.len > 0 && json_parse(reply.body, reply.len, CLI_REPLY_BYTES_MAX, &json, why) != 0 &&
+        reply.status < 300) {
+        fprintf(cli->err, "hpctl: the server's answer is not JSON (%s); is this really hpd?\n", why);
+        http_reply_free(&reply);
+        return CLI_EXIT_REFUSED;
+    }
+    int code = cli_http_exit(reply.status);
+    if (code != CLI_EXIT_OK)
+        print_problem(cli, &reply, json);
+    else if (ret_json != NULL)
+        *ret_json = TAKE(json);
+    http_reply_free(&reply);
+    return code;
+}
+
+int cli_ask_list(struct cli *cli, const char *path, int64_t limit, json_t **ret_items)
+{
+    auto_json json_t *items = json_array();
+    autofree char *cursor = NULL;
+    for (;;) {
+        int64_t page = limit > 0 && limit - (int64_t)json_array_size(items) < 1000
+                           ? limit - (int64_t)json_array_size(items)
+                           : 1000;
+        struct text full AUTO(text) = {0};
+        text_printf(&full, "%s%climit=%lld", path, strchr(path, '?') != NULL ? '&' : '?', (long long)page);
+        cli_add_query(&full, "cursor", cursor);
+        auto_json json_t *reply = NULL;
+        int rc = cli_ask(cli, "GET", text_get(&full), NULL, NULL, &reply);
+        if (rc != CLI_EXIT_OK)
+            return rc;
+        json_array_extend(items, json_object_get(reply, "items"));
+        const char *next = json_string_value(json_object_get(reply, "nextCursor"));
+        free(cursor);
+        cursor = own_strdup(next);
+        if (next == NULL || (limit > 0 && (int64_t)json_array_size(items) >= limit))
+            break;
+    }
+    *ret_items = TAKE(items);
+    return CLI_EXIT_OK;
+}
+
+char *cli_encode(const char *text)
+{
+    struct text out = {0};
+    for (const char *s = text; *s != 0; s++) {
+        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+            strchr("-._~", *s) != NULL)
+            text_add_char(&out, *s);
+        else
+            text_printf(&out, "%%%02X", (unsigned)(unsigned char)*s);
+    }
+    return text_take(&out);
+}
+
+void cli_add_query(struct text *path, const char *name, const char *value)
+{
+    if (value == NULL || *value == 0)
+        return;
+    autofree char *encoded = cli_encode(value);
+    text_printf(path, "%c%s=%s", strchr(text_get(path), '?') != NULL ? '&' : '?', name, encoded);
+}
+
+int cli_cluster_name(struct cli *cli, char **ret_name)
+{
+    const char *named = cli->option[CLI_OPTION_CLUSTER];
+    if (named == NULL)
+        named = json_string_value(json_object_get(cli->profile, "cluster"));
+    if (named != NULL) {
+        *ret_name = own_strdup(named);
+        return CLI_EXIT_OK;
+    }
+    auto_json json_t *items = NULL;
+    int rc = cli_ask_list(cli, "/v1/clusters", 2, &items);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    if (json_array_size(items) == 0) {
+        fprintf(cli->err, "hpctl: there is no cluster yet; make one with: hpctl cluster create -f FILE\n");
+        return CLI_EXIT_NOT_FOUND;
+    }
+    if (json_array_size(items) > 1)
+        return cli_usage(cli, "there are several clusters; name one with --cluster (hpctl cluster list shows them)");
+    *ret_name = own_strdup(json_string_value(json_object_get(json_array_get(items, 0), "name")));
+    return CLI_EXIT_OK;
+}
+
+static void show_new_steps(struct cli *cli, const json_t *operation, size_t *shown)
+{
+    const json_t *steps = json_object_get(operation, "steps");
+    for (; *shown < json_array_size(steps); (*shown)++) {
+        const json_t *step = json_array_get(steps, *shown);
+        const char *state = json_string_value(json_object_get(step, "state"));
+        if (text_equal(state, "waiting") || text_equal(state, "running"))
+            return;
+        const char *detail = json_string_value(json_object_get(step, "detail"));
+        fprintf(cli->err, "  %-10s %-8s %s\n", json_string_value(json_object_get(step, "name")), state,
+                detail != NULL ? detail : "");
+    }
+}
+
+int cli_parse_timeout(struct cli *cli, int64_t *ret_timeout_ms)
+{
+    const char *given = cli->option[CLI_OPTION_TIMEOUT];
+    *ret_timeout_ms = WAIT_DEFAULT_MS;
+    if (given != NULL && clock_parse_duration(given, ret_timeout_ms) != 0)
+        return cli_usage(cli, "--timeout is a duration such as 90s, 10m or 2h, not \"%s\"", given);
+    return CLI_EXIT_OK;
+}
+
+int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms, bool show_steps)
+{
+    int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
+    autofree char *encoded = cli_encode(id);
+    autofree char *path = own_printf("/v1/operations/%s", encoded);
+    size_t shown = 0;
+    for (bool known = false;;) {
+        auto_json json_t *operation = NULL;
+        int rc = cli_ask(cli, "GET", path, NULL, NULL, &operation);
+        bool away = rc == CLI_EXIT_UNREACHABLE || rc == CLI_EXIT_TIMEOUT;
+        if (known && away && clock_mono_ms(clock_system()) < until) {
+            usleep(WAIT_AWAY_MS * 1000); /* hpd is started again, and goes on with the operation */
+            continue;
+        }
+        if (rc != CLI_EXIT_OK)
+            return rc;
+        known = true;
+        if (show_steps)
+            show_new_steps(cli, operation, &shown);
+        const char *state = json_string_value(json_object_get(operation, "state"));
+        if (!text_equal(state, "pending") && !text_equal(state, "running")) {
+            if (!cli_print_data(cli, operation))
+                cli_print_operation(cli->out, operation);
+            return text_equal(state, "succeeded") ? CLI_EXIT_OK : CLI_EXIT_REFUSED;
+        }
+        if (clock_mono_ms(clock_system()) >= until) {
+            fprintf(cli->err, "hpctl: operation %s is still %s; it goes on without us\n", id, state);
+            return CLI_EXIT_TIMEOUT;
+        }
+        usleep(WAIT_POLL_MS * 1000);
+    }
+}

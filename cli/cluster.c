@@ -1,0 +1,240 @@
+/* hpctl cluster …: make, list, describe, switch recovery, delete. */
+#include "cli/cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define DESCRIBE_EVENTS 12
+
+int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec)
+{
+    return cli_read_file(cli, verb, "a cluster", "name and instanceGroups", ret_spec);
+}
+
+int cli_cluster_create(struct cli *cli)
+{
+    auto_json json_t *spec = NULL;
+    int rc = cli_read_cluster_file(cli, "cluster create", &spec);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *key =
+        own_printf("Idempotency-Key: %s", cli->option[CLI_OPTION_KEY] != NULL ? cli->option[CLI_OPTION_KEY] : "");
+    const char *headers[] = {cli->option[CLI_OPTION_KEY] != NULL ? key : NULL, NULL};
+    auto_json json_t *cluster = NULL;
+    rc = cli_ask(cli, "POST", "/v1/clusters", spec, headers, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    if (!cli_print_data(cli, cluster)) {
+        char name[80];
+        cli_value(cluster, "name", name, sizeof(name));
+        fprintf(cli->out, "cluster %s is being created; follow it with: hpctl event list --follow -c %s\n", name, name);
+    }
+    return CLI_EXIT_OK;
+}
+
+/* Adds "counts" texts to each item for the table. */
+static void add_counts(json_t *item)
+{
+    struct text states AUTO(text) = {0};
+    struct text health AUTO(text) = {0};
+    cli_counts(json_object_get(item, "nodesByState"), &states);
+    cli_counts(json_object_get(item, "nodesByHealth"), &health);
+    json_object_set_new(item, "_states", json_string(text_get(&states)));
+    json_object_set_new(item, "_health", json_string(text_get(&health)));
+}
+
+int cli_cluster_list(struct cli *cli)
+{
+    static const struct cli_column columns[] = {
+        {"NAME", "name"},        {"STATE", "state"},       {"RECOVERY", "nodeRecovery"}, {"NODES", "nodeCount"},
+        {"BY STATE", "_states"}, {"BY HEALTH", "_health"}, {"AGE", "~createdAt"}};
+    auto_json json_t *items = NULL;
+    int64_t limit;
+    int rc = cli_parse_limit(cli, 0, &limit);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_ask_list(cli, "/v1/clusters", limit, &items);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, items))
+        return rc;
+    for (size_t i = 0; i < json_array_size(items); i++)
+        add_counts(json_array_get(items, i));
+    cli_print_table(cli->out, items, columns, ARRAY_LEN(columns),
+                    "no clusters yet; make one with: hpctl cluster create -f FILE");
+    return CLI_EXIT_OK;
+}
+
+/* First of all when it is down: then not much of what follows can change. */
+static void print_scheduler(FILE *f, const json_t *view)
+{
+    char state[32], age[64], error[600];
+    const json_t *scheduler = json_object_get(view, "scheduler");
+    if (!text_equal(cli_value(scheduler, "state", state, sizeof(state)), "down"))
+        return;
+    const char *why = cli_value(scheduler, "error", error, sizeof(error));
+    fprintf(f, "%-16s down for %s%s%s\n", "Scheduler", cli_age(scheduler, "since", age, sizeof(age)),
+            *why != 0 ? ": " : "", why);
+}
+
+static void print_head(FILE *f, json_t *view)
+{
+    char buffer[600], state[32];
+    add_counts(view);
+    print_scheduler(f, view);
+    cli_print_field(f, "Cluster", cli_value(view, "name", buffer, sizeof(buffer)));
+    cli_print_field(f, "State", cli_value(view, "state", buffer, sizeof(buffer)));
+    cli_print_field(f, "Failure", cli_value(view, "failureMessage", buffer, sizeof(buffer)));
+    cli_print_field(f, "Provisioning", cli_value(view, "nodeProvisioningMode", buffer, sizeof(buffer)));
+    const char *recovery = cli_value(view, "nodeRecovery", buffer, sizeof(buffer));
+    fprintf(f, "%-16s %s%s\n", "NodeRecovery", recovery,
+            text_equal(recovery, "None") ? "  (faults are marked, nothing is repaired)" : "");
+    const char *orchestrator = cli_value(view, "orchestrator", buffer, sizeof(buffer));
+    const char *scheduler = cli_value(view, "scheduler.state", state, sizeof(state));
+    fprintf(f, "%-16s %s%s%s%s\n", "Orchestrator", orchestrator, *scheduler != 0 ? " (" : "", scheduler,
+            *scheduler != 0 ? ")" : "");
+    cli_print_field(f, "Nodes", cli_value(view, "nodeCount", buffer, sizeof(buffer)));
+    cli_print_field(f, "By state", cli_value(view, "_states", buffer, sizeof(buffer)));
+    cli_print_field(f, "By health", cli_value(view, "_health", buffer, sizeof(buffer)));
+    cli_print_field(f, "Age", cli_age(view, "createdAt", buffer, sizeof(buffer)));
+}
+
+/* What a line of the table has no room for: why a group failed, and how its software update goes. */
+static void print_group_news(FILE *f, const json_t *groups)
+{
+    for (size_t i = 0; i < json_array_size(groups); i++) {
+        char name[80], why[600], state[32], release[80], update[600];
+        const json_t *group = json_array_get(groups, i);
+        cli_value(group, "name", name, sizeof(name));
+        cli_value(group, "softwareUpdate.failureMessage", update, sizeof(update));
+        if (*cli_value(group, "failureMessage", why, sizeof(why)) != 0 && !text_equal(why, update))
+            fprintf(f, "%s: %s\n", name, why);
+        if (*cli_value(group, "softwareUpdate.state", state, sizeof(state)) == 0)
+            continue;
+        cli_value(group, "softwareUpdate.imageReleaseVersion", release, sizeof(release));
+        fprintf(f, "%s: software update%s%s: %s%s%s\n", name, *release != 0 ? " to " : "", release, state,
+                *update != 0 ? ": " : "", update);
+    }
+}
+
+static void print_groups(FILE *f, json_t *view)
+{
+    static const struct cli_column columns[] = {
+        {"GROUP", "name"},        {"STATE", "state"},           {"TYPE", "instanceType"},
+        {"PROVIDER", "provider"}, {"DESIRED", "instanceCount"}, {"BY STATE", "_states"},
+        {"BY HEALTH", "_health"}, {"BREAKER", "_breaker"}};
+    json_t *groups = json_object_get(view, "instanceGroups");
+    for (size_t i = 0; i < json_array_size(groups); i++) {
+        json_t *group = json_array_get(groups, i);
+        add_counts(group);
+        bool open = json_is_true(json_object_get(json_object_get(group, "breaker"), "open"));
+        json_object_set_new(group, "_breaker", json_string(open ? "OPEN: repairs are held" : "closed"));
+    }
+    fputs("\nInstance groups\n", f);
+    cli_print_table(f, groups, columns, ARRAY_LEN(columns), "none");
+    print_group_news(f, groups);
+}
+
+static void print_going_on(FILE *f, json_t *view)
+{
+    static const struct cli_column operations[] = {{"OPERATION", "kind"}, {"NODE", "node"},      {"STEP", "_step"},
+                                                   {"BY", "actor"},       {"AGE", "~createdAt"}, {"REASON", "reason"},
+                                                   {"ID", "id"}};
+    static const struct cli_column nodes[] = {
+        {"NODE", "name"}, {"STATE", "state"}, {"HEALTH", "health"}, {"SINCE", "~stateSince"}, {"WHY", "reason"}};
+    json_t *active = json_object_get(view, "activeOperations");
+    for (size_t i = 0; i < json_array_size(active); i++) {
+        json_t *steps = json_object_get(json_array_get(active, i), "steps");
+        for (size_t k = 0; k < json_array_size(steps); k++)
+            if (text_equal(json_string_value(json_object_get(json_array_get(steps, k), "state")), "running"))
+                json_object_set(json_array_get(active, i), "_step", json_object_get(json_array_get(steps, k), "name"));
+    }
+    fputs("\nGoing on\n", f);
+    cli_print_table(f, active, operations, ARRAY_LEN(operations), "nothing");
+    fputs("\nNeeds attention\n", f);
+    cli_print_table(f, json_object_get(view, "attention"), nodes, ARRAY_LEN(nodes), "nothing");
+    int64_t total = json_integer_value(json_object_get(view, "attentionTotal"));
+    if (total > (int64_t)json_array_size(json_object_get(view, "attention")))
+        fprintf(f, "… and %lld more: hpctl node list --state held (or failed, repairing)\n",
+                (long long)(total - (int64_t)json_array_size(json_object_get(view, "attention"))));
+}
+
+static int print_last_events(struct cli *cli, const char *cluster)
+{
+    static const struct cli_column columns[] = {
+        {"AGO", "~at"}, {"LEVEL", "level"}, {"NODE", "node"}, {"WHAT", "_what"}};
+    struct text path AUTO(text) = {0};
+    text_add(&path, "/v1/events");
+    cli_add_query(&path, "cluster", cluster);
+    auto_json json_t *events = NULL;
+    int rc = cli_ask_list(cli, text_get(&path), DESCRIBE_EVENTS, &events);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    for (size_t i = 0; i < json_array_size(events); i++)
+        cli_event_words(json_array_get(events, i));
+    fputs("\nLast events (newest first)\n", cli->out);
+    cli_print_table(cli->out, events, columns, ARRAY_LEN(columns), "none");
+    return CLI_EXIT_OK;
+}
+
+int cli_cluster_describe(struct cli *cli)
+{
+    autofree char *name = cli->argument_count > 0 ? own_strdup(cli->argument[0]) : NULL;
+    int rc = name != NULL ? CLI_EXIT_OK : cli_cluster_name(cli, &name);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *encoded = cli_encode(name), *path = own_printf("/v1/clusters/%s", encoded);
+    auto_json json_t *view = NULL;
+    rc = cli_ask(cli, "GET", path, NULL, NULL, &view);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, view))
+        return rc;
+    print_head(cli->out, view);
+    print_groups(cli->out, view);
+    print_going_on(cli->out, view);
+    return print_last_events(cli, name);
+}
+
+int cli_cluster_update(struct cli *cli)
+{
+    const char *recovery = cli->option[CLI_OPTION_NODE_RECOVERY];
+    if (recovery == NULL)
+        return cli_usage(cli, "cluster update needs --node-recovery Automatic or None");
+    autofree char *name = cli->argument_count > 0 ? own_strdup(cli->argument[0]) : NULL;
+    int rc = name != NULL ? CLI_EXIT_OK : cli_cluster_name(cli, &name);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *encoded = cli_encode(name), *path = own_printf("/v1/clusters/%s", encoded);
+    auto_json json_t *body = json_pack("{s:s}", "nodeRecovery", recovery);
+    auto_json json_t *cluster = NULL;
+    rc = cli_ask(cli, "PATCH", path, body, NULL, &cluster);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, cluster))
+        fprintf(cli->out, "NodeRecovery of %s is %s\n", name, recovery);
+    return rc;
+}
+
+bool cli_confirm(struct cli *cli, const char *question, const char *expected)
+{
+    char answer[128] = "";
+    fputs(question, cli->err);
+    fflush(cli->err);
+    if (fgets(answer, sizeof(answer), stdin) == NULL)
+        return false;
+    answer[strcspn(answer, "\n")] = 0;
+    return text_equal(answer, expected);
+}
+
+int cli_cluster_delete(struct cli *cli)
+{
+    const char *name = cli->argument[0];
+    if (cli->option[CLI_OPTION_YES] == NULL) {
+        if (!isatty(STDIN_FILENO))
+            return cli_usage(cli, "cluster delete asks first; add --yes in scripts");
+        autofree char *question =
+            own_printf("This ends every instance of cluster %s and its jobs. Type its name to go on: ", name);
+        if (!cli_confirm(cli, question, name))
+            return cli_usage(cli, "nothing was deleted");
+    }
+    autofree char *encoded = cli_encode(name), *path = own_printf("/v1/clusters/%s", encoded);
+    auto_json json_t *cluster = NULL;
+    int rc = cli_ask(cli, "DELETE", path, NULL, NULL, &cluster);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, cluster))
+        fprintf(cli->out, "cluster %s is being deleted\n", name);
+    return rc;
+}

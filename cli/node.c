@@ -1,0 +1,301 @@
+/* hpctl node … and hpctl inject …: look at nodes, act on them, and ask why. */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+
+#include <unistd.h>
+
+/* "/v1/clusters/C/nodes/N" and what follows. */
+static int node_path(struct cli *cli, const char *node, const char *suffix, char **ret_path)
+{
+    autofree char *cluster = NULL;
+    int rc = cli_cluster_name(cli, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *c = cli_encode(cluster), *n = cli_encode(node);
+    *ret_path = own_printf("/v1/clusters/%s/nodes/%s%s", c, n, suffix);
+    return CLI_EXIT_OK;
+}
+
+int cli_parse_limit(struct cli *cli, int64_t without, int64_t *ret_limit)
+{
+    *ret_limit = without;
+    const char *text = cli->option[CLI_OPTION_LIMIT];
+    if (text != NULL && text_parse_i64(text, 0, 10000000, ret_limit) != 0)
+        return cli_usage(cli, "--limit is a number from 0 (all) to 10000000, not \"%s\"", text);
+    return CLI_EXIT_OK;
+}
+
+int cli_node_list(struct cli *cli)
+{
+    static const struct cli_column columns[] = {
+        {"NODE", "name"},         {"GROUP", "group"},         {"STATE", "state"}, {"HEALTH", "health"},
+        {"SINCE", "~stateSince"}, {"INSTANCE", "instanceId"}, {"WHY", "reason"}};
+    autofree char *cluster = NULL;
+    int64_t limit;
+    int rc = cli_parse_limit(cli, 0, &limit);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_cluster_name(cli, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *encoded = cli_encode(cluster);
+    struct text path AUTO(text) = {0};
+    text_printf(&path, "/v1/clusters/%s/nodes", encoded);
+    cli_add_query(&path, "group", cli->option[CLI_OPTION_GROUP]);
+    cli_add_query(&path, "state", cli->option[CLI_OPTION_STATE]);
+    cli_add_query(&path, "health", cli->option[CLI_OPTION_HEALTH]);
+    auto_json json_t *items = NULL;
+    rc = cli_ask_list(cli, text_get(&path), limit, &items);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
+        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no such nodes");
+    return rc;
+}
+
+static void print_node(FILE *f, const json_t *node)
+{
+    static const struct {
+        const char *title, *path;
+    } fields[] = {{"Node", "name"},
+                  {"Cluster", "cluster"},
+                  {"Group", "group"},
+                  {"Zone", "zone"},
+                  {"State", "state"},
+                  {"In it for", "~stateSince"},
+                  {"Why", "reason"},
+                  {"Health", "health"},
+                  {"Opted out", "optedOut"},
+                  {"Looked at again", "retryAt"},
+                  {"Instance", "instanceId"},
+                  {"Instance state", "instanceState"},
+                  {"Boot id", "bootId"},
+                  {"Booted", "bootAt"},
+                  {"Last heartbeat", "live.lastHeartbeatAt"},
+                  {"Agent silent", "live.silent"},
+                  {"Clock skew (ms)", "live.clockSkewMs"},
+                  {"Open verdicts", "openVerdicts"},
+                  {"Last decision", "lastDecision.action"},
+                  {"By rule", "lastDecision.rule"},
+                  {"Because", "lastDecision.sentence"}};
+    char buffer[600];
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        cli_print_field(f, fields[i].title,
+                        fields[i].path[0] == '~' ? cli_age(node, fields[i].path + 1, buffer, sizeof(buffer))
+                                                 : cli_value(node, fields[i].path, buffer, sizeof(buffer)));
+}
+
+int cli_node_describe(struct cli *cli)
+{
+    autofree char *path = NULL;
+    auto_json json_t *node = NULL;
+    int rc = node_path(cli, cli->argument[0], "", &path);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_ask(cli, "GET", path, NULL, NULL, &node);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, node))
+        return rc;
+    print_node(cli->out, node);
+    const json_t *active = json_object_get(node, "activeOperation");
+    if (active != NULL) {
+        fputs("\nActive operation\n", cli->out);
+        cli_print_operation(cli->out, active);
+    }
+    fprintf(cli->out, "\nhpctl node explain %s tells why.\n", cli->argument[0]);
+    return CLI_EXIT_OK;
+}
+
+int cli_node_explain(struct cli *cli)
+{
+    autofree char *path = NULL;
+    auto_json json_t *explanation = NULL;
+    int rc = node_path(cli, cli->argument[0], "/explanation", &path);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_ask(cli, "GET", path, NULL, NULL, &explanation);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, explanation))
+        return rc;
+    const char *text = json_string_value(json_object_get(explanation, "text"));
+    cli_print_harmless(cli->out, text != NULL ? text : "");
+    if (text == NULL || !text_ends_with(text, "\n"))
+        fputc('\n', cli->out);
+    return CLI_EXIT_OK;
+}
+
+int cli_node_verdicts(struct cli *cli)
+{
+    static const struct cli_column columns[] = {
+        {"LAST", "~lastAt"},  {"SEVERITY", "severity"}, {"STATE", "state"},         {"CODE", "code"},
+        {"DEVICE", "device"}, {"COUNT", "count"},       {"INSTANCE", "instanceId"}, {"LINE", "rawLine"}};
+    autofree char *base = NULL;
+    int64_t limit;
+    int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
+    if (rc == CLI_EXIT_OK)
+        rc = node_path(cli, cli->argument[0], "/verdicts", &base);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    struct text path AUTO(text) = {0};
+    text_add(&path, base);
+    cli_add_query(&path, "state", cli->option[CLI_OPTION_STATE]);
+    auto_json json_t *items = NULL;
+    rc = cli_ask_list(cli, text_get(&path), limit, &items);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
+        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "the agent reported nothing of note");
+    return rc;
+}
+
+/* Waits for what was begun, or says how to. */
+static int follow(struct cli *cli, const json_t *operation, const char *what, int64_t timeout_ms)
+{
+    char id[80];
+    cli_value(operation, "id", id, sizeof(id));
+    if (cli->option[CLI_OPTION_WAIT] != NULL)
+        return cli_wait_operation(cli, id, timeout_ms, cli->format == CLI_FORMAT_TABLE);
+    if (!cli_print_data(cli, operation))
+        fprintf(cli->out, "operation %s: %s of %s; follow it with: hpctl operation wait %s\n", id, what,
+                cli->argument[0], id);
+    return CLI_EXIT_OK;
+}
+
+static int operate(struct cli *cli, const char *verb)
+{
+    autofree char *suffix = own_printf("/%s", verb), *path = NULL;
+    int64_t timeout_ms;
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc == CLI_EXIT_OK)
+        rc = node_path(cli, cli->argument[0], suffix, &path);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    auto_json json_t *body = json_object();
+    json_put_text(body, "reason", cli->option[CLI_OPTION_REASON]);
+    if (cli->option[CLI_OPTION_NOW] != NULL)
+        json_put_text(body, "urgency", "now");
+    autofree char *key =
+        own_printf("Idempotency-Key: %s", cli->option[CLI_OPTION_KEY] != NULL ? cli->option[CLI_OPTION_KEY] : "");
+    const char *headers[] = {cli->option[CLI_OPTION_KEY] != NULL ? key : NULL, NULL};
+    auto_json json_t *operation = NULL;
+    rc = cli_ask(cli, "POST", path, body, headers, &operation);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    return follow(cli, operation, verb, timeout_ms);
+}
+
+int cli_node_reboot(struct cli *cli)
+{
+    return operate(cli, "reboot");
+}
+
+int cli_node_replace(struct cli *cli)
+{
+    return operate(cli, "replace");
+}
+
+int cli_node_release(struct cli *cli)
+{
+    return operate(cli, "release");
+}
+
+int cli_node_add(struct cli *cli)
+{
+    const char *group = cli->option[CLI_OPTION_GROUP], *given = cli->option[CLI_OPTION_COUNT];
+    autofree char *cluster = NULL;
+    int64_t count = 1;
+    if (group == NULL)
+        return cli_usage(cli, "node add needs --group NAME");
+    if (given != NULL && text_parse_i64(given, 1, 50, &count) != 0)
+        return cli_usage(cli, "--count is a number from 1 to 50, not \"%s\"", given);
+    int rc = cli_cluster_name(cli, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *encoded = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/nodes", encoded);
+    autofree char *key =
+        own_printf("Idempotency-Key: %s", cli->option[CLI_OPTION_KEY] != NULL ? cli->option[CLI_OPTION_KEY] : "");
+    const char *headers[] = {cli->option[CLI_OPTION_KEY] != NULL ? key : NULL, NULL};
+    auto_json json_t *reply = NULL;
+    auto_json json_t *body = json_pack("{s:[{s:s, s:I}]}", "nodesToAdd", "group", group, "count", (json_int_t)count);
+    rc = cli_ask(cli, "POST", path, body, headers, &reply);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    const json_t *refused = json_array_get(json_object_get(reply, "refused"), 0);
+    if (refused != NULL) {
+        char why[600];
+        fprintf(cli->err, "hpctl: %s\n", cli_value(refused, "detail", why, sizeof(why)));
+        return CLI_EXIT_REFUSED;
+    }
+    static const struct cli_column columns[] = {
+        {"NODE", "name"}, {"GROUP", "group"}, {"ZONE", "zone"}, {"STATE", "state"}};
+    if (!cli_print_data(cli, reply))
+        cli_print_table(cli->out, json_object_get(reply, "nodes"), columns, ARRAY_LEN(columns), "none");
+    return CLI_EXIT_OK;
+}
+
+int cli_node_remove(struct cli *cli)
+{
+    autofree char *path = NULL;
+    int64_t timeout_ms;
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc == CLI_EXIT_OK && cli->option[CLI_OPTION_YES] == NULL) {
+        autofree char *question =
+            own_printf("This ends the instance of %s for good. Type its name to go on: ", cli->argument[0]);
+        if (!isatty(STDIN_FILENO))
+            return cli_usage(cli, "node remove asks first; add --yes in scripts");
+        if (!cli_confirm(cli, question, cli->argument[0]))
+            return cli_usage(cli, "nothing was removed");
+    }
+    if (rc == CLI_EXIT_OK)
+        rc = node_path(cli, cli->argument[0], "", &path);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    struct text full AUTO(text) = {0};
+    text_add(&full, path);
+    cli_add_query(&full, "urgency", cli->option[CLI_OPTION_NOW] != NULL ? "now" : "after-jobs");
+    cli_add_query(&full, "reason", cli->option[CLI_OPTION_REASON]);
+    auto_json json_t *operation = NULL;
+    rc = cli_ask(cli, "DELETE", text_get(&full), NULL, NULL, &operation);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    return follow(cli, operation, "removal", timeout_ms);
+}
+
+static int opt(struct cli *cli, bool out)
+{
+    autofree char *path = NULL;
+    auto_json json_t *node = NULL, *body = json_pack("{s:b}", "optedOut", (int)out);
+    int rc = node_path(cli, cli->argument[0], "", &path);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_ask(cli, "PATCH", path, body, NULL, &node);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, node))
+        fprintf(cli->out, "%s is %s\n", cli->argument[0],
+                out ? "opted out: no automatic decision touches it" : "in automatic care again");
+    return rc;
+}
+
+int cli_node_opt_out(struct cli *cli)
+{
+    return opt(cli, true);
+}
+
+int cli_node_opt_in(struct cli *cli)
+{
+    return opt(cli, false);
+}
+
+int cli_inject_xid(struct cli *cli)
+{
+    int64_t code;
+    if (text_parse_i64(cli->argument[0], 1, 999, &code) != 0)
+        return cli_usage(cli, "an Xid is a number such as 79, not \"%s\"", cli->argument[0]);
+    if (cli->option[CLI_OPTION_NODE] == NULL)
+        return cli_usage(cli, "inject xid needs --node NAME");
+    autofree char *path = NULL;
+    int rc = node_path(cli, cli->option[CLI_OPTION_NODE], "/inject", &path);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    auto_json json_t *body = json_pack("{s:I}", "xid", (json_int_t)code), *reply = NULL;
+    json_put_text(body, "pci", cli->option[CLI_OPTION_PCI]);
+    rc = cli_ask(cli, "POST", path, body, NULL, &reply);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, reply))
+        return rc;
+    char line[600];
+    fprintf(cli->out,
+            "the agent of %s, if it was started with --allow-inject, writes this into its kernel log at its next "
+            "heartbeat:\n  %s\n",
+            cli->option[CLI_OPTION_NODE], cli_value(reply, "line", line, sizeof(line)));
+    return CLI_EXIT_OK;
+}

@@ -1,0 +1,212 @@
+/*
+ * Takes the command line apart by the one list of options, and prints help from the same list.
+ *
+ * Options may stand anywhere; "--name value", "--name=value", "-n value" and "--" are understood. An option that the verb
+ * does not have is an error and names the verb's own.
+ */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    char letter;
+    const char *placeholder;
+    const char *help;
+} options[CLI_OPTIONS] = {
+#define X(SYMBOL, name, letter, placeholder, help) {name, letter, placeholder, help},
+    CLI_OPTION_LIST(X)
+#undef X
+};
+
+#define COMMON \
+    (CLI_BIT(SERVER) | CLI_BIT(TOKEN) | CLI_BIT(FINGERPRINT) | CLI_BIT(CA_FILE) | CLI_BIT(OUTPUT) | CLI_BIT(HELP))
+
+int cli_usage(struct cli *cli, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("hpctl: ", cli->err);
+    vfprintf(cli->err, fmt, ap);
+    fputc('\n', cli->err);
+    va_end(ap);
+    return CLI_EXIT_USAGE;
+}
+
+static void print_options(FILE *f, uint64_t set)
+{
+    for (int i = 0; i < CLI_OPTIONS; i++) {
+        if ((set & (UINT64_C(1) << i)) == 0)
+            continue;
+        char left[64], letter[8] = "    ";
+        if (options[i].letter != 0)
+            snprintf(letter, sizeof(letter), "-%c, ", options[i].letter);
+        snprintf(left, sizeof(left), "%s--%s%s%s", letter, options[i].name, options[i].placeholder ? " " : "",
+                 options[i].placeholder ? options[i].placeholder : "");
+        fprintf(f, "  %-34s %s\n", left, options[i].help);
+    }
+}
+
+void cli_print_help(FILE *f)
+{
+    fputs("hpctl drives Holdfast, which keeps GPU clusters training through hardware failure.\n\n"
+          "usage: hpctl NOUN VERB [ARGUMENTS] [OPTIONS]\n\n",
+          f);
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        char left[64];
+        const struct cli_verb *v = &cli_verbs[i];
+        snprintf(left, sizeof(left), "%s %s %s", v->noun, v->verb, v->arguments);
+        fprintf(f, "  %-26s %s\n", left, v->help);
+    }
+    fputs("\noptions of every verb:\n", f);
+    print_options(f, COMMON);
+    fputs("\nThe server and the token are looked for in the options, in HPCTL_URL, HPCTL_TOKEN and HPCTL_FINGERPRINT,\n"
+          "and in ~/.config/holdfast/hpctl.yaml (or the file HPCTL_CONFIG names): url, token, fingerprint, cluster.\n\n"
+          "exit codes:\n",
+          f);
+#define X(SYMBOL, code, meaning) fprintf(f, "  %d  %s\n", code, meaning);
+    CLI_EXIT_LIST(X)
+#undef X
+}
+
+void cli_print_verb_help(FILE *f, const struct cli_verb *verb)
+{
+    fprintf(f, "usage: hpctl %s%s%s%s%s [OPTIONS]\n\n%s\n\n", verb->noun, *verb->verb ? " " : "", verb->verb,
+            *verb->arguments ? " " : "", verb->arguments, verb->help);
+    print_options(f, verb->options | COMMON);
+}
+
+static const struct cli_verb *find_verb(const char *noun, const char *name)
+{
+    for (size_t i = 0; i < cli_verb_count; i++)
+        if (text_equal(cli_verbs[i].noun, noun) && (*cli_verbs[i].verb == 0 || text_equal(cli_verbs[i].verb, name)))
+            return &cli_verbs[i];
+    return NULL;
+}
+
+static int unknown_verb(struct cli *cli, const char *noun, const char *name)
+{
+    struct text verbs AUTO(text) = {0};
+    for (size_t i = 0; i < cli_verb_count; i++)
+        if (text_equal(cli_verbs[i].noun, noun))
+            text_printf(&verbs, "%s%s", verbs.len > 0 ? ", " : "", cli_verbs[i].verb);
+    if (verbs.len == 0)
+        return cli_usage(cli, "there is no \"%s\"; hpctl --help lists the nouns and verbs", noun);
+    if (name == NULL)
+        return cli_usage(cli, "%s what? Verbs: %s", noun, text_get(&verbs));
+    return cli_usage(cli, "%s has no verb \"%s\"; verbs: %s", noun, name, text_get(&verbs));
+}
+
+/* Finds the option that arg names; *ret_value is what stands behind "=". -1: none. */
+static int find_option(const char *arg, const char **ret_value)
+{
+    *ret_value = NULL;
+    if (arg[1] != '-') {
+        for (int i = 0; i < CLI_OPTIONS; i++)
+            if (options[i].letter != 0 && options[i].letter == arg[1]) {
+                *ret_value = arg[2] == 0 ? NULL : arg[2] == '=' ? arg + 3 : arg + 2;
+                return i;
+            }
+        return -1;
+    }
+    const char *equals = strchr(arg, '=');
+    size_t len = equals != NULL ? (size_t)(equals - arg - 2) : strlen(arg + 2);
+    for (int i = 0; i < CLI_OPTIONS; i++)
+        if (strlen(options[i].name) == len && strncmp(options[i].name, arg + 2, len) == 0) {
+            *ret_value = equals != NULL ? equals + 1 : NULL;
+            return i;
+        }
+    return -1;
+}
+
+/* Reads one option at argv[*at]. */
+static int take_option(struct cli *cli, int argc, char **argv, int *at)
+{
+    const char *value;
+    int option = find_option(argv[*at], &value);
+    if (option < 0)
+        return cli_usage(cli, "unknown option %s; add --help to see those of the verb", argv[*at]);
+    if (options[option].placeholder == NULL) {
+        if (value != NULL)
+            return cli_usage(cli, "--%s takes no value", options[option].name);
+        cli->option[option] = "";
+        return CLI_EXIT_OK;
+    }
+    if (value == NULL && *at + 1 < argc)
+        value = argv[++*at];
+    if (value == NULL)
+        return cli_usage(cli, "--%s needs a value: %s", options[option].name, options[option].placeholder);
+    cli->option[option] = value;
+    return CLI_EXIT_OK;
+}
+
+static int check_options(struct cli *cli, const struct cli_verb *verb)
+{
+    for (int i = 0; i < CLI_OPTIONS; i++)
+        if (cli->option[i] != NULL && ((verb->options | COMMON) & (UINT64_C(1) << i)) == 0)
+            return cli_usage(cli, "--%s is not an option of %s %s; add --help to see those", options[i].name,
+                             verb->noun, verb->verb);
+    const char *format = cli->option[CLI_OPTION_OUTPUT];
+    if (format == NULL || text_equal(format, "table"))
+        cli->format = CLI_FORMAT_TABLE;
+    else if (text_equal(format, "json"))
+        cli->format = CLI_FORMAT_JSON;
+    else if (text_equal(format, "yaml"))
+        cli->format = CLI_FORMAT_YAML;
+    else
+        return cli_usage(cli, "--output is table, json or yaml, not \"%s\"", format);
+    return CLI_EXIT_OK;
+}
+
+static int take_arguments(struct cli *cli, const struct cli_verb *verb, const char *const *words, int count)
+{
+    int used = *verb->verb == 0 ? 1 : 2;
+    int left = count - used;
+    if (left < verb->arguments_min)
+        return cli_usage(cli, "%s %s needs %s", verb->noun, verb->verb, verb->arguments);
+    if (left > verb->arguments_max)
+        return cli_usage(cli, "%s %s does not take \"%s\"", verb->noun, verb->verb, words[used + verb->arguments_max]);
+    for (int i = 0; i < left; i++)
+        cli->argument[i] = words[used + i];
+    cli->argument_count = left;
+    return CLI_EXIT_OK;
+}
+
+int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **ret_verb)
+{
+    const char *words[2 + CLI_POSITIONAL_MAX];
+    int count = 0;
+    bool only_words = false;
+    *ret_verb = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (!only_words && text_equal(argv[i], "--")) {
+            only_words = true;
+        } else if (!only_words && argv[i][0] == '-' && argv[i][1] != 0 && !text_equal(argv[i], "--version")) {
+            int rc = take_option(cli, argc, argv, &i);
+            if (rc != CLI_EXIT_OK)
+                return rc;
+        } else if (count == (int)ARRAY_LEN(words)) {
+            return cli_usage(cli, "too many words: \"%s\"", argv[i]);
+        } else {
+            words[count++] = only_words || !text_equal(argv[i], "--version") ? argv[i] : "version";
+        }
+    }
+    bool help = cli->option[CLI_OPTION_HELP] != NULL || count == 0 || text_equal(words[0], "help");
+    const struct cli_verb *verb = count > 0 ? find_verb(words[0], count > 1 ? words[1] : NULL) : NULL;
+    if (help) {
+        if (verb != NULL)
+            cli_print_verb_help(cli->out, verb);
+        else
+            cli_print_help(count == 0 && cli->option[CLI_OPTION_HELP] == NULL ? cli->err : cli->out);
+        return count == 0 && cli->option[CLI_OPTION_HELP] == NULL ? CLI_EXIT_USAGE : CLI_EXIT_OK;
+    }
+    if (verb == NULL)
+        return unknown_verb(cli, words[0], count > 1 ? words[1] : NULL);
+    int rc = check_options(cli, verb);
+    if (rc == CLI_EXIT_OK)
+        rc = take_arguments(cli, verb, words, count);
+    if (rc == CLI_EXIT_OK)
+        *ret_verb = verb;
+    return rc;
+}

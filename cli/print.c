@@ -1,0 +1,144 @@
+/*
+ * Printing: tables for people, the server's JSON or the same as YAML for scripts.
+ *
+ * Tables have no borders and no colour; columns are as wide as their widest value, so they can be cut
+ * and grepped. Control characters of values are shown as '?', so that no log line can play with a terminal.
+ */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/yaml.h"
+#include "model/limits.h"
+
+#include <string.h>
+
+#define CELL_BYTES_MAX RAW_LINE_MAX_BYTES /* the longest text there is: a kernel log line */
+#define CELL_WIDTH_MAX 72                 /* a wider cell pushes the rest of its line aside; nothing is cut */
+
+/* Bytes of the control character at s, 0 for none. C1 counts too: terminals take U+009B for escape and bracket. */
+static int control_len(const char *s)
+{
+    unsigned char c = (unsigned char)s[0], next = c == 0 ? 0 : (unsigned char)s[1];
+    if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+        return 2;
+    return (c != 0 && c < 0x20) || c == 0x7f;
+}
+
+void cli_print_harmless(FILE *f, const char *text)
+{
+    while (*text != 0) {
+        int control = *text == '\n' ? 0 : control_len(text);
+        fputc(control > 0 ? '?' : *text, f);
+        text += control > 0 ? control : 1;
+    }
+}
+
+const char *cli_value(const json_t *object, const char *path, char *ret_buffer, size_t size)
+{
+    const char *dot = strchr(path, '.');
+    if (size > 0)
+        *ret_buffer = 0; /* callers may read the buffer instead of what is returned */
+    if (dot != NULL) {
+        char name[64];
+        if (text_copy_bytes(name, sizeof(name), path, (size_t)(dot - path)) != 0)
+            return "";
+        return cli_value(json_object_get(object, name), dot + 1, ret_buffer, size);
+    }
+    const json_t *value = json_object_get(object, path);
+    if (json_is_string(value)) {
+        text_copy_cut(ret_buffer, size, json_string_value(value));
+    } else if (json_is_integer(value)) {
+        snprintf(ret_buffer, size, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_boolean(value)) {
+        snprintf(ret_buffer, size, "%s", json_is_true(value) ? "yes" : "no");
+    } else {
+        return "";
+    }
+    for (char *s = ret_buffer; *s != 0; s++)
+        for (int left = control_len(s); left > 0; left--)
+            *(left > 1 ? s++ : s) = '?';
+    return ret_buffer;
+}
+
+const char *cli_age(const json_t *object, const char *path, char *ret_buffer, size_t size)
+{
+    char at[CLOCK_TEXT_MAX + 16], age[CLOCK_TEXT_MAX];
+    int64_t ms;
+    if (clock_parse(cli_value(object, path, at, sizeof(at)), &ms) != 0)
+        return "";
+    int64_t since = clock_wall_ms(clock_system()) - ms;
+    snprintf(ret_buffer, size, "%s", clock_format_duration(since > 0 ? since / 1000 * 1000 : 0, age));
+    return ret_buffer;
+}
+
+static const char *cell(const json_t *item, const struct cli_column *column, char *buffer)
+{
+    const char *text = column->path[0] == '~' ? cli_age(item, column->path + 1, buffer, CELL_BYTES_MAX)
+                                              : cli_value(item, column->path, buffer, CELL_BYTES_MAX);
+    return *text != 0 ? text : "-";
+}
+
+static int width_of(const char *text)
+{
+    int width = 0;
+    for (; *text != 0; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+void cli_print_table(FILE *f, const json_t *items, const struct cli_column *columns, size_t count,
+                     const char *empty_text)
+{
+    char buffer[CELL_BYTES_MAX];
+    int widths[16] = {0};
+    size_t rows = json_array_size(items);
+    if (rows == 0) {
+        fprintf(f, "%s\n", empty_text);
+        return;
+    }
+    for (size_t c = 0; c < count; c++) {
+        widths[c] = width_of(columns[c].title);
+        for (size_t r = 0; r < rows; r++) {
+            int width = width_of(cell(json_array_get(items, r), &columns[c], buffer));
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+        widths[c] = widths[c] > CELL_WIDTH_MAX ? CELL_WIDTH_MAX : widths[c];
+    }
+    for (size_t r = 0; r <= rows; r++) {
+        for (size_t c = 0; c < count; c++) {
+            const char *text = r == 0 ? columns[c].title : cell(json_array_get(items, r - 1), &columns[c], buffer);
+            int pad = c + 1 < count ? widths[c] - width_of(text) + 2 : 0;
+            fprintf(f, "%s%*s", text, pad > 0 ? pad : 0, "");
+        }
+        fputc('\n', f);
+    }
+}
+
+bool cli_print_data(const struct cli *cli, const json_t *json)
+{
+    if (cli->format == CLI_FORMAT_TABLE)
+        return false;
+    autofree char *text = cli->format == CLI_FORMAT_JSON ? json_dumps(json, JSON_INDENT(2)) : yaml_dump(json);
+    fputs(text != NULL ? text : "", cli->out);
+    if (text != NULL && !text_ends_with(text, "\n"))
+        fputc('\n', cli->out);
+    return true;
+}
+
+void cli_counts(const json_t *counts, struct text *ret_text)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)counts, name, value)
+    {
+        if (json_integer_value(value) > 0)
+            text_printf(ret_text, "%s%lld %s", ret_text->len > 0 ? ", " : "", (long long)json_integer_value(value),
+                        name);
+    }
+}
+
+void cli_print_field(FILE *f, const char *name, const char *value)
+{
+    if (*value != 0)
+        fprintf(f, "%-16s %s\n", name, value);
+}

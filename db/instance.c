@@ -1,0 +1,102 @@
+/*
+ * Instances: the machines that filled a slot, one after the other. The key under which one was launched is
+ * unique, so that a launch that is repeated after a crash finds the row it made.
+ */
+#include "db/intern.h"
+#include "db/node.h"
+
+#define INSTANCE_FROM "SELECT " DB_INSTANCE_SELECT " FROM instance i "
+
+static const char SQL_INSERT[] =
+    "INSERT INTO instance (node_id, instance_id, state, boot_id, boot_at, launched_at, terminated_at, launch_key, "
+    "image_id, release) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+static const char SQL_GET[] = INSTANCE_FROM "WHERE i.instance_id = ?";
+static const char SQL_GET_ROW[] = INSTANCE_FROM "WHERE i.id = ?";
+static const char SQL_BY_KEY[] = INSTANCE_FROM "WHERE i.launch_key = ?";
+static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id DESC LIMIT ?";
+static const char SQL_UPDATE[] =
+    "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
+    "image_id = ?, release = ? WHERE id = ?";
+
+void db_instance_read(struct db_query *q, void *row)
+{
+    struct instance *instance = row;
+    instance->id = db_get_i64(q);
+    instance->node_id = db_get_i64(q);
+    DB_GET_TEXT(q, instance->instance_id);
+    DB_GET_ENUM(q, instance_state, &instance->state);
+    DB_GET_TEXT(q, instance->boot_id);
+    instance->boot_at = db_get_i64(q);
+    instance->launched_at = db_get_i64(q);
+    instance->terminated_at = db_get_i64(q);
+    DB_GET_TEXT(q, instance->launch_key);
+    DB_GET_TEXT(q, instance->image_id);
+    DB_GET_TEXT(q, instance->release);
+}
+
+int db_instance_insert(struct db_tx *tx, struct instance *instance)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_INSERT);
+    db_bind_i64(&q, instance->node_id);
+    db_bind_name(&q, instance->instance_id);
+    db_bind_text(&q, instance_state_text(instance->state));
+    db_bind_text(&q, instance->boot_id);
+    db_bind_i64(&q, instance->boot_at);
+    db_bind_i64(&q, instance->launched_at);
+    db_bind_i64(&q, instance->terminated_at);
+    db_bind_name(&q, instance->launch_key);
+    db_bind_text(&q, instance->image_id);
+    db_bind_text(&q, instance->release);
+    return db_query_insert(&q, &instance->id);
+}
+
+int db_instance_get(struct db_tx *tx, const char *instance_id, struct instance *ret_instance)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GET);
+    db_bind_text(&q, instance_id);
+    return db_query_take(&q, db_instance_read, ret_instance);
+}
+
+int db_instance_get_row(struct db_tx *tx, int64_t id, struct instance *ret_instance)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GET_ROW);
+    db_bind_i64(&q, id);
+    return db_query_take(&q, db_instance_read, ret_instance);
+}
+
+int db_instance_by_key(struct db_tx *tx, const char *launch_key, struct instance *ret_instance)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_BY_KEY);
+    db_bind_text(&q, launch_key);
+    return db_query_take(&q, db_instance_read, ret_instance);
+}
+
+int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg)
+{
+    struct instance instance;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST);
+    db_bind_i64(&q, node_id);
+    db_bind_limit(&q, limit);
+    return db_query_walk(&q, db_instance_read, &instance, fn, arg);
+}
+
+int db_instance_update(struct db_tx *tx, const struct instance *instance)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_UPDATE);
+    db_bind_name(&q, instance->instance_id);
+    db_bind_text(&q, instance_state_text(instance->state));
+    db_bind_text(&q, instance->boot_id);
+    db_bind_i64(&q, instance->boot_at);
+    db_bind_i64(&q, instance->launched_at);
+    db_bind_i64(&q, instance->terminated_at);
+    db_bind_text(&q, instance->image_id);
+    db_bind_text(&q, instance->release);
+    db_bind_i64(&q, instance->id);
+    return db_query_hit(&q);
+}

@@ -1,0 +1,193 @@
+/*
+ * The migrations this binary carries, and how a database is brought up to them.
+ *
+ * Forward only. Each runs in one transaction with the row that says it ran, so a crash leaves the one before or the
+ * one after. A file that was released is never edited: its hash is kept beside its number, and a database whose
+ * history differs from this binary's is refused, because nobody knows what its tables look like. To add one, write the
+ * file and add a line to both lists.
+ */
+#include "db/intern.h"
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/own.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+EMBED(migration_0001, "migrations/0001_first_light.sql");
+EMBED(migration_0002, "migrations/0002_access_keys.sql");
+EMBED(migration_0003, "migrations/0003_node_reason.sql");
+EMBED(migration_0004, "migrations/0004_cluster_life.sql");
+EMBED(migration_0005, "migrations/0005_governance.sql");
+EMBED(migration_0006, "migrations/0006_node_fault.sql");
+EMBED(migration_0007, "migrations/0007_audit.sql");
+EMBED(migration_0008, "migrations/0008_governance_applied.sql");
+
+static const struct db_migration migrations[] = {
+    {"0001_first_light", migration_0001_data, migration_0001_end},
+    {"0002_access_keys", migration_0002_data, migration_0002_end},
+    {"0003_node_reason", migration_0003_data, migration_0003_end},
+    {"0004_cluster_life", migration_0004_data, migration_0004_end},
+    {"0005_governance", migration_0005_data, migration_0005_end},
+    {"0006_node_fault", migration_0006_data, migration_0006_end},
+    {"0007_audit", migration_0007_data, migration_0007_end},
+    {"0008_governance_applied", migration_0008_data, migration_0008_end},
+};
+
+const struct db_migration *db_migrations(int *ret_count)
+{
+    *ret_count = (int)ARRAY_LEN(migrations);
+    return migrations;
+}
+
+static const char SQL_TOUCH[] = "UPDATE schema_migrations SET name = name WHERE version = 1";
+
+static int touch(struct db_tx *tx, void *arg)
+{
+    (void)arg;
+    return db_exec(tx, SQL_TOUCH);
+}
+
+/* The log may have room of its own that a touch fits into, on a disk that has none. */
+#define ROOM_BYTES (256 * 1024)
+
+static int find_room(const struct db *db)
+{
+    autofree char *path = own_printf("%s-room", db->path), *zeros = own_calloc(1, ROOM_BYTES);
+    int status = file_write(path, zeros, ROOM_BYTES, 0600);
+    (void)unlink(path);
+    return status;
+}
+
+int db_touch(struct db *db)
+{
+    int status = find_room(db);
+    return status != 0 ? status : db_write(db, "touch", touch, NULL);
+}
+
+int db_schema_version(void)
+{
+    return (int)ARRAY_LEN(migrations);
+}
+
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+
+static const char SQL_PREPARE[] =
+    "BEGIN IMMEDIATE;"
+    "PRAGMA application_id = " TEXT_OF(DB_APPLICATION_ID) ";"
+                                                          "CREATE TABLE schema_migrations ("
+                                                          "    version INTEGER PRIMARY KEY,"
+                                                          "    name TEXT NOT NULL,"
+                                                          "    applied_at INTEGER NOT NULL,"
+                                                          "    sha256 TEXT NOT NULL"
+                                                          ") STRICT;"
+                                                          "COMMIT;";
+static const char SQL_PREPARED[] = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'";
+static const char SQL_APPLIED[] = "SELECT version, name, sha256 FROM schema_migrations ORDER BY version";
+static const char SQL_RECORD[] =
+    "INSERT INTO schema_migrations (version, name, applied_at, sha256) VALUES (?, ?, ?, ?)";
+
+static void roll_back(struct db_tx *tx)
+{
+    if (!sqlite3_get_autocommit(tx->sqlite))
+        db_script(tx, "ROLLBACK");
+}
+
+static void digest(const struct db_migration *migration, char ret_hex[ID_SHA256_HEX_MAX])
+{
+    id_sha256_hex(migration->sql, (size_t)(migration->sql_end - migration->sql), ret_hex);
+}
+
+static int prepare(struct db_tx *tx)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PREPARED);
+    int status = db_query_one(&q);
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    db_query_close(&q);
+    status = db_script(tx, SQL_PREPARE);
+    roll_back(tx);
+    return status;
+}
+
+/* Compares what was applied with the list; *ret_applied counts them. */
+static int compare(struct db_tx *tx, const struct db_migration *list, int count, int *ret_applied,
+                   char ret_error[DB_ERROR_MAX])
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_APPLIED);
+    int applied = 0, status;
+    while ((status = db_query_next(&q)) == 1) {
+        int64_t version = db_get_i64(&q);
+        if (version > count) {
+            snprintf(ret_error, DB_ERROR_MAX,
+                     "the database has schema version %lld and this Holdfast knows only %d; run the newer Holdfast "
+                     "that made it",
+                     (long long)version, count);
+            return STATUS_VERSION;
+        }
+        char hex[ID_SHA256_HEX_MAX];
+        const char *name = db_get_word(&q);
+        if (version == applied + 1)
+            digest(&list[applied], hex);
+        if (version != applied + 1 || strcmp(name, list[applied].name) != 0 || strcmp(db_get_word(&q), hex) != 0) {
+            snprintf(ret_error, DB_ERROR_MAX,
+                     "migration %lld of the database is not the one this Holdfast carries; use the binary that made "
+                     "the database, or restore a backup",
+                     (long long)version);
+            return STATUS_VERSION;
+        }
+        applied++;
+    }
+    *ret_applied = applied;
+    return status;
+}
+
+static int record(struct db_tx *tx, int version, const struct db_migration *migration)
+{
+    char hex[ID_SHA256_HEX_MAX];
+    digest(migration, hex);
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_RECORD);
+    db_bind_i64(&q, version);
+    db_bind_text(&q, migration->name);
+    db_bind_i64(&q, clock_wall_ms(db_tx_clock(tx)));
+    db_bind_text(&q, hex);
+    return db_query_run(&q, NULL);
+}
+
+static int apply(struct db_tx *tx, int version, const struct db_migration *migration)
+{
+    int status = db_script(tx, "BEGIN IMMEDIATE");
+    if (status == 0)
+        status = db_script(tx, migration->sql);
+    if (status == 0)
+        status = record(tx, version, migration);
+    if (status == 0)
+        status = db_script(tx, "COMMIT");
+    roll_back(tx);
+    return status;
+}
+
+int db_migrate(struct db_tx *tx, const struct db_migration *list, int count, char ret_error[DB_ERROR_MAX])
+{
+    int applied = 0;
+    int status = prepare(tx);
+    if (status < 0) {
+        snprintf(ret_error, DB_ERROR_MAX, "cannot prepare the database: %s", sqlite3_errmsg(tx->sqlite));
+        return status;
+    }
+    ret_error[0] = '\0';
+    status = compare(tx, list, count, &applied, ret_error);
+    if (status < 0 && ret_error[0] == '\0')
+        snprintf(ret_error, DB_ERROR_MAX, "cannot read the schema version: %s", sqlite3_errmsg(tx->sqlite));
+    for (int i = applied; i < count && status == 0; i++) {
+        status = apply(tx, i + 1, &list[i]);
+        if (status < 0)
+            snprintf(ret_error, DB_ERROR_MAX, "migration %s failed: %s", list[i].name, sqlite3_errmsg(tx->sqlite));
+    }
+    return status;
+}

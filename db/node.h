@@ -1,0 +1,71 @@
+/* Nodes, their instances and the agents' credentials. */
+#ifndef HOLDFAST_DB_NODE_H
+#define HOLDFAST_DB_NODE_H
+
+#include "db/db.h"
+
+int db_node_insert(struct db_tx *tx, struct node *node); /* fills id; EXISTS */
+int db_node_get(struct db_tx *tx, int64_t cluster_id, const char *name, struct node *ret_node);
+int db_node_get_row(struct db_tx *tx, int64_t id, struct node *ret_node);
+
+struct db_node_filter {
+    int64_t cluster_id, group_id; /* 0: all */
+    const char *after_name;       /* cursor within one cluster; NULL or "" starts */
+    int state;                    /* enum node_state, or -1 */
+    int health;                   /* enum health, or -1 */
+    int limit;                    /* 0: no limit */
+    bool with_reason;             /* only those that have one; needs cluster_id and state */
+};
+/* Rows are struct db_node_row, by cluster then natural order of insertion when cluster_id is 0, else by name. */
+struct db_node_row {
+    struct node node;
+    struct instance instance; /* id 0: none */
+    char group[NAME_MAX_BYTES], cluster[NAME_MAX_BYTES];
+    char instance_type[NAME_MAX_BYTES], provider[NAME_MAX_BYTES];          /* the group's */
+    char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES]; /* that the group wants */
+    bool is_busy;                                                          /* an operation is active */
+    enum operation_kind busy_with;
+};
+int db_node_list(struct db_tx *tx, const struct db_node_filter *filter, db_row_fn fn, void *arg);
+
+/* A page of one cluster's nodes, by name or in the order in which the slots were made; the cursor is the last that was
+ * seen. Nodes that are gone are not in it. Rows are struct db_node_row. */
+struct db_node_search {
+    int64_t cluster_id;
+    const char *group_contains;            /* "": any */
+    int64_t created_after, created_before; /* both exclusive; 0: any */
+    bool filled_only;                      /* only slots with an instance that has an id */
+    bool by_name, descending;
+    bool has_cursor;
+    char cursor_name[NODE_NAME_MAX_BYTES];
+    int64_t cursor_id;
+    int limit;
+};
+int db_node_search(struct db_tx *tx, const struct db_node_search *search, db_row_fn fn, void *arg);
+
+/* The group's slots whose instance was launched from that image. */
+int db_node_count_image(struct db_tx *tx, int64_t group_id, const char *image_id, const char *release,
+                        int64_t *ret_count);
+
+/* What most of the group's nodes run that do not run that image; NOT_FOUND: all do. */
+int db_node_main_image(struct db_tx *tx, int64_t group_id, const char *image_id, const char *release,
+                       char ret_image_id[IMAGE_ID_MAX_BYTES], char ret_release[RELEASE_VERSION_MAX_BYTES]);
+
+/* Writes state, health, reason, times, instance_row, retry_at, opted_out. The caller moved the states by the table. */
+int db_node_update(struct db_tx *tx, const struct node *node);
+int db_node_delete(struct db_tx *tx, int64_t id);
+
+int db_instance_insert(struct db_tx *tx, struct instance *instance); /* fills id; EXISTS for a used launch_key */
+int db_instance_get(struct db_tx *tx, const char *instance_id, struct instance *ret_instance);
+int db_instance_get_row(struct db_tx *tx, int64_t id, struct instance *ret_instance);
+int db_instance_by_key(struct db_tx *tx, const char *launch_key, struct instance *ret_instance);
+int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg); /* newest first */
+int db_instance_update(struct db_tx *tx, const struct instance *instance);
+
+int db_credential_set(struct db_tx *tx, const struct credential *credential); /* replaces the node's earlier one */
+int db_credential_drop(struct db_tx *tx, int64_t node_id);
+/* NOT_FOUND when the node has none. */
+int db_credential_get(struct db_tx *tx, int64_t node_id, struct credential *ret_credential);
+int db_credential_list(struct db_tx *tx, db_row_fn fn, void *arg);
+
+#endif

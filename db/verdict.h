@@ -1,0 +1,42 @@
+/* Verdicts and decisions. */
+#ifndef HOLDFAST_DB_VERDICT_H
+#define HOLDFAST_DB_VERDICT_H
+
+#include "db/db.h"
+
+enum db_verdict_change { DB_VERDICT_NEW, DB_VERDICT_GREW, DB_VERDICT_SAME };
+
+/* Stores by (node_id, key). A repeat with a higher count or later last_at updates those two; any other repeat
+ * changes nothing. Fills id. NOT_FOUND when there is no such node. */
+int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_change *ret_change);
+int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict);
+
+struct db_verdict_filter {
+    int64_t node_id; /* 0: all */
+    int state;       /* or -1 */
+    int64_t before_id;
+    int limit;
+    bool critical_first; /* of one node, open: the critical ones first, then newest first */
+};
+int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db_row_fn fn,
+                    void *arg); /* newest first */
+/* Open → resolved for a node; up_to_id 0: all. Returns how many in ret_count (may be NULL). */
+int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int64_t *ret_count);
+/* Nodes that have open verdicts newer than their last decision looked at (rows are int64_t node ids): after a start. */
+int db_verdict_undecided_nodes(struct db_tx *tx, db_row_fn fn, void *arg);
+/* Found to be a fault of its node after it was stored. Nothing when that is known, or the row went. */
+int db_verdict_set_fault(struct db_tx *tx, int64_t id);
+/* Nodes with a fault received after since_at (open or resolved, stale not): rows are struct db_verdict_failed, by
+ * time. */
+struct db_verdict_failed {
+    int64_t node_id, received_at; /* of the newest such verdict */
+};
+int db_verdict_failed_nodes(struct db_tx *tx, int64_t since_at, db_row_fn fn, void *arg);
+
+int db_decision_insert(struct db_tx *tx, struct decision *decision); /* fills id */
+int db_decision_set_operation(struct db_tx *tx, int64_t decision_id, int64_t operation_id);
+int db_decision_last(struct db_tx *tx, int64_t node_id, struct decision *ret_decision);
+int db_decision_get_row(struct db_tx *tx, int64_t id, struct decision *ret_decision);
+int db_decision_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg); /* newest first */
+
+#endif

@@ -1,0 +1,18 @@
+# make bench: every figure of the README. ONLY="heartbeats verdicts decisions reads signatures connections agent hpctl" runs some.
+BENCH := $(BUILD)/bench/load $(BUILD)/bench/seed $(BUILD)/bench/bare $(BUILD)/bench/sigv4
+
+$(BUILD)/bench/load: $(BUILD)/bench/load.o $(BUILD)/bench/message.o $(BUILD)/tests/support/sign.o $(BUILD)/libbase.a
+	$(call link,$^,$(LIBS_base))
+$(BUILD)/bench/seed: $(BUILD)/bench/seed.o $(BUILD)/libdb.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+	$(call link,$^,-lsqlite3 $(LIBS_base))
+$(BUILD)/bench/bare: $(BUILD)/bench/bare.o $(BUILD)/libbase.a
+	$(call link,$^,-lmicrohttpd $(LIBS_base))
+$(BUILD)/bench/sigv4: $(BUILD)/bench/sigv4.o $(BUILD)/libapi.a $(BUILD)/libbase.a
+	$(call link,$^,$(LIBS_base))
+
+.PHONY: bench bench-build
+bench-build: all $(BENCH)
+bench:
+	@scripts/deps bench
+	@$(MAKE) --no-print-directory -j2 bench-build
+	@BUILD=$(BUILD) ONLY="$(ONLY)" node bench/run.mjs

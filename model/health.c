@@ -1,0 +1,9 @@
+/* Texts of the health words. */
+#include "model/health.h"
+
+ENUM_DEFINE(severity, SEVERITY_LIST)
+ENUM_DEFINE(health, HEALTH_LIST)
+ENUM_DEFINE(action_class, ACTION_CLASS_LIST)
+ENUM_DEFINE(action, ACTION_LIST)
+ENUM_DEFINE(urgency, URGENCY_LIST)
+ENUM_DEFINE(node_recovery, NODE_RECOVERY_LIST)

@@ -1,0 +1,13 @@
+/* Texts of the enums of model.h. */
+#include "model/model.h"
+
+ENUM_DEFINE(orchestrator, ORCHESTRATOR_LIST)
+ENUM_DEFINE(scheduler_state, SCHEDULER_STATE_LIST)
+ENUM_DEFINE(verdict_state, VERDICT_STATE_LIST)
+ENUM_DEFINE(gate, GATE_LIST)
+ENUM_DEFINE(gate_result, GATE_RESULT_LIST)
+ENUM_DEFINE(event_level, EVENT_LEVEL_LIST)
+ENUM_DEFINE(event_kind, EVENT_KIND_LIST)
+ENUM_DEFINE(role, ROLE_LIST)
+ENUM_DEFINE(token_kind, TOKEN_KIND_LIST)
+ENUM_DEFINE(audit_outcome, AUDIT_OUTCOME_LIST)

@@ -1,0 +1,377 @@
+/*
+ * The nouns of Holdfast as plain structs: what is stored, what is answered, what is decided on.
+ *
+ * Texts are arrays with named limits, so a struct owns nothing and can be copied; the few
+ * exceptions say so. Ids are row numbers of the store (0: none); names and the ids that
+ * people see are text. Times are milliseconds since 1970, 0 for "never".
+ */
+#ifndef HOLDFAST_MODEL_MODEL_H
+#define HOLDFAST_MODEL_MODEL_H
+
+#include "base/id.h"
+#include "model/cluster_state.h"
+#include "model/health.h"
+#include "model/instance_state.h"
+#include "model/limits.h"
+#include "model/node_state.h"
+#include "model/operation_state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ORCHESTRATOR_LIST(X) \
+    X(SLURM, "slurm")        \
+    X(NONE, "none") /* nodes without a scheduler: drain and resume are no-ops */
+enum orchestrator {
+#define X(SYMBOL, text) ORCHESTRATOR_##SYMBOL,
+    ORCHESTRATOR_LIST(X)
+#undef X
+};
+ENUM_DECLARE(orchestrator);
+
+/* How the scheduler was when it was last looked at. */
+#define SCHEDULER_STATE_LIST(X) \
+    X(UNKNOWN, "unknown")       \
+    X(UP, "up")                 \
+    X(DOWN, "down")
+enum scheduler_state {
+#define X(SYMBOL, text) SCHEDULER_STATE_##SYMBOL,
+    SCHEDULER_STATE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(scheduler_state);
+
+struct cluster {
+    int64_t id;
+    char uid[ID_CLUSTER_MAX]; /* the 12 characters of an ARN */
+    char name[NAME_MAX_BYTES];
+    enum cluster_state state;
+    enum node_recovery recovery;
+    enum orchestrator orchestrator;
+    enum provisioning provisioning;
+    char failure[SENTENCE_MAX_BYTES]; /* why the last creation or update failed; "": it did not */
+    int64_t created_at, updated_at;
+    int64_t revision; /* counts changes; the ETag */
+};
+
+struct instance_group {
+    int64_t id, cluster_id;
+    char name[NAME_MAX_BYTES];
+    char instance_type[NAME_MAX_BYTES];
+    char provider[NAME_MAX_BYTES];
+    enum group_state state;
+    char failure[SENTENCE_MAX_BYTES]; /* why it is FAILED or DEGRADED, or what was rolled back; "": nothing */
+    int64_t desired;                  /* InstanceCount */
+    int64_t min_count;                /* MinInstanceCount: in service from so many ready nodes on; 0: all of them */
+    int64_t previous_desired;         /* what a roll-back goes back to; -1: nothing is under way */
+    int64_t state_since;
+    char image_id[IMAGE_ID_MAX_BYTES];       /* what new instances are launched from; "": the provider's own */
+    char release[RELEASE_VERSION_MAX_BYTES]; /* ImageReleaseVersion */
+    int64_t breaker_opened_at;               /* 0: closed */
+    int64_t created_at;
+};
+
+struct node {
+    int64_t id, cluster_id, group_id;
+    char name[NODE_NAME_MAX_BYTES];
+    enum node_state state;
+    enum health health;
+    char reason[REASON_MAX_BYTES]; /* why it is in this state, for people */
+    int64_t instance_row;          /* current instance, 0: none */
+    int64_t state_since, health_since;
+    int64_t retry_at;          /* when a HOLD is looked at again; 0: only when something changes */
+    bool opted_out;            /* a person said: hands off */
+    char zone[ZONE_MAX_BYTES]; /* availability zone, chosen with the slot; "": the provider has none */
+    int64_t created_at;
+};
+
+struct instance {
+    int64_t id, node_id;
+    char instance_id[ID_INSTANCE_MAX];
+    enum instance_state state;
+    char boot_id[BOOT_ID_MAX_BYTES]; /* of the last report, "" before the first */
+    int64_t boot_at;                 /* when that boot was first reported (server's clock) */
+    int64_t launched_at, terminated_at;
+    char launch_key[KEY_MAX_BYTES]; /* the key under which the provider made it */
+    char image_id[IMAGE_ID_MAX_BYTES];
+    char release[RELEASE_VERSION_MAX_BYTES]; /* what it was launched from; "": the provider's own */
+};
+
+/* A rolling software update of one group: nodes that do not run the wanted image are taken out batch by batch. A group has at
+ * most one, the newest. */
+struct rollout {
+    int64_t group_id;
+    enum rollout_state state;
+    char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES];                   /* what it leads to */
+    char previous_image_id[IMAGE_ID_MAX_BYTES], previous_release[RELEASE_VERSION_MAX_BYTES]; /* and back to */
+    int64_t batch_value, rollback_batch_value; /* nodes, or percent of the group, at a time; 0: all at once */
+    bool batch_is_percent, rollback_is_percent;
+    int64_t wait_ms;       /* between batches */
+    int64_t batch;         /* number of the present one, from 1; 0: none yet */
+    int64_t next_batch_at; /* not before; 0: at once */
+    char failure[SENTENCE_MAX_BYTES];
+    int64_t created_at, updated_at;
+};
+
+#define VERDICT_STATE_LIST(X)                                          \
+    X(OPEN, "open")         /* counts against the node */              \
+    X(RESOLVED, "resolved") /* a repair, or a person, dealt with it */ \
+    X(STALE, "stale")       /* of an earlier boot or instance when it came: noted, never acted on */
+enum verdict_state {
+#define X(SYMBOL, text) VERDICT_STATE_##SYMBOL,
+    VERDICT_STATE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(verdict_state);
+
+/* What an agent saw. The key makes a repeat delivery the same row: (boot, source, code, device, window). */
+struct verdict {
+    int64_t id, node_id;
+    char key[VERDICT_KEY_MAX_BYTES];
+    char instance_id[ID_INSTANCE_MAX];
+    char boot_id[BOOT_ID_MAX_BYTES];
+    char device[DEVICE_MAX_BYTES]; /* "" for the node as a whole */
+    char source[SOURCE_MAX_BYTES];
+    char code[CODE_MAX_BYTES];
+    char raw_line[RAW_LINE_MAX_BYTES];
+    char table_version[TABLE_VERSION_MAX_BYTES];
+    enum severity severity;
+    enum verdict_state state;
+    int64_t first_at, last_at, count;
+    int64_t received_at;
+    bool node_fault; /* it was judged to be a fault of the node: the breaker counts it */
+};
+
+#define GATE_LIST(X)                                                                \
+    X(FRESH, "fresh-evidence")        /* of this boot and this instance */          \
+    X(OWNER, "owner")                 /* not opted out, not drained by a person */  \
+    X(ONE_OPERATION, "one-operation") /* at most one active operation per node */   \
+    X(RECOVERY, "node-recovery")      /* the cluster's NodeRecovery is Automatic */ \
+    X(ATTEMPTS, "attempts")           /* the ledger allows another repair */        \
+    X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */      \
+    X(BREAKER, "group-breaker")       /* more than max(3, 20 %) failed within 15 min */
+enum gate {
+#define X(SYMBOL, text) GATE_##SYMBOL,
+    GATE_LIST(X)
+#undef X
+        GATE_COUNT
+};
+ENUM_DECLARE(gate);
+
+#define GATE_RESULT_LIST(X)   \
+    X(NOT_ASKED, "not-asked") \
+    X(PASSED, "passed")       \
+    X(FAILED, "failed")
+enum gate_result {
+#define X(SYMBOL, text) GATE_RESULT_##SYMBOL,
+    GATE_RESULT_LIST(X)
+#undef X
+};
+ENUM_DECLARE(gate_result);
+
+#define DECISION_EVIDENCE_MAX 8
+
+/* One decision, with all that explains it. Evidence beyond the limit is counted, not listed. */
+struct decision {
+    int64_t id, node_id;
+    int64_t at;
+    enum action action;
+    enum urgency urgency;
+    char rule[RULE_MAX_BYTES]; /* "repeat-after-reboot" */
+    char code[CODE_MAX_BYTES]; /* of the leading evidence */
+    char device[DEVICE_MAX_BYTES];
+    char sentence[SENTENCE_MAX_BYTES];    /* why, in one sentence */
+    enum action refused;                  /* the strongest alternative that was not taken */
+    char refused_why[SENTENCE_MAX_BYTES]; /* and why not */
+    struct {
+        enum gate_result result;
+        char detail[REASON_MAX_BYTES]; /* "1 of 1 in repair" */
+    } gates[GATE_COUNT];
+    int64_t evidence[DECISION_EVIDENCE_MAX]; /* verdict rows */
+    int evidence_count;                      /* all of them, listed or not */
+    int64_t retry_at;                        /* for HOLD: when to ask again; 0: on change */
+    int64_t operation_id;                    /* what it started; 0: nothing */
+    char table_version[TABLE_VERSION_MAX_BYTES];
+};
+
+struct operation_step {
+    int ordinal;
+    enum step_kind kind;
+    enum step_state state;
+    int attempts;
+    int64_t started_at, finished_at, deadline_at, retry_at;
+    char detail[SENTENCE_MAX_BYTES]; /* last result or error, for people */
+};
+
+struct operation {
+    int64_t id;
+    char uid[ID_UUID_MAX];
+    int64_t cluster_id, node_id, decision_id;
+    enum operation_kind kind;
+    enum operation_state state;
+    enum urgency urgency;
+    char key[KEY_MAX_BYTES];       /* idempotency key: unique */
+    char reason[REASON_MAX_BYTES]; /* what the scheduler shows, and people */
+    char actor[NAME_MAX_BYTES];    /* "policy", "token:<name>", "slurm:<user>" */
+    char device[DEVICE_MAX_BYTES]; /* what the repair is for; "" when it is for the node */
+    char code[CODE_MAX_BYTES];
+    char old_instance[ID_INSTANCE_MAX], new_instance[ID_INSTANCE_MAX];
+    char old_boot[BOOT_ID_MAX_BYTES];
+    bool cancel_asked;
+    int64_t created_at, started_at, finished_at;
+    char error[SENTENCE_MAX_BYTES];
+    struct operation_step steps[OPERATION_STEPS_MAX];
+    int step_count;
+};
+
+#define EVENT_LEVEL_LIST(X) /* botocore EventLevel, lower-cased for REST */ \
+    X(INFO, "info")                                                         \
+    X(WARN, "warn")                                                         \
+    X(ERROR, "error")
+enum event_level {
+#define X(SYMBOL, text) EVENT_LEVEL_##SYMBOL,
+    EVENT_LEVEL_LIST(X)
+#undef X
+};
+ENUM_DECLARE(event_level);
+
+#define EVENT_KIND_LIST(X)                        \
+    X(CLUSTER_CREATED, "cluster-created")         \
+    X(CLUSTER_UPDATED, "cluster-updated")         \
+    X(CLUSTER_DELETED, "cluster-deleted")         \
+    X(GROUP_STATE, "group-state")                 \
+    X(GROUP_SCALING, "group-scaling")             \
+    X(ROLLOUT, "rollout")                         \
+    X(LIFECYCLE_SCRIPT, "lifecycle-script")       \
+    X(NODE_STATE, "node-state")                   \
+    X(NODE_HEALTH, "node-health")                 \
+    X(VERDICT, "verdict")                         \
+    X(VERDICT_STALE, "verdict-stale")             \
+    X(DECISION, "decision")                       \
+    X(OPERATION_STARTED, "operation-started")     \
+    X(OPERATION_STEP, "operation-step")           \
+    X(OPERATION_SUCCEEDED, "operation-succeeded") \
+    X(OPERATION_FAILED, "operation-failed")       \
+    X(OPERATION_CANCELLED, "operation-cancelled") \
+    X(INSTANCE_LAUNCHED, "instance-launched")     \
+    X(INSTANCE_TERMINATED, "instance-terminated") \
+    X(AGENT_ENROLLED, "agent-enrolled")           \
+    X(AGENT_BOOTED, "agent-booted")               \
+    X(AGENT_SILENT, "agent-silent")               \
+    X(AGENT_BACK, "agent-back")                   \
+    X(CLOCK_SKEW, "clock-skew")                   \
+    X(SCHEDULER_MARK, "scheduler-mark")           \
+    X(SCHEDULER_RESUME, "scheduler-resume")       \
+    X(SCHEDULER_DOWN, "scheduler-down")           \
+    X(SCHEDULER_BACK, "scheduler-back")           \
+    X(JOBS, "jobs")                               \
+    X(OPERATOR_REQUEST, "operator-request")       \
+    X(NEAR_MISS, "near-miss")                     \
+    X(BREAKER_OPENED, "breaker-opened")           \
+    X(BREAKER_CLOSED, "breaker-closed")           \
+    X(SCHEDULER_CONFIG, "scheduler-config")       \
+    X(COMPUTE_QUOTA, "compute-quota")             \
+    X(TAGS, "tags")                               \
+    X(INJECTED, "injected")
+enum event_kind {
+#define X(SYMBOL, text) EVENT_KIND_##SYMBOL,
+    EVENT_KIND_LIST(X)
+#undef X
+};
+ENUM_DECLARE(event_kind);
+
+/* One line of the timeline. id grows without repeats and is the cursor of lists and streams. */
+struct event {
+    int64_t id, at;
+    enum event_level level;
+    enum event_kind kind;
+    int64_t cluster_id, node_id, operation_id; /* 0: none */
+    char cluster[NAME_MAX_BYTES], group[NAME_MAX_BYTES], node[NODE_NAME_MAX_BYTES];
+    char instance_id[ID_INSTANCE_MAX], operation[ID_UUID_MAX];
+    char message[SENTENCE_MAX_BYTES];
+    char failure[SENTENCE_MAX_BYTES];                /* what went wrong, when something did; "" */
+    int64_t instance_count, target_count, min_count; /* of group-scaling: ready nodes, desired, MinInstanceCount */
+    char script_state[SCRIPT_STATE_MAX_BYTES];       /* of lifecycle-script: "Started", "Succeeded", "Failed"; "" */
+};
+
+#define ROLE_LIST(X)        \
+    X(VIEWER, "viewer")     \
+    X(OPERATOR, "operator") \
+    X(ADMIN, "admin")
+enum role {
+#define X(SYMBOL, text) ROLE_##SYMBOL,
+    ROLE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(role);
+
+#define TOKEN_KIND_LIST(X)                                              \
+    X(API, "api")               /* a person or a script, with a role */ \
+    X(ENROLLMENT, "enrollment") /* lets an agent enrol, for a short time */
+enum token_kind {
+#define X(SYMBOL, text) TOKEN_KIND_##SYMBOL,
+    TOKEN_KIND_LIST(X)
+#undef X
+};
+ENUM_DECLARE(token_kind);
+
+/* Only the hash of the secret is stored. Texts: "hfa_" + secret (API), "hfe_" + secret (enrolment), and
+ * "hfn_" + node row + "." + secret for a node's own credential. */
+struct token {
+    int64_t id;
+    char uid[ID_UUID_MAX];
+    enum token_kind kind;
+    char name[NAME_MAX_BYTES];
+    enum role role;                    /* API */
+    int64_t cluster_id, node_id;       /* ENROLLMENT: where it may enrol; node 0: any node of the cluster */
+    char instance_id[ID_INSTANCE_MAX]; /* ENROLLMENT made for one instance; "" else */
+    uint8_t hash[ID_SHA256_BYTES];
+    int64_t created_at, expires_at, used_at; /* expires_at 0: never */
+};
+
+/* What a client of the AWS door signs with. The secret is kept sealed (base/seal.h). */
+#define ACCESS_KEY_SECRET_CHARACTERS 43 /* base64url of 32 random bytes */
+#define ACCESS_KEY_SEALED_BYTES (ACCESS_KEY_SECRET_CHARACTERS + 28)
+struct access_key {
+    int64_t id;
+    char access_key[ACCESS_KEY_MAX_BYTES];
+    char name[NAME_MAX_BYTES];
+    enum role role;
+    uint8_t sealed[ACCESS_KEY_SEALED_BYTES];
+    int64_t created_at, used_at;
+};
+
+struct credential {
+    int64_t node_id;
+    char instance_id[ID_INSTANCE_MAX];
+    uint8_t hash[ID_SHA256_BYTES];
+    int64_t created_at;
+};
+
+#define AUDIT_OUTCOME_LIST(X)                            \
+    X(SUCCEEDED, "succeeded") /* it is done, or begun */ \
+    X(REFUSED, "refused")                                \
+    X(FAILED, "failed") /* allowed, and the server could not */
+enum audit_outcome {
+#define X(SYMBOL, text) AUDIT_OUTCOME_##SYMBOL,
+    AUDIT_OUTCOME_LIST(X)
+#undef X
+};
+ENUM_DECLARE(audit_outcome);
+
+/* A change that somebody asked for. No body and no secret is ever in it. */
+struct audit {
+    int64_t id, at;
+    char operation[AUDIT_WORD_MAX_BYTES]; /* "cluster.create", "AWS CreateCluster"; "*" when several were counted */
+    char actor[NAME_MAX_BYTES];           /* "token:ci", "key:sdk", "enrollment:gpu-1"; "": who did not prove it */
+    char credential[ID_UUID_MAX];         /* the token's id or the access key, also of one that was misused */
+    char peer[PEER_MAX_BYTES];            /* where the connection came from */
+    char cluster[NAME_MAX_BYTES];
+    char resource[AUDIT_RESOURCE_MAX_BYTES]; /* what else it was about, names only */
+    char request_id[ID_UUID_MAX];            /* as the reply had it */
+    enum audit_outcome outcome;
+    char code[AUDIT_WORD_MAX_BYTES]; /* of a refusal or failure */
+    int64_t count;                   /* more than 1: so many tries like it, of which no row was kept */
+};
+
+#endif

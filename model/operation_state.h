@@ -1,0 +1,107 @@
+/*
+ * Operations: durable workflows on one node, made of named steps.
+ *
+ *      PENDING ──► RUNNING ──► SUCCEEDED
+ *         │           │  └───► FAILED
+ *         │           ▼
+ *         └──────► CANCELLED
+ *
+ * A step is written as RUNNING before it is done and as DONE after it was; a crash between the two
+ * does it again, so every step is safe to repeat under the operation's idempotency key.
+ *
+ *      WAITING ──► RUNNING ──► DONE
+ *         │           ├──────► FAILED
+ *         └───────────┴──────► SKIPPED
+ */
+#ifndef HOLDFAST_MODEL_OPERATION_STATE_H
+#define HOLDFAST_MODEL_OPERATION_STATE_H
+
+#include "base/enum.h"
+#include "base/sm.h"
+
+#define OPERATION_STATE_LIST(X) \
+    X(PENDING, "pending")       \
+    X(RUNNING, "running")       \
+    X(SUCCEEDED, "succeeded")   \
+    X(FAILED, "failed")         \
+    X(CANCELLED, "cancelled")
+enum operation_state {
+#define X(SYMBOL, text) OPERATION_STATE_##SYMBOL,
+    OPERATION_STATE_LIST(X)
+#undef X
+        OPERATION_STATE_COUNT
+};
+ENUM_DECLARE(operation_state);
+extern const struct sm operation_state_machine;
+
+#define STEP_STATE_LIST(X) \
+    X(WAITING, "waiting")  \
+    X(RUNNING, "running")  \
+    X(DONE, "done")        \
+    X(FAILED, "failed")    \
+    X(SKIPPED, "skipped")
+enum step_state {
+#define X(SYMBOL, text) STEP_STATE_##SYMBOL,
+    STEP_STATE_LIST(X)
+#undef X
+        STEP_STATE_COUNT
+};
+ENUM_DECLARE(step_state);
+extern const struct sm step_state_machine;
+
+#define OPERATION_KIND_LIST(X)                                                           \
+    X(LAUNCH, "launch") /* fill an empty slot */                                         \
+    X(REBOOT, "reboot")                                                                  \
+    X(REPLACE, "replace")                                                                \
+    X(RELEASE, "release") /* bring a held or failed node back through the return gate */ \
+    X(DELETE, "delete")   /* empty the slot for good */                                  \
+    X(UPDATE, "update")   /* another image: a new instance for the slot */               \
+    X(CHECK, "check")     /* deep health checks */
+enum operation_kind {
+#define X(SYMBOL, text) OPERATION_KIND_##SYMBOL,
+    OPERATION_KIND_LIST(X)
+#undef X
+};
+ENUM_DECLARE(operation_kind);
+
+/*
+ * The steps. Which kind has which, in order, is operation_steps() below.
+ *   mark       scheduler: no new work, state=fail with the exact reason
+ *   drain      wait for jobs to end, or end/requeue them, by urgency
+ *   reboot     provider: reboot under the key
+ *   terminate  provider: end the old instance
+ *   launch     provider: a new instance under the key
+ *   join       wait for the agent: a new boot id (reboot) or the new instance id (launch, replace)
+ *   prepare    the instance runs the group's lifecycle scripts; skipped when it has none
+ *   check      the agent runs deep health checks
+ *   verify     the return gate: fresh heartbeat, checks covered, quiet since boot, scheduler sees it
+ *   resume     scheduler: back in service
+ *   forget     remove the slot from the scheduler's sight and the store
+ */
+#define STEP_KIND_LIST(X)     \
+    X(MARK, "mark")           \
+    X(DRAIN, "drain")         \
+    X(REBOOT, "reboot")       \
+    X(TERMINATE, "terminate") \
+    X(LAUNCH, "launch")       \
+    X(JOIN, "join")           \
+    X(PREPARE, "prepare")     \
+    X(CHECK, "check")         \
+    X(VERIFY, "verify")       \
+    X(RESUME, "resume")       \
+    X(FORGET, "forget")
+enum step_kind {
+#define X(SYMBOL, text) STEP_KIND_##SYMBOL,
+    STEP_KIND_LIST(X)
+#undef X
+};
+ENUM_DECLARE(step_kind);
+
+#define OPERATION_STEPS_MAX 8
+
+/* The steps of a kind in order; *ret_count <= OPERATION_STEPS_MAX. Static. */
+const enum step_kind *operation_steps(enum operation_kind kind, int *ret_count);
+/* True once the step has changed the world so that going back makes no sense: no cancel from here on. */
+bool step_is_point_of_no_return(enum step_kind kind);
+
+#endif

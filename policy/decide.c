@@ -1,0 +1,314 @@
+/*
+ * The rules: what follows for one node, before the group's limits are asked.
+ *
+ * Each rule has a name that is stored with the decision; the golden cases in tests/policy/cases show one after another.
+ * Order: a person's request → fresh evidence, the worst device first → silence → a reboot without return → stale
+ * evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
+ */
+#include "policy/think.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *plain(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+static struct thought new_thought(const struct policy_snapshot *snapshot, const struct policy_node *node)
+{
+    struct thought thought;
+    memset(&thought, 0, sizeof(thought)); /* padding too: equal plans are equal bytes */
+    thought.node = node;
+    thought.severity = SEVERITY_WARN;
+    thought.decision.node_id = node->id;
+    thought.decision.at = snapshot->now_ms;
+    thought.decision.refused = ACTION_NONE;
+    text_copy_cut(thought.decision.table_version, sizeof(thought.decision.table_version), fault_table_version());
+    return thought;
+}
+
+/* --- an incident of the node ---------------------------------------------------------------------------------- */
+
+/* Of several devices the one that asks for most; a used-up slot comes before anything, as it ends all repairs. */
+static int rank(const struct policy_outcome *outcome)
+{
+    static const int ranks[] = {[ACTION_NONE] = 0,   [ACTION_WATCH] = 1,   [ACTION_MARK] = 2,   [ACTION_HOLD] = 2,
+                                [ACTION_REBOOT] = 5, [ACTION_REPLACE] = 6, [ACTION_SUPPORT] = 4};
+    return outcome->slot_used ? 7 : ranks[outcome->action];
+}
+
+struct choice {
+    const struct incident *incident;
+    struct policy_outcome outcome;
+    struct ledger ledger;
+    enum urgency urgency; /* the most urgent of all devices that need a repair */
+};
+
+static bool beats(const struct choice *a, const struct choice *b)
+{
+    if (rank(&a->outcome) != rank(&b->outcome))
+        return rank(&a->outcome) > rank(&b->outcome);
+    if (a->incident->lead.urgency != b->incident->lead.urgency)
+        return a->incident->lead.urgency == URGENCY_NOW;
+    return a->incident->first_at < b->incident->first_at; /* ties: by device, as they come */
+}
+
+static bool choose(const struct policy_snapshot *snapshot, const struct policy_node *node, const struct folded *folded,
+                   struct choice *ret_choice)
+{
+    enum urgency urgency = URGENCY_AFTER_JOBS;
+    for (size_t i = 0; i < folded->count; i++) {
+        struct choice choice = {.incident = &folded->incidents[i]};
+        policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
+        choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
+        if (choice.outcome.action == ACTION_REBOOT || choice.outcome.action == ACTION_REPLACE)
+            urgency = choice.incident->lead.urgency == URGENCY_NOW ? URGENCY_NOW : urgency;
+        if (i == 0 || beats(&choice, ret_choice))
+            *ret_choice = choice;
+    }
+    if (folded->count > 0)
+        ret_choice->urgency = urgency;
+    return folded->count > 0;
+}
+
+static void tell_incident(const struct choice *choice, struct decision *decision)
+{
+    const struct incident *incident = choice->incident;
+    const struct verdict *verdict = incident->lead.verdict;
+    struct fault_judgement judgement;
+    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
+    char lines[128] = "", span[POLICY_SPAN_MAX];
+    if (incident->lead.rate_exceeded && choice->outcome.action == ACTION_REBOOT)
+        snprintf(lines, sizeof(lines), ", %d times within %s", incident->lead.bursts,
+                 policy_span(incident->lead.row->rate_window_ms, span));
+    else if (incident->company[0] != '\0')
+        snprintf(lines, sizeof(lines), ", with %s (%" PRId64 " lines)", incident->company, incident->lines);
+    else if (incident->lines > 1)
+        snprintf(lines, sizeof(lines), ", %" PRId64 " lines", incident->lines);
+    text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
+    text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
+    policy_say(decision->sentence, sizeof(decision->sentence), "%s: %s%s. %s.",
+               verdict->device[0] != '\0' ? verdict->device : "The node", judgement.why, lines,
+               choice->outcome.because);
+    memcpy(decision->evidence, incident->evidence, sizeof(decision->evidence));
+    decision->evidence_count = incident->evidence_count;
+    decision->urgency = choice->urgency;
+}
+
+static void think_of_incident(const struct policy_snapshot *snapshot, const struct folded *folded,
+                              const struct choice *choice, struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    thought->present = true;
+    thought->severity = choice->incident->lead.severity;
+    thought->since = choice->incident->first_at;
+    tell_incident(choice, decision);
+    policy_tell_fresh(thought->node, folded, decision);
+    if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
+        policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, thought);
+        return;
+    }
+    policy_rule(decision, choice->outcome.action, choice->outcome.rule);
+    policy_refuse(decision, choice->outcome.refused, choice->outcome.refused_why);
+}
+
+/* --- silence, staleness, people ------------------------------------------------------------------------------- */
+
+/* What takes a whole zone away is no node's fault, and new machines there would vanish, too. */
+static void lose_zone(struct policy_outcome *outcome, struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    outcome->refused = outcome->action;
+    outcome->action = ACTION_HOLD;
+    outcome->rule = "zone-lost";
+    text_copy_cut(decision->code, sizeof(decision->code), "zone-lost"); /* what people read as the reason */
+    text_copy_cut(outcome->refused_why, sizeof(outcome->refused_why),
+                  "nodes of one zone that vanish together are one incident, and repairs one by one do not end it");
+    policy_add(decision,
+               "With it %" PRId64 " nodes of the zone %s fell silent: the zone is lost, and the node waits for it.",
+               thought->node->zone_lost - 1, thought->node->zone);
+}
+
+static void think_of_loss(const struct policy_snapshot *snapshot, struct thought *thought)
+{
+    const struct policy_node *node = thought->node;
+    struct decision *decision = &thought->decision;
+    struct sight lead = {.action = ACTION_CLASS_REBOOT, .again = ACTION_CLASS_REPLACE, .severity = SEVERITY_CRITICAL};
+    struct ledger ledger;
+    char time[POLICY_TIME_MAX];
+    policy_ledger(snapshot, node, "", &ledger);
+    bool zone = policy_zone_is_lost(snapshot, node);
+    struct policy_outcome outcome = policy_escalate(snapshot, &lead, &ledger);
+    if (outcome.action == ACTION_REBOOT)
+        outcome.rule = "unreachable";
+    thought->present = true;
+    thought->severity = SEVERITY_CRITICAL;
+    thought->since = node->last_heartbeat_at;
+    decision->urgency = URGENCY_NOW;
+    text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_UNREACHABLE);
+    policy_say(decision->sentence, sizeof(decision->sentence),
+               "Nobody hears the node: its agent was last heard at %s and the scheduler gets no answer either.%s%s%s",
+               policy_time(node->last_heartbeat_at, time), zone ? "" : " ", zone ? "" : outcome.because,
+               zone ? "" : ".");
+    policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
+    if (zone)
+        lose_zone(&outcome, thought);
+    policy_pass_gates(snapshot, &outcome, &ledger, thought);
+    if (decision->action == ACTION_HOLD)
+        decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;
+}
+
+/* What the reboot was for speaks no more, so nothing asks for another machine; but this one is not there. */
+static void think_of_no_return(const struct policy_snapshot *snapshot, const struct policy_repair *reboot,
+                               struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = "reboot-failed", .refused = ACTION_REPLACE};
+    struct ledger ledger;
+    char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX];
+    policy_ledger(snapshot, thought->node, plain(reboot->device), &ledger);
+    thought->present = true;
+    thought->severity = SEVERITY_CRITICAL;
+    thought->since = reboot->at;
+    decision->urgency = URGENCY_NOW;
+    policy_say(decision->sentence, sizeof(decision->sentence),
+               "The reboot of %s did not bring the machine back%s: a person has to look, and to replace or release it.",
+               policy_time(reboot->at, time), policy_error(reboot, told));
+    text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                  "no open evidence asks for a repair any more, so no machine is given up for it");
+    policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "the failed reboot is its own evidence");
+    policy_pass_gates(snapshot, &outcome, &ledger, thought);
+}
+
+/* While the scheduler may still say that it does not hear the node either, which is a reason to replace it, that is
+ * waited for. */
+static const struct policy_repair *no_return_of(const struct policy_snapshot *snapshot, const struct policy_node *node)
+{
+    struct ledger ledger;
+    policy_ledger(snapshot, node, "", &ledger);
+    bool waits = node->has_scheduler && !node->scheduler_known;
+    return node->has_active_operation || waits ? NULL : ledger.no_return;
+}
+
+static void think_of_silence(const struct policy_snapshot *snapshot, struct thought *thought)
+{
+    const struct policy_node *node = thought->node;
+    struct decision *decision = &thought->decision;
+    char time[POLICY_TIME_MAX], span[POLICY_SPAN_MAX], why[REASON_MAX_BYTES];
+    int64_t repair_at = node->last_heartbeat_at + snapshot->settings.unreachable_after_ms;
+    thought->present = true;
+    policy_rule(decision, ACTION_WATCH, "no-verdict");
+    policy_say(decision->sentence, sizeof(decision->sentence),
+               "The agent was last heard at %s: nobody looks at this node, so its health is unknown.",
+               policy_time(node->last_heartbeat_at, time));
+    if (!node->scheduler_known)
+        policy_say(why, sizeof(why), "the scheduler cannot be asked, and one silent witness is not enough");
+    else if (node->scheduler_responding)
+        policy_say(why, sizeof(why), "the scheduler still hears the node: the agent is at fault, not the node");
+    else
+        policy_say(why, sizeof(why), "the scheduler does not hear it either, but only %s of silence make a fault",
+                   policy_span(snapshot->settings.unreachable_after_ms, span));
+    policy_refuse(decision, ACTION_REBOOT, why);
+    if (node->scheduler_known && !node->scheduler_responding && repair_at > snapshot->now_ms)
+        decision->retry_at = repair_at;
+}
+
+static void think_of_stale(const struct folded *folded, struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    const struct verdict *verdict = folded->stale;
+    char detail[REASON_MAX_BYTES];
+    thought->present = true;
+    policy_rule(decision, ACTION_NONE, "stale-evidence");
+    text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
+    text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
+    policy_say(decision->sentence, sizeof(decision->sentence),
+               "%s on %s belongs to an earlier boot or instance of this node: noted, never acted on.", verdict->code,
+               verdict->device[0] != '\0' ? verdict->device : "the node");
+    policy_say(detail, sizeof(detail), "seen by instance %s, the slot now holds %s", verdict->instance_id,
+               plain(thought->node->instance_id)[0] != '\0' ? thought->node->instance_id : "none");
+    if (text_equal(verdict->instance_id, plain(thought->node->instance_id)))
+        policy_say(detail, sizeof(detail), "seen in boot %s, the node now runs %s", verdict->boot_id,
+                   plain(thought->node->boot_id));
+    policy_gate(decision, GATE_FRESH, GATE_RESULT_FAILED, detail);
+    policy_refuse(decision, ACTION_REBOOT, "a repair for what is no longer there would be the wrong one");
+    decision->evidence[0] = verdict->id;
+    decision->evidence_count = (int)folded->stale_count;
+}
+
+static void think_of_request(const struct policy_snapshot *snapshot, struct thought *thought)
+{
+    const struct policy_node *node = thought->node;
+    struct decision *decision = &thought->decision;
+    bool reboot = node->wish == POLICY_WISH_REBOOT;
+    const char *who = plain(node->wish_by)[0] != '\0' ? node->wish_by : "somebody";
+    char detail[REASON_MAX_BYTES];
+    thought->present = true;
+    thought->requested = true;
+    thought->since = snapshot->now_ms;
+    policy_rule(decision, reboot ? ACTION_REBOOT : ACTION_REPLACE, "operator-request");
+    decision->urgency = URGENCY_AFTER_JOBS;
+    text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_OPERATOR);
+    policy_say(decision->sentence, sizeof(decision->sentence), "%s asked for a %s in the scheduler (Action:%s).", who,
+               reboot ? "reboot" : "replacement", reboot ? "Reboot" : "Replace");
+    policy_say(detail, sizeof(detail), "%s asked for it", who);
+    policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "a request needs no evidence");
+    policy_gate(decision, GATE_OWNER, GATE_RESULT_PASSED, detail);
+    policy_gate(decision, GATE_ONE_OPERATION, GATE_RESULT_PASSED, "no other operation");
+    policy_gate(decision, GATE_RECOVERY, GATE_RESULT_NOT_ASKED, "a person may repair at any time");
+    policy_gate(decision, GATE_ATTEMPTS, GATE_RESULT_NOT_ASKED, "people's repairs are not counted");
+    policy_gate(decision, GATE_BUDGET, GATE_RESULT_NOT_ASKED, "a person's request needs no budget");
+    policy_gate(decision, GATE_BREAKER, GATE_RESULT_NOT_ASKED, "a person's request passes the breaker");
+}
+
+static bool may_be_judged(const struct policy_node *node)
+{
+    if (node->state == NODE_STATE_VERIFYING)
+        return true; /* beside its own operation only to say that it is watched */
+    return (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD) && !node->has_active_operation;
+}
+
+static bool may_be_asked(const struct policy_node *node)
+{
+    return !node->has_active_operation && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD ||
+                                           node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
+}
+
+static void think_of_evidence(const struct policy_snapshot *snapshot, struct thought *thought)
+{
+    const struct policy_node *node = thought->node;
+    struct folded folded;
+    struct choice choice;
+    policy_fold(snapshot, node, &folded);
+    bool found = choose(snapshot, node, &folded, &choice);
+    bool fault = found && rank(&choice.outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
+    enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
+    const struct policy_repair *no_return = no_return_of(snapshot, node);
+    if (fault)
+        think_of_incident(snapshot, &folded, &choice, thought);
+    else if (silence == SILENCE_UNREACHABLE)
+        think_of_loss(snapshot, thought);
+    else if (no_return != NULL)
+        think_of_no_return(snapshot, no_return, thought);
+    else if (silence == SILENCE_NO_VERDICT)
+        think_of_silence(snapshot, thought);
+    else if (found && !node->has_active_operation)
+        think_of_incident(snapshot, &folded, &choice, thought);
+    else if (folded.stale != NULL && !node->has_active_operation)
+        think_of_stale(&folded, thought);
+    policy_folded_free(&folded);
+}
+
+void policy_think(const struct policy_snapshot *snapshot, const struct policy_node *node, struct thought *ret_thought)
+{
+    struct thought thought = new_thought(snapshot, node);
+    if (node->wish != POLICY_WISH_NONE && may_be_asked(node))
+        think_of_request(snapshot, &thought);
+    else if (may_be_judged(node))
+        think_of_evidence(snapshot, &thought);
+    *ret_thought = thought;
+}

@@ -1,0 +1,216 @@
+/*
+ * Escalation: what the table (or the driver's own word, or a rate) asks for, raised by what was tried before.
+ *
+ *   reset → reboot, as resets are not built yet
+ *   reboot → replace, when the fault came back after a reboot of this device, or when the reboots are used up; for
+ *            codes whose repeat is for a person (the table's, and those that programs cause): a person
+ *   reboot → replace, whatever the code, when the machine did not come back from the last one
+ *   replace → a person, when the slot has eaten its replacements
+ *
+ * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
+ */
+#include "policy/think.h"
+
+#include "base/text.h"
+
+static struct policy_outcome replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                               const char *rule, const char *because)
+{
+    struct policy_outcome outcome = {.action = ACTION_REPLACE, .rule = rule, .refused = ACTION_REBOOT};
+    char span[POLICY_SPAN_MAX];
+    policy_span(snapshot->settings.repeat_window_ms, span);
+    text_copy_cut(outcome.because, sizeof(outcome.because), because);
+    if (ledger->replaces < snapshot->settings.replaces_max)
+        return outcome;
+    outcome.action = ACTION_SUPPORT;
+    outcome.rule = "replaces-exhausted";
+    outcome.attempts_used = outcome.slot_used = true;
+    outcome.refused = ACTION_REPLACE;
+    policy_say(
+        outcome.because, sizeof(outcome.because),
+        "The slot was replaced %d times in %s and still fails, so the cause is not the machine: a person has to look",
+        ledger->replaces, span);
+    policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d replacements in %s are used",
+               ledger->replaces, snapshot->settings.replaces_max, span);
+    return outcome;
+}
+
+static struct policy_outcome person(const char *rule, const char *because, const char *refused_why)
+{
+    struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = rule, .refused = ACTION_REPLACE};
+    text_copy_cut(outcome.because, sizeof(outcome.because), because);
+    text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), refused_why);
+    return outcome;
+}
+
+static struct policy_outcome used_up(struct policy_outcome outcome)
+{
+    outcome.attempts_used = true;
+    return outcome;
+}
+
+/* The fault came back after a reboot of this device. */
+static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                          enum action_class again)
+{
+    char time[POLICY_TIME_MAX], because[REASON_MAX_BYTES];
+    policy_time(ledger->reboot->at, time);
+    if (again == ACTION_CLASS_SUPPORT) {
+        policy_say(because, sizeof(because),
+                   "It came back after the reboot of %s, and the table sends a repeat to a person", time);
+        return used_up(
+            person("repeat-needs-person", because, "no source says that another machine helps against this code"));
+    }
+    policy_say(because, sizeof(because),
+               "It came back after the reboot of %s, so another reboot will not help and the machine is replaced",
+               time);
+    struct policy_outcome outcome = replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
+    if (!outcome.slot_used)
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why),
+                   "it was rebooted for this device at %s and the fault came back", time);
+    return outcome;
+}
+
+static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                          const struct sight *lead, const char *rule)
+{
+    struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = rule, .refused = ACTION_REPLACE};
+    char span[POLICY_SPAN_MAX];
+    policy_span(snapshot->settings.repeat_window_ms, span);
+    policy_say(outcome.because, sizeof(outcome.because), "%s, number %d of at most %d for this %s in %s",
+               lead->action == ACTION_CLASS_RESET
+                   ? "A reset of the GPU alone is not built yet, so a reboot of the node is due"
+                   : "A reboot is due",
+               ledger->reboots + 1, snapshot->settings.reboots_max, lead->verdict != NULL ? "device" : "cause", span);
+    policy_say(outcome.refused_why, sizeof(outcome.refused_why),
+               lead->again == ACTION_CLASS_SUPPORT
+                   ? "a reboot may clear it; a fault that comes back within %s is for a person"
+                   : "a reboot may clear it; only a fault that comes back within %s costs the machine",
+               span);
+    return outcome;
+}
+
+/* The reboots are used up: the table asks for no more than another one, or none of them had an effect. */
+static struct policy_outcome after_all_reboots(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                               const struct ledger *ledger)
+{
+    const struct policy_settings *settings = &snapshot->settings;
+    char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
+    bool for_person = lead->again == ACTION_CLASS_SUPPORT;
+    policy_span(settings->repeat_window_ms, span);
+    policy_say(because, sizeof(because), "%d reboots in %s did not clear it, so %s", ledger->reboots, span,
+               for_person ? "a person has to look" : "the machine is replaced");
+    if (for_person)
+        return used_up(
+            person("reboots-exhausted", because, "no source says that another machine helps against this code"));
+    struct policy_outcome outcome = replace_or_person(snapshot, ledger, "reboots-exhausted", because);
+    if (!outcome.slot_used)
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d reboots of this device in %s are used",
+                   ledger->reboots, settings->reboots_max, span);
+    return outcome;
+}
+
+/* Another reboot of a machine that is not there leads nowhere, and no code says anything about such a machine. */
+static struct policy_outcome after_no_return(const struct policy_snapshot *snapshot, const struct ledger *ledger)
+{
+    char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX], because[REASON_MAX_BYTES];
+    policy_say(because, sizeof(because), "The reboot of %s did not bring the machine back%s, so it is replaced",
+               policy_time(ledger->no_return->at, time), policy_error(ledger->no_return, told));
+    struct policy_outcome outcome = replace_or_person(snapshot, ledger, "reboot-failed", because);
+    if (!outcome.slot_used)
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                      "the last reboot did not bring the machine back");
+    return outcome;
+}
+
+static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                            const struct ledger *ledger, const char *rule)
+{
+    const struct policy_settings *settings = &snapshot->settings;
+    char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
+    policy_span(settings->repeat_window_ms, span);
+    if (policy_is_gsp_like(lead->row) && !lead->driver_word && ledger->gsp_reboots + 1 >= lead->row->rate_count) {
+        policy_say(because, sizeof(because),
+                   "Time %d within %s despite reboots: the driver or its firmware needs a person",
+                   ledger->gsp_reboots + 1, span);
+        return used_up(
+            person("rate-exceeded", because, "the driver and its firmware would be the same on another machine"));
+    }
+    if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
+        return after_reboot(snapshot, ledger, lead->again);
+    if (ledger->reboots >= settings->reboots_max)
+        return after_all_reboots(snapshot, lead, ledger);
+    if (ledger->no_return != NULL)
+        return after_no_return(snapshot, ledger);
+    return first_reboot(snapshot, ledger, lead, rule);
+}
+
+static struct policy_outcome quiet(enum action action, const char *rule, const char *because, const char *refused_why)
+{
+    struct policy_outcome outcome = {.action = action, .rule = rule, .refused = ACTION_REBOOT};
+    text_copy_cut(outcome.because, sizeof(outcome.because), because);
+    text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), refused_why);
+    return outcome;
+}
+
+static struct policy_outcome watch(const struct sight *lead)
+{
+    char because[REASON_MAX_BYTES] = "Recorded and counted, nothing is done";
+    char span[POLICY_SPAN_MAX];
+    if (lead->rate_exceeded) {
+        policy_say(because, sizeof(because),
+                   "%d times within %s on the same part: diagnostics are due, once it is idle", lead->bursts,
+                   policy_span(lead->row->rate_window_ms, span));
+        return quiet(ACTION_WATCH, "rate-exceeded", because,
+                     "a fault that programs cause never costs the node, however often");
+    }
+    if (lead->bursts > 0 && lead->action == ACTION_CLASS_WATCH)
+        policy_say(because, sizeof(because), "Recorded and counted, %d of %d within %s", lead->bursts,
+                   lead->row->rate_count, policy_span(lead->row->rate_window_ms, span));
+    return quiet(ACTION_WATCH, lead->driver_word ? "driver-word" : "watch", because,
+                 "the code alone is no reason to touch the node");
+}
+
+static struct policy_outcome ignore(const struct sight *lead)
+{
+    if (lead->driver_word)
+        return quiet(ACTION_NONE, "driver-word", "The driver's own word stands above the table, so nothing is done",
+                     "the driver says that the GPU needs nothing, and it is nearest to it");
+    return quiet(ACTION_NONE, "no-action", "The table asks for nothing", "the code only informs");
+}
+
+struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                      const struct ledger *ledger)
+{
+    const char *word = lead->driver_word ? "driver-word" : lead->rate_exceeded ? "rate-exceeded" : NULL;
+    char because[REASON_MAX_BYTES] = "The table asks for a new machine at once", span[POLICY_SPAN_MAX];
+    if (lead->rate_exceeded)
+        policy_say(because, sizeof(because), "%d times within %s on the same part: %s", lead->bursts,
+                   policy_span(lead->row->rate_window_ms, span),
+                   lead->action == ACTION_CLASS_REPLACE ? "the machine is replaced" : "a person has to look");
+    struct policy_outcome outcome = {0};
+    switch (lead->action) {
+    case ACTION_CLASS_IGNORE:
+        return ignore(lead);
+    case ACTION_CLASS_APP:
+        return quiet(ACTION_NONE, "application-fault", "A fault of the program, not of the node",
+                     "an application fault never costs a node");
+    case ACTION_CLASS_WATCH:
+        return watch(lead);
+    case ACTION_CLASS_RESET:
+        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot");
+    case ACTION_CLASS_REBOOT:
+        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reboot");
+    case ACTION_CLASS_REPLACE:
+        outcome = replace_or_person(snapshot, ledger, word != NULL ? word : "table-replace", because);
+        if (!outcome.slot_used)
+            text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                          "the table names no case in which a reboot clears it");
+        return outcome;
+    case ACTION_CLASS_SUPPORT:
+        return person(lead->rate_exceeded ? "rate-exceeded" : "support-needed",
+                      lead->rate_exceeded ? because : "No machine knows the remedy: a person has to look",
+                      "nothing says that another machine would not do the same");
+    }
+    return outcome;
+}

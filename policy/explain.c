@@ -1,0 +1,183 @@
+/*
+ * A stored decision in sentences: what was seen, what it means and who says so, which gates it passed, what was not done
+ * and why, and what happens next. Nothing is decided again here: the text is made from what was stored.
+ *
+ * Kernel lines are evidence from machines that may be broken or hostile, so control characters never reach the terminal.
+ */
+#include "policy/think.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SHOWN_MAX 5
+
+static void add_harmless(struct text *out, const char *s)
+{
+    for (; *s != '\0'; s++) {
+        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        bool c1_control = c == 0xc2 && next >= 0x80 && next < 0xa0;
+        text_add_char(out, c < 0x20 || c == 0x7f || c1_control ? '?' : *s);
+        s += c1_control ? 1 : 0;
+    }
+}
+
+static void tell_head(struct text *out, const struct decision *decision, const char *node_name)
+{
+    static const char *const words[] = {
+        [ACTION_NONE] = "nothing is done",      [ACTION_WATCH] = "watched, nothing is done",
+        [ACTION_MARK] = "marked, not repaired", [ACTION_HOLD] = "held, its repair waits",
+        [ACTION_REBOOT] = "to be rebooted",     [ACTION_REPLACE] = "to be replaced",
+        [ACTION_SUPPORT] = "held for a person",
+    };
+    char time[POLICY_TIME_MAX];
+    text_printf(out, "%s: %s. Rule %s, decided at %s.\n\n", node_name, words[decision->action], decision->rule,
+                policy_time(decision->at, time));
+    text_add(out, decision->sentence);
+    text_add(out, "\n");
+}
+
+static void tell_verdict(struct text *out, const struct verdict *verdict)
+{
+    char first[POLICY_TIME_MAX], last[POLICY_TIME_MAX];
+    text_printf(out, "  %s on %s (%s, reported as %s), ", verdict->code,
+                verdict->device[0] != '\0' ? verdict->device : "the node", verdict->source,
+                severity_text(verdict->severity));
+    if (verdict->count > 1)
+        text_printf(out, "%" PRId64 " lines from %s to %s", verdict->count, policy_time(verdict->first_at, first),
+                    policy_time(verdict->last_at, last));
+    else
+        text_printf(out, "once at %s", policy_time(verdict->first_at, first));
+    if (verdict->raw_line[0] != '\0') {
+        text_add(out, "\n    ");
+        add_harmless(out, verdict->raw_line);
+    }
+    text_add(out, "\n");
+}
+
+static bool is_listed(const struct decision *decision, int64_t id)
+{
+    for (int i = 0; i < decision->evidence_count && i < DECISION_EVIDENCE_MAX; i++)
+        if (decision->evidence[i] == id)
+            return true;
+    return false;
+}
+
+/* In the decision's order, so that the leading evidence comes first. */
+static void tell_evidence(struct text *out, const struct decision *decision, const struct verdict *verdicts,
+                          size_t count)
+{
+    if (decision->evidence_count == 0)
+        return;
+    text_add(out, "\nWhat was seen\n");
+    int shown = 0;
+    for (int i = 0; i < decision->evidence_count && i < DECISION_EVIDENCE_MAX && shown < SHOWN_MAX; i++)
+        for (size_t k = 0; k < count; k++)
+            if (verdicts[k].id == decision->evidence[i] && is_listed(decision, verdicts[k].id)) {
+                tell_verdict(out, &verdicts[k]);
+                shown++;
+                break;
+            }
+    if (decision->evidence_count > shown)
+        text_printf(out, "  and %d more that %s with it.\n", decision->evidence_count - shown,
+                    decision->evidence_count - shown == 1 ? "goes" : "go");
+}
+
+static void tell_meaning(struct text *out, const struct decision *decision, const struct verdict *verdicts,
+                         size_t count)
+{
+    const struct verdict *lead = NULL;
+    for (size_t i = 0; i < count && lead == NULL && decision->evidence_count > 0; i++)
+        if (verdicts[i].id == decision->evidence[0])
+            lead = &verdicts[i];
+    if (lead == NULL)
+        return;
+    struct fault_judgement judgement;
+    fault_judge(lead->source, lead->code, lead->raw_line, &judgement);
+    text_add(out, "\nWhat the table says\n");
+    if (judgement.row == NULL) {
+        text_printf(out, "  %s\n", judgement.why);
+    } else {
+        text_printf(out, "  %s. At first it asks for %s, again for %s.\n", judgement.why,
+                    action_class_text(judgement.action), action_class_text(judgement.again));
+        text_printf(out, "  Who says so: %s.\n", judgement.row->sources);
+    }
+    text_printf(out, "  Decided by fault table %s", decision->table_version);
+    if (!text_equal(decision->table_version, fault_table_version()))
+        text_printf(out, " (the words above are of %s)", fault_table_version());
+    if (lead->table_version[0] != '\0' && !text_equal(lead->table_version, decision->table_version))
+        text_printf(out, "; the agent has %s", lead->table_version);
+    text_add(out, ".\n");
+}
+
+static void tell_gates(struct text *out, const struct decision *decision)
+{
+    text_add(out, "\nGates\n");
+    for (int gate = 0; gate < GATE_COUNT; gate++) {
+        const char *detail = decision->gates[gate].detail;
+        text_printf(out, "  %-15s %-9s  ", gate_text((enum gate)gate), gate_result_text(decision->gates[gate].result));
+        add_harmless(out, detail);
+        while (out->len > 0 && out->data[out->len - 1] == ' ')
+            out->data[--out->len] = '\0';
+        text_add(out, "\n");
+    }
+}
+
+static void tell_refused(struct text *out, const struct decision *decision)
+{
+    if (decision->refused_why[0] == '\0')
+        return;
+    text_printf(out, "\nNot done\n  %s: ", action_text(decision->refused));
+    add_harmless(out, decision->refused_why);
+    text_add(out, ".\n");
+}
+
+static const char *next_of(const struct decision *decision)
+{
+    switch (decision->action) {
+    case ACTION_NONE:
+        return "Nothing. The evidence stays on record.";
+    case ACTION_WATCH:
+        return "Nothing is done to the node. The next evidence is weighed together with this.";
+    case ACTION_MARK:
+        return "The node takes no new work. With NodeRecovery None a person repairs it and gives it back.";
+    case ACTION_HOLD:
+        return "The node takes no new work. Its repair is weighed again with what is true then.";
+    case ACTION_SUPPORT:
+        return "The node takes no new work until a person has looked and gives it back.";
+    case ACTION_REBOOT:
+    case ACTION_REPLACE:
+        break;
+    }
+    return decision->urgency == URGENCY_NOW
+               ? "The node takes no new work and its jobs give way now, as the device is lost to them."
+               : "The node takes no new work; jobs that run may end, within the drain's limit.";
+}
+
+static void tell_next(struct text *out, const struct decision *decision)
+{
+    char time[POLICY_TIME_MAX];
+    text_printf(out, "\nWhat happens next\n  %s", next_of(decision));
+    if (decision->action == ACTION_REBOOT)
+        text_add(out, " Then it is rebooted, and returns only through the return gate.");
+    if (decision->action == ACTION_REPLACE)
+        text_add(out, " Then its instance is replaced; the new one keeps the node's name and returns only through the "
+                      "return gate.");
+    if (decision->retry_at > 0)
+        text_printf(out, " It is looked at again at %s.", policy_time(decision->retry_at, time));
+    text_add(out, "\n");
+}
+
+char *policy_explain(const struct decision *decision, const struct verdict *verdicts, size_t verdict_count,
+                     const char *node_name)
+{
+    struct text out = {0};
+    tell_head(&out, decision, node_name);
+    tell_evidence(&out, decision, verdicts, verdict_count);
+    tell_meaning(&out, decision, verdicts, verdict_count);
+    tell_gates(&out, decision);
+    tell_refused(&out, decision);
+    tell_next(&out, decision);
+    return text_take(&out);
+}

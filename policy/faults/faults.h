@@ -1,0 +1,82 @@
+/*
+ * The fault tables: what each code means, what it asks for, and who says so. Data, versioned, pure.
+ *
+ * Used by agents (to know a line and its severity) and by the policy (to decide). A verdict carries the
+ * version of the table its agent had; the policy judges by its own table from the raw line.
+ */
+#ifndef HOLDFAST_POLICY_FAULTS_FAULTS_H
+#define HOLDFAST_POLICY_FAULTS_FAULTS_H
+
+#include "model/health.h"
+#include "model/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "2026-11-20.1": changes with every change of a row. Static. */
+const char *fault_table_version(void);
+
+/* A row of the Xid table. Texts are static. */
+struct fault_xid {
+    int code;
+    const char *mnemonic;     /* NVIDIA's name */
+    const char *meaning;      /* our words */
+    const char *nvidia;       /* the immediate bucket of NVIDIA's catalog, "" where it has none */
+    enum action_class action; /* first time */
+    enum action_class again;  /* same device again within repeat_window_ms after a repair */
+    enum urgency urgency;
+    enum severity severity; /* what an agent reports */
+    int rate_count;         /* WATCH and APP: this many within rate_window_ms ask for rate_action; 0: never */
+    int64_t rate_window_ms;
+    enum action_class rate_action;
+    bool sympathetic;    /* goes with other codes within a minute: folded into them */
+    int cancels;         /* this code cancels that one (162 cancels 163); 0: none */
+    const char *sources; /* "[V] NVIDIA catalog: RESTART_BM; [V] NVSentinel …; [P] …" */
+};
+
+/* NULL for a code that no table has. */
+const struct fault_xid *fault_xid_find(int code);
+/* All rows in ascending order of code. */
+const struct fault_xid *fault_xid_all(size_t *ret_count);
+/* The same for NVSwitch codes ("sxid.N"). */
+const struct fault_xid *fault_sxid_find(int code);
+const struct fault_xid *fault_sxid_all(size_t *ret_count);
+
+/* No sight of this code costs a node or colours its health, however often it comes and whatever its line says: it is there
+ * to be read. False for codes that no table has. */
+bool fault_is_inert(const char *code);
+
+/* One NVRM line taken apart. Views point into the line. */
+struct xid_line {
+    int code;
+    bool is_sxid;                  /* an NVSwitch line, "SXid" */
+    char device[DEVICE_MAX_BYTES]; /* "PCI:0000:b9:00" made plain: "0000:b9:00", lower case */
+    int64_t pid;                   /* 0: none or unknown */
+    const char *detail;            /* what follows the code */
+    size_t detail_len;
+};
+
+/* Finds "NVRM: Xid (PCI:…): N, …" anywhere in a line (any prefix of time stamps). 0, or STATUS_NOT_FOUND when the
+ * line holds none, or STATUS_INVALID when it starts like one and is broken. len bytes, no zero needed. */
+int xid_line_parse(const char *line, size_t len, struct xid_line *ret_xid);
+
+/* The table's and the line's own word together: decodes Xid 154's recovery action, the registers of 74 and of 144–150, and
+ * the fatal flag of NVSwitch lines. One line at a time: what companions change (48 with 63) is the policy's folding. */
+struct fault_judgement {
+    const struct fault_xid *row; /* NULL: a code nobody knows: SUPPORT is never guessed, WATCH is */
+    enum action_class action, again;
+    enum urgency urgency;
+    enum severity severity;
+    bool driver_word;             /* from Xid 154: supersedes other codes on that device */
+    char why[SENTENCE_MAX_BYTES]; /* "Xid 79 (GPU has fallen off the bus): NVIDIA asks for RESTART_BM" */
+};
+
+/* code is a verdict's ("xid.79"); raw_line may be "". Always fills *ret_judgement. */
+void fault_judge(const char *source, const char *code, const char *raw_line, struct fault_judgement *ret_judgement);
+
+/* Whether two lines of one code are about the same part of the device, for rate rules: Xid 13 by GPC and TPC, 74 by
+ * link. True where the code has no parts or a line does not name one. */
+bool fault_same_unit(const char *code, const char *line_a, const char *line_b);
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * Folding: many lines, many codes, one incident per device.
+ *
+ * Order: evidence of this boot and instance only → the driver's own word supersedes what came before it → codes that take
+ * others back → rates → the sight that asks for most leads, and what lies within a minute of it is its company. So 672
+ * cleanup lines are one incident, and an ECC error with its five companions is one too.
+ *
+ * Times are compared among the verdicts of one agent, never with the server's clock, which may differ from it.
+ */
+#include "policy/think.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <stdio.h>
+
+static const char *plain(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+/* --- which evidence counts ------------------------------------------------------------------------------------ */
+
+static bool is_fresh(const struct policy_node *node, const struct verdict *verdict)
+{
+    const char *boot_id = plain(node->boot_id);
+    /* Until the first boot is reported only the instance can be compared. */
+    return text_equal(verdict->instance_id, plain(node->instance_id)) &&
+           (boot_id[0] == '\0' || text_equal(verdict->boot_id, boot_id));
+}
+
+static struct sight look(const struct verdict *verdict)
+{
+    struct fault_judgement judgement;
+    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
+    return (struct sight){
+        .verdict = verdict,
+        .row = judgement.row,
+        .action = judgement.action,
+        .again = judgement.again,
+        .urgency = judgement.urgency,
+        .severity = judgement.severity,
+        .driver_word = judgement.driver_word,
+    };
+}
+
+/* By device, then time; code and row number make the order total, so that the order of the input never matters. */
+static int by_device_and_time(const void *left, const void *right)
+{
+    const struct verdict *a = ((const struct sight *)left)->verdict, *b = ((const struct sight *)right)->verdict;
+    int order = strcmp(a->device, b->device);
+    if (order == 0)
+        order = a->first_at < b->first_at ? -1 : a->first_at > b->first_at;
+    if (order == 0)
+        order = strcmp(a->code, b->code);
+    if (order == 0)
+        order = a->id < b->id ? -1 : a->id > b->id;
+    return order;
+}
+
+static size_t gather(const struct policy_node *node, struct sight *sights, struct folded *folded)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < node->verdict_count; i++) {
+        const struct verdict *verdict = node->verdicts[i];
+        if (verdict->state != VERDICT_STATE_OPEN)
+            continue;
+        if (is_fresh(node, verdict)) {
+            sights[count++] = look(verdict);
+            continue;
+        }
+        folded->stale_count++;
+        const struct verdict *newest = folded->stale;
+        if (newest == NULL || verdict->last_at > newest->last_at ||
+            (verdict->last_at == newest->last_at && verdict->id > newest->id))
+            folded->stale = verdict;
+    }
+    qsort(sights, count, sizeof(sights[0]), by_device_and_time);
+    return count;
+}
+
+/* --- what other sights say about one --------------------------------------------------------------------------- */
+
+/* A word that asks for a repair covers what it repairs, however long that goes on. A word that asks for none speaks for
+ * what was seen until then: a fault that goes on after "None" is there, whatever was said. */
+static bool is_superseded(const struct sight *sight, const struct sight *word)
+{
+    int64_t seen_at = word->action < ACTION_CLASS_RESET ? sight->verdict->last_at : sight->verdict->first_at;
+    return sight->driver_word || seen_at <= word->verdict->last_at;
+}
+
+/* The newest Xid 154 of the device replaces all that was seen until then, earlier ones included. */
+static void obey_driver(struct sight *sights, size_t count)
+{
+    struct sight *word = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (sights[i].driver_word && (word == NULL || sights[i].verdict->last_at >= word->verdict->last_at))
+            word = &sights[i];
+    for (size_t i = 0; word != NULL && i < count; i++)
+        if (&sights[i] != word && is_superseded(&sights[i], word))
+            sights[i].dropped = true;
+}
+
+static void take_back(struct sight *sights, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sights[i].row == NULL || sights[i].row->cancels == 0)
+            continue;
+        char code[CODE_MAX_BYTES];
+        snprintf(code, sizeof(code), "xid.%d", sights[i].row->cancels);
+        for (size_t k = 0; k < count; k++)
+            if (text_equal(sights[k].verdict->code, code) && sights[k].verdict->last_at <= sights[i].verdict->last_at)
+                sights[k].dropped = true;
+    }
+}
+
+static bool same_fault(const struct sight *a, const struct sight *b)
+{
+    return !b->dropped && text_equal(a->verdict->code, b->verdict->code) &&
+           fault_same_unit(a->verdict->code, a->verdict->raw_line, b->verdict->raw_line);
+}
+
+/* Rates look at no more than this many sights of a device: a flood must cost a glance, not a square. */
+#define RATE_SIGHTS_MAX 256
+
+/* How often the fault of `at` came in the window that ends with it; sightings within a fold window are one burst. */
+static int count_bursts(const struct sight *sights, size_t at, int64_t fold_ms)
+{
+    const struct sight *newest = &sights[at];
+    int64_t since = newest->verdict->last_at - newest->row->rate_window_ms;
+    int bursts = 0;
+    int64_t burst_end = 0;
+    for (size_t i = at < RATE_SIGHTS_MAX ? 0 : at - RATE_SIGHTS_MAX; i <= at; i++) {
+        const struct verdict *verdict = sights[i].verdict;
+        if (verdict->last_at <= since || !same_fault(newest, &sights[i]))
+            continue;
+        if (bursts == 0 || verdict->first_at > burst_end + fold_ms)
+            bursts++;
+        burst_end = verdict->last_at > burst_end ? verdict->last_at : burst_end;
+    }
+    return bursts;
+}
+
+/* Programs cause what the table calls theirs, however often: it may earn a reboot, but a repeat after that is for a person,
+ * as a crashing program that is started again would eat one machine after the other. */
+static void raise_by_rate(struct sight *sight)
+{
+    enum action_class after_reboot = sight->action == ACTION_CLASS_APP ? ACTION_CLASS_SUPPORT : ACTION_CLASS_REPLACE;
+    sight->rate_exceeded = true;
+    sight->action = sight->row->rate_action;
+    sight->again = sight->action == ACTION_CLASS_REBOOT ? after_reboot : sight->action;
+    if (sight->action >= ACTION_CLASS_RESET)
+        sight->severity = SEVERITY_CRITICAL;
+}
+
+static void apply_rates(struct sight *sights, size_t count, int64_t fold_ms)
+{
+    for (size_t i = count < RATE_SIGHTS_MAX ? 0 : count - RATE_SIGHTS_MAX; i < count; i++) {
+        struct sight *sight = &sights[i];
+        bool counted = sight->row != NULL && sight->row->rate_count > 0 && !sight->dropped &&
+                       (sight->action == ACTION_CLASS_APP || sight->action == ACTION_CLASS_WATCH);
+        sight->bursts = counted ? count_bursts(sights, i, fold_ms) : 0;
+    }
+    /* Only now, as counting looks at the sights themselves. */
+    for (size_t i = 0; i < count; i++)
+        if (sights[i].bursts > 0 && sights[i].bursts >= sights[i].row->rate_count)
+            raise_by_rate(&sights[i]);
+}
+
+/* --- one incident --------------------------------------------------------------------------------------------- */
+
+/* What a sight asks for, as weight. SUPPORT stands below the repairs: a machine that can be helped is helped, and what
+ * needs a person is still there afterwards. A companion alone weighs least. */
+static int weight(const struct sight *sight)
+{
+    static const int weights[] = {
+        [ACTION_CLASS_IGNORE] = 0, [ACTION_CLASS_APP] = 2,    [ACTION_CLASS_WATCH] = 3,   [ACTION_CLASS_SUPPORT] = 5,
+        [ACTION_CLASS_RESET] = 6,  [ACTION_CLASS_REBOOT] = 7, [ACTION_CLASS_REPLACE] = 8,
+    };
+    if (sight->dropped)
+        return -1;
+    if (sight->driver_word && sight->action == ACTION_CLASS_IGNORE)
+        return 1; /* "None" is a statement, not an absence */
+    if (sight->row != NULL && sight->row->sympathetic && sight->action == ACTION_CLASS_WATCH)
+        return 1;
+    return sight->rate_exceeded && sight->action == ACTION_CLASS_WATCH ? 4 : weights[sight->action];
+}
+
+static bool leads(const struct sight *a, const struct sight *b)
+{
+    if (weight(a) != weight(b))
+        return weight(a) > weight(b);
+    bool a_companion = a->row != NULL && a->row->sympathetic, b_companion = b->row != NULL && b->row->sympathetic;
+    if (a_companion != b_companion)
+        return b_companion;
+    if (a->bursts != b->bursts)
+        return a->bursts > b->bursts; /* the one that ends the longest row shows the rate */
+    /* Of equals the more urgent; of those the sights are in order of time, and the first is nearer the cause. */
+    return a->urgency == URGENCY_NOW && b->urgency != URGENCY_NOW;
+}
+
+/* The other codes of the incident, each once, as far as there is room. */
+static void note_company(struct incident *incident, const char *code)
+{
+    size_t len = strlen(incident->company);
+    if (text_equal(code, incident->lead.verdict->code) || strstr(incident->company, code) != NULL ||
+        len + strlen(code) + sizeof(", ") > sizeof(incident->company))
+        return;
+    snprintf(incident->company + len, sizeof(incident->company) - len, "%s%s", len > 0 ? ", " : "", code);
+}
+
+static void add_evidence(struct incident *incident, const struct verdict *verdict)
+{
+    note_company(incident, verdict->code);
+    if (incident->evidence_count < DECISION_EVIDENCE_MAX)
+        incident->evidence[incident->evidence_count] = verdict->id;
+    incident->evidence_count++;
+    incident->lines += verdict->count > 0 ? verdict->count : 1;
+    if (verdict->first_at < incident->first_at)
+        incident->first_at = verdict->first_at;
+    if (verdict->last_at > incident->last_at)
+        incident->last_at = verdict->last_at;
+}
+
+/* The run of sights around the leader without a gap longer than the fold window: [*ret_from, *ret_to). */
+static void find_company(const struct sight *sights, size_t count, size_t lead, int64_t fold_ms, size_t *ret_from,
+                         size_t *ret_to)
+{
+    size_t from = lead, to = lead + 1;
+    int64_t first_at = sights[lead].verdict->first_at, last_at = sights[lead].verdict->last_at;
+    for (; from > 0 && sights[from - 1].verdict->last_at + fold_ms >= first_at; from--)
+        first_at = sights[from - 1].verdict->first_at;
+    for (; to < count && sights[to].verdict->first_at <= last_at + fold_ms; to++)
+        if (sights[to].verdict->last_at > last_at)
+            last_at = sights[to].verdict->last_at;
+    *ret_from = from;
+    *ret_to = to;
+}
+
+/* Double-bit ECC: with a remapped or contained row the jobs may finish, unless something was not contained. */
+static void soften_by_company(const struct sight *sights, size_t from, size_t to, struct incident *incident)
+{
+    if (!text_equal(incident->lead.verdict->code, "xid.48"))
+        return;
+    bool contained = false;
+    for (size_t i = from; i < to; i++) {
+        const char *code = sights[i].verdict->code;
+        if (text_equal(code, "xid.95"))
+            return;
+        contained |= text_equal(code, "xid.63") || text_equal(code, "xid.64") || text_equal(code, "xid.94");
+    }
+    if (contained)
+        incident->lead.urgency = URGENCY_AFTER_JOBS;
+}
+
+static struct incident make_incident(const struct sight *sights, size_t count, int64_t fold_ms)
+{
+    size_t lead = 0;
+    for (size_t i = 1; i < count; i++)
+        if (leads(&sights[i], &sights[lead]))
+            lead = i;
+    const struct verdict *verdict = sights[lead].verdict;
+    struct incident incident = {
+        .device = verdict->device, .lead = sights[lead], .first_at = verdict->first_at, .last_at = verdict->last_at};
+    size_t from, to;
+    find_company(sights, count, lead, fold_ms, &from, &to);
+    add_evidence(&incident, verdict);
+    for (size_t i = 0; i < count; i++) {
+        bool counted = sights[lead].bursts > 1 && i < lead && same_fault(&sights[lead], &sights[i]);
+        if (i != lead && ((i >= from && i < to) || counted))
+            add_evidence(&incident, sights[i].verdict);
+    }
+    soften_by_company(sights, from, to, &incident);
+    return incident;
+}
+
+void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded)
+{
+    struct folded folded = {0};
+    autofree struct sight *sights = own_calloc(node->verdict_count + 1, sizeof(*sights));
+    size_t count = gather(node, sights, &folded);
+    folded.incidents = own_calloc(count + 1, sizeof(*folded.incidents));
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && text_equal(sights[to].verdict->device, sights[from].verdict->device);)
+            to++;
+        obey_driver(sights + from, to - from);
+        take_back(sights + from, to - from);
+        apply_rates(sights + from, to - from, snapshot->settings.fold_window_ms);
+        folded.incidents[folded.count++] = make_incident(sights + from, to - from, snapshot->settings.fold_window_ms);
+    }
+    *ret_folded = folded;
+}
+
+void policy_folded_free(struct folded *folded)
+{
+    free(folded->incidents);
+    *folded = (struct folded){0};
+}

@@ -1,0 +1,70 @@
+/*
+ * A node's health, read from the same folded evidence as its decision, so that the two never contradict.
+ *
+ * Nodes in repair and nodes whose repair gave up count as unhealthy whatever the evidence says: a machine that is being
+ * rebooted, or that did not come back from it, serves nobody. "Unknown" is for nodes on which nobody has looked, never a
+ * friendly word for healthy.
+ */
+#include "policy/think.h"
+
+static bool asks_for_repair(const struct sight *sight)
+{
+    return sight->action >= ACTION_CLASS_RESET;
+}
+
+bool policy_is_node_fault(const struct verdict *verdict)
+{
+    struct fault_judgement judgement;
+    if (verdict->node_fault || verdict->severity == SEVERITY_CRITICAL)
+        return true;
+    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
+    return judgement.action >= ACTION_CLASS_RESET;
+}
+
+static enum health from_evidence(const struct policy_snapshot *snapshot, const struct folded *folded)
+{
+    enum health health = HEALTH_HEALTHY;
+    for (size_t i = 0; i < folded->count; i++) {
+        const struct incident *incident = &folded->incidents[i];
+        if (asks_for_repair(&incident->lead) && incident->lead.severity == SEVERITY_CRITICAL)
+            return HEALTH_UNHEALTHY;
+        bool recent = incident->last_at >= snapshot->now_ms - POLICY_WATCH_MEMORY_MS;
+        if (asks_for_repair(&incident->lead) || (incident->lead.action == ACTION_CLASS_WATCH && recent))
+            health = HEALTH_DEGRADED;
+    }
+    return health;
+}
+
+enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node)
+{
+    switch (node->state) {
+    case NODE_STATE_PENDING:
+    case NODE_STATE_STARTING:
+    case NODE_STATE_DELETING:
+    case NODE_STATE_DELETED:
+        return HEALTH_UNKNOWN;
+    case NODE_STATE_REPAIRING:
+    case NODE_STATE_FAILED:
+        return HEALTH_UNHEALTHY;
+    case NODE_STATE_VERIFYING:
+    case NODE_STATE_READY:
+    case NODE_STATE_HELD:
+    case NODE_STATE_COUNT:
+        break;
+    }
+    struct folded folded;
+    policy_fold(snapshot, node, &folded);
+    enum health health = from_evidence(snapshot, &folded);
+    policy_folded_free(&folded);
+    if (health == HEALTH_UNHEALTHY)
+        return health;
+    enum silence silence = policy_silence(snapshot, node);
+    struct ledger ledger;
+    policy_ledger(snapshot, node, "", &ledger);
+    if (silence == SILENCE_UNREACHABLE || ledger.no_return != NULL)
+        return HEALTH_UNHEALTHY;
+    if (silence == SILENCE_NO_VERDICT || node->last_heartbeat_at <= 0)
+        return HEALTH_UNKNOWN;
+    /* Alive and quiet, but not yet through the return gate. */
+    return node->state == NODE_STATE_VERIFYING && health == HEALTH_HEALTHY ? HEALTH_UNKNOWN : health;
+}

@@ -1,0 +1,87 @@
+/*
+ * What was tried before: attempts are counted per piece of hardware, replacements per slot.
+ *
+ * A new instance is other hardware, so reboots of an earlier one prove nothing about it. People's own repairs are shown
+ * but not counted: an operator who reboots a node twice must not use up its chances.
+ */
+#include "policy/think.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+
+static const char *plain(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+bool policy_is_gsp_like(const struct fault_xid *row)
+{
+    return row != NULL && row->rate_count > 0 && row->rate_action == ACTION_CLASS_SUPPORT &&
+           row->action == ACTION_CLASS_REBOOT;
+}
+
+static const struct fault_xid *row_of(const char *code)
+{
+    struct fault_judgement judgement;
+    fault_judge("ledger", code, "", &judgement);
+    return judgement.row;
+}
+
+/* A reboot that failed before it changed anything is an attempt, but the fault did not come back after it. */
+static bool took_effect(const struct policy_node *node, const struct policy_repair *repair)
+{
+    return repair->succeeded || node->boot_at > repair->at;
+}
+
+static void count_reboot(const struct policy_node *node, const struct policy_repair *repair, struct ledger *ledger)
+{
+    ledger->reboots++;
+    if (policy_is_gsp_like(row_of(plain(repair->code))))
+        ledger->gsp_reboots++;
+    bool newer = ledger->reboot == NULL || repair->at > ledger->reboot->at;
+    if (took_effect(node, repair) && newer)
+        ledger->reboot = repair;
+}
+
+const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_ERROR_MAX])
+{
+    char error[POLICY_ERROR_MAX - 3];
+    text_copy_cut(error, sizeof(error), plain(repair->error));
+    snprintf(buffer, POLICY_ERROR_MAX, error[0] == '\0' ? "%s" : " (%s)", error);
+    return buffer;
+}
+
+/* Whatever it was for: a machine that is gone is gone for all of its devices. One that came up late did come back. */
+static void note_no_return(const struct policy_node *node, const struct policy_repair *repair, struct ledger *ledger)
+{
+    if (repair->no_return && node->state == NODE_STATE_HELD && !took_effect(node, repair) &&
+        (ledger->no_return == NULL || repair->at > ledger->no_return->at))
+        ledger->no_return = repair;
+}
+
+void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
+                   struct ledger *ret_ledger)
+{
+    struct ledger ledger = {0};
+    int64_t since = snapshot->now_ms - snapshot->settings.repeat_window_ms;
+    for (size_t i = 0; i < node->repair_count; i++) {
+        const struct policy_repair *repair = &node->repairs[i];
+        bool here = text_equal(plain(repair->instance_id), plain(node->instance_id));
+        if (repair->at < since)
+            continue;
+        if (!repair->by_person && repair->kind == OPERATION_KIND_REBOOT && here)
+            note_no_return(node, repair, &ledger);
+        if (repair->by_person)
+            ledger.by_people++;
+        else if (repair->kind == OPERATION_KIND_REPLACE)
+            ledger.replaces++;
+        else if (repair->kind != OPERATION_KIND_REBOOT || !text_equal(plain(repair->device), device))
+            continue;
+        else if (here)
+            count_reboot(node, repair, &ledger);
+        else
+            ledger.elsewhere++;
+    }
+    *ret_ledger = ledger;
+}

@@ -1,0 +1,177 @@
+/*
+ * The group's limits, asked last and for all nodes at once: breaker, then budget.
+ *
+ * The breaker opens when more nodes fail within its window than any ordinary day explains (a switch, a rack, a wrong
+ * detector), and closes itself when that has been over for a while. While it is open nothing is lost and nothing is
+ * stored up for replay: what is still wrong when it closes is seen again, and repaired at the pace of the budget.
+ */
+#include "policy/think.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+
+struct breaker {
+    bool open, opens, closes;
+    int64_t failing, limit;
+};
+
+static bool is_counted_already(const struct policy_snapshot *snapshot, const struct policy_node *node)
+{
+    int64_t since = snapshot->now_ms - snapshot->settings.breaker_window_ms;
+    for (size_t i = 0; i < node->verdict_count; i++)
+        if (node->verdicts[i]->state != VERDICT_STATE_STALE && node->verdicts[i]->received_at >= since &&
+            policy_is_node_fault(node->verdicts[i]))
+            return true;
+    return false;
+}
+
+/* A lost zone is one incident: the first of its nodes stands for all. */
+static bool is_counted_with_zone(const struct policy_snapshot *snapshot, size_t at)
+{
+    const struct policy_node *node = &snapshot->nodes[at];
+    if (!policy_zone_is_lost(snapshot, node))
+        return false;
+    for (size_t i = 0; i < at; i++)
+        if (snapshot->nodes[i].zone != NULL && text_equal(snapshot->nodes[i].zone, node->zone) &&
+            policy_zone_is_lost(snapshot, &snapshot->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Nodes that vanish leave no verdicts: a dark rack has to count too. */
+static int64_t count_lost(const struct policy_snapshot *snapshot)
+{
+    int64_t lost = 0;
+    for (size_t i = 0; i < snapshot->node_count; i++) {
+        const struct policy_node *node = &snapshot->nodes[i];
+        bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
+        if (in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
+            !is_counted_already(snapshot, node) && !is_counted_with_zone(snapshot, i))
+            lost++;
+    }
+    return lost;
+}
+
+static int64_t at_least(int64_t floor, int64_t value)
+{
+    return value < floor ? floor : value;
+}
+
+static struct breaker read_breaker(const struct policy_snapshot *snapshot)
+{
+    const struct policy_settings *settings = &snapshot->settings;
+    const struct policy_group *group = &snapshot->group;
+    struct breaker breaker = {.failing = group->failed_recently + count_lost(snapshot),
+                              .limit =
+                                  at_least(settings->breaker_min, group->desired * settings->breaker_percent / 100)};
+    bool over = breaker.failing > breaker.limit;
+    bool was_open = group->breaker_opened_at > 0;
+    bool calm = group->breaker_calm_since > 0 &&
+                snapshot->now_ms - group->breaker_calm_since >= settings->breaker_close_after_ms;
+    breaker.opens = over && !was_open;
+    breaker.closes = was_open && !over && calm;
+    breaker.open = (was_open || breaker.opens) && !breaker.closes;
+    return breaker;
+}
+
+static void tell_breaker(const struct policy_snapshot *snapshot, const struct breaker *breaker,
+                         struct policy_plan *plan)
+{
+    char window[POLICY_SPAN_MAX], calm[POLICY_SPAN_MAX];
+    policy_span(snapshot->settings.breaker_window_ms, window);
+    policy_span(snapshot->settings.breaker_close_after_ms, calm);
+    plan->breaker_opens = breaker->opens;
+    plan->breaker_closes = breaker->closes;
+    if (breaker->opens)
+        policy_say(plan->breaker_why, sizeof(plan->breaker_why),
+                   "%" PRId64 " of %" PRId64 " nodes of %s failed within %s, more than %" PRId64
+                   ": repairs wait until the count has been back under the limit for %s",
+                   breaker->failing, snapshot->group.desired, snapshot->group.name, window, breaker->limit, calm);
+    else if (breaker->closes)
+        policy_say(plan->breaker_why, sizeof(plan->breaker_why),
+                   "no more than %" PRId64
+                   " nodes of %s failed within %s for %s: repairs go on, as far as they are still needed",
+                   breaker->limit, snapshot->group.name, window, calm);
+}
+
+static void hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at)
+{
+    policy_refuse(decision, decision->action, why);
+    policy_add(decision, "It waits: %s.", why);
+    policy_rule(decision, ACTION_HOLD, rule);
+    decision->retry_at = retry_at;
+}
+
+static bool breaker_lets(const struct policy_snapshot *snapshot, const struct breaker *breaker,
+                         struct decision *decision)
+{
+    char detail[REASON_MAX_BYTES], window[POLICY_SPAN_MAX];
+    policy_span(snapshot->settings.breaker_window_ms, window);
+    policy_say(detail, sizeof(detail), "%s: %" PRId64 " of %" PRId64 " nodes failed within %s, the limit is %" PRId64,
+               breaker->open ? "open" : "closed", breaker->failing, snapshot->group.desired, window, breaker->limit);
+    policy_gate(decision, GATE_BREAKER, breaker->open ? GATE_RESULT_FAILED : GATE_RESULT_PASSED, detail);
+    if (!breaker->open)
+        return true;
+    int64_t calm_since = snapshot->group.breaker_calm_since;
+    int64_t closes_at = calm_since + snapshot->settings.breaker_close_after_ms;
+    bool calming = calm_since > 0 && breaker->failing <= breaker->limit && closes_at > snapshot->now_ms;
+    hold(decision, "breaker-hold", "the group's breaker is open: too many nodes fail at once for a fault of each",
+         calming ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    return false;
+}
+
+static void ask_budget(const struct policy_snapshot *snapshot, int64_t limit, int64_t *in_repair,
+                       struct decision *decision)
+{
+    char detail[REASON_MAX_BYTES];
+    bool room = *in_repair < limit;
+    policy_say(detail, sizeof(detail), "%" PRId64 " in repair, at most %" PRId64 " of %" PRId64, *in_repair, limit,
+               snapshot->group.desired);
+    policy_gate(decision, GATE_BUDGET, room ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
+    if (room)
+        ++*in_repair;
+    else
+        hold(decision, "budget-hold", "the group has no room for another repair now; it is taken in turn",
+             snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+}
+
+/* Worst first: severity, then whether jobs hang on it now, then the oldest evidence, then name. */
+static int by_need(const void *left, const void *right)
+{
+    const struct thought *a = *(const struct thought *const *)left, *b = *(const struct thought *const *)right;
+    bool a_critical = a->severity == SEVERITY_CRITICAL, b_critical = b->severity == SEVERITY_CRITICAL;
+    if (a_critical != b_critical)
+        return a_critical ? -1 : 1;
+    if (a->decision.urgency != b->decision.urgency)
+        return a->decision.urgency == URGENCY_NOW ? -1 : 1;
+    if (a->since != b->since)
+        return a->since < b->since ? -1 : 1;
+    int order = strcmp(a->node->name, b->node->name);
+    if (order != 0)
+        return order;
+    return a->node->id < b->node->id ? -1 : a->node->id > b->node->id;
+}
+
+void policy_limit(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count,
+                  struct policy_plan *plan)
+{
+    struct breaker breaker = read_breaker(snapshot);
+    tell_breaker(snapshot, &breaker, plan);
+    int64_t limit = at_least(1, snapshot->group.desired * snapshot->settings.budget_percent / 100);
+    int64_t in_repair = snapshot->group.in_repair;
+    autofree const struct thought **queue = own_calloc(count, sizeof(struct thought *));
+    size_t waiting = 0;
+    for (size_t i = 0; i < count; i++) {
+        in_repair += thoughts[i].requested ? 1 : 0;
+        if (thoughts[i].limited)
+            queue[waiting++] = &thoughts[i];
+    }
+    qsort(queue, waiting, sizeof(*queue), by_need);
+    for (size_t i = 0; i < waiting; i++) {
+        struct thought *thought = &thoughts[queue[i] - thoughts];
+        if (breaker_lets(snapshot, &breaker, &thought->decision))
+            ask_budget(snapshot, limit, &in_repair, &thought->decision);
+    }
+}

@@ -1,0 +1,44 @@
+/* From a snapshot to a plan: each node by itself, then the group's limits over all. */
+#include "policy/think.h"
+
+#include "base/own.h"
+
+/* Decisions come out by name, whatever order the nodes came in. */
+static int by_name(const void *left, const void *right)
+{
+    const struct policy_node *a = *(const struct policy_node *const *)left;
+    const struct policy_node *b = *(const struct policy_node *const *)right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->id < b->id ? -1 : a->id > b->id);
+}
+
+void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *ret_plan)
+{
+    struct policy_plan plan = {0};
+    size_t count = snapshot->node_count;
+    autofree const struct policy_node **nodes = own_calloc(count, sizeof(*nodes));
+    autofree struct thought *thoughts = own_calloc(count, sizeof(*thoughts));
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = &snapshot->nodes[i];
+    qsort(nodes, count, sizeof(*nodes), by_name);
+
+    size_t present = 0;
+    for (size_t i = 0; i < count; i++) {
+        policy_think(snapshot, nodes[i], &thoughts[present]);
+        present += thoughts[present].present ? 1 : 0;
+    }
+    policy_limit(snapshot, thoughts, present, &plan);
+    plan.decisions = own_calloc(present, sizeof(*plan.decisions));
+    plan.count = present;
+    for (size_t i = 0; i < present; i++)
+        plan.decisions[i] = thoughts[i].decision;
+    *ret_plan = plan;
+}
+
+void policy_plan_free(struct policy_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    free(plan->decisions);
+    *plan = (struct policy_plan){0};
+}

@@ -1,0 +1,113 @@
+/*
+ * The heart: a snapshot with "now" goes in, decisions come out. Pure: no clock, no store, no network, no
+ * log, no randomness; the same snapshot gives the same decisions, byte for byte.
+ *
+ * Order of thought (facts: peers 8.3), each a function in its own file or section:
+ *   freshness and identity → owner and opt-out → fold into one incident per device → table, with the driver's
+ *   own word (Xid 154) first → ledger (attempts, escalation) → NodeRecovery → budget and breaker → decision.
+ *
+ * The snapshot holds one instance group: limits are per group. Nodes are those with something to decide; the group's
+ * counts cover all of its nodes. The policy grants budget in the order of severity, then of the oldest
+ * evidence, then of name, so that a plan does not depend on the order of its input.
+ */
+#ifndef HOLDFAST_POLICY_POLICY_H
+#define HOLDFAST_POLICY_POLICY_H
+
+#include "model/model.h"
+
+struct policy_settings {
+    int64_t repeat_window_ms;       /* 7 d: the same device again after a repair escalates */
+    int reboots_max;                /* 2 per device in repeat_window_ms, then replace */
+    int replaces_max;               /* 2 per slot in repeat_window_ms, then a person */
+    int budget_percent;             /* 5: of desired, at most max(1, this) in repair */
+    int breaker_percent;            /* 20: more than max(breaker_min, this) failing … */
+    int breaker_min;                /* 3 */
+    int64_t breaker_window_ms;      /* … within 15 min opens the breaker */
+    int64_t breaker_close_after_ms; /* closes itself when the count has been back under the limit this long: 15 min */
+    int64_t silent_after_ms;        /* no heartbeat for so long: "no verdict" (60 s) */
+    int zone_lost_min;              /* 3: so many nodes of a zone that fall silent within … */
+    int64_t zone_window_ms;         /* … 2 min are the zone's fault, not theirs */
+    int64_t unreachable_after_ms;   /* silent for so long and the scheduler does not hear it either: reboot (10 min) */
+    int64_t fold_window_ms;         /* 60 s: codes of one device this close are one incident */
+};
+/* The defaults, with the source of each number in policy.c. */
+void policy_settings_default(struct policy_settings *ret_settings);
+
+struct policy_group {
+    const char *cluster, *name;
+    enum node_recovery recovery;
+    int64_t desired;
+    int64_t in_repair;          /* nodes with an active reboot or replace */
+    int64_t failed_recently;    /* distinct nodes with a node fault within breaker_window_ms, all states */
+    int64_t breaker_opened_at;  /* 0: closed */
+    int64_t breaker_calm_since; /* when failed_recently last went back under the limit; 0: it has not */
+};
+
+/* One past repair of the slot, newest first. */
+struct policy_repair {
+    enum operation_kind kind; /* REBOOT or REPLACE */
+    const char *instance_id, *device, *code;
+    int64_t at;
+    bool succeeded;
+    bool by_person;    /* people's own repairs are shown, but do not count as attempts */
+    bool no_return;    /* the machine did not come back from it, and nothing was done to the node since */
+    const char *error; /* of what it failed */
+};
+
+enum policy_wish { POLICY_WISH_NONE, POLICY_WISH_REBOOT, POLICY_WISH_REPLACE };
+
+struct policy_node {
+    int64_t id;
+    const char *name;
+    enum node_state state;
+    const char *instance_id, *boot_id;
+    int64_t boot_at; /* when this boot was first reported */
+    bool opted_out;
+    bool has_active_operation;
+    int64_t last_heartbeat_at; /* 0: never since launch */
+    bool has_scheduler;
+    bool scheduler_known; /* the scheduler's picture is fresh and holds this node */
+    bool scheduler_responding;
+    bool foreign_drain; /* a person (or another program) holds it in the scheduler */
+    const char *scheduler_reason;
+    const char *zone;      /* "": none */
+    int64_t zone_lost;     /* nodes of that zone that nobody hears since about the same time, itself among them */
+    enum policy_wish wish; /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
+    const char *wish_by;
+    const struct verdict *const *verdicts; /* open ones */
+    size_t verdict_count;
+    const struct policy_repair *repairs;
+    size_t repair_count;
+};
+
+struct policy_snapshot {
+    int64_t now_ms;
+    struct policy_settings settings;
+    struct policy_group group;
+    const struct policy_node *nodes;
+    size_t node_count;
+};
+
+struct policy_plan {
+    struct decision *decisions; /* at most one per node; nodes with nothing to say have none. Owned by the plan */
+    size_t count;
+    bool breaker_opens, breaker_closes; /* what the group's breaker does now */
+    char breaker_why[SENTENCE_MAX_BYTES];
+};
+
+void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *ret_plan);
+void policy_plan_free(struct policy_plan *plan);
+
+/* A node's health from its open verdicts and its last sign of life. */
+enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);
+
+/* Whether this verdict by itself is a fault of the node: its agent called it critical, or the server's own table asks
+ * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
+ * policy judges by more, as the driver's word. */
+bool policy_is_node_fault(const struct verdict *verdict);
+
+/* The decision in sentences for people (explain). Caller frees. verdicts are those of decision->evidence. */
+char *policy_explain(const struct decision *decision, const struct verdict *verdicts, size_t verdict_count,
+                     const char *node_name);
+
+#endif

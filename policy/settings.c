@@ -1,0 +1,25 @@
+/* The policy's numbers and where each comes from (facts: peers 7 and 8.4; all are our proposals built from those figures). */
+#include "policy/policy.h"
+
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define DAY_MS (24 * 60 * MINUTE_MS)
+
+void policy_settings_default(struct policy_settings *ret_settings)
+{
+    *ret_settings = (struct policy_settings){
+        .repeat_window_ms = 7 * DAY_MS, /* NVSentinel counts remediations over 7 days */
+        .reboots_max = 2,               /* gpud: after two reboots the hardware is at fault */
+        .replaces_max = 2,              /* a slot that eats machines has another cause: NVSentinel #1543 loops */
+        .budget_percent = 5,            /* maxInFlight of EKS and Cluster API; 1 node in a small group */
+        .breaker_percent = 20,          /* Karpenter's 20 % per pool, counted on the desired size */
+        .breaker_min = 3,               /* percentages mean nothing under ten nodes: NVSentinel's own advice */
+        .breaker_window_ms = 15 * MINUTE_MS,
+        .breaker_close_after_ms = 15 * MINUTE_MS, /* closes itself, unlike NVSentinel's; medik8s cools down likewise */
+        .silent_after_ms = 60 * SECOND_MS,        /* a dozen heartbeats of 5 s */
+        .zone_lost_min = 3,
+        .zone_window_ms = 2 * MINUTE_MS,        /* agents beat every 5 s, and switches die one after the other */
+        .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
+        .fold_window_ms = 60 * SECOND_MS, /* companions of one fault come within seconds, floods within a minute */
+    };
+}

@@ -1,0 +1,150 @@
+/*
+ * Inside the policy: the pieces that the order of thought hands from one file to the next.
+ *
+ *   fold.c    a node's open verdicts → one incident per device
+ *   ledger.c  past repairs → what may still be tried
+ *   escalate.c what an incident asks for, raised by the ledger
+ *   gates.c   whether the node may have it
+ *   decide.c  incident, silence or request → a decision for the node, limits left out
+ *   limits.c  breaker and budget over all nodes of the group → some decisions become HOLD
+ *   health.c  the same reading, shown as health
+ *   explain.c a stored decision → sentences
+ */
+#ifndef HOLDFAST_POLICY_THINK_H
+#define HOLDFAST_POLICY_THINK_H
+
+#include "policy/faults/faults.h"
+#include "policy/policy.h"
+
+/* The code of an incident without evidence from an agent: nobody hears the node. Stored in the ledger. */
+#define POLICY_CODE_UNREACHABLE "unreachable"
+#define POLICY_CODE_OPERATOR "operator"
+
+/* A HOLD is looked at again after this long even when nothing seems to change. */
+#define POLICY_HOLD_RETRY_MS INT64_C(60000)
+/* A watched code colours the node's health for a day. */
+#define POLICY_WATCH_MEMORY_MS INT64_C(86400000)
+
+/* --- say.c: text -------------------------------------------------------------------------------------------- */
+
+/* printf that cuts between characters. */
+void policy_say(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define POLICY_SPAN_MAX 32
+/* "7 d", "90 s": the largest unit that divides it. */
+const char *policy_span(int64_t ms, char buffer[POLICY_SPAN_MAX]);
+#define POLICY_TIME_MAX 40
+/* "2026-11-20 14:03:07 UTC". */
+const char *policy_time(int64_t ms, char buffer[POLICY_TIME_MAX]);
+
+/* Adds another sentence to the decision's. */
+void policy_add(struct decision *decision, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void policy_gate(struct decision *decision, enum gate gate, enum gate_result result, const char *detail);
+void policy_rule(struct decision *decision, enum action action, const char *rule);
+void policy_refuse(struct decision *decision, enum action action, const char *why);
+
+/* --- fold.c ------------------------------------------------------------------------------------------------- */
+
+/* A verdict as the policy's own table reads it. */
+struct sight {
+    const struct verdict *verdict;
+    const struct fault_xid *row; /* NULL: in no table */
+    enum action_class action, again;
+    enum urgency urgency;
+    enum severity severity;
+    bool driver_word;
+    bool rate_exceeded;
+    int bursts;   /* how often within the rate's window, when the row has one */
+    bool dropped; /* superseded by the driver's word, or taken back by another code: shown, not weighed */
+};
+
+/* What happened on one device, led by the sight that asks for most. */
+struct incident {
+    const char *device;
+    struct sight lead;
+    int64_t first_at, last_at;
+    int64_t lines;    /* of all its evidence */
+    char company[64]; /* the codes beside the leading one: "xid.63, xid.94" */
+    int64_t evidence[DECISION_EVIDENCE_MAX];
+    int evidence_count;
+};
+
+struct folded {
+    struct incident *incidents; /* by device; owned */
+    size_t count;
+    size_t stale_count;          /* open verdicts of another boot or instance */
+    const struct verdict *stale; /* the newest of those */
+};
+void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded);
+void policy_folded_free(struct folded *folded);
+/* The codes that fall to a person when they come too often although each time the node was rebooted. */
+bool policy_is_gsp_like(const struct fault_xid *row);
+
+/* --- ledger.c ----------------------------------------------------------------------------------------------- */
+
+struct ledger {
+    int reboots;  /* attempts on this device of this instance within the window */
+    int replaces; /* attempts on the slot within the window, any instance */
+    int gsp_reboots;
+    int by_people, elsewhere;              /* shown, not counted: people's repairs; reboots of earlier instances */
+    const struct policy_repair *reboot;    /* the newest after which the device came back; NULL: none */
+    const struct policy_repair *no_return; /* the reboot the held machine has not come back from; NULL: none */
+};
+void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
+                   struct ledger *ret_ledger);
+
+/* --- escalate.c ------------------------------------------------------------------------------------------------ */
+
+struct policy_outcome {
+    enum action action;
+    const char *rule;
+    bool attempts_used;             /* the ledger allows no further repair of this kind */
+    bool slot_used;                 /* … and none of the slot at all */
+    enum action refused;            /* what was thought of and not taken */
+    char because[REASON_MAX_BYTES]; /* completes "…: " of the sentence */
+    char refused_why[REASON_MAX_BYTES];
+};
+
+#define POLICY_ERROR_MAX 100 /* the sentence around it has to fit beside it */
+/* " (join: nothing was heard)"; "" when nobody said why it failed. */
+const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_ERROR_MAX]);
+struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                      const struct ledger *ledger);
+
+/* --- gates.c ------------------------------------------------------------------------------------------------  */
+
+struct thought;
+void policy_tell_fresh(const struct policy_node *node, const struct folded *folded, struct decision *decision);
+void policy_pass_gates(const struct policy_snapshot *snapshot, const struct policy_outcome *outcome,
+                       const struct ledger *ledger, struct thought *thought);
+
+/* --- decide.c ----------------------------------------------------------------------------------------------- */
+
+/* A decision before the limits. */
+struct thought {
+    const struct policy_node *node;
+    struct decision decision;
+    bool present;   /* false: nothing to say */
+    bool limited;   /* a repair that needs breaker and budget */
+    bool requested; /* a person's repair: takes room in the budget, needs none */
+    enum severity severity;
+    int64_t since; /* oldest evidence */
+};
+void policy_think(const struct policy_snapshot *snapshot, const struct policy_node *node, struct thought *ret_thought);
+
+/* --- silence.c ---------------------------------------------------------------------------------------------- */
+
+enum silence {
+    SILENCE_NONE,
+    SILENCE_NO_VERDICT,  /* the agent is silent: nobody looks */
+    SILENCE_UNREACHABLE, /* for long, and the scheduler does not hear the node either */
+};
+enum silence policy_silence(const struct policy_snapshot *snapshot, const struct policy_node *node);
+/* It vanished together with others of its zone: one incident. */
+bool policy_zone_is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node);
+
+/* --- limits.c ----------------------------------------------------------------------------------------------- */
+
+void policy_limit(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count,
+                  struct policy_plan *plan);
+
+#endif

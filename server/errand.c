@@ -1,0 +1,145 @@
+/* A map under one lock: there are as many errands as instances that are being prepared, and mostly none. */
+#include "server/errand.h"
+
+#include "base/map.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define NODE_TEXT_MAX 24
+
+struct errand {
+    struct lifecycle_job job;
+    bool reported;
+    struct lifecycle_report report;
+};
+
+struct errands {
+    pthread_mutex_t lock;
+    struct map *map;    /* node's row → struct errand */
+    atomic_int waiting; /* so that "none" costs no lock */
+};
+
+struct node_text {
+    char text[NODE_TEXT_MAX];
+};
+
+static struct node_text key_of(int64_t node_id)
+{
+    struct node_text key;
+    snprintf(key.text, sizeof(key.text), "%" PRId64, node_id);
+    return key;
+}
+
+struct errands *errands_new(void)
+{
+    struct errands *errands = own_calloc(1, sizeof(*errands));
+    pthread_mutex_init(&errands->lock, NULL);
+    errands->map = map_new();
+    return errands;
+}
+
+void errands_free(struct errands *errands)
+{
+    size_t cursor = 0;
+    const char *key;
+    void *errand;
+    if (errands == NULL)
+        return;
+    while (map_next(errands->map, &cursor, &key, &errand))
+        free(errand);
+    map_free(errands->map);
+    pthread_mutex_destroy(&errands->lock);
+    free(errands);
+}
+
+static bool none_waits(struct errands *errands)
+{
+    return atomic_load_explicit(&errands->waiting, memory_order_relaxed) == 0;
+}
+
+void errands_put(struct errands *errands, int64_t node_id, const struct lifecycle_job *job)
+{
+    struct node_text key = key_of(node_id);
+    pthread_mutex_lock(&errands->lock);
+    struct errand *errand = map_get(errands->map, key.text);
+    if (errand == NULL) {
+        errand = own_calloc(1, sizeof(*errand));
+        map_set(errands->map, key.text, errand);
+        atomic_fetch_add(&errands->waiting, 1);
+    }
+    errand->reported = errand->reported && text_equal(errand->job.key, job->key);
+    errand->job = *job;
+    pthread_mutex_unlock(&errands->lock);
+}
+
+void errands_drop(struct errands *errands, int64_t node_id)
+{
+    if (none_waits(errands))
+        return;
+    struct node_text key = key_of(node_id);
+    pthread_mutex_lock(&errands->lock);
+    autofree struct errand *errand = map_remove(errands->map, key.text);
+    if (errand != NULL)
+        atomic_fetch_sub(&errands->waiting, 1);
+    pthread_mutex_unlock(&errands->lock);
+}
+
+bool errands_key(struct errands *errands, int64_t node_id, const char *instance_id, char ret_key[KEY_MAX_BYTES])
+{
+    if (none_waits(errands))
+        return false;
+    struct node_text key = key_of(node_id);
+    pthread_mutex_lock(&errands->lock);
+    const struct errand *errand = map_get(errands->map, key.text);
+    bool found = errand != NULL && text_equal(errand->job.instance_id, instance_id) &&
+                 !(errand->reported && errand->report.final);
+    if (found)
+        text_copy_cut(ret_key, KEY_MAX_BYTES, errand->job.key);
+    pthread_mutex_unlock(&errands->lock);
+    return found;
+}
+
+int errands_get(struct errands *errands, int64_t node_id, struct lifecycle_job *ret_job)
+{
+    struct node_text key = key_of(node_id);
+    pthread_mutex_lock(&errands->lock);
+    const struct errand *errand = map_get(errands->map, key.text);
+    if (errand != NULL)
+        *ret_job = errand->job;
+    pthread_mutex_unlock(&errands->lock);
+    return errand == NULL ? STATUS_NOT_FOUND : 0;
+}
+
+int errands_report(struct errands *errands, int64_t node_id, const struct lifecycle_report *report)
+{
+    struct node_text key = key_of(node_id);
+    pthread_mutex_lock(&errands->lock);
+    struct errand *errand = map_get(errands->map, key.text);
+    bool asked = errand != NULL && text_equal(errand->job.key, report->key);
+    if (asked && !(errand->reported && errand->report.final)) {
+        errand->report = *report;
+        errand->reported = true;
+    }
+    pthread_mutex_unlock(&errands->lock);
+    return asked ? 0 : STATUS_STALE;
+}
+
+bool errands_last(struct errands *errands, int64_t node_id, const char *key, struct lifecycle_report *ret_report,
+                  bool *ret_asked)
+{
+    struct node_text node = key_of(node_id);
+    pthread_mutex_lock(&errands->lock);
+    const struct errand *errand = map_get(errands->map, node.text);
+    *ret_asked = errand != NULL && text_equal(errand->job.key, key);
+    bool reported = *ret_asked && errand->reported;
+    if (reported)
+        *ret_report = errand->report;
+    pthread_mutex_unlock(&errands->lock);
+    return reported;
+}

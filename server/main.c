@@ -1,0 +1,411 @@
+/*
+ * hpd's process: reads the configuration, builds the parts in the order in which they need each other, waits for a
+ * signal, and takes them down in the opposite order. Nothing is decided here.
+ */
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/tls.h"
+#include "base/version.h"
+#include "policy/faults/faults.h"
+#include "server/config.h"
+#include "server/metrics.h"
+#include "server/provider/manual/manual.h"
+#include "server/reconcile.h"
+#include "server/scheduler/slurm/slurm.h"
+#include "server/service/service.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 2
+#define EXECUTOR_QUEUE_MAX 4096
+#define SELF_PATH_MAX 4096
+
+struct hpd {
+    struct config config;
+    bool new_admin_token;
+    struct id_source ids;
+    struct db *db;
+    struct service_backends backends;
+    struct service service;
+    struct executor *executor;
+    struct reconcile_deps deps;
+    struct reconcile *reconcile;
+    struct metrics_sources metrics;
+    struct api *api;
+    atomic_bool reconciling;
+    char *cert_pem, *key_pem;
+    char self[SELF_PATH_MAX];
+};
+
+static void print_help(FILE *f)
+{
+    fputs("hpd keeps GPU clusters training through hardware failure: the control plane of Holdfast.\n\n"
+          "usage: hpd --state-dir DIR [--listen 127.0.0.1:8700] [--config FILE] [--log-level LEVEL]\n\n"
+          "  --state-dir DIR        where everything is kept; an empty directory is fine\n"
+          "  --listen ADDRESS:PORT  plain HTTP on loopback, TLS elsewhere (127.0.0.1:8700); port 0 picks one\n"
+          "  --config FILE          YAML; hpd(8) lists the keys\n"
+          "  --log-level LEVEL      debug, info, warn or error (info)\n"
+          "  --new-admin-token      make the admin token anew, because the first one is lost\n"
+          "  --version, --help\n\n"
+          "The admin token is in DIR/admin.token. \"hpd machine DIR\" is the local provider's business.\n",
+          f);
+}
+
+static int usage(const char *message)
+{
+    fprintf(stderr, "hpd: %s\nhpd: try --help\n", message);
+    return EXIT_USAGE;
+}
+
+/* -1: go on; else the exit code. The file is read before the other options, so that these win. */
+static int read_options(struct hpd *hpd, int argc, char **argv)
+{
+    static const struct option options[] = {{"state-dir", required_argument, NULL, 's'},
+                                            {"listen", required_argument, NULL, 'l'},
+                                            {"config", required_argument, NULL, 'c'},
+                                            {"log-level", required_argument, NULL, 'v'},
+                                            {"new-admin-token", no_argument, NULL, 't'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    const char *listen = NULL, *file = NULL, *level = NULL, *state_dir = NULL;
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (o) {
+        case 's':
+            state_dir = optarg;
+            break;
+        case 'l':
+            listen = optarg;
+            break;
+        case 'c':
+            file = optarg;
+            break;
+        case 'v':
+            level = optarg;
+            break;
+        case 't':
+            hpd->new_admin_token = true;
+            break;
+        case 'V':
+            printf("hpd %s, fault table %s, schema %d\n", HOLDFAST_VERSION, fault_table_version(), db_schema_version());
+            return 0;
+        case 'h':
+            print_help(stdout);
+            return 0;
+        default:
+            return EXIT_USAGE;
+        }
+    }
+    char error[CONFIG_ERROR_MAX];
+    if (optind < argc)
+        return usage("it takes options only");
+    if (state_dir == NULL || text_copy(hpd->config.state_dir, sizeof(hpd->config.state_dir), state_dir) != 0)
+        return usage("--state-dir is needed: a directory of its own");
+    if (file != NULL && config_read_file(&hpd->config, file, error) != 0)
+        return usage(error);
+    if (listen != NULL && config_parse_listen(&hpd->config, listen) != 0)
+        return usage("--listen takes an IP address and a port, such as 127.0.0.1:8700");
+    if (level != NULL && log_level_parse(level, &hpd->config.log_level) != 0)
+        return usage("--log-level is debug, info, warn or error");
+    return -1;
+}
+
+static int fail(const char *what, const char *detail)
+{
+    log_error("%s: %s", what, detail);
+    return 1;
+}
+
+static int open_store(struct hpd *hpd)
+{
+    char error[DB_ERROR_MAX] = "";
+    int rc = file_make_dirs(hpd->config.state_dir, 0700);
+    if (rc != 0)
+        return fail(hpd->config.state_dir, status_meaning(rc));
+    rc = db_open(hpd->config.state_dir, clock_system(), 0, &hpd->db, error);
+    if (rc != 0)
+        return fail("the store cannot be opened", *error ? error : status_meaning(rc));
+    hpd->service = (struct service){
+        .db = hpd->db,
+        .fleet = fleet_new(),
+        .clock = clock_system(),
+        .ids = &hpd->ids,
+        .heartbeat_interval_ms = hpd->config.heartbeat_interval_ms,
+        .memory = service_memory_new(),
+    };
+    autofree char *key = own_printf("%s/secret.key", hpd->config.state_dir);
+    rc = seal_key_file(key, &hpd->service.seal_key);
+    if (rc != 0)
+        return fail(key, rc == STATUS_INVALID ? "it is not a key that hpd made" : status_meaning(rc));
+    return 0;
+}
+
+static int find_unused_admin(const void *row, void *arg)
+{
+    const struct token *token = row;
+    if (token->kind == TOKEN_KIND_API && token->role == ROLE_ADMIN && token->used_at == 0 &&
+        text_equal(token->name, "admin"))
+        *(bool *)arg = true;
+    return 0;
+}
+
+/* The token is made and written in two steps. When a crash came between them, nobody knows the secret: a token that was
+ * never used and has no file is made anew. */
+static int ensure_admin_token(struct hpd *hpd)
+{
+    struct problem problem = {0};
+    bool unused = false;
+    autofree char *path = own_printf("%s/admin.token", hpd->config.state_dir);
+    if (service_token_list(&hpd->service, find_unused_admin, &unused, &problem) != 0)
+        return fail("the store cannot be read", problem.detail);
+    bool anew = hpd->new_admin_token || (unused && !file_exists(path));
+    char text[SERVICE_TOKEN_TEXT_MAX];
+    int rc = service_ensure_admin_token(&hpd->service, anew, text);
+    if (rc != 0)
+        return fail("the admin token cannot be made", status_meaning(rc));
+    if (*text == 0)
+        return 0;
+    autofree char *line = own_printf("%s\n", text);
+    rc = file_write(path, line, strlen(line), 0600);
+    if (rc != 0)
+        return fail(path, status_meaning(rc));
+    log_info("the admin token is in %s", path);
+    return 0;
+}
+
+static int prepare_tls(struct hpd *hpd)
+{
+    const struct config *c = &hpd->config;
+    if (config_is_loopback(c) && *c->tls_certificate == 0)
+        return 0;
+    if ((*c->tls_certificate == 0) != (*c->tls_key == 0))
+        return fail("tls", "certificate and key go together");
+    autofree char *cert = *c->tls_certificate ? own_strdup(c->tls_certificate) : own_printf("%s/tls.crt", c->state_dir);
+    autofree char *key = *c->tls_key ? own_strdup(c->tls_key) : own_printf("%s/tls.key", c->state_dir);
+    char host[NAME_MAX_BYTES * 2] = "";
+    gethostname(host, sizeof(host) - 1);
+    int rc = tls_ensure_certificate(cert, key, host, &hpd->cert_pem, &hpd->key_pem, hpd->service.fingerprint);
+    if (rc != 0)
+        return fail(cert, status_meaning(rc));
+    log_info("the server's public key has the fingerprint %s", hpd->service.fingerprint);
+    return 0;
+}
+
+/* The doors refuse clusters that ask for anything else. */
+static void tell_backends(struct hpd *hpd)
+{
+    struct service_backends *backends = &hpd->backends;
+    _Static_assert(SERVICE_PROVIDERS_MAX >= RECONCILE_PROVIDERS_MAX, "the doors know every provider");
+    for (size_t i = 0; i < hpd->deps.provider_count; i++)
+        backends->providers[backends->provider_count++] = hpd->deps.providers[i].ops->name;
+    backends->slurm = hpd->deps.slurm.ops != NULL;
+    backends->release = hpd->config.image_release;
+    _Static_assert(SERVICE_SUBNETS_MAX == CONFIG_SUBNETS_MAX &&
+                       sizeof(backends->subnets) == sizeof(hpd->config.subnets),
+                   "one table");
+    memcpy(backends->subnets, hpd->config.subnets, sizeof(backends->subnets));
+    backends->subnet_count = hpd->config.subnet_count;
+    hpd->service.backends = backends;
+}
+
+static int make_backends(struct hpd *hpd)
+{
+    struct config *c = &hpd->config;
+    hpd->deps = (struct reconcile_deps){.service = &hpd->service, .settings = c->reconcile};
+    if (c->slurm_enabled) {
+        struct slurm_options options = {.bin_dir = *c->slurm_bin_dir ? c->slurm_bin_dir : NULL,
+                                        .conf = *c->slurm_conf ? c->slurm_conf : NULL,
+                                        .timeout_ms = c->slurm_timeout_ms};
+        int rc = slurm_new(&options, &hpd->deps.slurm);
+        if (rc != 0)
+            return fail("slurm", status_meaning(rc));
+    }
+    if (c->local_enabled) {
+        if (*c->local_dir == 0)
+            snprintf(c->local_dir, sizeof(c->local_dir), "%.4000s/instances", c->state_dir);
+        struct local_options options = {.dir = c->local_dir,
+                                        .self_path = hpd->self,
+                                        .services = c->local_services,
+                                        .service_count = c->local_service_count,
+                                        .boot_delay_ms = c->local_boot_delay_ms};
+        int rc = local_new(&options, &hpd->deps.providers[hpd->deps.provider_count]);
+        if (rc != 0)
+            return fail("providers.local", status_meaning(rc));
+        hpd->deps.provider_count++;
+    }
+    /* Last: a group that names no provider is the first one's, and people are asked only when there is none that was configured. */
+    hpd->deps.providers[hpd->deps.provider_count++] = manual_driver();
+    tell_backends(hpd);
+    hpd->executor = executor_threads_new(c->reconcile.steps_in_flight_max, EXECUTOR_QUEUE_MAX);
+    hpd->deps.executor = hpd->executor;
+    int rc = reconcile_new(&hpd->deps, &hpd->reconcile);
+    if (rc != 0)
+        return fail(
+            "what the store holds cannot be read",
+            "it is damaged, or the disk failed; sqlite3's integrity check tells which. If it is damaged, restore "
+            "a backup");
+    return 0;
+}
+
+/* Before the first request is taken: enrolment hands this address out. */
+static void on_bound(uint16_t port, void *arg)
+{
+    struct hpd *hpd = arg;
+    const struct config *c = &hpd->config;
+    bool v6 = strchr(c->listen_host, ':') != NULL;
+    bool any = text_equal(c->listen_host, "0.0.0.0") || text_equal(c->listen_host, "::");
+    char host[NAME_MAX_BYTES * 2] = "";
+    if (any)
+        gethostname(host, sizeof(host) - 1); /* "everywhere" is no address that an agent could use */
+    else
+        snprintf(host, sizeof(host), "%s%s%s", v6 ? "[" : "", c->listen_host, v6 ? "]" : "");
+    if (*c->public_url != 0)
+        text_copy(hpd->service.server_url, sizeof(hpd->service.server_url), c->public_url);
+    else
+        snprintf(hpd->service.server_url, sizeof(hpd->service.server_url), "%s://%.100s:%u",
+                 hpd->cert_pem != NULL ? "https" : "http", host, (unsigned)port);
+}
+
+static void on_metrics(struct text *out, void *arg)
+{
+    metrics_render(out, &((struct hpd *)arg)->metrics);
+}
+
+#define UNRECORDED_MAX_MS (10 * MS_PER_S) /* a slow disk is no outage */
+
+static bool is_ready(char ret_why[API_WHY_MAX], void *arg)
+{
+    const struct hpd *hpd = arg;
+    char at[CLOCK_TEXT_MAX];
+    struct db_stats store;
+    struct reconcile_stats loop;
+    if (!atomic_load(&hpd->reconciling)) {
+        text_copy_cut(ret_why, API_WHY_MAX, "the reconcile loop does not run yet");
+        return false;
+    }
+    db_stats(hpd->db, &store);
+    if (store.failing_since != 0) {
+        snprintf(ret_why, API_WHY_MAX, "the store has taken no writes since %s", clock_format(store.failing_since, at));
+        return false;
+    }
+    reconcile_stats(hpd->reconcile, &loop);
+    int64_t waits = loop.unrecorded_since == 0 ? 0 : clock_mono_ms(clock_system()) - loop.unrecorded_since;
+    if (waits > UNRECORDED_MAX_MS)
+        snprintf(ret_why, API_WHY_MAX, "the reconcile loop could not record anything for %lld s",
+                 (long long)(waits / MS_PER_S));
+    return waits <= UNRECORDED_MAX_MS;
+}
+
+static int open_doors(struct hpd *hpd)
+{
+    const struct config *c = &hpd->config;
+    bool v6 = strchr(c->listen_host, ':') != NULL;
+    autofree char *listen = own_printf("%s%s%s:%d", v6 ? "[" : "", c->listen_host, v6 ? "]" : "", c->listen_port);
+    hpd->metrics = (struct metrics_sources){.db = hpd->db, .fleet = hpd->service.fleet, .reconcile = hpd->reconcile};
+    struct api_options options = {
+        .listen = listen,
+        .workers = (int)c->workers,
+        .cert_pem = hpd->cert_pem,
+        .key_pem = hpd->key_pem,
+        .aws_path_prefix = c->aws_path_prefix,
+        .version = HOLDFAST_VERSION,
+        .fault_table_version = fault_table_version(),
+        .schema_version = db_schema_version(),
+        .metrics = on_metrics,
+        .ready = is_ready,
+        .bound = on_bound,
+        .arg = hpd,
+    };
+    char error[API_ERROR_MAX] = "";
+    int rc = api_start(&options, &hpd->service, &hpd->api, error);
+    if (rc != 0)
+        return fail(listen, *error ? error : status_meaning(rc));
+    log_info("listening on %s, state in %s", hpd->service.server_url, c->state_dir);
+    return 0;
+}
+
+static void take_down(struct hpd *hpd)
+{
+    if (hpd->reconcile != NULL)
+        reconcile_stop(hpd->reconcile);
+    api_stop(hpd->api);
+    executor_free(hpd->executor);
+    reconcile_free(hpd->reconcile);
+    if (hpd->deps.slurm.ops != NULL && hpd->deps.slurm.ops->free != NULL)
+        hpd->deps.slurm.ops->free(hpd->deps.slurm.self);
+    for (size_t i = 0; i < hpd->deps.provider_count; i++)
+        if (hpd->deps.providers[i].ops->free != NULL)
+            hpd->deps.providers[i].ops->free(hpd->deps.providers[i].self);
+    db_close(hpd->db);
+    api_free(hpd->api);
+    service_memory_free(hpd->service.memory);
+    fleet_free(hpd->service.fleet);
+    free(hpd->cert_pem);
+    free(hpd->key_pem);
+    config_free(&hpd->config);
+}
+
+static int serve(struct hpd *hpd, const sigset_t *signals)
+{
+    int rc = open_store(hpd);
+    if (rc == 0)
+        rc = ensure_admin_token(hpd);
+    if (rc == 0)
+        rc = prepare_tls(hpd);
+    if (rc == 0)
+        rc = make_backends(hpd);
+    if (rc == 0)
+        rc = open_doors(hpd);
+    if (rc == 0 && reconcile_start(hpd->reconcile) != 0)
+        rc = fail("reconcile", "no thread could be started");
+    if (rc != 0)
+        return rc;
+    atomic_store(&hpd->reconciling, true);
+    int signal_number = 0;
+    sigwait(signals, &signal_number);
+    log_info("ending on signal %d", signal_number);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct hpd hpd; /* large, and one per process */
+    if (argc == 3 && text_equal(argv[1], "machine"))
+        return local_machine_main(argv[2]);
+    config_default(&hpd.config);
+    int rc = read_options(&hpd, argc, argv);
+    if (rc >= 0)
+        return rc;
+    log_set_level(hpd.config.log_level);
+    ssize_t len = readlink("/proc/self/exe", hpd.self, sizeof(hpd.self) - 1);
+    if (len <= 0)
+        return fail("/proc/self/exe", strerror(errno));
+    umask(0077);
+    /* Each agent keeps a connection: as many as the system lets us have. */
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread, so that all inherit it */
+    signal(SIGPIPE, SIG_IGN);
+    rc = serve(&hpd, &signals);
+    take_down(&hpd);
+    return rc;
+}

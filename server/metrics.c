@@ -1,0 +1,73 @@
+/*
+ * Renders metrics; one list names each with its type and help. Names follow the Prometheus conventions: base units
+ * (seconds, bytes), _total for counters.
+ */
+#include "server/metrics.h"
+
+#include <inttypes.h>
+
+/* symbol, name, type, help, value of (db, fleet, reconcile statistics) */
+#define METRICS_LIST(X)                                                                                               \
+    X("holdfast_nodes", "gauge", "Node slots known to the server", (double)fleet.slots)                               \
+    X("holdfast_agents_alive", "gauge", "Slots whose agent was heard lately", (double)fleet.alive)                    \
+    X("holdfast_agents_silent", "gauge", "Slots whose agent is silent: no verdict", (double)fleet.silent)             \
+    X("holdfast_heartbeats_total", "counter", "Heartbeats taken", (double)fleet.heartbeats)                           \
+    X("holdfast_heartbeats_replayed_total", "counter", "Heartbeats refused as replayed", (double)fleet.replayed)      \
+    X("holdfast_heartbeats_stale_total", "counter", "Heartbeats of an instance that no longer fills its slot",        \
+      (double)fleet.stale)                                                                                            \
+    X("holdfast_store_commits_total", "counter", "Commits of the store", (double)store.commits)                       \
+    X("holdfast_store_writes_total", "counter", "Writes in those commits", (double)store.writes)                      \
+    X("holdfast_store_write_errors_total", "counter", "Writes that failed", (double)store.write_errors)               \
+    X("holdfast_store_batch_max", "gauge", "Most writes in one commit", (double)store.batch_max)                      \
+    X("holdfast_store_commit_seconds_total", "counter", "Time spent in commits", (double)store.commit_us_total / 1e6) \
+    X("holdfast_store_commit_seconds_max", "gauge", "Longest commit", (double)store.commit_us_max / 1e6)              \
+    X("holdfast_store_queue", "gauge", "Writes that wait", (double)store.queue_now)                                   \
+    X("holdfast_reconcile_turns_total", "counter", "Turns of the reconcile loop", (double)loop.turns)                 \
+    X("holdfast_decisions_total", "counter", "Decisions recorded", (double)loop.decisions)                            \
+    X("holdfast_operations_started_total", "counter", "Operations started", (double)loop.operations_started)          \
+    X("holdfast_operations_succeeded_total", "counter", "Operations that succeeded",                                  \
+      (double)loop.operations_succeeded)                                                                              \
+    X("holdfast_operations_failed_total", "counter", "Operations that failed", (double)loop.operations_failed)        \
+    X("holdfast_operations_active", "gauge", "Operations at work", (double)loop.active_operations)                    \
+    X("holdfast_nodes_held", "gauge", "Nodes out of scheduling that wait for a gate or a person",                     \
+      (double)loop.held_nodes)                                                                                        \
+    X("holdfast_breakers_open", "gauge", "Instance groups whose repairs are held", (double)loop.open_breakers)        \
+    X("holdfast_scheduler_errors_total", "counter", "Failed calls to the scheduler", (double)loop.scheduler_errors)   \
+    X("holdfast_provider_errors_total", "counter", "Failed calls to providers", (double)loop.provider_errors)         \
+    X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never",   \
+      (double)loop.last_observed_at / 1e3)
+
+/* The decision latency as a Prometheus histogram; bucket i of the source counts values below 2^i microseconds. */
+static void render_latency(struct text *t, const struct reconcile_stats *loop)
+{
+    const char *name = "holdfast_verdict_to_decision_seconds";
+    uint64_t sum = 0;
+    double seconds = 0;
+    text_printf(t, "# HELP %s Critical verdict received to decision on disk\n# TYPE %s histogram\n", name, name);
+    for (size_t i = 0; i < ARRAY_LEN(loop->decision_us); i++) {
+        double upper = (double)(UINT64_C(1) << i) / 1e6;
+        sum += loop->decision_us[i];
+        seconds += (double)loop->decision_us[i] * upper;
+        if (i >= 6 && i <= 26) /* 64 us … 67 s; the rest would be noise */
+            text_printf(t, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, upper, sum);
+    }
+    text_printf(t, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, sum);
+    text_printf(t, "%s_sum %g\n%s_count %" PRIu64 "\n", name, seconds, name, sum);
+}
+
+void metrics_render(struct text *t, void *arg)
+{
+    const struct metrics_sources *sources = arg;
+    struct fleet_counts fleet = {0};
+    struct db_stats store = {0};
+    struct reconcile_stats loop = {0};
+    fleet_counts(sources->fleet, &fleet);
+    db_stats(sources->db, &store);
+    if (sources->reconcile != NULL)
+        reconcile_stats(sources->reconcile, &loop);
+#define X(name, type, help, value) \
+    text_printf(t, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
+    METRICS_LIST(X)
+#undef X
+    render_latency(t, &loop);
+}

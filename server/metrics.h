@@ -1,0 +1,20 @@
+/*
+ * Prometheus text of everything behind the doors: store, fleet, reconcile loop. The HTTP counters are api's own.
+ * The list of metrics in hpd(8) is compared with what this renders by a test.
+ */
+#ifndef HOLDFAST_SERVER_METRICS_H
+#define HOLDFAST_SERVER_METRICS_H
+
+#include "base/text.h"
+#include "server/reconcile.h"
+
+struct metrics_sources {
+    struct db *db;
+    struct fleet *fleet;
+    struct reconcile *reconcile; /* may be NULL */
+};
+
+/* Adds the text; arg is a struct metrics_sources. Cheap: counters and one statement. */
+void metrics_render(struct text *t, void *arg);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Where instances come from. The local provider makes pretend machines out of processes; others
+ * (inventory with IPMI/Redfish, command, clouds) come behind the same table.
+ *
+ * Every call is safe to repeat under its idempotency key: launch with a key that was used answers
+ * the instance it made then; reboot with a key that was used does not reboot again; terminate of
+ * what is gone is OK. Calls block and run on the executor's threads. Errors as in scheduler.h;
+ * FULL is "no capacity", to be tried again later.
+ *
+ * A provider may also be a person (by_person). Then nothing is called: the loop asks, in the timeline and in
+ * the operation, and goes on when the agents report that it was done.
+ */
+#ifndef HOLDFAST_SERVER_PROVIDER_PROVIDER_H
+#define HOLDFAST_SERVER_PROVIDER_PROVIDER_H
+
+#include "model/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROVIDER_ERROR_MAX 256
+
+struct provider_launch {
+    const char *key;         /* idempotency key, unique for one instance */
+    const char *instance_id; /* the id it shall have, where the provider lets us choose (local does) */
+    const char *cluster, *group, *node, *instance_type;
+    const char *image_id, *release, *zone; /* "": the provider's own choice */
+    /* what the instance needs to find home */
+    const char *server_url;
+    const char *fingerprint; /* "" over plain loopback HTTP */
+    const char *enrollment_token;
+};
+
+enum provider_instance_state {
+    PROVIDER_INSTANCE_PENDING,
+    PROVIDER_INSTANCE_RUNNING,
+    PROVIDER_INSTANCE_GONE, /* terminated, or never heard of */
+};
+
+struct provider_instance {
+    char instance_id[ID_INSTANCE_MAX];
+    enum provider_instance_state state;
+    char address[ADDRESS_MAX_BYTES]; /* "" when not known */
+};
+
+struct provider;
+
+struct provider_ops {
+    const char *name;
+    bool by_person;
+
+    /* required, unless by_person */
+    int (*launch)(struct provider *p, const struct provider_launch *launch, struct provider_instance *ret_instance,
+                  char *ret_error);
+    /* OK with state GONE for an instance it does not know. */
+    int (*describe)(struct provider *p, const char *instance_id, struct provider_instance *ret_instance,
+                    char *ret_error);
+    int (*reboot)(struct provider *p, const char *instance_id, const char *key, char *ret_error);
+    int (*terminate)(struct provider *p, const char *instance_id, const char *key, char *ret_error);
+
+    /* optional */
+    void (*free)(struct provider *p);
+};
+
+struct provider_driver {
+    const struct provider_ops *ops;
+    struct provider *self;
+};
+
+#endif

@@ -1,0 +1,538 @@
+/*
+ * The plan into the store, inside the turn's transaction: events, health, new decisions, what they do to a node, and
+ * the operations they start. A row that changed since it was read (a person was faster) is left alone and
+ * looked at again.
+ *
+ * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
+ * that is being deleted are deleted, and a held node that nothing speaks against any more is brought back.
+ */
+#include "server/reconcile_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct apply {
+    struct turn *turn;
+    struct decide_item *item;
+    struct rnode *node;
+    struct node row; /* as it is now */
+    int64_t look_at; /* when it is looked at again though nothing happens to it; 0: not */
+};
+
+/* --- timeline ---------------------------------------------------------------------------------- */
+struct event_search {
+    const char *message;
+    bool found;
+};
+
+static int match_event(const void *row, void *arg)
+{
+    struct event_search *search = arg;
+    const struct event *event = row;
+    search->found = event->kind == EVENT_KIND_NEAR_MISS && text_equal(event->message, search->message);
+    return search->found ? 1 : 0;
+}
+
+#define NEAR_MISS_LOOKED_THROUGH 100 /* newest events of a node in which the same warning is looked for */
+
+static int note_near_miss(struct apply *a)
+{
+    const struct rnode *node = a->node;
+    char message[SENTENCE_MAX_BYTES];
+    snprintf(message, sizeof(message),
+             "the scheduler's reason \"%.150s\" looks like a request but is not exact; write " REASON_REBOOT
+             " or " REASON_REPLACE " with state=fail",
+             node->reason == NULL ? "" : node->reason);
+    struct event_search search = {.message = message};
+    const struct db_event_filter filter = {.cluster = node->group->cluster->name,
+                                           .node = node->name,
+                                           .newest_first = true,
+                                           .limit = NEAR_MISS_LOOKED_THROUGH};
+    int status = db_event_list(a->turn->tx, &filter, match_event, &search);
+    if (status < 0 || search.found)
+        return status < 0 ? status : 0;
+    return turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_NEAR_MISS, a->node, NULL, "%s", message);
+}
+
+static int apply_notes(struct apply *a, uint8_t notes)
+{
+    int status = 0;
+    if (notes & NOTE_SILENT)
+        status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SILENT, a->node, NULL,
+                            "the agent has not been heard for %" PRId64 " s: no verdict about this node",
+                            (a->turn->now - a->node->silent_since) / MS_PER_S);
+    if (status == 0 && (notes & NOTE_NEAR_MISS))
+        status = note_near_miss(a);
+    if (status == 0 && (notes & NOTE_MARKED))
+        status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL,
+                            "taken out of scheduling: " HOLD_PREFIX "%s", a->row.reason);
+    return status;
+}
+
+/* Nothing was heard since we started, and that is not long ago: what was known before still stands. */
+static bool is_unheard(const struct node *row, const struct fleet_view *live)
+{
+    bool serves = row->state == NODE_STATE_READY || row->state == NODE_STATE_HELD;
+    return serves && row->instance_row != 0 && live->last_heartbeat_at == 0 && !live->silent;
+}
+
+/* --- why a node in service needs a look --------------------------------------------------------- */
+#define BY_PERSON "held in Slurm"
+#define UNHEARD_SINCE "agent silent since "
+
+static bool is_held_by_person(const struct rnode *node)
+{
+    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_foreign_drain(node);
+}
+
+static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
+{
+    bool user = node->reason_user != NULL, reason = node->reason != NULL;
+    autofree char *text = own_printf(BY_PERSON "%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
+                                     reason ? ": " : "", reason ? node->reason : "");
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
+}
+
+/* True when the row's reason says what cannot be known anew yet: the picture is older than our own last change or there is
+ * none, or the agent was not heard since we started. */
+static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
+{
+    bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
+    return (unseen && text_starts_with(row->reason, BY_PERSON)) ||
+           (!node->lost && (node->silent_since > 0 || is_unheard(row, live)) &&
+            text_starts_with(row->reason, UNHEARD_SINCE));
+}
+
+/* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
+static bool ready_reason(const struct rnode *node, const struct node *row, const struct fleet_view *live,
+                         enum health health, char ret_reason[REASON_MAX_BYTES])
+{
+    char at[CLOCK_TEXT_MAX];
+    ret_reason[0] = '\0';
+    if (row->state != NODE_STATE_READY || node->op != NULL)
+        return false;
+    if (is_held_by_person(node))
+        say_held(node, ret_reason);
+    else if (reason_still_stands(node, row, live))
+        return false;
+    else if (health == HEALTH_UNKNOWN && node->silent_since > 0)
+        snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
+    return !text_equal(ret_reason, row->reason);
+}
+
+static int apply_health(struct apply *a)
+{
+    enum health was = a->row.health, is = a->item->health;
+    char reason[REASON_MAX_BYTES];
+    bool reworded = ready_reason(a->node, &a->row, &a->item->live, is, reason);
+    if (reworded)
+        memcpy(a->row.reason, reason, sizeof(reason));
+    if (was == is || (is == HEALTH_UNKNOWN && is_unheard(&a->row, &a->item->live)))
+        return reworded ? turn_node_write(a->turn, a->node, &a->row) : 0;
+    a->row.health = is;
+    a->row.health_since = a->turn->now;
+    int status = turn_node_write(a->turn, a->node, &a->row);
+    enum event_level level = is == HEALTH_UNHEALTHY ? EVENT_LEVEL_WARN : EVENT_LEVEL_INFO;
+    return status != 0 ? status
+                       : turn_event(a->turn, level, EVENT_KIND_NODE_HEALTH, a->node, NULL, "%s -> %s", health_text(was),
+                                    health_text(is));
+}
+
+/* --- operations that follow from a state alone ------------------------------------------------- */
+static int start_operation(struct apply *a, const struct new_operation *wanted)
+{
+    int64_t id;
+    int status = turn_operation_new(a->turn, a->node, &a->row, wanted, &id);
+    /* The key was used: it was done before, and is not done twice. */
+    return status == STATUS_EXISTS ? 0 : status;
+}
+
+/* A try of its own each time; that two are not at work at once is the store's doing. */
+static void try_key(const struct apply *a, const char *word, char ret_key[KEY_MAX_BYTES])
+{
+    snprintf(ret_key, KEY_MAX_BYTES, "%s/%" PRId64 "/%" PRId64, word, a->node->id, a->turn->now);
+}
+
+static int fill_slot(struct apply *a)
+{
+    /* A launch that a person cancelled is not begun again by itself. */
+    if (a->item->last_operation.id != 0 && a->item->last_operation.state == OPERATION_STATE_CANCELLED)
+        return 0;
+    char key[KEY_MAX_BYTES];
+    try_key(a, "launch", key);
+    const struct new_operation launch = {.kind = OPERATION_KIND_LAUNCH,
+                                         .urgency = URGENCY_NOW,
+                                         .key = key,
+                                         .reason = "the slot is empty",
+                                         .actor = ACTOR_POLICY};
+    return start_operation(a, &launch);
+}
+
+/* A deletion that failed is tried again for as long as it takes, but rests as long as one try may last. */
+static int64_t next_deletion_at(const struct apply *a)
+{
+    const struct operation *last = &a->item->last_operation;
+    bool failed = last->id != 0 && last->kind == OPERATION_KIND_DELETE && last->state == OPERATION_STATE_FAILED;
+    return failed ? last->finished_at + a->turn->r->deps.settings.backend_deadline_ms : 0;
+}
+
+static int empty_slot(struct apply *a)
+{
+    int64_t at = next_deletion_at(a);
+    if (at > a->turn->now) {
+        a->look_at = at;
+        return 0;
+    }
+    char key[KEY_MAX_BYTES];
+    bool cluster_goes = a->node->group->cluster->state == CLUSTER_STATE_DELETING;
+    try_key(a, "delete", key);
+    const struct new_operation empty = {.kind = OPERATION_KIND_DELETE,
+                                        .urgency = cluster_goes ? URGENCY_NOW : URGENCY_AFTER_JOBS,
+                                        .key = key,
+                                        .reason = cluster_goes ? "the cluster is being deleted" : "the node is deleted",
+                                        .actor = ACTOR_POLICY};
+    return start_operation(a, &empty);
+}
+
+/* A slot that was deleted is gone after a while, in which people see what became of it; with its group at once. */
+static int forget_slot(struct apply *a)
+{
+    const struct rgroup *group = a->node->group;
+    int64_t at = a->row.state_since + a->turn->r->deps.settings.slot_linger_ms;
+    if (group->cluster->state == CLUSTER_STATE_DELETING)
+        return 0; /* the cluster goes as a whole */
+    if (at > a->turn->now && group->row.state != GROUP_STATE_DELETING) {
+        a->look_at = at;
+        return 0;
+    }
+    int status = db_node_delete(a->turn->tx, a->node->id);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        (void)turn_effect(a->turn, EFFECT_NODE_GONE, a->node);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+/* Continuous: a slot that could not be filled is tried again for as long as it is wanted, at a growing pace. */
+static bool is_tried_again(const struct apply *a)
+{
+    const struct rnode *node = a->node;
+    const struct rcluster *cluster = node->group->cluster;
+    const struct operation *last = &a->item->last_operation;
+    bool wanted = cluster->state != CLUSTER_STATE_ROLLING_BACK && cluster->state != CLUSTER_STATE_FAILED &&
+                  node->group->row.state != GROUP_STATE_DELETING && node->group->row.state != GROUP_STATE_FAILED;
+    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready && !node->opted_out &&
+           cluster->provisioning == PROVISIONING_CONTINUOUS && last->state == OPERATION_STATE_FAILED;
+}
+
+static int try_again(struct apply *a)
+{
+    const struct provision_settings *settings = &a->turn->r->deps.settings.provision;
+    int64_t at = a->item->last_operation.finished_at + policy_launch_pause(settings, a->node->launch_tries);
+    if (at > a->turn->now) {
+        a->look_at = at;
+        return 0;
+    }
+    a->turn->hushed = true;
+    int status = turn_node_move(a->turn, a->node, &a->row, NODE_STATE_PENDING, "it is launched again");
+    a->turn->hushed = false;
+    return status != 0 ? status : fill_slot(a);
+}
+
+/* What the scheduler thinks of the node is known, or does not matter. */
+static bool is_seen(const struct apply *a)
+{
+    return !reconcile_node_has_scheduler(a->node) || reconcile_sees(a->turn->r, a->node);
+}
+
+/* Nothing speaks against the held node any more: it goes through the return gate. */
+static int bring_back(struct apply *a)
+{
+    const struct rnode *node = a->node;
+    const struct fleet_view *live = &a->item->live;
+    if (live->silent || live->last_heartbeat_at == 0 || reconcile_foreign_drain(node) || node->opted_out)
+        return 0;
+    char key[KEY_MAX_BYTES];
+    snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, node->id, a->row.state_since);
+    const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
+                                          .urgency = URGENCY_NOW,
+                                          .key = key,
+                                          .reason = "what held the node is over",
+                                          .actor = ACTOR_POLICY};
+    return start_operation(a, &release);
+}
+
+/* A person put a node that we held back into service in the scheduler: their word counts. */
+static int give_back(struct apply *a)
+{
+    int status = db_verdict_resolve(a->turn->tx, a->node->id, 0, NULL);
+    if (status == 0)
+        status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, a->node, NULL,
+                            "a person put the node back into service; its verdicts count as dealt with");
+    if (status != 0)
+        return status;
+    if (a->row.state == NODE_STATE_HELD)
+        return turn_node_move(a->turn, a->node, &a->row, NODE_STATE_READY, "");
+    char key[KEY_MAX_BYTES];
+    snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, a->node->id, a->row.state_since);
+    const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
+                                          .urgency = URGENCY_NOW,
+                                          .key = key,
+                                          .reason = "a person put the node back into service",
+                                          .actor = a->item->wish_by};
+    return start_operation(a, &release);
+}
+
+/* --- decisions --------------------------------------------------------------------------------- */
+static const char *failed_gate_detail(const struct decision *d)
+{
+    for (int gate = 0; gate < GATE_COUNT; gate++)
+        if (d->gates[gate].result == GATE_RESULT_FAILED)
+            return d->gates[gate].detail[0] != '\0' ? d->gates[gate].detail : gate_text((enum gate)gate);
+    return "";
+}
+
+/* What sinfo and people read about a node that is out of service. */
+static void out_reason(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
+{
+    const char *detail = failed_gate_detail(d);
+    autofree char *text = own_printf(
+        "%s%s%s%s%s%s", d->code[0] != '\0' ? d->code : d->rule, d->device[0] != '\0' ? " on " : "", d->device,
+        d->action == ACTION_SUPPORT ? ", a person is needed" : "", detail[0] != '\0' ? ", " : "", detail);
+    text_copy_cut(ret_reason, REASON_MAX_BYTES - sizeof(HOLD_PREFIX), text);
+}
+
+static int hold_node(struct apply *a, const struct decision *d)
+{
+    char reason[REASON_MAX_BYTES];
+    out_reason(d, reason);
+    /* A person has the node in hand: nothing is changed about it. */
+    if (d->gates[GATE_OWNER].result == GATE_RESULT_FAILED)
+        return 0;
+    if (a->row.state != NODE_STATE_READY && a->row.state != NODE_STATE_VERIFYING && a->row.state != NODE_STATE_HELD)
+        return 0;
+    a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
+    if (a->row.state == NODE_STATE_HELD && text_equal(a->row.reason, reason))
+        return turn_node_write(a->turn, a->node, &a->row);
+    return turn_node_move(a->turn, a->node, &a->row, NODE_STATE_HELD, reason);
+}
+
+static bool may_be_repaired(const struct apply *a)
+{
+    bool asked = a->item->view.wish != POLICY_WISH_NONE;
+    return a->row.state == NODE_STATE_READY || a->row.state == NODE_STATE_HELD ||
+           a->row.state == NODE_STATE_VERIFYING || (asked && a->row.state == NODE_STATE_FAILED);
+}
+
+static int begin_repair(struct apply *a, struct decision *d)
+{
+    bool asked = a->item->view.wish != POLICY_WISH_NONE && a->node->wish_fresh;
+    char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
+    snprintf(key, sizeof(key), "repair/%" PRId64, d->id);
+    out_reason(d, reason);
+    enum operation_kind kind = d->action == ACTION_REBOOT ? OPERATION_KIND_REBOOT : OPERATION_KIND_REPLACE;
+    const struct new_operation repair = {
+        .kind = kind,
+        .urgency = d->urgency,
+        .key = key,
+        .reason = reconcile_mark_reason(kind),
+        .actor = asked ? a->item->wish_by : ACTOR_POLICY,
+        .decision = d,
+    };
+    int status = turn_operation_new(a->turn, a->node, &a->row, &repair, &d->operation_id);
+    if (status != 0)
+        return status;
+    status = db_decision_set_operation(a->turn->tx, d->id, d->operation_id);
+    if (status == 0 && asked)
+        status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, a->node, NULL, "%s asks for %s",
+                            a->item->wish_by, action_text(d->action));
+    if (status == 0)
+        status = turn_node_move(a->turn, a->node, &a->row, NODE_STATE_REPAIRING, reason);
+    return status;
+}
+
+static int decision_event(struct apply *a, const struct decision *d)
+{
+    enum event_level level = d->action <= ACTION_WATCH     ? EVENT_LEVEL_INFO
+                             : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
+                                                           : EVENT_LEVEL_WARN;
+    return turn_event(a->turn, level, EVENT_KIND_DECISION, a->node, NULL, "%s (%s): %s", action_text(d->action),
+                      d->rule, d->sentence);
+}
+
+/* The breaker counts them, also after a restart. */
+static int store_faults(struct apply *a, const struct decision *d)
+{
+    int status = 0;
+    for (int i = 0; reconcile_counts_evidence(d) && i < d->evidence_count && i < DECISION_EVIDENCE_MAX; i++)
+        if (status == 0)
+            status = db_verdict_set_fault(a->turn->tx, d->evidence[i]);
+    return status;
+}
+
+static int apply_decision(struct apply *a)
+{
+    struct decision d = a->item->decision; /* a copy: the transaction may run again */
+    bool repair = d.action == ACTION_REBOOT || d.action == ACTION_REPLACE;
+    if (!a->item->fresh || (repair && !may_be_repaired(a))) {
+        /* Nothing new; but when a held node is looked at again may have moved. */
+        bool held =
+            d.action == ACTION_HOLD && a->row.state == NODE_STATE_HELD && a->node->op == NULL && !a->item->cancelled;
+        return held ? hold_node(a, &d) : 0;
+    }
+    d.node_id = a->node->id;
+    d.at = a->turn->now;
+    int status = db_decision_insert(a->turn->tx, &d);
+    if (status == 0)
+        status = store_faults(a, &d);
+    if (status == 0)
+        status = decision_event(a, &d);
+    if (status == 0 && repair)
+        status = begin_repair(a, &d);
+    else if (status == 0 && (d.action == ACTION_HOLD || d.action == ACTION_MARK || d.action == ACTION_SUPPORT))
+        status = hold_node(a, &d);
+    return status;
+}
+
+static bool says_nothing(const struct decide_item *item)
+{
+    return !item->has_decision || item->decision.action == ACTION_NONE || item->decision.action == ACTION_WATCH;
+}
+
+/* --- one node ---------------------------------------------------------------------------------- */
+static int apply_state(struct apply *a, bool *ret_stored)
+{
+    struct rnode *node = a->node;
+    int status = 0;
+    if (node->op != NULL)
+        return 0;
+    if (a->row.state == NODE_STATE_DELETED)
+        return forget_slot(a);
+    if (node->group->cluster->state == CLUSTER_STATE_DELETING || a->row.state == NODE_STATE_DELETING)
+        return empty_slot(a);
+    if (a->row.state == NODE_STATE_PENDING)
+        return fill_slot(a);
+    if ((node->notes & NOTE_LIFTED) && reconcile_node_is_out(node))
+        return give_back(a);
+    if (a->item->has_decision) {
+        status = apply_decision(a);
+        *ret_stored = a->item->fresh;
+    }
+    if (status == 0 && a->row.state == NODE_STATE_HELD && says_nothing(a->item) && is_seen(a))
+        status = bring_back(a);
+    if (status == 0 && !*ret_stored && is_tried_again(a))
+        status = try_again(a);
+    return status;
+}
+
+static bool changed_meanwhile(const struct apply *a)
+{
+    const struct node *then = &a->item->row;
+    return a->row.state != then->state || a->row.instance_row != then->instance_row ||
+           a->row.opted_out != then->opted_out;
+}
+
+/* A person's operation that the loop has not heard of yet: it goes first, and the node is looked at when it ends. */
+static int adopt_operation(struct apply *a)
+{
+    struct operation op;
+    int status = db_operation_active(a->turn->tx, a->node->id, &op);
+    if (status != 0)
+        return status;
+    struct effect *effect = turn_effect(a->turn, EFFECT_OPERATION_NEW, a->node);
+    effect->u.operation.id = op.id;
+    effect->u.operation.kind = op.kind;
+    return 0;
+}
+
+bool reconcile_item_is_quiet(const struct decide_item *item)
+{
+    const struct rnode *node = item->node;
+    bool unheard = item->health == HEALTH_UNKNOWN && is_unheard(&item->row, &item->live);
+    char reason[REASON_MAX_BYTES];
+    return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
+           node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
+           !ready_reason(node, &item->row, &item->live, item->health, reason);
+}
+
+/* More evidence that costs nothing can then change nothing. */
+static bool is_calm(const struct decide_item *item)
+{
+    return item->node->op == NULL && item->row.state == NODE_STATE_READY && item->has_decision &&
+           item->decision.action == ACTION_NONE && item->decision.gates[GATE_FRESH].result == GATE_RESULT_PASSED;
+}
+
+static void apply_quiet(struct turn *turn, const struct decide_item *item)
+{
+    struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
+    effect->u.decided.clear = !item->has_decision;
+    effect->u.decided.calm = is_calm(item);
+    effect->u.decided.unheard = is_unheard(&item->row, &item->live);
+}
+
+static int apply_item(struct turn *turn, struct decide_item *item)
+{
+    struct apply a = {.turn = turn, .item = item, .node = item->node};
+    if (item->quiet) {
+        apply_quiet(turn, item);
+        return 0;
+    }
+    int status = db_node_get_row(turn->tx, item->node->id, &a.row);
+    if (status == STATUS_NOT_FOUND)
+        return 0;
+    if (status != 0)
+        return status;
+    if (item->node->op == NULL) {
+        status = adopt_operation(&a);
+        if (status != STATUS_NOT_FOUND)
+            return status;
+    }
+    size_t at = turn->effect_count;
+    struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
+    effect->u.decided.again = changed_meanwhile(&a);
+    if (effect->u.decided.again)
+        return 0;
+    effect->u.decided.notes = item->node->notes;
+    effect->u.decided.clear = !item->has_decision && item->node->op == NULL;
+    effect->u.decided.calm = is_calm(item);
+    effect->u.decided.unheard = is_unheard(&a.row, &item->live);
+    bool stored = false;
+    status = apply_notes(&a, item->node->notes);
+    if (status == 0)
+        status = apply_health(&a);
+    if (status == 0)
+        status = apply_state(&a, &stored);
+    turn->effects[at].u.decided.stored = stored;
+    turn->effects[at].u.decided.look_at = a.look_at;
+    turn->effects[at].u.decided.again = (item->node->notes & NOTE_LIFTED) != 0; /* its evidence is gone */
+    return status;
+}
+
+static int apply_breaker(struct turn *turn, const struct decide_breaker *breaker)
+{
+    int64_t opened_at = breaker->opens ? turn->now : 0;
+    struct effect *effect = turn_effect(turn, EFFECT_BREAKER, NULL);
+    effect->u.breaker.group = breaker->group;
+    effect->u.breaker.opened_at = opened_at;
+    int status = db_group_set_breaker(turn->tx, breaker->group->id, opened_at);
+    if (status != 0)
+        return status;
+    return turn_group_event(turn, breaker->opens ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
+                            breaker->opens ? EVENT_KIND_BREAKER_OPENED : EVENT_KIND_BREAKER_CLOSED, breaker->group,
+                            breaker->opens ? breaker->why : "", "%s", breaker->why);
+}
+
+int reconcile_apply(struct turn *turn)
+{
+    const struct decide_batch *batch = turn->batch;
+    for (size_t i = 0; i < batch->breaker_count; i++) {
+        int status = apply_breaker(turn, &batch->breakers[i]);
+        if (status != 0)
+            return status;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        int status = apply_item(turn, &batch->items[i]);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}

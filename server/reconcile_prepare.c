@@ -1,0 +1,112 @@
+/*
+ * The step prepare: the instance runs its group's lifecycle scripts before it may take work.
+ *
+ * The agent is asked through the errands, with every heartbeat, until it has said its last word; what it says stands in the
+ * timeline as it comes (service/lifecycle.c). A restart of hpd asks again under the same key, and the agent, which keeps on disk
+ * what it did, repeats its word without running anything again.
+ */
+#include "server/reconcile_step.h"
+
+#include <inttypes.h>
+
+static int64_t prepare_deadline(const struct work *w)
+{
+    return w->r->deps.settings.prepare_deadline_ms;
+}
+
+/* NOT_FOUND: the group wants no script. */
+static int read_job(struct work *w, struct lifecycle_job *ret_job)
+{
+    const struct reconcile_settings *settings = &w->r->deps.settings;
+    autofree char *document = NULL;
+    int status = db_group_document_get(w->turn->tx, w->row.group_id, &document);
+    if (status == 0)
+        status = service_lifecycle_read(document, ret_job);
+    if (status != 0)
+        return status;
+    text_copy_cut(ret_job->key, sizeof(ret_job->key), w->op.uid);
+    text_copy_cut(ret_job->instance_id, sizeof(ret_job->instance_id), w->instance.instance_id);
+    ret_job->time_limit_ms = settings->script_limit_ms;
+    ret_job->attempts_max = settings->script_attempts_max;
+    return 0;
+}
+
+static enum step_result prepare_enter(struct work *w)
+{
+    struct lifecycle_job job;
+    int status = read_job(w, &job);
+    if (status == STATUS_NOT_FOUND)
+        return STEP_SKIP;
+    if (!work_did(w, status))
+        return STEP_WAIT;
+    const char *refusal = service_lifecycle_refusal(&job);
+    if (refusal == NULL)
+        return STEP_GO_ON;
+    work_say(w, "the group's LifeCycleConfig cannot be carried out: %s", refusal);
+    return STEP_FAIL;
+}
+
+static enum step_result ask(struct work *w)
+{
+    struct lifecycle_job job;
+    int status = read_job(w, &job);
+    if (status == STATUS_NOT_FOUND) {
+        work_say(w, "the group's LifeCycleConfig was taken back");
+        return STEP_SKIP;
+    }
+    if (work_did(w, status))
+        errands_put(fleet_errands(w->r->service->fleet), w->node->id, &job);
+    return STEP_WAIT;
+}
+
+static enum step_result judge(struct work *w, const struct lifecycle_report *report)
+{
+    if (!report->final) {
+        work_say(w, "lifecycle script %s: %s, attempt %" PRId64, report->script, script_state_text(report->state),
+                 report->attempt);
+        return STEP_WAIT;
+    }
+    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    if (report->state == SCRIPT_STATE_SUCCEEDED) {
+        work_say(w, "the lifecycle scripts succeeded");
+        return STEP_DONE;
+    }
+    work_say(w, "lifecycle script failed: %s", report->detail);
+    return STEP_FAIL;
+}
+
+static void say_what_lacks(struct work *w)
+{
+    struct fleet_view live;
+    bool able = fleet_get(w->r->service->fleet, w->node->id, &live) == 0 && live.last_heartbeat_at > 0 &&
+                (live.checks & FLEET_RUNS_LIFECYCLE) != 0;
+    work_say(w, "%s", able ? "waits for the agent to begin" : "waits for an agent that knows lifecycle scripts");
+}
+
+static enum step_result prepare_run(struct work *w)
+{
+    struct lifecycle_report report;
+    bool asked;
+    enum step_result result = STEP_WAIT;
+    if (errands_last(fleet_errands(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
+        return judge(w, &report);
+    if (!asked)
+        result = ask(w);
+    if (result == STEP_WAIT)
+        say_what_lacks(w);
+    work_due(w, w->now + w->r->deps.settings.retry_max_ms);
+    return result;
+}
+
+static enum step_result prepare_answer(struct work *w, const struct rcall *call)
+{
+    (void)w, (void)call;
+    return STEP_GO_ON;
+}
+
+const struct step_ops step_prepare = {
+    .enter = prepare_enter,
+    .run = prepare_run,
+    .answer = prepare_answer,
+    .deadline_ms = prepare_deadline,
+};

@@ -1,0 +1,40 @@
+/*
+ * What all scheduler backends share: what they are handed and hand out is made and freed in one place.
+ */
+#include "server/scheduler/scheduler.h"
+
+#include "base/own.h"
+
+void scheduler_observation_free(struct scheduler_observation *observation)
+{
+    if (observation == NULL)
+        return;
+    free(TAKE(observation->nodes));
+    observation->count = 0;
+}
+
+ENUM_DEFINE(scheduler_part, SCHEDULER_PART_LIST)
+
+struct scheduler_governance *scheduler_governance_new(void)
+{
+    return own_calloc(1, sizeof(struct scheduler_governance));
+}
+
+void scheduler_governance_free(struct scheduler_governance *governance)
+{
+    if (governance == NULL)
+        return;
+    free(governance->rules);
+    free(governance->held);
+    free(governance->wanted);
+    free(governance->gone);
+    free(governance);
+}
+
+struct scheduler_rule *scheduler_governance_add(struct scheduler_governance *governance)
+{
+    governance->rules = own_realloc(governance->rules, governance->count + 1, sizeof(*governance->rules));
+    struct scheduler_rule *rule = &governance->rules[governance->count++];
+    *rule = (struct scheduler_rule){0};
+    return rule;
+}

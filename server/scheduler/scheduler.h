@@ -1,0 +1,98 @@
+/*
+ * What a scheduler backend must be able to do. Slurm is the first; Kubernetes comes behind the
+ * same table.
+ *
+ * Every call has a deadline and may be repeated: the wish is "the node is marked so", not
+ * "mark the node". A backend touches only what it marked itself: mark answers CONFLICT when a
+ * person holds the node (drained or failed with a foreign reason), resume answers CONFLICT when the
+ * reason there is no longer ours. Calls block; they run on the executor's threads. A backend that
+ * does not answer is UNAVAILABLE or TIMEOUT; one that answers nonsense is BACKEND.
+ */
+#ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
+#define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
+
+#include "model/model.h"
+#include "server/scheduler/governance.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCHEDULER_STATE_TEXT_MAX 96
+#define SCHEDULER_ERROR_MAX 256
+#define SCHEDULER_JOB_ID_MAX 64 /* "123_4", "123+0" */
+
+/* What a person asked for by hand on the scheduler's side. */
+enum scheduler_request {
+    SCHEDULER_REQUEST_NONE,
+    SCHEDULER_REQUEST_REBOOT,    /* state fail or down with the exact reason Action:Reboot */
+    SCHEDULER_REQUEST_REPLACE,   /* … Action:Replace */
+    SCHEDULER_REQUEST_NEAR_MISS, /* looks like one of them, but is not exact: warn, never act */
+};
+
+struct scheduler_node {
+    char name[NODE_NAME_MAX_BYTES];
+    char state[SCHEDULER_STATE_TEXT_MAX]; /* the scheduler's own words: "IDLE+DRAIN" */
+    char reason[REASON_MAX_BYTES];        /* without the [user@time] part */
+    char reason_user[NAME_MAX_BYTES];
+    bool responding;  /* the scheduler hears its node daemon */
+    bool schedulable; /* new work may start: up, not drained, failed or reserved for maintenance */
+    bool drained;     /* out of scheduling by a decision, whose ever; not by the scheduler's own finding
+                       * ("Not responding", "Kill task failed"), which is nobody's to be kept */
+    bool busy;        /* work is running or completing on it */
+    enum scheduler_request request;
+};
+
+struct scheduler_job {
+    char id[SCHEDULER_JOB_ID_MAX];
+    char user[NAME_MAX_BYTES];
+    char state[32];
+    bool requeueable;
+};
+
+/* A picture of all nodes the backend knows. */
+struct scheduler_observation {
+    int64_t at_ms;
+    struct scheduler_node *nodes;
+    size_t count;
+};
+void scheduler_observation_free(struct scheduler_observation *observation); /* the contents, not the struct */
+
+struct scheduler; /* a backend's own state */
+
+struct scheduler_ops {
+    const char *name;
+
+    /* required */
+
+    /* The whole picture. ret_error (SCHEDULER_ERROR_MAX bytes) is written on failure, for all calls. */
+    int (*observe)(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error);
+    /* No new work, state "fail", reason exactly as given ("Action:Reboot", or "holdfast: …" which is a
+     * drain). Running work goes on. ours says that reason already there may be replaced by ours (it is one
+     * we wrote, or the operator's request that we are carrying out). */
+    int (*mark)(struct scheduler *s, const char *node, const char *reason, const char *replaceable_reason,
+                char *ret_error);
+    /* Jobs that run or complete on the node; caller frees *ret_jobs. */
+    int (*jobs)(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+                char *ret_error);
+    /* Ends the node's jobs now: requeues those that allow it, ends the rest. Returns before they are gone. */
+    int (*evict)(struct scheduler *s, const char *node, const char *reason, char *ret_error);
+    /* Back in service if the reason there is still our_reason (NULL: any "holdfast:" or Action: reason of ours). */
+    int (*resume)(struct scheduler *s, const char *node, const char *our_reason, char *ret_error);
+
+    /* optional (NULL when the backend has nothing to do) */
+
+    /* The node's daemon lives at another address now (a replaced instance). */
+    int (*readdress)(struct scheduler *s, const char *node, const char *address, char *ret_error);
+    /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the
+     * rest does not; see governance.h. On failure the answers say nothing. */
+    int (*govern)(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);
+    void (*free)(struct scheduler *s);
+};
+
+struct scheduler_driver {
+    const struct scheduler_ops *ops;
+    struct scheduler *self;
+};
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * The jobs on a node, and how they are asked to leave it.
+ *
+ * state=down would end them all at once, but it ends the node daemon's part only: Slurm then
+ * requeues or fails the jobs as it thinks right and nobody told their owners why. So each job is taken by itself:
+ * told why (scontrol notify, into its output), requeued when it is a batch job that allows it, cancelled otherwise. A
+ * requeue that Slurm refuses is an error and is tried again; a job that may be requeued is never
+ * cancelled instead.
+ *
+ * A job that an administrator had suspended is requeued held, as Slurm does it: who stopped it releases it.
+ */
+#include "server/scheduler/slurm/jobs.h"
+
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/command.h"
+#include "server/scheduler/slurm/parse.h"
+
+#include <string.h>
+
+#define JOBS_FIRST 16    /* capacity to begin with */
+#define TELL_MS_MAX 2000 /* telling goes through the node, which may be dead */
+
+static int list(struct slurm_call *call, const char *node, struct slurm_job **ret_jobs, size_t *ret_count)
+{
+    autofree char *out = NULL;
+    if (!slurm_is_node_name(node))
+        return slurm_call_fail(call, STATUS_INVALID, "not a node name: %.64s", node);
+    int status =
+        slurm_run(call, (const char *[]){call->s->squeue, "-h", "-a", "-w", node, "-O", SLURM_JOB_FORMAT, NULL}, &out);
+    if (status != 0)
+        return status;
+    autofree struct slurm_job *jobs = NULL;
+    size_t count = 0, capacity = 0;
+    char *rest = out;
+    for (char *line; (line = slurm_next_line(&rest)) != NULL;) {
+        struct slurm_job job;
+        if (line[0] == '\0')
+            continue;
+        status = slurm_parse_job(line, &job);
+        if (status == STATUS_NOT_FOUND)
+            continue;
+        if (status != 0)
+            return slurm_call_fail(call, status, "squeue printed a job that cannot be read: %.100s", line);
+        if (count == capacity) {
+            capacity = capacity == 0 ? JOBS_FIRST : 2 * capacity;
+            jobs = own_realloc(jobs, capacity, sizeof(*jobs));
+        }
+        jobs[count++] = job;
+    }
+    *ret_jobs = TAKE(jobs);
+    *ret_count = count;
+    return 0;
+}
+
+int slurm_jobs(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+               char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    autofree struct slurm_job *jobs = NULL;
+    size_t count = 0;
+    int status = list(&call, node, &jobs, &count);
+    if (status != 0)
+        return status;
+    struct scheduler_job *seen = own_calloc(count == 0 ? 1 : count, sizeof(*seen));
+    for (size_t i = 0; i < count; i++)
+        seen[i] = jobs[i].seen;
+    *ret_jobs = seen;
+    *ret_count = count;
+    return 0;
+}
+
+/* Tells the job's owner, in the job's own output. Best effort: a job that cannot be told is ended all the same. */
+static void tell(const struct slurm_call *call, const struct slurm_job *job, const char *node, const char *reason)
+{
+    char error[SCHEDULER_ERROR_MAX];
+    autofree char *out = NULL;
+    autofree char *message = own_printf("node %s is taken out for repair (%s): this job is %s", node, reason,
+                                        job->seen.requeueable ? "requeued" : "cancelled");
+    struct slurm_call aside = slurm_call_aside(call, TELL_MS_MAX, error);
+    slurm_run(&aside, (const char *[]){call->s->scontrol, "notify", job->target, message, NULL}, &out);
+}
+
+static int end_job(struct slurm_call *call, const struct slurm_job *job)
+{
+    const struct scheduler *s = call->s;
+    autofree char *out = NULL;
+    return job->seen.requeueable ? slurm_run(call, (const char *[]){s->scontrol, "requeue", job->target, NULL}, &out)
+                                 : slurm_run(call, (const char *[]){s->scancel, job->target, NULL}, &out);
+}
+
+static bool was_told_before(const struct slurm_job *jobs, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(jobs[i].target, jobs[at].target) == 0)
+            return true;
+    return false;
+}
+
+/* The target of the first job that is there and has not begun to end; "" when there is none. */
+static int find_stubborn(struct slurm_call *call, const char *node, char ret_id[SCHEDULER_JOB_ID_MAX])
+{
+    autofree struct slurm_job *jobs = NULL;
+    size_t count = 0;
+    int status = list(call, node, &jobs, &count);
+    if (status != 0)
+        return status;
+    ret_id[0] = '\0';
+    for (size_t i = 0; i < count && ret_id[0] == '\0'; i++)
+        if (!jobs[i].ending)
+            text_copy(ret_id, SCHEDULER_JOB_ID_MAX, jobs[i].target);
+    return 0;
+}
+
+int slurm_evict(struct scheduler *s, const char *node, const char *reason, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    autofree struct slurm_job *jobs = NULL;
+    size_t count = 0;
+    if (!slurm_is_line(reason))
+        return slurm_call_fail(&call, STATUS_INVALID, "not a reason of one printable line");
+    int status = list(&call, node, &jobs, &count);
+    if (status != 0)
+        return status;
+    int refused = 0;
+    char said[SCHEDULER_ERROR_MAX] = "";
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].ending || was_told_before(jobs, i))
+            continue;
+        tell(&call, &jobs[i], node, reason);
+        status = end_job(&call, &jobs[i]);
+        if (status != 0 && status != STATUS_NOT_FOUND && refused == 0) { /* gone by itself is fine */
+            refused = status;
+            text_copy_cut(said, sizeof(said), ret_error);
+        }
+    }
+    if (refused == 0)
+        return 0;
+    /* A refusal counts only while the job is still there: it may have ended between our look and our word. */
+    char id[SCHEDULER_JOB_ID_MAX];
+    status = find_stubborn(&call, node, id);
+    if (status != 0 || id[0] == '\0')
+        return status;
+    return slurm_call_fail(&call, refused, "job %s stays on %s: %s", id, node, said);
+}

@@ -1,0 +1,14 @@
+/*
+ * A node's jobs, and their end.
+ */
+#ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_JOBS_H
+#define HOLDFAST_SERVER_SCHEDULER_SLURM_JOBS_H
+
+#include "server/scheduler/scheduler.h"
+
+/* The vtable's jobs and evict. */
+int slurm_jobs(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+               char *ret_error);
+int slurm_evict(struct scheduler *s, const char *node, const char *reason, char *ret_error);
+
+#endif

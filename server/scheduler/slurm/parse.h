@@ -1,0 +1,67 @@
+/*
+ * Slurm's words: one-line node records, fixed-width job lines, state words and reasons.
+ *
+ * The input comes from programs of any version from 20.11 on, and reasons and comments in it from
+ * anybody who may write them. So nothing is assumed that is not checked: a record that is not understood is
+ * refused as a whole, never half-read.
+ */
+#ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_PARSE_H
+#define HOLDFAST_SERVER_SCHEDULER_SLURM_PARSE_H
+
+#include "server/scheduler/scheduler.h"
+
+/* What a state word says, and the few groups of them that matter. */
+enum slurm_state {
+    SLURM_STATE_UP = 1 << 0,   /* the base word is one in which a node takes work */
+    SLURM_STATE_BUSY = 1 << 1, /* work is running or completing */
+    SLURM_STATE_DOWN = 1 << 2,
+    SLURM_STATE_DRAIN = 1 << 3,
+    SLURM_STATE_FAIL = 1 << 4,
+    SLURM_STATE_MUTE = 1 << 5,  /* its daemon is not heard, or cannot be */
+    SLURM_STATE_AWAY = 1 << 6,  /* maintenance, power saving, reboot under way: no new work */
+    SLURM_STATE_OTHER = 1 << 7, /* a base word that we do not know */
+};
+#define SLURM_STATE_HELD (SLURM_STATE_DOWN | SLURM_STATE_DRAIN | SLURM_STATE_FAIL)
+
+struct slurm_node {
+    struct scheduler_node seen;
+    unsigned state; /* bits of enum slurm_state */
+    char address[ADDRESS_MAX_BYTES];
+};
+
+struct slurm_job {
+    struct scheduler_job seen;
+    char target[SCHEDULER_JOB_ID_MAX]; /* the id that requeue and cancel want: "12", "12_3", the leader of a het job */
+    bool ending;                       /* COMPLETING: it has been told */
+};
+
+/* Bits of enum slurm_state for "IDLE+DRAIN", "DOWN*+CLOUD", "drained*". */
+unsigned slurm_state_parse(const char *text);
+/* Reasons that slurmctld and slurmd write by themselves: a finding, not somebody's decision. */
+bool slurm_reason_is_automatic(const char *reason);
+/* Those of them that a repair puts an end to. */
+bool slurm_reason_is_cured(const char *reason);
+/* Reasons that Holdfast writes for holding a node. */
+bool slurm_reason_is_ours(const char *reason);
+/* REBOOT or REPLACE for the two exact texts, NONE else. */
+enum scheduler_request slurm_reason_action(const char *reason);
+
+/* One line of "scontrol -o show node"; the line is cut up in place. stamp is what stands behind the seconds in
+ * the time of a reason ("~" and a secret), NULL for Slurm's own time formats. STATUS_BACKEND when it is no such line. */
+int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node);
+
+/* Columns of SLURM_JOB_FORMAT. STATUS_BACKEND likewise; STATUS_NOT_FOUND for a job that occupies nothing (pending, over). */
+#define SLURM_JOB_FORMAT "JobArrayID:40,HetJobID:16,BatchFlag:8,Requeue:8,State:24,UserName:64"
+int slurm_parse_job(char *line, struct slurm_job *ret_job);
+
+/* Takes the next line off *rest (at a newline or the end); NULL when there is none. */
+char *slurm_next_line(char **rest);
+
+/* Letters, digits, '.', '_', '-', at most 63, not beginning with '-'. */
+bool slurm_is_node_name(const char *name);
+/* Printable text of one line. */
+bool slurm_is_line(const char *text);
+/* The same, and it fits. */
+bool slurm_is_reason(const char *reason);
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * The Slurm driver: what it looks at, what it marks, what it gives back.
+ *
+ * Every change is read, judged, made and read again: scontrol's word that an update was taken is not enough
+ * to drain somebody's jobs on. Slurm has no compare-and-set, so a person who changes the same node
+ * in the milliseconds between our look and our update is overruled; the reading afterwards shows our own reason.
+ *
+ * What Slurm does to a node (22.05, tried out against tests/support/slurm-lab):
+ *   FAIL and DRAIN replace each other, both stay beside DOWN, and running work goes on under either;
+ *   RESUME clears DRAIN, FAIL, DOWN and the reason together, whatever combination it is, and for a moment shows
+ *   NOT_RESPONDING; on a node that is in service it is an error, so it is not sent there;
+ *   a node whose machine rebooted unasked becomes DOWN "Node unexpectedly rebooted", but one that has a reason keeps
+ *   that reason: a marked node comes back from its reboot as DOWN+FAIL with our text still on it.
+ */
+#include "server/scheduler/slurm/slurm.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/command.h"
+#include "server/scheduler/slurm/govern.h"
+#include "server/scheduler/slurm/jobs.h"
+#include "server/scheduler/slurm/parse.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NODES_FIRST 64 /* capacity to begin with */
+
+static int observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    autofree char *out = NULL;
+    int64_t at_ms = clock_wall_ms(clock_system());
+    int status = slurm_run(&call, (const char *[]){s->scontrol, "-a", "-o", "show", "node", NULL}, &out);
+    if (status != 0)
+        return status;
+    autofree struct scheduler_node *nodes = NULL;
+    size_t count = 0, capacity = 0;
+    char *rest = out;
+    for (char *line; (line = slurm_next_line(&rest)) != NULL;) {
+        struct slurm_node node;
+        if (line[0] == '\0' || strcmp(line, "No nodes in the system") == 0)
+            continue;
+        if (slurm_parse_node(line, s->stamp, &node) != 0)
+            return slurm_call_fail(&call, STATUS_BACKEND, "scontrol printed a node that cannot be read: %.100s", line);
+        if (count == capacity) {
+            capacity = capacity == 0 ? NODES_FIRST : 2 * capacity;
+            nodes = own_realloc(nodes, capacity, sizeof(*nodes));
+        }
+        nodes[count++] = node.seen;
+    }
+    *ret_observation = (struct scheduler_observation){.at_ms = at_ms, .nodes = TAKE(nodes), .count = count};
+    return 0;
+}
+
+static int look(struct slurm_call *call, const char *name, struct slurm_node *ret_node)
+{
+    autofree char *out = NULL;
+    if (!slurm_is_node_name(name))
+        return slurm_call_fail(call, STATUS_INVALID, "not a node name: %.64s", name);
+    int status = slurm_run(call, (const char *[]){call->s->scontrol, "-a", "-o", "show", "node", name, NULL}, &out);
+    if (status != 0)
+        return status;
+    char *rest = out, *line = slurm_next_line(&rest);
+    if (line == NULL || slurm_parse_node(line, call->s->stamp, ret_node) != 0 || strcmp(ret_node->seen.name, name) != 0)
+        return slurm_call_fail(call, STATUS_BACKEND, "scontrol did not show node %s but: %.100s", name,
+                               line == NULL ? "nothing" : line);
+    return 0;
+}
+
+static int update(struct slurm_call *call, const char *node, const char *change, const char *reason)
+{
+    autofree char *out = NULL;
+    autofree char *name = own_printf("NodeName=%s", node);
+    /* scontrol takes one pair of double quotes off a reason, so one that has them at its ends gets another */
+    bool quoted = reason != NULL && (reason[0] == '"' || text_ends_with(reason, "\""));
+    autofree char *why = reason == NULL ? NULL : own_printf(quoted ? "Reason=\"%s\"" : "Reason=%s", reason);
+    return slurm_run(call, (const char *[]){call->s->scontrol, "update", name, change, why, NULL}, &out);
+}
+
+/* --- mark --------------------------------------------------------------------------------------------------------- */
+
+/* True when the reason on the node may give way to ours. A node that Slurm itself took out is nobody's. */
+static bool may_replace(const struct slurm_node *node, const char *reason, const char *replaceable)
+{
+    const char *there = node->seen.reason;
+    if ((node->state & SLURM_STATE_HELD) == 0 || strcmp(there, reason) == 0 || slurm_reason_is_ours(there))
+        return true;
+    return (replaceable != NULL && strcmp(there, replaceable) == 0) || slurm_reason_is_automatic(there);
+}
+
+static bool is_marked(const struct slurm_node *node, unsigned state, const char *reason)
+{
+    return (node->state & state) != 0 && strcmp(node->seen.reason, reason) == 0;
+}
+
+static int mark(struct scheduler *s, const char *name, const char *reason, const char *replaceable_reason,
+                char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    struct slurm_node node;
+    bool fail = slurm_reason_action(reason) != SCHEDULER_REQUEST_NONE;
+    unsigned want = fail ? SLURM_STATE_FAIL : SLURM_STATE_DRAIN;
+    if (!slurm_is_reason(reason) || !(fail || slurm_reason_is_ours(reason)))
+        return slurm_call_fail(&call, STATUS_INVALID, "not a reason that Holdfast writes: %.100s", reason);
+    int status = look(&call, name, &node);
+    if (status != 0)
+        return status;
+    if (is_marked(&node, want, reason))
+        return 0;
+    if (!may_replace(&node, reason, replaceable_reason))
+        return slurm_call_fail(&call, STATUS_CONFLICT, "%s is held by %s (%s: %s); resume it in Slurm first", name,
+                               node.seen.reason_user[0] != '\0' ? node.seen.reason_user : "somebody", node.seen.state,
+                               node.seen.reason);
+    status = update(&call, name, fail ? "State=FAIL" : "State=DRAIN", reason);
+    if (status == 0)
+        status = look(&call, name, &node);
+    if (status != 0)
+        return status;
+    if (!is_marked(&node, want, reason))
+        return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the mark on %s but shows %s, reason: %s", name,
+                               node.seen.state, node.seen.reason);
+    return 0;
+}
+
+/* --- resume ------------------------------------------------------------------------------------------------------- */
+
+/* What keeps a node out that may be given back: our own mark, and what Slurm found by itself when the mark had gone
+ * before and the repair has ended. That a machine has too little of something is not ended by saying so. */
+static bool may_resume(const char *there, const char *our_reason)
+{
+    if (slurm_reason_is_cured(there))
+        return true;
+    if (our_reason != NULL)
+        return strcmp(there, our_reason) == 0;
+    return slurm_reason_is_ours(there) || slurm_reason_action(there) != SCHEDULER_REQUEST_NONE;
+}
+
+static int resume(struct scheduler *s, const char *name, const char *our_reason, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    struct slurm_node node;
+    int status = look(&call, name, &node);
+    if (status != 0 || (node.state & SLURM_STATE_HELD) == 0)
+        return status;
+    if (!may_resume(node.seen.reason, our_reason))
+        return slurm_call_fail(&call, STATUS_CONFLICT, "%s is held by %s for a reason that is not ours (%s: %s)", name,
+                               node.seen.reason_user[0] != '\0' ? node.seen.reason_user : "somebody", node.seen.state,
+                               node.seen.reason);
+    status = update(&call, name, "State=RESUME", NULL);
+    struct slurm_node after;
+    int looked = look(&call, name, &after);
+    if (looked != 0)
+        return looked;
+    if ((after.state & SLURM_STATE_HELD) == 0) /* even if the update failed: somebody was quicker */
+        return 0;
+    if (status != 0)
+        return status;
+    return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the resume of %s but shows %s, reason: %s", name,
+                           after.seen.state, after.seen.reason);
+}
+
+/* --- readdress ---------------------------------------------------------------------------------------------------- */
+
+/* Host names and addresses; a port, if one is given, is the daemon's own business in slurm.conf. */
+static bool is_host(const char *s)
+{
+    if (s[0] == '\0' || s[0] == '-')
+        return false;
+    for (; *s != '\0'; s++)
+        if (!isalnum((unsigned char)*s) && strchr(".-:_", *s) == NULL)
+            return false;
+    return true;
+}
+
+static int readdress(struct scheduler *s, const char *name, const char *address, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    struct slurm_node node;
+    char host[ADDRESS_MAX_BYTES];
+    const char *colon = strchr(address, ':');
+    bool port = colon != NULL && strchr(colon + 1, ':') == NULL;
+    if (text_copy_bytes(host, sizeof(host), address, port ? (size_t)(colon - address) : strlen(address)) != 0 ||
+        !is_host(host))
+        return slurm_call_fail(&call, STATUS_INVALID, "not an address: %.100s", address);
+    int status = look(&call, name, &node);
+    if (status != 0 || strcmp(node.address, host) == 0)
+        return status;
+    autofree char *change = own_printf("NodeAddr=%s", host);
+    status = update(&call, name, change, NULL);
+    if (status == 0)
+        status = look(&call, name, &node);
+    if (status == 0 && strcmp(node.address, host) != 0)
+        return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the address of %s but shows %s", name, node.address);
+    return status;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static void slurm_free(struct scheduler *s)
+{
+    if (s == NULL)
+        return;
+    free(s->scontrol);
+    free(s->squeue);
+    free(s->scancel);
+    free(s->sacctmgr);
+    for (char **entry = s->env; *entry != NULL; entry++)
+        free(*entry);
+    free(s);
+}
+
+static char *program(const char *bin_dir, const char *name)
+{
+    return bin_dir == NULL || bin_dir[0] == '\0' ? own_strdup(name) : own_printf("%s/%s", bin_dir, name);
+}
+
+/* Slurm's programs obey some fifty SLURM_*, SQUEUE_* and SCONTROL_* variables; they get only these. */
+static void set_env(struct scheduler *s, const char *conf)
+{
+    static const char *const inherited[] = {"PATH", "HOME", "SLURM_JWT"};
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(inherited); i++) {
+        const char *value = getenv(inherited[i]);
+        if (value != NULL)
+            s->env[count++] = own_printf("%s=%s", inherited[i], value);
+    }
+    const char *file = conf != NULL && conf[0] != '\0' ? conf : getenv("SLURM_CONF");
+    if (file != NULL)
+        s->env[count++] = own_printf("SLURM_CONF=%s", file);
+    s->env[count++] = own_strdup("LC_ALL=C");
+    s->env[count++] = own_printf("SLURM_TIME_FORMAT=%%s%s", s->stamp);
+}
+
+int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_driver)
+{
+    static const struct scheduler_ops ops = {
+        .name = "slurm",
+        .observe = observe,
+        .mark = mark,
+        .jobs = slurm_jobs,
+        .evict = slurm_evict,
+        .resume = resume,
+        .readdress = readdress,
+        .govern = slurm_govern,
+        .free = slurm_free,
+    };
+    if (options->timeout_ms <= 0)
+        return STATUS_INVALID;
+    struct scheduler *s = own_calloc(1, sizeof(*s));
+    uint32_t secret;
+    id_bytes(NULL, &secret, sizeof(secret));
+    snprintf(s->stamp, sizeof(s->stamp), "~%08x", secret);
+    s->scontrol = program(options->bin_dir, "scontrol");
+    s->squeue = program(options->bin_dir, "squeue");
+    s->scancel = program(options->bin_dir, "scancel");
+    s->sacctmgr = program(options->bin_dir, "sacctmgr");
+    s->timeout_ms = options->timeout_ms;
+    set_env(s, options->conf);
+    *ret_driver = (struct scheduler_driver){.ops = &ops, .self = s};
+    return 0;
+}

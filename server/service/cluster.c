@@ -1,0 +1,206 @@
+/*
+ * Clusters: made and taken down; how one is changed is in change.c. Each is one transaction; what takes time is left behind as one
+ * operation per node for the reconcile loop, which also moves a cluster into service once all of its nodes were
+ * ready. How clusters are shown is in cluster_view.c, what a description must look like in spec.c.
+ */
+#include "server/service/private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- create ---------------------------------------------------------------------------------------- */
+
+struct creation {
+    struct service *s;
+    const struct actor *actor;
+    const struct service_cluster_spec *spec;
+    struct problem *problem;
+    int64_t now_ms;
+    struct cluster cluster; /* name, uid and choices go in; all of it comes out */
+};
+
+static int create_groups(struct db_tx *tx, struct creation *creation)
+{
+    struct instance_group group;
+    struct slots slots = {.s = creation->s,
+                          .tx = tx,
+                          .cluster = &creation->cluster,
+                          .actor = creation->actor->name,
+                          .now_ms = creation->now_ms,
+                          .problem = creation->problem};
+    int status = slots_open(&slots);
+    for (size_t i = 0; status == 0 && i < creation->spec->group_count; i++)
+        status = slots_add_group(&slots, &creation->spec->groups[i], -1, &group);
+    slots_close(&slots);
+    return status;
+}
+
+static int create_write(struct db_tx *tx, void *arg)
+{
+    struct creation *creation = arg;
+    struct cluster *cluster = &creation->cluster;
+    cluster->id = 0;
+    int status = db_cluster_insert(tx, cluster);
+    if (status == STATUS_EXISTS)
+        return problem_say(creation->problem, status, PROBLEM_NAME_TAKEN,
+                           "A cluster named \"%s\" exists. Choose another name, or delete that cluster first.",
+                           cluster->name);
+    if (status == 0 && creation->spec->document != NULL)
+        status = db_cluster_document_put(tx, cluster->id, creation->spec->document);
+    if (status == 0)
+        status = tags_put(tx, TAG_OWNER_CLUSTER, cluster->id, creation->spec->tags, creation->spec->tag_count,
+                          creation->problem);
+    if (status == 0)
+        status = create_groups(tx, creation);
+    if (status < 0)
+        return status;
+    status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_CREATED,
+                           "%s created the cluster %s: %zu groups, %" PRId64 " nodes, NodeRecovery %s",
+                           creation->actor->name, cluster->name, creation->spec->group_count,
+                           spec_node_count(creation->spec), node_recovery_text(cluster->recovery));
+    return status < 0 ? status : cluster_notice(tx, cluster, creation->spec->notice);
+}
+
+int service_cluster_create(struct service *s, const struct actor *actor, const struct service_cluster_spec *spec,
+                           struct cluster *ret_cluster, struct problem *ret_problem)
+{
+    int status = service_require(actor, ROLE_ADMIN, ret_problem);
+    if (status == 0)
+        status = spec_check(spec, ret_problem);
+    if (status == 0)
+        status = spec_check_backends(spec, s->backends, ret_problem);
+    if (status == 0)
+        status = tags_check(spec->tags, spec->tag_count, ret_problem);
+    if (status < 0)
+        return status;
+    struct creation creation = {.s = s, .actor = actor, .spec = spec, .problem = ret_problem, .now_ms = service_now(s)};
+    struct cluster *cluster = &creation.cluster;
+    snprintf(cluster->name, sizeof(cluster->name), "%s", spec->name);
+    id_cluster(s->ids, cluster->uid);
+    /* With nothing to wait for it is in service at once. */
+    cluster->state = spec_node_count(spec) == 0 ? CLUSTER_STATE_IN_SERVICE : CLUSTER_STATE_CREATING;
+    cluster->recovery = spec->recovery;
+    cluster->orchestrator = spec->orchestrator;
+    cluster->provisioning = spec->provisioning;
+    cluster->created_at = cluster->updated_at = creation.now_ms;
+    status = service_write(s, "cluster-create", create_write, &creation, ret_problem);
+    if (status < 0)
+        return status;
+    *ret_cluster = creation.cluster;
+    service_wake(s);
+    service_events_added(s);
+    return 0;
+}
+
+/* --- delete ---------------------------------------------------------------------------------------- */
+
+struct deletion {
+    struct service *s;
+    const struct actor *actor;
+    const char *name;
+    int64_t now_ms;
+    struct problem *problem;
+    struct cluster cluster;
+    int64_t *node_ids;
+    size_t node_count, node_capacity;
+    struct instance_group *groups;
+    size_t group_count;
+};
+
+/* Rows are changed after the walk, never under it. */
+static int note_node(const void *row, void *arg)
+{
+    const struct db_node_row *node = row;
+    struct deletion *deletion = arg;
+    if (deletion->node_count == deletion->node_capacity) {
+        deletion->node_capacity = deletion->node_capacity == 0 ? 64 : deletion->node_capacity * 2;
+        deletion->node_ids = own_realloc(deletion->node_ids, deletion->node_capacity, sizeof(*deletion->node_ids));
+    }
+    deletion->node_ids[deletion->node_count++] = node->node.id;
+    return 0;
+}
+
+/* The cluster's groups go with it. */
+static int delete_group(const void *row, void *arg)
+{
+    struct deletion *deletion = arg;
+    struct instance_group group = *(const struct instance_group *)row;
+    group.state = GROUP_STATE_DELETING;
+    group.state_since = deletion->now_ms;
+    deletion->groups = own_realloc(deletion->groups, deletion->group_count + 1, sizeof(*deletion->groups));
+    deletion->groups[deletion->group_count++] = group;
+    return 0;
+}
+
+static int delete_groups(struct db_tx *tx, struct deletion *deletion)
+{
+    deletion->group_count = 0;
+    int status = db_group_list(tx, deletion->cluster.id, delete_group, deletion);
+    for (size_t i = 0; status == 0 && i < deletion->group_count; i++)
+        status = db_group_update(tx, &deletion->groups[i]);
+    return status;
+}
+
+static int delete_node(struct db_tx *tx, const struct deletion *deletion, int64_t node_id)
+{
+    struct place place;
+    struct operation operation;
+    const struct slot_removal removal = {.s = deletion->s,
+                                         .actor = deletion->actor->name,
+                                         .reason = "The cluster is deleted",
+                                         .urgency = URGENCY_NOW,
+                                         .now_ms = deletion->now_ms};
+    int status = place_find_row(tx, node_id, &place);
+    return status < 0 ? status : slot_remove(tx, &removal, &place, &operation);
+}
+
+static int delete_write(struct db_tx *tx, void *arg)
+{
+    struct deletion *deletion = arg;
+    struct cluster *cluster = &deletion->cluster;
+    deletion->node_count = 0;
+    int status = place_find_cluster(tx, deletion->name, cluster, deletion->problem);
+    if (status < 0)
+        return status;
+    bool first = cluster->state != CLUSTER_STATE_DELETING;
+    if (first) {
+        cluster->state = CLUSTER_STATE_DELETING;
+        cluster->updated_at = deletion->now_ms;
+        status = db_cluster_update(tx, cluster, 0);
+        if (status == 0)
+            status = delete_groups(tx, deletion);
+    }
+    struct db_node_filter filter = {.cluster_id = cluster->id, .state = -1, .health = -1};
+    if (status == 0)
+        status = db_node_list(tx, &filter, note_node, deletion);
+    for (size_t i = 0; status == 0 && i < deletion->node_count; i++)
+        status = delete_node(tx, deletion, deletion->node_ids[i]);
+    if (status == 0 && first)
+        status = cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_CLUSTER_UPDATED,
+                               "%s deletes the cluster %s: %zu nodes go", deletion->actor->name, cluster->name,
+                               deletion->node_count);
+    if (status < 0 || deletion->node_count > 0)
+        return status;
+    status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_DELETED, "The cluster %s is gone",
+                           cluster->name);
+    return status < 0 ? status : db_cluster_delete(tx, cluster->id);
+}
+
+int service_cluster_delete(struct service *s, const struct actor *actor, const char *name, struct cluster *ret_cluster,
+                           struct problem *ret_problem)
+{
+    int status = service_require(actor, ROLE_ADMIN, ret_problem);
+    if (status < 0)
+        return status;
+    struct deletion deletion = {.s = s, .actor = actor, .name = name, .now_ms = service_now(s), .problem = ret_problem};
+    status = service_write(s, "cluster-delete", delete_write, &deletion, ret_problem);
+    free(deletion.node_ids);
+    free(deletion.groups);
+    if (status < 0)
+        return status;
+    *ret_cluster = deletion.cluster;
+    service_wake(s);
+    service_events_added(s);
+    return 0;
+}

@@ -1,0 +1,241 @@
+/*
+ * Clusters as they are shown: counts, groups, what is under way, and the nodes that need a look. The description is
+ * the page an engineer reads at night, so what needs attention comes worst first and is never hidden behind a page.
+ */
+#include "server/service/private.h"
+
+/* --- describe -------------------------------------------------------------------------------------- */
+
+struct describe {
+    const char *name;
+    struct problem *problem;
+    struct db_tx *tx;
+    struct service_cluster_view *view;
+    size_t capacity; /* of groups */
+};
+
+static int add_group(const void *row, void *arg)
+{
+    struct describe *describe = arg;
+    struct service_cluster_view *view = describe->view;
+    if (view->group_count == describe->capacity) {
+        describe->capacity = describe->capacity == 0 ? 8 : describe->capacity * 2;
+        view->groups = own_realloc(view->groups, describe->capacity, sizeof(*view->groups));
+    }
+    struct service_group_view *group = &view->groups[view->group_count++];
+    *group = (struct service_group_view){.group = *(const struct instance_group *)row};
+    return 0;
+}
+
+static int add_active(const void *row, void *arg)
+{
+    struct service_cluster_view *view = ((struct describe *)arg)->view;
+    view->active[view->active_count++] = *(const struct operation *)row;
+    return 0;
+}
+
+/* Counts all, keeps the first few. */
+static int add_attention(const void *row, void *arg)
+{
+    struct service_cluster_view *view = ((struct describe *)arg)->view;
+    if (view->attention_count < SERVICE_CLUSTER_ATTENTION_MAX)
+        view->attention[view->attention_count++] = *(const struct db_node_row *)row;
+    view->attention_total++;
+    return 0;
+}
+
+/* Only as many rows are read as are shown; how many there are is known from the counts. */
+static int describe_state(struct describe *describe, enum node_state state)
+{
+    struct service_cluster_view *view = describe->view;
+    int64_t total = view->attention_total + view->counts.by_state[state];
+    int status = 0;
+    if (view->counts.by_state[state] > 0 && view->attention_count < SERVICE_CLUSTER_ATTENTION_MAX) {
+        struct db_node_filter filter = {.cluster_id = view->cluster.id,
+                                        .state = (int)state,
+                                        .health = -1,
+                                        .limit = SERVICE_CLUSTER_ATTENTION_MAX - (int)view->attention_count};
+        status = db_node_list(describe->tx, &filter, add_attention, describe);
+    }
+    view->attention_total = total;
+    return status;
+}
+
+static int describe_attention(struct describe *describe)
+{
+    static const enum node_state worst_first[] = {NODE_STATE_FAILED,    NODE_STATE_HELD,     NODE_STATE_REPAIRING,
+                                                  NODE_STATE_VERIFYING, NODE_STATE_STARTING, NODE_STATE_PENDING,
+                                                  NODE_STATE_DELETING};
+    static const enum health ready_but[] = {HEALTH_UNHEALTHY, HEALTH_DEGRADED, HEALTH_UNKNOWN};
+    struct service_cluster_view *view = describe->view;
+    int status = 0;
+    view->attention = own_calloc(SERVICE_CLUSTER_ATTENTION_MAX, sizeof(*view->attention));
+    for (size_t i = 0; status == 0 && i < ARRAY_LEN(worst_first); i++)
+        status = describe_state(describe, worst_first[i]);
+    for (size_t i = 0; status == 0 && i < ARRAY_LEN(ready_but); i++) {
+        if (view->counts.by_health[ready_but[i]] == 0)
+            continue;
+        struct db_node_filter filter = {
+            .cluster_id = view->cluster.id, .state = NODE_STATE_READY, .health = (int)ready_but[i]};
+        status = db_node_list(describe->tx, &filter, add_attention, describe);
+    }
+    struct db_node_filter noted = {
+        .cluster_id = view->cluster.id, .state = NODE_STATE_READY, .health = HEALTH_HEALTHY, .with_reason = true};
+    return status != 0 ? status : db_node_list(describe->tx, &noted, add_attention, describe);
+}
+
+/* What was asked for, and what rolls. */
+static int describe_group(struct db_tx *tx, struct service_group_view *view)
+{
+    int status = db_cluster_count(tx, view->group.cluster_id, view->group.id, &view->counts);
+    if (status == 0)
+        status = db_group_document_get(tx, view->group.id, &view->document);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        status = db_rollout_get(tx, view->group.id, &view->rollout);
+    if (status == 0)
+        status =
+            db_node_count_image(tx, view->group.id, view->rollout.image_id, view->rollout.release, &view->on_image);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+static int describe_groups(struct describe *describe)
+{
+    struct service_cluster_view *view = describe->view;
+    int status = db_cluster_document_get(describe->tx, view->cluster.id, &view->document);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        status = db_group_list(describe->tx, view->cluster.id, add_group, describe);
+    for (size_t i = 0; status == 0 && i < view->group_count; i++)
+        status = describe_group(describe->tx, &view->groups[i]);
+    return status;
+}
+
+static int describe_read(struct db_tx *tx, void *arg)
+{
+    struct describe *describe = arg;
+    struct service_cluster_view *view = describe->view;
+    describe->tx = tx;
+    int status = place_find_cluster(tx, describe->name, &view->cluster, describe->problem);
+    if (status == 0)
+        status = db_cluster_count(tx, view->cluster.id, 0, &view->counts);
+    if (status == 0)
+        status = describe_groups(describe);
+    if (status < 0)
+        return status;
+    view->active = own_calloc(SERVICE_CLUSTER_ACTIVE_MAX, sizeof(*view->active));
+    struct db_operation_filter filter = {
+        .cluster_id = view->cluster.id, .state = -1, .active_only = true, .limit = SERVICE_CLUSTER_ACTIVE_MAX};
+    status = db_operation_list(tx, &filter, add_active, describe);
+    return status < 0 ? status : describe_attention(describe);
+}
+
+void service_cluster_view_free(struct service_cluster_view *view)
+{
+    if (view == NULL)
+        return;
+    for (size_t i = 0; i < view->group_count; i++)
+        free(view->groups[i].document);
+    free(view->document);
+    free(view->groups);
+    free(view->active);
+    free(view->attention);
+    *view = (struct service_cluster_view){0};
+}
+
+int service_cluster_describe(struct service *s, const char *name, struct service_cluster_view *ret_view,
+                             struct problem *ret_problem)
+{
+    struct service_cluster_view view = {0};
+    struct describe describe = {.name = name, .problem = ret_problem, .view = &view};
+    int status = service_read(s, describe_read, &describe, ret_problem);
+    if (status < 0) {
+        service_cluster_view_free(&view);
+        return status;
+    }
+    service_scheduler_get(s->scheduler, &view.scheduler);
+    *ret_view = view;
+    return 0;
+}
+
+/* --- list ------------------------------------------------------------------------------------------ */
+
+struct listing {
+    const char *after_name;
+    int limit;
+    int (*fn)(const struct cluster *cluster, const struct cluster_counts *counts, void *arg);
+    void *arg;
+    struct db_tx *tx;
+};
+
+static int list_row(const void *row, void *arg)
+{
+    const struct cluster *cluster = row;
+    struct listing *listing = arg;
+    struct cluster_counts counts;
+    int status = db_cluster_count(listing->tx, cluster->id, 0, &counts);
+    return status < 0 ? status : listing->fn(cluster, &counts, listing->arg);
+}
+
+static int list_read(struct db_tx *tx, void *arg)
+{
+    struct listing *listing = arg;
+    listing->tx = tx;
+    return db_cluster_list(tx, listing->after_name, listing->limit, list_row, listing);
+}
+
+int service_cluster_list(struct service *s, const char *after_name, int limit,
+                         int (*fn)(const struct cluster *cluster, const struct cluster_counts *counts, void *arg),
+                         void *arg, struct problem *ret_problem)
+{
+    struct listing listing = {.after_name = after_name == NULL ? "" : after_name, .limit = limit, .fn = fn, .arg = arg};
+    return service_read(s, list_read, &listing, ret_problem);
+}
+
+struct search {
+    const struct db_cluster_search *search;
+    db_row_fn fn;
+    void *arg;
+};
+
+static int search_read(struct db_tx *tx, void *arg)
+{
+    struct search *search = arg;
+    return db_cluster_search(tx, search->search, search->fn, search->arg);
+}
+
+int service_cluster_search(struct service *s, const struct db_cluster_search *search, db_row_fn fn, void *arg,
+                           struct problem *ret_problem)
+{
+    struct search work = {search, fn, arg};
+    return service_read(s, search_read, &work, ret_problem);
+}
+
+/* --- documents ------------------------------------------------------------------------------------- */
+
+struct documents {
+    const struct node *node;
+    char *group, *cluster;
+};
+
+static int documents_read(struct db_tx *tx, void *arg)
+{
+    struct documents *documents = arg;
+    int status = db_group_document_get(tx, documents->node->group_id, &documents->group);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        status = db_cluster_document_get(tx, documents->node->cluster_id, &documents->cluster);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+int service_node_documents(struct service *s, const struct node *node, char **ret_group, char **ret_cluster,
+                           struct problem *ret_problem)
+{
+    struct documents documents = {.node = node};
+    int status = service_read(s, documents_read, &documents, ret_problem);
+    if (status < 0) {
+        free(documents.group);
+        free(documents.cluster);
+        return status;
+    }
+    *ret_group = documents.group;
+    *ret_cluster = documents.cluster;
+    return 0;
+}

@@ -1,0 +1,146 @@
+/*
+ * Why a node is as it is, in sentences: the last decision with its evidence, what came of it, and whether anybody has
+ * looked lately. Without a decision it says what is known instead, and never takes silence for health.
+ */
+#include "server/service/private.h"
+
+#include "base/text.h"
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct explain {
+    const char *cluster, *node;
+    struct problem *problem;
+    struct place place;
+    struct service_explanation *explanation;
+};
+
+static int read_evidence(struct db_tx *tx, struct service_explanation *explanation)
+{
+    const struct decision *decision = &explanation->decision;
+    int listed = decision->evidence_count < DECISION_EVIDENCE_MAX ? decision->evidence_count : DECISION_EVIDENCE_MAX;
+    explanation->evidence = own_calloc((size_t)listed + 1, sizeof(*explanation->evidence));
+    for (int i = 0; i < listed; i++) {
+        int status = db_verdict_get_row(tx, decision->evidence[i], &explanation->evidence[explanation->evidence_count]);
+        if (status == 0)
+            explanation->evidence_count++;
+        else if (status != STATUS_NOT_FOUND) /* old evidence may have been dropped; the sentence remains */
+            return status;
+    }
+    return 0;
+}
+
+static int explain_read(struct db_tx *tx, void *arg)
+{
+    struct explain *explain = arg;
+    struct service_explanation *explanation = explain->explanation;
+    int status = place_find(tx, explain->cluster, explain->node, &explain->place, explain->problem);
+    if (status < 0)
+        return status;
+    explanation->node = explain->place.node;
+    status = db_decision_last(tx, explanation->node.id, &explanation->decision);
+    if (status < 0)
+        return status == STATUS_NOT_FOUND ? 0 : status;
+    status = read_evidence(tx, explanation);
+    if (status < 0 || explanation->decision.operation_id == 0)
+        return status;
+    status = db_operation_get_row(tx, explanation->decision.operation_id, &explanation->operation);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+/* --- sentences ------------------------------------------------------------------------------------- */
+
+static void say_state(struct text *text, const struct node *node)
+{
+    char since[CLOCK_TEXT_MAX];
+    text_printf(text, "%s is %s since %s", node->name, node_state_text(node->state),
+                clock_format(node->state_since, since));
+    if (node->reason[0] != '\0')
+        text_printf(text, " (%s)", node->reason);
+    text_printf(text, "; its health is %s.\n", health_text(node->health));
+    if (node->opted_out)
+        text_add(text, "A person opted it out: nothing is done to it by itself.\n");
+}
+
+static void say_liveness(struct text *text, struct service *s, const struct place *place)
+{
+    struct fleet_view live;
+    char ago[CLOCK_TEXT_MAX];
+    bool known = fleet_get(s->fleet, place->node.id, &live) == 0;
+    int64_t now_ms = service_now(s);
+    if (place->instance.id == 0)
+        text_add(text, "No verdict: no instance fills the slot, so nobody can look.\n");
+    else if (!known || live.last_heartbeat_at == 0)
+        text_printf(text, "No verdict: the agent of the instance %s has not spoken%s.\n", place->instance.instance_id,
+                    place->instance.boot_at == 0 ? " yet" : " since this server started");
+    else if (live.silent)
+        text_printf(text, "No verdict: the agent has been silent for %s.\n",
+                    clock_format_duration(now_ms - live.last_heartbeat_at, ago));
+    else
+        text_printf(text, "Its agent spoke %s ago.\n", clock_format_duration(now_ms - live.last_heartbeat_at, ago));
+}
+
+static void say_operation(struct text *text, const struct operation *operation)
+{
+    if (operation->id == 0)
+        return;
+    text_printf(text, "The %s (operation %s) is %s", operation_kind_text(operation->kind), operation->uid,
+                operation_state_text(operation->state));
+    for (int i = 0; i < operation->step_count; i++)
+        if (operation->steps[i].state == STEP_STATE_RUNNING)
+            text_printf(text, ", at the step %s%s%s", step_kind_text(operation->steps[i].kind),
+                        operation->steps[i].detail[0] == '\0' ? "" : ": ", operation->steps[i].detail);
+    if (operation->error[0] != '\0')
+        text_printf(text, ": %s", operation->error);
+    text_add(text, ".\n");
+}
+
+static void end_line(struct text *text)
+{
+    if (text->len > 0 && text->data[text->len - 1] != '\n')
+        text_add_char(text, '\n');
+}
+
+static char *sentences(struct service *s, const struct explain *explain)
+{
+    const struct service_explanation *explanation = explain->explanation;
+    struct text text = {0};
+    say_state(&text, &explanation->node);
+    if (explanation->decision.id != 0) {
+        autofree char *why = policy_explain(&explanation->decision, explanation->evidence, explanation->evidence_count,
+                                            explanation->node.name);
+        text_add(&text, why);
+        end_line(&text);
+        say_operation(&text, &explanation->operation);
+    } else {
+        text_add(&text, "No decision was ever needed: nothing that was seen on it asked for one.\n");
+    }
+    say_liveness(&text, s, &explain->place);
+    return text_take(&text);
+}
+
+int service_node_explain(struct service *s, const char *cluster, const char *node,
+                         struct service_explanation *ret_explanation, struct problem *ret_problem)
+{
+    struct service_explanation explanation = {0};
+    struct explain explain = {.cluster = cluster, .node = node, .problem = ret_problem, .explanation = &explanation};
+    int status = service_read(s, explain_read, &explain, ret_problem);
+    if (status < 0) {
+        service_explanation_free(&explanation);
+        return status;
+    }
+    explanation.text = sentences(s, &explain);
+    *ret_explanation = explanation;
+    return 0;
+}
+
+void service_explanation_free(struct service_explanation *explanation)
+{
+    if (explanation == NULL)
+        return;
+    free(TAKE(explanation->evidence));
+    free(TAKE(explanation->text));
+    explanation->evidence_count = 0;
+}

@@ -1,0 +1,215 @@
+/*
+ * What the use cases remember between calls. All of it is bounded and may be lost at any time: the store knows
+ * everything that matters.
+ *
+ * Both tables give a newcomer the place of an older one: for tokens that costs a look into the store, for verdicts at
+ * worst a line more in the timeline.
+ */
+#include "server/service/private.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define ACTORS_MAX 256       /* API tokens in use at the same time; more only ask the store more often */
+#define ANNOUNCED_SETS 32768 /* of ANNOUNCED_WAYS: node and code pairs within a minute, of a fleet of 100,000 (2 MB) */
+#define ANNOUNCED_WAYS 4
+#define RESOURCES_MS 2000            /* scripts that look for others look again */
+#define VERDICTS_UNDER_WAY_MAX 16384 /* about 24 MB of copies while the disk is slow; agents keep the rest */
+
+struct known_actor {
+    uint8_t hash[ID_SHA256_BYTES];
+    struct actor actor;
+    int64_t until_mono_ms; /* 0: free */
+};
+
+struct announced {
+    uint64_t what; /* a hash; 0: free */
+    int64_t at_ms;
+};
+
+struct service_memory {
+    pthread_mutex_t lock;
+    uint64_t generation; /* grows when a token is deleted */
+    struct known_actor actors[ACTORS_MAX];
+    struct announced announced[ANNOUNCED_SETS][ANNOUNCED_WAYS];
+    atomic_size_t verdicts_under_way;
+    struct audit_flood *flood;
+    pthread_mutex_t resources_lock; /* of its own: copying megabytes holds nobody up who answers agents */
+    struct {
+        int64_t cluster_id, until_mono_ms;
+        char *text;
+    } resources; /* of the cluster that was asked for last: clusters seldom grow at once */
+};
+
+struct service_memory *service_memory_new(void)
+{
+    struct service_memory *memory = own_calloc(1, sizeof(*memory));
+    pthread_mutex_init(&memory->lock, NULL);
+    pthread_mutex_init(&memory->resources_lock, NULL);
+    memory->flood = audit_flood_new();
+    return memory;
+}
+
+void service_memory_free(struct service_memory *memory)
+{
+    if (memory == NULL)
+        return;
+    pthread_mutex_destroy(&memory->lock);
+    pthread_mutex_destroy(&memory->resources_lock);
+    audit_flood_free(memory->flood);
+    free(memory->resources.text);
+    free(memory);
+}
+
+struct audit_flood *memory_audit_flood(struct service_memory *memory)
+{
+    return memory != NULL ? memory->flood : NULL;
+}
+
+/* --- tokens ---------------------------------------------------------------------------------------- */
+
+static struct known_actor *actor_place(struct service_memory *memory, const uint8_t hash[ID_SHA256_BYTES])
+{
+    return &memory->actors[hash[0] % ACTORS_MAX];
+}
+
+uint64_t memory_actors_generation(struct service_memory *memory)
+{
+    if (memory == NULL)
+        return 0;
+    pthread_mutex_lock(&memory->lock);
+    uint64_t generation = memory->generation;
+    pthread_mutex_unlock(&memory->lock);
+    return generation;
+}
+
+bool memory_actor_get(struct service_memory *memory, const uint8_t hash[ID_SHA256_BYTES], int64_t mono_ms,
+                      struct actor *ret_actor)
+{
+    if (memory == NULL)
+        return false;
+    pthread_mutex_lock(&memory->lock);
+    const struct known_actor *known = actor_place(memory, hash);
+    bool found = known->until_mono_ms > mono_ms && id_equal(known->hash, hash, ID_SHA256_BYTES);
+    if (found)
+        *ret_actor = known->actor;
+    pthread_mutex_unlock(&memory->lock);
+    return found;
+}
+
+void memory_actor_put(struct service_memory *memory, const uint8_t hash[ID_SHA256_BYTES], const struct actor *actor,
+                      int64_t until_mono_ms, uint64_t generation)
+{
+    if (memory == NULL)
+        return;
+    pthread_mutex_lock(&memory->lock);
+    if (memory->generation == generation) {
+        struct known_actor *known = actor_place(memory, hash);
+        *known = (struct known_actor){.actor = *actor, .until_mono_ms = until_mono_ms};
+        memcpy(known->hash, hash, ID_SHA256_BYTES);
+    }
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void memory_actors_forget(struct service_memory *memory)
+{
+    if (memory == NULL)
+        return;
+    pthread_mutex_lock(&memory->lock);
+    memory->generation++;
+    memset(memory->actors, 0, sizeof(memory->actors));
+    pthread_mutex_unlock(&memory->lock);
+}
+
+/* --- verdicts -------------------------------------------------------------------------------------- */
+
+static uint64_t what_hash(int64_t node_id, const char *what)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ ((uint64_t)node_id * UINT64_C(0x9E3779B97F4A7C15));
+    for (const char *at = what; *at != '\0'; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    return hash | 1;
+}
+
+/* The place that holds it, or the one that was written longest ago. */
+static struct announced *announced_place(struct announced *set, uint64_t what)
+{
+    struct announced *oldest = set;
+    for (int i = 0; i < ANNOUNCED_WAYS; i++) {
+        if (set[i].what == what)
+            return &set[i];
+        if (set[i].at_ms < oldest->at_ms)
+            oldest = &set[i];
+    }
+    return oldest;
+}
+
+bool memory_announce(struct service_memory *memory, int64_t node_id, const char *what, int64_t now_ms)
+{
+    if (memory == NULL)
+        return true;
+    uint64_t hash = what_hash(node_id, what);
+    pthread_mutex_lock(&memory->lock);
+    struct announced *announced = announced_place(memory->announced[(hash >> 20) % ANNOUNCED_SETS], hash);
+    bool lately = announced->what == hash && now_ms - announced->at_ms < VERDICT_EVENT_EVERY_MS;
+    if (!lately)
+        *announced = (struct announced){hash, now_ms};
+    pthread_mutex_unlock(&memory->lock);
+    return !lately;
+}
+
+void memory_announce_not(struct service_memory *memory, int64_t node_id, const char *what)
+{
+    if (memory == NULL)
+        return;
+    uint64_t hash = what_hash(node_id, what);
+    pthread_mutex_lock(&memory->lock);
+    struct announced *announced = announced_place(memory->announced[(hash >> 20) % ANNOUNCED_SETS], hash);
+    if (announced->what == hash)
+        *announced = (struct announced){0};
+    pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_verdicts_enter(struct service_memory *memory, size_t count)
+{
+    if (memory == NULL)
+        return true;
+    if (atomic_fetch_add(&memory->verdicts_under_way, count) + count <= VERDICTS_UNDER_WAY_MAX)
+        return true;
+    atomic_fetch_sub(&memory->verdicts_under_way, count);
+    return false;
+}
+
+void memory_verdicts_leave(struct service_memory *memory, size_t count)
+{
+    if (memory != NULL)
+        atomic_fetch_sub(&memory->verdicts_under_way, count);
+}
+
+/* --- resource_config.json -------------------------------------------------------------------------- */
+
+char *memory_resources_get(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms)
+{
+    if (memory == NULL)
+        return NULL;
+    pthread_mutex_lock(&memory->resources_lock);
+    bool fresh = memory->resources.cluster_id == cluster_id && mono_ms < memory->resources.until_mono_ms;
+    char *text = fresh ? own_strdup(memory->resources.text) : NULL;
+    pthread_mutex_unlock(&memory->resources_lock);
+    return text;
+}
+
+void memory_resources_put(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms, const char *text)
+{
+    if (memory == NULL)
+        return;
+    char *copy = own_strdup(text);
+    pthread_mutex_lock(&memory->resources_lock);
+    char *old = TAKE(memory->resources.text);
+    memory->resources.text = copy;
+    memory->resources.cluster_id = cluster_id;
+    memory->resources.until_mono_ms = mono_ms + RESOURCES_MS;
+    pthread_mutex_unlock(&memory->resources_lock);
+    free(old);
+}

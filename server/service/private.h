@@ -1,0 +1,233 @@
+/*
+ * What the use cases share, and nobody else includes: saying no with a sentence, running a read or a write,
+ * finding a place in the fleet, and the rows that several of them add.
+ *
+ * A use case reads
+ *
+ *     struct change work = {…};                       what goes in, and what comes out
+ *     status = service_write(s, "node-opt-out", change_write, &work, ret_problem);
+ *
+ * The function may run twice, so it starts from what was put in and only touches the store and its own results. It
+ * refuses with problem_say; any other negative status becomes the store's problem.
+ */
+#ifndef HOLDFAST_SERVER_SERVICE_PRIVATE_H
+#define HOLDFAST_SERVER_SERVICE_PRIVATE_H
+
+#include "server/service/governance.h"
+#include "server/service/service.h"
+
+#include "base/own.h"
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+/* --- saying no (problem.c) ------------------------------------------------------------------------- */
+
+/* Fills the problem and returns status, so that a refusal is one line. */
+int problem_say(struct problem *problem, int status, enum problem_code code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* What a failing store means to who asked. Returns status. */
+int problem_of_store(struct problem *problem, int status);
+
+/* printf into a text of limited size, cut between characters: what people wrote may be longer than what is kept. */
+void say_cut(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void say_vcut(char *dst, size_t size, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+
+/* --- running (run.c) ------------------------------------------------------------------------------- */
+
+/* Both return fn's status or the store's, with a problem when it is negative. A write's fn may answer NOTHING_DONE, which comes
+ * out as 0: all that was asked for was refused, item by item, so the audit log gets no row of a change. */
+#define NOTHING_DONE 1000
+int service_write(struct service *s, const char *name, db_write_fn fn, void *arg, struct problem *problem);
+int service_read(struct service *s, db_write_fn fn, void *arg, struct problem *problem);
+/* DENIED unless the actor's role is at least this. */
+int service_require(const struct actor *actor, enum role role, struct problem *problem);
+
+int64_t service_now(const struct service *s); /* wall, ms */
+/* Monotonic microseconds; of a fake clock as exact as that is. */
+int64_t service_mono_us(const struct service *s);
+void service_wake(struct service *s);
+void service_agent_changed(struct service *s, int64_t node_id);
+void service_events_added(struct service *s);
+
+/* --- a place in the fleet (place.c) ---------------------------------------------------------------- */
+
+/* A node with all it belongs to. instance.id 0: nobody fills the slot. */
+struct place {
+    struct cluster cluster;
+    struct instance_group group;
+    struct node node;
+    struct instance instance;
+};
+int place_find_cluster(struct db_tx *tx, const char *name, struct cluster *ret_cluster, struct problem *problem);
+int place_find(struct db_tx *tx, const char *cluster, const char *node, struct place *ret_place,
+               struct problem *problem);
+/* NOT_FOUND when the node is gone. */
+int place_find_row(struct db_tx *tx, int64_t node_id, struct place *ret_place);
+/* True of the nodes of a group that is described as Slurm's controllers. */
+int place_is_controller(struct db_tx *tx, const struct place *place, bool *ret_is_controller);
+/* Adds a line to the timeline; operation may be NULL. */
+int place_event(struct db_tx *tx, const struct place *place, const struct operation *operation, enum event_level level,
+                enum event_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* The same with more to say: event has level, kind and what those carry; the place is filled in. */
+int place_event_add(struct db_tx *tx, const struct place *place, const struct operation *operation, struct event *event,
+                    const char *message);
+int cluster_event(struct db_tx *tx, const struct cluster *cluster, enum event_level level, enum event_kind kind,
+                  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* What was asked for and has no effect here; notice NULL: nothing. */
+int cluster_notice(struct db_tx *tx, const struct cluster *cluster, const char *notice);
+/* Moves the node by the table, stores it and says so in the timeline. */
+int place_move(struct db_tx *tx, struct place *place, enum node_state state, const char *reason, int64_t now_ms);
+
+/* --- slots (slot.c) -------------------------------------------------------------------------------- */
+
+/* What making slots needs, within one transaction. All but the rivals is the caller's. */
+struct slots {
+    struct service *s;
+    struct db_tx *tx;
+    const struct cluster *cluster;
+    const char *actor;
+    int64_t now_ms;
+    struct problem *problem;
+    struct cluster *rivals; /* other clusters that command the same Slurm */
+    size_t rival_count;
+};
+int slots_open(struct slots *slots); /* then slots_close in any case */
+void slots_close(struct slots *slots);
+
+struct slots_growth {
+    const struct instance_group *group;
+    int64_t count;
+    char **names;             /* count of them; NULL: as the group's slots are called */
+    const char *const *zones; /* only in these; zone_count 0: any of the group's */
+    size_t zone_count;
+    void (*fn)(const struct place *place, void *arg); /* told of each new slot; may be NULL */
+    void *arg;
+};
+/* Each slot with the launch that fills it. The group's row says already how many it shall have: refused when that, or
+ * the cluster with it, is more than may be. */
+int slots_grow(const struct slots *slots, const struct slots_growth *growth);
+/* A new group with its slots. */
+int slots_add_group(const struct slots *slots, const struct service_group_spec *spec, int64_t previous_desired,
+                    struct instance_group *ret_group);
+/* *ret_missing: one of the wanted zones that the group is not in; NULL: none. */
+int slots_check_zones(const struct slots *slots, const struct instance_group *group, const char *const *wanted,
+                      size_t count, const char **ret_missing);
+
+struct slot_removal {
+    struct service *s;
+    const char *actor, *reason;
+    enum urgency urgency;
+    int64_t now_ms;
+};
+/* Takes a node away for good. What is at work on it is asked to stop; its deletion follows when that has ended.
+ * *ret_operation: the deletion, or what is asked to stop; id 0 when the node is gone already. */
+int slot_remove(struct db_tx *tx, const struct slot_removal *removal, struct place *place,
+                struct operation *ret_operation);
+
+/* --- operations (operation.c) ---------------------------------------------------------------------- */
+
+/* A pending operation with its steps on the place's node; key and reason are cut to their limits. */
+void operation_prepare(struct service *s, const struct place *place, enum operation_kind kind, const char *key,
+                       const char *reason, const char *actor, int64_t now_ms, struct operation *ret_operation);
+/* True once a step has begun that cannot be taken back. */
+bool operation_is_past_return(const struct operation *operation);
+
+/* --- a cluster's description (spec.c) -------------------------------------------------------------- */
+
+/* Checks everything that can be known without the store. */
+int spec_check(const struct service_cluster_spec *spec, struct problem *problem);
+/* That there is a scheduler and a provider for it; backends NULL: any. */
+int spec_check_backends(const struct service_cluster_spec *spec, const struct service_backends *backends,
+                        struct problem *problem);
+int spec_check_change(const struct service_cluster_change *change, const struct service_backends *backends,
+                      struct problem *problem);
+/* The one it names, or what a group gets that names none. */
+const char *spec_provider(const struct service_group_spec *group, const struct service_backends *backends);
+/* The release of the image that new instances get; "" when nobody said. */
+const char *spec_default_release(const struct service_backends *backends);
+/* How large a group may be. */
+int64_t spec_group_nodes_max(enum orchestrator orchestrator, const char *provider);
+int64_t spec_node_count(const struct service_cluster_spec *spec);
+/* The name of the group's node number at, from 0. ret_name has NODE_NAME_MAX_BYTES. TOO_LARGE. */
+int spec_node_name(const struct service_group_spec *group, int64_t at, char *ret_name);
+
+/* --- tags (tag.c) ---------------------------------------------------------------------------------- */
+
+/* What the shape of a tag does not say: no key twice, and none that AWS keeps for itself. */
+int tags_check(const struct service_tag *tags, size_t count, struct problem *problem);
+/* Sets them on what is there, in the caller's transaction. They were checked. */
+int tags_put(struct db_tx *tx, enum tag_owner owner, int64_t owner_id, const struct service_tag *tags, size_t count,
+             struct problem *problem);
+
+/* --- task governance (governance_check.c) ---------------------------------------------------------- */
+
+/* What the shapes do not say: that what is asked for has a meaning. */
+int governance_check(enum governance_kind kind, const struct service_governance_spec *spec, struct problem *problem);
+int governance_find(struct db_tx *tx, const struct service_governance_ref *ref, int64_t version,
+                    struct governance *ret_governance, struct problem *problem);
+/* "scheduler configuration", "compute quota". */
+const char *governance_noun(enum governance_kind kind);
+
+/* --- secrets (secret.c) ---------------------------------------------------------------------------- */
+
+#define SECRET_PREFIX_API "hfa_"
+#define SECRET_PREFIX_ENROLLMENT "hfe_"
+#define SECRET_PREFIX_NODE "hfn_"
+#define SECRET_CHARACTERS 43 /* base64url of 32 bytes */
+
+/* Makes prefix + secret and the hash that is stored for it. */
+void secret_make(struct service *s, const char *prefix, char ret_text[SERVICE_TOKEN_TEXT_MAX],
+                 uint8_t ret_hash[ID_SHA256_BYTES]);
+/* The hash of a secret of the right shape; UNAUTHENTICATED for anything else. */
+int secret_hash(const char *text, size_t len, uint8_t ret_hash[ID_SHA256_BYTES]);
+/* The same for prefix + secret. */
+int secret_hash_of(const char *prefix, const char *text, uint8_t ret_hash[ID_SHA256_BYTES]);
+
+/* --- memory (memory.c); all accept NULL ------------------------------------------------------------ */
+
+/* A number to be read before the store is asked: what was asked before a token was deleted is not kept. */
+uint64_t memory_actors_generation(struct service_memory *memory);
+bool memory_actor_get(struct service_memory *memory, const uint8_t hash[ID_SHA256_BYTES], int64_t mono_ms,
+                      struct actor *ret_actor);
+void memory_actor_put(struct service_memory *memory, const uint8_t hash[ID_SHA256_BYTES], const struct actor *actor,
+                      int64_t until_mono_ms, uint64_t generation);
+void memory_actors_forget(struct service_memory *memory);
+/* True when nothing like it was announced within VERDICT_EVENT_EVERY_MS; then it counts as announced now. */
+bool memory_announce(struct service_memory *memory, int64_t node_id, const char *what, int64_t now_ms);
+/* It was not announced after all. */
+void memory_announce_not(struct service_memory *memory, int64_t node_id, const char *what);
+/* Bounds the verdicts that wait for the store: false when there is no room. */
+bool memory_verdicts_enter(struct service_memory *memory, size_t count);
+void memory_verdicts_leave(struct service_memory *memory, size_t count);
+
+#define VERDICT_EVENT_EVERY_MS MS_PER_MIN /* the window of a verdict, too */
+
+/* --- the audit log (audit.c, audit_flood.c) --------------------------------------------------------- */
+
+struct service_audit *audit_current(void); /* of the request that this thread works on; NULL: none */
+/* In the writer's transaction. */
+int audit_record(struct db_tx *tx, const struct audit *entry);
+
+/* Refusals under a bound: what an attacker sends must not fill the disk. All accept NULL. */
+struct audit_flood;
+struct audit_flood *audit_flood_new(void);
+void audit_flood_free(struct audit_flood *flood);
+/* True when the refusal has a row of its own; else it was counted. */
+bool audit_flood_admit(struct audit_flood *flood, const struct audit *entry, int64_t mono_ms);
+/* The next count that is to be written. */
+bool audit_flood_take(struct audit_flood *flood, int64_t mono_ms, bool all, struct audit *ret_entry);
+/* What a resource_config.json of the cluster said a moment ago, for the caller to free; NULL: nothing is remembered. */
+char *memory_resources_get(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms);
+void memory_resources_put(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms, const char *text);
+struct audit_flood *memory_audit_flood(struct service_memory *memory);
+
+/* --- agents (agent.c) ------------------------------------------------------------------------------ */
+
+/* What an agent may call itself and its boot. */
+bool agent_word_is_fine(const char *text, size_t size);
+/* An instance that spoke is running, unless it was ended. STALE then. boot_changed: it came up anew. */
+int instance_spoke(struct instance *instance, bool boot_changed);
+
+#endif

@@ -1,0 +1,181 @@
+// A whole small world for one test file: a private Slurm, hpd, and four machines of the local provider, each with a real
+// hp-agent beside its slurmd. Everything lives in a directory of its own and is ended by pid.
+import { spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { agentService, hpctlPath, hpdPath, root } from './programs.mjs';
+
+const lab = join(root, 'tests/support/slurm-lab');
+
+export const XID = (code, text = 'injected', pci = '0000:b9:00') =>
+  `NVRM: Xid (PCI:${pci}): ${code}, pid=<unknown>, name=<unknown>, ${text}`;
+export const FELL_OFF = XID(79, 'GPU has fallen off the bus.');
+
+// Polls: nothing here is a sleep for luck, every wait has a condition and a limit.
+export async function until(what, check, ms = 90000) {
+  let last;
+  for (const end = Date.now() + ms; Date.now() < end; await sleep(100)) {
+    try {
+      last = await check();
+      if (last) return last;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`waited ${ms} ms in vain: ${what}; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}`);
+}
+
+export class World {
+  constructor(options = {}) {
+    this.options = options;
+    this.dir = mkdtempSync(join(tmpdir(), 'holdfast-e2e.'));
+    this.state = join(this.dir, 'state');
+    this.slurm = join(this.dir, 'slurm');
+  }
+
+  lab(...args) {
+    const run = spawnSync(lab, args, { encoding: 'utf8' });
+    if (run.status !== 0) throw new Error(`slurm-lab ${args.join(' ')}: ${run.stderr}${run.stdout}`);
+    return run.stdout;
+  }
+
+  run(command, ...args) {
+    const run = spawnSync(command, args, { encoding: 'utf8', env: { ...process.env, ...this.env } });
+    return { code: run.status, out: run.stdout, err: run.stderr };
+  }
+
+  // Slurm's programs; the output, or an error with what they said.
+  slurmRun(command, ...args) {
+    const run = this.run(command, ...args);
+    if (run.code !== 0) throw new Error(`${command} ${args.join(' ')}: ${run.err}`);
+    return run.out.trim();
+  }
+
+  hpctl(...args) {
+    return this.run(hpctlPath, ...args);
+  }
+
+  json(...args) {
+    const run = this.hpctl(...args, '-o', 'json');
+    if (run.code !== 0) throw new Error(`hpctl ${args.join(' ')}: exit ${run.code}: ${run.err}`);
+    return JSON.parse(run.out);
+  }
+
+  async start() {
+    this.lab('start', this.slurm, '--nodes', 'gpu-[1-4]', ...(this.options.lab ?? ['--no-slurmd']));
+    const env = this.lab('env', this.slurm);
+    this.env = { SLURM_CONF: /SLURM_CONF=(.*)/.exec(env)[1], HPCTL_CONFIG: '', HOME: this.dir };
+    delete this.env.HPCTL_CONFIG;
+    this.slurmd = /SLURMD="(.*)"/.exec(env)[1].split(' ').map((a) => (a === '-b' ? '{firstStart:-b}' : a));
+    this.writeConfig();
+    await this.startHpd();
+    if (this.options.cluster !== false) await this.createCluster();
+    return this;
+  }
+
+  writeConfig() {
+    const config = {
+      agents: { heartbeatInterval: '1s', silentAfter: '5s', unreachableAfter: '15s' },
+      slurm: { conf: this.env.SLURM_CONF, timeout: '10s' },
+      providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [{ name: 'slurmd', command: this.slurmd }, agentService] } },
+      recovery: { observeInterval: '500ms', verifyQuiet: '1s', evictDeadline: '1m', drainDeadline: '2m', retryMin: '100ms', retryMax: '1s', ...this.options.recovery },
+      ...(this.options.publicUrl ? { publicUrl: this.options.publicUrl } : {}),
+    };
+    this.config = join(this.dir, 'hpd.yaml');
+    writeFileSync(this.config, JSON.stringify(config)); // JSON is YAML
+  }
+
+  async startHpd() {
+    const listen = this.port ? `127.0.0.1:${this.port}` : (this.options.listen ?? '127.0.0.1:0');
+    this.log = '';
+    this.hpd = spawn(hpdPath, ['--state-dir', this.state, '--listen', listen, '--config', this.config], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...this.env } });
+    this.hpd.stderr.on('data', (d) => {
+      this.log += d;
+      appendFileSync(join(this.dir, 'hpd.log'), d);
+    });
+    const hpd = this.hpd;
+    await until('hpd listens', () => {
+      if (hpd.exitCode !== null) throw new Error(this.log);
+      return /https?:\/\/[^ ]+:\d+/.exec(this.log);
+    });
+    this.url = /https?:\/\/[^ ,]+:\d+/.exec(this.log)[0];
+    this.port = Number(/:(\d+)$/.exec(this.url)[1]);
+    this.token = readFileSync(join(this.state, 'admin.token'), 'utf8').trim();
+    Object.assign(this.env, { HPCTL_URL: this.url, HPCTL_TOKEN: this.token });
+  }
+
+  // kill -9, as a power cut would; what the machines run goes on.
+  async killHpd() {
+    const gone = new Promise((done) => this.hpd.on('exit', done));
+    this.hpd.kill('SIGKILL');
+    await gone;
+  }
+
+  async createCluster(spec = {}) {
+    const file = join(this.dir, 'cluster.yaml');
+    writeFileSync(file, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [{ name: 'workers', instanceCount: 4, nodeNames: 'gpu-[1-4]' }], ...spec }));
+    const made = this.hpctl('cluster', 'create', '-f', file);
+    if (made.code !== 0) throw new Error(made.err);
+    await until('four nodes ready', () => this.json('node', 'list').every((n) => n.state === 'ready' && n.health === 'healthy'));
+    await until('four idle nodes', () => this.states().filter((s) => s === 'idle').length === 4);
+  }
+
+  node(name) {
+    return this.json('node', 'describe', name);
+  }
+
+  states() {
+    return this.slurmRun('sinfo', '-h', '-N', '-o', '%t').split('\n');
+  }
+
+  slurmNode(name) {
+    const text = this.slurmRun('scontrol', 'show', 'node', '-o', name);
+    return { state: /State=(\S+)/.exec(text)[1], reason: /Reason=(.*?) \[/.exec(text)?.[1] ?? '' };
+  }
+
+  kernel(name, line) {
+    appendFileSync(join(this.dir, 'instances', this.node(name).instanceId, 'kmsg'), line + '\n');
+  }
+
+  events(filter = {}) {
+    const args = ['event', 'list', '--limit', '0'];
+    if (filter.node) args.push('--node', filter.node);
+    return this.json(...args).filter((e) => !filter.kind || e.kind === filter.kind).sort((a, b) => a.id - b.id);
+  }
+
+  operations(node) {
+    return this.json('operation', 'list', '--node', node, '--limit', '0');
+  }
+
+  async repaired(node, kind, before = 0) {
+    await until(`${node}: ${kind} done`, () => {
+      const done = this.operations(node).filter((o) => o.kind === kind && o.state === 'succeeded');
+      return done.length > before && this.node(node).state === 'ready';
+    });
+    await until(`${node} idle in Slurm`, () => this.slurmNode(node).state === 'IDLE');
+  }
+
+  // How often the provider really rebooted each machine: its supervisor makes a boot id at each boot.
+  async end() {
+    if (this.hpd && this.hpd.exitCode === null && this.hpd.signalCode === null) {
+      const gone = new Promise((done) => this.hpd.on('exit', done));
+      this.hpd.kill('SIGTERM');
+      await gone;
+    }
+    const instances = join(this.dir, 'instances');
+    for (const id of existsSync(instances) ? readdirSync(instances) : []) {
+      const file = join(instances, id, 'machine.pid');
+      if (!existsSync(file)) continue;
+      const pid = Number(readFileSync(file, 'utf8').split(' ')[0]);
+      const line = pid > 1 && existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
+      if (line.includes(join(instances, id))) {
+        process.kill(pid, 'SIGTERM');
+        await until(`machine ${id} off`, () => !existsSync(`/proc/${pid}`), 20000).catch(() => {});
+      }
+    }
+    if (existsSync(this.slurm)) this.lab('stop', this.slurm);
+    if (!process.env.KEEP) rmSync(this.dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,200 @@
+// Lifecycle scripts on real machines: a real hpd, the local provider, and real agents that run them.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { afterEach, test } from 'node:test';
+import { Local } from './lib/local.mjs';
+import { agentService } from './lib/programs.mjs';
+import { until } from './lib/world.mjs';
+
+const SLOW = 180000;
+let world;
+let server;
+
+afterEach(async () => {
+  await new Promise((done) => (server ? server.close(done) : done()));
+  server = undefined;
+  await world?.end();
+  world = undefined;
+});
+
+// A world whose agents get these arguments more, and a directory for sources.
+async function open({ args = [], recovery = {} } = {}) {
+  const made = new Local({ recovery: { scriptTimeLimit: '60s', scriptAttempts: 3, prepareDeadline: '5m', launchPauseMin: '1h', launchPauseMax: '1h', ...recovery } });
+  world = made;
+  made.source = join(made.dir, 'source');
+  mkdirSync(made.source);
+  const service = { ...agentService, command: [...agentService.command, ...args.map((a) => a.replace('{world}', made.dir))] };
+  const config = JSON.parse(readFileSync(made.config, 'utf8'));
+  config.providers.local.services = [service];
+  writeFileSync(made.config, JSON.stringify(config));
+  return made.start();
+}
+
+// Every run of a script leaves a line on its machine.
+const SCRIPT = (body) => `#!/bin/sh\necho "$0 $*" >>"$HOLDFAST_INSTANCE_DIR/ran"\n${body}\n`;
+
+function put(name, text) {
+  writeFileSync(join(world.source, name), text);
+  return name;
+}
+
+const create = (config) => world.create(1, { instanceGroups: [{ name: 'w', instanceCount: 1, provider: 'local', lifeCycleConfig: { sourceS3Uri: `file://${world.source}`, ...config } }] });
+const instance = async () => (await world.node('w-1')).instanceId;
+const runs = async () => (world.file(await instance(), 'ran') ?? '').split('\n').filter(Boolean);
+const told = async () => (await world.events('lifecycle-script')).sort((a, b) => a.id - b.id).map((e) => e.message);
+const launch = async () => (await world.list('/v1/operations?cluster=demo')).find((o) => o.kind === 'launch');
+
+async function failed() {
+  await until('the launch fails', async () => (await launch()).state === 'failed', SLOW);
+  return launch();
+}
+
+test('scripts run once on a new machine, in their order, with what they may read', async () => {
+  await open();
+  put('on_create.sh', SCRIPT('cat library.txt; test "$1" = "$SAGEMAKER_RESOURCE_CONFIG_PATH" && cp "$1" "$HOLDFAST_INSTANCE_DIR/resources" && ! read -r nothing'));
+  put('on_init.sh', SCRIPT('sleep 1000 & echo $! >"$HOLDFAST_INSTANCE_DIR/service"')); // it leaves a service behind
+  put('library.txt', 'from the library\n');
+  await create({ onCreate: 'on_create.sh', onInitComplete: 'on_init.sh' });
+  await world.ready(SLOW);
+  const id = await instance();
+  assert.deepEqual((await runs()).map((line) => line.split(' ')[0].split('/').pop()), ['on_create.sh', 'on_init.sh']);
+  const resources = JSON.parse(world.file(id, 'resources'));
+  assert.equal(resources.ClusterConfig.ClusterName, 'demo');
+  assert.deepEqual(resources.InstanceGroups[0].Instances.map((i) => [i.InstanceName, i.InstanceId]), [['w-1', id]]);
+  assert.match(world.file(id, 'agent/lifecycle.log'), /from the library/);
+  process.kill(Number(world.file(id, 'service')), 0); // it lives
+  assert.deepEqual(await told(), ['lifecycle script on_create.sh started, attempt 1', 'lifecycle script on_create.sh succeeded, attempt 1', 'lifecycle script on_init.sh started, attempt 1', 'lifecycle script on_init.sh succeeded, attempt 1']);
+  const asked = await world.call('POST', '/v1/clusters/demo/nodes/w-1/reboot', { reason: 'a test', urgency: 'now' });
+  assert.equal(asked.status, 202);
+  await until('rebooted', async () => (await world.repairs('w-1')).some((o) => o.kind === 'reboot' && o.state === 'succeeded'), SLOW);
+  assert.equal((await runs()).length, 2);
+});
+
+test('a script that fails twice has a third attempt', async () => {
+  await open();
+  put('on_create.sh', SCRIPT('test $(wc -l <"$HOLDFAST_INSTANCE_DIR/ran") -ge 3 || { echo not yet; exit 7; }'));
+  await create({ onCreate: 'on_create.sh' });
+  await world.ready(SLOW);
+  assert.equal((await runs()).length, 3);
+  const events = await world.events('lifecycle-script');
+  assert.equal(events.filter((e) => / failed, attempt [12]$/.test(e.message) && e.level === 'warn').length, 2);
+  assert.equal(events.filter((e) => / succeeded, attempt 3$/.test(e.message)).length, 1);
+});
+
+test('a script that fails for good fails the launch, which says what and where', async () => {
+  await open({ recovery: { scriptAttempts: 2 } });
+  put('on_create.sh', SCRIPT('echo "mount: no such device"; exit 3'));
+  await create({ onCreate: 'on_create.sh' });
+  const operation = await failed();
+  assert.match(operation.error, /^prepare: lifecycle script failed: on_create\.sh ended with exit code 3 in attempt 2 of 2; log .*lifecycle\.log/);
+  assert.equal((await runs()).length, 2);
+  const last = (await world.events('lifecycle-script')).find((e) => e.level === 'error');
+  assert.equal(last.scriptState, 'Failed');
+  assert.match(last.failureMessage, /exit code 3 .*lifecycle\.log; last lines: mount: no such device\n$/s);
+});
+
+test('time is limited, and what a script started ends with it', async () => {
+  await open({ recovery: { scriptTimeLimit: '5s', scriptAttempts: 1 } });
+  put('on_create.sh', SCRIPT('trap "" TERM; sleep 1000 & echo $! >"$HOLDFAST_INSTANCE_DIR/child"; echo $$ >"$HOLDFAST_INSTANCE_DIR/shell"; while :; do sleep 1; done'));
+  await create({ onCreate: 'on_create.sh' });
+  const operation = await failed();
+  assert.match(operation.error, /did not end within 5s in attempt 1 of 1/);
+  for (const name of ['child', 'shell']) {
+    const pid = Number(world.file(await instance(), name));
+    assert.ok(pid > 1);
+    await until(`${name} is gone`, () => {
+      try {
+        return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+      } catch {
+        return true;
+      }
+    });
+  }
+});
+
+// Ends the machine's process with that in its command line.
+async function kill(id, word) {
+  process.kill(await until(`a process with ${word}`, () => world.processOf(id, word)), 'SIGKILL');
+}
+
+test('agent, hpd and runner are killed in between: nothing that succeeded runs again', async () => {
+  await open();
+  put('on_create.sh', SCRIPT('exit 0'));
+  put('on_init.sh', SCRIPT('touch "$HOLDFAST_INSTANCE_DIR/begun"; until [ -e "$HOLDFAST_INSTANCE_DIR/go" ]; do sleep 0.1; done'));
+  await create({ onCreate: 'on_create.sh', onInitComplete: 'on_init.sh' });
+  const id = await until('it has an instance', instance, SLOW);
+  await until('the second script runs', () => world.file(id, 'begun') !== undefined, SLOW);
+  await kill(id, '--kmsg'); // the agent; the machine starts it again
+  await world.stopHpd('SIGKILL');
+  await world.start();
+  assert.deepEqual((await runs()).length, 2);
+  await kill(id, '--lifecycle'); // the runner: its script is ended, and that was an attempt
+  await until('another attempt runs', async () => (await runs()).length === 3, SLOW);
+  await world.stopHpd('SIGKILL');
+  writeFileSync(join(world.instances, id, 'go'), '');
+  await until('the runner has stored the end', () => /"over":1/.test(world.file(id, 'agent/lifecycle/state')), SLOW);
+  await kill(id, '--lifecycle'); // while it waits for hpd to hear of it
+  await world.start();
+  await world.ready(SLOW);
+  assert.deepEqual((await runs()).map((line) => line.split(' ')[0].split('/').pop()), ['on_create.sh', 'on_init.sh', 'on_init.sh']);
+  const messages = await told();
+  assert.equal(messages.filter((m) => m === 'lifecycle script on_init.sh succeeded, attempt 2').length, 1);
+  assert.equal(messages.filter((m) => m === 'lifecycle script on_init.sh failed, attempt 1').length, 1);
+  assert.equal(new Set(messages).size, messages.length, 'nothing is told twice');
+});
+
+// A server whose certificate only {world}/ca.pem vouches for, for that name.
+async function serveFiles(files, name = 'IP:127.0.0.1') {
+  const [key, cert] = ['key.pem', 'ca.pem'].map((name) => join(world.dir, name));
+  const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert, '-days', '2', '-subj', '/CN=127.0.0.1', '-addext', `subjectAltName=${name}`], { encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, reply) => {
+    const file = files[request.url];
+    reply.writeHead(file === undefined ? 404 : file.status ?? 200, file?.headers ?? {});
+    reply.end(file?.status ? '' : file ?? 'nothing here');
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  return `https://127.0.0.1:${server.address().port}`;
+}
+
+test('scripts come over https from a server that the given CA vouches for', async () => {
+  await open({ args: ['--ca-file', '{world}/ca.pem', '--lifecycle-log', '{dir}/scripts.log'] });
+  const url = await serveFiles({ '/a/b/on%20create.sh': SCRIPT('echo over https') });
+  await create({ sourceS3Uri: `${url}/a/b/`, onCreate: 'on create.sh' });
+  await world.ready(SLOW);
+  assert.match(world.file(await instance(), 'scripts.log'), /over https/);
+});
+
+const sources = {
+  'a CA that nobody gave': { says: /source cannot be fetched.*certificate/i, config: async () => ({ sourceS3Uri: await serveFiles({ '/a.sh': SCRIPT('') }), onCreate: 'a.sh' }), args: [] },
+  'a certificate of another name': { says: /source cannot be fetched.*certificate/i, config: async () => ({ sourceS3Uri: await serveFiles({ '/a.sh': SCRIPT('') }, 'DNS:elsewhere.example'), onCreate: 'a.sh' }) },
+  'a file that is not there': { says: /404/, config: async () => ({ sourceS3Uri: await serveFiles({}), onCreate: 'a.sh' }) },
+  'a redirect': { says: /302; redirects are not followed/, config: async () => ({ sourceS3Uri: await serveFiles({ '/a.sh': { status: 302, headers: { location: 'http://127.0.0.1/' } } }), onCreate: 'a.sh' }) },
+  'a file that is too large': { says: /source cannot be fetched/, config: async () => ({ sourceS3Uri: await serveFiles({ '/a.sh': Buffer.alloc(17 << 20) }), onCreate: 'a.sh' }) },
+  'a script that is a link': { says: /symbolic links are not followed/, config: () => (symlinkSync('/bin/true', join(world.source, 'a.sh')), { onCreate: 'a.sh' }) },
+  'a link elsewhere in it': { says: /symbolic links are not followed/, config: () => (mkdirSync(join(world.source, 'lib')), symlinkSync('/etc', join(world.source, 'lib', 'etc')), { onCreate: put('a.sh', SCRIPT('')) }) },
+  'a pipe in it': { says: /neither a file nor a directory/, config: () => (spawnSync('mkfifo', [join(world.source, 'pipe')]), { onCreate: put('a.sh', SCRIPT('')) }) },
+  'a directory that is too large': { says: /more than 64 MiB/, config: () => (writeFileSync(join(world.source, 'image'), Buffer.alloc(65 << 20)), { onCreate: put('a.sh', SCRIPT('')) }) },
+  'a directory that is not there': { says: /source cannot be fetched/, config: () => ({ sourceS3Uri: `file://${world.dir}/nothing`, onCreate: 'a.sh' }) },
+  'no such file in it': { says: /the source has no such file/, config: () => ({ onCreate: 'a.sh' }) },
+  'an interpreter that is not there': { says: /ended with exit code 127/, runs: true, config: () => ({ onCreate: put('a.sh', '#!/no/such/shell\n') }) },
+  'an agent that runs none': { says: /started with --no-lifecycle/, args: ['--no-lifecycle'], config: () => ({ onCreate: put('a.sh', SCRIPT('')) }) },
+};
+for (const [what, { says, config, args = ['--ca-file', '{world}/ca.pem'] }] of Object.entries(sources))
+  test(`it is refused, in words: ${what}`, async () => {
+    await open({ args, recovery: { scriptAttempts: 1 } });
+    await create(await config());
+    assert.match((await failed()).error, says);
+    assert.deepEqual(await runs(), []);
+  });
+
+test('what no agent could carry out is refused at the door', async () => {
+  await open();
+  const refused = { '../a.sh': /must name files below/, '/bin/sh': /must name files below/, 'a//b': /must name files below/ };
+  for (const [onCreate, says] of Object.entries(refused)) await assert.rejects(() => create({ onCreate }), says);
+  await assert.rejects(() => create({ sourceS3Uri: 's3://bucket/prefix', onCreate: 'a.sh' }), /not from s3:/);
+  await assert.rejects(() => create({ sourceS3Uri: 'http://host/prefix', onCreate: 'a.sh' }), /sourceS3Uri/);
+});

@@ -1,0 +1,218 @@
+// The laws of the house, as ARCHITECTURE.md gives them. A rule gets all sources and reports {path, line, message}.
+//
+// Only sizes have a way around: a comment that says "lint: long because" and then a reason, in the head of the file for
+// its length, above or inside of a function for the function's.
+import { Source } from './source.mjs';
+
+export const PRODUCT_ROOMS = ['base', 'model', 'policy', 'db', 'server', 'api', 'agents', 'cli'];
+const FUNCTION_LINES_MAX = 70; // a screen
+const FILE_LINES_MAX = 700; // one thought
+const HEAD_LETTERS_MIN = 20; // fewer say nothing
+const REASON_LETTERS_MIN = 10;
+
+// Who may include what of ours. The first row that matches a file counts; entries are prefixes.
+const INCLUDE_LAW = [
+    { files: /^base\//, may: ['base/'] },
+    { files: /^model\//, may: ['model/', 'base/'] },
+    { files: /^policy\//, may: ['policy/', 'model/', 'base/own.h', 'base/text.h', 'base/status.h', 'base/enum.h', 'base/sm.h'] },
+    { files: /^db\//, may: ['db/', 'model/', 'base/', 'policy/policy.h'] },
+    { files: /^server\/scheduler\//, may: ['server/scheduler/', 'model/', 'base/'] },
+    { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
+    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'db/', 'model/', 'base/', 'policy/policy.h'] },
+    {
+        files: /^server\/reconcile[^/]*$/,
+        may: ['server/reconcile', 'server/scheduler/scheduler.h', 'server/provider/provider.h', 'server/service/service.h',
+              'server/fleet.h', 'server/executor.h', 'server/metrics.h', 'db/', 'policy/', 'model/', 'base/'],
+    },
+    // These two wire everything together.
+    { files: /^server\/(main|config)[^/]*$/, may: PRODUCT_ROOMS.filter((room) => !['cli', 'agents'].includes(room)).map((room) => `${room}/`) },
+    { files: /^server\/[^/]*$/, may: ['server/', 'db/', 'model/', 'base/'] },
+    { files: /^api\//, may: ['api/', 'server/service/', 'model/', 'base/'] },
+    { files: /^agents\//, may: ['agents/', 'policy/faults/', 'model/', 'base/'] },
+    { files: /^cli\//, may: ['cli/', 'policy/faults/', 'model/', 'base/'] },
+];
+
+// A third-party header and the files that may know it. files_max 1: one file, whichever.
+const OWNERS = [
+    { header: /^microhttpd\.h$/, owner: /^api\//, said: 'one file of api/', filesMax: 1 },
+    { header: /^sqlite3\.h$/, owner: /^db\//, said: 'db/' },
+    { header: /^curl\//, owner: /^base\/http\.c$/, said: 'base/http.c' },
+    { header: /^jansson\.h$/, owner: /^base\/json\.h$/, said: 'base/json.h' },
+    { header: /^(gnutls|nettle)\//, owner: /^base\//, said: 'base/' },
+    { header: /^pcre2\.h$/, owner: /^base\/pattern\.c$/, said: 'base/pattern.c' },
+    { header: /^yaml\.h$/, owner: /^base\/yaml\.c$/, said: 'base/yaml.c' },
+];
+const C_LIBRARY = new Set(
+    ('alloca assert complex ctype dirent dlfcn elf endian err errno fcntl features fenv float fnmatch ftw getopt glob grp iconv ' +
+     'ifaddrs inttypes langinfo libgen limits link locale malloc math mntent netdb poll pthread pty pwd regex resolv sched search ' +
+     'semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings syslog ' +
+     'termios threads time uchar ucontext unistd utime utmp wchar wctype wordexp').split(' ').map((name) => `${name}.h`));
+const KERNEL_OR_NET = /^(arpa|asm|linux|net|netinet|sys)\//;
+
+const FORBIDDEN = {
+    strcpy: 'text_copy', strcat: 'struct text', sprintf: 'snprintf or own_printf', vsprintf: 'vsnprintf',
+    gets: 'getline', strtok: 'strtok_r or strcspn', atoi: 'text_parse_i64', atol: 'text_parse_i64', atoll: 'text_parse_i64',
+    atof: 'strtod', system: 'child_run', popen: 'child_run', alloca: 'own_calloc', tmpnam: 'mkostemp', mktemp: 'mkostemp',
+};
+
+const SQL = /\b(SELECT\s[\s\S]*\sFROM|SELECT\s+[\w*?(]|INSERT\s+(OR\s+\w+\s+)?INTO|REPLACE\s+INTO|UPDATE\s+[\w%]+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX)|PRAGMA\s+\w)/;
+const SQL_ANY_CASE = /\b(insert\s+(or\s+\w+\s+)?into\s+\w+\s*[(]|update\s+[\w%]+\s+set\s+\w+\s*=|delete\s+from\s+\w+\s+where|select\s+[\w*,\s]+\sfrom\s+\w+\s+(where|order|limit|join))/i;
+
+const CLOCK_READ = /(?<![\w.>])(time|gettimeofday|clock_gettime|timespec_get|ftime)\s*\(|\bCLOCK_(REALTIME|MONOTONIC|BOOTTIME|TAI|PROCESS_CPUTIME_ID|THREAD_CPUTIME_ID)\w*/g;
+// These only name the clock that a wait goes by.
+const CLOCK_NAMED = /\b(pthread_condattr_setclock|timerfd_create)\s*\([^;{}]*$/;
+const CLOCK_IN_SQL = /\bCURRENT_(TIMESTAMP|DATE|TIME)\b|\b(datetime|date|time|julianday|unixepoch)\s*\(\s*(\)|'now')|\bstrftime\s*\([^)]*'now'/i;
+
+const IMPURE_HEADER = /^(base\/(?!own\.h|text\.h|status\.h|enum\.h|sm\.h|id\.h|embed\.h)|(db|api|server|agents|cli)\/|(sys|net|netinet|arpa|linux)\/|(unistd|fcntl|pthread|poll|signal|netdb|dirent|threads|stdatomic|errno|locale)\.h$)/;
+const IMPURE_CALL = /(?<![\w.>])(printf|fprintf|vfprintf|puts|fputs|putchar|perror|fopen|open|read|write|close|getenv|rand|random|srand|rand_r|drand48|getrandom|sleep|usleep|nanosleep)\s*\(/g;
+// A static at column 0 up to its value or its end; one with a bracket before that is a function.
+const STATIC_OBJECT = /^(?:static|_Thread_local)\b([^;={(]*)[;=]/gm;
+// What a pointer points to does not matter: the object itself must be const.
+const isMutable = (declaration) => !/\bconst\b/.test(declaration.slice(declaration.lastIndexOf('*') + 1));
+
+const isC = (path) => /\.[ch]$/.test(path);
+const isProduct = (path) => PRODUCT_ROOMS.some((room) => path.startsWith(`${room}/`));
+
+function* include({ sources }) {
+    for (const source of sources.filter((s) => isProduct(s.path) && isC(s.path))) {
+        const law = INCLUDE_LAW.find((row) => row.files.test(source.path));
+        for (const { name, line } of source.includes().filter((i) => i.ours))
+            if (!law.may.some((prefix) => name.startsWith(prefix)))
+                yield { path: source.path, line, message: `${name} is not for this room: it may use ${law.may.join(', ')}` };
+    }
+}
+
+function* owner({ sources }) {
+    const users = new Map();
+    for (const source of sources.filter((s) => isProduct(s.path) && isC(s.path)))
+        for (const { name, line } of source.includes().filter((i) => !i.ours)) {
+            if (C_LIBRARY.has(name) || KERNEL_OR_NET.test(name)) continue;
+            const row = OWNERS.find((o) => o.header.test(name));
+            if (!row) yield { path: source.path, line, message: `<${name}> has no owner: a new library needs a decision` };
+            else if (!row.owner.test(source.path)) yield { path: source.path, line, message: `<${name}> belongs to ${row.said}` };
+            else users.set(row, [...(users.get(row) ?? []), { path: source.path, line }]);
+        }
+    for (const [row, list] of users)
+        if (row.filesMax && new Set(list.map((u) => u.path)).size > row.filesMax)
+            for (const use of list) yield { ...use, message: `belongs to ${row.said}, and ${list.length} have it` };
+}
+
+function* sql({ sources }) {
+    for (const source of sources.filter((s) => isProduct(s.path) && !s.path.startsWith('db/')))
+        for (const { text, line } of source.strings)
+            if (SQL.test(text) || SQL_ANY_CASE.test(text))
+                yield { path: source.path, line, message: `SQL outside db/: "${text.slice(0, 40)}"` };
+}
+
+const oncePerLine = (hits) => hits.filter((hit, i) => i === 0 || hits[i - 1].line !== hit.line);
+
+function* clock({ sources }) {
+    for (const source of sources.filter((s) => /^(policy|model|db|server|agents|cli)\//.test(s.path)))
+        for (const { match, line } of oncePerLine(source.find(CLOCK_READ)))
+            if (!CLOCK_NAMED.test(source.code.slice(0, match.index)))
+                yield { path: source.path, line, message: `${match[0].replace(/\s*\($/, '()')}: time comes through base/clock.h` };
+    for (const source of sources.filter((s) => /^(db|migrations)\//.test(s.path))) {
+        const texts = source.path.endsWith('.sql')
+            ? source.text.split('\n').map((text, i) => ({ text: text.replace(/--.*/, ''), line: i + 1 }))
+            : source.strings;
+        for (const { text, line } of texts)
+            if (CLOCK_IN_SQL.test(text)) yield { path: source.path, line, message: 'SQLite reads its own clock here: bind the time' };
+    }
+}
+
+// Headers reach policy/ and model/ through each other, so it is the whole closure that must be pure.
+function* pure({ sources, byPath }) {
+    const closure = (source, seen) => {
+        for (const { name } of source.includes()) {
+            if (seen.has(name)) continue;
+            seen.add(name);
+            if (byPath.has(name)) closure(byPath.get(name), seen);
+        }
+        return seen;
+    };
+    for (const source of sources.filter((s) => /^(policy|model)\//.test(s.path) && isC(s.path))) {
+        for (const { name, line } of source.includes()) {
+            const reached = [name, ...(byPath.has(name) ? closure(byPath.get(name), new Set()) : [])].filter((n) => IMPURE_HEADER.test(n));
+            if (reached.length > 0) yield { path: source.path, line, message: `${name} brings ${reached.join(', ')} into a pure room` };
+        }
+        for (const { match, line } of source.find(IMPURE_CALL))
+            yield { path: source.path, line, message: `${match[1]}(): no input, output or chance in a pure room` };
+        for (const { match, line } of source.find(STATIC_OBJECT).filter(({ match: m }) => isMutable(m[1])))
+            yield { path: source.path, line, message: `a pure room keeps nothing between calls: ${match[0].trim().slice(0, 40)}` };
+    }
+}
+
+// Doors and services record what people want and what agents saw, with what the policy calls it; deciding is the loop's.
+function* decide({ sources }) {
+    for (const source of sources.filter((s) => s.path.startsWith('server/service/')))
+        for (const { match, line } of source.find(/\b(policy_(?!explain|is_node_fault|settings|table_version|text)\w+)\s*\(/g))
+            yield { path: source.path, line, message: `${match[1]}(): a service may ask the policy for words, nothing else` };
+}
+
+const REASON = /lint:\s*long\s+because\s+([^*]*)/;
+const hasReason = (comment) => (REASON.exec(comment.text)?.[1] ?? '').replace(/\s+/g, ' ').trim().length >= REASON_LETTERS_MIN;
+
+function* longFunction(tree) {
+    for (const source of tree.sources.filter((s) => isC(s.path))) {
+        let previousEnd = 0;
+        for (const f of source.functions()) {
+            const length = f.endLine - f.line + 1;
+            const near = source.comments.filter((c) => c.line > 1 && c.line > previousEnd && c.endLine >= f.line - 8 && c.line <= f.endLine);
+            previousEnd = f.endLine;
+            if (length <= FUNCTION_LINES_MAX) continue;
+            if (near.some(hasReason)) tree.exceptions++;
+            else yield { path: source.path, line: f.line, message: `${f.name}() has ${length} lines, ${FUNCTION_LINES_MAX} may be` };
+        }
+    }
+}
+
+function* longFile(tree) {
+    for (const source of tree.sources.filter((s) => isC(s.path))) {
+        const length = source.lines.length - (source.text.endsWith('\n') ? 1 : 0);
+        if (length <= FILE_LINES_MAX) continue;
+        if (source.comments.some((c) => c.line === 1 && hasReason(c))) tree.exceptions++;
+        else yield { path: source.path, line: FILE_LINES_MAX + 1, message: `${length} lines, ${FILE_LINES_MAX} may be` };
+    }
+}
+
+function* forbidden({ sources }) {
+    const pattern = new RegExp(`(?<![\\w.]|->)(${Object.keys(FORBIDDEN).join('|')})\\s*\\(`, 'g');
+    for (const source of sources.filter((s) => isC(s.path)))
+        for (const { match, line } of source.find(pattern))
+            yield { path: source.path, line, message: `${match[1]}(): use ${FORBIDDEN[match[1]]}` };
+}
+
+const HEADS = {
+    c: /^\/\*([\s\S]*?)\*\//, h: /^\/\*([\s\S]*?)\*\//, def: /^\/\*([\s\S]*?)\*\//, sql: /^((?:--.*\n)+)/,
+    mjs: /^(?:#!.*\n)?((?:\/\/.*\n)+|\/\*[\s\S]*?\*\/)/, mk: /^((?:#.*\n)+)/,
+};
+
+function* head({ sources }) {
+    for (const source of sources) {
+        const comment = HEADS[source.path.split('.').pop()].exec(source.text)?.[1] ?? '';
+        if (comment.replace(/[^\p{L}]/gu, '').length < HEAD_LETTERS_MIN)
+            yield { path: source.path, line: 1, message: 'a file begins with what it is for' };
+    }
+}
+
+export const RULES = [
+    { name: 'include', check: include },
+    { name: 'owner', check: owner },
+    { name: 'sql', check: sql },
+    { name: 'clock', check: clock },
+    { name: 'pure', check: pure },
+    { name: 'decide', check: decide },
+    { name: 'long-function', check: longFunction },
+    { name: 'long-file', check: longFile },
+    { name: 'forbidden', check: forbidden },
+    { name: 'head', check: head },
+];
+
+// files: Map of path to text. Returns {findings: [{path, line, rule, message}], exceptions}.
+export function lint(files) {
+    const sources = [...files].map(([path, text]) => new Source(path, text)).sort((a, b) => (a.path < b.path ? -1 : 1));
+    const tree = { sources, byPath: new Map(sources.map((s) => [s.path, s])), exceptions: 0 };
+    const findings = RULES.flatMap(({ name, check }) => [...check(tree)].map((finding) => ({ ...finding, rule: name })));
+    findings.sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
+    return { findings, exceptions: tree.exceptions };
+}

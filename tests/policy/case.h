@@ -1,0 +1,542 @@
+/*
+ * The golden cases' small language, read with a strict line parser: a story, the group, nodes with what was seen and
+ * tried, and what the policy has to say to it. Times are relative to now ("-30s", "-2d"). Everything is optional but the story
+ * and one node; see any file in tests/policy/cases.
+ *
+ *   story: words
+ *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
+ *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
+ *       zone=a zone_lost=4
+ *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
+ *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
+ *     repair reboot 0000:b9:00 xid.79 at=-2d instance=… failed by_person no_return="why"
+ *   explain gpu-1                            shows its explanation too
+ *   expect
+ *     (written by the runner: UPDATE=1 tests/policy/test_golden)
+ */
+#ifndef HOLDFAST_TESTS_POLICY_CASE_H
+#define HOLDFAST_TESTS_POLICY_CASE_H
+
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/policy.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CASE_NOW_MS INT64_C(1795176000000) /* 2026-11-20 12:00:00 UTC */
+#define CASE_NODES_MAX 256
+#define CASE_VERDICTS_MAX 1024 /* of one node */
+#define CASE_REPAIRS_MAX 16
+#define CASE_WORDS_MAX 24
+
+struct case_node {
+    char name[NODE_NAME_MAX_BYTES], instance[ID_INSTANCE_MAX], boot[BOOT_ID_MAX_BYTES];
+    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];
+    struct verdict *verdicts; /* owned */
+    const struct verdict **refs;
+    size_t verdict_count, verdict_group; /* verdict_group: how many the last line made */
+    struct policy_repair repairs[CASE_REPAIRS_MAX];
+    char repair_texts[CASE_REPAIRS_MAX][4][SENTENCE_MAX_BYTES];
+    size_t repair_count;
+    struct policy_node node;
+};
+
+struct policy_case {
+    char story[256], explain[NODE_NAME_MAX_BYTES], error[256];
+    struct policy_snapshot snapshot;
+    struct case_node *nodes;
+    struct policy_node *plain_nodes;
+    size_t node_count;
+    size_t group_from; /* nodes of the last node line */
+    int64_t next_id;
+    size_t expect_at; /* offset of what follows the line "expect" */
+};
+
+/* --- words and values ------------------------------------------------------------------------------------------ */
+
+static inline bool case_time(const char *word, int64_t *ret_ms)
+{
+    static const struct {
+        const char *unit;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    bool negative = word[0] == '-';
+    char *end = NULL;
+    int64_t value = strtoll(word + (negative ? 1 : 0), &end, 10);
+    if (end == word + (negative ? 1 : 0))
+        return false;
+    int64_t factor = *end == '\0' ? 1 : 0;
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (strcmp(units[i].unit, end) == 0)
+            factor = units[i].ms;
+    *ret_ms = (negative ? -1 : 1) * value * factor;
+    return factor != 0;
+}
+
+/* Splits at blanks; "…" keeps blanks. Changes line. */
+static inline int case_words(char *line, char *words[CASE_WORDS_MAX])
+{
+    int count = 0;
+    char *at = line;
+    while (count < CASE_WORDS_MAX) {
+        while (*at == ' ')
+            at++;
+        if (*at == '\0')
+            break;
+        words[count++] = at;
+        bool quoted = false;
+        char *out = at;
+        for (; *at != '\0' && (quoted || *at != ' '); at++) {
+            if (*at == '"')
+                quoted = !quoted;
+            else
+                *out++ = *at;
+        }
+        bool last = *at == '\0';
+        *out = '\0';
+        if (last)
+            break;
+        at++;
+    }
+    return count;
+}
+
+/* "name=value" → value; a bare "name" → "". NULL when the word is another. */
+static inline const char *case_value(const char *word, const char *name)
+{
+    size_t len = strlen(name);
+    if (strncmp(word, name, len) != 0 || (word[len] != '=' && word[len] != '\0'))
+        return NULL;
+    return word[len] == '=' ? word + len + 1 : "";
+}
+
+static inline bool case_when(const char *word, const char *name, int64_t *ret_at)
+{
+    const char *value = case_value(word, name);
+    int64_t ms = 0;
+    if (value == NULL || !case_time(value, &ms))
+        return false;
+    *ret_at = CASE_NOW_MS + ms;
+    return true;
+}
+
+/* --- lines ----------------------------------------------------------------------------------------------------- */
+
+static inline bool case_set(struct policy_settings *s, const char *name, const char *value)
+{
+    int64_t ms = 0;
+    if (!case_time(value, &ms))
+        return false;
+    struct {
+        const char *name;
+        int64_t *ms;
+        int *number;
+    } table[] = {
+        {"repeat_window", &s->repeat_window_ms, NULL},   {"reboots_max", NULL, &s->reboots_max},
+        {"replaces_max", NULL, &s->replaces_max},        {"budget_percent", NULL, &s->budget_percent},
+        {"breaker_percent", NULL, &s->breaker_percent},  {"breaker_min", NULL, &s->breaker_min},
+        {"breaker_window", &s->breaker_window_ms, NULL}, {"breaker_close_after", &s->breaker_close_after_ms, NULL},
+        {"silent_after", &s->silent_after_ms, NULL},     {"unreachable_after", &s->unreachable_after_ms, NULL},
+        {"fold_window", &s->fold_window_ms, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (strcmp(table[i].name, name) == 0) {
+            if (table[i].ms != NULL)
+                *table[i].ms = ms;
+            else
+                *table[i].number = (int)ms;
+            return true;
+        }
+    return false;
+}
+
+static inline bool case_group(struct policy_group *group, const char *word)
+{
+    const char *value;
+    if ((value = case_value(word, "desired")) != NULL)
+        return text_parse_i64(value, 0, 1000000, &group->desired) == 0;
+    if ((value = case_value(word, "in_repair")) != NULL)
+        return text_parse_i64(value, 0, 1000000, &group->in_repair) == 0;
+    if ((value = case_value(word, "failed")) != NULL)
+        return text_parse_i64(value, 0, 1000000, &group->failed_recently) == 0;
+    if ((value = case_value(word, "recovery")) != NULL)
+        return node_recovery_parse(value, &group->recovery) == 0;
+    return case_when(word, "opened", &group->breaker_opened_at) || case_when(word, "calm", &group->breaker_calm_since);
+}
+
+static inline bool case_node_word(struct case_node *n, const char *word)
+{
+    const char *value;
+    int state = 0;
+    if ((value = case_value(word, "state")) != NULL) {
+        bool ok = sm_parse(&node_state_machine, value, &state) == 0;
+        n->node.state = (enum node_state)state;
+        return ok;
+    }
+    if ((value = case_value(word, "drain")) != NULL) {
+        n->node.foreign_drain = true;
+        return text_copy(n->reason, sizeof(n->reason), value) == 0;
+    }
+    if ((value = case_value(word, "wish")) != NULL) {
+        n->node.wish = strcmp(value, "reboot") == 0 ? POLICY_WISH_REBOOT : POLICY_WISH_REPLACE;
+        return strcmp(value, "reboot") == 0 || strcmp(value, "replace") == 0;
+    }
+    if ((value = case_value(word, "scheduler")) != NULL) {
+        n->node.has_scheduler = strcmp(value, "none") != 0;
+        n->node.scheduler_known = n->node.has_scheduler && strcmp(value, "unknown") != 0;
+        n->node.scheduler_responding = strcmp(value, "hears") == 0;
+        return true;
+    }
+    if ((value = case_value(word, "by")) != NULL)
+        return text_copy(n->wish_by, sizeof(n->wish_by), value) == 0;
+    if ((value = case_value(word, "instance")) != NULL)
+        return text_copy(n->instance, sizeof(n->instance), value) == 0;
+    if ((value = case_value(word, "boot")) != NULL)
+        return text_copy(n->boot, sizeof(n->boot), value) == 0;
+    if ((value = case_value(word, "zone")) != NULL) {
+        n->node.zone = n->zone;
+        return text_copy(n->zone, sizeof(n->zone), value) == 0;
+    }
+    if ((value = case_value(word, "zone_lost")) != NULL)
+        return text_parse_i64(value, 0, 100000, &n->node.zone_lost) == 0;
+    if (strcmp(word, "heartbeat=never") == 0) {
+        n->node.last_heartbeat_at = 0;
+        return true;
+    }
+    if (strcmp(word, "opted_out") == 0)
+        return n->node.opted_out = true;
+    if (strcmp(word, "busy") == 0)
+        return n->node.has_active_operation = true;
+    return case_when(word, "heartbeat", &n->node.last_heartbeat_at) || case_when(word, "boot_at", &n->node.boot_at);
+}
+
+static inline bool case_add_node(struct policy_case *c, char **words, int count)
+{
+    char **names = NULL;
+    size_t name_count = 0;
+    if (count < 2 || text_hostlist_expand(words[1], CASE_NODES_MAX - c->node_count, &names, &name_count) != 0)
+        return false;
+    c->group_from = c->node_count;
+    bool ok = true;
+    for (size_t i = 0; i < name_count; i++) {
+        struct case_node *n = &c->nodes[c->node_count++];
+        text_copy_cut(n->name, sizeof(n->name), names[i]);
+        snprintf(n->instance, sizeof(n->instance), "i-%.20s", names[i]);
+        snprintf(n->boot, sizeof(n->boot), "boot-%.30s", names[i]);
+        n->verdicts = own_calloc(CASE_VERDICTS_MAX, sizeof(*n->verdicts));
+        n->refs = own_calloc(CASE_VERDICTS_MAX, sizeof(*n->refs));
+        n->node = (struct policy_node){.id = (int64_t)c->node_count,
+                                       .state = NODE_STATE_READY,
+                                       .boot_at = CASE_NOW_MS - 86400000,
+                                       .last_heartbeat_at = CASE_NOW_MS - 2000,
+                                       .has_scheduler = true,
+                                       .scheduler_known = true,
+                                       .scheduler_responding = true};
+        for (int k = 2; k < count; k++)
+            ok = case_node_word(n, words[k]) && ok;
+    }
+    text_list_free(names, name_count);
+    return ok;
+}
+
+static inline bool case_verdict_word(struct verdict *v, const char *word, int64_t *times, int64_t *every)
+{
+    const char *value;
+    if ((value = case_value(word, "count")) != NULL)
+        return text_parse_i64(value, 1, 1000000, &v->count) == 0;
+    if ((value = case_value(word, "severity")) != NULL)
+        return severity_parse(value, &v->severity) == 0;
+    if ((value = case_value(word, "boot")) != NULL)
+        return text_copy(v->boot_id, sizeof(v->boot_id), value) == 0;
+    if ((value = case_value(word, "instance")) != NULL)
+        return text_copy(v->instance_id, sizeof(v->instance_id), value) == 0;
+    if ((value = case_value(word, "source")) != NULL)
+        return text_copy(v->source, sizeof(v->source), value) == 0;
+    if ((value = case_value(word, "times")) != NULL)
+        return text_parse_i64(value, 1, CASE_VERDICTS_MAX, times) == 0;
+    if ((value = case_value(word, "every")) != NULL)
+        return case_time(value, every);
+    if (strcmp(word, "stale") == 0) {
+        v->state = VERDICT_STATE_STALE;
+        return true;
+    }
+    if (case_when(word, "at", &v->first_at)) {
+        v->last_at = v->received_at = v->first_at;
+        return true;
+    }
+    return case_when(word, "until", &v->last_at);
+}
+
+static inline void case_made_up_line(struct verdict *v)
+{
+    const char *number = strchr(v->code, '.');
+    if (text_starts_with(v->code, "xid."))
+        snprintf(v->raw_line, sizeof(v->raw_line), "NVRM: Xid (PCI:%s): %s, pid='<unknown>', name=<unknown>, ...",
+                 v->device, number + 1);
+    else if (text_starts_with(v->code, "sxid."))
+        snprintf(v->raw_line, sizeof(v->raw_line), "nvidia-nvswitch0: SXid (PCI:%s.0): %s, ...", v->device, number + 1);
+}
+
+static inline bool case_add_verdict(struct policy_case *c, char **words, int count)
+{
+    for (size_t i = c->group_from; i < c->node_count; i++) {
+        struct case_node *n = &c->nodes[i];
+        struct verdict model = {.node_id = n->node.id,
+                                .state = VERDICT_STATE_OPEN,
+                                .severity = SEVERITY_CRITICAL,
+                                .count = 1,
+                                .first_at = CASE_NOW_MS - 5000,
+                                .last_at = CASE_NOW_MS - 5000,
+                                .received_at = CASE_NOW_MS - 5000};
+        int64_t times = 1, every = 0;
+        if (count < 3 || text_copy(model.code, sizeof(model.code), words[1]) != 0)
+            return false;
+        text_copy_cut(model.device, sizeof(model.device), strcmp(words[2], "-") == 0 ? "" : words[2]);
+        text_copy_cut(model.source, sizeof(model.source), "kmsg");
+        text_copy_cut(model.instance_id, sizeof(model.instance_id), n->instance);
+        text_copy_cut(model.boot_id, sizeof(model.boot_id), n->boot);
+        case_made_up_line(&model);
+        for (int k = 3; k < count; k++)
+            if (!case_verdict_word(&model, words[k], &times, &every))
+                return false;
+        if (n->verdict_count + (size_t)times > CASE_VERDICTS_MAX)
+            return false;
+        for (int64_t k = 0; k < times; k++) {
+            struct verdict *v = &n->verdicts[n->verdict_count];
+            *v = model;
+            v->id = c->next_id++;
+            v->first_at += k * every;
+            v->last_at += k * every;
+            v->received_at += k * every;
+            n->refs[n->verdict_count++] = v;
+        }
+        n->verdict_group = (size_t)times;
+    }
+    return true;
+}
+
+static inline bool case_add_line(struct policy_case *c, const char *line)
+{
+    for (size_t i = c->group_from; i < c->node_count; i++) {
+        struct case_node *n = &c->nodes[i];
+        for (size_t k = n->verdict_count - n->verdict_group; k < n->verdict_count; k++)
+            text_copy_cut(n->verdicts[k].raw_line, sizeof(n->verdicts[k].raw_line), line);
+    }
+    return c->node_count > 0;
+}
+
+static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTENCE_MAX_BYTES], const char *word)
+{
+    const char *value;
+    if ((value = case_value(word, "instance")) != NULL)
+        return text_copy(texts[0], sizeof(texts[0]), value) == 0;
+    if (strcmp(word, "failed") == 0)
+        return !(r->succeeded = false);
+    if (strcmp(word, "by_person") == 0)
+        return r->by_person = true;
+    if ((value = case_value(word, "no_return")) != NULL) {
+        r->succeeded = false;
+        r->no_return = true;
+        return text_copy(texts[3], sizeof(texts[3]), value) == 0;
+    }
+    return case_when(word, "at", &r->at);
+}
+
+static inline bool case_add_repair(struct policy_case *c, char **words, int count)
+{
+    for (size_t i = c->group_from; i < c->node_count; i++) {
+        struct case_node *n = &c->nodes[i];
+        if (count < 4 || n->repair_count == CASE_REPAIRS_MAX)
+            return false;
+        struct policy_repair *r = &n->repairs[n->repair_count];
+        char(*texts)[SENTENCE_MAX_BYTES] = n->repair_texts[n->repair_count++];
+        text_copy_cut(texts[0], sizeof(texts[0]), n->instance);
+        text_copy_cut(texts[1], sizeof(texts[1]), strcmp(words[2], "-") == 0 ? "" : words[2]);
+        text_copy_cut(texts[2], sizeof(texts[2]), words[3]);
+        *r = (struct policy_repair){
+            .instance_id = texts[0], .device = texts[1], .code = texts[2], .error = texts[3], .succeeded = true};
+        if (operation_kind_parse(words[1], &r->kind) != 0)
+            return false;
+        for (int k = 4; k < count; k++)
+            if (!case_repair_word(r, texts, words[k]))
+                return false;
+    }
+    return c->node_count > 0;
+}
+
+static inline bool case_line(struct policy_case *c, char *line)
+{
+    while (*line == ' ')
+        line++;
+    if (*line == '\0' || *line == '#')
+        return true;
+    if (text_starts_with(line, "story: "))
+        return text_copy(c->story, sizeof(c->story), line + 7) == 0;
+    if (text_starts_with(line, "line "))
+        return case_add_line(c, line + 5);
+    char *words[CASE_WORDS_MAX];
+    int count = case_words(line, words);
+    bool ok = true;
+    if (strcmp(words[0], "set:") == 0)
+        for (int i = 1; i < count; i += 2)
+            ok = i + 1 < count && case_set(&c->snapshot.settings, words[i], words[i + 1]) && ok;
+    else if (strcmp(words[0], "group:") == 0)
+        for (int i = 1; i < count; i++)
+            ok = case_group(&c->snapshot.group, words[i]) && ok;
+    else if (strcmp(words[0], "node") == 0)
+        ok = case_add_node(c, words, count);
+    else if (strcmp(words[0], "verdict") == 0)
+        ok = case_add_verdict(c, words, count);
+    else if (strcmp(words[0], "repair") == 0)
+        ok = case_add_repair(c, words, count);
+    else if (strcmp(words[0], "explain") == 0)
+        ok = count == 2 && text_copy(c->explain, sizeof(c->explain), words[1]) == 0;
+    else
+        ok = false;
+    return ok;
+}
+
+static inline void case_free(struct policy_case *c)
+{
+    for (size_t i = 0; i < c->node_count; i++) {
+        free(c->nodes[i].verdicts);
+        free(c->nodes[i].refs);
+    }
+    free(c->nodes);
+    free(c->plain_nodes);
+}
+
+/* The pointers of the snapshot; only once nothing moves any more. */
+static inline void case_wire(struct policy_case *c)
+{
+    c->plain_nodes = own_calloc(c->node_count, sizeof(*c->plain_nodes));
+    for (size_t i = 0; i < c->node_count; i++) {
+        struct case_node *n = &c->nodes[i];
+        n->node.name = n->name;
+        n->node.instance_id = n->instance;
+        n->node.boot_id = n->boot;
+        n->node.scheduler_reason = n->reason;
+        n->node.wish_by = n->wish_by;
+        n->node.verdicts = n->refs;
+        n->node.verdict_count = n->verdict_count;
+        n->node.repairs = n->repairs;
+        n->node.repair_count = n->repair_count;
+        c->plain_nodes[i] = n->node;
+    }
+    c->snapshot.nodes = c->plain_nodes;
+    c->snapshot.node_count = c->node_count;
+}
+
+/* False with error set when the file is not understood. The text stays the caller's. */
+static inline bool case_read(const char *source, struct policy_case *ret_case)
+{
+    struct policy_case *c = ret_case;
+    *c = (struct policy_case){.next_id = 1};
+    c->snapshot.now_ms = CASE_NOW_MS;
+    policy_settings_default(&c->snapshot.settings);
+    c->snapshot.group = (struct policy_group){.cluster = "demo", .name = "gpu", .desired = 64};
+    c->nodes = own_calloc(CASE_NODES_MAX, sizeof(*c->nodes));
+    int number = 0;
+    for (const char *at = source; *at != '\0';) {
+        size_t len = strcspn(at, "\n");
+        const char *next = at + len + (at[len] == '\n' ? 1 : 0);
+        number++;
+        if (len == 6 && memcmp(at, "expect", 6) == 0) {
+            c->expect_at = (size_t)(next - source);
+            break;
+        }
+        autofree char *line = own_printf("%.*s", (int)len, at);
+        autofree char *shown = own_strdup(line);
+        if (!case_line(c, line)) {
+            snprintf(c->error, sizeof(c->error), "line %d is not understood: %.200s", number, shown);
+            return false;
+        }
+        at = next;
+    }
+    case_wire(c);
+    if (c->story[0] == '\0' || c->node_count == 0 || c->expect_at == 0)
+        snprintf(c->error, sizeof(c->error), "a case needs a story, a node and an \"expect\" line");
+    return c->error[0] == '\0';
+}
+
+/* --- what the policy said, as text ------------------------------------------------------------------------------ */
+
+static inline const char *case_node_name(const struct policy_case *c, int64_t id)
+{
+    for (size_t i = 0; i < c->node_count; i++)
+        if (c->nodes[i].node.id == id)
+            return c->nodes[i].name;
+    return "?";
+}
+
+static inline void case_render_gates(struct text *out, const struct decision *d, enum gate_result result,
+                                     const char *word, bool details)
+{
+    bool first = true;
+    for (int i = 0; i < GATE_COUNT; i++)
+        if (d->gates[i].result == result) {
+            if (first)
+                text_printf(out, "    %s ", word);
+            else
+                text_add(out, details ? "; " : " ");
+            text_add(out, gate_text((enum gate)i));
+            if (details)
+                text_printf(out, " (%s)", d->gates[i].detail);
+            first = false;
+        }
+    text_add(out, first ? "" : "\n");
+}
+
+static inline void case_render_decision(struct text *out, const struct policy_case *c, const struct decision *d)
+{
+    text_printf(out, "  %s: %s %s by %s", case_node_name(c, d->node_id), action_text(d->action),
+                urgency_text(d->urgency), d->rule);
+    if (d->code[0] != '\0')
+        text_printf(out, ", %s%s%s", d->code, d->device[0] != '\0' ? " on " : "", d->device);
+    text_printf(out, ", evidence %d\n    %s\n", d->evidence_count, d->sentence);
+    case_render_gates(out, d, GATE_RESULT_FAILED, "failed", true);
+    case_render_gates(out, d, GATE_RESULT_PASSED, "passed", false);
+    if (d->refused_why[0] != '\0')
+        text_printf(out, "    not %s: %s\n", action_text(d->refused), d->refused_why);
+    if (d->retry_at != 0)
+        text_printf(out, "    retry in %" PRId64 " s\n", (d->retry_at - CASE_NOW_MS) / 1000);
+}
+
+/* Caller frees. */
+static inline char *case_render(const struct policy_case *c, const struct policy_plan *plan)
+{
+    struct text out = {0};
+    for (size_t i = 0; i < plan->count; i++)
+        case_render_decision(&out, c, &plan->decisions[i]);
+    if (plan->count == 0)
+        text_add(&out, "  no decision\n");
+    int by_health[4] = {0};
+    for (size_t i = 0; i < c->node_count; i++)
+        by_health[policy_health(&c->snapshot, &c->snapshot.nodes[i])]++;
+    text_add(&out, "  health:");
+    for (int i = 0; i < 4; i++)
+        if (by_health[i] > 0)
+            text_printf(&out, " %d %s", by_health[i], health_text((enum health)i));
+    text_add(&out, "\n");
+    if (plan->breaker_opens || plan->breaker_closes)
+        text_printf(&out, "  breaker %s: %s\n", plan->breaker_opens ? "opens" : "closes", plan->breaker_why);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct case_node *n = &c->nodes[plan->decisions[i].node_id - 1];
+        if (strcmp(n->name, c->explain) != 0)
+            continue;
+        autofree char *text = policy_explain(&plan->decisions[i], n->verdicts, n->verdict_count, n->name);
+        text_add(&out, "  explanation:\n");
+        for (const char *at = text; *at != '\0';) {
+            size_t len = strcspn(at, "\n");
+            text_printf(&out, "%s%.*s\n", len > 0 ? "  | " : "  |", (int)len, at);
+            at += len + (at[len] == '\n' ? 1 : 0);
+        }
+    }
+    return text_take(&out);
+}
+
+#endif

@@ -1,0 +1,603 @@
+/*
+ * A whole control plane on a clock that the test owns: the real store, service, fleet, policy and reconcile loop; a fake
+ * scheduler, a fake provider, and fake agents that enrol, beat and report through the service as real ones do. Hours pass in
+ * milliseconds, and everything that happens by chance comes from one seed.
+ *
+ * sim_crash drops all memory and opens the same store again, as a process that was killed would. What the law of the house
+ * says must hold at any time is checked after every turn (sim_check).
+ */
+#ifndef HOLDFAST_TESTS_SIM_SIM_WORLD_H
+#define HOLDFAST_TESTS_SIM_SIM_WORLD_H
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/provider/manual/manual.h"
+#include "server/reconcile.h"
+#include "tests/support/fake_provider.h"
+#include "tests/support/fake_scheduler.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SIM_FN static __attribute__((unused))
+#define SIM_T0 INT64_C(1795186800000) /* 2026-11-20 15:00:00 UTC */
+#define SIM_CLUSTER "west"
+#define SIM_BEAT_MS INT64_C(5000) /* how often agents speak, unless the test says otherwise */
+#define SIM_TURNS_MAX 20000       /* turns without time passing: more means the loop spins */
+#define SIM_SPOOL_MAX 64
+#define SIM_SCRIPT "{\"LifeCycleConfig\":{\"SourceS3Uri\":\"file:///srv/lifecycle\",\"OnCreate\":\"on_create.sh\"}}"
+#define SIM_ACTIVE_MAX 1024 /* operations at once */
+
+/* A verdict an agent holds until the server has it. */
+struct sim_verdict {
+    bool acked;
+    char node[NODE_NAME_MAX_BYTES];
+    struct verdict verdict;
+};
+
+struct sim {
+    char dir[64];
+    uint64_t seed, random;
+    struct clock clock;
+    struct id_source ids;
+    struct fake_fate fate;
+    struct fake_scheduler scheduler;
+    struct fake_provider provider;
+    struct service service;
+    struct executor *executor;
+    struct reconcile *reconcile;
+    struct reconcile_settings settings;
+    bool has_scheduler;
+    int nodes;
+    int64_t beat_ms, beat_at, next_ms;
+    struct sim_verdict *spool;
+    int spooled, spool_capacity;
+    uint64_t turns;
+    uint64_t die_before_turn; /* the process is gone before this turn; 0: never */
+    int crashes;
+    bool check; /* sim_check after every turn */
+    uint64_t verdict_number;
+    const char *document;     /* of the group that is made next; NULL: none */
+    int scripts_fail;         /* so many runs of an instance's scripts fail */
+    bool scripts_stall;       /* they begin, and nothing more is heard of them */
+    bool agents_know_nothing; /* of work: they are of an earlier version */
+};
+
+static const struct actor sim_admin = {.name = "token:admin", .role = ROLE_ADMIN, .token_id = 1};
+
+/* --- life and death ---------------------------------------------------------------------------- */
+
+SIM_FN void sim_boot(struct sim *sim)
+{
+    char error[DB_ERROR_MAX] = "";
+    struct service *s = &sim->service;
+    memset(s, 0, sizeof(*s));
+    if (db_open(sim->dir, &sim->clock, DB_INLINE, &s->db, error) < 0)
+        fail_msg("seed %" PRIu64 ": db_open: %s", sim->seed, error);
+    s->fleet = fleet_new();
+    s->clock = &sim->clock;
+    s->ids = &sim->ids;
+    s->memory = service_memory_new();
+    s->heartbeat_interval_ms = SIM_BEAT_MS;
+    snprintf(s->server_url, sizeof(s->server_url), "http://127.0.0.1:8700");
+    sim->executor = executor_inline_new();
+    sim->fate.dead = false;
+    struct reconcile_deps deps = {.service = s, .executor = sim->executor, .settings = sim->settings};
+    if (sim->has_scheduler)
+        deps.slurm = fake_scheduler_driver(&sim->scheduler);
+    deps.providers[deps.provider_count++] = fake_provider_driver(&sim->provider);
+    deps.providers[deps.provider_count++] = manual_driver();
+    if (reconcile_new(&deps, &sim->reconcile) != 0)
+        fail_msg("seed %" PRIu64 ": reconcile_new", sim->seed);
+}
+
+SIM_FN void sim_kill(struct sim *sim)
+{
+    executor_free(TAKE(sim->executor));
+    reconcile_free(TAKE(sim->reconcile));
+    db_close(TAKE(sim->service.db));
+    service_memory_free(TAKE(sim->service.memory));
+    fleet_free(TAKE(sim->service.fleet));
+}
+
+SIM_FN void sim_crash(struct sim *sim)
+{
+    sim_kill(sim);
+    sim->crashes++;
+    sim->fate.die_before = sim->fate.die_after = 0;
+    sim->die_before_turn = 0;
+    sim_boot(sim);
+}
+
+SIM_FN void sim_make_dir(struct sim *sim)
+{
+    snprintf(sim->dir, sizeof(sim->dir), "%s/holdfast-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    assert_non_null(mkdtemp(sim->dir));
+}
+
+SIM_FN void sim_open(struct sim *sim, uint64_t seed, bool has_scheduler)
+{
+    memset(sim, 0, sizeof(*sim));
+    log_set_level(LOG_LEVEL_ERROR + 1); /* what happens stands in the timeline; a test of the log says so */
+    sim->seed = seed;
+    sim->random = seed * 7919 + 1;
+    sim->has_scheduler = has_scheduler;
+    sim_make_dir(sim);
+    clock_fake_init(&sim->clock, SIM_T0);
+    id_source_seed(&sim->ids, seed + 1);
+    fake_scheduler_init(&sim->scheduler, &sim->fate);
+    fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->fate);
+    reconcile_settings_default(&sim->settings);
+    sim->beat_at = SIM_T0;
+    sim->beat_ms = SIM_BEAT_MS;
+    sim->check = true;
+    sim_boot(sim);
+}
+
+SIM_FN void sim_close(struct sim *sim)
+{
+    sim_kill(sim);
+    free(sim->spool);
+    assert_int_equal(file_remove_tree(sim->dir), 0);
+}
+
+#define SIM_STORE_BYTES_MAX (64 * 1024 * 1024)
+
+/* A world like one that was stopped with sim_kill; it goes its own way from there. */
+SIM_FN void sim_fork(const struct sim *from, struct sim *sim)
+{
+    *sim = *from;
+    sim_make_dir(sim);
+    autofree char *store = NULL;
+    autofree char *source = own_printf("%s/holdfast.db", from->dir), *copy = own_printf("%s/holdfast.db", sim->dir);
+    size_t len;
+    assert_int_equal(file_read(source, SIM_STORE_BYTES_MAX, &store, &len), 0);
+    assert_int_equal(file_write(copy, store, len, 0600), 0);
+    sim->provider.clock = &sim->clock;
+    sim->provider.ids = &sim->ids;
+    sim->provider.fate = sim->scheduler.fate = &sim->fate;
+    sim->spool = own_calloc((size_t)from->spool_capacity + 1, sizeof(*sim->spool));
+    for (int i = 0; i < from->spooled; i++)
+        sim->spool[i] = from->spool[i];
+    sim_boot(sim);
+}
+
+/* --- looking ----------------------------------------------------------------------------------- */
+
+struct sim_reading {
+    struct sim *sim;
+    const char *node;
+    struct node row;
+    struct cluster cluster;
+    struct instance instance;
+    struct decision decision;
+    struct operation operation;
+};
+
+SIM_FN int sim_take_operation(const void *row, void *arg)
+{
+    *(struct operation *)arg = *(const struct operation *)row;
+    return 1;
+}
+
+SIM_FN struct sim_reading sim_read(struct sim *sim, const char *node)
+{
+    struct sim_reading reading = {.sim = sim, .node = node};
+    struct db_tx *tx = NULL;
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_cluster_get(tx, SIM_CLUSTER, &reading.cluster), 0);
+    assert_int_equal(db_node_get(tx, reading.cluster.id, node, &reading.row), 0);
+    if (reading.row.instance_row != 0)
+        assert_int_equal(db_instance_get_row(tx, reading.row.instance_row, &reading.instance), 0);
+    (void)db_decision_last(tx, reading.row.id, &reading.decision);
+    const struct db_operation_filter newest = {.node_id = reading.row.id, .state = -1, .limit = 1};
+    assert_true(db_operation_list(tx, &newest, sim_take_operation, &reading.operation) >= 0);
+    db_read_end(sim->service.db, tx);
+    return reading;
+}
+
+SIM_FN enum node_state sim_state(struct sim *sim, const char *node)
+{
+    return sim_read(sim, node).row.state;
+}
+
+struct sim_events {
+    int kind; /* or -1 */
+    const char *contains;
+    int count;
+    struct event last;
+};
+
+SIM_FN int sim_match_event(const void *row, void *arg)
+{
+    struct sim_events *events = arg;
+    const struct event *event = row;
+    if (events->kind >= 0 && (int)event->kind != events->kind)
+        return 0;
+    if (events->contains != NULL && strstr(event->message, events->contains) == NULL)
+        return 0;
+    events->count++;
+    events->last = *event;
+    return 0;
+}
+
+/* How many events of a kind (or -1) a node (or NULL) has whose message contains a text (or NULL). */
+SIM_FN int sim_events(struct sim *sim, const char *node, int kind, const char *contains)
+{
+    struct sim_events events = {.kind = kind, .contains = contains};
+    struct db_tx *tx = NULL;
+    const struct db_event_filter filter = {.node = node, .limit = 100000};
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_event_list(tx, &filter, sim_match_event, &events), 0);
+    db_read_end(sim->service.db, tx);
+    return events.count;
+}
+
+SIM_FN int sim_print_event(const void *row, void *arg)
+{
+    const struct event *event = row;
+    char at[CLOCK_TEXT_MAX];
+    (void)arg;
+    fprintf(stderr, "  %s %-8s %-20s %s\n", clock_format(event->at, at), event->node, event_kind_text(event->kind),
+            event->message);
+    return 0;
+}
+
+SIM_FN void sim_print(struct sim *sim, const char *node)
+{
+    struct db_tx *tx = NULL;
+    const struct db_event_filter filter = {.node = node, .limit = 100000};
+    fprintf(stderr, "seed %" PRIu64 ", %d crashes, %" PRIu64 " turns, timeline:\n", sim->seed, sim->crashes,
+            sim->turns);
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_event_list(tx, &filter, sim_print_event, NULL), 0);
+    db_read_end(sim->service.db, tx);
+}
+
+#define sim_fail(sim, node, ...)                            \
+    do {                                                    \
+        sim_print(sim, node);                               \
+        fprintf(stderr, "seed %" PRIu64 ": ", (sim)->seed); \
+        fprintf(stderr, __VA_ARGS__);                       \
+        fprintf(stderr, "\n");                              \
+        fail();                                             \
+    } while (0)
+
+/* --- what must hold at any time ---------------------------------------------------------------- */
+
+struct sim_law {
+    struct sim *sim;
+    int64_t nodes[SIM_ACTIVE_MAX];
+    int count, automatic;
+    struct db_tx *tx;
+};
+
+SIM_FN int sim_law_operation(const void *row, void *arg)
+{
+    struct sim_law *law = arg;
+    const struct operation *op = row;
+    for (int i = 0; i < law->count; i++)
+        if (law->nodes[i] == op->node_id)
+            sim_fail(law->sim, NULL, "node %" PRId64 " has two active operations", op->node_id);
+    assert_true(law->count < SIM_ACTIVE_MAX);
+    law->nodes[law->count++] = op->node_id;
+    bool repair = op->kind == OPERATION_KIND_REBOOT || op->kind == OPERATION_KIND_REPLACE;
+    bool automatic = repair && strcmp(op->actor, "policy") == 0;
+    law->automatic += automatic;
+    struct node node;
+    assert_int_equal(db_node_get_row(law->tx, op->node_id, &node), 0);
+    if (automatic && node.opted_out && op->created_at == clock_wall_ms(&law->sim->clock))
+        sim_fail(law->sim, node.name, "%s is repaired although a person said hands off", node.name);
+    int running = 0;
+    for (int i = 0; i < op->step_count; i++)
+        running += op->steps[i].state == STEP_STATE_RUNNING;
+    if (running > 1)
+        sim_fail(law->sim, NULL, "operation %s has %d steps in flight", op->uid, running);
+    return 0;
+}
+
+SIM_FN int sim_law_node(const void *row, void *arg)
+{
+    struct sim_law *law = arg;
+    const struct node *node = &((const struct db_node_row *)row)->node;
+    bool busy = false;
+    for (int i = 0; i < law->count; i++)
+        busy = busy || law->nodes[i] == node->id;
+    bool needs_one = node->state == NODE_STATE_REPAIRING || node->state == NODE_STATE_STARTING ||
+                     node->state == NODE_STATE_VERIFYING;
+    if (needs_one && !busy)
+        sim_fail(law->sim, node->name, "%s is %s and nothing is at work on it", node->name,
+                 node_state_text(node->state));
+    if ((node->state == NODE_STATE_FAILED || node->state == NODE_STATE_HELD) && node->reason[0] == '\0')
+        sim_fail(law->sim, node->name, "%s is %s without a reason", node->name, node_state_text(node->state));
+    return 0;
+}
+
+/* At most one operation per node, one step at a time, the budget, no node in repair that nobody repairs. */
+SIM_FN void sim_check(struct sim *sim)
+{
+    struct sim_law law = {.sim = sim};
+    const struct db_operation_filter active = {.state = -1, .active_only = true};
+    const struct db_node_filter all = {.state = -1, .health = -1};
+    assert_int_equal(db_read_begin(sim->service.db, &law.tx), 0);
+    assert_int_equal(db_operation_list(law.tx, &active, sim_law_operation, &law), 0);
+    assert_int_equal(db_node_list(law.tx, &all, sim_law_node, &law), 0);
+    db_read_end(sim->service.db, law.tx);
+    int budget = sim->nodes * sim->settings.policy.budget_percent / 100;
+    if (law.automatic > (budget < 1 ? 1 : budget))
+        sim_fail(sim, NULL, "%d automatic repairs at once, the budget is %d", law.automatic, budget < 1 ? 1 : budget);
+}
+
+/* --- agents ------------------------------------------------------------------------------------ */
+
+SIM_FN void sim_agent_enroll(struct sim *sim, struct fake_instance *instance)
+{
+    struct service_enrollment enrollment = {0};
+    struct problem problem;
+    snprintf(enrollment.instance_id, sizeof(enrollment.instance_id), "%s", instance->id);
+    snprintf(enrollment.boot_id, sizeof(enrollment.boot_id), "%s", instance->boot_id);
+    char credential[SERVICE_TOKEN_TEXT_MAX];
+    if (service_agent_enroll(&sim->service, instance->token, &enrollment, &instance->node_row, credential, &problem) ==
+        0)
+        snprintf(instance->credential, sizeof(instance->credential), "%s", credential);
+}
+
+SIM_FN bool sim_agent_may_speak(struct sim *sim, struct fake_instance *instance)
+{
+    int64_t row;
+    if (instance->credential[0] == '\0')
+        return false;
+    if (service_agent_authenticate(&sim->service, instance->credential, strlen(instance->credential), &row) == 0)
+        return true;
+    instance->credential[0] = '\0'; /* 401: it enrols again if it has a token */
+    return false;
+}
+
+/* Runs what is asked for as an agent with one script would, one attempt with each heartbeat. */
+SIM_FN void sim_agent_work(struct sim *sim, struct fake_instance *instance)
+{
+    struct lifecycle_job job;
+    struct problem problem;
+    autofree char *resources = NULL;
+    if (service_agent_work(&sim->service, instance->node_row, "10.0.0.1", &job, &resources, &problem) != 0)
+        return;
+    struct lifecycle_report report = {.state = SCRIPT_STATE_STARTED};
+    snprintf(report.key, sizeof(report.key), "%s", job.key);
+    snprintf(report.script, sizeof(report.script), "%s", job.scripts[0]);
+    if (!instance->scripts_done) {
+        report.attempt = ++instance->scripts_run;
+        (void)service_agent_report_work(&sim->service, instance->node_row, &report, "", &problem);
+        if (sim->scripts_stall)
+            return;
+        instance->scripts_done = instance->scripts_run > sim->scripts_fail;
+    }
+    report.attempt = instance->scripts_run;
+    report.state = instance->scripts_done ? SCRIPT_STATE_SUCCEEDED : SCRIPT_STATE_FAILED;
+    report.final = instance->scripts_done || instance->scripts_run >= job.attempts_max;
+    if (report.state == SCRIPT_STATE_FAILED)
+        snprintf(report.detail, sizeof(report.detail), "%.100s ended with exit code 3; log /x/lifecycle.log",
+                 job.scripts[0]);
+    (void)service_agent_report_work(&sim->service, instance->node_row, &report, "no such device", &problem);
+}
+
+/* It enrols in one breath and beats in the next. */
+SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
+{
+    if (!sim_agent_may_speak(sim, instance)) {
+        sim_agent_enroll(sim, instance);
+        return;
+    }
+    struct problem problem;
+    struct fleet_heartbeat beat = {
+        .seq = ++instance->seq, .sent_at = clock_wall_ms(&sim->clock), .checks = FLEET_CHECK_KMSG};
+    char work[KEY_MAX_BYTES];
+    if (!sim->agents_know_nothing)
+        beat.checks |= FLEET_RUNS_LIFECYCLE;
+    snprintf(beat.instance_id, sizeof(beat.instance_id), "%s", instance->id);
+    snprintf(beat.boot_id, sizeof(beat.boot_id), "%s", instance->boot_id);
+    if (service_agent_heartbeat(&sim->service, instance->node_row, &beat, &problem) == 0 && !sim->agents_know_nothing &&
+        errands_key(fleet_errands(sim->service.fleet), instance->node_row, instance->id, work))
+        sim_agent_work(sim, instance);
+}
+
+SIM_FN void sim_acked(int status, const struct problem *problem, void *arg)
+{
+    (void)problem;
+    if (status == 0)
+        *(bool *)arg = true;
+}
+
+/* What is not acknowledged stays in the spool, which lives as long as its boot does. */
+SIM_FN void sim_agent_report(struct sim *sim, struct sim_verdict *spooled)
+{
+    struct fake_instance *instance = fake_provider_find(&sim->provider, spooled->verdict.instance_id);
+    if (spooled->acked || instance == NULL || !fake_instance_is_up(&sim->provider, instance) || instance->muted ||
+        !sim_agent_may_speak(sim, instance))
+        return;
+    struct problem problem;
+    (void)service_agent_verdicts(&sim->service, instance->node_row, &spooled->verdict, 1, clock_wall_ms(&sim->clock),
+                                 sim_acked, &spooled->acked, &problem);
+}
+
+SIM_FN void sim_agents(struct sim *sim)
+{
+    for (int i = 0; i < sim->provider.count; i++) {
+        struct fake_instance *instance = &sim->provider.instances[i];
+        if (fake_instance_is_up(&sim->provider, instance) && !instance->muted)
+            sim_agent_beat(sim, instance);
+    }
+    for (int i = 0; i < sim->spooled; i++)
+        sim_agent_report(sim, &sim->spool[i]);
+}
+
+/* The scheduler hears a node while its machine is up. A reboot ends the jobs on it. */
+SIM_FN void sim_daemons(struct sim *sim)
+{
+    for (int i = 0; i < sim->scheduler.count; i++) {
+        struct fake_scheduler_node *node = &sim->scheduler.nodes[i];
+        const struct fake_instance *instance = fake_provider_of_node(&sim->provider, node->name);
+        node->heard = instance != NULL && fake_instance_is_up(&sim->provider, instance) && !instance->muted;
+        if (!node->heard)
+            node->jobs = 0;
+    }
+}
+
+/* A kernel line on the node's present boot, reported at once. Returns the spool's index. */
+SIM_FN int sim_verdict(struct sim *sim, const char *node, int xid, enum severity severity)
+{
+    struct fake_instance *instance = fake_provider_of_node(&sim->provider, node);
+    assert_non_null(instance);
+    if (sim->spooled == sim->spool_capacity) {
+        sim->spool_capacity = sim->spool_capacity == 0 ? SIM_SPOOL_MAX : sim->spool_capacity * 2;
+        sim->spool = own_realloc(sim->spool, (size_t)sim->spool_capacity, sizeof(*sim->spool));
+    }
+    struct sim_verdict *spooled = &sim->spool[sim->spooled];
+    memset(spooled, 0, sizeof(*spooled));
+    snprintf(spooled->node, sizeof(spooled->node), "%s", node);
+    struct verdict *v = &spooled->verdict;
+    snprintf(v->key, sizeof(v->key), "key-%" PRIu64, ++sim->verdict_number);
+    snprintf(v->instance_id, sizeof(v->instance_id), "%s", instance->id);
+    snprintf(v->boot_id, sizeof(v->boot_id), "%s", instance->boot_id);
+    snprintf(v->device, sizeof(v->device), "0000:b9:00");
+    snprintf(v->source, sizeof(v->source), "kmsg");
+    snprintf(v->code, sizeof(v->code), "xid.%d", xid);
+    snprintf(v->raw_line, sizeof(v->raw_line), "NVRM: Xid (PCI:0000:b9:00): %d, pid=1234, test", xid);
+    snprintf(v->table_version, sizeof(v->table_version), "test");
+    v->severity = severity;
+    v->count = 1;
+    v->first_at = v->last_at = clock_wall_ms(&sim->clock);
+    sim_agent_report(sim, spooled);
+    return sim->spooled++;
+}
+
+/* --- time -------------------------------------------------------------------------------------- */
+
+/* Turns until nothing is left to do at this moment. */
+SIM_FN void sim_settle(struct sim *sim)
+{
+    bool more = true;
+    for (int i = 0; more; i++) {
+        if (i == SIM_TURNS_MAX)
+            sim_fail(sim, NULL, "the loop does not come to rest");
+        sim->turns++;
+        if (sim->die_before_turn != 0 && sim->turns >= sim->die_before_turn) {
+            sim_crash(sim);
+            continue;
+        }
+        more = reconcile_run_once(sim->reconcile, &sim->next_ms);
+        if (sim->fate.dead) {
+            sim_crash(sim);
+            more = true;
+        }
+        if (sim->check && more)
+            sim_check(sim);
+    }
+}
+
+/* Time goes on to the next thing that happens, at most to until_ms, and the agents do their part. */
+SIM_FN void sim_time(struct sim *sim, int64_t until_ms)
+{
+    int64_t now = clock_wall_ms(&sim->clock);
+    int64_t to = sim->next_ms < sim->beat_at ? sim->next_ms : sim->beat_at;
+    to = to > until_ms ? until_ms : to;
+    clock_fake_advance(&sim->clock, to > now ? to - now : 1);
+    sim_daemons(sim);
+    if (clock_wall_ms(&sim->clock) >= sim->beat_at) {
+        sim_agents(sim);
+        sim->beat_at = clock_wall_ms(&sim->clock) + sim->beat_ms;
+    }
+}
+
+SIM_FN void sim_tick(struct sim *sim, int64_t until_ms)
+{
+    sim_time(sim, until_ms);
+    sim_settle(sim);
+}
+
+SIM_FN void sim_run(struct sim *sim, int64_t for_ms)
+{
+    int64_t until = clock_wall_ms(&sim->clock) + for_ms;
+    sim_settle(sim);
+    while (clock_wall_ms(&sim->clock) < until)
+        sim_tick(sim, until);
+}
+
+/* Runs until the node is in the state; fails with the timeline when that takes longer than at_most_ms. */
+SIM_FN void sim_until(struct sim *sim, const char *node, enum node_state state, int64_t at_most_ms)
+{
+    int64_t until = clock_wall_ms(&sim->clock) + at_most_ms;
+    sim_settle(sim);
+    while (sim_state(sim, node) != state) {
+        if (clock_wall_ms(&sim->clock) >= until)
+            sim_fail(sim, node, "%s is %s, not %s", node, node_state_text(sim_state(sim, node)),
+                     node_state_text(state));
+        sim_tick(sim, until);
+    }
+}
+
+SIM_FN int sim_count_state(struct sim *sim, enum node_state state)
+{
+    struct cluster_counts counts;
+    struct cluster cluster;
+    struct db_tx *tx = NULL;
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_cluster_get(tx, SIM_CLUSTER, &cluster), 0);
+    assert_int_equal(db_cluster_count(tx, cluster.id, 0, &counts), 0);
+    db_read_end(sim->service.db, tx);
+    return (int)counts.by_state[state];
+}
+
+/* Runs until every node is in service. */
+SIM_FN void sim_until_all_ready(struct sim *sim, int64_t at_most_ms)
+{
+    int64_t until = clock_wall_ms(&sim->clock) + at_most_ms;
+    sim_settle(sim);
+    while (sim_count_state(sim, NODE_STATE_READY) != sim->nodes) {
+        if (clock_wall_ms(&sim->clock) >= until)
+            sim_fail(sim, NULL, "%d of %d nodes are ready", sim_count_state(sim, NODE_STATE_READY), sim->nodes);
+        sim_tick(sim, until);
+    }
+}
+
+/* --- a cluster --------------------------------------------------------------------------------- */
+
+/* Nodes gpu-1 … gpu-n, on their way. */
+SIM_FN void sim_ask(struct sim *sim, int nodes, enum node_recovery recovery)
+{
+    struct service_group_spec group = {
+        .name = "gpu", .instance_type = "test", .provider = "fake", .document = sim->document};
+    group.instance_count = nodes;
+    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .recovery = recovery, .groups = &group, .group_count = 1};
+    spec.orchestrator = sim->has_scheduler ? ORCHESTRATOR_SLURM : ORCHESTRATOR_NONE;
+    struct cluster cluster;
+    struct problem problem = {0};
+    if (service_cluster_create(&sim->service, &sim_admin, &spec, &cluster, &problem) != 0)
+        fail_msg("cluster: %s", problem.detail);
+    sim->nodes = nodes;
+    for (int i = 1; i <= nodes && sim->has_scheduler; i++) {
+        char name[NODE_NAME_MAX_BYTES];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        fake_scheduler_add(&sim->scheduler, name);
+    }
+}
+
+/* The same, launched and in service. */
+SIM_FN void sim_create(struct sim *sim, int nodes, enum node_recovery recovery)
+{
+    sim_ask(sim, nodes, recovery);
+    sim_until_all_ready(sim, 30 * MS_PER_MIN);
+}
+
+#endif

@@ -1,0 +1,231 @@
+/* Stories of lifecycle scripts: they run once on every new machine, before it takes work. */
+#include "tests/sim/sim_world.h"
+
+static void open_world(struct sim *sim, uint64_t seed, const char *document)
+{
+    sim_open(sim, seed, true);
+    sim->document = document;
+}
+
+static void replace(struct sim *sim, const char *node)
+{
+    struct operation op;
+    struct problem problem = {0};
+    if (service_node_operate(&sim->service, &sim_admin, SIM_CLUSTER, node, OPERATION_KIND_REPLACE, URGENCY_NOW,
+                             "because", "", &op, &problem) != 0)
+        sim_fail(sim, node, "%s", problem.detail);
+}
+
+static struct operation_step step_of(struct sim *sim, const char *node, enum step_kind kind)
+{
+    struct operation op = sim_read(sim, node).operation;
+    for (int i = 0; i < op.step_count; i++)
+        if (op.steps[i].kind == kind)
+            return op.steps[i];
+    fail_msg("%s has no step %s", operation_kind_text(op.kind), step_kind_text(kind));
+    return (struct operation_step){0};
+}
+
+static void a_group_without_scripts_is_not_held_up(void **state)
+{
+    static const char *const documents[] = {NULL, "{}", "{\"LifeCycleConfig\":{}}",
+                                            "{\"LifeCycleConfig\":{\"SourceS3Uri\":\"s3://bucket/x\"}}"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
+        struct sim sim;
+        open_world(&sim, 91, documents[i]);
+        sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+        struct operation_step step = step_of(&sim, "gpu-1", STEP_KIND_PREPARE);
+        assert_int_equal(step.state, STEP_STATE_SKIPPED);
+        assert_string_equal(step.detail, "");
+        assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_LIFECYCLE_SCRIPT, NULL), 0);
+        assert_int_equal(sim_events(&sim, NULL, -1, "prepare"), 0);
+        sim_close(&sim);
+    }
+}
+
+static void scripts_run_once_on_every_new_machine(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 92, SIM_SCRIPT);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < sim.provider.count; i++)
+        assert_int_equal(sim.provider.instances[i].scripts_run, 1);
+    assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_PREPARE).state, STEP_STATE_DONE);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, NULL), 2);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "on_create.sh succeeded"), 1);
+
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL); /* a reboot: the same machine */
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_HOUR);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, NULL), 2);
+
+    replace(&sim, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(fake_provider_of_node(&sim.provider, "gpu-1")->scripts_run, 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, NULL), 4);
+    sim_close(&sim);
+}
+
+static void a_script_may_fail_before_it_succeeds(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 93, SIM_SCRIPT);
+    sim.scripts_fail = 2;
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    assert_int_equal(sim.provider.instances[0].scripts_run, 3);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "failed"), 2);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "started"), 3);
+    sim_close(&sim);
+}
+
+static int find_failed(const void *row, void *arg)
+{
+    const struct event *event = row;
+    if (event->kind == EVENT_KIND_LIFECYCLE_SCRIPT && event->level == EVENT_LEVEL_ERROR)
+        *(struct event *)arg = *event;
+    return 0;
+}
+
+static void a_script_that_fails_for_good_fails_the_launch(void **state)
+{
+    struct sim sim;
+    struct event event = {0};
+    struct db_tx *tx = NULL;
+    const struct db_event_filter filter = {.node = "gpu-1", .limit = 1000};
+    (void)state;
+    open_world(&sim, 94, SIM_SCRIPT);
+    sim.scripts_fail = 100;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
+    struct sim_reading failed = sim_read(&sim, "gpu-1");
+    assert_int_equal(sim.provider.instances[0].scripts_run, 3);
+    assert_string_equal(failed.operation.error,
+                        "prepare: lifecycle script failed: on_create.sh ended with exit code 3; log "
+                        "/x/lifecycle.log");
+    assert_non_null(strstr(failed.row.reason, "replace the node"));
+    assert_int_equal(db_read_begin(sim.service.db, &tx), 0);
+    assert_int_equal(db_event_list(tx, &filter, find_failed, &event), 0);
+    db_read_end(sim.service.db, tx);
+    assert_string_equal(event.script_state, "Failed");
+    assert_string_equal(event.failure,
+                        "on_create.sh ended with exit code 3; log /x/lifecycle.log; last lines: no such device");
+
+    sim.scripts_fail = 0; /* it was repaired; a new machine runs it */
+    replace(&sim, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    sim_close(&sim);
+}
+
+static void time_is_limited(void **state)
+{
+    (void)state;
+    for (int old = 0; old < 2; old++) {
+        struct sim sim;
+        open_world(&sim, 95, SIM_SCRIPT);
+        sim.scripts_stall = old == 0;
+        sim.agents_know_nothing = old == 1;
+        sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+        sim_until(&sim, "gpu-1", NODE_STATE_FAILED, 2 * sim.settings.prepare_deadline_ms);
+        struct sim_reading failed = sim_read(&sim, "gpu-1");
+        if (strstr(failed.operation.error, old ? "an agent that knows lifecycle scripts" : "started") == NULL)
+            sim_fail(&sim, "gpu-1", "%s", failed.operation.error);
+        char key[KEY_MAX_BYTES];
+        assert_false(errands_key(fleet_errands(sim.service.fleet), failed.row.id, failed.instance.instance_id, key));
+        sim_close(&sim);
+    }
+}
+
+static void what_cannot_be_carried_out_is_said_at_once(void **state)
+{
+    static const struct {
+        const char *config, *says;
+    } cases[] = {
+        {"\"SourceS3Uri\":\"s3://bucket/x\",\"OnCreate\":\"a.sh\"", "not from s3://"},
+        {"\"SourceS3Uri\":\"http://host/x\",\"OnCreate\":\"a.sh\"", "must be https://"},
+        {"\"SourceS3Uri\":\"file://host/x\",\"OnCreate\":\"a.sh\"", "must be https://"},
+        {"\"SourceS3Uri\":\"/x\",\"OnCreate\":\"a.sh\"", "must be https://"},
+        {"\"OnCreate\":\"a.sh\"", "no SourceS3Uri"},
+        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"../a.sh\"", "below SourceS3Uri"},
+        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"a/../../b\"", "below SourceS3Uri"},
+        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"/bin/sh\"", "below SourceS3Uri"},
+        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"a.sh\",\"OnInitComplete\":\"b/\"", "below SourceS3Uri"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct sim sim;
+        autofree char *document = own_printf("{\"LifeCycleConfig\":{%s}}", cases[i].config);
+        open_world(&sim, 96, document);
+        sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+        sim_until(&sim, "gpu-1", NODE_STATE_FAILED, 10 * MS_PER_MIN);
+        struct sim_reading failed = sim_read(&sim, "gpu-1");
+        if (strstr(failed.operation.error, cases[i].says) == NULL)
+            sim_fail(&sim, "gpu-1", "%s: %s", cases[i].config, failed.operation.error);
+        sim_close(&sim);
+    }
+}
+
+/* Dead before every turn once: the scripts still run once on the machine, and are told once. */
+static void a_crash_runs_nothing_twice(void **state)
+{
+    uint64_t all = 0;
+    (void)state;
+    for (uint64_t die = 0; die <= all; die++) {
+        struct sim sim;
+        open_world(&sim, 97, SIM_SCRIPT);
+        sim.scripts_fail = 1;
+        sim.die_before_turn = die;
+        sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+        if (die == 0)
+            all = sim.turns;
+        assert_int_equal(sim.provider.launches, 1);
+        if (sim.provider.instances[0].scripts_run != 2 ||
+            sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, NULL) != 4)
+            sim_fail(&sim, "gpu-1", "died before turn %" PRIu64 ": %d runs", die,
+                     sim.provider.instances[0].scripts_run);
+        sim_close(&sim);
+    }
+}
+
+static void who_was_replaced_is_heard_no_more(void **state)
+{
+    struct sim sim;
+    struct problem problem = {0};
+    struct lifecycle_report report = {.state = SCRIPT_STATE_SUCCEEDED, .final = true};
+    struct lifecycle_job job;
+    autofree char *resources = NULL;
+    (void)state;
+    open_world(&sim, 98, SIM_SCRIPT);
+    sim.scripts_stall = true;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, NULL) == 0; i++) {
+        assert_true(i < 10000);
+        sim_tick(&sim, INT64_MAX);
+    }
+    int64_t node = sim_read(&sim, "gpu-1").row.id;
+    snprintf(report.key, sizeof(report.key), "an earlier order");
+    assert_int_equal(service_agent_report_work(&sim.service, node, &report, "", &problem), STATUS_STALE);
+    assert_int_equal(service_agent_work(&sim.service, node, "10.1.2.3", &job, &resources, &problem), 0);
+    assert_non_null(strstr(resources, "\"CustomerIpAddress\": \"10.1.2.3\""));
+    assert_non_null(strstr(resources, "\"InstanceName\": \"gpu-1\""));
+    assert_non_null(strstr(resources, "\"ClusterName\": \"" SIM_CLUSTER "\""));
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_STARTING);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_group_without_scripts_is_not_held_up),
+        cmocka_unit_test(scripts_run_once_on_every_new_machine),
+        cmocka_unit_test(a_script_may_fail_before_it_succeeds),
+        cmocka_unit_test(a_script_that_fails_for_good_fails_the_launch),
+        cmocka_unit_test(time_is_limited),
+        cmocka_unit_test(what_cannot_be_carried_out_is_said_at_once),
+        cmocka_unit_test(a_crash_runs_nothing_twice),
+        cmocka_unit_test(who_was_replaced_is_heard_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

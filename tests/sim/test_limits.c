@@ -1,0 +1,300 @@
+/* Stories of many nodes: the budget, the breaker, a rack that goes dark, agents that fall silent. */
+#include "tests/sim/sim_world.h"
+
+#define OFF_THE_BUS 79
+
+static const char *name_of(int i)
+{
+    static char names[FAKE_NODES_MAX + 1][NODE_NAME_MAX_BYTES];
+    snprintf(names[i], sizeof(names[i]), "gpu-%d", i);
+    return names[i];
+}
+
+static int repairs_at_work(struct sim *sim)
+{
+    return sim_count_state(sim, NODE_STATE_REPAIRING);
+}
+
+static void the_budget_takes_them_in_turn(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 21, true);
+    sim_create(&sim, 40, NODE_RECOVERY_AUTOMATIC); /* 5 % are two nodes */
+    for (int i = 1; i <= 6; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(repairs_at_work(&sim), 2);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_HELD), 4);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_READY), 34);
+    sim_run(&sim, 10 * MS_PER_S);
+    for (int i = 1; i <= 6; i++)
+        assert_true(fake_scheduler_find(&sim.scheduler, name_of(i))->out); /* held ones take no work either */
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 6);
+    sim_close(&sim);
+}
+
+static void a_dark_rack_holds_and_is_not_replayed(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 22, true);
+    sim_create(&sim, 20, NODE_RECOVERY_AUTOMATIC); /* the limit is four */
+    for (int i = 1; i <= 8; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(repairs_at_work(&sim), 0);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_HELD), 8);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.open_breakers, 1);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    sim_crash(&sim); /* a restart does not close it, nor begin anything */
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    /* Three nodes come back by themselves: their machines were rebooted by a person. */
+    for (int i = 1; i <= 3; i++) {
+        struct fake_instance *instance = fake_provider_of_node(&sim.provider, name_of(i));
+        id_uuid(&sim.ids, instance->boot_id);
+        instance->seq = 0;
+    }
+    sim_until_all_ready(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_CLOSED, NULL), 1);
+    assert_int_equal(sim.provider.reboots, 5);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.open_breakers, 0);
+    sim_close(&sim);
+}
+
+/* Xid 63 is a warning whose repair waits for the jobs: a whole row of them within minutes is no fault of each. */
+static void warnings_that_ask_for_repairs_open_the_breaker(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 27, true);
+    sim_create(&sim, 20, NODE_RECOVERY_AUTOMATIC); /* the limit is four */
+    for (int i = 1; i <= 8; i++)
+        sim_verdict(&sim, name_of(i), 63, SEVERITY_WARN);
+    sim_settle(&sim);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    assert_int_equal(repairs_at_work(&sim), 0);
+    sim_close(&sim);
+}
+
+/* A job that crashes its way through the fleet: each node sees its third Xid 8 of the day, one node after the other. */
+static void rates_open_the_breaker(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 28, true);
+    sim_create(&sim, 20, NODE_RECOVERY_AUTOMATIC);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 1; i <= 8; i++)
+            sim_verdict(&sim, name_of(i), 8, SEVERITY_WARN);
+        sim_run(&sim, 2 * MS_PER_MIN);
+    }
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    assert_true(sim.provider.reboots <= 4);
+    sim_close(&sim);
+}
+
+/* Three nodes fail and are repaired, two more follow: five of twenty are too many, whoever counted them. */
+static void fail_around_a_restart(int xid, int rounds, bool restart)
+{
+    struct sim sim;
+    sim_open(&sim, 29, true);
+    sim_create(&sim, 20, NODE_RECOVERY_AUTOMATIC); /* the limit is four */
+    for (int round = 1; round < rounds; round++) {
+        for (int i = 1; i <= 5; i++)
+            sim_verdict(&sim, name_of(i), xid, SEVERITY_WARN);
+        sim_run(&sim, 2 * MS_PER_MIN);
+    }
+    for (int i = 1; i <= 3; i++)
+        sim_verdict(&sim, name_of(i), xid, SEVERITY_WARN);
+    sim_until_all_ready(&sim, 12 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 3);
+    if (restart)
+        sim_crash(&sim);
+    for (int i = 4; i <= 5; i++)
+        sim_verdict(&sim, name_of(i), xid, SEVERITY_WARN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    sim_close(&sim);
+}
+
+static void a_restart_remembers_warnings_that_ask_for_repairs(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++)
+        fail_around_a_restart(63, 1, restart == 1);
+}
+
+static void a_restart_remembers_rates(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++)
+        fail_around_a_restart(8, 3, restart == 1);
+}
+
+static void a_silent_agent_is_a_finding_not_health(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 23, false); /* nobody else can say whether the node lives */
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    struct fake_instance *instance = fake_provider_of_node(&sim.provider, "gpu-1");
+    instance->muted = true;
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(sim_read(&sim, "gpu-1").row.health, HEALTH_UNKNOWN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_AGENT_SILENT, NULL), 1);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    assert_int_equal(sim.provider.reboots, 0);
+    instance->muted = false;
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim_read(&sim, "gpu-1").row.health, HEALTH_HEALTHY);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_AGENT_BACK, NULL), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_AGENT_SILENT, NULL), 1);
+    sim_close(&sim);
+}
+
+static void what_nobody_hears_is_rebooted(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 24, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    struct fake_instance *instance = fake_provider_of_node(&sim.provider, "gpu-1");
+    instance->muted = true; /* agent and node daemon both */
+    sim_run(&sim, 9 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_run(&sim, 2 * MS_PER_MIN);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_string_equal(reading.decision.rule, "unreachable");
+    assert_int_equal(sim.provider.reboots, 1);
+    instance->muted = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+static void a_rack_that_vanishes_is_not_rebooted(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 25, true);
+    sim_create(&sim, 20, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 1; i <= 8; i++)
+        fake_provider_of_node(&sim.provider, name_of(i))->muted = true;
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_true(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL) >= 1);
+    for (int i = 1; i <= 8; i++)
+        fake_provider_of_node(&sim.provider, name_of(i))->muted = false;
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_close(&sim);
+}
+
+static void a_restart_looks_like_no_silence(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 26, true);
+    sim_create(&sim, 10, NODE_RECOVERY_AUTOMATIC);
+    sim_kill(&sim);
+    clock_fake_advance(&sim.clock, 2 * MS_PER_HOUR); /* hpd was away, the agents were not */
+    sim_boot(&sim);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_AGENT_SILENT, NULL), 0);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_READY), 10);
+    sim_close(&sim);
+}
+
+/* Launches of a large cluster take their time; a repair elsewhere does not wait for them. */
+static void repairs_go_before_launches(void **state)
+{
+    struct sim sim;
+    struct cluster cluster;
+    struct problem problem = {0};
+    (void)state;
+    sim_open(&sim, 28, true);
+    sim.settings.steps_in_flight_max = 4;
+    sim_crash(&sim);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    struct service_group_spec group = {.name = "cpu", .instance_type = "test", .provider = "fake"};
+    group.instance_count = 300;
+    struct service_cluster_spec spec = {.name = "east", .groups = &group, .group_count = 1};
+    spec.orchestrator = ORCHESTRATOR_NONE;
+    assert_int_equal(service_cluster_create(&sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    for (int i = 0; i < 8; i++)
+        (void)reconcile_run_once(sim.reconcile, &sim.next_ms);
+    int launches = sim.provider.launches;
+    assert_true(launches < 100); /* many still wait */
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    for (int turns = 0; sim.provider.reboots == 0; turns++) {
+        assert_true(turns < 20);
+        (void)reconcile_run_once(sim.reconcile, &sim.next_ms);
+    }
+    assert_true(sim.provider.launches < 200);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(sim.provider.launches, 304);
+    sim_close(&sim);
+}
+
+/* More held nodes than are marked at once: all of them are out of scheduling soon. */
+static void many_holds_are_marked_in_turn(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 29, true);
+    sim_create(&sim, 40, NODE_RECOVERY_NONE);
+    for (int i = 1; i <= 30; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, 10 * MS_PER_S);
+    for (int i = 1; i <= 30; i++)
+        assert_true(text_starts_with(fake_scheduler_find(&sim.scheduler, name_of(i))->reason, "holdfast: xid.79"));
+    sim_close(&sim);
+}
+
+/* The same three reboots as the attempt ledger allows, then machines, then a person. */
+static void a_slot_that_eats_machines_ends_with_a_person(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 27, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < 20 && sim_state(&sim, "gpu-1") == NODE_STATE_READY; i++) {
+        sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+        sim_run(&sim, MS_PER_HOUR);
+    }
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.decision.action, ACTION_SUPPORT);
+    assert_int_equal(reading.row.state, NODE_STATE_HELD);
+    assert_int_equal(sim.provider.launches, 4 + 2);
+    assert_non_null(strstr(fake_scheduler_find(&sim.scheduler, "gpu-1")->reason, "a person is needed"));
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_budget_takes_them_in_turn),
+        cmocka_unit_test(a_dark_rack_holds_and_is_not_replayed),
+        cmocka_unit_test(warnings_that_ask_for_repairs_open_the_breaker),
+        cmocka_unit_test(rates_open_the_breaker),
+        cmocka_unit_test(a_restart_remembers_warnings_that_ask_for_repairs),
+        cmocka_unit_test(a_restart_remembers_rates),
+        cmocka_unit_test(a_silent_agent_is_a_finding_not_health),
+        cmocka_unit_test(what_nobody_hears_is_rebooted),
+        cmocka_unit_test(a_rack_that_vanishes_is_not_rebooted),
+        cmocka_unit_test(a_restart_looks_like_no_silence),
+        cmocka_unit_test(repairs_go_before_launches),
+        cmocka_unit_test(many_holds_are_marked_in_turn),
+        cmocka_unit_test(a_slot_that_eats_machines_ends_with_a_person),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/*
+ * Stories of machines in a person's hands (provider "manual"): the loop asks once, waits, and goes on by what the agents
+ * report. The test is the person; the fake provider only keeps the machines, and is never called.
+ */
+#include "tests/sim/sim_world.h"
+
+#define OFF_THE_BUS 79
+#define TURNS_OF_A_REPAIR 12 /* more than it takes from a fault to the question that a person is asked */
+
+/* --- the person -------------------------------------------------------------------------------- */
+static void make_token(struct sim *sim, const char *node, char ret_text[SERVICE_TOKEN_TEXT_MAX])
+{
+    struct token token;
+    struct problem problem = {0};
+    if (service_token_create_enrollment(&sim->service, &sim_admin, SIM_CLUSTER, node, 0, &token, ret_text, &problem) !=
+        0)
+        sim_fail(sim, node, "%s", problem.detail);
+}
+
+/* A machine is put into the slot and switched on. What stood there before runs on, unless it was unplugged. */
+static struct fake_instance *install(struct sim *sim, const char *node, const char *id)
+{
+    assert_true(sim->provider.count < FAKE_INSTANCES_MAX);
+    struct fake_instance *machine = &sim->provider.instances[sim->provider.count++];
+    *machine = (struct fake_instance){.up_at = clock_wall_ms(&sim->clock)};
+    snprintf(machine->id, sizeof(machine->id), "%s", id);
+    snprintf(machine->node, sizeof(machine->node), "%s", node);
+    id_uuid(&sim->ids, machine->boot_id);
+    make_token(sim, node, machine->token);
+    return machine;
+}
+
+static void reboot(struct sim *sim, const char *node)
+{
+    struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
+    id_uuid(&sim->ids, machine->boot_id);
+    machine->seq = 0;
+    machine->up_at = clock_wall_ms(&sim->clock) + MS_PER_MIN;
+}
+
+static void create(struct sim *sim, int nodes)
+{
+    struct service_group_spec group = {.name = "gpu", .provider = "manual", .instance_count = nodes};
+    struct service_cluster_spec spec = {
+        .name = SIM_CLUSTER, .orchestrator = ORCHESTRATOR_NONE, .groups = &group, .group_count = 1};
+    struct cluster cluster;
+    struct problem problem = {0};
+    if (service_cluster_create(&sim->service, &sim_admin, &spec, &cluster, &problem) != 0)
+        fail_msg("cluster: %s", problem.detail);
+    sim->nodes = nodes;
+}
+
+static void begin(struct sim *sim, uint64_t seed)
+{
+    sim_open(sim, seed, false);
+    create(sim, 2);
+    install(sim, "gpu-1", "i-first");
+    install(sim, "gpu-2", "i-second");
+    sim_until_all_ready(sim, 10 * MS_PER_MIN);
+}
+
+static void end(struct sim *sim)
+{
+    assert_int_equal(sim->provider.launches + sim->provider.reboots + sim->provider.terminations, 0);
+    sim_close(sim);
+}
+
+/* The step of the node's newest operation. */
+static struct operation_step step_of(struct sim *sim, const char *node, enum step_kind kind)
+{
+    struct operation op = sim_read(sim, node).operation;
+    for (int i = 0; i < op.step_count; i++)
+        if (op.steps[i].kind == kind)
+            return op.steps[i];
+    fail_msg("%s has no step %s", operation_kind_text(op.kind), step_kind_text(kind));
+    return (struct operation_step){0};
+}
+
+/* Whether the operation waits for a person, at this step and with these words. */
+static bool asks(struct sim *sim, const char *node, enum step_kind kind, const char *words)
+{
+    struct operation_step step = step_of(sim, node, kind);
+    return step.state == STEP_STATE_RUNNING && strstr(step.detail, words) != NULL;
+}
+
+static void fall_off_the_bus(struct sim *sim, const char *node)
+{
+    sim_verdict(sim, node, OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(sim, MS_PER_MIN);
+}
+
+/* --- launch ------------------------------------------------------------------------------------ */
+static void a_slot_waits_for_its_machine(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 301, false);
+    create(&sim, 2);
+    sim_run(&sim, 2 * MS_PER_DAY); /* longer than any deadline */
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_STARTING);
+    assert_true(asks(&sim, "gpu-1", STEP_KIND_LAUNCH, "hpctl token create --cluster west --enrollment --node gpu-1"));
+    assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_LAUNCH).attempts, 0);
+    assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_LAUNCH).deadline_at, 0);
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, "waits for a machine"), 1);
+
+    install(&sim, "gpu-1", "i-mine");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-2"), NODE_STATE_STARTING);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_string_equal(reading.instance.instance_id, "i-mine");
+    assert_string_equal(reading.operation.new_instance, "i-mine");
+    assert_int_equal(reading.operation.state, OPERATION_STATE_SUCCEEDED);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_INSTANCE_LAUNCHED, "i-mine"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_OPERATION_FAILED, NULL), 0);
+    end(&sim);
+}
+
+/* --- reboot ------------------------------------------------------------------------------------ */
+static void a_person_reboots(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 302);
+    fall_off_the_bus(&sim, "gpu-1");
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_REPAIRING);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_REBOOT);
+    assert_true(asks(&sim, "gpu-1", STEP_KIND_JOIN, "reboot this machine now"));
+    assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_REBOOT).state, STEP_STATE_SKIPPED);
+    sim_crash(&sim);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_true(asks(&sim, "gpu-1", STEP_KIND_JOIN, "reboot this machine now"));
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, "reboot this machine now"), 1);
+
+    reboot(&sim, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_string_equal(reading.instance.instance_id, "i-first");
+    assert_int_equal(reading.instance.state, INSTANCE_STATE_RUNNING);
+    assert_int_equal(reading.operation.state, OPERATION_STATE_SUCCEEDED);
+    assert_int_equal(reading.row.health, HEALTH_HEALTHY);
+    end(&sim);
+}
+
+/* That nobody came says nothing of the machine: it is not given up for another one. */
+static void nobody_reboots(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    begin(&sim, 303);
+    fall_off_the_bus(&sim, "gpu-1");
+    sim_run(&sim, MS_PER_DAY);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.row.state, NODE_STATE_FAILED);
+    assert_non_null(strstr(reading.row.reason, "reboot the machine, then release the node"));
+    assert_int_equal(reading.operation.kind, OPERATION_KIND_REBOOT);
+    assert_string_equal(reading.instance.instance_id, "i-first");
+
+    reboot(&sim, "gpu-1");
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_FAILED);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_RELEASE,
+                                          URGENCY_NOW, "rebooted", "", &op, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    end(&sim);
+}
+
+/* While it is only asked for, a reboot can be called off; the fault is still there. */
+static void a_person_calls_a_reboot_off(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    begin(&sim, 304);
+    fall_off_the_bus(&sim, "gpu-1");
+    op = sim_read(&sim, "gpu-1").operation;
+    assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, op.uid, &op, &problem), 0);
+    sim_run(&sim, MS_PER_HOUR);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.row.state, NODE_STATE_HELD);
+    assert_int_equal(reading.operation.state, OPERATION_STATE_CANCELLED);
+    assert_int_equal(reading.instance.state, INSTANCE_STATE_RUNNING);
+    end(&sim);
+}
+
+/* Another machine in the slot is as good as another boot. */
+static void a_new_machine_answers_a_reboot(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 305);
+    fall_off_the_bus(&sim, "gpu-1");
+    fake_provider_of_node(&sim.provider, "gpu-1")->gone = true;
+    install(&sim, "gpu-1", "i-spare");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_string_equal(reading.instance.instance_id, "i-spare");
+    assert_int_equal(reading.operation.kind, OPERATION_KIND_REBOOT);
+    assert_int_equal(reading.operation.state, OPERATION_STATE_SUCCEEDED);
+    end(&sim);
+}
+
+/* --- replace ----------------------------------------------------------------------------------- */
+/* The same fault twice: a reboot, then another machine. The process dies so many turns after each; 0: it does not. */
+static void repeat_story(uint64_t die_after_turns)
+{
+    struct sim sim;
+    begin(&sim, 306);
+    sim.die_before_turn = die_after_turns == 0 ? 0 : sim.turns + die_after_turns;
+    fall_off_the_bus(&sim, "gpu-1");
+    assert_true(asks(&sim, "gpu-1", STEP_KIND_JOIN, "reboot this machine now"));
+    reboot(&sim, "gpu-1");
+    sim_run(&sim, 5 * MS_PER_MIN);
+    if (sim_state(&sim, "gpu-1") != NODE_STATE_READY)
+        sim_fail(&sim, "gpu-1", "not back from its reboot");
+
+    sim.die_before_turn = die_after_turns == 0 ? 0 : sim.turns + die_after_turns;
+    fall_off_the_bus(&sim, "gpu-1");
+    sim_run(&sim, MS_PER_HOUR); /* the old agent still has its token, and tries to come back */
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.operation.kind, OPERATION_KIND_REPLACE);
+    assert_int_equal(reading.row.state, NODE_STATE_STARTING);
+    assert_int_equal(reading.row.instance_row, 0);
+    assert_true(asks(&sim, "gpu-1", STEP_KIND_LAUNCH, "waits for a machine"));
+    if (sim_events(&sim, "gpu-1", EVENT_KIND_INSTANCE_TERMINATED, "i-first was let go: take this machine out") != 1)
+        sim_fail(&sim, "gpu-1", "asked for the removal not once");
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, "reboot this machine now"), 1);
+
+    install(&sim, "gpu-1", "i-spare");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    reading = sim_read(&sim, "gpu-1");
+    assert_string_equal(reading.instance.instance_id, "i-spare");
+    assert_string_equal(reading.operation.old_instance, "i-first");
+    assert_string_equal(reading.operation.new_instance, "i-spare");
+    assert_int_equal(sim.crashes, die_after_turns == 0 ? 0 : 2);
+    end(&sim);
+}
+
+static void a_fault_that_repeats_asks_for_another_machine(void **state)
+{
+    (void)state;
+    for (uint64_t turns = 0; turns <= TURNS_OF_A_REPAIR; turns++)
+        repeat_story(turns);
+}
+
+/* --- delete ------------------------------------------------------------------------------------ */
+static void a_cluster_of_machines_can_go(void **state)
+{
+    struct sim sim;
+    struct cluster cluster;
+    struct problem problem;
+    struct db_tx *tx = NULL;
+    (void)state;
+    sim_open(&sim, 307, false);
+    create(&sim, 2);
+    install(&sim, "gpu-1", "i-first"); /* gpu-2 still waits for a machine */
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    assert_int_equal(service_cluster_delete(&sim.service, &sim_admin, SIM_CLUSTER, &cluster, &problem), 0);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(db_read_begin(sim.service.db, &tx), 0);
+    assert_int_equal(db_cluster_get(tx, SIM_CLUSTER, &cluster), STATUS_NOT_FOUND);
+    db_read_end(sim.service.db, tx);
+    end(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slot_waits_for_its_machine),
+        cmocka_unit_test(a_person_reboots),
+        cmocka_unit_test(nobody_reboots),
+        cmocka_unit_test(a_person_calls_a_reboot_off),
+        cmocka_unit_test(a_new_machine_answers_a_reboot),
+        cmocka_unit_test(a_fault_that_repeats_asks_for_another_machine),
+        cmocka_unit_test(a_cluster_of_machines_can_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/*
+ * Random worlds: some dozens of nodes, and an hour in which everything goes wrong by chance and by hand: faults, silent
+ * agents, dead machines, a scheduler and a provider that fail, lose replies or go away, people who drain, cancel,
+ * opt out and ask, and a process that is killed again and again.
+ *
+ * The laws of sim_check hold after every turn. Then the weather clears, and in the end every node is in service, or held or
+ * failed for a reason that it says, and whatever is left a person can bring back. A failure prints its seed: run the
+ * program with that number to see it again.
+ */
+#include "tests/sim/sim_world.h"
+#include "tests/support/recovery.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define WORLDS 30 /* each takes several times as long */
+#else
+#define WORLDS 200
+#endif
+#define LARGE_EVERY 8 /* one in so many worlds is large */
+#define STORM_MS (10 * MS_PER_MIN)
+#define CALM_MS (6 * MS_PER_HOUR)
+#define ACTION_EVERY_S 15
+#define REST_MS (3 * MS_PER_MIN)
+#define OFF_THE_BUS 79
+#define PROGRAM_FAULT 31
+#define DRIVER_ASKS_REPLACE 140
+
+static uint64_t only_seed; /* 0: all */
+
+static uint32_t draw(struct sim *sim, uint32_t below)
+{
+    return fake_fate_draw(&sim->random, below);
+}
+
+static const char *any_node(struct sim *sim)
+{
+    static char name[NODE_NAME_MAX_BYTES];
+    snprintf(name, sizeof(name), "gpu-%u", 1 + draw(sim, (uint32_t)sim->nodes));
+    return name;
+}
+
+/* --- what can happen --------------------------------------------------------------------------- */
+
+static void fault(struct sim *sim)
+{
+    static const int codes[] = {OFF_THE_BUS, OFF_THE_BUS, OFF_THE_BUS, PROGRAM_FAULT, DRIVER_ASKS_REPLACE, 48};
+    const char *node = any_node(sim);
+    int code = codes[draw(sim, ARRAY_LEN(codes))];
+    if (fake_provider_of_node(&sim->provider, node) != NULL)
+        sim_verdict(sim, node, code, code == PROGRAM_FAULT ? SEVERITY_WARN : SEVERITY_CRITICAL);
+}
+
+static void machine(struct sim *sim)
+{
+    struct fake_instance *instance = fake_provider_of_node(&sim->provider, any_node(sim));
+    if (instance == NULL)
+        return;
+    switch (draw(sim, 4)) {
+    case 0:
+        instance->muted = true;
+        break;
+    case 1:
+        instance->muted = false;
+        break;
+    case 2:
+        instance->hangs = true;
+        break;
+    default:
+        if (fake_instance_is_up(&sim->provider, instance)) { /* it rebooted by itself */
+            id_uuid(&sim->ids, instance->boot_id);
+            instance->seq = 0;
+        }
+    }
+}
+
+static void backends(struct sim *sim)
+{
+    switch (draw(sim, 6)) {
+    case 0:
+        sim->scheduler.down = true;
+        break;
+    case 1:
+    case 2:
+        sim->scheduler.down = false;
+        break;
+    case 3:
+        sim->provider.full = !sim->provider.full;
+        break;
+    case 4:
+        sim->provider.stillborn = !sim->provider.stillborn && draw(sim, 3) == 0;
+        break;
+    default:
+        sim->fate.error_percent = (int)draw(sim, 30);
+        sim->fate.lost_percent = (int)draw(sim, 30);
+    }
+}
+
+static void slurm_person(struct sim *sim)
+{
+    static const char *const reasons[] = {"swapping a fan", "Action:Reboot", "Action:Replace", "action:replace"};
+    const char *node = any_node(sim);
+    uint32_t what = draw(sim, 8);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, node);
+    if (what < 4)
+        fake_scheduler_by_hand(&sim->scheduler, node, what != 0, reasons[what]);
+    else if (what < 7)
+        fake_scheduler_resume_by_hand(&sim->scheduler, node);
+    else
+        there->jobs_are_stuck = !there->jobs_are_stuck;
+    there->jobs = there->heard ? (int)draw(sim, 3) : 0;
+}
+
+static void api_person(struct sim *sim)
+{
+    static const enum operation_kind kinds[] = {OPERATION_KIND_REBOOT, OPERATION_KIND_REPLACE, OPERATION_KIND_RELEASE};
+    const char *node = any_node(sim);
+    struct operation op;
+    struct node row;
+    struct cluster cluster;
+    struct problem problem;
+    uint32_t what = draw(sim, 10);
+    if (what < 3)
+        (void)service_node_operate(&sim->service, &sim_admin, SIM_CLUSTER, node, kinds[what],
+                                   draw(sim, 2) ? URGENCY_NOW : URGENCY_AFTER_JOBS, "", "", &op, &problem);
+    else if (what < 6)
+        (void)service_operation_cancel(&sim->service, &sim_admin, sim_read(sim, node).operation.uid, &op, &problem);
+    else if (what < 9)
+        (void)service_node_set_opt_out(&sim->service, &sim_admin, SIM_CLUSTER, node, draw(sim, 2) == 0, 0, &row,
+                                       &problem);
+    else
+        (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER,
+                              draw(sim, 3) ? NODE_RECOVERY_AUTOMATIC : NODE_RECOVERY_NONE, 0, &cluster, &problem);
+}
+
+static void death(struct sim *sim)
+{
+    switch (draw(sim, 4)) {
+    case 0:
+        sim_crash(sim);
+        break;
+    case 1:
+        sim->die_before_turn = sim->turns + 1 + draw(sim, 10);
+        break;
+    case 2:
+        sim->fate.die_before = sim->fate.calls + 1 + draw(sim, 10);
+        break;
+    default:
+        sim->fate.die_after = sim->fate.calls + 1 + draw(sim, 10);
+    }
+}
+
+static void something(struct sim *sim)
+{
+    static void (*const happenings[])(struct sim *) = {fault,    fault,        fault,      machine,
+                                                       backends, slurm_person, api_person, death};
+    happenings[draw(sim, ARRAY_LEN(happenings))](sim);
+}
+
+/* --- the end ----------------------------------------------------------------------------------- */
+
+static void clear_up(struct sim *sim)
+{
+    struct cluster cluster;
+    struct problem problem;
+    sim->fate = (struct fake_fate){.calls = sim->fate.calls, .dead = sim->fate.dead};
+    sim->die_before_turn = 0;
+    sim->scheduler.down = sim->provider.full = sim->provider.stillborn = false;
+    for (int i = 0; i < sim->provider.count; i++) {
+        struct fake_instance *instance = &sim->provider.instances[i];
+        instance->muted = instance->hangs = false;
+        if (instance->up_at == INT64_MAX)
+            instance->up_at = clock_wall_ms(&sim->clock);
+    }
+    for (int i = 0; i < sim->scheduler.count; i++) {
+        struct fake_scheduler_node *node = &sim->scheduler.nodes[i];
+        struct node row;
+        node->jobs = 0;
+        if (node->out && strcmp(node->user, "alice") == 0)
+            fake_scheduler_resume_by_hand(&sim->scheduler, node->name);
+        (void)service_node_set_opt_out(&sim->service, &sim_admin, SIM_CLUSTER, node->name, false, 0, &row, &problem);
+    }
+    (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER, NODE_RECOVERY_AUTOMATIC, 0, &cluster, &problem);
+}
+
+static bool is_at_rest(struct sim *sim)
+{
+    static const enum node_state rest[] = {NODE_STATE_READY, NODE_STATE_HELD, NODE_STATE_FAILED};
+    int resting = 0;
+    for (size_t i = 0; i < ARRAY_LEN(rest); i++)
+        resting += sim_count_state(sim, rest[i]);
+    struct reconcile_stats stats;
+    reconcile_stats(sim->reconcile, &stats);
+    return resting == sim->nodes && stats.active_operations == 0;
+}
+
+/* Open breakers and budgets let the rest come one after another, so rest has to last. */
+static void run_to_rest(struct sim *sim)
+{
+    int64_t until = clock_wall_ms(&sim->clock) + CALM_MS;
+    for (int quiet = 0; quiet < 3;) {
+        if (clock_wall_ms(&sim->clock) > until)
+            sim_fail(sim, NULL, "no rest in %d hours", (int)(CALM_MS / MS_PER_HOUR));
+        sim_run(sim, REST_MS);
+        quiet = is_at_rest(sim) ? quiet + 1 : 0;
+    }
+}
+
+struct ending {
+    struct sim *sim;
+    int moves;
+};
+
+/* "ready -> held: why": every move that was told is one of the table. */
+static int check_move(const void *row, void *arg)
+{
+    struct ending *ending = arg;
+    const struct event *event = row;
+    char from[32], to[32];
+    int from_state, to_state;
+    if (event->kind != EVENT_KIND_NODE_STATE || sscanf(event->message, "%31[a-z] -> %31[a-z]", from, to) != 2)
+        return 0;
+    assert_int_equal(sm_parse(&node_state_machine, from, &from_state), 0);
+    assert_int_equal(sm_parse(&node_state_machine, to, &to_state), 0);
+    if (!sm_may(&node_state_machine, from_state, to_state))
+        sim_fail(ending->sim, event->node, "no such move: %s", event->message);
+    ending->moves++;
+    return 0;
+}
+
+static int count_row(const void *row, void *arg)
+{
+    (void)row;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void check_verdicts(struct sim *sim, struct db_tx *tx, const char *name)
+{
+    struct sim_reading reading = sim_read(sim, name);
+    const struct db_verdict_filter filter = {.node_id = reading.row.id, .state = -1};
+    int stored = 0, acked = 0;
+    assert_int_equal(db_verdict_list(tx, &filter, count_row, &stored), 0);
+    for (int i = 0; i < sim->spooled; i++)
+        acked += sim->spool[i].acked && strcmp(sim->spool[i].node, name) == 0;
+    if (stored < acked)
+        sim_fail(sim, name, "%d verdicts were acknowledged, %d are there", acked, stored);
+}
+
+/* A node has one machine at most, and one that is in service has the one that the store says. */
+static void check_machines(struct sim *sim, const char *name)
+{
+    struct sim_reading reading = sim_read(sim, name);
+    int alive = 0;
+    for (int i = 0; i < sim->provider.count; i++) {
+        const struct fake_instance *instance = &sim->provider.instances[i];
+        if (!instance->gone && strcmp(instance->node, name) == 0) {
+            alive++;
+            if (strcmp(instance->id, reading.instance.instance_id) != 0)
+                sim_fail(sim, name, "%s runs although it fills no slot", instance->id);
+        }
+    }
+    if (alive > 1 || (alive == 0 && reading.row.state == NODE_STATE_READY))
+        sim_fail(sim, name, "%s has %d machines", name, alive);
+    bool out = fake_scheduler_find(&sim->scheduler, name)->out;
+    if (out == (reading.row.state == NODE_STATE_READY))
+        sim_fail(sim, name, "%s is %s, and in the scheduler it is the other way round: %s", name,
+                 node_state_text(reading.row.state), fake_scheduler_find(&sim->scheduler, name)->reason);
+}
+
+static void check_ending(struct sim *sim)
+{
+    struct ending ending = {.sim = sim};
+    struct db_tx *tx = NULL;
+    const struct db_event_filter all = {.limit = 0};
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_event_list(tx, &all, check_move, &ending), 0);
+    for (int i = 0; i < sim->scheduler.count; i++) {
+        check_verdicts(sim, tx, sim->scheduler.nodes[i].name);
+        check_machines(sim, sim->scheduler.nodes[i].name);
+    }
+    db_read_end(sim->service.db, tx);
+    assert_true(ending.moves > 0);
+}
+
+/* Whatever is left, a person can bring back. */
+static void bring_all_back(struct sim *sim)
+{
+    for (int i = 0; i < sim->scheduler.count; i++) {
+        const char *name = sim->scheduler.nodes[i].name;
+        struct operation op;
+        struct problem problem;
+        struct sim_reading reading = sim_read(sim, name);
+        if (reading.row.state == NODE_STATE_READY)
+            continue;
+        const struct fake_instance *instance = fake_provider_of_node(&sim->provider, name);
+        bool alive = instance != NULL && strcmp(instance->id, reading.instance.instance_id) == 0;
+        if (service_node_operate(&sim->service, &sim_admin, SIM_CLUSTER, name,
+                                 alive ? OPERATION_KIND_RELEASE : OPERATION_KIND_REPLACE, URGENCY_NOW, "", "", &op,
+                                 &problem) != 0)
+            sim_fail(sim, name, "%s", problem.detail);
+    }
+    sim_until_all_ready(sim, MS_PER_HOUR);
+}
+
+/* --- one world --------------------------------------------------------------------------------- */
+
+static void live(const struct sim *start, uint64_t seed)
+{
+    struct sim sim;
+    sim_fork(start, &sim);
+    sim.seed = seed;
+    sim.random = seed * UINT64_C(0x9E3779B97F4A7C15);
+    id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
+    sim.fate.random = seed;
+    int64_t until = clock_wall_ms(&sim.clock) + STORM_MS;
+    while (clock_wall_ms(&sim.clock) < until) {
+        something(&sim);
+        sim_run(&sim, (1 + draw(&sim, 2 * ACTION_EVERY_S)) * MS_PER_S);
+    }
+    clear_up(&sim);
+    run_to_rest(&sim);
+    check_ending(&sim);
+    bring_all_back(&sim);
+    sim_close(&sim);
+}
+
+static void make(struct sim *start, int nodes)
+{
+    sim_open(start, 1, true);
+    struct reconcile_settings *settings = &start->settings;
+    settings->join_deadline_ms = settings->backend_deadline_ms = settings->verify_deadline_ms = 5 * MS_PER_MIN;
+    settings->drain_deadline_ms = 10 * MS_PER_MIN;
+    settings->observe_interval_ms = 10 * MS_PER_S;
+    settings->policy.breaker_window_ms = settings->policy.breaker_close_after_ms = REST_MS;
+    start->beat_ms = 20 * MS_PER_S;
+    start->document = SIM_SCRIPT;
+    sim_crash(start); /* with these settings */
+    sim_create(start, nodes, NODE_RECOVERY_AUTOMATIC);
+    sim_kill(start);
+}
+
+static void worlds_end_well(void **state)
+{
+    static struct sim small, large;
+    (void)state;
+    make(&small, 20);
+    make(&large, 50);
+    uint64_t first = only_seed != 0 ? only_seed : 1, last = only_seed != 0 ? only_seed : WORLDS;
+    for (uint64_t seed = first; seed <= last; seed++)
+        live(seed % LARGE_EVERY == 0 ? &large : &small, seed);
+    assert_int_equal(file_remove_tree(small.dir), 0);
+    assert_int_equal(file_remove_tree(large.dir), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worlds_end_well),
+    };
+    if (argc > 1)
+        only_seed = strtoull(argv[1], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/*
+ * The loop as it runs in hpd: a thread of its own, calls on the executor's threads, the store's writer thread, agents and
+ * people on others, and the real clock. Nothing here is timed; it ends when what must come has come. Worth most under
+ * the thread sanitizer.
+ */
+#include "tests/sim/sim_world.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define OFF_THE_BUS 79
+#define NODES 12
+#define PATIENCE_S 60
+#define PAUSE_US 2000
+
+/* Real time, and backends that one thread at a time may enter. */
+struct live {
+    struct sim sim;
+    pthread_mutex_t backends;
+    atomic_bool stop;
+    pthread_t agents;
+};
+
+static struct live live;
+
+static int locked_observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    sim_daemons(&live.sim);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->observe(s, ret_observation, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_mark(struct scheduler *s, const char *node, const char *reason, const char *replaceable, char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->mark(s, node, reason, replaceable, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_jobs(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+                       char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->jobs(s, node, ret_jobs, ret_count, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_resume(struct scheduler *s, const char *node, const char *reason, char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->resume(s, node, reason, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_launch(struct provider *p, const struct provider_launch *launch,
+                         struct provider_instance *ret_instance, char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_provider_driver(&live.sim.provider).ops->launch(p, launch, ret_instance, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_describe(struct provider *p, const char *instance_id, struct provider_instance *ret_instance,
+                           char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_provider_driver(&live.sim.provider).ops->describe(p, instance_id, ret_instance, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_reboot(struct provider *p, const char *instance_id, const char *key, char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_provider_driver(&live.sim.provider).ops->reboot(p, instance_id, key, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static int locked_terminate(struct provider *p, const char *instance_id, const char *key, char *error)
+{
+    pthread_mutex_lock(&live.backends);
+    int status = fake_provider_driver(&live.sim.provider).ops->terminate(p, instance_id, key, error);
+    pthread_mutex_unlock(&live.backends);
+    return status;
+}
+
+static const struct scheduler_ops scheduler_ops = {
+    .name = "fake",
+    .observe = locked_observe,
+    .mark = locked_mark,
+    .jobs = locked_jobs,
+    .evict = NULL, /* no jobs here */
+    .resume = locked_resume,
+};
+
+static const struct provider_ops provider_ops = {
+    .name = "fake",
+    .launch = locked_launch,
+    .describe = locked_describe,
+    .reboot = locked_reboot,
+    .terminate = locked_terminate,
+};
+
+static void *agents(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&live.stop)) {
+        for (int i = 0; i < NODES * 2; i++) {
+            pthread_mutex_lock(&live.backends);
+            struct fake_instance copy = {0}, *instance = &live.sim.provider.instances[i];
+            bool up = i < live.sim.provider.count && fake_instance_is_up(&live.sim.provider, instance);
+            if (up)
+                copy = *instance;
+            pthread_mutex_unlock(&live.backends);
+            if (!up)
+                continue;
+            sim_agent_beat(&live.sim, &copy);
+            pthread_mutex_lock(&live.backends);
+            if (strcmp(instance->boot_id, copy.boot_id) == 0) {
+                instance->seq = copy.seq;
+                instance->node_row = copy.node_row;
+                memcpy(instance->credential, copy.credential, sizeof(copy.credential));
+            }
+            pthread_mutex_unlock(&live.backends);
+        }
+        usleep(PAUSE_US);
+    }
+    return NULL;
+}
+
+static void start(void)
+{
+    struct sim *sim = &live.sim;
+    char error[DB_ERROR_MAX] = "";
+    memset(&live, 0, sizeof(live));
+    pthread_mutex_init(&live.backends, NULL);
+    sim_make_dir(sim);
+    sim->has_scheduler = true;
+    fake_scheduler_init(&sim->scheduler, &sim->fate);
+    fake_provider_init(&sim->provider, NULL, NULL, &sim->fate);
+    sim->clock = *clock_system();
+    sim->provider.clock = &sim->clock;
+    sim->provider.boot_ms = 1;
+    struct service *s = &sim->service;
+    if (db_open(sim->dir, clock_system(), 0, &s->db, error) < 0)
+        fail_msg("db_open: %s", error);
+    s->fleet = fleet_new();
+    s->clock = clock_system();
+    s->memory = service_memory_new();
+    sim->executor = executor_threads_new(4, 64);
+    reconcile_settings_default(&sim->settings);
+    sim->settings.observe_interval_ms = 20;
+    sim->settings.verify_quiet_ms = 1;
+    sim->settings.retry_min_ms = 5;
+    struct reconcile_deps deps = {.service = s, .executor = sim->executor, .settings = sim->settings};
+    deps.slurm = (struct scheduler_driver){&scheduler_ops, fake_scheduler_driver(&sim->scheduler).self};
+    deps.providers[deps.provider_count++] =
+        (struct provider_driver){&provider_ops, fake_provider_driver(&sim->provider).self};
+    assert_int_equal(reconcile_new(&deps, &sim->reconcile), 0);
+    assert_int_equal(reconcile_start(sim->reconcile), 0);
+    assert_int_equal(pthread_create(&live.agents, NULL, agents, NULL), 0);
+}
+
+static void stop(void)
+{
+    atomic_store(&live.stop, true);
+    pthread_join(live.agents, NULL);
+    reconcile_stop(live.sim.reconcile);
+    sim_kill(&live.sim);
+    pthread_mutex_destroy(&live.backends);
+    assert_int_equal(file_remove_tree(live.sim.dir), 0);
+}
+
+/* Waits until so many nodes are in service and so many reboots were done. */
+static void wait_for(int ready, int reboots)
+{
+    for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US); i++) {
+        pthread_mutex_lock(&live.backends);
+        int done = live.sim.provider.reboots;
+        pthread_mutex_unlock(&live.backends);
+        if (done == reboots && sim_count_state(&live.sim, NODE_STATE_READY) == ready)
+            return;
+        usleep(PAUSE_US);
+    }
+    sim_fail(&live.sim, NULL, "it does not come to %d ready nodes after %d reboots", ready, reboots);
+}
+
+static void report(const char *node)
+{
+    pthread_mutex_lock(&live.backends);
+    struct fake_instance copy = *fake_provider_of_node(&live.sim.provider, node);
+    pthread_mutex_unlock(&live.backends);
+    static _Atomic bool acked;
+    struct problem problem;
+    struct verdict v = {.severity = SEVERITY_CRITICAL, .count = 1, .first_at = clock_wall_ms(clock_system())};
+    v.last_at = v.first_at;
+    snprintf(v.key, sizeof(v.key), "key-%s", node);
+    snprintf(v.instance_id, sizeof(v.instance_id), "%s", copy.id);
+    snprintf(v.boot_id, sizeof(v.boot_id), "%s", copy.boot_id);
+    snprintf(v.device, sizeof(v.device), "0000:b9:00");
+    snprintf(v.source, sizeof(v.source), "kmsg");
+    snprintf(v.code, sizeof(v.code), "xid.%d", OFF_THE_BUS);
+    assert_int_equal(
+        service_agent_verdicts(&live.sim.service, copy.node_row, &v, 1, v.last_at, sim_acked, &acked, &problem), 0);
+}
+
+static void repairs_run_on_threads(void **state)
+{
+    (void)state;
+    start();
+    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "fake"};
+    group.instance_count = NODES;
+    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .groups = &group, .group_count = 1};
+    spec.orchestrator = ORCHESTRATOR_SLURM;
+    struct cluster cluster;
+    struct problem problem = {0};
+    pthread_mutex_lock(&live.backends);
+    for (int i = 1; i <= NODES; i++) {
+        char name[NODE_NAME_MAX_BYTES];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        fake_scheduler_add(&live.sim.scheduler, name);
+    }
+    pthread_mutex_unlock(&live.backends);
+    assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    wait_for(NODES, 0);
+    report("gpu-1");
+    report("gpu-2");
+    report("gpu-3");
+    wait_for(NODES, 3);
+    struct reconcile_stats stats;
+    reconcile_stats(live.sim.reconcile, &stats);
+    assert_true(stats.decisions >= 3);
+    stop();
+}
+
+/* Going down in the middle of everything neither hangs nor leaks. */
+static void it_stops_in_the_middle(void **state)
+{
+    (void)state;
+    start();
+    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "fake"};
+    group.instance_count = NODES;
+    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .groups = &group, .group_count = 1};
+    spec.orchestrator = ORCHESTRATOR_NONE;
+    struct cluster cluster;
+    struct problem problem = {0};
+    assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    stop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repairs_run_on_threads),
+        cmocka_unit_test(it_stops_in_the_middle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* The fake provider's side of provider.h. */
+#include "tests/support/fake_provider.h"
+
+#include "base/own.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct fake_provider *of(struct provider *p)
+{
+    return (struct fake_provider *)(void *)p;
+}
+
+void fake_provider_init(struct fake_provider *fake, struct clock *clock, struct id_source *ids, struct fake_fate *fate)
+{
+    memset(fake, 0, sizeof(*fake));
+    fake->clock = clock;
+    fake->ids = ids;
+    fake->fate = fate;
+    fake->boot_ms = 1000;
+}
+
+struct fake_instance *fake_provider_find(struct fake_provider *fake, const char *instance_id)
+{
+    for (int i = 0; i < fake->count; i++)
+        if (strcmp(fake->instances[i].id, instance_id) == 0)
+            return &fake->instances[i];
+    return NULL;
+}
+
+struct fake_instance *fake_provider_of_node(struct fake_provider *fake, const char *node)
+{
+    for (int i = fake->count - 1; i >= 0; i--)
+        if (!fake->instances[i].gone && strcmp(fake->instances[i].node, node) == 0)
+            return &fake->instances[i];
+    return NULL;
+}
+
+bool fake_instance_is_up(const struct fake_provider *fake, const struct fake_instance *instance)
+{
+    return !instance->gone && clock_wall_ms(fake->clock) >= instance->up_at;
+}
+
+/* True the first time a key is seen. */
+static bool is_first(struct fake_provider *fake, const char *key)
+{
+    for (int i = 0; i < fake->key_count; i++)
+        if (strcmp(fake->keys[i], key) == 0)
+            return false;
+    if (fake->key_count == FAKE_KEYS_MAX)
+        abort();
+    snprintf(fake->keys[fake->key_count++], KEY_MAX_BYTES, "%s", key);
+    return true;
+}
+
+static void boot(struct fake_provider *fake, struct fake_instance *instance, bool comes_up)
+{
+    id_uuid(fake->ids, instance->boot_id);
+    instance->up_at = comes_up ? clock_wall_ms(fake->clock) + fake->boot_ms : INT64_MAX;
+    instance->boots++;
+    instance->seq = 0;
+}
+
+static void describe_to(const struct fake_provider *fake, const struct fake_instance *instance,
+                        struct provider_instance *ret_instance)
+{
+    *ret_instance = (struct provider_instance){
+        .state = fake_instance_is_up(fake, instance) ? PROVIDER_INSTANCE_RUNNING : PROVIDER_INSTANCE_PENDING};
+    snprintf(ret_instance->instance_id, sizeof(ret_instance->instance_id), "%s", instance->id);
+    snprintf(ret_instance->address, sizeof(ret_instance->address), "%s.fake:6818", instance->id);
+}
+
+static int launch(struct provider *p, const struct provider_launch *wish, struct provider_instance *ret_instance,
+                  char *error)
+{
+    struct fake_provider *fake = of(p);
+    int status = fake_fate_begin(fake->fate, error);
+    if (status != 0)
+        return status;
+    if (fake->full) {
+        snprintf(error, PROVIDER_ERROR_MAX, "no capacity");
+        return fake_fate_end(fake->fate, STATUS_FULL, error);
+    }
+    if (fake->cursed[0] != '\0' && strcmp(fake->cursed, wish->node) == 0) {
+        snprintf(error, PROVIDER_ERROR_MAX, "no machine fits");
+        return fake_fate_end(fake->fate, STATUS_DENIED, error);
+    }
+    struct fake_instance *instance = NULL;
+    if (is_first(fake, wish->key)) {
+        if (fake->count == FAKE_INSTANCES_MAX)
+            abort();
+        instance = &fake->instances[fake->count++];
+        *instance = (struct fake_instance){0};
+        snprintf(instance->id, sizeof(instance->id), "%s", wish->instance_id);
+        snprintf(instance->key, sizeof(instance->key), "%s", wish->key);
+        snprintf(instance->node, sizeof(instance->node), "%s", wish->node);
+        snprintf(instance->token, sizeof(instance->token), "%s", wish->enrollment_token);
+        snprintf(instance->release, sizeof(instance->release), "%s", wish->release == NULL ? "" : wish->release);
+        snprintf(instance->zone, sizeof(instance->zone), "%s", wish->zone == NULL ? "" : wish->zone);
+        bool broken = fake->broken_release[0] != '\0' && strcmp(fake->broken_release, instance->release) == 0;
+        boot(fake, instance, !fake->stillborn && !broken);
+        fake->launches++;
+    } else {
+        instance = fake_provider_find(fake, wish->instance_id);
+        if (instance == NULL) {
+            snprintf(error, PROVIDER_ERROR_MAX, "the key was used for another instance");
+            return STATUS_CONFLICT;
+        }
+    }
+    describe_to(fake, instance, ret_instance);
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static int describe(struct provider *p, const char *instance_id, struct provider_instance *ret_instance, char *error)
+{
+    struct fake_provider *fake = of(p);
+    int status = fake_fate_begin(fake->fate, error);
+    if (status != 0)
+        return status;
+    const struct fake_instance *instance = fake_provider_find(fake, instance_id);
+    if (instance != NULL && !instance->gone)
+        describe_to(fake, instance, ret_instance);
+    else
+        *ret_instance = (struct provider_instance){.state = PROVIDER_INSTANCE_GONE};
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static int reboot(struct provider *p, const char *instance_id, const char *key, char *error)
+{
+    struct fake_provider *fake = of(p);
+    int status = fake_fate_begin(fake->fate, error);
+    if (status != 0)
+        return status;
+    struct fake_instance *instance = fake_provider_find(fake, instance_id);
+    if (instance == NULL || instance->gone) {
+        snprintf(error, PROVIDER_ERROR_MAX, "there is no instance %s", instance_id);
+        return fake_fate_end(fake->fate, STATUS_NOT_FOUND, error);
+    }
+    if (is_first(fake, key)) {
+        boot(fake, instance, !instance->hangs);
+        fake->reboots++;
+    }
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static int terminate(struct provider *p, const char *instance_id, const char *key, char *error)
+{
+    struct fake_provider *fake = of(p);
+    int status = fake_fate_begin(fake->fate, error);
+    if (status != 0)
+        return status;
+    struct fake_instance *instance = fake_provider_find(fake, instance_id);
+    if (instance != NULL && !instance->gone && is_first(fake, key)) {
+        instance->gone = true;
+        fake->terminations++;
+    }
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+struct provider_driver fake_provider_driver(struct fake_provider *fake)
+{
+    static const struct provider_ops ops = {
+        .name = "fake",
+        .launch = launch,
+        .describe = describe,
+        .reboot = reboot,
+        .terminate = terminate,
+    };
+    return (struct provider_driver){&ops, (struct provider *)(void *)fake};
+}

@@ -1,0 +1,226 @@
+/* The fake scheduler's side of scheduler.h. */
+#include "tests/support/fake_scheduler.h"
+
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static struct fake_scheduler *of(struct scheduler *s)
+{
+    return (struct fake_scheduler *)(void *)s;
+}
+
+void fake_scheduler_init(struct fake_scheduler *fake, struct fake_fate *fate)
+{
+    memset(fake, 0, sizeof(*fake));
+    fake->fate = fate;
+}
+
+struct fake_scheduler_node *fake_scheduler_add(struct fake_scheduler *fake, const char *name)
+{
+    if (fake->count == FAKE_NODES_MAX)
+        abort();
+    struct fake_scheduler_node *node = &fake->nodes[fake->count++];
+    *node = (struct fake_scheduler_node){0};
+    snprintf(node->name, sizeof(node->name), "%s", name);
+    return node;
+}
+
+struct fake_scheduler_node *fake_scheduler_find(struct fake_scheduler *fake, const char *name)
+{
+    for (int i = 0; i < fake->count; i++)
+        if (strcmp(fake->nodes[i].name, name) == 0)
+            return &fake->nodes[i];
+    return NULL;
+}
+
+static void take_out(struct fake_scheduler_node *node, bool fail, const char *reason, const char *user)
+{
+    node->out = true;
+    node->failed = fail;
+    snprintf(node->reason, sizeof(node->reason), "%s", reason);
+    snprintf(node->user, sizeof(node->user), "%s", user);
+}
+
+static void put_back(struct fake_scheduler_node *node)
+{
+    node->out = node->failed = false;
+    node->reason[0] = node->user[0] = '\0';
+}
+
+void fake_scheduler_by_hand(struct fake_scheduler *fake, const char *name, bool fail, const char *reason)
+{
+    take_out(fake_scheduler_find(fake, name), fail, reason, "alice");
+}
+
+void fake_scheduler_resume_by_hand(struct fake_scheduler *fake, const char *name)
+{
+    put_back(fake_scheduler_find(fake, name));
+}
+
+/* --- calls ------------------------------------------------------------------------------------- */
+static int begin(struct fake_scheduler *fake, char *error)
+{
+    int status = fake_fate_begin(fake->fate, error);
+    if (status == 0 && fake->down) {
+        snprintf(error, SCHEDULER_ERROR_MAX, "Unable to contact slurm controller");
+        return STATUS_UNAVAILABLE;
+    }
+    return status;
+}
+
+static int find(struct fake_scheduler *fake, const char *name, struct fake_scheduler_node **ret_node, char *error)
+{
+    int status = begin(fake, error);
+    if (status != 0)
+        return status;
+    *ret_node = fake_scheduler_find(fake, name);
+    if (*ret_node != NULL)
+        return 0;
+    snprintf(error, SCHEDULER_ERROR_MAX, "Invalid node name specified");
+    return STATUS_NOT_FOUND;
+}
+
+static enum scheduler_request request_of(const struct fake_scheduler_node *node)
+{
+    if (!node->out)
+        return SCHEDULER_REQUEST_NONE;
+    if (node->failed && strcmp(node->reason, "Action:Reboot") == 0)
+        return SCHEDULER_REQUEST_REBOOT;
+    if (node->failed && strcmp(node->reason, "Action:Replace") == 0)
+        return SCHEDULER_REQUEST_REPLACE;
+    return strncasecmp(node->reason, "action", 6) == 0 ? SCHEDULER_REQUEST_NEAR_MISS : SCHEDULER_REQUEST_NONE;
+}
+
+static int observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    int status = begin(fake, error);
+    if (status != 0)
+        return status;
+    fake->observed++;
+    ret_observation->count = (size_t)fake->count;
+    ret_observation->nodes = own_calloc((size_t)fake->count + 1, sizeof(struct scheduler_node));
+    for (int i = 0; i < fake->count; i++) {
+        const struct fake_scheduler_node *from = &fake->nodes[i];
+        struct scheduler_node *to = &ret_observation->nodes[i];
+        text_copy_cut(to->name, sizeof(to->name), from->name);
+        text_copy_cut(to->reason, sizeof(to->reason), from->reason);
+        text_copy_cut(to->reason_user, sizeof(to->reason_user), from->user);
+        snprintf(to->state, sizeof(to->state), "%s%s", from->jobs > 0 ? "ALLOCATED" : "IDLE",
+                 from->failed ? "+FAIL"
+                 : from->out  ? "+DRAIN"
+                              : "");
+        to->responding = from->heard;
+        to->schedulable = from->heard && !from->out;
+        to->drained = from->out;
+        to->busy = from->jobs > 0;
+        to->request = request_of(from);
+    }
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static bool is_ours(const char *reason)
+{
+    return text_starts_with(reason, "holdfast:");
+}
+
+static int mark(struct scheduler *s, const char *name, const char *reason, const char *replaceable, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    int status = find(fake, name, &node, error);
+    if (status != 0)
+        return status;
+    if (node->out && strcmp(node->reason, reason) != 0 && !is_ours(node->reason) &&
+        !(replaceable != NULL && strcmp(node->reason, replaceable) == 0)) {
+        snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
+        return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
+    }
+    take_out(node, !is_ours(reason), reason, "holdfast");
+    node->marks++;
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static int jobs(struct scheduler *s, const char *name, struct scheduler_job **ret_jobs, size_t *ret_count, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    int status = find(fake, name, &node, error);
+    if (status == 0)
+        status = fake_fate_end(fake->fate, 0, error);
+    if (status != 0)
+        return status;
+    struct scheduler_job *list = own_calloc((size_t)node->jobs + 1, sizeof(*list));
+    for (int i = 0; i < node->jobs; i++) {
+        snprintf(list[i].id, sizeof(list[i].id), "%d", 100 + i);
+        snprintf(list[i].user, sizeof(list[i].user), "alice");
+        snprintf(list[i].state, sizeof(list[i].state), "RUNNING");
+        list[i].requeueable = true;
+    }
+    *ret_jobs = list;
+    *ret_count = (size_t)node->jobs;
+    return 0;
+}
+
+static int evict(struct scheduler *s, const char *name, const char *reason, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    (void)reason;
+    int status = find(fake, name, &node, error);
+    if (status != 0)
+        return status;
+    node->evictions++;
+    if (!node->jobs_are_stuck)
+        node->jobs = 0;
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static int resume(struct scheduler *s, const char *name, const char *our_reason, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    int status = find(fake, name, &node, error);
+    if (status != 0)
+        return status;
+    bool ours = our_reason != NULL ? strcmp(node->reason, our_reason) == 0
+                                   : is_ours(node->reason) || text_starts_with(node->reason, "Action:");
+    if (node->out && !ours) {
+        snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
+        return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
+    }
+    put_back(node);
+    node->resumes++;
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+static int readdress(struct scheduler *s, const char *name, const char *address, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    int status = find(fake, name, &node, error);
+    if (status != 0)
+        return status;
+    snprintf(node->address, sizeof(node->address), "%s", address);
+    return fake_fate_end(fake->fate, 0, error);
+}
+
+struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
+{
+    static const struct scheduler_ops ops = {
+        .name = "fake",
+        .observe = observe,
+        .mark = mark,
+        .jobs = jobs,
+        .evict = evict,
+        .resume = resume,
+        .readdress = readdress,
+        .govern = fake_govern,
+    };
+    return (struct scheduler_driver){&ops, (struct scheduler *)(void *)fake};
+}

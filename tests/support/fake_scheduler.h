@@ -1,0 +1,56 @@
+/*
+ * A scheduler that lives in memory: nodes with a mark each, jobs, and people who drain and resume by hand. It keeps the
+ * contract of scheduler.h: whoever holds a node with a reason that is not Holdfast's keeps it.
+ */
+#ifndef HOLDFAST_TESTS_SUPPORT_FAKE_SCHEDULER_H
+#define HOLDFAST_TESTS_SUPPORT_FAKE_SCHEDULER_H
+
+#include "server/scheduler/scheduler.h"
+#include "tests/support/fake_fate.h"
+
+#define FAKE_NODES_MAX 128
+#define FAKE_JOBS_MAX 8
+#define FAKE_PARTITIONS_MAX 4
+
+struct fake_scheduler_node {
+    char name[NODE_NAME_MAX_BYTES];
+    char reason[REASON_MAX_BYTES], user[NAME_MAX_BYTES];
+    char address[ADDRESS_MAX_BYTES];
+    bool out;    /* drained or failed */
+    bool failed; /* of the two, failed */
+    bool heard;  /* its daemon answers */
+    int jobs;
+    bool jobs_are_stuck;           /* told to go, they stay */
+    int marks, evictions, resumes; /* what the control plane did */
+};
+
+struct fake_partition {
+    char name[NODE_NAME_MAX_BYTES];
+    int64_t tier;
+    int sets; /* what the control plane did */
+};
+
+struct fake_scheduler {
+    struct fake_scheduler_node nodes[FAKE_NODES_MAX];
+    int count;
+    struct fake_partition partitions[FAKE_PARTITIONS_MAX];
+    int partition_count;
+    bool down; /* nothing answers */
+    int64_t observed, governed;
+    struct fake_fate *fate;
+};
+
+void fake_scheduler_init(struct fake_scheduler *fake, struct fake_fate *fate);
+struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake);
+struct fake_scheduler_node *fake_scheduler_add(struct fake_scheduler *fake, const char *name);
+struct fake_scheduler_node *fake_scheduler_find(struct fake_scheduler *fake, const char *name);
+/* A person's hand: state=drain or state=fail with a reason; and resume. */
+void fake_scheduler_by_hand(struct fake_scheduler *fake, const char *name, bool fail, const char *reason);
+void fake_scheduler_resume_by_hand(struct fake_scheduler *fake, const char *name);
+
+/* fake_govern.c */
+struct fake_partition *fake_partition_add(struct fake_scheduler *fake, const char *name, int64_t tier);
+struct fake_partition *fake_partition_find(struct fake_scheduler *fake, const char *name);
+int fake_govern(struct scheduler *s, struct scheduler_governance *wish, char *error); /* of its vtable */
+
+#endif

@@ -1,0 +1,219 @@
+/* Hostlists as Slurm writes them, and as an enemy would. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT_MAX 1000
+
+/* The names with a space between them. Caller frees. */
+static char *expand(const char *list)
+{
+    AUTO(text) struct text out = {0};
+    char **names = NULL;
+    size_t count = 0;
+
+    assert_int_equal(text_hostlist_expand(list, COUNT_MAX, &names, &count), 0);
+    for (size_t i = 0; i < count; i++)
+        text_printf(&out, "%s%s", i == 0 ? "" : " ", names[i]);
+    text_list_free(names, count);
+    return text_take(&out);
+}
+
+static void test_good(void **state)
+{
+    static const struct {
+        const char *list, *expected;
+    } rows[] = {
+        {"login", "login"},
+        {"a,b,c", "a b c"},
+        {"gpu-[1-3]", "gpu-1 gpu-2 gpu-3"},
+        {"gpu-[1-3,07],login", "gpu-1 gpu-2 gpu-3 gpu-07 login"},
+        {"n[5]", "n5"},
+        {"n[5-5]", "n5"},
+        {"n[08-11]", "n08 n09 n10 n11"},
+        {"n[098-101]", "n098 n099 n100 n101"},
+        {"n[9-11]", "n9 n10 n11"},
+        {"n[99-101]", "n99 n100 n101"},
+        {"n[0001]", "n0001"},
+        {"n[00-02]", "n00 n01 n02"},
+        {"n[3,1,2]", "n3 n1 n2"},
+        {"r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"},
+        {"r[1-2]n[01-02,7]-ib", "r1n01-ib r1n02-ib r2n01-ib r2n02-ib r1n7-ib r2n7-ib"},
+        {"[1-2]", "1 2"},
+        {"[1-2]x", "1x 2x"},
+        {"[1-2][3-4]", "13 14 23 24"},
+        {"ip-10-1-2-3.ec2.internal", "ip-10-1-2-3.ec2.internal"},
+        {"a_b", "a_b"},
+        {"n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999"},
+        {"a,a", "a a"}, /* who wants sets removes what comes twice */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        autofree char *names = expand(rows[i].list);
+        assert_string_equal(names, rows[i].expected);
+    }
+}
+
+static const char *const bad[] = {
+    "",
+    ",",
+    "a,",
+    ",a",
+    "a,,b",
+    " a",
+    "a b",
+    "a, b",
+    "[",
+    "]",
+    "n[",
+    "n]",
+    "n[]",
+    "n[1",
+    "n[1-",
+    "n[1-]",
+    "n[-1]",
+    "n[1,]",
+    "n[,1]",
+    "n[1,,2]",
+    "n[3-1]",
+    "n[1-2-3]",
+    "n[1--2]",
+    "n[a]",
+    "n[1-b]",
+    "n[[1-2]]",
+    "n[1-[2]]",
+    "n[1-2]]",
+    "n[1-2",
+    "n[ 1-2]",
+    "n[1 -2]",
+    "n[+1]",
+    "n[0x1]",
+    "n[1-010]",
+    "n[01-0010]",
+    "n[1.5]",
+    "n{1-2}",
+    "n(1)",
+    "n*",
+    "n;rm",
+    "$(id)",
+    "n\nb",
+    "n/../b",
+    "-n",
+    "--all",
+    "-[1-2]",
+    ".n",
+    "a,-b",
+    "(null)",
+    "n\xc3\xa9",
+    "n[1\xc3\xa9]",
+    "n[1]=4",
+    "a=b",
+    "n[1-2]x[",
+    "n[1][2][3][4][5]",
+    "n[1000000000000000000]",
+    "n[0-99999999999999999999999999]",
+};
+
+static void test_bad(void **state)
+{
+    char **names = NULL;
+    size_t count = 77;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        int r = text_hostlist_expand(bad[i], COUNT_MAX, &names, &count);
+        if (r != STATUS_INVALID)
+            fail_msg("\"%s\" gave %d", bad[i], r);
+    }
+    assert_int_equal(text_hostlist_expand(NULL, COUNT_MAX, &names, &count), STATUS_INVALID);
+    assert_null(names);
+    assert_int_equal(count, 77);
+}
+
+static void test_limit(void **state)
+{
+    static const char *const too_many[] = {
+        "n[0-1000]",
+        "n[0-999999999999999999]",
+        "n[0-500],m[0-499]",
+        "n[1-500,1-501]",
+        "n[0-31][0-31]",
+        "n[0-99][0-99][0-99][0-99]",
+        "n[0-999999999][0-999999999][0-999999999]",
+        "n[0-999],one",
+    };
+    char **names = NULL;
+    size_t count = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(too_many); i++)
+        assert_int_equal(text_hostlist_expand(too_many[i], COUNT_MAX, &names, &count), STATUS_TOO_LARGE);
+    assert_int_equal(text_hostlist_expand("a", 0, &names, &count), STATUS_TOO_LARGE);
+    assert_null(names);
+    assert_int_equal(text_hostlist_expand("n[0-999]", COUNT_MAX, &names, &count), 0);
+    assert_int_equal(count, COUNT_MAX);
+    assert_string_equal(names[999], "n999");
+    text_list_free(names, count);
+    assert_int_equal(text_hostlist_expand("n[0-399],m[0-9][0-59]", COUNT_MAX, &names, &count), 0);
+    assert_int_equal(count, COUNT_MAX);
+    text_list_free(names, count);
+    text_list_free(NULL, 0);
+}
+
+static void test_name_length(void **state)
+{
+    char list[600];
+    char **names = NULL;
+    size_t count = 0;
+
+    (void)state;
+    snprintf(list, sizeof(list), "%0*d", 255, 1);
+    assert_int_equal(text_hostlist_expand(list, 10, &names, &count), 0);
+    assert_int_equal(strlen(names[0]), 255);
+    text_list_free(names, count);
+    snprintf(list, sizeof(list), "%0*d", 256, 1);
+    assert_int_equal(text_hostlist_expand(list, 10, &names, &count), STATUS_INVALID);
+    snprintf(list, sizeof(list), "%0*d[1-3]", 255, 1);
+    assert_int_equal(text_hostlist_expand(list, 10, &names, &count), STATUS_INVALID);
+    snprintf(list, sizeof(list), "%0*d[1-3]%0*d", 200, 1, 55, 1);
+    assert_int_equal(text_hostlist_expand(list, 10, &names, &count), STATUS_INVALID);
+}
+
+/* Every beginning of a list is either a list itself or refused; nothing leaks and nothing is read behind the end. */
+static void test_all_beginnings(void **state)
+{
+    static const char whole[] = "r[1-2]n[01-03,9]-x,login,gpu-[007-012].a";
+
+    (void)state;
+    for (size_t len = 0; len < sizeof(whole); len++) {
+        autofree char *cut = own_calloc(len + 1, 1);
+        char **names = NULL;
+        size_t count = 0;
+        memcpy(cut, whole, len);
+        int r = text_hostlist_expand(cut, COUNT_MAX, &names, &count);
+        assert_true(r == 0 || r == STATUS_INVALID);
+        assert_int_equal(r == 0, count > 0);
+        text_list_free(names, count);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),           cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_limit),          cmocka_unit_test(test_name_length),
+        cmocka_unit_test(test_all_beginnings),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/*
+ * hpctl as a whole against a scripted server: what a verb asks, prints and ends with, above all when things go wrong half-way.
+ */
+#include "base/own.h"
+#include "cli/cli.h"
+#include "tests/support/fake_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARGS_MAX 14
+
+static int run(const char *url, char **ret_text, const char *const *words)
+{
+    char *argv[ARGS_MAX + 5] = {(char *)(uintptr_t) "hpctl", (char *)(uintptr_t) "--server", (char *)(uintptr_t)url,
+                                (char *)(uintptr_t) "--token", (char *)(uintptr_t) "hfa_x"};
+    int argc = 5;
+    for (; words[argc - 5] != NULL; argc++)
+        argv[argc] = (char *)(uintptr_t)words[argc - 5];
+    size_t len;
+    FILE *f = open_memstream(ret_text, &len);
+    int rc = cli_main(argc, argv, f, f);
+    fclose(f);
+    return rc;
+}
+
+#define REQUESTS_MAX 16
+
+struct script {
+    struct fake_server *server;
+    int requests;
+    char seen[REQUESTS_MAX][128]; /* first lines */
+    const char *const *streams;   /* of the event stream, one a connection; a number: that status */
+    const char *const *states;    /* of the operation, one a request; a number: that status */
+};
+
+static void play(const char *request, size_t len, struct fake_answer *answer, void *arg)
+{
+    struct script *script = arg;
+    (void)len;
+    if (script->requests < REQUESTS_MAX)
+        snprintf(script->seen[script->requests], sizeof(script->seen[0]), "%.*s", (int)strcspn(request, "\r\n"),
+                 request);
+    script->requests++;
+    answer->close = true;
+    int64_t status;
+    if (script->states != NULL) {
+        const char *state = *script->states++;
+        autofree char *body = own_printf("{\"id\":\"x\",\"state\":\"%s\",\"steps\":[]}", state);
+        bool bad = text_parse_i64(state, 100, 599, &status) == 0;
+        fake_answer_json(answer, script->server, bad ? (int)status : 200, bad ? "{}" : body);
+        return;
+    }
+    if (strstr(request, "/v1/events/stream") == NULL) {
+        fake_answer_json(answer, script->server, 200, "{\"items\":[]}");
+        return;
+    }
+    const char *stream = *script->streams++;
+    if (text_parse_i64(stream, 100, 599, &status) == 0) {
+        fake_answer_json(answer, script->server, (int)status, "{}");
+        return;
+    }
+    answer->pieces[answer->count++] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+    answer->pieces[answer->count++] = stream;
+}
+
+static int setup(void **state)
+{
+    struct script *script = own_calloc(1, sizeof(*script));
+    script->server = fake_server_start(NULL, 0, NULL, NULL, play, script);
+    *state = script;
+    return script->server == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    struct script *script = *state;
+    fake_server_stop(script->server);
+    free(script);
+    return 0;
+}
+
+/* --- the event stream --------------------------------------------------------------------------------------- */
+
+/* Cut between an event's id and its words, cut within its words, and a server that is just starting: nothing is lost and
+ * nothing comes twice. */
+static void a_cut_stream_loses_nothing(void **state)
+{
+    static const char *const streams[] = {
+        "id: 5\nevent: jobs\ndata: {\"id\":\"5\",\"message\":\"five\"}\n\nid: 6\nevent: jobs\n",
+        "id: 6\nevent: jobs\ndata: {\"id\":\"6\",\"mess",
+        "503",
+        "id: 6\nevent: jobs\ndata: {\"id\":\"6\",\"message\":\"six\"}\n\n: keep-alive\n\n",
+        "403",
+    };
+    static const char *const expected[] = {"after=0 ", "after=5 ", "after=5 ", "after=5 ", "after=6 "};
+    struct script *script = *state;
+    script->streams = streams;
+    autofree char *text = NULL;
+    int rc =
+        run(fake_server_url(script->server), &text, (const char *[]){"event", "list", "--follow", "-o", "json", NULL});
+    assert_int_equal(rc, CLI_EXIT_AUTH);
+    assert_int_equal(script->requests, 1 + (int)ARRAY_LEN(expected));
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+        if (strstr(script->seen[i + 1], expected[i]) == NULL)
+            fail_msg("stream %zu: \"%s\" instead of %s", i, script->seen[i + 1], expected[i]);
+    const char *five = "{\"id\":\"5\",\"message\":\"five\"}\n{\"id\":\"6\",\"message\":\"six\"}\nhpctl: ";
+    if (!text_starts_with(text, five))
+        fail_msg("%s", text);
+}
+
+/* --- what is asked for -------------------------------------------------------------------------------------- */
+
+/* The verb must not have been done when its command line turns out to be wrong. */
+static void a_bad_timeout_touches_no_node(void **state)
+{
+    static const char *const verbs[][6] = {
+        {"node", "reboot", "gpu-1", "-cdemo"}, {"node", "replace", "gpu-1", "-cdemo"}, {"operation", "wait", "x"}};
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        autofree char *text = NULL;
+        const char *words[ARGS_MAX] = {"--timeout", "soon"};
+        memcpy(words + 2, verbs[i], sizeof(verbs[i]));
+        assert_int_equal(run(fake_server_url(script->server), &text, words), CLI_EXIT_USAGE);
+        assert_non_null(strstr(text, "--timeout is a duration"));
+    }
+    assert_int_equal(script->requests, 0);
+}
+
+/* hpd that is started again in the middle of a repair ends no wait; one that was never there does. */
+static void waiting_survives_a_restart(void **state)
+{
+    static const struct {
+        const char *states[4];
+        int code, requests;
+    } cases[] = {
+        {{"running", "503", "succeeded"}, CLI_EXIT_OK, 3},
+        {{"running", "404"}, CLI_EXIT_NOT_FOUND, 2},
+        {{"503"}, CLI_EXIT_UNREACHABLE, 1},
+    };
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        script->states = cases[i].states;
+        script->requests = 0;
+        assert_int_equal(run(fake_server_url(script->server), &text, (const char *[]){"operation", "wait", "x", NULL}),
+                         cases[i].code);
+        assert_int_equal(script->requests, cases[i].requests);
+    }
+}
+
+static void a_limit_is_asked_for(void **state)
+{
+    static const struct {
+        const char *words[6];
+        const char *asks;
+    } cases[] = {
+        {{"cluster", "list", "--limit", "3"}, "GET /v1/clusters?limit=3 "},
+        {{"cluster", "list"}, "GET /v1/clusters?limit=1000 "},
+        {{"node", "list", "-cdemo"}, "GET /v1/clusters/demo/nodes?limit=1000 "},
+        {{"node", "list", "-cdemo", "--limit=7"}, "GET /v1/clusters/demo/nodes?limit=7 "},
+        {{"operation", "list"}, "GET /v1/operations?limit=100 "},
+        {{"quota", "list", "-cdemo"}, "GET /v1/clusters/demo/quotas?limit=1000 "},
+        {{"token", "list"}, "GET /v1/tokens HTTP"}, /* has no pages, and its path refuses a limit */
+    };
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        assert_int_equal(run(fake_server_url(script->server), &text, cases[i].words), CLI_EXIT_OK);
+        if (!text_starts_with(script->seen[i], cases[i].asks))
+            fail_msg("\"%s\" instead of \"%s\"", script->seen[i], cases[i].asks);
+    }
+}
+
+/* Names and keys as they stand in paths and queries. */
+static void governance_and_tags_are_asked_for(void **state)
+{
+    static const struct {
+        const char *words[6];
+        const char *asks;
+    } cases[] = {
+        {{"scheduler-config", "describe", "-cdemo"}, "GET /v1/clusters/demo/scheduler-config HTTP"},
+        {{"scheduler-config", "describe", "-cdemo", "--at-version", "2"},
+         "GET /v1/clusters/demo/scheduler-config?version=2 "},
+        {{"scheduler-config", "delete", "-cdemo"}, "DELETE /v1/clusters/demo/scheduler-config "},
+        {{"quota", "describe", "a b", "-cdemo"}, "GET /v1/clusters/demo/quotas/a%20b "},
+        {{"quota", "delete", "a", "-cdemo"}, "DELETE /v1/clusters/demo/quotas/a "},
+        {{"tag", "list", "-cdemo"}, "GET /v1/clusters/demo/tags "},
+        {{"tag", "list", "-cdemo", "--quota", "a"}, "GET /v1/clusters/demo/quotas/a/tags "},
+        {{"tag", "add", "k=v=w", "-cdemo", "--scheduler-config"}, "POST /v1/clusters/demo/scheduler-config/tags "},
+        {{"tag", "delete", "a/ä&b", "-cdemo"}, "DELETE /v1/clusters/demo/tags?key=a%2F%C3%A4%26b "},
+    };
+    static const char *const wrong[][8] = {
+        {"tag", "add", "k", "-cdemo"},      {"tag", "add", "=v", "-cdemo"},
+        {"tag", "add", "\xff=v", "-cdemo"}, {"tag", "list", "-cdemo", "--quota", "a", "--scheduler-config"},
+        {"quota", "create", "-cdemo"},      {"quota", "update", "a", "-cdemo", "-f", "/dev/null", "--at-version", "x"},
+    };
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        autofree char *text = NULL;
+        const char *words[ARGS_MAX] = {NULL};
+        memcpy(words, wrong[i], sizeof(wrong[i]));
+        assert_int_equal(run(fake_server_url(script->server), &text, words), CLI_EXIT_USAGE);
+    }
+    assert_int_equal(script->requests, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        assert_int_equal(run(fake_server_url(script->server), &text, cases[i].words), CLI_EXIT_OK);
+        if (!text_starts_with(script->seen[i], cases[i].asks))
+            fail_msg("\"%s\" instead of \"%s\"", script->seen[i], cases[i].asks);
+    }
+}
+
+int main(void)
+{
+    setenv("HOME", "/nonexistent", 1);
+    unsetenv("HPCTL_CONFIG");
+    unsetenv("HPCTL_FINGERPRINT");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_cut_stream_loses_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_bad_timeout_touches_no_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(waiting_survives_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_limit_is_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(governance_and_tags_are_asked_for, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

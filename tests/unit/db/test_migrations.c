@@ -1,0 +1,197 @@
+/* Migrations: from nothing, step by step, a failing one, a changed one, a newer database. */
+#include "db_world.h"
+
+#define MIGRATION(name, text)               \
+    {                                       \
+        name, text, text + sizeof(text) - 1 \
+    }
+
+static const char SQL_ONE[] = "CREATE TABLE one (id INTEGER PRIMARY KEY) STRICT; INSERT INTO one VALUES (1);";
+static const char SQL_ONE_EDITED[] = "CREATE TABLE one (id INTEGER PRIMARY KEY) STRICT; INSERT INTO one VALUES (2);";
+static const char SQL_TWO[] = "CREATE TABLE two (id INTEGER PRIMARY KEY) STRICT;";
+static const char SQL_BROKEN[] = "CREATE TABLE half (id INTEGER PRIMARY KEY) STRICT; INSERT INTO nowhere VALUES (1);";
+
+static const struct db_migration one[] = {MIGRATION("0001_one", SQL_ONE)};
+static const struct db_migration two[] = {MIGRATION("0001_one", SQL_ONE), MIGRATION("0002_two", SQL_TWO)};
+static const struct db_migration broken[] = {MIGRATION("0001_one", SQL_ONE), MIGRATION("0002_half", SQL_BROKEN)};
+static const struct db_migration edited[] = {MIGRATION("0001_one", SQL_ONE_EDITED), MIGRATION("0002_two", SQL_TWO)};
+static const struct db_migration renamed[] = {MIGRATION("0001_uno", SQL_ONE)};
+
+/* A bare connection to an empty file. */
+static struct db_tx *bare(struct world *w, struct db *db)
+{
+    char path[128];
+    struct db_tx *tx = NULL;
+    world_file(w, "bare.db", path, sizeof(path));
+    if (!file_exists(path))
+        MUST(file_write(path, "", 0, 0600));
+    *db = (struct db){.clock = &w->clock, .path = path};
+    MUST(db_tx_open(db, true, 1024, &tx));
+    return tx;
+}
+
+static int64_t number(struct db_tx *tx, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(tx->sqlite, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return -1;
+    int64_t value = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : -2;
+    sqlite3_finalize(stmt);
+    return value;
+}
+
+static void test_this_binarys_schema(void **state)
+{
+    struct world *w = *state;
+    int count = 0;
+    const struct db_migration *list = db_migrations(&count);
+    char hex[ID_SHA256_HEX_MAX];
+    assert_int_equal(db_schema_version(), count);
+    MUST(world_open(w, DB_INLINE));
+    struct db_tx *tx = w->db->writer;
+    assert_int_equal(number(tx, "PRAGMA application_id"), DB_APPLICATION_ID);
+    assert_int_equal(number(tx, "SELECT max(version) FROM schema_migrations"), count);
+    assert_int_equal(number(tx, "SELECT applied_at FROM schema_migrations WHERE version = 1"), WORLD_NOW);
+    for (int i = 0; i < count; i++) {
+        char prefix[16];
+        snprintf(prefix, sizeof(prefix), "%04d_", i + 1);
+        assert_true(text_starts_with(list[i].name, prefix));
+        assert_int_equal(list[i].sql[0], '-');
+        id_sha256_hex(list[i].sql, (size_t)(list[i].sql_end - list[i].sql), hex);
+        autofree char *sql =
+            own_printf("SELECT count(*) FROM schema_migrations WHERE version = %d AND sha256 = '%s'", i + 1, hex);
+        assert_int_equal(number(tx, sql), 1);
+    }
+    /* Every table checks the types of what it stores. */
+    assert_int_equal(number(tx, "SELECT count(*) FROM pragma_table_list WHERE type = 'table' AND strict = 0 "
+                                "AND name NOT LIKE 'sqlite%'"),
+                     0);
+}
+
+static void test_step_by_step_and_again(void **state)
+{
+    struct db db;
+    struct world *w = *state;
+    struct db_tx *tx = bare(w, &db);
+    MUST(db_migrate(tx, one, 1, w->error));
+    MUST(db_migrate(tx, one, 1, w->error));
+    assert_int_equal(number(tx, "SELECT count(*) FROM two"), -1);
+    MUST(db_migrate(tx, two, 2, w->error));
+    assert_int_equal(number(tx, "SELECT count(*) FROM two"), 0);
+    assert_int_equal(number(tx, "SELECT count(*) FROM one"), 1);
+    assert_int_equal(number(tx, "SELECT count(*) FROM schema_migrations"), 2);
+    db_tx_close(tx);
+}
+
+/* A database of the third migration that holds rows, brought up to today's. */
+static struct db_tx *upgraded(struct world *w, struct db *db, const char *rows)
+{
+    int count;
+    struct db_tx *tx = bare(w, db);
+    const struct db_migration *list = db_migrations(&count);
+    MUST(db_migrate(tx, list, 3, w->error));
+    MUST(db_script(tx, rows));
+    MUST(db_migrate(tx, list, count, w->error));
+    return tx;
+}
+
+static const char SQL_VERDICTS_BEFORE[] =
+    "WITH old (id, at, severity, state) AS (VALUES (1, 100, 'critical', 'open'), (2, 200000000, 'critical', 'open'), "
+    "(3, 200000001, 'critical', 'resolved'), (4, 200000002, 'critical', 'stale'), (5, 200000003, 'warn', 'open')) "
+    "INSERT INTO verdict (id, node_id, digest, first_at, last_at, count, received_at, severity, state, source, code, "
+    "device, instance_id, boot_id, key, table_version, raw_line) "
+    "SELECT id, 1, CAST(id AS BLOB), at, at, 1, at, severity, state, '', '', '', '', '', '', '', '' FROM old";
+
+/* What the breaker knew before is known after; what is past is left alone. */
+static void test_critical_verdicts_become_node_faults(void **state)
+{
+    struct db db;
+    struct db_tx *tx = upgraded(*state, &db, SQL_VERDICTS_BEFORE);
+    assert_int_equal(number(tx, "SELECT count(*) FROM verdict WHERE node_fault = 1"), 2);
+    assert_int_equal(number(tx, "SELECT count(*) FROM verdict WHERE node_fault = 1 AND id IN (2, 3)"), 2);
+    db_tx_close(tx);
+}
+
+static const char SQL_CLUSTERS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'creating', 'Automatic', 'none', 7, 7, 1), (2, 'b', 'b', 'in-service', 'Automatic', 'none', 7, 7, "
+    "1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) "
+    "VALUES (1, 1, 'x', '', 'local', 2, 0, 7), (2, 1, 'empty', '', 'local', 0, 0, 7), (3, 2, 'y', '', 'local', 2, 0, "
+    "7)";
+
+/* A cluster that was being created goes on being created. */
+static void test_groups_get_the_state_of_their_cluster(void **state)
+{
+    struct db db;
+    struct db_tx *tx = upgraded(*state, &db, SQL_CLUSTERS_BEFORE);
+    assert_int_equal(number(tx, "SELECT id FROM instance_group WHERE state = 'creating'"), 1);
+    assert_int_equal(number(tx, "SELECT count(*) FROM instance_group WHERE state = 'in-service'"), 2);
+    db_tx_close(tx);
+}
+
+static void test_a_failing_migration_leaves_the_one_before(void **state)
+{
+    struct db db;
+    struct world *w = *state;
+    struct db_tx *tx = bare(w, &db);
+    assert_true(db_migrate(tx, broken, 2, w->error) < 0);
+    assert_non_null(strstr(w->error, "0002_half"));
+    assert_int_equal(number(tx, "SELECT count(*) FROM one"), 1);
+    assert_int_equal(number(tx, "SELECT count(*) FROM half"), -1);
+    assert_int_equal(number(tx, "SELECT max(version) FROM schema_migrations"), 1);
+    MUST(db_migrate(tx, two, 2, w->error)); /* a repaired binary goes on from there */
+    db_tx_close(tx);
+}
+
+static void test_another_history_is_refused(void **state)
+{
+    struct db db;
+    struct world *w = *state;
+    struct db_tx *tx = bare(w, &db);
+    MUST(db_migrate(tx, one, 1, w->error));
+    const struct {
+        const struct db_migration *list;
+        int count;
+        const char *words;
+    } rows[] = {{edited, 2, "migration 1"}, {renamed, 1, "migration 1"}, {one, 0, "knows only 0"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(db_migrate(tx, rows[i].list, rows[i].count, w->error), STATUS_VERSION);
+        if (strstr(w->error, rows[i].words) == NULL)
+            fail_msg("'%s' does not say '%s'", w->error, rows[i].words);
+        assert_int_equal(number(tx, "SELECT count(*) FROM two"), -1);
+    }
+    assert_int_equal(sqlite3_exec(tx->sqlite, "UPDATE schema_migrations SET version = 3", NULL, NULL, NULL), SQLITE_OK);
+    MUST(sqlite3_exec(tx->sqlite, "INSERT INTO schema_migrations VALUES (2, '0002_two', 0, '')", NULL, NULL, NULL));
+    assert_int_equal(db_migrate(tx, two, 2, w->error), STATUS_VERSION); /* a gap where the first should be */
+    db_tx_close(tx);
+}
+
+static void test_a_database_of_a_newer_holdfast_is_refused_in_words(void **state)
+{
+    struct world *w = *state;
+    MUST(world_open(w, DB_INLINE));
+    MUST(sqlite3_exec(w->db->writer->sqlite, "INSERT INTO schema_migrations VALUES (99, '0099_future', 0, '')", NULL,
+                      NULL, NULL));
+    world_close(w);
+    for (unsigned flags = 0; flags <= DB_INLINE; flags++) {
+        assert_int_equal(world_open(w, flags), STATUS_VERSION);
+        assert_non_null(strstr(w->error, "99"));
+        assert_non_null(strstr(w->error, "newer Holdfast"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EMPTY_TEST(test_this_binarys_schema),
+        EMPTY_TEST(test_step_by_step_and_again),
+        EMPTY_TEST(test_critical_verdicts_become_node_faults),
+        EMPTY_TEST(test_groups_get_the_state_of_their_cluster),
+        EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
+        EMPTY_TEST(test_another_history_is_refused),
+        EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/*
+ * Every statement of the room, as SQLite means to run it: no list may read a whole table, or sort, unless it is named
+ * here with the reason. The functions are called once each; what they prepared is then in the connection's cache.
+ */
+#include "db/access_key.h"
+#include "db/history.h"
+#include "db_world.h"
+
+static int ignore(const void *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+    return 0;
+}
+
+static void call_lists_of_fleet(struct db_tx *tx)
+{
+    struct cluster cluster = {0};
+    struct instance_group group;
+    struct node node = {0};
+    struct instance instance = {0};
+    struct cluster_counts counts;
+    db_cluster_get(tx, "x", &cluster);
+    db_cluster_get_row(tx, 1, &cluster);
+    db_cluster_list(tx, "a", 1, ignore, NULL);
+    db_cluster_count(tx, 1, 0, &counts);
+    db_cluster_update(tx, &cluster, 0);
+    db_group_get(tx, 1, "x", &group);
+    db_group_get_row(tx, 1, &group);
+    db_group_list(tx, 1, ignore, NULL);
+    db_group_list(tx, 0, ignore, NULL);
+    db_group_set_breaker(tx, 1, 0);
+    db_node_get(tx, 1, "x", &node);
+    db_node_get_row(tx, 1, &node);
+    for (int i = 0; i < 16; i++) {
+        struct db_node_filter filter = {i & 1, (i >> 1) & 1, NULL, (i & 4) ? 0 : -1, (i & 8) ? 0 : -1, 1, false};
+        db_node_list(tx, &filter, ignore, NULL);
+    }
+    struct db_node_filter noted = {.cluster_id = 1, .state = 0, .health = -1, .with_reason = true};
+    db_node_list(tx, &noted, ignore, NULL);
+    for (int i = 0; i < 4; i++) {
+        struct db_node_search search = {.cluster_id = 1, .group_contains = "", .by_name = i & 1, .descending = i & 2};
+        struct db_cluster_search clusters = {.name_contains = "", .by_name = i & 1, .descending = i & 2};
+        db_node_search(tx, &search, ignore, NULL);
+        db_cluster_search(tx, &clusters, ignore, NULL);
+    }
+    int64_t count;
+    db_node_count_image(tx, 1, "x", "x", &count);
+    char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES];
+    db_node_main_image(tx, 1, "x", "x", image_id, release);
+    db_cluster_by_uid(tx, "x", &cluster);
+    db_node_update(tx, &node);
+    db_instance_get(tx, "x", &instance);
+    db_instance_get_row(tx, 1, &instance);
+    db_instance_by_key(tx, "x", &instance);
+    db_instance_list(tx, 1, 1, ignore, NULL);
+    db_instance_update(tx, &instance);
+    db_credential_drop(tx, 999);
+    struct credential credential;
+    db_credential_get(tx, 999, &credential);
+    db_credential_list(tx, ignore, NULL);
+}
+
+static void call_lists_of_work(struct db_tx *tx)
+{
+    static struct operation operation;
+    struct operation_step step = {0};
+    db_operation_get(tx, "x", &operation);
+    db_operation_get_row(tx, 1, &operation);
+    db_operation_by_key(tx, "x", &operation);
+    db_operation_active(tx, 1, &operation);
+    db_operation_update(tx, &operation);
+    db_operation_step_update(tx, 1, &step);
+    for (int i = 0; i < 16; i++) {
+        struct db_operation_filter filter = {i & 1, (i >> 1) & 1, (i & 4) ? 0 : -1, (i & 8) != 0, 0, 1};
+        db_operation_list(tx, &filter, ignore, NULL);
+    }
+    db_operation_repairs(tx, 1, 0, ignore, NULL);
+}
+
+static void call_lists_of_evidence(struct world *w)
+{
+    struct verdict verdict = a_verdict(w->nodes[0].id, "k"), stale = a_verdict(w->nodes[0].id, "s");
+    struct decision decision = {.node_id = w->nodes[0].id, .evidence_count = 1};
+    enum db_verdict_change change;
+    int64_t count;
+    stale.state = VERDICT_STATE_STALE;
+    for (int64_t i = 1; i < 4; i++) {
+        verdict.count = stale.count = i;
+        db_verdict_put(w->tx, &verdict, &change);
+        db_verdict_put(w->tx, &stale, &change);
+    }
+    db_verdict_get_row(w->tx, 1, &verdict);
+    for (int i = 0; i < 8; i++) {
+        struct db_verdict_filter filter = {.node_id = i & 1, .state = (i >> 1) - 1, .limit = 1};
+        db_verdict_list(w->tx, &filter, ignore, NULL);
+        filter.critical_first = true;
+        db_verdict_list(w->tx, &filter, ignore, NULL);
+    }
+    db_verdict_undecided_nodes(w->tx, ignore, NULL);
+    db_verdict_failed_nodes(w->tx, 0, ignore, NULL);
+    db_verdict_resolve(w->tx, 999, 0, NULL);
+    db_verdict_set_fault(w->tx, 1);
+    decision.gates[0].result = GATE_RESULT_PASSED;
+    db_decision_insert(w->tx, &decision);
+    db_decision_last(w->tx, decision.node_id, &decision);
+    db_decision_get_row(w->tx, decision.id, &decision);
+    db_decision_list(w->tx, decision.node_id, 1, ignore, NULL);
+    db_decision_set_operation(w->tx, decision.id, 1);
+    const struct db_history history = {.verdicts_keep = 1, .decisions_keep = 1, .rows_max = 1};
+    db_history_prune(w->tx, 999, &history, &count);
+}
+
+static void call_the_rest(struct world *w)
+{
+    struct event event = {0};
+    struct token token = {.kind = TOKEN_KIND_API};
+    db_event_insert(w->tx, &event);
+    for (int i = 0; i < 16; i++) {
+        struct db_event_filter filter = {(i & 1) ? "c" : NULL, (i & 2) ? "n" : NULL, (i & 4) ? 1 : 0, 0, 0, i & 8, 1};
+        db_event_list(w->tx, &filter, ignore, NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct db_event_search search = {
+            .cluster = &w->cluster, .group = "", .instance_id = "", .scope = -1, .descending = i == 1, .limit = 1};
+        db_event_search(w->tx, &search, ignore, NULL);
+    }
+    db_event_get(w->tx, 1, &event);
+    db_event_prune(w->tx, 5);
+    db_token_insert(w->tx, &token);
+    db_token_find(w->tx, token.hash, &token);
+    db_token_list(w->tx, ignore, NULL);
+    db_token_used(w->tx, 1, 1);
+    db_token_prune(w->tx, 0);
+    db_token_delete(w->tx, "x");
+    struct access_key key = {.name = "x"};
+    db_access_key_insert(w->tx, &key);
+    db_access_key_get(w->tx, "x", &key);
+    db_access_key_list(w->tx, ignore, NULL);
+    db_access_key_used(w->tx, 1, 1);
+    db_access_key_delete(w->tx, "x");
+    db_node_delete(w->tx, 999);
+    db_cluster_delete(w->tx, 999);
+}
+
+/* A part of the statement, and why it may do what the others may not. */
+static const struct {
+    const char *sql, *why;
+} exceptions[] = {
+    {"WHERE ?1 = 0 AND ?2 = '' AND (?3 = '' OR n.state", "all nodes are read at start"},
+    {"ORDER BY n.id LIMIT", "a whole group in the order it was made: read at start"},
+    {"FROM instance_group ORDER BY id", "all groups are read at start"},
+    {"FROM credential ORDER BY node_id", "all credentials are read at start"},
+    {"SELECT DISTINCT v.node_id FROM verdict", "reads the index of the open verdicts, once at start"},
+    {"FROM token ORDER BY id", "tokens are few"},
+    {"FROM access_key ORDER BY id", "so are access keys"},
+    {"FROM cluster WHERE instr(name", "and clusters"},
+    {"DELETE FROM token WHERE expires_at", "tokens are few"},
+    {"ORDER BY +id DESC", "active operations are few"},
+    {"ORDER BY +v.id DESC", "open verdicts are few beside the past ones"},
+    {"v.state = ?4", "past verdicts of all nodes: nearly all rows fit"},
+    {"FROM verdict v WHERE v.node_id = ?1 AND v.state = 'open'", "the open verdicts of one node are few"},
+    {"GROUP BY node_id ORDER BY last_received", "sorts what the index of critical verdicts holds of the last minutes"},
+    {"GROUP BY i.image_id, i.release", "counts one group's images, once for each software update"},
+    {"FROM schema_migrations", "migrations are few"},
+    {"FROM sqlite_master", "so are tables"},
+};
+
+static bool excepted(const char *sql)
+{
+    for (size_t i = 0; i < ARRAY_LEN(exceptions); i++)
+        if (strstr(sql, exceptions[i].sql) != NULL)
+            return true;
+    return false;
+}
+
+static bool step_is_costly(const char *step)
+{
+    return (strstr(step, "SCAN") != NULL && strstr(step, "CONSTANT") == NULL) || strstr(step, "TEMP B-TREE") != NULL;
+}
+
+static void assert_plan(sqlite3 *sqlite, const char *sql)
+{
+    autofree char *explain = own_printf("EXPLAIN QUERY PLAN %s", sql);
+    sqlite3_stmt *stmt = NULL;
+    assert_int_equal(sqlite3_prepare_v2(sqlite, explain, -1, &stmt, NULL), SQLITE_OK);
+    while (sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *step = (const char *)sqlite3_column_text(stmt, 3);
+        if (step_is_costly(step) && !excepted(sql))
+            fail_msg("%s\n    in %s", step, sql);
+    }
+    sqlite3_finalize(stmt);
+}
+
+static void test_no_statement_reads_a_whole_table(void **state)
+{
+    struct world *w = *state;
+    call_lists_of_fleet(w->tx);
+    call_lists_of_work(w->tx);
+    call_lists_of_evidence(w);
+    call_the_rest(w);
+    int seen = 0;
+    for (size_t i = 0; i < DB_STATEMENTS_MAX; i++) {
+        const char *sql = w->tx->statements[i].sql;
+        if (sql == NULL || strncmp(sql, "PRAGMA", 6) == 0)
+            continue;
+        assert_plan(w->tx->sqlite, sql);
+        seen++;
+    }
+    assert_true(seen > 80);
+    assert_true(w->tx->statement_count < DB_STATEMENTS_MAX * 3 / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {WORLD_TEST(test_no_statement_reads_a_whole_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* What lines say beyond their code: the driver's recovery action, registers, fatal flags; and our own samples as a whole. */
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/faults/faults.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+
+static struct fault_judgement judge(const char *code, const char *detail)
+{
+    struct fault_judgement judgement;
+    autofree char *line = own_printf("NVRM: Xid (PCI:0000:b9:00): %s, %s", strchr(code, '.') + 1, detail);
+    fault_judge("kmsg", code, line, &judgement);
+    assert_true(judgement.why[0] != '\0');
+    return judgement;
+}
+
+#define CHANGED "GPU recovery action changed from 0x0 (None) to "
+
+static void the_drivers_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *detail;
+        enum action_class action;
+        enum urgency urgency;
+        bool word;
+    } table[] = {
+        {CHANGED "0x0 (None)", ACTION_CLASS_IGNORE, URGENCY_AFTER_JOBS, true},
+        {CHANGED "0x1 (GPU Reset Required)", ACTION_CLASS_RESET, URGENCY_NOW, true},
+        {CHANGED "0x2 (Node Reboot Required)", ACTION_CLASS_REBOOT, URGENCY_NOW, true},
+        {CHANGED "0x3 (Drain P2P)", ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS, true},
+        {CHANGED "0x4 (Drain and Reset)", ACTION_CLASS_RESET, URGENCY_AFTER_JOBS, true},
+        {CHANGED "0x5 (Recover IMEX Domain)", ACTION_CLASS_SUPPORT, URGENCY_AFTER_JOBS, true},
+        {CHANGED "0x6", ACTION_CLASS_REBOOT, URGENCY_NOW, true},
+        {CHANGED "0x7 (whatever it is called)", ACTION_CLASS_REBOOT, URGENCY_NOW, true},
+        /* Number or text alone. */
+        {CHANGED "0x2", ACTION_CLASS_REBOOT, URGENCY_NOW, true},
+        {CHANGED "(Node Reboot Required)", ACTION_CLASS_REBOOT, URGENCY_NOW, true},
+        {CHANGED "Node Reboot Required", ACTION_CLASS_REBOOT, URGENCY_NOW, true},
+        {CHANGED "drain and reset.", ACTION_CLASS_RESET, URGENCY_AFTER_JOBS, true},
+        /* What we do not know is for a person; what contradicts itself too. */
+        {CHANGED "0x9 (Rewire Baseboard)", ACTION_CLASS_SUPPORT, URGENCY_AFTER_JOBS, true},
+        {CHANGED "(Rewire Baseboard)", ACTION_CLASS_SUPPORT, URGENCY_AFTER_JOBS, true},
+        {CHANGED "0x1 (Node Reboot Required)", ACTION_CLASS_SUPPORT, URGENCY_AFTER_JOBS, true},
+        /* A line that breaks off says nothing. */
+        {CHANGED "0x", ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS, false},
+        {CHANGED "", ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS, false},
+        {CHANGED "(Node Reb", ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS, false},
+        {"GPU recovery action changed from 0x0 (No", ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS, false},
+        {"", ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct fault_judgement j = judge("xid.154", table[i].detail);
+        if (j.action != table[i].action || j.urgency != table[i].urgency || j.driver_word != table[i].word)
+            fail_msg("%s: %s, %s, %d", table[i].detail, action_class_text(j.action), urgency_text(j.urgency),
+                     j.driver_word);
+    }
+}
+
+static void registers_of_74(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *registers;
+        enum action_class action;
+    } table[] = {
+        {"", ACTION_CLASS_RESET},
+        {"(0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_RESET},
+        {"(0x1, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_WATCH},        /* ignorable */
+        {"(0x800000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_WATCH},   /* bit 23 */
+        {"(0x100000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_WATCH},   /* bit 20, a companion */
+        {"(0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_WATCH},       /* bit 4, when repeated */
+        {"(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_REPLACE},  /* bit 16, the lab's line */
+        {"(0x10001, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_REPLACE},  /* the worst bit decides */
+        {"(0x200000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_RESET},   /* bit 21, marginal signal */
+        {"(0x4, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_RESET},        /* bit 2 is in no sheet */
+        {"(0x0, 0xffffffff, 0x0, 0x0, 0x0, 0x1, 0x1)", ACTION_CLASS_RESET}, /* these registers mean nothing */
+        {"(0x0, 0x0, 0x40, 0x0, 0x0, 0x0, 0x0)", ACTION_CLASS_WATCH},
+        {"(0x0, 0x0, 0x0, 0x40000, 0x0, 0x0, 0x0)", ACTION_CLASS_RESET},
+        {"(0x0, 0x0, 0x0, 0x0, 0x24900000, 0x0, 0x0)", ACTION_CLASS_WATCH}, /* ECC thresholds */
+        {"(0x10000", ACTION_CLASS_REPLACE},
+        {"(0x100000000, 0x0)", ACTION_CLASS_RESET}, /* not a register */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        autofree char *detail =
+            own_printf("pid=<unknown>, NVLink: fatal error detected on link 6%s", table[i].registers);
+        struct fault_judgement j = judge("xid.74", detail);
+        if (j.action != table[i].action)
+            fail_msg("%s: %s (%s)", table[i].registers, action_class_text(j.action), j.why);
+        assert_int_equal(j.urgency, j.action == ACTION_CLASS_WATCH ? URGENCY_AFTER_JOBS : URGENCY_NOW);
+    }
+}
+
+/* All rows of the decode sheet, in both layouts: what a row says is what a line made from it is judged as. */
+enum { IGNORE, XID_154_EVAL, RESET_GPU };
+#define ANY 0x7
+#define NVLINK5(xid, name, v1, v2, status, immediate, investigate, weight) {xid, name, {v1, v2}, status, immediate},
+#define PROMOTED(xid, name, v1, v2, status, immediate, investigate) {xid, name, {v1, v2}, status, immediate},
+static const struct {
+    int xid;
+    const char *name, *masks[2];
+    unsigned status;
+    int asks;
+} sheet[] = {
+#include "policy/faults/nvlink5.def"
+};
+
+static unsigned from_mask(const char *mask, bool fill)
+{
+    unsigned value = 0;
+    for (int i = 0; i < 32; i++)
+        value = value << 1 | (mask[i] == '1' || (mask[i] == '-' && fill && i < 6) ? 1u : 0u);
+    return value;
+}
+
+static void the_decode_sheet(void **state)
+{
+    (void)state;
+    static const enum action_class wanted[] = {
+        [IGNORE] = ACTION_CLASS_WATCH, [XID_154_EVAL] = ACTION_CLASS_APP, [RESET_GPU] = ACTION_CLASS_RESET};
+    int counts[3] = {0};
+    assert_int_equal(ARRAY_LEN(sheet), 95 + 3); /* three rows have a promoted twin */
+    for (size_t i = 0; i < ARRAY_LEN(sheet); i++) {
+        counts[sheet[i].asks]++;
+        for (int layout = 0; layout < 4; layout++) {
+            autofree char *code = own_printf("xid.%d", sheet[i].xid);
+            autofree char *detail =
+                own_printf("pid=7, name=x, %.*s Nonfatal XC0 i0 Link 02 (0x%08x 0x%08x 0x00000000 0x00000000)",
+                           (int)strcspn(sheet[i].name, " "), sheet[i].name,
+                           from_mask(sheet[i].masks[layout & 1], layout > 1), sheet[i].status);
+            struct fault_judgement j = judge(code, detail);
+            if (j.action != wanted[sheet[i].asks])
+                fail_msg("%s %s: %s (%s)", code, detail, action_class_text(j.action), j.why);
+        }
+    }
+    assert_int_equal(counts[IGNORE], 4 + 16 + 15 + 2 + 1 + 7);
+    assert_int_equal(counts[XID_154_EVAL], 8);
+    assert_int_equal(counts[RESET_GPU], 2 + 9 + 5 + 24 + 2 + 3);
+}
+
+static void what_the_sheet_does_not_hold(void **state)
+{
+    (void)state;
+    /* Unknown sub-component, a status of two bits, and a cut line. */
+    assert_int_equal(judge("xid.144", "SAW_EGR Nonfatal XC0 i0 Link 00 (0x4 0x1)").action, ACTION_CLASS_WATCH);
+    assert_int_equal(judge("xid.144", "SAW_EGR Fatal XC0 i0 Link 00 (0x4 0x1)").action, ACTION_CLASS_RESET);
+    assert_int_equal(judge("xid.144", "SAW_MVB Fatal XC0 i0 Link 00 (0x21 0x3)").action, ACTION_CLASS_RESET);
+    assert_int_equal(judge("xid.144", "SAW_MVB Nonfatal XC0 i0 Link 00 (0x21 0x24)").action, ACTION_CLASS_WATCH);
+    assert_int_equal(judge("xid.149", "NETIR Fatal XC0 i0 Link -1 (0x000fe406").action, ACTION_CLASS_RESET);
+    assert_int_equal(judge("xid.145", "RLW_REMAP Nonfatal XC0 i0 Link 02").action, ACTION_CLASS_WATCH);
+    assert_int_equal(judge("xid.145", "").action, ACTION_CLASS_WATCH);
+}
+
+static void fatal_flags_of_switches(void **state)
+{
+    (void)state;
+    static const struct {
+        int code;
+        const char *words;
+        enum action_class action;
+    } table[] = {
+        {20034, "Fatal, Link 48 LTSSM Fault Up", ACTION_CLASS_REBOOT},
+        {20034, "Data {0x10000000}", ACTION_CLASS_REBOOT},
+        {11013, "Non-fatal, Link 1", ACTION_CLASS_WATCH},
+        {12028, "Non-fatal, Link 61", ACTION_CLASS_REBOOT},
+        {20009, "Non-fatal, Link 4", ACTION_CLASS_WATCH},
+        {22013, "Fatal, Link 4", ACTION_CLASS_REBOOT},
+        {28006, "Non-fatal, Link 46", ACTION_CLASS_WATCH},
+        {28006, "Fatal, Link 46", ACTION_CLASS_REBOOT},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct fault_judgement j;
+        autofree char *code = own_printf("sxid.%d", table[i].code);
+        autofree char *line =
+            own_printf("nvidia-nvswitch1: SXid (PCI:0000:06:00.0): %d, %s", table[i].code, table[i].words);
+        fault_judge("kmsg", code, line, &j);
+        if (j.action != table[i].action)
+            fail_msg("%s: %s", line, action_class_text(j.action));
+    }
+}
+
+static void codes_from_nowhere(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {"xid.999",         "xid.", "xid.-1",   "xid.79x",
+                                        "xid.99999999999", "",     "neuron.7", "sxid.1"};
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        struct fault_judgement j;
+        fault_judge("somewhere", codes[i], "", &j);
+        assert_null(j.row);
+        assert_int_equal(j.action, ACTION_CLASS_WATCH);
+        assert_int_equal(j.again, ACTION_CLASS_WATCH);
+        assert_true(j.why[0] != '\0');
+    }
+}
+
+static void a_line_of_another_code_is_not_believed(void **state)
+{
+    (void)state;
+    struct fault_judgement j;
+    fault_judge("kmsg", "xid.154", "NVRM: Xid (PCI:0000:b9:00): 31, " CHANGED "0x2 (Node Reboot Required)", &j);
+    assert_false(j.driver_word);
+    fault_judge("kmsg", "xid.154", "usb 1-1: NVRM: Xid (PCI:0000:b9:00): 154, " CHANGED "0x2", &j);
+    assert_false(j.driver_word);
+}
+
+static void the_same_part(void **state)
+{
+    (void)state;
+    const char *a = "NVRM: Xid (PCI:0000:65:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 0, SM 1): x";
+    const char *b = "NVRM: Xid (PCI:0000:65:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 0, SM 0): x";
+    const char *c = "NVRM: Xid (PCI:0000:65:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 2, SM 0): x";
+    assert_true(fault_same_unit("xid.13", a, b));
+    assert_false(fault_same_unit("xid.13", a, c));
+    assert_true(fault_same_unit("xid.13", a, "no part named"));
+    assert_true(fault_same_unit("xid.31", a, c));
+    assert_true(fault_same_unit("xid.74", "on link 6(0x10000", "on link 6"));
+    assert_false(fault_same_unit("xid.74", "on link 6(0x10000", "on link 16(0x10000"));
+}
+
+/* --- tests/data/kmsg: "device code action again urgency severity | line", or "- | line" for none ---------------- */
+
+static void check_sample(const char *path, char *row)
+{
+    char *bar = strstr(row, " | ");
+    if (row[0] == '#' || row[0] == '\0')
+        return;
+    if (bar == NULL)
+        fail_msg("%s: no bar in: %s", path, row);
+    *bar = '\0';
+    const char *line = bar + strlen(" | ");
+    struct xid_line xid;
+    char said[160] = "-", code[CODE_MAX_BYTES];
+    if (xid_line_parse(line, strlen(line), &xid) == 0) {
+        struct fault_judgement j;
+        snprintf(code, sizeof(code), "%s.%d", xid.is_sxid ? "sxid" : "xid", xid.code);
+        fault_judge("kmsg", code, line, &j);
+        snprintf(said, sizeof(said), "%s %s %s %s %s %s%s", xid.device, code, action_class_text(j.action),
+                 action_class_text(j.again), urgency_text(j.urgency), severity_text(j.severity),
+                 j.driver_word ? " driver" : "");
+    }
+    if (strcmp(said, row) != 0)
+        fail_msg("%s: %s\n  expected %s\n  said     %s", path, line, row, said);
+}
+
+static void what_can_never_cost_a_node(void **state)
+{
+    static const struct {
+        const char *code;
+        bool inert;
+    } rows[] = {
+        {"xid.68", true},  {"xid.43", true},   {"xid.45", false},     {"xid.13", false},  {"xid.8", false},
+        {"xid.79", false}, {"xid.14", false},  {"xid.154", false},    {"xid.162", false}, {"xid.74", false},
+        {"xid.160", true}, {"xid.999", false}, {"sxid.11004", false}, {"xid.", false},    {"", false},
+        {"xid.31", false}, {"xid.68 ", false}, {"dcgm.31", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (fault_is_inert(rows[i].code) != rows[i].inert)
+            fail_msg("%s", rows[i].code);
+    /* By the table itself: an agent never calls such a code critical, and what a line adds is never asked. */
+    size_t count = 0;
+    const struct fault_xid *all = fault_xid_all(&count);
+    for (size_t i = 0; i < count; i++) {
+        char code[CODE_MAX_BYTES];
+        struct fault_judgement judgement;
+        snprintf(code, sizeof(code), "xid.%d", all[i].code);
+        fault_judge("kmsg", code, "", &judgement);
+        if (fault_is_inert(code))
+            assert_true(judgement.action <= ACTION_CLASS_APP && all[i].severity != SEVERITY_CRITICAL &&
+                        all[i].rate_count == 0);
+    }
+}
+
+static void our_samples(void **state)
+{
+    (void)state;
+    static const char dir_path[] = "tests/data/kmsg";
+    DIR *dir = opendir(dir_path);
+    size_t samples = 0;
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (!text_ends_with(entry->d_name, ".txt"))
+            continue;
+        autofree char *path = own_printf("%s/%s", dir_path, entry->d_name);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        char *row = NULL;
+        size_t size = 0;
+        ssize_t len;
+        while ((len = getline(&row, &size, file)) >= 0) {
+            row[strcspn(row, "\n")] = '\0';
+            check_sample(path, row);
+            samples++;
+        }
+        free(row);
+        fclose(file);
+    }
+    closedir(dir);
+    assert_true(samples >= 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_drivers_word),
+        cmocka_unit_test(registers_of_74),
+        cmocka_unit_test(the_decode_sheet),
+        cmocka_unit_test(what_the_sheet_does_not_hold),
+        cmocka_unit_test(fatal_flags_of_switches),
+        cmocka_unit_test(codes_from_nowhere),
+        cmocka_unit_test(a_line_of_another_code_is_not_believed),
+        cmocka_unit_test(the_same_part),
+        cmocka_unit_test(what_can_never_cost_a_node),
+        cmocka_unit_test(our_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

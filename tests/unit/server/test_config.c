@@ -1,0 +1,172 @@
+/*
+ * hpd's configuration: what it takes, what it refuses and how it says so, and the man page against the keys.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "server/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <unistd.h>
+
+static int read_text(struct config *config, const char *yaml, char *error)
+{
+    char path[] = "/tmp/holdfast-config.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
+    close(fd);
+    config_default(config);
+    int rc = config_read_file(config, path, error);
+    unlink(path);
+    return rc;
+}
+
+static void test_full_file(void **state)
+{
+    (void)state;
+    struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    int rc =
+        read_text(&config,
+                  "listen: \"[::1]:9000\"\npublicUrl: https://hpd.example:9000\nawsPathPrefix: /hyperpod\nlogLevel: "
+                  "debug\nworkers: 3\n"
+                  "tls: {certificate: /a.crt, key: /a.key}\n"
+                  "agents: {heartbeatInterval: 10s, silentAfter: 2m, unreachableAfter: 1h}\n"
+                  "slurm: {binDir: /opt/slurm/bin, conf: /etc/slurm.conf, timeout: 5s}\n"
+                  "providers: {local: {dir: /d, bootDelay: 250ms, services: [{name: a, command: [x, \"{node}\"]}]}}\n"
+                  "recovery: {verifyQuiet: 1m, rebootsMax: 1, budgetPercent: 10}\n",
+                  error);
+    assert_string_equal(error, "");
+    assert_int_equal(rc, 0);
+    assert_string_equal(config.listen_host, "::1");
+    assert_int_equal(config.listen_port, 9000);
+    assert_true(config_is_loopback(&config));
+    assert_int_equal(config.workers, 3);
+    assert_string_equal(config.aws_path_prefix, "/hyperpod");
+    assert_int_equal(config.heartbeat_interval_ms, 10 * MS_PER_S);
+    assert_int_equal(config.reconcile.policy.unreachable_after_ms, MS_PER_HOUR);
+    assert_true(config.slurm_enabled && config.local_enabled);
+    assert_string_equal(config.slurm_conf, "/etc/slurm.conf");
+    assert_int_equal(config.local_boot_delay_ms, 250);
+    assert_int_equal(config.local_service_count, 1);
+    assert_string_equal(config.local_services[0].argv[1], "{node}");
+    assert_null(config.local_services[0].argv[2]);
+    assert_int_equal(config.reconcile.verify_quiet_ms, MS_PER_MIN);
+    assert_int_equal(config.reconcile.policy.reboots_max, 1);
+    assert_int_equal(config.reconcile.policy.budget_percent, 10);
+    config_free(&config);
+}
+
+static void test_examples_are_taken(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"docs/examples/local.yaml", "docs/examples/slurm.yaml"};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct config config;
+        char error[CONFIG_ERROR_MAX] = "";
+        config_default(&config);
+        if (config_read_file(&config, files[i], error) != 0)
+            fail_msg("%s: %s", files[i], error);
+        assert_int_equal(config.local_enabled, i == 0);
+        assert_int_equal(config.slurm_enabled, i == 1);
+        config_free(&config);
+    }
+}
+
+static void test_empty_file_keeps_the_defaults(void **state)
+{
+    (void)state;
+    struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    assert_int_equal(read_text(&config, "# nothing\n", error), 0);
+    assert_int_equal(config.listen_port, 8700);
+    assert_false(config.slurm_enabled || config.local_enabled);
+    config_free(&config);
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *says;
+    } cases[] = {
+        {"listne: 127.0.0.1:1", "listne is not a key"},
+        {"awsPathPrefix: hyperpod", "awsPathPrefix must be a path that begins with a slash"},
+        {"awsPathPrefix: /a?b", "awsPathPrefix must be a path that begins with a slash"},
+        {"listen: 8700", "listen must be an IP address and a port"},
+        {"listen: \":8700\"", "listen must be an IP address and a port"},
+        {"listen: example.org:8700", "listen must be an IP address and a port"},
+        {"listen: 127.0.0.1:65536", "listen must be an IP address and a port"},
+        {"workers: 0", "workers must be a whole number from 1"},
+        {"workers: two", "workers must be a whole number"},
+        {"logLevel: loud", "logLevel must be debug, info, warn or error"},
+        {"agents: {heartbeatInterval: 5}", "agents.heartbeatInterval must be a duration with a unit"},
+        {"agents: {heartbeatInterval: 1ms}", "agents.heartbeatInterval must be between"},
+        {"agents: {heartbeatInterval: 1m, silentAfter: 90s}", "at least twice"},
+        {"agents: [1]", "agents must be a mapping"},
+        {"recovery: {verifyQuite: 1s}", "recovery.verifyQuite is not a key"},
+        {"recovery: {budgetPercent: 101}", "recovery.budgetPercent must be a whole number from 0 to 100"},
+        {"providers: {remote: {}}", "providers.remote is not a key"},
+        {"providers: {local: {dir: \"\"}}", "providers.local.dir must be a non-empty text"},
+        {"providers: {local: {services: [{name: a}]}}", "entry 1"},
+        {"providers: {local: {services: [{name: a, command: []}]}}", "command"},
+        {"providers: {local: {services: [{name: a, command: [x, 7]}]}}", "argument 2 of \"a\" must be a text"},
+        {"providers: {local: {services: x}}", "must be a list"},
+        {"a: b: c", "line"},
+        {"[1, 2]", "the file must be a mapping"},
+        {"listen: 127.0.0.1:1\nlisten: 127.0.0.1:2", "listen"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct config config;
+        char error[CONFIG_ERROR_MAX] = "";
+        assert_int_equal(read_text(&config, cases[i].yaml, error), STATUS_INVALID);
+        if (strstr(error, cases[i].says) == NULL)
+            fail_msg("\"%s\" says \"%s\" instead of \"%s\"", cases[i].yaml, error, cases[i].says);
+        config_free(&config);
+    }
+    struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    config_default(&config);
+    assert_int_equal(config_read_file(&config, "/nonexistent/hpd.yaml", error), STATUS_NOT_FOUND);
+    assert_non_null(strstr(error, "/nonexistent/hpd.yaml"));
+}
+
+/* The last words of all keys that the reader knows, found in its own source, must be in the man page. */
+static void test_man_page_names_every_key(void **state)
+{
+    (void)state;
+    autofree char *page = NULL, *source = NULL;
+    size_t len;
+    int keys = 0;
+    assert_int_equal(file_read("docs/man/hpd.8", 1 << 20, &page, &len), 0);
+    assert_int_equal(file_read("server/config.c", 1 << 20, &source, &len), 0);
+    for (const char *at = source; (at = strstr(at, "\", KEY_")) != NULL; at++) {
+        const char *start = at;
+        while (start[-1] != '"')
+            start--;
+        char key[64];
+        assert_int_equal(text_copy_bytes(key, sizeof(key), start, (size_t)(at - start)), 0);
+        if (strstr(page, key) == NULL)
+            fail_msg("docs/man/hpd.8 does not name %s", key);
+        keys++;
+    }
+    assert_true(keys > 25);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_file),
+        cmocka_unit_test(test_examples_are_taken),
+        cmocka_unit_test(test_empty_file_keeps_the_defaults),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_man_page_names_every_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

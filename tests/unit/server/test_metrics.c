@@ -1,0 +1,50 @@
+/* The metrics as Prometheus reads them, and the man page against the list. */
+#include "base/file.h"
+#include "base/text.h"
+#include "server/metrics.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static void test_every_metric_has_help_type_value_and_a_place_in_the_manual(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/holdfast-metrics.XXXXXX", error[DB_ERROR_MAX];
+    struct metrics_sources sources = {.fleet = fleet_new()};
+    autofree char *page = NULL;
+    size_t len;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(db_open(dir, clock_system(), DB_INLINE, &sources.db, error), 0);
+    assert_int_equal(file_read("docs/man/hpd.8", 1 << 20, &page, &len), 0);
+    struct text text = {0};
+    metrics_render(&text, &sources);
+    int metrics = 0;
+    for (const char *at = text_get(&text); (at = strstr(at, "# TYPE ")) != NULL; metrics++) {
+        char name[96];
+        at += strlen("# TYPE ");
+        assert_int_equal(text_copy_bytes(name, sizeof(name), at, strcspn(at, " ")), 0);
+        autofree char *help = own_printf("# HELP %s ", name), *entry = own_printf(".It Ic %s\n", name);
+        autofree char *value = own_printf("\n%s ", name), *bucket = own_printf("\n%s_bucket{le=\"+Inf\"} 0\n", name);
+        assert_non_null(strstr(text_get(&text), help));
+        assert_true(strstr(text_get(&text), value) != NULL || strstr(text_get(&text), bucket) != NULL);
+        if (strstr(page, entry) == NULL)
+            fail_msg("docs/man/hpd.8 does not name %s", name);
+    }
+    assert_true(metrics > 20);
+    text_free(&text);
+    db_close(sources.db);
+    fleet_free(sources.fleet);
+    assert_int_equal(file_remove_tree(dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_metric_has_help_type_value_and_a_place_in_the_manual),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* Lifecycle scripts: what an instance is given to read; what its agent says, each line once and no more than there can be. */
+#include "tests/support/service_world.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+static struct world world;
+static int64_t node_id;
+
+static int setup(void **state)
+{
+    (void)state;
+    world_open(&world, DB_INLINE);
+    world_cluster(&world, "train", "gpu", 3, ORCHESTRATOR_NONE);
+    node_id = world_node_get(&world, "train", "gpu-1").id;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    world_close(&world);
+    return 0;
+}
+
+static int say(int64_t attempt, enum script_state script_state, bool final)
+{
+    struct service_node_view view;
+    struct lifecycle_report report = {
+        .script = "on_create.sh", .state = script_state, .final = final, .attempt = attempt, .exit_code = -1};
+    assert_int_equal(service_node_describe(&world.service, "train", "gpu-1", &view, &world.problem), 0);
+    snprintf(report.key, sizeof(report.key), "%s", view.active.uid);
+    return service_agent_report_work(&world.service, node_id, &report, "", &world.problem);
+}
+
+static int told(void)
+{
+    struct event last;
+    return world_events(&world, EVENT_KIND_LIFECYCLE_SCRIPT, &last);
+}
+
+static void test_every_attempt_there_can_be_is_told_once(void **state)
+{
+    enum { ATTEMPTS = 20 }; /* the most that a configuration allows */
+    (void)state;
+    for (int round = 0; round < 2; round++)
+        for (int i = 1; i <= ATTEMPTS; i++) {
+            assert_int_equal(say(i, SCRIPT_STATE_STARTED, false), 0);
+            assert_int_equal(say(i, SCRIPT_STATE_FAILED, i == ATTEMPTS), 0);
+        }
+    assert_int_equal(told(), 2 * ATTEMPTS);
+}
+
+static void test_an_agent_that_never_ends_fills_no_timeline(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 300; i++)
+        assert_int_equal(say(i, SCRIPT_STATE_STARTED, false), 0);
+    assert_in_range(told(), 82, 128);
+}
+
+/* --- resource_config.json ---------------------------------------------------------------------------- */
+
+static const char *const instances[] = {"i-00000000000000001", "i-00000000000000002", "i-00000000000000003"};
+
+static void launch(int number)
+{
+    char name[16], token[SERVICE_TOKEN_TEXT_MAX];
+    struct lifecycle_job job = {.key = "order", .source = "file:///srv", .scripts = {"a.sh"}};
+    snprintf(name, sizeof(name), "gpu-%d", number);
+    snprintf(job.instance_id, sizeof(job.instance_id), "%s", instances[number - 1]);
+    world_launch(&world, "train", name, job.instance_id, token);
+    errands_put(fleet_errands(world.service.fleet), world_node_get(&world, "train", name).id, &job);
+}
+
+/* "1:10.0.0.1 2: " is what that node is told: instances and the addresses that are known. Caller frees. */
+static char *resources_of(int number)
+{
+    char name[16], address[16], error[JSON_ERROR_MAX];
+    struct lifecycle_job job;
+    struct text seen = {0};
+    autofree char *text = NULL;
+    auto_json json_t *json = NULL;
+    size_t i;
+    const json_t *one;
+    snprintf(name, sizeof(name), "gpu-%d", number);
+    snprintf(address, sizeof(address), "10.0.0.%d", number);
+    assert_int_equal(service_agent_work(&world.service, world_node_get(&world, "train", name).id, address, &job, &text,
+                                        &world.problem),
+                     0);
+    assert_string_equal(job.instance_id, instances[number - 1]);
+    assert_int_equal(json_parse(text, strlen(text), strlen(text) + 1, &json, error), 0);
+    const json_t *group = json_array_get(json_object_get(json, "InstanceGroups"), 0);
+    json_array_foreach(json_object_get(group, "Instances"), i, one)
+    {
+        const char *id = json_string_value(json_object_get(one, "InstanceId"));
+        const char *agent = json_string_value(json_object_get(one, "AgentIpAddress"));
+        assert_string_equal(agent, json_string_value(json_object_get(one, "CustomerIpAddress")));
+        text_printf(&seen, "%c:%s ", id[strlen(id) - 1], agent);
+    }
+    return text_take(&seen);
+}
+
+#define assert_resources(number, expected)             \
+    do {                                               \
+        autofree char *told_it = resources_of(number); \
+        assert_string_equal(told_it, expected);        \
+    } while (0)
+
+static void test_each_reads_its_own_address_and_everybody(void **state)
+{
+    (void)state;
+    launch(1);
+    launch(2);
+    assert_resources(1, "1:10.0.0.1 2: ");
+    assert_resources(2, "1: 2:10.0.0.2 ");
+    launch(3); /* who asks is in it, whatever was made for others a moment ago */
+    assert_resources(3, "1: 2: 3:10.0.0.3 ");
+    assert_resources(1, "1:10.0.0.1 2: 3: ");
+}
+
+static void test_others_are_in_it_soon(void **state)
+{
+    (void)state;
+    launch(1);
+    assert_resources(1, "1:10.0.0.1 ");
+    launch(2);
+    assert_resources(1, "1:10.0.0.1 "); /* the same as a moment ago */
+    clock_fake_advance(&world.clock, 2000);
+    assert_resources(1, "1:10.0.0.1 2: ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_every_attempt_there_can_be_is_told_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_agent_that_never_ends_fills_no_timeline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_each_reads_its_own_address_and_everybody, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_others_are_in_it_soon, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
