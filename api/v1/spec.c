@@ -167,14 +167,15 @@ void api_groups_free(struct api_groups *groups)
 }
 
 /* "gpu-[1-4]" to exactly instance_count names. False: it has answered. */
-static bool read_node_names(struct api_call *call, struct service_group_spec *group, const char *list)
+static bool read_node_names(struct api_call *call, const char *where, struct service_group_spec *group,
+                            const char *list)
 {
     char **names;
     size_t count;
     int rc = text_hostlist_expand(list, GROUP_NODES_MAX_LOCAL, &names, &count);
     if (rc != 0) {
         api_problem_printf(call, PROBLEM_INVALID_VALUE,
-                           "nodeNames of the group \"%s\" is not a host list such as \"gpu-[1-4]\".", group->name);
+                           "%s breaks a rule: nodeNames is not a host list such as \"gpu-[1-4]\".", where);
         return false;
     }
     if (count == (size_t)group->instance_count) {
@@ -183,8 +184,8 @@ static bool read_node_names(struct api_call *call, struct service_group_spec *gr
     }
     text_list_free(names, count);
     api_problem_printf(call, PROBLEM_INVALID_VALUE,
-                       "nodeNames of the group \"%s\" makes %zu names and instanceCount is %lld; they must agree.",
-                       group->name, count, (long long)group->instance_count);
+                       "%s breaks a rule: nodeNames makes %zu names and instanceCount is %lld; they must agree.", where,
+                       count, (long long)group->instance_count);
     return false;
 }
 
@@ -273,7 +274,7 @@ static bool read_group(struct api_call *call, const json_t *json, size_t at, boo
     group->document = document;
     if (!read_type(call, where, rest, group))
         return false;
-    return names[0] == '\0' || read_node_names(call, group, names);
+    return names[0] == '\0' || read_node_names(call, where, group, names);
 }
 
 /* Groups that were read stay whatever happens, for api_groups_free. */
