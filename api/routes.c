@@ -37,10 +37,10 @@ const struct api_route api_routes[] = {
     {"POST", "/v1/agent/enroll", "enrollAgent", ACCESS_ENROLL, LANE_POOL, PLAIN, SMALL, agent_enroll},
 
     {"GET", "/v1/clusters", "listClusters", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_cluster_list},
-    {"POST", "/v1/clusters", "createCluster", ACCESS_ADMIN, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX,
+    {"POST", "/v1/clusters", "createCluster", ACCESS_ADMIN, LANE_POOL, QUERY, REQUEST_BODY_BYTES_MAX,
      api_cluster_create},
     {"GET", CLUSTER, "describeCluster", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_cluster_describe},
-    {"PATCH", CLUSTER, "updateCluster", ACCESS_OPERATOR, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX, api_cluster_update},
+    {"PATCH", CLUSTER, "updateCluster", ACCESS_OPERATOR, LANE_POOL, QUERY, REQUEST_BODY_BYTES_MAX, api_cluster_update},
     {"DELETE", CLUSTER, "deleteCluster", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_cluster_delete},
     {"POST", CLUSTER "/software-update", "updateClusterSoftware", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
      api_cluster_update_software},

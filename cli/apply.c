@@ -330,13 +330,15 @@ static int read_current(struct apply *apply)
     return CLI_EXIT_OK;
 }
 
-static int send_change(struct apply *apply, json_t **ret_cluster)
+static int send_change(struct apply *apply, bool dry)
 {
-    autofree char *encoded = cli_encode(apply->name), *path = own_printf("/v1/clusters/%s", encoded);
+    const char *query = dry ? "?dryRun=true" : "";
+    autofree char *encoded = cli_encode(apply->name), *path = own_printf("/v1/clusters/%s%s", encoded, query);
+    autofree char *all = own_printf("/v1/clusters%s", query);
     autofree char *match = own_printf("If-Match: \"%lld\"", (long long)apply->revision);
     const char *headers[] = {match, NULL};
-    return apply->current == NULL ? cli_ask(apply->cli, "POST", "/v1/clusters", apply->wanted, NULL, ret_cluster)
-                                  : cli_ask(apply->cli, "PATCH", path, apply->patch, headers, ret_cluster);
+    return apply->current == NULL ? cli_ask(apply->cli, "POST", all, apply->wanted, NULL, NULL)
+                                  : cli_ask(apply->cli, "PATCH", path, apply->patch, headers, NULL);
 }
 
 static int report(struct apply *apply, bool done)
@@ -360,8 +362,12 @@ static int apply_changes(struct apply *apply)
     }
     if (count == 0 && cli->format == CLI_FORMAT_TABLE)
         fprintf(cli->out, "cluster %s is what the file says\n", apply->name);
-    if (count == 0 || dry)
+    if (count == 0)
         return report(apply, false);
+    if (dry) {
+        int rc = send_change(apply, true);
+        return rc == CLI_EXIT_OK ? report(apply, false) : rc;
+    }
     fflush(cli->out);
     if (cli->option[CLI_OPTION_YES] == NULL) {
         if (!isatty(STDIN_FILENO))
@@ -369,7 +375,7 @@ static int apply_changes(struct apply *apply)
         if (!cli_confirm(cli, "Type yes to ask for this: ", "yes"))
             return cli_usage(cli, "nothing was changed");
     }
-    int rc = send_change(apply, NULL);
+    int rc = send_change(apply, false);
     return rc == CLI_EXIT_OK ? report(apply, true) : rc;
 }
 

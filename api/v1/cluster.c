@@ -95,6 +95,27 @@ static bool parse_body(struct api_call *call, const char *const *own, size_t cou
     return true;
 }
 
+static int choose_dry_run(const char *text, int *ret_choice)
+{
+    *ret_choice = text_equal(text, "true");
+    return *ret_choice != 0 || text_equal(text, "false") ? 0 : STATUS_INVALID;
+}
+
+/* Whether the request is only to be tried. False: it has answered. */
+static bool read_dry_run(struct api_call *call, bool *ret_dry_run)
+{
+    int dry_run = false;
+    const struct api_query query[] = {{.name = "dryRun",
+                                       .type = API_QUERY_CHOICE,
+                                       .target = &dry_run,
+                                       .choose = choose_dry_run,
+                                       .rule = "true or false"}};
+    if (api_query(call, query, ARRAY_LEN(query)) != 0)
+        return false;
+    *ret_dry_run = dry_run != 0;
+    return true;
+}
+
 static bool read_fields(struct api_call *call, json_t *body, const struct json_field *fields, size_t count)
 {
     char error[JSON_ERROR_MAX];
@@ -158,8 +179,8 @@ void api_cluster_create(struct api_call *call)
     json_t *group_list = NULL;
     auto_json json_t *body = NULL, *rest = NULL;
     autofree char *document = NULL;
-    if (!parse_body(call, own, ARRAY_LEN(own), &body, &rest) || !read_spec(call, body, &spec, &group_list) ||
-        !api_cluster_document(call, rest, &document))
+    if (!read_dry_run(call, &spec.dry_run) || !parse_body(call, own, ARRAY_LEN(own), &body, &rest) ||
+        !read_spec(call, body, &spec, &group_list) || !api_cluster_document(call, rest, &document))
         return;
     if (!api_groups_read(call, group_list, false, &groups)) {
         api_groups_free(&groups);
@@ -172,6 +193,8 @@ void api_cluster_create(struct api_call *call)
     api_groups_free(&groups);
     if (rc != 0)
         api_problem(call, &problem);
+    else if (spec.dry_run)
+        api_reply_empty(call, 204);
     else
         api_reply_cluster(call, 201, cluster.name, &cluster);
 }
@@ -255,9 +278,9 @@ void api_cluster_update(struct api_call *call)
     auto_json json_t *body = NULL, *rest = NULL;
     autofree char *document = NULL;
     const char *deleted[CLUSTER_GROUPS_MAX];
-    if (!parse_body(call, own, ARRAY_LEN(own), &body, &rest) || api_if_match(call, &change.if_revision) != 0 ||
-        !read_patch(call, body, &change, &patch) || !read_names(call, patch.deleted, deleted, &change.delete_count) ||
-        !api_cluster_document(call, rest, &document))
+    if (!read_dry_run(call, &change.dry_run) || !parse_body(call, own, ARRAY_LEN(own), &body, &rest) ||
+        api_if_match(call, &change.if_revision) != 0 || !read_patch(call, body, &change, &patch) ||
+        !read_names(call, patch.deleted, deleted, &change.delete_count) || !api_cluster_document(call, rest, &document))
         return;
     if (!api_groups_read(call, patch.groups, true, &groups)) {
         api_groups_free(&groups);
@@ -271,6 +294,8 @@ void api_cluster_update(struct api_call *call)
     api_groups_free(&groups);
     if (rc != 0)
         api_problem(call, &problem);
+    else if (change.dry_run)
+        api_reply_empty(call, 204);
     else
         api_reply_cluster(call, change.group_count + change.delete_count > 0 ? 202 : 200, cluster.name, &cluster);
 }

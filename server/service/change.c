@@ -447,7 +447,12 @@ static int change_write(struct db_tx *tx, void *arg)
                                    .problem = change->problem};
     if (touches_groups(change->wanted))
         status = change_groups(change);
-    return status < 0 ? status : change_store(change, tx);
+    if (status >= 0)
+        status = change_store(change, tx);
+    if (status < 0 || !change->wanted->dry_run)
+        return status;
+    change->stored = false;
+    return ONLY_TRIED;
 }
 
 int service_cluster_update(struct service *s, const struct actor *actor, const char *name,

@@ -59,7 +59,9 @@ static int create_write(struct db_tx *tx, void *arg)
                            "%s created the cluster %s: %zu groups, %" PRId64 " nodes, NodeRecovery %s",
                            creation->actor->name, cluster->name, creation->spec->group_count,
                            spec_node_count(creation->spec), node_recovery_text(cluster->recovery));
-    return status < 0 ? status : cluster_notice(tx, cluster, creation->spec->notice);
+    if (status >= 0)
+        status = cluster_notice(tx, cluster, creation->spec->notice);
+    return status >= 0 && creation->spec->dry_run ? ONLY_TRIED : status;
 }
 
 int service_cluster_create(struct service *s, const struct actor *actor, const struct service_cluster_spec *spec,
@@ -88,8 +90,10 @@ int service_cluster_create(struct service *s, const struct actor *actor, const s
     if (status < 0)
         return status;
     *ret_cluster = creation.cluster;
-    service_wake(s);
-    service_events_added(s);
+    if (!spec->dry_run) {
+        service_wake(s);
+        service_events_added(s);
+    }
     return 0;
 }
 

@@ -37,8 +37,10 @@ void say_vcut(char *dst, size_t size, const char *fmt, va_list ap) __attribute__
 /* --- running (run.c) ------------------------------------------------------------------------------- */
 
 /* Both return fn's status or the store's, with a problem when it is negative. A write's fn may answer NOTHING_DONE, which comes
- * out as 0: all that was asked for was refused, item by item, so the audit log gets no row of a change. */
+ * out as 0: all that was asked for was refused, item by item, so the audit log gets no row of a change. Or ONLY_TRIED, which comes
+ * out as 0 too: it would have been done, and is taken back. */
 #define NOTHING_DONE 1000
+#define ONLY_TRIED (-1000)
 int service_write(struct service *s, const char *name, db_write_fn fn, void *arg, struct problem *problem);
 int service_read(struct service *s, db_write_fn fn, void *arg, struct problem *problem);
 /* DENIED unless the actor's role is at least this. */

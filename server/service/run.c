@@ -45,9 +45,10 @@ int service_write(struct service *s, const char *name, db_write_fn fn, void *arg
     struct run run = {.fn = fn, .arg = arg, .problem = problem == NULL ? &unused : problem, .audit = audit_current()};
     run.problem->detail[0] = '\0';
     int status = db_write(s->db, name, run_write, &run);
-    if (status >= 0 && run.audit != NULL && !run.nothing_done)
+    bool tried = status == ONLY_TRIED;
+    if ((status >= 0 || tried) && run.audit != NULL && !run.nothing_done)
         run.audit->recorded = true;
-    return run_report(status, &run);
+    return tried ? 0 : run_report(status, &run);
 }
 
 int service_read(struct service *s, db_write_fn fn, void *arg, struct problem *problem)

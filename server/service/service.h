@@ -159,6 +159,7 @@ struct service_cluster_spec {
     const struct service_tag *tags;
     size_t tag_count;
     const char *notice; /* what is kept and has no effect here, for the timeline; NULL: nothing */
+    bool dry_run;       /* only whether it would be done: nothing is */
 };
 /* What an update asks for; what it does not name stays. A group that is named has its full specification here; one that the
  * cluster does not have is added. */
@@ -174,6 +175,7 @@ struct service_cluster_change {
     const char *notice;   /* as of a new cluster */
     bool merge;           /* what a group's description leaves out stays: counts of -1, members of its document */
     int64_t if_revision;  /* 0: any */
+    bool dry_run;         /* as of a new cluster */
 };
 /* A cluster with its groups and counts, as describe shows it. Freed with service_cluster_free. */
 struct service_group_view {

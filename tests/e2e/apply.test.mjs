@@ -70,6 +70,16 @@ test('what export writes is what apply takes', async () => {
   assert.deepEqual(json.instanceGroups.map((group) => [group.name, group.instanceCount]), [['gpu', 2]]);
 });
 
+test('a dry run tells what the server would refuse', async () => {
+  write(spec(3, '  - {name: login, instanceCount: 1, provider: moon}\n'));
+  const before = (await world.get('/v1/clusters/demo')).revision;
+  const seen = apply('--dry-run');
+  assert.match(seen.out, /^~ group gpu: instanceCount: 2 -> 3\n\+ group login: 1 nodes\n/);
+  assert.notEqual(seen.code, 0);
+  assert.match(seen.err, /moon/);
+  assert.equal((await world.get('/v1/clusters/demo')).revision, before);
+});
+
 test('groups grow and come as the file says', async () => {
   write(spec(3, '  - {name: login, instanceCount: 1, provider: local}\n'));
   const seen = apply('--dry-run', '-o', 'json');
@@ -142,8 +152,10 @@ test('a deep check that no agent offers fails before a node is touched', async (
 test('the difference plays with nobody\'s terminal', () => {
   write(`${spec(2)}clusterRole: "\\e[31mred"\n`);
   const seen = apply('--dry-run');
-  assert.equal(seen.code, 0, seen.err);
   assert.match(seen.out, /clusterRole: .*\?\[31mred/);
+  assert.equal(seen.code, 2);
+  assert.match(seen.err, /clusterRole.*greater than or equal to 20/);
+  assert.ok(!(seen.out + seen.err).includes('\x1b'));
 });
 
 test('what cannot be is refused with a sentence, and nothing changes', async () => {

@@ -62,6 +62,8 @@ test('the system answers without a token', async () => {
 
 test('clusters', async () => {
   const spec = { name: cluster, nodeRecovery: 'None', orchestrator: 'none', instanceGroups: [{ name: 'gpu', instanceCount: 4, nodeNames: 'gpu-[1-4]' }] };
+  await call('createCluster', 204, { body: spec, query: { dryRun: 'true' } });
+  await call('createCluster', 400, { body: spec, query: { dryRun: 'perhaps' } });
   await call('createCluster', 201, { body: spec });
   await call('createCluster', 409, { body: spec });
   await call('createCluster', 400, { body: { ...spec, colour: 'red' } });
@@ -77,6 +79,7 @@ test('clusters', async () => {
   etag = (await fetch(`${hpd.url}/v1/clusters/${cluster}`, { headers: { authorization: `Bearer ${hpd.admin}` } })).headers.get('etag');
   await call('updateCluster', 200, { params: { cluster }, body: { nodeRecovery: 'Automatic' }, headers: { 'if-match': etag } });
   await call('updateCluster', 412, { params: { cluster }, body: { nodeRecovery: 'None' }, headers: { 'if-match': etag } });
+  await call('updateCluster', 204, { params: { cluster }, body: { nodeRecovery: 'None' }, query: { dryRun: 'true' } });
   await call('updateCluster', 200, { params: { cluster }, body: { nodeRecovery: 'None' } });
 });
 

@@ -14,14 +14,17 @@ struct sketch {
     const char *const *names; /* of the first group */
     enum orchestrator orchestrator;
     int groups;
+    bool dry_run;
 };
 
 static int create(struct world *world, const struct sketch *sketch, const struct actor *actor,
                   struct cluster *ret_cluster)
 {
     struct service_group_spec groups[2] = {0};
-    struct service_cluster_spec spec = {
-        .orchestrator = sketch->orchestrator, .groups = groups, .group_count = (size_t)sketch->groups};
+    struct service_cluster_spec spec = {.orchestrator = sketch->orchestrator,
+                                        .groups = groups,
+                                        .group_count = (size_t)sketch->groups,
+                                        .dry_run = sketch->dry_run};
     snprintf(spec.name, sizeof(spec.name), "%s", sketch->name);
     for (int i = 0; i < 2; i++) {
         snprintf(groups[i].name, sizeof(groups[i].name), "%s", sketch->group[i] == NULL ? "" : sketch->group[i]);
@@ -243,6 +246,48 @@ static void test_two_clusters_may_not_command_one_slurm_node(void **state)
     world_close(&world);
 }
 
+static int none_expected(const void *row, void *arg)
+{
+    (void)arg;
+    fail_msg("%s is there", ((const struct audit *)row)->operation);
+    return STATUS_INVALID;
+}
+
+/* Refused as the request itself would be; what would be done leaves nothing, not even an entry of the audit log. */
+static void test_a_dry_run_only_tells(void **state)
+{
+    (void)state;
+    struct sketch sketch = {.name = "a", .group = {"g"}, .count = {2}, .groups = 1, .dry_run = true};
+    struct world world;
+    struct cluster cluster;
+    struct service_cluster_view view;
+    const struct db_audit_filter all = {.cluster = "", .actor = "", .operation = "", .resource = "", .outcome = -1};
+    world_open(&world, DB_INLINE);
+    struct service_audit audit = {.entry = {.actor = "token:admin", .operation = "cluster.create"}};
+    service_audit_begin(&audit);
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), 0);
+    assert_true(audit.recorded);
+    service_audit_end();
+    assert_int_equal(service_cluster_describe(&world.service, "a", &view, &world.problem), STATUS_NOT_FOUND);
+    assert_int_equal(world_events(&world, EVENT_KIND_CLUSTER_CREATED, NULL), 0);
+    assert_int_equal(service_audit_list(&world.service, &all, none_expected, NULL, &world.problem), 0);
+    sketch.dry_run = false;
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), 0);
+    struct service_cluster_change change = {.has_recovery = true, .recovery = NODE_RECOVERY_NONE, .dry_run = true};
+    assert_int_equal(service_cluster_update(&world.service, &world_admin, "a", &change, &cluster, &world.problem), 0);
+    change.if_revision = 77;
+    assert_int_equal(service_cluster_update(&world.service, &world_admin, "a", &change, &cluster, &world.problem),
+                     STATUS_CONFLICT);
+    assert_int_equal(service_cluster_describe(&world.service, "a", &view, &world.problem), 0);
+    assert_int_equal(view.cluster.recovery, NODE_RECOVERY_AUTOMATIC);
+    service_cluster_view_free(&view);
+    assert_int_equal(world_events(&world, EVENT_KIND_CLUSTER_UPDATED, NULL), 0);
+    sketch.dry_run = true;
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), STATUS_EXISTS);
+    assert_problem(&world, PROBLEM_NAME_TAKEN);
+    world_close(&world);
+}
+
 static void test_an_empty_cluster_is_in_service_and_goes_at_once(void **state)
 {
     (void)state;
@@ -458,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_create_leaves_a_launch_for_every_node),
         cmocka_unit_test(test_names_too_long_for_a_key_still_get_their_own),
         cmocka_unit_test(test_two_clusters_may_not_command_one_slurm_node),
+        cmocka_unit_test(test_a_dry_run_only_tells),
         cmocka_unit_test(test_an_empty_cluster_is_in_service_and_goes_at_once),
         cmocka_unit_test(test_describe_shows_the_worst_first),
         cmocka_unit_test(test_describe_shows_healthy_nodes_with_a_reason_last),
