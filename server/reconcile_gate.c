@@ -111,6 +111,8 @@ static enum step_result join_answer(struct work *w, const struct rcall *call)
     }
     if (call->status != 0)
         work_say_error(w, call);
+    else if (call->instance.trouble[0] != '\0')
+        work_say(w, "%s", call->instance.trouble);
     return STEP_GO_ON;
 }
 

@@ -40,7 +40,8 @@ enum provider_instance_state {
 struct provider_instance {
     char instance_id[ID_INSTANCE_MAX];
     enum provider_instance_state state;
-    char address[ADDRESS_MAX_BYTES]; /* "" when not known */
+    char address[ADDRESS_MAX_BYTES];  /* "" when not known */
+    char trouble[PROVIDER_ERROR_MAX]; /* what the provider sees to be wrong with it, one line; "" for nothing */
 };
 
 struct provider;

@@ -19,6 +19,7 @@
 #define REBOOTS_KEPT 16                  /* a key is repeated only while its operation runs */
 #define REBOOTED_BYTES_MAX (REBOOTS_KEPT * (KEY_MAX_BYTES + 1))
 #define BOOT_DELAY_MS_MAX MS_PER_HOUR
+#define TROUBLE_BYTES_MAX 1024
 
 bool instance_id_is_valid(const char *id)
 {
@@ -270,6 +271,33 @@ int instance_reboot_done(const char *dir, const char *key)
         from += strcspn(from, "\n") + 1;
     autofree char *content = own_printf("%s%s\n", from, key);
     return write_file(dir, "rebooted", content, 0600);
+}
+
+/* --- trouble ----------------------------------------------------------------------------------- */
+
+int instance_trouble_write(const char *dir, const char *what, const char *last_words)
+{
+    autofree char *path = instance_path(dir, "trouble");
+    autofree char *line = own_printf("%s%s%s", what, last_words[0] != '\0' ? ": " : "", last_words);
+    for (char *c = line; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            *c = *c == '\t' ? ' ' : '?';
+    return file_write(path, line, strlen(line), 0644);
+}
+
+void instance_trouble_clear(const char *dir)
+{
+    autofree char *path = instance_path(dir, "trouble");
+    (void)unlink(path);
+}
+
+void instance_trouble_read(const char *dir, char *ret_trouble, size_t size)
+{
+    autofree char *path = instance_path(dir, "trouble"), *line = NULL;
+    size_t len;
+    ret_trouble[0] = '\0';
+    if (file_read(path, TROUBLE_BYTES_MAX, &line, &len) == 0)
+        text_copy_cut(ret_trouble, size, line);
 }
 
 /* --- the end ----------------------------------------------------------------------------------- */

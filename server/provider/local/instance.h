@@ -9,6 +9,7 @@
  *   terminating      hpd          its end has begun: nobody may start it any more
  *   terminated.json  hpd          it is gone
  *   rebooted         supervisor   the keys of the last reboots that were done
+ *   trouble          supervisor   the service that ended last in this boot, and its last words
  *   boot_id, kmsg, machine.pid, processes                supervisor
  */
 #ifndef HOLDFAST_SERVER_PROVIDER_LOCAL_INSTANCE_H
@@ -53,6 +54,12 @@ int instance_reboot_ask(const char *dir, const char *key);
 bool instance_reboot_is_done(const char *dir, const char *key);
 int instance_reboot_pending(const char *dir, char ret_key[KEY_MAX_BYTES]);
 int instance_reboot_done(const char *dir, const char *key);
+
+/* One line, whatever the service wrote. */
+int instance_trouble_write(const char *dir, const char *what, const char *last_words);
+void instance_trouble_clear(const char *dir);
+/* "" when there is none. */
+void instance_trouble_read(const char *dir, char *ret_trouble, size_t size);
 
 bool instance_is_ending(const char *dir); /* or has ended */
 bool instance_is_terminated(const char *dir);

@@ -388,6 +388,8 @@ static int local_describe(struct provider *p, const char *instance_id, struct pr
     }
     claim_release(p, &claim);
     answer(ret_instance, instance_id, state);
+    if (state != PROVIDER_INSTANCE_GONE)
+        instance_trouble_read(dir, ret_instance->trouble, sizeof(ret_instance->trouble));
     return 0;
 }
 

@@ -44,6 +44,7 @@
 #define RECORD_MAX_MS 2000  /* and never older than this */
 #define LOG_BYTES_MAX (64 * 1024 * 1024)
 #define EXIT_NO_PROGRAM 127
+#define LAST_WORDS_BYTES 200
 
 struct service {
     const struct instance_service *spec;
@@ -163,16 +164,36 @@ static void start_due(struct machine *m)
             start_service(m, &m->services[i]);
 }
 
-static void service_ended(struct service *service, int wait_status)
+/* The last line of its log, which says most often why it ended; "" for none. */
+static void read_last_words(const struct machine *m, const char *name, char ret_words[LAST_WORDS_BYTES])
+{
+    autofree char *path = log_path(m, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+    off_t from = size < LAST_WORDS_BYTES ? 0 : size - (LAST_WORDS_BYTES - 1);
+    ssize_t len = fd >= 0 ? pread(fd, ret_words, LAST_WORDS_BYTES - 1, from) : 0;
+    if (fd >= 0)
+        close(fd);
+    while (len > 0 && ret_words[len - 1] == '\n')
+        len--;
+    ret_words[len > 0 ? len : 0] = '\0';
+    const char *newline = strrchr(ret_words, '\n');
+    if (newline != NULL)
+        memmove(ret_words, newline + 1, strlen(newline));
+}
+
+static void service_ended(const struct machine *m, struct service *service, int wait_status)
 {
     const char *name = service->spec->name;
+    char words[LAST_WORDS_BYTES];
+    bool killed = WIFSIGNALED(wait_status);
+    autofree char *what =
+        own_printf("its service %s %s %d", name, killed ? "was ended by signal" : "ended with exit code",
+                   killed ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
     schedule_again(service);
-    if (WIFSIGNALED(wait_status))
-        log_warn("service %s was ended by signal %d, again in %" PRId64 " ms", name, WTERMSIG(wait_status),
-                 service->backoff_ms);
-    else
-        log_warn("service %s ended with %d, again in %" PRId64 " ms", name, WEXITSTATUS(wait_status),
-                 service->backoff_ms);
+    log_warn("%s, again in %" PRId64 " ms", what, service->backoff_ms);
+    read_last_words(m, name, words);
+    (void)instance_trouble_write(m->dir, what, words);
 }
 
 /* Services and orphans alike. False when there is no child left at all. */
@@ -183,7 +204,7 @@ static bool reap(struct machine *m)
     while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
         for (size_t i = 0; i < m->spec.service_count; i++)
             if (m->services[i].pid == pid)
-                service_ended(&m->services[i], wait_status);
+                service_ended(m, &m->services[i], wait_status);
     return pid == 0;
 }
 
@@ -253,6 +274,7 @@ static int boot(struct machine *m)
     }
     id_uuid(NULL, boot_id);
     autofree char *line = own_printf("%s\n", boot_id);
+    instance_trouble_clear(m->dir);
     status = write_file(m, "kmsg", "");
     if (status == 0)
         status = write_file(m, "boot_id", line);

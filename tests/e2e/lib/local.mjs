@@ -23,13 +23,13 @@ export function random(seed) {
 }
 
 export class Local {
-  // speakers: the machines run nothing but a sleep, and the test speaks for them.
-  constructor({ speakers = false, config = {}, recovery = {}, state } = {}) {
+  // speakers: the machines run nothing but a sleep, and the test speaks for them. service: what they run instead of an agent.
+  constructor({ speakers = false, service: other, config = {}, recovery = {}, state } = {}) {
     this.dir = mkdtempSync(join(tmpdir(), 'holdfast-bad.'));
     this.state = state ?? join(this.dir, 'state');
     this.instances = join(this.dir, 'instances');
     this.log = '';
-    const service = speakers ? { name: 'idle', command: ['/bin/sleep', '3600'] } : agentService;
+    const service = speakers ? { name: 'idle', command: ['/bin/sleep', '3600'] } : (other ?? agentService);
     this.config = join(this.dir, 'hpd.yaml');
     // JSON is YAML
     writeFileSync(

@@ -285,7 +285,26 @@ static void test_service_is_started_again(void **state)
     world_wait_lines(w, ID, "boots", 3);
     assert_true(world_now() - began >= 500 + 1000); /* twice as long each time */
     autofree char *log = world_read(w, ID, "log/machine.log");
-    assert_non_null(strstr(log, "boots ended with 3"));
+    assert_non_null(strstr(log, "boots ended with exit code 3"));
+}
+
+/* Who waits for a machine whose agent cannot start is told why; a new boot begins without it. */
+static void test_what_a_service_said_last_is_told(void **state)
+{
+    struct local_world *w = *state;
+    struct provider_instance instance = {.trouble = ""};
+    start(w, "echo x >>{dir}/boots; if [ -e {dir}/fine ]; then exec sleep 1000; fi; printf 'one\\nno \\033 such "
+             "node\\n'; exit 3");
+    for (int64_t end = world_now() + WAIT_MS; instance.trouble[0] == '\0' && world_now() < end; poll(NULL, 0, 20))
+        assert_int_equal(w->driver.ops->describe(w->driver.self, ID, &instance, w->error), 0);
+    assert_string_equal(instance.trouble, "its service boots ended with exit code 3: no ? such node");
+    autofree char *fine = own_printf("%s/%s/fine", w->dir, ID), *trouble = own_printf("%s/%s/trouble", w->dir, ID);
+    assert_int_equal(file_write(fine, "", 0, 0644), 0);
+    world_reboot(w, ID, "r1");
+    for (int64_t end = world_now() + WAIT_MS; file_exists(trouble) && world_now() < end; poll(NULL, 0, 20))
+        ;
+    assert_int_equal(w->driver.ops->describe(w->driver.self, ID, &instance, w->error), 0);
+    assert_string_equal(instance.trouble, "");
 }
 
 /* Only the start with the machine is a first start: the shell's $0 is the argument, or "sh" when there is none. */
@@ -405,6 +424,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_supervisor_died_after_the_record),
         WORLD_TEST(test_signal_without_a_wish),
         WORLD_TEST(test_service_is_started_again),
+        WORLD_TEST(test_what_a_service_said_last_is_told),
         WORLD_TEST(test_first_start_says_so),
         WORLD_TEST(test_program_that_cannot_be_started),
         WORLD_TEST(test_one_supervisor_for_one_machine),
