@@ -188,6 +188,22 @@ static int read_command(struct local_service *service, const json_t *command, ch
     return 0;
 }
 
+/* Here, where the file is read, and not when the first machine is launched. */
+static int check_service(const struct config *config, size_t at, char *ret_error)
+{
+    const struct local_service *service = &config->local_services[at];
+    char error[PROVIDER_ERROR_MAX] = "the name must be letters, digits and hyphens";
+    int rc = text_is_name(service->name) ? local_check_command(service->argv, error) : STATUS_INVALID;
+    for (size_t i = 0; rc == 0 && i < at; i++)
+        if (text_equal(config->local_services[i].name, service->name)) {
+            snprintf(error, sizeof(error), "another service has the same name");
+            rc = STATUS_INVALID;
+        }
+    if (rc != 0)
+        snprintf(ret_error, CONFIG_ERROR_MAX, "providers.local.services, entry %zu: %s", at + 1, error);
+    return rc;
+}
+
 static int read_services(struct config *config, const json_t *services, char *ret_error)
 {
     if (!json_is_array(services) || json_array_size(services) > LOCAL_SERVICES_MAX) {
@@ -216,6 +232,8 @@ static int read_services(struct config *config, const json_t *services, char *re
         }
         config->local_service_count = i + 1;
         rc = read_command(service, command, ret_error);
+        if (rc == 0)
+            rc = check_service(config, i, ret_error);
         if (rc != 0)
             return rc;
     }
@@ -269,6 +287,12 @@ static int read_subnets(struct config *config, json_t *subnets, char *ret_error)
             snprintf(ret_error, CONFIG_ERROR_MAX, "subnets, entry %zu: %s", i + 1, error);
             return rc;
         }
+        for (size_t other = 0; other < i; other++)
+            if (text_equal(config->subnets[other].id, config->subnets[i].id)) {
+                snprintf(ret_error, CONFIG_ERROR_MAX, "subnets, entry %zu: entry %zu has the same id", i + 1,
+                         other + 1);
+                return STATUS_INVALID;
+            }
     }
     config->subnet_count = json_array_size(subnets);
     return 0;

@@ -254,16 +254,27 @@ static int scale_to_count(struct change *change, const struct instance_group *gr
     return status == 0 && growth.count > 0 ? slots_grow(&change->slots, &growth) : status;
 }
 
-/* Members of the newer document take the place of the older one's. Caller frees. */
-static char *merged(const char *older, const char *newer)
+/* Members of the newer document take the place of the older one's. Caller frees. TOO_LARGE: it has said so. */
+static int merge(struct problem *problem, const char *older, const char *newer, char **ret_whole)
 {
     char error[JSON_ERROR_MAX];
     auto_json json_t *into = NULL, *from = NULL;
     if (older == NULL || json_parse(older, strlen(older), CLUSTER_DOCUMENT_BYTES_MAX, &into, error) < 0 ||
         json_parse(newer, strlen(newer), CLUSTER_DOCUMENT_BYTES_MAX, &from, error) < 0)
-        return own_strdup(newer);
-    json_object_update(into, from);
-    return json_dumps(into, JSON_COMPACT);
+        *ret_whole = own_strdup(newer);
+    else {
+        json_object_update(into, from);
+        *ret_whole = json_dumps(into, JSON_COMPACT);
+    }
+    size_t len = strlen(*ret_whole);
+    if (len < CLUSTER_DOCUMENT_BYTES_MAX)
+        return 0;
+    free(TAKE(*ret_whole));
+    return problem_say(
+        problem, STATUS_TOO_LARGE, PROBLEM_INVALID_VALUE,
+        "With what was there before, the description would have %zu bytes; %d are the most. Say anew, in short, "
+        "what takes so much room.",
+        len, CLUSTER_DOCUMENT_BYTES_MAX);
 }
 
 static int put_group_document(const struct change *change, const struct instance_group *group, const char *document)
@@ -272,7 +283,10 @@ static int put_group_document(const struct change *change, const struct instance
     int status = db_group_document_get(change->slots.tx, group->id, &older);
     if (status < 0 && status != STATUS_NOT_FOUND)
         return status;
-    autofree char *whole = merged(change->wanted->merge ? older : NULL, document);
+    autofree char *whole = NULL;
+    status = merge(change->problem, change->wanted->merge ? older : NULL, document, &whole);
+    if (status < 0)
+        return status;
     if (service_slurm_role(older) != service_slurm_role(whole))
         return problem_say(change->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "What the nodes of the group \"%s\" are to Slurm (NodeType) cannot be changed. Add another "
@@ -398,8 +412,9 @@ static int put_cluster_document(const struct change *change, struct db_tx *tx)
     int status = db_cluster_document_get(tx, change->cluster.id, &older);
     if (status < 0 && status != STATUS_NOT_FOUND)
         return status;
-    autofree char *whole = merged(older, change->wanted->document);
-    return db_cluster_document_put(tx, change->cluster.id, whole);
+    autofree char *whole = NULL;
+    status = merge(change->problem, older, change->wanted->document, &whole);
+    return status < 0 ? status : db_cluster_document_put(tx, change->cluster.id, whole);
 }
 
 static int change_store(struct change *change, struct db_tx *tx)

@@ -185,26 +185,42 @@ static const char *or_empty(const char *text)
     return text == NULL ? "" : text;
 }
 
+/* X(name, value): what a service's command may ask for. */
+#define PLACEHOLDERS(X)                           \
+    X(node, spec->node)                           \
+    X(instance, id)                               \
+    X(dir, dir)                                   \
+    X(kmsg, kmsg)                                 \
+    X(bootIdFile, boot_id)                        \
+    X(server, or_empty(launch->server_url))       \
+    X(fingerprint, or_empty(launch->fingerprint)) \
+    X(tokenFile, token)                           \
+    X(group, spec->group)                         \
+    X(cluster, spec->cluster)                     \
+    X(image, or_empty(launch->image_id))          \
+    X(release, or_empty(launch->release))         \
+    X(zone, or_empty(launch->zone))
+
+int local_check_command(char *const argv[], char *ret_error)
+{
+#define VALUE(name, value) {#name, "x"},
+    const struct template_value values[] = {PLACEHOLDERS(VALUE)};
+#undef VALUE
+    char **expanded = NULL;
+    int status = template_expand(argv, values, ARRAY_LEN(values), &expanded, ret_error);
+    if (status == 0)
+        template_free(expanded);
+    return status;
+}
+
 static int fill_spec(const struct provider *p, const struct provider_launch *launch, const char *id, const char *dir,
                      struct instance_spec *spec, char *ret_error)
 {
     autofree char *kmsg = instance_path(dir, "kmsg"), *boot_id = instance_path(dir, "boot_id"),
                   *token = instance_path(dir, "token");
-    const struct template_value values[] = {
-        {"node", spec->node},
-        {"instance", id},
-        {"dir", dir},
-        {"kmsg", kmsg},
-        {"bootIdFile", boot_id},
-        {"server", or_empty(launch->server_url)},
-        {"fingerprint", or_empty(launch->fingerprint)},
-        {"tokenFile", token},
-        {"group", spec->group},
-        {"cluster", spec->cluster},
-        {"image", or_empty(launch->image_id)},
-        {"release", or_empty(launch->release)},
-        {"zone", or_empty(launch->zone)},
-    };
+#define VALUE(name, value) {#name, value},
+    const struct template_value values[] = {PLACEHOLDERS(VALUE)};
+#undef VALUE
     if (text_copy(spec->id, sizeof(spec->id), id) != 0 || text_copy(spec->key, sizeof(spec->key), launch->key) != 0 ||
         text_copy(spec->node, sizeof(spec->node), or_empty(launch->node)) != 0 ||
         text_copy(spec->cluster, sizeof(spec->cluster), or_empty(launch->cluster)) != 0 ||

@@ -34,6 +34,8 @@ struct local_options {
     int64_t boot_delay_ms; /* how long a pretend boot takes */
 };
 
+/* Whether a service's command can be expanded at all. INVALID or TOO_LARGE with a sentence (PROVIDER_ERROR_MAX bytes). */
+int local_check_command(char *const argv[], char *ret_error);
 /* Copies what it needs. */
 int local_new(const struct local_options *options, struct provider_driver *ret_driver);
 

@@ -299,6 +299,20 @@ static void test_documents_are_kept(void **state)
     assert_int_equal(change_world_group(&world, "a").desired, 2);
 }
 
+/* Each within its limit, and together beyond: refused, and nothing of what was kept is lost. */
+static void test_documents_that_grow_too_large_are_refused(void **state)
+{
+    (void)state;
+    size_t len = CLUSTER_DOCUMENT_BYTES_MAX * 2 / 3;
+    autofree char *filling = own_calloc(1, len + 1);
+    memset(filling, 'x', len);
+    autofree char *first = own_printf("{\"A\":\"%s\"}", filling), *second = own_printf("{\"B\":\"%s\"}", filling);
+    assert_int_equal(change(&(struct service_cluster_change){.document = first}), 0);
+    assert_int_equal(change(&(struct service_cluster_change){.document = second}), STATUS_TOO_LARGE);
+    assert_problem(&world, PROBLEM_INVALID_VALUE);
+    assert_documents(first, "");
+}
+
 int main(void)
 {
 #define TEST(setup, name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -315,6 +329,7 @@ int main(void)
         TEST(whole, test_a_new_group_goes_back_to_nothing),
         TEST(continuous, test_continuous_remembers_only_for_a_minimum),
         TEST(continuous, test_documents_are_kept),
+        TEST(continuous, test_documents_that_grow_too_large_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
