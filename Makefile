@@ -5,7 +5,8 @@
 #   make unit [T=tests/unit/base/test_text.c]              unit tests (all, or some)
 #   make check              everything; installs what the tests need
 #   make DOCS=no            without Swagger UI at /docs, and so without npm
-#   make help               the rest
+#   make install            programs, manual pages and systemd units, below PREFIX=/usr/local (and DESTDIR)
+#   make help               this
 
 BUILD ?= build
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
@@ -96,6 +97,10 @@ format:
 	@find $(ROOMS) bench tests -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i
 format-check:
 	@find $(ROOMS) bench tests -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format --dry-run -Werror
+
+.PHONY: help
+help:
+	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
 
 .PHONY: clean
 clean:

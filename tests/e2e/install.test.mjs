@@ -1,0 +1,52 @@
+// make install: what it puts where, that systemd takes the units as they are, and that nothing is left when it is taken away. No
+// manager runs here, so the units are read and judged by systemd's own tools and not started.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { hpdPath, root } from './lib/programs.mjs';
+
+const prefix = mkdtempSync(join(tmpdir(), 'holdfast-install.'));
+const units = join(prefix, 'lib/systemd/system');
+// -o all: the programs are those under test, built already.
+const make = (target) => execFileSync('make', ['-C', root, '-s', '-o', 'all', target, `PREFIX=${prefix}`, `BUILD=${dirname(hpdPath)}`], { encoding: 'utf8' });
+const verify = () => spawnSync('systemd-analyze', ['verify', '--man=no', join(units, 'hpd.service'), join(units, 'hp-agent.service')], { encoding: 'utf8' });
+const files = () => readdirSync(prefix, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+
+before(() => make('install'));
+after(() => rmSync(prefix, { recursive: true, force: true }));
+
+test('the programs run from where they were put', () => {
+  for (const name of ['hpd', 'hpctl', 'hp-agent'])
+    assert.match(execFileSync(join(prefix, 'bin', name), ['--version'], { encoding: 'utf8' }), /\d+\.\d+\.\d+/);
+});
+
+test('systemd has nothing to say against the units', () => {
+  const seen = verify();
+  assert.deepEqual([seen.status, seen.stderr.split('\n').filter((line) => line.includes(prefix))], [0, []]);
+});
+
+test('the units keep their processes from what they do not need', () => {
+  for (const unit of ['hpd', 'hp-agent']) {
+    // Exposure from 0 (best) to 10, times 10; the offline judgement needs no manager.
+    const seen = spawnSync('systemd-analyze', ['security', '--offline=yes', '--no-pager', '--threshold=30', join(units, `${unit}.service`)], { encoding: 'utf8' });
+    assert.equal(seen.status, 0, seen.stdout + seen.stderr);
+  }
+});
+
+test('the drop-in for lifecycle scripts fits its unit', () => {
+  const dropIns = join(units, 'hp-agent.service.d');
+  mkdirSync(dropIns);
+  cpSync(join(prefix, 'share/doc/holdfast/examples/hp-agent-lifecycle.conf'), join(dropIns, 'lifecycle.conf'));
+  const seen = verify();
+  assert.deepEqual([seen.status, seen.stderr.split('\n').filter((line) => line.includes(prefix))], [0, []]);
+  rmSync(dropIns, { recursive: true });
+});
+
+test('nothing is left when it is taken away', () => {
+  assert.ok(files() >= 12);
+  make('uninstall');
+  assert.equal(files(), 0);
+});
