@@ -104,12 +104,11 @@ static void obey_driver(struct sight *sights, size_t count)
 static void take_back(struct sight *sights, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (sights[i].row == NULL || sights[i].row->cancels == 0)
+        if (sights[i].row == NULL || sights[i].row->cancels[0] == '\0')
             continue;
-        char code[CODE_MAX_BYTES];
-        snprintf(code, sizeof(code), "xid.%d", sights[i].row->cancels);
         for (size_t k = 0; k < count; k++)
-            if (text_equal(sights[k].verdict->code, code) && sights[k].verdict->last_at <= sights[i].verdict->last_at)
+            if (text_equal(sights[k].verdict->code, sights[i].row->cancels) &&
+                sights[k].verdict->last_at <= sights[i].verdict->last_at)
                 sights[k].dropped = true;
     }
 }

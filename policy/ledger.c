@@ -15,13 +15,13 @@ static const char *plain(const char *text)
     return text == NULL ? "" : text;
 }
 
-bool policy_is_gsp_like(const struct fault_xid *row)
+bool policy_is_gsp_like(const struct fault_row *row)
 {
     return row != NULL && row->rate_count > 0 && row->rate_action == ACTION_CLASS_SUPPORT &&
            row->action == ACTION_CLASS_REBOOT;
 }
 
-static const struct fault_xid *row_of(const char *code)
+static const struct fault_row *row_of(const char *code)
 {
     struct fault_judgement judgement;
     fault_judge("ledger", code, "", &judgement);

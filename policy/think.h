@@ -47,7 +47,7 @@ void policy_refuse(struct decision *decision, enum action action, const char *wh
 /* A verdict as the policy's own table reads it. */
 struct sight {
     const struct verdict *verdict;
-    const struct fault_xid *row; /* NULL: in no table */
+    const struct fault_row *row; /* NULL: in no table */
     enum action_class action, again;
     enum urgency urgency;
     enum severity severity;
@@ -77,7 +77,7 @@ struct folded {
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded);
 void policy_folded_free(struct folded *folded);
 /* The codes that fall to a person when they come too often although each time the node was rebooted. */
-bool policy_is_gsp_like(const struct fault_xid *row);
+bool policy_is_gsp_like(const struct fault_row *row);
 
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 

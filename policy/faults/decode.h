@@ -26,6 +26,9 @@ bool decode_hex(const struct decode_detail *detail, size_t *at, uint32_t *ret_va
 /* The decimal number right at *at; moves *at behind it. */
 bool decode_decimal(const struct decode_detail *detail, size_t *at, uint32_t *ret_value);
 
+/* "xid.79" with the prefix "xid." → 79. False for what is no such code. */
+bool fault_code_number(const char *code, const char *prefix, int *ret_number);
+
 void decode_recovery(const struct decode_detail *detail, struct fault_judgement *judgement,
                      struct decode_note *note); /* Xid 154 */
 void decode_nvlink4(const struct decode_detail *detail, struct fault_judgement *judgement,

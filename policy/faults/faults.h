@@ -17,12 +17,13 @@
 /* "2026-11-20.1": changes with every change of a row. Static. */
 const char *fault_table_version(void);
 
-/* A row of the Xid table. Texts are static. */
-struct fault_xid {
-    int code;
-    const char *mnemonic;     /* NVIDIA's name */
+/* A row of a table. Texts are static. */
+struct fault_row {
+    const char *code;         /* "xid.79", "node.disk.full" */
+    int number;               /* the vendor's (Xid, SXid, DCGM error); 0: none */
+    const char *mnemonic;     /* the vendor's name, "" where it has none */
     const char *meaning;      /* our words */
-    const char *nvidia;       /* the immediate bucket of NVIDIA's catalog, "" where it has none */
+    const char *nvidia;       /* the immediate bucket of NVIDIA's Xid catalog, "" where it has none */
     enum action_class action; /* first time */
     enum action_class again;  /* same device again within repeat_window_ms after a repair */
     enum urgency urgency;
@@ -31,17 +32,26 @@ struct fault_xid {
     int64_t rate_window_ms;
     enum action_class rate_action;
     bool sympathetic;    /* goes with other codes within a minute: folded into them */
-    int cancels;         /* this code cancels that one (162 cancels 163); 0: none */
+    bool driver_word;    /* what the driver itself asks for: supersedes other codes on that device */
+    const char *cancels; /* this code takes that one back ("xid.162" takes "xid.163" back); "": none */
     const char *sources; /* "[V] NVIDIA catalog: RESTART_BM; [V] NVSentinel …; [P] …" */
 };
 
+/* The codes of a table begin with its name: "xid.", "node." */
+struct fault_table {
+    const char *name, *about;
+    const struct fault_row *rows; /* xid, sxid, dcgm: in ascending order of number; the others: as in their file */
+    size_t count;
+};
+
+/* All tables, in the order in which people read them. */
+const struct fault_table *fault_tables(size_t *ret_count);
+/* NULL: there is none of this name. */
+const struct fault_table *fault_table_find(const char *name);
 /* NULL for a code that no table has. */
-const struct fault_xid *fault_xid_find(int code);
-/* All rows in ascending order of code. */
-const struct fault_xid *fault_xid_all(size_t *ret_count);
-/* The same for NVSwitch codes ("sxid.N"). */
-const struct fault_xid *fault_sxid_find(int code);
-const struct fault_xid *fault_sxid_all(size_t *ret_count);
+const struct fault_row *fault_find(const char *code);
+/* By the vendor's number: fault_find_number("dcgm", 85). */
+const struct fault_row *fault_find_number(const char *table, int number);
 
 /* No sight of this code costs a node or colours its health, however often it comes and whatever its line says: it is there
  * to be read. False for codes that no table has. */
@@ -62,17 +72,18 @@ struct xid_line {
 int xid_line_parse(const char *line, size_t len, struct xid_line *ret_xid);
 
 /* The table's and the line's own word together: decodes Xid 154's recovery action, the registers of 74 and of 144–150, and
- * the fatal flag of NVSwitch lines. One line at a time: what companions change (48 with 63) is the policy's folding. */
+ * the fatal flag of NVSwitch lines; for the codes of other tables the row speaks alone. One line at a time: what
+ * companions change (48 with 63) is the policy's folding. */
 struct fault_judgement {
-    const struct fault_xid *row; /* NULL: a code nobody knows: SUPPORT is never guessed, WATCH is */
+    const struct fault_row *row; /* NULL: a code nobody knows: SUPPORT is never guessed, WATCH is */
     enum action_class action, again;
     enum urgency urgency;
     enum severity severity;
-    bool driver_word;             /* from Xid 154: supersedes other codes on that device */
+    bool driver_word;             /* Xid 154 or its twin of nvidia-smi: supersedes other codes on that device */
     char why[SENTENCE_MAX_BYTES]; /* "Xid 79 (GPU has fallen off the bus): NVIDIA asks for RESTART_BM" */
 };
 
-/* code is a verdict's ("xid.79"); raw_line may be "". Always fills *ret_judgement. */
+/* code is a verdict's ("xid.79", "node.disk.full"); raw_line may be "". Always fills *ret_judgement. */
 void fault_judge(const char *source, const char *code, const char *raw_line, struct fault_judgement *ret_judgement);
 
 /* Whether two lines of one code are about the same part of the device, for rate rules: Xid 13 by GPC and TPC, 74 by

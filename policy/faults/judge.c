@@ -5,26 +5,14 @@
  */
 #include "policy/faults/decode.h"
 
-#include "base/text.h"
-
 #include <stdio.h>
 #include <string.h>
 
-static bool code_number(const char *code, const char *prefix, int *ret_number)
-{
-    int64_t number = 0;
-    if (!text_starts_with(code, prefix) || text_parse_i64(code + strlen(prefix), 0, 99999, &number) != 0)
-        return false;
-    *ret_number = (int)number;
-    return true;
-}
-
 bool fault_is_inert(const char *code)
 {
-    int number = 0;
-    const struct fault_xid *row = code_number(code, "xid.", &number) ? fault_xid_find(number) : NULL;
+    const struct fault_row *row = fault_find(code);
     return row != NULL && row->action <= ACTION_CLASS_APP && row->again <= ACTION_CLASS_APP && row->rate_count == 0 &&
-           row->cancels == 0;
+           row->cancels[0] == '\0';
 }
 
 static struct decode_detail detail_of(const char *raw_line, int number, bool is_sxid)
@@ -35,24 +23,14 @@ static struct decode_detail detail_of(const char *raw_line, int number, bool is_
     return (struct decode_detail){line.detail, line.detail_len};
 }
 
-static void take_row(const struct fault_xid *row, struct fault_judgement *judgement)
+static void take_row(const struct fault_row *row, struct fault_judgement *judgement)
 {
     judgement->row = row;
     judgement->action = row->action;
     judgement->again = row->again;
     judgement->urgency = row->urgency;
     judgement->severity = row->severity;
-}
-
-static void say(const char *kind, int number, const struct decode_note *note, struct fault_judgement *judgement)
-{
-    const struct fault_xid *row = judgement->row;
-    char table[80] = "";
-    if (note->text[0] == '\0' && row->nvidia[0] != '\0')
-        snprintf(table, sizeof(table), "NVIDIA asks for %s", row->nvidia);
-    else if (note->text[0] == '\0')
-        snprintf(table, sizeof(table), "NVIDIA names no action");
-    snprintf(judgement->why, sizeof(judgement->why), "%s %d (%s): %s%s", kind, number, row->meaning, table, note->text);
+    judgement->driver_word = row->driver_word;
 }
 
 static void decode_xid(int number, const char *raw_line, struct fault_judgement *judgement, struct decode_note *note)
@@ -66,33 +44,52 @@ static void decode_xid(int number, const char *raw_line, struct fault_judgement 
         decode_nvlink5(&detail, judgement, note);
 }
 
+static void judge_xid(int number, const char *raw_line, struct fault_judgement *judgement)
+{
+    const struct fault_row *row = judgement->row;
+    struct decode_note note = {""};
+    char table[80] = "";
+    decode_xid(number, raw_line, judgement, &note);
+    if (note.text[0] == '\0' && row->nvidia[0] != '\0')
+        snprintf(table, sizeof(table), "NVIDIA asks for %s", row->nvidia);
+    else if (note.text[0] == '\0')
+        snprintf(table, sizeof(table), "NVIDIA names no action");
+    snprintf(judgement->why, sizeof(judgement->why), "Xid %d (%s): %s%s", number, row->meaning, table, note.text);
+}
+
+/* Also a code that no table has: its line may say that it is fatal. */
+static void judge_sxid(int number, const char *raw_line, struct fault_judgement *judgement)
+{
+    struct decode_note note = {""};
+    struct decode_detail detail = detail_of(raw_line, number, true);
+    decode_sxid(&detail, judgement, &note);
+    const char *colon = note.text[0] != '\0' ? ": " : "";
+    if (judgement->row != NULL)
+        snprintf(judgement->why, sizeof(judgement->why), "SXid %d (%s)%s%s", number, judgement->row->meaning, colon,
+                 note.text);
+    else if (note.text[0] != '\0')
+        snprintf(judgement->why, sizeof(judgement->why), "sxid.%d is in no table: %s", number, note.text);
+}
+
 void fault_judge(const char *source, const char *code, const char *raw_line, struct fault_judgement *ret_judgement)
 {
     struct fault_judgement judgement = {.action = ACTION_CLASS_WATCH,
                                         .again = ACTION_CLASS_WATCH,
                                         .urgency = URGENCY_AFTER_JOBS,
                                         .severity = SEVERITY_WARN};
-    struct decode_note note = {""};
+    const struct fault_row *row = fault_find(code);
     int number = 0;
-    bool is_xid = code_number(code, "xid.", &number);
-    bool is_sxid = !is_xid && code_number(code, "sxid.", &number);
-    const struct fault_xid *row = is_xid ? fault_xid_find(number) : is_sxid ? fault_sxid_find(number) : NULL;
     if (row != NULL)
         take_row(row, &judgement);
-    if (is_xid && row != NULL)
-        decode_xid(number, raw_line, &judgement, &note);
-    if (is_sxid) {
-        struct decode_detail detail = detail_of(raw_line, number, true);
-        decode_sxid(&detail, &judgement, &note);
-    }
-    if (row != NULL && is_xid)
-        say("Xid", number, &note, &judgement);
+    if (fault_code_number(code, "sxid.", &number))
+        judge_sxid(number, raw_line, &judgement);
+    else if (row != NULL && fault_code_number(code, "xid.", &number))
+        judge_xid(number, raw_line, &judgement);
     else if (row != NULL)
-        snprintf(judgement.why, sizeof(judgement.why), "SXid %d (%s)%s%s", number, row->meaning,
-                 note.text[0] != '\0' ? ": " : "", note.text);
-    else
-        snprintf(judgement.why, sizeof(judgement.why), "%.40s from %.24s is in no table%s%s", code, source,
-                 note.text[0] != '\0' ? ": " : ", so it is only watched", note.text);
+        snprintf(judgement.why, sizeof(judgement.why), "%s (%s)", row->code, row->meaning);
+    if (judgement.why[0] == '\0')
+        snprintf(judgement.why, sizeof(judgement.why), "%.40s from %.24s is in no table, so it is only watched", code,
+                 source);
     *ret_judgement = judgement;
 }
 

@@ -137,7 +137,7 @@ void decode_nvlink5(const struct decode_detail *detail, struct fault_judgement *
     if (!read_line(detail, &line))
         return;
     int name_len = line.name_len > 40 ? 40 : (int)line.name_len;
-    const struct row *row = line.has_registers ? find_row(judgement->row->code, &line) : NULL;
+    const struct row *row = line.has_registers ? find_row(judgement->row->number, &line) : NULL;
     if (row == NULL) {
         decode_note(note, "%.*s is not in the decode sheet, the line says %s", name_len, line.name,
                     line.fatal ? "fatal" : "non-fatal");

@@ -200,6 +200,22 @@ static void codes_from_nowhere(void **state)
     }
 }
 
+static void rows_of_the_other_tables_speak_for_themselves(void **state)
+{
+    (void)state;
+    struct fault_judgement j;
+    fault_judge("disk", "node.disk.read-only", "/dev/nvme0n1p1 on / is mounted ro", &j);
+    assert_ptr_equal(j.row, fault_find("node.disk.read-only"));
+    assert_int_equal(j.action, ACTION_CLASS_REBOOT);
+    assert_int_equal(j.again, ACTION_CLASS_REPLACE);
+    assert_false(j.driver_word);
+    assert_string_equal(j.why, "node.disk.read-only (the root file system became read-only)");
+    fault_judge("nvidia-smi", "nvidia.recovery.reboot", "", &j);
+    assert_true(j.driver_word);
+    fault_judge("nvidia-smi", "node.disk", "", &j);
+    assert_null(j.row);
+}
+
 static void a_line_of_another_code_is_not_believed(void **state)
 {
     (void)state;
@@ -255,10 +271,13 @@ static void what_can_never_cost_a_node(void **state)
         const char *code;
         bool inert;
     } rows[] = {
-        {"xid.68", true},  {"xid.43", true},   {"xid.45", false},     {"xid.13", false},  {"xid.8", false},
-        {"xid.79", false}, {"xid.14", false},  {"xid.154", false},    {"xid.162", false}, {"xid.74", false},
-        {"xid.160", true}, {"xid.999", false}, {"sxid.11004", false}, {"xid.", false},    {"", false},
-        {"xid.31", false}, {"xid.68 ", false}, {"dcgm.31", false},
+        {"xid.68", true},         {"xid.43", true},          {"xid.45", false},
+        {"xid.13", false},        {"xid.8", false},          {"xid.79", false},
+        {"xid.14", false},        {"xid.154", false},        {"xid.162", false},
+        {"xid.74", false},        {"xid.160", true},         {"xid.999", false},
+        {"sxid.11004", false},    {"xid.", false},           {"", false},
+        {"xid.31", false},        {"xid.68 ", false},        {"dcgm.31", false},
+        {"kernel.oom.job", true}, {"node.disk.full", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -266,16 +285,16 @@ static void what_can_never_cost_a_node(void **state)
             fail_msg("%s", rows[i].code);
     /* By the table itself: an agent never calls such a code critical, and what a line adds is never asked. */
     size_t count = 0;
-    const struct fault_xid *all = fault_xid_all(&count);
-    for (size_t i = 0; i < count; i++) {
-        char code[CODE_MAX_BYTES];
-        struct fault_judgement judgement;
-        snprintf(code, sizeof(code), "xid.%d", all[i].code);
-        fault_judge("kmsg", code, "", &judgement);
-        if (fault_is_inert(code))
-            assert_true(judgement.action <= ACTION_CLASS_APP && all[i].severity != SEVERITY_CRITICAL &&
-                        all[i].rate_count == 0);
-    }
+    const struct fault_table *tables = fault_tables(&count);
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const struct fault_row *row = &tables[t].rows[i];
+            struct fault_judgement judgement;
+            fault_judge("kmsg", row->code, "", &judgement);
+            if (fault_is_inert(row->code))
+                assert_true(judgement.action <= ACTION_CLASS_APP && row->severity != SEVERITY_CRITICAL &&
+                            row->rate_count == 0);
+        }
 }
 
 static void our_samples(void **state)
@@ -315,6 +334,7 @@ int main(void)
         cmocka_unit_test(what_the_sheet_does_not_hold),
         cmocka_unit_test(fatal_flags_of_switches),
         cmocka_unit_test(codes_from_nowhere),
+        cmocka_unit_test(rows_of_the_other_tables_speak_for_themselves),
         cmocka_unit_test(a_line_of_another_code_is_not_believed),
         cmocka_unit_test(the_same_part),
         cmocka_unit_test(what_can_never_cost_a_node),

@@ -15,32 +15,34 @@ static bool is_repair(enum action_class action)
 static void every_code_has_a_row(void **state)
 {
     (void)state;
-    size_t count = 0;
-    const struct fault_xid *rows = fault_xid_all(&count);
+    size_t count = fault_table_find("xid")->count;
+    const struct fault_row *rows = fault_table_find("xid")->rows;
     assert_int_equal(count, 173);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(rows[i].code, (int)i + 1);
-        assert_ptr_equal(fault_xid_find(rows[i].code), &rows[i]);
+        assert_int_equal(rows[i].number, (int)i + 1);
+        assert_ptr_equal(fault_find_number("xid", rows[i].number), &rows[i]);
+        assert_ptr_equal(fault_find(rows[i].code), &rows[i]);
     }
-    assert_null(fault_xid_find(0));
-    assert_null(fault_xid_find(174));
-    assert_null(fault_xid_find(-1));
+    assert_null(fault_find_number("xid", 0));
+    assert_null(fault_find("xid.0"));
+    assert_null(fault_find("xid.174"));
+    assert_null(fault_find_number("xid", -1));
     assert_true(strlen(fault_table_version()) < TABLE_VERSION_MAX_BYTES);
 }
 
 static void rows_are_whole(void **state)
 {
     (void)state;
-    size_t count = 0;
-    const struct fault_xid *rows = fault_xid_all(&count);
+    size_t count = fault_table_find("xid")->count;
+    const struct fault_row *rows = fault_table_find("xid")->rows;
     for (size_t i = 0; i < count; i++) {
-        const struct fault_xid *row = &rows[i];
+        const struct fault_row *row = &rows[i];
         assert_true(row->meaning[0] != '\0');
-        assert_true(row->mnemonic[0] != '\0' || row->code == 173);
+        assert_true(row->mnemonic[0] != '\0' || row->number == 173);
         /* A judgement of our own is always marked as one. */
-        assert_non_null(strstr(row->sources, row->code == 154 ? "[V]" : "[P]"));
+        assert_non_null(strstr(row->sources, row->number == 154 ? "[V]" : "[P]"));
         assert_true((row->rate_count > 0) == (row->rate_window_ms > 0));
-        assert_true(row->cancels == 0 || fault_xid_find(row->cancels) != NULL);
+        assert_true(row->cancels[0] == '\0' || fault_find(row->cancels) != NULL);
         /* Only what loses the device may end jobs at once. */
         assert_true(row->urgency == URGENCY_AFTER_JOBS || is_repair(row->action));
         /* What asks for a repair is never called fine, what asks for nothing never critical. */
@@ -52,10 +54,10 @@ static void rows_are_whole(void **state)
 static void unused_codes_never_cost_a_node_at_one_sight(void **state)
 {
     (void)state;
-    size_t count = 0, unused = 0;
-    const struct fault_xid *rows = fault_xid_all(&count);
+    size_t count = fault_table_find("xid")->count, unused = 0;
+    const struct fault_row *rows = fault_table_find("xid")->rows;
     for (size_t i = 0; i < count; i++) {
-        if (strstr(rows[i].meaning, "unused") == NULL || rows[i].code == 73)
+        if (strstr(rows[i].meaning, "unused") == NULL || rows[i].number == 73)
             continue; /* 73: a lab line of HyperPod's, observed as a reboot */
         unused++;
         assert_int_equal(rows[i].action, ACTION_CLASS_WATCH);
@@ -67,10 +69,10 @@ static void unused_codes_never_cost_a_node_at_one_sight(void **state)
 static void programs_are_never_repaired(void **state)
 {
     (void)state;
-    size_t count = 0;
-    const struct fault_xid *rows = fault_xid_all(&count);
+    size_t count = fault_table_find("xid")->count;
+    const struct fault_row *rows = fault_table_find("xid")->rows;
     for (size_t i = 0; i < count; i++) {
-        bool known_exception = rows[i].code == 71 || rows[i].code == 94;
+        bool known_exception = rows[i].number == 71 || rows[i].number == 94;
         if (strcmp(rows[i].nvidia, "RESTART_APP") == 0 && !known_exception)
             assert_int_equal(rows[i].action, ACTION_CLASS_APP);
     }
@@ -99,31 +101,31 @@ static void the_codes_people_ask_about(void **state)
         {163, ACTION_CLASS_WATCH, ACTION_CLASS_WATCH, URGENCY_AFTER_JOBS},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        const struct fault_xid *row = fault_xid_find(table[i].code);
+        const struct fault_row *row = fault_find_number("xid", table[i].code);
         assert_int_equal(row->action, table[i].action);
         assert_int_equal(row->again, table[i].again);
         assert_int_equal(row->urgency, table[i].urgency);
     }
-    assert_int_equal(fault_xid_find(162)->cancels, 163);
-    assert_true(fault_xid_find(45)->sympathetic);
-    assert_int_equal(fault_xid_find(119)->rate_action, ACTION_CLASS_SUPPORT);
+    assert_string_equal(fault_find("xid.162")->cancels, "xid.163");
+    assert_true(fault_find("xid.45")->sympathetic);
+    assert_int_equal(fault_find("xid.119")->rate_action, ACTION_CLASS_SUPPORT);
 }
 
 static void switch_codes(void **state)
 {
     (void)state;
-    size_t count = 0;
-    const struct fault_xid *rows = fault_sxid_all(&count);
+    size_t count = fault_table_find("sxid")->count;
+    const struct fault_row *rows = fault_table_find("sxid")->rows;
     assert_int_equal(count, 93);
     for (size_t i = 0; i < count; i++) {
-        assert_true(i == 0 || rows[i - 1].code < rows[i].code);
-        assert_ptr_equal(fault_sxid_find(rows[i].code), &rows[i]);
+        assert_true(i == 0 || rows[i - 1].number < rows[i].number);
+        assert_ptr_equal(fault_find_number("sxid", rows[i].number), &rows[i]);
     }
-    assert_int_equal(fault_sxid_find(12028)->action, ACTION_CLASS_REBOOT);
-    assert_int_equal(fault_sxid_find(12028)->urgency, URGENCY_AFTER_JOBS);
-    assert_int_equal(fault_sxid_find(22003)->urgency, URGENCY_NOW);
-    assert_int_equal(fault_sxid_find(20009)->action, ACTION_CLASS_WATCH);
-    assert_null(fault_sxid_find(79));
+    assert_int_equal(fault_find("sxid.12028")->action, ACTION_CLASS_REBOOT);
+    assert_int_equal(fault_find("sxid.12028")->urgency, URGENCY_AFTER_JOBS);
+    assert_int_equal(fault_find("sxid.22003")->urgency, URGENCY_NOW);
+    assert_int_equal(fault_find("sxid.20009")->action, ACTION_CLASS_WATCH);
+    assert_null(fault_find("sxid.79"));
 }
 
 int main(void)

@@ -1,0 +1,162 @@
+/* The tables of text codes as data: every row is whole, contradicts none of the house's rules, and, where it leads to an
+ * action, is told by a golden case. */
+#include "policy/faults/faults.h"
+
+#include "base/file.h"
+#include "base/own.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CASES "tests/policy/cases"
+
+typedef void row_fn(const struct fault_table *table, const struct fault_row *row);
+
+static void for_each_row(row_fn *check)
+{
+    size_t count = 0;
+    const struct fault_table *tables = fault_tables(&count);
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t].count; i++)
+            check(&tables[t], &tables[t].rows[i]);
+}
+
+static bool is_text_table(const struct fault_table *table)
+{
+    return strcmp(table->name, "xid") != 0 && strcmp(table->name, "sxid") != 0;
+}
+
+static bool is_repair(enum action_class action)
+{
+    return action == ACTION_CLASS_RESET || action == ACTION_CLASS_REBOOT || action == ACTION_CLASS_REPLACE;
+}
+
+static void check_code(const struct fault_table *table, const struct fault_row *row)
+{
+    size_t name_len = strlen(table->name);
+    if (strncmp(row->code, table->name, name_len) != 0 || row->code[name_len] != '.' ||
+        strlen(row->code) >= CODE_MAX_BYTES ||
+        strspn(row->code, "abcdefghijklmnopqrstuvwxyz0123456789.-") != strlen(row->code) ||
+        strstr(row->code, "..") != NULL || text_ends_with(row->code, "."))
+        fail_msg("%s: not a code of table %s", row->code, table->name);
+    if (fault_find(row->code) != row)
+        fail_msg("%s is there twice", row->code);
+    if (row->number != 0 && fault_find_number(table->name, row->number) != row)
+        fail_msg("%s: number %d is there twice or out of order", row->code, row->number);
+}
+
+static void codes_are_found(void **state)
+{
+    (void)state;
+    for_each_row(check_code);
+    assert_null(fault_find("node"));
+    assert_null(fault_find("node."));
+    assert_null(fault_find("nod.disk.full"));
+    assert_null(fault_find("."));
+    assert_null(fault_find(""));
+    assert_null(fault_table_find("nod"));
+    assert_string_equal(fault_find_number("dcgm", 85)->mnemonic, "DCGM_FR_PENDING_ROW_REMAP");
+    assert_null(fault_find_number("dcgm", 130));
+    assert_null(fault_find_number("dcgm", 0));
+    assert_null(fault_find_number("node", 1));
+}
+
+/* The rules of tables.c's head comment; those of Xid and SXid rows are in test_xid.c. */
+static void check_row(const struct fault_table *table, const struct fault_row *row)
+{
+    if (!is_text_table(table))
+        return;
+    const char *wrong = NULL;
+    if (row->meaning[0] == '\0' || text_ends_with(row->meaning, "."))
+        wrong = "a meaning is words without a full stop";
+    if (strstr(row->sources, "[V]") == NULL && strstr(row->sources, "[O]") == NULL &&
+        strstr(row->sources, "[P]") == NULL)
+        wrong = "no source is marked";
+    if ((row->rate_count > 0) != (row->rate_window_ms > 0) || (row->rate_count > 0 && row->rate_action <= row->action))
+        wrong = "a rate asks for more than one sight does";
+    if (row->rate_count == 1)
+        wrong = "a rate of one is no rate";
+    if (row->rate_count > 0 && row->action != ACTION_CLASS_WATCH && row->action != ACTION_CLASS_APP)
+        wrong = "a rate is for what is watched";
+    if (is_repair(row->rate_action))
+        wrong = "a rate alone never repairs: a person decides";
+    if (row->cancels[0] != '\0' && fault_find(row->cancels) == NULL)
+        wrong = "what it takes back is in no table";
+    if (row->urgency == URGENCY_NOW && !is_repair(row->action))
+        wrong = "only what loses the device may end jobs at once";
+    if (is_repair(row->action) != (row->severity == SEVERITY_CRITICAL) && row->severity != SEVERITY_WARN)
+        wrong = "severity and action contradict each other";
+    if (row->again < row->action && row->again != ACTION_CLASS_REPLACE)
+        wrong = "a repeat asks for no less";
+    if (wrong != NULL)
+        fail_msg("%s: %s", row->code, wrong);
+}
+
+static void rows_are_whole(void **state)
+{
+    (void)state;
+    for_each_row(check_row);
+}
+
+/* What a repair needs: somebody besides us who says so. */
+static void check_repair(const struct fault_table *table, const struct fault_row *row)
+{
+    if (is_text_table(table) && is_repair(row->action) && strstr(row->sources, "[V]") == NULL &&
+        strstr(row->sources, "[O]") == NULL)
+        fail_msg("%s repairs on our own word alone", row->code);
+}
+
+static void repairs_have_a_source(void **state)
+{
+    (void)state;
+    for_each_row(check_repair);
+}
+
+static char *stories; /* all golden cases */
+
+static void check_story(const struct fault_table *table, const struct fault_row *row)
+{
+    if (!is_text_table(table) || (row->action <= ACTION_CLASS_WATCH && row->rate_count == 0))
+        return;
+    autofree char *verdict = own_printf("verdict %s ", row->code);
+    if (strstr(stories, verdict) == NULL)
+        fail_msg("%s leads to an action, and no case in %s tells it", row->code, CASES);
+}
+
+static void rows_that_act_have_a_golden_case(void **state)
+{
+    (void)state;
+    struct text all = {0};
+    DIR *dir = opendir(CASES);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (!text_ends_with(entry->d_name, ".case"))
+            continue;
+        autofree char *path = own_printf("%s/%s", CASES, entry->d_name);
+        autofree char *text = NULL;
+        size_t len = 0;
+        assert_int_equal(file_read(path, 1 << 20, &text, &len), 0);
+        text_add(&all, text);
+    }
+    closedir(dir);
+    stories = text_take(&all);
+    for_each_row(check_story);
+    free(stories);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_are_found),
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(repairs_have_a_source),
+        cmocka_unit_test(rows_that_act_have_a_golden_case),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
