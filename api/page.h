@@ -15,7 +15,7 @@ struct page {
     char cursor[PAGE_CURSOR_MAX]; /* as sent; "" for the first page */
     char key[PAGE_KEY_MAX];       /* decoded: start after this; "" for the first page */
     int64_t key_id;               /* the same as a number, 0 when it is none */
-    json_t *items;
+    struct text body; /* the reply as far as it is written: items become text one by one, not a tree of all of them */
     int64_t count;
     char last[PAGE_KEY_MAX]; /* of the last item that is shown */
     bool more;

@@ -153,7 +153,7 @@ static int batch_row(const void *row, void *arg)
     if (batch->count == PAGE_EVENTS)
         return 0;
     struct rendered *r = &batch->events[batch->count++];
-    json_t *json = render_event(&spelling_rest, event);
+    json_t *json = render_event(event);
     char *data = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     r->event = *event;

@@ -257,8 +257,8 @@ int json_read(json_t *object, const struct json_field *fields, size_t count, cha
 /* jansson's _new functions hand NULL on when a text was not UTF-8; that member is left out rather than the process lost. */
 void json_put(json_t *object, const char *name, json_t *value)
 {
-    if (value != NULL && json_object_set_new(object, name, value) < 0)
-        abort(); /* object is none, or name is not UTF-8: ours */
+    if (value != NULL && json_object_set_new_nocheck(object, name, value) < 0)
+        abort(); /* object is none: ours */
 }
 
 /* Evidence may hold any bytes: what is not UTF-8 is shown as U+FFFD, byte by byte. */

@@ -46,7 +46,7 @@ int json_parse(const char *data, size_t len, size_t bytes_max, json_t **ret_json
 /* Reads one object by its spec. Unknown members are errors. Nothing is written on failure. */
 int json_read(json_t *object, const struct json_field *fields, size_t count, char ret_error[JSON_ERROR_MAX]);
 
-/* Pure conveniences; all take ownership of value as jansson's _new functions do. */
+/* Pure conveniences; all take ownership of value as jansson's _new functions do. name is ours, or was parsed: UTF-8. */
 void json_put(json_t *object, const char *name, json_t *value);
 void json_put_text(json_t *object, const char *name, const char *value); /* "" and NULL: left out */
 void json_put_i64(json_t *object, const char *name, int64_t value);

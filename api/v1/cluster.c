@@ -16,7 +16,7 @@ void api_reply_cluster(struct api_call *call, unsigned status, const char *name,
     if (service_cluster_describe(call->service, name, &view, &problem) != 0) {
         static const struct cluster_counts none;
         if (gone != NULL && problem.code == PROBLEM_NOT_FOUND)
-            api_reply_resource(call, status, render_cluster(&spelling_rest, gone, &none), NULL, gone->revision);
+            api_reply_resource(call, status, render_cluster(gone, &none), NULL, gone->revision);
         else
             api_problem(call, &problem);
         return;
@@ -24,7 +24,7 @@ void api_reply_cluster(struct api_call *call, unsigned status, const char *name,
     autofree struct service_names *names = own_calloc(view.active_count + 1, sizeof *names);
     for (size_t i = 0; i < view.active_count; i++)
         (void)service_names(call->service, 0, view.active[i].node_id, 0, &names[i]); /* no name is shown as none */
-    json_t *json = render_cluster_view(&spelling_rest, &view, names);
+    json_t *json = render_cluster_view(&view, names);
     json_t *groups = json_object_get(json, "instanceGroups");
     api_show_document(json, "CreateClusterRequest", view.document);
     for (size_t i = 0; i < view.group_count; i++)
@@ -38,7 +38,7 @@ static int list_row(const struct cluster *cluster, const struct cluster_counts *
 {
     struct page *page = arg;
     if (page_wants(page))
-        page_add(page, render_cluster(&spelling_rest, cluster, counts), cluster->name);
+        page_add(page, render_cluster(cluster, counts), cluster->name);
     return 0;
 }
 

@@ -15,7 +15,7 @@ static int list_row(const void *row, void *arg)
     const struct event *event = row;
     struct page *page = arg;
     if (page_wants(page))
-        page_add_id(page, render_event(&spelling_rest, event), event->id);
+        page_add_id(page, render_event(event), event->id);
     return 0;
 }
 

@@ -17,7 +17,7 @@ static int list_row(const void *row, void *arg)
     const struct db_node_row *node = row;
     struct page *page = arg;
     if (page_wants(page))
-        page_add(page, render_node(&spelling_rest, node), node->node.name);
+        page_add(page, render_node(node), node->node.name);
     return 0;
 }
 
@@ -64,7 +64,7 @@ static void reply_view(struct api_call *call)
     }
     if (view->last_decision.operation_id != 0)
         (void)service_names(call->service, 0, 0, view->last_decision.operation_id, &names);
-    api_reply_resource(call, 200, render_node_view(&spelling_rest, view, names.operation), NULL,
+    api_reply_resource(call, 200, render_node_view(view, names.operation), NULL,
                        service_node_revision(&view->row.node));
 }
 
@@ -124,8 +124,7 @@ static void operate(struct api_call *call, enum operation_kind kind)
         return;
     }
     snprintf(location, sizeof location, "/v1/operations/%s", operation->uid);
-    api_reply_resource(call, 202, render_operation(&spelling_rest, operation, call->params[0], call->params[1]),
-                       location, 0);
+    api_reply_resource(call, 202, render_operation(operation, call->params[0], call->params[1]), location, 0);
 }
 
 void api_node_reboot(struct api_call *call)
@@ -155,7 +154,7 @@ void api_node_explain(struct api_call *call)
         api_problem(call, &problem);
         return;
     }
-    json_t *json = render_explanation(&spelling_rest, &explanation, &view->row);
+    json_t *json = render_explanation(&explanation, &view->row);
     service_explanation_free(&explanation);
     api_reply_json(call, 200, json);
 }

@@ -25,7 +25,7 @@ static json_t *render_named(struct api_call *call, const struct operation *opera
     struct service_names names = {0};
     (void)service_names(call->service, operation->cluster_id, operation->node_id, 0,
                         &names); /* no name is shown as none */
-    return render_operation(&spelling_rest, operation, names.cluster, names.node);
+    return render_operation(operation, names.cluster, names.node);
 }
 
 static void reply_list(struct api_call *call, struct list *list)

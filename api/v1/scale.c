@@ -153,6 +153,5 @@ void api_node_remove(struct api_call *call)
         return;
     }
     snprintf(location, sizeof location, "/v1/operations/%s", operation->uid);
-    api_reply_resource(call, 202, render_operation(&spelling_rest, operation, call->params[0], call->params[1]),
-                       location, 0);
+    api_reply_resource(call, 202, render_operation(operation, call->params[0], call->params[1]), location, 0);
 }

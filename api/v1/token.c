@@ -36,7 +36,7 @@ static json_t *render_named(struct api_call *call, const struct token *token)
     struct service_names names = {0};
     if (token->cluster_id != 0)
         (void)service_names(call->service, token->cluster_id, token->node_id, 0, &names); /* no name is shown as none */
-    return render_token(&spelling_rest, token, names.cluster, names.node);
+    return render_token(token, names.cluster, names.node);
 }
 
 void api_token_list(struct api_call *call)
@@ -162,7 +162,7 @@ void api_token_create(struct api_call *call)
         api_problem(call, &problem);
         return;
     }
-    json_t *json = render_token(&spelling_rest, &token, body.cluster, body.node);
+    json_t *json = render_token(&token, body.cluster, body.node);
     json_put_text(json, "secret", secret);
     json_put_text(json, "serverUrl", s->server_url);
     json_put_text(json, "fingerprint", s->fingerprint);

@@ -11,7 +11,7 @@ static int list_row(const void *row, void *arg)
     const struct verdict *verdict = row;
     struct page *page = arg;
     if (page_wants(page))
-        page_add_id(page, render_verdict(&spelling_rest, verdict), verdict->id);
+        page_add_id(page, render_verdict(verdict), verdict->id);
     return 0;
 }
 

@@ -11,17 +11,19 @@ struct describe {
     struct problem *problem;
     struct db_tx *tx;
     struct service_cluster_view *view;
-    size_t capacity; /* of groups */
 };
+
+/* A list with room for one more: it doubles when it is full, which is at every power of two. */
+static void *with_room(void *list, size_t count, size_t size)
+{
+    bool is_full = (count & (count - 1)) == 0;
+    return is_full ? own_realloc(list, count == 0 ? 1 : count * 2, size) : list;
+}
 
 static int add_group(const void *row, void *arg)
 {
-    struct describe *describe = arg;
-    struct service_cluster_view *view = describe->view;
-    if (view->group_count == describe->capacity) {
-        describe->capacity = describe->capacity == 0 ? 8 : describe->capacity * 2;
-        view->groups = own_realloc(view->groups, describe->capacity, sizeof(*view->groups));
-    }
+    struct service_cluster_view *view = ((struct describe *)arg)->view;
+    view->groups = with_room(view->groups, view->group_count, sizeof(*view->groups));
     struct service_group_view *group = &view->groups[view->group_count++];
     *group = (struct service_group_view){.group = *(const struct instance_group *)row};
     return 0;
@@ -30,6 +32,7 @@ static int add_group(const void *row, void *arg)
 static int add_active(const void *row, void *arg)
 {
     struct service_cluster_view *view = ((struct describe *)arg)->view;
+    view->active = with_room(view->active, view->active_count, sizeof(*view->active));
     view->active[view->active_count++] = *(const struct operation *)row;
     return 0;
 }
@@ -38,8 +41,10 @@ static int add_active(const void *row, void *arg)
 static int add_attention(const void *row, void *arg)
 {
     struct service_cluster_view *view = ((struct describe *)arg)->view;
-    if (view->attention_count < SERVICE_CLUSTER_ATTENTION_MAX)
+    if (view->attention_count < SERVICE_CLUSTER_ATTENTION_MAX) {
+        view->attention = with_room(view->attention, view->attention_count, sizeof(*view->attention));
         view->attention[view->attention_count++] = *(const struct db_node_row *)row;
+    }
     view->attention_total++;
     return 0;
 }
@@ -69,7 +74,6 @@ static int describe_attention(struct describe *describe)
     static const enum health ready_but[] = {HEALTH_UNHEALTHY, HEALTH_DEGRADED, HEALTH_UNKNOWN};
     struct service_cluster_view *view = describe->view;
     int status = 0;
-    view->attention = own_calloc(SERVICE_CLUSTER_ATTENTION_MAX, sizeof(*view->attention));
     for (size_t i = 0; status == 0 && i < ARRAY_LEN(worst_first); i++)
         status = describe_state(describe, worst_first[i]);
     for (size_t i = 0; status == 0 && i < ARRAY_LEN(ready_but); i++) {
@@ -121,7 +125,6 @@ static int describe_read(struct db_tx *tx, void *arg)
         status = describe_groups(describe);
     if (status < 0)
         return status;
-    view->active = own_calloc(SERVICE_CLUSTER_ACTIVE_MAX, sizeof(*view->active));
     struct db_operation_filter filter = {
         .cluster_id = view->cluster.id, .state = -1, .active_only = true, .limit = SERVICE_CLUSTER_ACTIVE_MAX};
     status = db_operation_list(tx, &filter, add_active, describe);

@@ -1,4 +1,4 @@
-/* Cursors: what is made comes back, what was not made by us does not. */
+/* Pages: items of any length become one text. Cursors: what is made comes back, what was not made by us does not. */
 #include "api_world.h"
 
 #include "api/page.h"
@@ -42,9 +42,33 @@ static void test_made_up_cursors_are_refused(void **state)
     }
 }
 
+/* Lengths around the room that page.c keeps for one item, and far beyond it. */
+static void test_items_of_any_length(void **state)
+{
+    static const size_t lengths[] = {0, 4085, 4086, 4087, 4088, 4089, 100000, 1};
+    struct page page;
+    (void)state;
+    page_init(&page, 'n');
+    assert_int_equal(page_begin(NULL, &page, false), 0); /* a first page asks nothing of the call */
+    auto_json json_t *items = json_array();
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        autofree char *text = own_calloc(lengths[i] + 1, 1);
+        memset(text, 'x', lengths[i]);
+        json_t *item = json_object();
+        json_put(item, "text", json_string(text));
+        json_array_append(items, item);
+        page_add(&page, item, "key");
+    }
+    autofree char *want = json_dumps(items, JSON_COMPACT);
+    autofree char *got = own_printf("%s]", text_get(&page.body));
+    assert_string_equal(strchr(got, '['), want);
+    page_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_items_of_any_length),
         cmocka_unit_test(test_cursors_come_back),
         cmocka_unit_test(test_made_up_cursors_are_refused),
     };

@@ -1,4 +1,4 @@
-/* Rendering where it is not plain: texts that were cut, a spelling of another door, and what is left out. */
+/* Rendering where it is not plain: texts that were cut, and what is left out. */
 #include "api_world.h"
 
 #include "api/render.h"
@@ -16,32 +16,16 @@ static void test_texts_that_were_cut(void **state)
     }
 }
 
-static void name_pascal(const char *word, char *ret_name, size_t size)
+static void test_what_is_not_there_is_left_out(void **state)
 {
-    snprintf(ret_name, size, "%s", word);
-    ret_name[0] = (char)(ret_name[0] - 'a' + 'A');
-}
-
-static void time_epoch(json_t *object, const char *name, int64_t at_ms)
-{
-    if (at_ms > 0)
-        json_put_i64(object, name, at_ms / MS_PER_S);
-}
-
-static void test_another_spelling(void **state)
-{
-    static const struct spelling other = {.name = name_pascal, .time = time_epoch};
     struct db_node_row row = {.cluster = "c", .group = "g"};
     (void)state;
     snprintf(row.node.name, sizeof row.node.name, "n");
     row.node.state_since = 1795186800123;
-    auto_json json_t *rest = render_node(&spelling_rest, &row);
-    auto_json json_t *pascal = render_node(&other, &row);
-    assert_string_equal(json_string_value(json_object_get(rest, "stateSince")), "2026-11-20T15:00:00.123Z");
-    assert_int_equal(json_integer_value(json_object_get(pascal, "StateSince")), 1795186800);
-    assert_int_equal(json_object_size(rest), json_object_size(pascal));
-    assert_null(json_object_get(rest, "instanceId")); /* nobody fills the slot */
-    assert_null(json_object_get(rest, "retryAt"));    /* never */
+    auto_json json_t *json = render_node(&row);
+    assert_string_equal(json_string_value(json_object_get(json, "stateSince")), "2026-11-20T15:00:00.123Z");
+    assert_null(json_object_get(json, "instanceId")); /* nobody fills the slot */
+    assert_null(json_object_get(json, "retryAt"));    /* never */
 }
 
 static void test_a_scheduler_is_shown_where_there_is_one(void **state)
@@ -49,13 +33,13 @@ static void test_a_scheduler_is_shown_where_there_is_one(void **state)
     struct service_cluster_view view = {.cluster.orchestrator = ORCHESTRATOR_SLURM,
                                         .scheduler = {SCHEDULER_STATE_DOWN, 1795186800123, "no answer"}};
     (void)state;
-    auto_json json_t *with = render_cluster_view(&spelling_rest, &view, NULL);
+    auto_json json_t *with = render_cluster_view(&view, NULL);
     const json_t *scheduler = json_object_get(with, "scheduler");
     assert_string_equal(json_string_value(json_object_get(scheduler, "state")), "down");
     assert_string_equal(json_string_value(json_object_get(scheduler, "since")), "2026-11-20T15:00:00.123Z");
     assert_string_equal(json_string_value(json_object_get(scheduler, "error")), "no answer");
     view.cluster.orchestrator = ORCHESTRATOR_NONE;
-    auto_json json_t *without = render_cluster_view(&spelling_rest, &view, NULL);
+    auto_json json_t *without = render_cluster_view(&view, NULL);
     assert_null(json_object_get(without, "scheduler"));
 }
 
@@ -63,7 +47,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_that_were_cut),
-        cmocka_unit_test(test_another_spelling),
+        cmocka_unit_test(test_what_is_not_there_is_left_out),
         cmocka_unit_test(test_a_scheduler_is_shown_where_there_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
