@@ -108,7 +108,7 @@ static int spawn(const char *const argv[], const struct child_options *options, 
 {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    attributes_init(&attributes, POSIX_SPAWN_SETPGROUP);
+    attributes_init(&attributes, options->in_our_group ? 0 : POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
     int error = posix_spawn_file_actions_init(&actions);
     if (options->input == NULL)
@@ -233,7 +233,7 @@ static int leave_to_thread(pid_t pid)
  * SIGKILL does not end (a dead NFS mount) must not hold the caller; a thread waits for it instead. */
 static int reap(struct run *run, pid_t pid, int *ret_wait_status)
 {
-    kill(-pid, SIGKILL);
+    kill(run->options->in_our_group ? pid : -pid, SIGKILL);
     struct pollfd dead = {.fd = run->pidfd, .events = POLLIN};
     int64_t until = now_ms() + REAP_GRACE_MS;
     while (run->pidfd >= 0 && !run->exited && now_ms() < until)

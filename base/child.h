@@ -29,6 +29,7 @@ struct child_options {
     size_t out_bytes_max;  /* must be > 0 */
     char *const *env;      /* NULL: inherit */
     const char *directory; /* NULL: ours */
+    bool in_our_group;     /* who ends our process group ends it too; a time-out then ends the program alone */
 };
 
 /* 0 when the program ran and was reaped, whatever its exit code. TIMEOUT, NOT_FOUND (no such

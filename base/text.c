@@ -159,6 +159,20 @@ void text_copy_cut(char *dst, size_t size, const char *src)
     dst[len] = '\0';
 }
 
+void text_copy_clean(char *dst, size_t size, const char *line, size_t len)
+{
+    if (len >= size) {
+        for (len = size - 1; len > 0 && ((unsigned char)line[len] & 0xc0) == 0x80;)
+            len--;
+    }
+    bool valid = text_is_utf8(line, len);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)line[i];
+        dst[i] = c < 0x20 || c == 0x7f ? ' ' : c >= 0x80 && !valid ? '?' : line[i];
+    }
+    dst[len] = '\0';
+}
+
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value)
 {
     bool negative = s != NULL && s[0] == '-';

@@ -42,6 +42,8 @@ int text_copy(char *dst, size_t size, const char *src);
 int text_copy_bytes(char *dst, size_t size, const char *src, size_t len);
 /* Copies as much as fits (never splits a UTF-8 character); for evidence that may be cut. */
 void text_copy_cut(char *dst, size_t size, const char *src);
+/* len bytes as valid UTF-8 without control characters, cut to fit: what goes into JSON, a database and terminals. */
+void text_copy_clean(char *dst, size_t size, const char *line, size_t len);
 /* Whole string, decimal, no sign tricks, within [min, max]; STATUS_INVALID otherwise. */
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value);
 /* The value of a hexadecimal digit, small or capital; -1 when c is none. */

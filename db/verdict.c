@@ -40,6 +40,8 @@ static const char SQL_SET_FAULT[] = "UPDATE verdict SET node_fault = 1 WHERE id 
 static const char SQL_GET_ROW[] = VERDICT_SELECT "WHERE v.id = ?";
 static const char SQL_RESOLVE[] =
     "UPDATE verdict SET state = 'resolved' WHERE node_id = ? AND state = 'open' AND id <= ?";
+static const char SQL_RESOLVE_LIKE[] = "UPDATE verdict SET state = 'resolved' WHERE node_id = ? AND state = 'open' AND "
+                                       "id < ? AND source = ? AND code = ? AND device = ?";
 static const char SQL_UNDECIDED[] =
     "SELECT DISTINCT v.node_id FROM verdict v WHERE v.state = 'open' AND v.id > coalesce((SELECT d.newest_verdict "
     "FROM decision d WHERE d.node_id = v.node_id ORDER BY d.id DESC LIMIT 1), 0) ORDER BY v.node_id";
@@ -324,6 +326,18 @@ int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int6
     db_query_open(&q, tx, SQL_RESOLVE);
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, up_to_id > 0 ? up_to_id : INT64_MAX);
+    return db_query_run(&q, ret_count);
+}
+
+int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int64_t *ret_count)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_RESOLVE_LIKE);
+    db_bind_i64(&q, verdict->node_id);
+    db_bind_i64(&q, verdict->id);
+    db_bind_text(&q, verdict->source);
+    db_bind_text(&q, verdict->code);
+    db_bind_text(&q, verdict->device);
     return db_query_run(&q, ret_count);
 }
 

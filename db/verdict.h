@@ -22,6 +22,8 @@ int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db
                     void *arg); /* newest first */
 /* Open → resolved for a node; up_to_id 0: all. Returns how many in ret_count (may be NULL). */
 int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int64_t *ret_count);
+/* The same for what is older than this verdict and of its node, source, code and device. */
+int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int64_t *ret_count);
 /* Nodes that have open verdicts newer than their last decision looked at (rows are int64_t node ids): after a start. */
 int db_verdict_undecided_nodes(struct db_tx *tx, db_row_fn fn, void *arg);
 /* Found to be a fault of its node after it was stored. Nothing when that is known, or the row went. */

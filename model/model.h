@@ -113,9 +113,9 @@ struct rollout {
     int64_t created_at, updated_at;
 };
 
-#define VERDICT_STATE_LIST(X)                                          \
-    X(OPEN, "open")         /* counts against the node */              \
-    X(RESOLVED, "resolved") /* a repair, or a person, dealt with it */ \
+#define VERDICT_STATE_LIST(X)                                                         \
+    X(OPEN, "open")         /* counts against the node */                             \
+    X(RESOLVED, "resolved") /* a repair, or a person, dealt with it, or it is over */ \
     X(STALE, "stale")       /* of an earlier boot or instance when it came: noted, never acted on */
 enum verdict_state {
 #define X(SYMBOL, text) VERDICT_STATE_##SYMBOL,
@@ -141,6 +141,10 @@ struct verdict {
     int64_t received_at;
     bool node_fault; /* it was judged to be a fault of the node: the breaker counts it */
 };
+
+/* It says that what was seen of the same source, code and device is over: a disk has room again. Never true of the kernel
+ * log, which tells what happened and takes nothing back; there "ok" is a driver's word (Xid 154, "None"). */
+bool verdict_is_over(const struct verdict *verdict);
 
 #define GATE_LIST(X)                                                                \
     X(FRESH, "fresh-evidence")        /* of this boot and this instance */          \

@@ -42,21 +42,6 @@ struct kmsg {
 
 /* --- recognising --------------------------------------------------------------------------------------------- */
 
-/* Valid UTF-8 without control characters, cut to fit: what goes into JSON, a database and terminals. */
-static void copy_clean(char *dst, size_t size, const char *line, size_t len)
-{
-    if (len >= size) {
-        for (len = size - 1; len > 0 && ((unsigned char)line[len] & 0xc0) == 0x80;)
-            len--;
-    }
-    bool valid = text_is_utf8(line, len);
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)line[i];
-        dst[i] = c < 0x20 || c == 0x7f ? ' ' : c >= 0x80 && !valid ? '?' : line[i];
-    }
-    dst[len] = '\0';
-}
-
 static void judge(struct finding *finding)
 {
     struct fault_judgement judgement;
@@ -73,7 +58,7 @@ static void take_text(const char *line, size_t len, int64_t at_ms, finding_fn *o
     struct finding finding = {.source = KMSG_SOURCE, .at_ms = at_ms, .count = 1};
     snprintf(finding.code, sizeof(finding.code), "%s.%d", xid.is_sxid ? "sxid" : "xid", xid.code);
     text_copy_cut(finding.device, sizeof(finding.device), xid.device);
-    copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
+    text_copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
     judge(&finding);
     on_finding(&finding, arg);
 }

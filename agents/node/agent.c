@@ -1,7 +1,8 @@
 /*
  * The loop of hp-agent, and what happens to a fault line on its way:
  *
- *     kernel log ──finding──► window ──verdict──► spool (fsync) ──report──► server (200) ──► gone from the spool
+ *     kernel log ─┬─finding──► window ──verdict──┬─► spool (fsync) ──report──► server (200) ──► gone from the spool
+ *     checks ─────┴──state───► standing ─────────┘
  *
  * Nothing blocks but a lookup of the server's name: a server that answers slowly keeps no line waiting. The position in
  * the log is stored after the verdicts of the lines before it are, never before: a crash in between reads a
@@ -9,10 +10,13 @@
  */
 #include "agents/node/agent.h"
 
+#include "agents/checks/checks.h"
 #include "agents/checks/kmsg.h"
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
+#include "agents/node/standing.h"
 #include "agents/node/window.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -28,6 +32,7 @@
 #define POSITION_SAVE_MS 30000 /* lines without a fault: reading them again is cheap, writing a file is not */
 #define UNWATCHED_READ_MS 1000 /* a log that cannot wake us */
 #define RETRY_DISK_MS 10000
+#define STANDING_BYTES_MAX (STANDING_MAX * SPOOL_RECORD_BYTES_MAX)
 
 struct agent {
     struct state state;
@@ -35,6 +40,8 @@ struct agent {
     struct wire *wire;
     struct kmsg *kmsg;
     struct windows windows;
+    struct checks *checks;
+    struct standing standing;
     struct link link;
     struct lifecycle_options lifecycle;
     char instance_id[ID_INSTANCE_MAX];
@@ -124,6 +131,28 @@ static void flush(struct agent *agent, bool all)
     spool_trim(agent->spool);
 }
 
+static void save_standing(struct agent *agent)
+{
+    autofree char *path = state_path(&agent->state, "standing");
+    AUTO(text) struct text lines = {0};
+    standing_write(&agent->standing, &lines);
+    if (file_write(path, text_get(&lines), lines.len, 0600) != 0)
+        log_debug("the states that last cannot be stored");
+}
+
+static void on_report(const struct check *check, const struct check_report *report, void *arg)
+{
+    struct agent *agent = arg;
+    int64_t wall_ms = clock_wall_ms(clock_system());
+    for (size_t i = 0; i < report->sighting_count; i++) {
+        const struct finding finding = check_finding(check->name, &report->sightings[i], wall_ms);
+        if (report->sightings[i].is_event)
+            on_finding(&finding, agent);
+    }
+    if (standing_take(&agent->standing, check->name, report, now_ms(), wall_ms, tell, agent))
+        save_standing(agent);
+}
+
 static void retry_disk(struct agent *agent)
 {
     agent->disk_at = now_ms() + RETRY_DISK_MS;
@@ -168,6 +197,9 @@ void agent_options_init(struct agent_options *options)
 {
     *options = (struct agent_options){.kmsg = "/dev/kmsg",
                                       .boot_id_file = "/proc/sys/kernel/random/boot_id",
+                                      .checks = "all",
+                                      .checks_root = "",
+                                      .instance_type = "",
                                       .heartbeat_interval_ms = AGENT_HEARTBEAT_DEFAULT_MS,
                                       .timeout_ms = AGENT_TIMEOUT_MS,
                                       .backoff_min_ms = AGENT_BACKOFF_MIN_MS,
@@ -231,6 +263,23 @@ static int open_spool(struct agent *agent, const struct agent_options *options, 
     return 0;
 }
 
+static int open_checks(struct agent *agent, const struct agent_options *options, char ret_error[AGENT_ERROR_MAX])
+{
+    autofree char *path = state_path(&agent->state, "standing"), *kept = NULL;
+    size_t len = 0;
+    char error[CHECKS_ERROR_MAX];
+    const struct checks_options checks = {.names = options->checks,
+                                          .root = options->checks_root,
+                                          .instance_type = options->instance_type,
+                                          .state_dir = agent->state.dir,
+                                          .seed = agent->instance_id};
+    standing_init(&agent->standing, agent->instance_id, agent->boot_id);
+    if (file_read(path, STANDING_BYTES_MAX, &kept, &len) == 0)
+        standing_read(&agent->standing, kept, len, now_ms());
+    int status = checks_new(&checks, &agent->checks, error);
+    return status == 0 ? 0 : fail(status, ret_error, "--checks", error);
+}
+
 /* The program by its name, so that people know the process; by what it was made from when an update has taken the name. */
 static char *find_runner(const struct agent_options *options)
 {
@@ -262,7 +311,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     if (status != 0)
         return status;
     windows_init(&agent->windows, instance_id, agent->boot_id);
-    if ((status = open_spool(agent, options, ret_error)) != 0)
+    if ((status = open_spool(agent, options, ret_error)) != 0 || (status = open_checks(agent, options, ret_error)) != 0)
         return status;
     const struct wire_options wire = {
         .url = options->url, .fingerprint = options->fingerprint, .timeout_ms = options->timeout_ms};
@@ -312,6 +361,8 @@ void agent_free(struct agent *agent)
     if (agent->kmsg != NULL)
         flush(agent, true);
     link_clear(&agent->link);
+    checks_free(agent->checks);
+    standing_clear(&agent->standing);
     kmsg_free(agent->kmsg);
     wire_free(agent->wire);
     spool_free(agent->spool);
@@ -341,6 +392,7 @@ static int64_t due_ms(const struct agent *agent)
     int64_t due = earliest(link_due_ms(&agent->link), windows_due_ms(&agent->windows));
     if (agent->more_to_read)
         return 0;
+    due = earliest(due, checks_due_ms(agent->checks));
     if (kmsg_fd(agent->kmsg) < 0 || !agent->link.kmsg_covered)
         due = earliest(due, agent->read_at);
     if (agent->disk_complained)
@@ -352,17 +404,19 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
 {
     int64_t wait = earliest(wait_ms, due_ms(agent) - now_ms());
     bool busy = wire_is_busy(agent->wire);
-    struct pollfd fds[] = {
+    struct pollfd fds[3 + CHECKS_FDS_MAX] = {
         {.fd = stop_fd, .events = POLLIN},
         {.fd = kmsg_fd(agent->kmsg), .events = POLLIN},
         {.fd = busy ? wire_fd(agent->wire) : -1, .events = busy ? wire_events(agent->wire) : (short)0},
     };
-    if (poll(fds, ARRAY_LEN(fds), wait < 0 ? 0 : (int)wait) < 0)
+    size_t count = 3 + checks_fds(agent->checks, fds + 3);
+    if (poll(fds, count, wait < 0 ? 0 : (int)wait) < 0)
         fds[0].revents = fds[1].revents = fds[2].revents = 0;
     if (fds[0].revents != 0)
         return false;
     if (fds[1].revents != 0 || agent->more_to_read || now_ms() >= agent->read_at)
         read_log(agent);
+    checks_turn(agent->checks, on_report, agent);
     flush(agent, false);
     if (now_ms() >= agent->disk_at)
         retry_disk(agent);

@@ -26,6 +26,9 @@ struct agent_options {
     const char *fingerprint; /* NULL: none */
     const char *kmsg;        /* "/dev/kmsg" or a file */
     const char *boot_id_file;
+    const char *checks;        /* as in struct checks_options */
+    const char *checks_root;   /* in place of "/", for tests */
+    const char *instance_type; /* "" when not known */
     int64_t heartbeat_interval_ms;
     bool allow_inject;
     bool no_lifecycle;         /* lifecycle scripts are not run, and the server is told so */

@@ -2,6 +2,7 @@
  * hp-agent: options, signals, and the loop around agents/node/agent.c.
  */
 #include "agents/node/agent.h"
+#include "agents/node/by_hand.h"
 #include "agents/node/lifecycle.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -34,6 +35,8 @@
     X("fingerprint", 'f', "sha256:...", "the server's public key; without it the system's CAs decide") \
     X("kmsg", 'k', "PATH", "the kernel log (default /dev/kmsg), or a file in its place")               \
     X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")              \
+    X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")               \
+    X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")            \
     X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                         \
     X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                \
     X("no-lifecycle", 'L', NULL, "run no lifecycle scripts, and say so to the server")                 \
@@ -52,7 +55,7 @@ static const struct option long_options[] = {
 
 static void print_help(FILE *out)
 {
-    fprintf(out, "hp-agent --server URL --state-dir DIR [options]\n\n"
+    fprintf(out, "hp-agent --server URL --state-dir DIR [options]\nhp-agent check [NAME...] [--json]\n\n"
                  "Watches this node and reports to Holdfast. It measures; it decides nothing.\n\n");
 #define X(name, letter, argument, help)                                                            \
     {                                                                                              \
@@ -118,6 +121,12 @@ static int set_option(struct agent_options *options, int letter, const char *val
         return 0;
     case 'b':
         options->boot_id_file = value;
+        return 0;
+    case 'C':
+        options->checks = value;
+        return 0;
+    case 'T':
+        options->instance_type = value;
         return 0;
     case 'H':
         return set_interval(options, value);
@@ -211,6 +220,8 @@ int main(int argc, char **argv)
     struct agent_options options;
     struct agent *agent = NULL;
     char error[AGENT_ERROR_MAX];
+    if (argc > 1 && strcmp(argv[1], "check") == 0)
+        return by_hand(argc - 1, argv + 1);
     int code = parse(argc, argv, &options);
     if (code >= 0)
         return code;

@@ -84,25 +84,27 @@ static int64_t free_start(const struct windows *windows, const struct finding *f
     return start;
 }
 
+void window_make_verdict(const struct finding *finding, const char *instance_id, const char *boot_id, int64_t first_at,
+                         struct verdict *ret_verdict)
+{
+    struct verdict v = {
+        .severity = finding->severity, .first_at = first_at, .last_at = first_at, .count = finding->count};
+    text_copy_cut(v.instance_id, sizeof(v.instance_id), instance_id);
+    text_copy_cut(v.boot_id, sizeof(v.boot_id), boot_id);
+    text_copy_cut(v.source, sizeof(v.source), finding->source);
+    memcpy(v.code, finding->code, sizeof(v.code));
+    memcpy(v.device, finding->device, sizeof(v.device));
+    memcpy(v.raw_line, finding->raw_line, sizeof(v.raw_line));
+    text_copy_cut(v.table_version, sizeof(v.table_version), fault_table_version());
+    verdict_make_key(&v);
+    *ret_verdict = v;
+}
+
 static void open_window(struct windows *windows, struct window *window, const struct finding *finding, int64_t now_ms)
 {
     int64_t start = free_start(windows, finding);
-    memset(window, 0, sizeof(*window));
-    struct verdict *v = &window->verdict;
-    memcpy(v->instance_id, windows->instance_id, sizeof(v->instance_id));
-    memcpy(v->boot_id, windows->boot_id, sizeof(v->boot_id));
-    text_copy_cut(v->source, sizeof(v->source), finding->source);
-    memcpy(v->code, finding->code, sizeof(v->code));
-    memcpy(v->device, finding->device, sizeof(v->device));
-    memcpy(v->raw_line, finding->raw_line, sizeof(v->raw_line));
-    text_copy_cut(v->table_version, sizeof(v->table_version), fault_table_version());
-    v->severity = finding->severity;
-    v->first_at = v->last_at = start;
-    v->count = finding->count;
-    verdict_make_key(v);
-    window->action = finding->action;
-    window->used = true;
-    window->touched_at = now_ms;
+    *window = (struct window){.action = finding->action, .used = true, .touched_at = now_ms};
+    window_make_verdict(finding, windows->instance_id, windows->boot_id, start, &window->verdict);
 }
 
 void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, window_tell_fn *tell,

@@ -42,6 +42,9 @@ int64_t windows_due_ms(const struct windows *windows);
 /* Something was folded since it was last told. */
 bool windows_grew(const struct windows *windows);
 
+/* The verdict that a finding begins, with its key. */
+void window_make_verdict(const struct finding *finding, const char *instance_id, const char *boot_id, int64_t first_at,
+                         struct verdict *ret_verdict);
 /* The key of the protocol: hex SHA-256 over boot|source|code|device|first_at. */
 void verdict_make_key(struct verdict *verdict);
 

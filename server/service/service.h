@@ -72,7 +72,8 @@ struct service_memory;
 struct service_memory *service_memory_new(void);
 void service_memory_free(struct service_memory *memory); /* after the store was closed; accepts NULL */
 
-/* A report that is on disk: those of its verdicts count whose bit in news is set, because they are open and new or grew. */
+/* A report that is on disk: those of its verdicts count whose bit in news is set, because they are open and new or grew, or
+ * resolved others. */
 struct service_stored {
     int64_t node_id, received_mono_us;
     const struct verdict *verdicts;

@@ -9,6 +9,9 @@
  *                     to call fresh evidence stale would lose it. Evidence from before the current boot's last
  *                     heartbeat cannot be fresh, so that is stale at once.
  *
+ * A verdict that says that something is over resolves what came before it of that fault. It is stored as resolved itself:
+ * it is no evidence of anything.
+ *
  * Times: an agent's clock that is off by more than CLOCK_TRUST_MS is corrected by what it said the time was when it sent,
  * in steps of CLOCK_STEP_MS, so that a repeat delivery gets the same times and changes nothing.
  *
@@ -36,7 +39,7 @@ struct job {
     verdicts_done_fn done;
     void *arg;
     uint64_t announced; /* bits of verdicts whose turn in the timeline it is; kept when the write runs again */
-    uint64_t news;      /* of those that are open and were added or grew */
+    uint64_t news;      /* of those that are open and were added or grew, or took something back */
     bool told;          /* an event was added */
     size_t count;
     struct verdict verdicts[];
@@ -146,6 +149,8 @@ static int prepare(struct service *s, struct job *job, const struct verdict *ver
             return problem_say(problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
                                "The boot %s was not announced yet. Send a heartbeat of it, then the verdicts again.",
                                verdict->boot_id);
+        if (verdict->state == VERDICT_STATE_OPEN && verdict_is_over(verdict))
+            verdict->state = VERDICT_STATE_RESOLVED;
     }
     return 0;
 }
@@ -160,7 +165,7 @@ static int tell(struct db_tx *tx, const struct job *job, struct place *place, co
         if (status < 0)
             return status;
     }
-    enum event_level level = stale                                    ? EVENT_LEVEL_INFO
+    enum event_level level = stale || verdict_is_over(verdict)        ? EVENT_LEVEL_INFO
                              : verdict->severity == SEVERITY_CRITICAL ? EVENT_LEVEL_ERROR
                                                                       : EVENT_LEVEL_WARN;
     const char *where = verdict->device[0] == '\0' ? place->node.name : verdict->device;
@@ -210,6 +215,18 @@ static void forget_announcements(const struct job *job)
     }
 }
 
+/* What is over was worth a line only if it was worth one when it began. */
+static int take_back(struct db_tx *tx, struct job *job, size_t at, struct place *place)
+{
+    int64_t count = 0;
+    int status = db_verdict_resolve_like(tx, &job->verdicts[at], &count);
+    if (status < 0 || count == 0)
+        return status;
+    job->news |= UINT64_C(1) << at;
+    job->told = true;
+    return tell(tx, job, place, &job->verdicts[at]);
+}
+
 static int job_write(struct db_tx *tx, void *arg)
 {
     struct job *job = arg;
@@ -225,6 +242,8 @@ static int job_write(struct db_tx *tx, void *arg)
             status = tell(tx, job, &place, verdict);
             job->told = true;
         }
+        if (status == 0 && change == DB_VERDICT_NEW && verdict->state == VERDICT_STATE_RESOLVED)
+            status = take_back(tx, job, i, &place);
         if (status < 0)
             return status;
         if (change != DB_VERDICT_SAME && verdict->state == VERDICT_STATE_OPEN)

@@ -11,5 +11,5 @@ export const agentPath = program('hp-agent', 'HP_AGENT');
 
 export const agentService = {
   name: 'hp-agent',
-  command: [agentPath, '--server', '{server}', '--fingerprint', '{fingerprint}', '--state-dir', '{dir}/agent', '--node', '{node}', '--instance-id', '{instance}', '--token-file', '{tokenFile}', '--kmsg', '{kmsg}', '--boot-id-file', '{bootIdFile}', '--allow-inject'],
+  command: [agentPath, '--server', '{server}', '--fingerprint', '{fingerprint}', '--state-dir', '{dir}/agent', '--node', '{node}', '--instance-id', '{instance}', '--token-file', '{tokenFile}', '--kmsg', '{kmsg}', '--boot-id-file', '{bootIdFile}', '--checks', 'none', '--allow-inject'],
 };

@@ -100,6 +100,8 @@ static void call_lists_of_evidence(struct world *w)
     db_verdict_undecided_nodes(w->tx, ignore, NULL);
     db_verdict_failed_nodes(w->tx, 0, ignore, NULL);
     db_verdict_resolve(w->tx, 999, 0, NULL);
+    const struct verdict over = {.node_id = 999, .id = 1};
+    db_verdict_resolve_like(w->tx, &over, NULL);
     db_verdict_set_fault(w->tx, 1);
     decision.gates[0].result = GATE_RESULT_PASSED;
     db_decision_insert(w->tx, &decision);

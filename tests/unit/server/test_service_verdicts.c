@@ -203,6 +203,91 @@ static void test_the_timeline_is_not_flooded(void **state)
     world_close(&world);
 }
 
+/* --- what is over --- */
+
+static struct verdict state_of(struct world *world, const char *key, const char *device, enum severity severity)
+{
+    struct verdict verdict = world_verdict(world, "i-1", key, "node.disk.full");
+    snprintf(verdict.source, sizeof(verdict.source), "disk");
+    snprintf(verdict.device, sizeof(verdict.device), "%s", device);
+    verdict.severity = severity;
+    return verdict;
+}
+
+static int open_count(struct world *world)
+{
+    struct stored stored = stored_of(world);
+    int count = 0;
+    for (int i = 0; i < (int)stored.count; i++)
+        count += stored.rows[i].state == VERDICT_STATE_OPEN;
+    return count;
+}
+
+static void test_what_is_over_counts_no_longer(void **state)
+{
+    (void)state;
+    struct world world;
+    struct event event;
+    int64_t id = open_with_node(&world, DB_INLINE);
+    struct verdict begun[] = {state_of(&world, "k1", "/", SEVERITY_WARN), state_of(&world, "k2", "/", SEVERITY_WARN),
+                              state_of(&world, "k3", "/var", SEVERITY_WARN),
+                              world_verdict(&world, "i-1", "k4", "xid.79")};
+    assert_int_equal(report(&world, id, begun, ARRAY_LEN(begun)), 0);
+    assert_int_equal(open_count(&world), 4);
+    struct verdict over = state_of(&world, "k5", "/", SEVERITY_OK);
+    assert_int_equal(report(&world, id, &over, 1), 0);
+    assert_int_equal(open_count(&world), 2); /* another device, and what the kernel said, stay */
+    assert_int_equal(world.stored_news, 1);  /* the loop looks at the node again */
+    int told = world_events(&world, EVENT_KIND_VERDICT, &event);
+    assert_int_equal(event.level, EVENT_LEVEL_INFO);
+    assert_int_equal(world.stored, 2);
+    /* A repeat, and a late repeat of what it took back, change nothing. */
+    assert_int_equal(report(&world, id, &over, 1), 0);
+    assert_int_equal(world.stored, 2);
+    begun[0].count++;
+    assert_int_equal(report(&world, id, begun, 1), 0);
+    assert_int_equal(open_count(&world), 2);
+    assert_int_equal(world_events(&world, EVENT_KIND_VERDICT, NULL), told);
+    /* It is there again: another key, and evidence. */
+    struct verdict again = state_of(&world, "k6", "/", SEVERITY_WARN);
+    assert_int_equal(report(&world, id, &again, 1), 0);
+    assert_int_equal(open_count(&world), 3);
+    /* Nothing was there that it could take back: no news. */
+    struct verdict idle = state_of(&world, "k7", "/tmp", SEVERITY_OK);
+    int stored = world.stored;
+    assert_int_equal(report(&world, id, &idle, 1), 0);
+    assert_int_equal(world.stored, stored);
+    world_close(&world);
+}
+
+static void test_the_kernel_log_takes_nothing_back(void **state)
+{
+    (void)state;
+    struct world world;
+    int64_t id = open_with_node(&world, DB_INLINE);
+    struct verdict seen = world_verdict(&world, "i-1", "k1", "xid.154"), ok = seen;
+    snprintf(ok.key, sizeof(ok.key), "k2");
+    ok.severity = SEVERITY_OK;
+    assert_int_equal(report(&world, id, &seen, 1), 0);
+    assert_int_equal(report(&world, id, &ok, 1), 0);
+    assert_int_equal(open_count(&world), 2);
+    world_close(&world);
+}
+
+static void test_an_earlier_boot_takes_nothing_back(void **state)
+{
+    (void)state;
+    struct world world;
+    int64_t id = open_with_node(&world, DB_INLINE);
+    struct verdict over = state_of(&world, "k2", "/", SEVERITY_OK), fresh = state_of(&world, "k1", "/", SEVERITY_WARN);
+    assert_int_equal(world_beat(&world, id, "i-1", WORLD_BOOT_2, 1), 0);
+    snprintf(fresh.boot_id, sizeof(fresh.boot_id), "%s", WORLD_BOOT_2);
+    assert_int_equal(report(&world, id, &fresh, 1), 0);
+    assert_int_equal(report(&world, id, &over, 1), 0);
+    assert_int_equal(open_count(&world), 1);
+    world_close(&world);
+}
+
 /* --- whose boot ------------------------------------------------------------------------------------ */
 
 static void test_of_another_instance_or_an_earlier_boot_is_only_noted(void **state)
@@ -560,6 +645,9 @@ int main(void)
         cmocka_unit_test(test_repeats_change_nothing_and_growth_is_heard),
         cmocka_unit_test(test_only_news_is_heard_of),
         cmocka_unit_test(test_the_timeline_is_not_flooded),
+        cmocka_unit_test(test_what_is_over_counts_no_longer),
+        cmocka_unit_test(test_the_kernel_log_takes_nothing_back),
+        cmocka_unit_test(test_an_earlier_boot_takes_nothing_back),
         cmocka_unit_test(test_of_another_instance_or_an_earlier_boot_is_only_noted),
         cmocka_unit_test(test_evidence_ahead_of_its_heartbeat_waits),
         cmocka_unit_test(test_evidence_of_a_boot_nobody_heard_of_is_stale),

@@ -1,0 +1,266 @@
+/*
+ * The table of checks, and the clockwork around it: which is due, at most so many at once, the memory that one run hands to
+ * the next. Whose process would not die even when it was killed is not started again until it has: a second one
+ * would hang beside it.
+ */
+#include "agents/checks/checks.h"
+
+#include "agents/checks/run.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct slot {
+    const struct check *check;
+    int64_t due_at;
+    enum check_result result; /* of the run before */
+    pid_t left;
+    char *memory;
+    size_t memory_len;
+};
+
+struct checks {
+    struct checks_options options;
+    struct slot *slots;
+    size_t count;
+    struct run runs[CHECKS_AT_ONCE_MAX];
+};
+
+static int64_t now_ms(void)
+{
+    return clock_mono_ms(clock_system());
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------- */
+
+#define X(name) &check_##name,
+static const struct check *const table[] = {CHECKS_LIST(X)};
+#undef X
+
+const struct check *const *checks_table(size_t *ret_count)
+{
+    *ret_count = ARRAY_LEN(table);
+    return table;
+}
+
+static const struct check *table_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (strlen(table[i]->name) == len && memcmp(table[i]->name, name, len) == 0)
+            return table[i];
+    return NULL;
+}
+
+const struct check *checks_find(const struct checks *checks, const char *name)
+{
+    for (size_t i = 0; i < checks->count; i++)
+        if (strcmp(checks->slots[i].check->name, name) == 0)
+            return checks->slots[i].check;
+    return NULL;
+}
+
+/* --- made and freed ------------------------------------------------------------------------------------------ */
+
+/* A node's own moment within the time given: FNV-1a over its name and the check's. */
+static int64_t jitter(const char *seed, const char *name, int64_t within_ms)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *text = seed; text != NULL; text = text == seed ? name : NULL)
+        for (const char *at = text; *at != '\0'; at++)
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    return (int64_t)(hash % (uint64_t)within_ms);
+}
+
+static void add(struct checks *checks, const struct check *check)
+{
+    int64_t within = check->period_ms < CHECKS_FIRST_WITHIN_MS ? check->period_ms : CHECKS_FIRST_WITHIN_MS;
+    if (checks_find(checks, check->name) != NULL)
+        return;
+    checks->slots = own_realloc(checks->slots, checks->count + 1, sizeof(*checks->slots));
+    checks->slots[checks->count++] = (struct slot){
+        .check = check,
+        .due_at = checks->options.once ? 0 : now_ms() + jitter(checks->options.seed, check->name, within)};
+}
+
+static int choose(struct checks *checks, const char *names, char ret_error[CHECKS_ERROR_MAX])
+{
+    bool all = strcmp(names, "all") == 0;
+    for (size_t i = 0; all && i < ARRAY_LEN(table); i++)
+        add(checks, table[i]);
+    if (all || strcmp(names, "none") == 0)
+        return 0;
+    for (const char *at = names;; at++) {
+        size_t len = strcspn(at, ",");
+        const struct check *check = table_find(at, len);
+        if (check == NULL) {
+            snprintf(ret_error, CHECKS_ERROR_MAX, "no check is called \"%.*s\"", len < 40 ? (int)len : 40, at);
+            return STATUS_INVALID;
+        }
+        add(checks, check);
+        at += len;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+int checks_new(const struct checks_options *options, struct checks **ret_checks, char ret_error[CHECKS_ERROR_MAX])
+{
+    struct checks *checks = own_calloc(1, sizeof(*checks));
+    checks->options = *options;
+    int status = choose(checks, options->names, ret_error);
+    if (status != 0) {
+        checks_free(checks);
+        return status;
+    }
+    *ret_checks = checks;
+    return 0;
+}
+
+void checks_free(struct checks *checks)
+{
+    if (checks == NULL)
+        return;
+    for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++)
+        run_cancel(&checks->runs[i]);
+    for (size_t i = 0; i < checks->count; i++)
+        free(checks->slots[i].memory);
+    free(checks->slots);
+    free(checks);
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------- */
+
+static struct slot *slot_of(struct checks *checks, const struct check *check)
+{
+    for (size_t i = 0; i < checks->count; i++)
+        if (checks->slots[i].check == check)
+            return &checks->slots[i];
+    return NULL;
+}
+
+static bool is_running(const struct checks *checks, const struct check *check)
+{
+    for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++)
+        if (checks->runs[i].check == check)
+            return true;
+    return false;
+}
+
+static void set_next(struct checks *checks, struct slot *slot)
+{
+    slot->due_at = checks->options.once ? INT64_MAX : now_ms() + slot->check->period_ms;
+}
+
+static void tell(const struct checks *checks, struct slot *slot, const struct check_report *report,
+                 checks_report_fn *fn, void *arg)
+{
+    if (report->result != slot->result && !checks->options.once)
+        log_info("check=%s result=%s%s%s", slot->check->name, check_result_text(report->result),
+                 report->why[0] != '\0' ? " why=" : "", report->why);
+    slot->result = report->result;
+    fn(slot->check, report, arg);
+}
+
+static void finish(struct checks *checks, struct run *run, checks_report_fn *fn, void *arg)
+{
+    struct slot *slot = slot_of(checks, run->check);
+    struct check_report report;
+    pid_t left;
+    if (!run_turn(run, now_ms(), &report, &left))
+        return;
+    slot->left = left;
+    if (report.memory != NULL) {
+        free(slot->memory);
+        slot->memory_len = report.memory_len;
+        slot->memory = TAKE(report.memory);
+    }
+    set_next(checks, slot);
+    tell(checks, slot, &report, fn, arg);
+    report_free(&report);
+}
+
+static void say_unknown(const struct checks *checks, struct slot *slot, const char *why, checks_report_fn *fn,
+                        void *arg)
+{
+    struct check_report report = {.result = CHECK_RESULT_UNKNOWN};
+    report_fail(&report, "%s", why);
+    tell(checks, slot, &report, fn, arg);
+}
+
+static void start(struct checks *checks, struct slot *slot, struct run *run, checks_report_fn *fn, void *arg)
+{
+    const struct check_context context = {.root = checks->options.root,
+                                          .path = checks->options.path,
+                                          .instance_type = checks->options.instance_type,
+                                          .state_dir = checks->options.state_dir,
+                                          .now_ms = clock_wall_ms(clock_system()),
+                                          .uptime_ms = clock_boot_ms(),
+                                          .memory = slot->memory != NULL ? slot->memory : "",
+                                          .memory_len = slot->memory_len};
+    if (slot->left > 0 && !run_is_gone(slot->left)) {
+        say_unknown(checks, slot, "an earlier run hangs in the kernel and cannot be ended", fn, arg);
+        set_next(checks, slot);
+        return;
+    }
+    slot->left = 0;
+    if (run_start(slot->check, &context, now_ms(), run) == 0)
+        return;
+    say_unknown(checks, slot, "no process can be made", fn, arg);
+    set_next(checks, slot);
+}
+
+/* The one that is due for longest. */
+static struct slot *next_due(struct checks *checks)
+{
+    struct slot *next = NULL;
+    for (size_t i = 0; i < checks->count; i++) {
+        struct slot *slot = &checks->slots[i];
+        bool due = slot->due_at <= now_ms() && !is_running(checks, slot->check);
+        if (due && (next == NULL || slot->due_at < next->due_at))
+            next = slot;
+    }
+    return next;
+}
+
+void checks_turn(struct checks *checks, checks_report_fn *fn, void *arg)
+{
+    for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++) {
+        struct run *run = &checks->runs[i];
+        if (run->check != NULL)
+            finish(checks, run, fn, arg);
+        for (struct slot *slot; run->check == NULL && (slot = next_due(checks)) != NULL;)
+            start(checks, slot, run, fn, arg);
+    }
+}
+
+size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++) {
+        const struct run *run = &checks->runs[i];
+        if (run->check == NULL)
+            continue;
+        ret_fds[count++] = (struct pollfd){.fd = run->exit_fd, .events = POLLIN};
+        ret_fds[count++] = (struct pollfd){.fd = run->fd, .events = POLLIN}; /* -1 once it is at its end: ignored */
+    }
+    return count;
+}
+
+int64_t checks_due_ms(const struct checks *checks)
+{
+    int64_t due = INT64_MAX;
+    bool room = false;
+    for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++) {
+        const struct run *run = &checks->runs[i];
+        room |= run->check == NULL;
+        if (run->check != NULL && run->deadline_at < due)
+            due = run->deadline_at;
+    }
+    for (size_t i = 0; room && i < checks->count; i++)
+        if (checks->slots[i].due_at < due && !is_running(checks, checks->slots[i].check))
+            due = checks->slots[i].due_at;
+    return due;
+}

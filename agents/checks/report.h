@@ -1,0 +1,82 @@
+/*
+ * What a run of a check said: the records that go from its process to the agent, written and read.
+ *
+ * One record a line, fields apart by tabs, whose texts hold neither:
+ *
+ *     F code device count text     a state was found          V metric labels value     a measurement
+ *     E code device count text     an event happened          N text                    not applicable
+ *     M length ⏎ bytes ⏎           for the next run           U text                    (a part is) unknown
+ *     .                            the run came to its own end
+ *
+ * The reader takes no byte on trust: the other side may have been overwritten by what it looked at.
+ */
+#ifndef HOLDFAST_AGENTS_CHECKS_REPORT_H
+#define HOLDFAST_AGENTS_CHECKS_REPORT_H
+
+#include "agents/checks/check.h"
+#include "agents/checks/finding.h"
+#include "base/enum.h"
+#include "base/text.h"
+
+#define REPORT_BYTES_MAX \
+    (512 * 1024) /* more than the limits of its parts allow in practice; a run that says more is ended */
+#define REPORT_WHY_MAX_BYTES 256
+
+#define CHECK_RESULT_LIST(X) \
+    X(OK, "ok")              \
+    X(FOUND, "found")        \
+    X(UNKNOWN, "unknown")    \
+    X(NOT_APPLICABLE, "not-applicable") /* there is nothing to look at: neither good nor bad */
+enum check_result {
+#define X(SYMBOL, text) CHECK_RESULT_##SYMBOL,
+    CHECK_RESULT_LIST(X)
+#undef X
+};
+ENUM_DECLARE(check_result);
+
+struct check_sighting {
+    bool is_event;
+    char code[CODE_MAX_BYTES];
+    char device[DEVICE_MAX_BYTES];
+    int64_t count;
+    char text[RAW_LINE_MAX_BYTES];
+};
+
+struct check_measure {
+    char metric[CHECK_METRIC_MAX_BYTES];
+    char labels[CHECK_LABELS_MAX_BYTES];
+    double value;
+};
+
+struct check_report {
+    enum check_result result;
+    bool whole;                     /* everything was looked at: what is not among the sightings is not there */
+    char why[REPORT_WHY_MAX_BYTES]; /* of unknown and not applicable */
+    struct check_sighting *sightings;
+    size_t sighting_count;
+    struct check_measure *measures;
+    size_t measure_count;
+    char *memory; /* NULL: none was left */
+    size_t memory_len;
+};
+
+/* The writing end. fd -1: into text alone. */
+struct check_out {
+    int fd;
+    struct text text;
+    size_t sightings, values;
+};
+
+/* The last record of a run that came to its own end. */
+void report_end(struct check_out *out);
+/* Always fills *ret_report. Bytes that are no records make it unknown and say so; whole records before them count. */
+void report_read(const char *data, size_t len, struct check_report *ret_report);
+/* Nothing is known beside what was said already. */
+void report_fail(struct check_report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Runs a check in this very process. For tests: a check may hang. */
+void report_of(const struct check *check, const struct check_context *context, struct check_report *ret_report);
+void report_free(struct check_report *report);
+/* A sighting as what is folded into verdicts, with the severity and the wish of the fault tables. source is static. */
+struct finding check_finding(const char *source, const struct check_sighting *sighting, int64_t at_ms);
+
+#endif

@@ -1,0 +1,191 @@
+/* The same processes and the same clockwork as in the agent's loop, with a table at the end of it. */
+#include "agents/node/by_hand.h"
+
+#include "agents/checks/checks.h"
+#include "agents/node/shape.h"
+#include "base/clock.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXIT_OK 0
+#define EXIT_FOUND 1
+#define EXIT_USAGE 2
+#define EXIT_UNKNOWN 3
+
+struct line {
+    const struct check *check;
+    struct check_report report;
+};
+
+struct hand {
+    struct checks_options options;
+    bool json;
+    struct line *lines; /* in the order in which they ended */
+    size_t count;
+};
+
+static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+                                             {"instance-type", required_argument, NULL, 'T'},
+                                             {"root", required_argument, NULL, 'r'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {NULL, 0, NULL, 0}};
+
+static void print_help(void)
+{
+    size_t count;
+    const struct check *const *table = checks_table(&count);
+    printf("hp-agent check [NAME...] [--json] [--instance-type TYPE]\n\n"
+           "Runs the checks once and prints what they found. Exit code: 0 nothing, 1 something found,\n"
+           "3 something could not be found out, 2 wrong usage.\n\n");
+    for (size_t i = 0; i < count; i++)
+        printf("  %-12s %s\n", table[i]->name, table[i]->about);
+}
+
+/* -1: go on; else the exit code. names: what was asked for, with commas between. */
+static int parse(int argc, char **argv, struct hand *hand, struct text *names)
+{
+    int letter;
+    optind = 1;
+    while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (letter == 'h') {
+            print_help();
+            return EXIT_OK;
+        }
+        if (letter == 'j')
+            hand->json = true;
+        else if (letter == 'T')
+            hand->options.instance_type = optarg;
+        else if (letter == 'r')
+            hand->options.root = optarg;
+        else
+            return EXIT_USAGE; /* getopt has said why */
+    }
+    for (int i = optind; i < argc; i++)
+        text_printf(names, "%s%s", i > optind ? "," : "", argv[i]);
+    hand->options.names = names->len > 0 ? names->data : "all";
+    return -1;
+}
+
+static void on_report(const struct check *check, const struct check_report *report, void *arg)
+{
+    struct hand *hand = arg;
+    hand->lines = own_realloc(hand->lines, hand->count + 1, sizeof(*hand->lines));
+    struct line *line = &hand->lines[hand->count++];
+    *line = (struct line){.check = check, .report = *report};
+    line->report.sightings = own_calloc(report->sighting_count + 1, sizeof(*report->sightings));
+    memcpy(line->report.sightings, report->sightings, report->sighting_count * sizeof(*report->sightings));
+    line->report.measures = NULL;
+    line->report.memory = NULL;
+}
+
+static void run_all(struct hand *hand, struct checks *checks)
+{
+    struct pollfd fds[CHECKS_FDS_MAX];
+    for (checks_turn(checks, on_report, hand); checks_due_ms(checks) < INT64_MAX;
+         checks_turn(checks, on_report, hand)) {
+        int64_t wait = checks_due_ms(checks) - clock_mono_ms(clock_system());
+        (void)poll(fds, checks_fds(checks, fds), wait < 0 ? 0 : (int)wait);
+    }
+}
+
+/* --- shown --------------------------------------------------------------------------------------------------- */
+
+static void print_table(const struct line *line)
+{
+    const struct check_report *report = &line->report;
+    const char *result =
+        report->result == CHECK_RESULT_NOT_APPLICABLE ? "not applicable" : check_result_text(report->result);
+    for (size_t i = 0; i < report->sighting_count; i++) {
+        const struct check_sighting *sighting = &report->sightings[i];
+        printf("%-12s  %-14s  %s%s%s: %s\n", line->check->name, result, sighting->code,
+               sighting->device[0] != '\0' ? " " : "", sighting->device, sighting->text);
+    }
+    if (report->sighting_count == 0 || report->why[0] != '\0')
+        printf("%-12s  %-14s  %s\n", line->check->name, report->sighting_count > 0 ? "unknown" : result, report->why);
+}
+
+static void write_sighting(struct text *out, const struct check *check, const struct check_sighting *sighting,
+                           bool first)
+{
+    const struct finding finding = check_finding(check->name, sighting, 0);
+    text_add(out, first ? "{" : ",{");
+    shape_put_text(out, "\"code\":", sighting->code);
+    shape_put_text(out, ",\"device\":", sighting->device);
+    shape_put_text(out, ",\"severity\":", severity_text(finding.severity));
+    shape_put_i64(out, ",\"count\":", sighting->count);
+    text_add(out, sighting->is_event ? ",\"kind\":\"event\"" : ",\"kind\":\"state\"");
+    shape_put_text(out, ",\"text\":", sighting->text);
+    text_add_char(out, '}');
+}
+
+static void write_json(struct text *out, const struct line *line, bool first)
+{
+    const struct check_report *report = &line->report;
+    text_add(out, first ? "{" : ",\n {");
+    shape_put_text(out, "\"check\":", line->check->name);
+    shape_put_text(out, ",\"result\":", check_result_text(report->result));
+    if (report->why[0] != '\0')
+        shape_put_text(out, ",\"why\":", report->why);
+    text_add(out, ",\"found\":[");
+    for (size_t i = 0; i < report->sighting_count; i++)
+        write_sighting(out, line->check, &report->sightings[i], i == 0);
+    text_add(out, "]}");
+}
+
+/* In the order of the table. */
+static int by_table(const void *left, const void *right)
+{
+    size_t count;
+    const struct check *a = ((const struct line *)left)->check, *b = ((const struct line *)right)->check;
+    const struct check *const *table = checks_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (table[i] == a || table[i] == b)
+            return table[i] == a ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static int show(struct hand *hand)
+{
+    int code = EXIT_OK;
+    AUTO(text) struct text json = {0};
+    if (hand->count > 1)
+        qsort(hand->lines, hand->count, sizeof(*hand->lines), by_table);
+    for (size_t i = 0; i < hand->count; i++) {
+        enum check_result result = hand->lines[i].report.result;
+        if (result == CHECK_RESULT_FOUND)
+            code = EXIT_FOUND;
+        else if (result == CHECK_RESULT_UNKNOWN && code == EXIT_OK)
+            code = EXIT_UNKNOWN;
+        if (hand->json)
+            write_json(&json, &hand->lines[i], i == 0);
+        else
+            print_table(&hand->lines[i]);
+    }
+    if (hand->json)
+        printf("[%s]\n", text_get(&json));
+    return code;
+}
+
+int by_hand(int argc, char **argv)
+{
+    struct hand hand = {.options = {.root = "", .instance_type = "", .state_dir = "", .seed = "", .once = true}};
+    AUTO(text) struct text names = {0};
+    struct checks *checks = NULL;
+    char error[CHECKS_ERROR_MAX];
+    int code = parse(argc, argv, &hand, &names);
+    if (code >= 0)
+        return code;
+    if (checks_new(&hand.options, &checks, error) != 0) {
+        fprintf(stderr, "hp-agent: %s\nTry hp-agent check --help.\n", error);
+        return EXIT_USAGE;
+    }
+    run_all(&hand, checks);
+    code = show(&hand);
+    for (size_t i = 0; i < hand.count; i++)
+        report_free(&hand.lines[i].report);
+    free(hand.lines);
+    checks_free(checks);
+    return code;
+}

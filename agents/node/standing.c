@@ -1,0 +1,160 @@
+/* A list that is short: a node with a hundred things wrong has one thing wrong. */
+#include "agents/node/standing.h"
+
+#include "agents/node/message.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "policy/faults/faults.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void standing_init(struct standing *standing, const char *instance_id, const char *boot_id)
+{
+    *standing = (struct standing){.states = NULL};
+    text_copy_cut(standing->instance_id, sizeof(standing->instance_id), instance_id);
+    text_copy_cut(standing->boot_id, sizeof(standing->boot_id), boot_id);
+}
+
+void standing_clear(struct standing *standing)
+{
+    free(TAKE(standing->states));
+    standing->count = 0;
+}
+
+static struct standing_state *find(struct standing *standing, const char *source, const char *code, const char *device)
+{
+    for (size_t i = 0; i < standing->count; i++) {
+        const struct verdict *v = &standing->states[i].verdict;
+        if (strcmp(v->source, source) == 0 && strcmp(v->code, code) == 0 && strcmp(v->device, device) == 0)
+            return &standing->states[i];
+    }
+    return NULL;
+}
+
+static struct standing_state *add(struct standing *standing)
+{
+    if (standing->count == STANDING_MAX)
+        return NULL;
+    standing->states = own_realloc(standing->states, standing->count + 1, sizeof(*standing->states));
+    struct standing_state *state = &standing->states[standing->count++];
+    *state = (struct standing_state){.misses = 0};
+    return state;
+}
+
+static void begin(const struct standing *standing, struct standing_state *state, const char *source,
+                  const struct check_sighting *sighting, int64_t wall_ms)
+{
+    const struct finding finding = check_finding(source, sighting, wall_ms);
+    window_make_verdict(&finding, standing->instance_id, standing->boot_id, wall_ms, &state->verdict);
+}
+
+/* True when it is to be told. */
+static bool go_on(const struct standing *standing, struct standing_state *state, const char *source,
+                  const struct check_sighting *sighting, int64_t now_ms, int64_t wall_ms)
+{
+    state->misses = 0;
+    if (wall_ms - state->verdict.first_at >= STANDING_WINDOW_MS) {
+        begin(standing, state, source, sighting, wall_ms);
+        return true;
+    }
+    state->verdict.count++;
+    if (wall_ms > state->verdict.last_at)
+        state->verdict.last_at = wall_ms;
+    return now_ms - state->told_at >= STANDING_REPEAT_MS;
+}
+
+static bool note(struct standing *standing, const char *source, const struct check_sighting *sighting, int64_t now_ms,
+                 int64_t wall_ms, window_tell_fn *tell, void *arg)
+{
+    struct standing_state *state = find(standing, source, sighting->code, sighting->device);
+    if (state != NULL && state->seen)
+        return false; /* said twice in one run */
+    bool is_new = state == NULL;
+    if (is_new && (state = add(standing)) == NULL) {
+        log_error("too much is wrong at a time; not reported code=%s device=%s", sighting->code, sighting->device);
+        return false;
+    }
+    if (is_new)
+        begin(standing, state, source, sighting, wall_ms);
+    bool due = is_new || go_on(standing, state, source, sighting, now_ms, wall_ms);
+    state->seen = true;
+    if (!due)
+        return false;
+    state->told_at = now_ms;
+    tell(&state->verdict, arg);
+    return true;
+}
+
+/* Dated behind all that was said of it, so that it has a key of its own. */
+static void end(const struct standing_state *state, int64_t wall_ms, window_tell_fn *tell, void *arg)
+{
+    struct verdict over = state->verdict;
+    over.severity = SEVERITY_OK;
+    over.first_at = over.last_at = wall_ms > state->verdict.last_at ? wall_ms : state->verdict.last_at + 1;
+    over.count = 1;
+    char duration[CLOCK_TEXT_MAX];
+    clock_format_duration(over.first_at - state->verdict.first_at, duration);
+    snprintf(over.raw_line, sizeof(over.raw_line), "over after %s", duration);
+    verdict_make_key(&over);
+    tell(&over, arg);
+}
+
+static bool end_missing(struct standing *standing, const char *source, int64_t wall_ms, window_tell_fn *tell, void *arg)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < standing->count; i++) {
+        struct standing_state *state = &standing->states[i];
+        bool missing = !state->seen && strcmp(state->verdict.source, source) == 0;
+        if (missing && ++state->misses >= STANDING_CLEAR_RUNS)
+            end(state, wall_ms, tell, arg);
+        else
+            standing->states[kept++] = *state;
+    }
+    bool changed = kept != standing->count;
+    standing->count = kept;
+    return changed;
+}
+
+bool standing_take(struct standing *standing, const char *source, const struct check_report *report, int64_t now_ms,
+                   int64_t wall_ms, window_tell_fn *tell, void *arg)
+{
+    bool changed = false;
+    for (size_t i = 0; i < standing->count; i++)
+        standing->states[i].seen = false;
+    for (size_t i = 0; i < report->sighting_count; i++)
+        if (!report->sightings[i].is_event)
+            changed |= note(standing, source, &report->sightings[i], now_ms, wall_ms, tell, arg);
+    if (report->whole)
+        changed |= end_missing(standing, source, wall_ms, tell, arg);
+    return changed;
+}
+
+/* --- kept ---------------------------------------------------------------------------------------------------- */
+
+void standing_write(const struct standing *standing, struct text *out)
+{
+    for (size_t i = 0; i < standing->count; i++) {
+        message_write_record(out, &standing->states[i].verdict);
+        text_add_char(out, '\n');
+    }
+}
+
+void standing_read(struct standing *standing, const char *data, size_t len, int64_t now_ms)
+{
+    for (const char *end = data + len; data < end;) {
+        const char *feed = memchr(data, '\n', (size_t)(end - data));
+        size_t line = (size_t)((feed != NULL ? feed : end) - data);
+        struct verdict verdict;
+        if (message_read_record(data, line, &verdict) == 0 && strcmp(verdict.boot_id, standing->boot_id) == 0 &&
+            strcmp(verdict.instance_id, standing->instance_id) == 0 &&
+            find(standing, verdict.source, verdict.code, verdict.device) == NULL) {
+            struct standing_state *state = add(standing);
+            if (state == NULL)
+                return;
+            state->verdict = verdict;
+            state->told_at = now_ms;
+        }
+        data += line + (feed != NULL);
+    }
+}

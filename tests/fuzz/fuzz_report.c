@@ -1,0 +1,20 @@
+/* What a check's process says: whatever it is, what is taken from it is fit to be told. */
+// ROOMS: base model policy agents
+#include "tests/fuzz/fuzz.h"
+
+#include "agents/checks/report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct check_report report;
+    report_read((const char *)data, size, &report);
+    REQUIRE(report.whole || report.why[0] != '\0' || report.result != CHECK_RESULT_OK);
+    REQUIRE(report.result != CHECK_RESULT_FOUND || report.sighting_count > 0);
+    for (size_t i = 0; i < report.sighting_count; i++) {
+        const struct check_sighting *sighting = &report.sightings[i];
+        REQUIRE(sighting->code[0] != '\0' && sighting->count > 0);
+        REQUIRE(text_is_utf8(sighting->text, strlen(sighting->text)));
+    }
+    report_free(&report);
+    return 0;
+}

@@ -1,0 +1,184 @@
+/* States that last: one verdict and its repeats, over when whole runs do not find it, and known again after a restart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agents/node/standing.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define START_MS INT64_C(1795188470000)
+
+struct world {
+    struct standing standing;
+    int64_t at; /* since START_MS, on both clocks */
+    struct verdict last;
+    int told;
+};
+
+static void tell(const struct verdict *verdict, void *arg)
+{
+    struct world *world = arg;
+    world->last = *verdict;
+    world->told++;
+}
+
+static struct world *world_new(void)
+{
+    struct world *world = own_calloc(1, sizeof(*world));
+    standing_init(&world->standing, "i-1", "boot-1");
+    return world;
+}
+
+static void world_free(struct world **world)
+{
+    standing_clear(&(*world)->standing);
+    free(*world);
+}
+
+#define AUTO_WORLD __attribute__((cleanup(world_free)))
+
+/* A run of "disk" a minute later that found these devices full; NULL: none. */
+static bool run(struct world *world, const char *first, const char *second, bool whole)
+{
+    struct check_sighting sightings[2] = {0};
+    struct check_report report = {.whole = whole, .sightings = sightings};
+    const char *devices[] = {first, second};
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+        if (devices[i] == NULL)
+            continue;
+        struct check_sighting *sighting = &sightings[report.sighting_count++];
+        snprintf(sighting->code, sizeof(sighting->code), "node.disk.full");
+        snprintf(sighting->device, sizeof(sighting->device), "%s", devices[i]);
+        snprintf(sighting->text, sizeof(sighting->text), "%s is full", devices[i]);
+        sighting->count = 1;
+    }
+    world->at += MS_PER_MIN;
+    return standing_take(&world->standing, "disk", &report, world->at, START_MS + world->at, tell, world);
+}
+
+static void test_it_begins_lasts_and_is_over(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    (void)state;
+    assert_true(run(world, "/", NULL, true));
+    assert_int_equal(world->told, 1);
+    assert_string_equal(world->last.source, "disk");
+    assert_string_equal(world->last.raw_line, "/ is full");
+    assert_int_not_equal(world->last.severity, SEVERITY_OK);
+    struct verdict begun = world->last;
+    for (int i = 0; i < 9; i++)
+        assert_false(run(world, "/", NULL, true));
+    assert_int_equal(world->told, 1);
+    assert_true(run(world, "/", NULL, true)); /* ten minutes later */
+    assert_int_equal(world->told, 2);
+    assert_string_equal(world->last.key, begun.key);
+    assert_int_equal(world->last.count, 11);
+    assert_int_equal(world->last.last_at, START_MS + world->at);
+    assert_false(run(world, NULL, NULL, true)); /* once proves nothing */
+    assert_true(run(world, NULL, NULL, true));
+    assert_int_equal(world->told, 3);
+    assert_int_equal(world->last.severity, SEVERITY_OK);
+    assert_string_equal(world->last.code, begun.code);
+    assert_string_equal(world->last.device, begun.device);
+    assert_string_not_equal(world->last.key, begun.key);
+    assert_int_equal(world->standing.count, 0);
+    assert_false(run(world, NULL, NULL, true));
+    assert_true(run(world, "/", NULL, true)); /* and again: another story */
+    assert_string_not_equal(world->last.key, begun.key);
+}
+
+static void test_an_hour_makes_it_new(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    (void)state;
+    run(world, "/", NULL, true);
+    struct verdict begun = world->last;
+    for (int i = 0; i < 60; i++)
+        run(world, "/", NULL, true);
+    assert_string_not_equal(world->last.key, begun.key);
+    assert_int_equal(world->last.count, 1);
+    assert_int_equal(world->last.first_at, begun.first_at + MS_PER_HOUR);
+    assert_int_equal(world->standing.count, 1);
+}
+
+static void test_who_did_not_look_takes_nothing_back(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    (void)state;
+    run(world, "/", "/var", true);
+    assert_int_equal(world->told, 2);
+    for (int i = 0; i < 5; i++)
+        run(world, "/var", NULL, false); /* it could not see all */
+    assert_int_equal(world->standing.count, 2);
+    run(world, "/var", NULL, true);
+    run(world, "/var", "/", true); /* swings around a threshold */
+    run(world, "/var", NULL, true);
+    assert_int_equal(world->standing.count, 2);
+    assert_int_equal(world->told, 2);
+    struct check_report other = {.whole = true};
+    for (int i = 0; i < 3; i++)
+        assert_false(standing_take(&world->standing, "memory", &other, world->at, START_MS, tell, world));
+    assert_int_equal(world->standing.count, 2);
+}
+
+static void test_events_are_not_its_business(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    struct check_sighting event = {.is_event = true, .code = "node.memory.uncorrected", .count = 2};
+    const struct check_report report = {.whole = true, .sightings = &event, .sighting_count = 1};
+    (void)state;
+    assert_false(standing_take(&world->standing, "edac", &report, 0, START_MS, tell, world));
+    assert_int_equal(world->told, 0);
+}
+
+static void test_it_is_known_after_a_restart(void **state)
+{
+    AUTO_WORLD struct world *world = world_new(), *again = world_new();
+    AUTO(text) struct text kept = {0};
+    (void)state;
+    run(world, "/", "/var", true);
+    standing_write(&world->standing, &kept);
+    text_add(&kept, "{\"half\":");
+    standing_read(&again->standing, kept.data, kept.len, 0);
+    standing_read(&again->standing, kept.data, kept.len, 0);
+    assert_int_equal(again->standing.count, 2);
+    again->at = world->at;
+    run(again, "/", NULL, true);
+    run(again, "/", NULL, true);
+    assert_int_equal(again->told, 1);
+    assert_int_equal(again->last.severity, SEVERITY_OK);
+    assert_string_equal(again->last.device, "/var");
+    AUTO_WORLD struct world *rebooted = world_new();
+    standing_init(&rebooted->standing, "i-1", "boot-2");
+    standing_read(&rebooted->standing, kept.data, kept.len, 0);
+    assert_int_equal(rebooted->standing.count, 0);
+}
+
+static void test_there_is_an_end_to_it(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    char device[16];
+    (void)state;
+    for (int i = 0; i < STANDING_MAX + 5; i++) {
+        snprintf(device, sizeof(device), "/%d", i);
+        run(world, device, NULL, false);
+    }
+    assert_int_equal(world->standing.count, STANDING_MAX);
+    assert_int_equal(world->told, STANDING_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_begins_lasts_and_is_over),         cmocka_unit_test(test_an_hour_makes_it_new),
+        cmocka_unit_test(test_who_did_not_look_takes_nothing_back), cmocka_unit_test(test_events_are_not_its_business),
+        cmocka_unit_test(test_it_is_known_after_a_restart),         cmocka_unit_test(test_there_is_an_end_to_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
