@@ -41,6 +41,7 @@ const OWNERS = [
     { header: /^(gnutls|nettle)\//, owner: /^base\//, said: 'base/' },
     { header: /^pcre2\.h$/, owner: /^base\/pattern\.c$/, said: 'base/pattern.c' },
     { header: /^yaml\.h$/, owner: /^base\/yaml\.c$/, said: 'base/yaml.c' },
+    { header: /^expat\.h$/, owner: /^base\/xml\.c$/, said: 'base/xml.c' },
 ];
 const C_LIBRARY = new Set(
     ('alloca assert complex ctype dirent dlfcn elf endian err errno fcntl features fenv float fnmatch ftw getopt glob grp iconv ' +
