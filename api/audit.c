@@ -76,7 +76,7 @@ static void say_stem(const char *operation, char ret_stem[AUDIT_WORD_MAX_BYTES])
 static void fill(const struct api_call *call, struct audit *ret_entry)
 {
     const struct api_route *route = call->route;
-    _Static_assert(PEER_MAX_BYTES >= INET6_ADDRSTRLEN, "an address fits");
+    _Static_assert(PEER_MAX_BYTES >= ADDRESS_TEXT_MAX, "an address fits");
     *ret_entry = (struct audit){.outcome = AUDIT_OUTCOME_SUCCEEDED};
     http_peer(call->http, ret_entry->peer);
     if (route->access == ACCESS_SIGNED)

@@ -206,12 +206,12 @@ bool http_peer_is_loopback(const struct http_request *r)
     return info != NULL && info->client_addr != NULL && listen_peer_is_loopback(info->client_addr);
 }
 
-void http_peer(const struct http_request *r, char ret_peer[INET6_ADDRSTRLEN])
+void http_peer(const struct http_request *r, char ret_peer[ADDRESS_TEXT_MAX])
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     ret_peer[0] = '\0';
     if (info != NULL && info->client_addr != NULL)
-        listen_peer_text(info->client_addr, ret_peer);
+        address_of(info->client_addr, ret_peer);
 }
 
 int http_worker(const struct http_request *r)

@@ -13,6 +13,7 @@
 #ifndef HOLDFAST_API_HTTP_H
 #define HOLDFAST_API_HTTP_H
 
+#include "base/address.h"
 #include "base/clock.h"
 
 #include <netinet/in.h>
@@ -95,7 +96,7 @@ bool http_has_body(const struct http_request *request);
 bool http_header_too_large(const struct http_request *request);
 bool http_peer_is_loopback(const struct http_request *request);
 /* The other end of the connection as text, "" when it is not known; a proxy's, where there is one. */
-void http_peer(const struct http_request *request, char ret_peer[INET6_ADDRSTRLEN]);
+void http_peer(const struct http_request *request, char ret_peer[ADDRESS_TEXT_MAX]);
 int http_worker(const struct http_request *request);   /* 0 … workers-1 */
 void *http_request_room(struct http_request *request); /* not cleared between requests */
 

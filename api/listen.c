@@ -64,22 +64,6 @@ bool listen_peer_is_loopback(const struct sockaddr *sa)
     return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 }
 
-void listen_peer_text(const struct sockaddr *sa, char ret_text[INET6_ADDRSTRLEN])
-{
-    struct sockaddr_in in = {0};
-    struct sockaddr_in6 in6 = {0};
-    ret_text[0] = '\0';
-    if (sa->sa_family == AF_INET) {
-        memcpy(&in, sa, sizeof in);
-        (void)inet_ntop(AF_INET, &in.sin_addr, ret_text, INET6_ADDRSTRLEN);
-    } else if (sa->sa_family == AF_INET6) {
-        memcpy(&in6, sa, sizeof in6);
-        bool mapped = IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr);
-        (void)inet_ntop(mapped ? AF_INET : AF_INET6, in6.sin6_addr.s6_addr + (mapped ? 12 : 0), ret_text,
-                        INET6_ADDRSTRLEN);
-    }
-}
-
 bool listen_is_loopback(const char *address)
 {
     struct addrinfo *info;

@@ -16,7 +16,5 @@ int listen_open(const char *address, int count, int *ret_fds, uint16_t *ret_port
 /* True when nobody but this machine can reach the address; false also for one that cannot be read. */
 bool listen_is_loopback(const char *address);
 bool listen_peer_is_loopback(const struct sockaddr *peer);
-/* The address without its port; an IPv4 address in IPv6's clothes as IPv4. "" for anything else. */
-void listen_peer_text(const struct sockaddr *peer, char ret_text[INET6_ADDRSTRLEN]);
 
 #endif

@@ -10,6 +10,7 @@
  */
 #include "base/wire.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -49,6 +50,7 @@ struct wire {
     struct sockaddr_storage addresses[ADDRESSES_MAX];
     int address_count, address_at, address_tries;
     int fd;
+    char address[ADDRESS_TEXT_MAX]; /* of this end */
     struct wire_tls *tls;
     enum wire_phase phase;
     short events;
@@ -211,6 +213,14 @@ static int begin(struct wire *wire, char ret_error[WIRE_ERROR_MAX])
     return status != 0 ? status : dial_next(wire, 0, ret_error);
 }
 
+static void note_address(struct wire *wire)
+{
+    struct sockaddr_storage here;
+    socklen_t len = sizeof(here);
+    if (getsockname(wire->fd, (struct sockaddr *)&here, &len) == 0)
+        address_of((const struct sockaddr *)&here, wire->address);
+}
+
 static int step_connecting(struct wire *wire, char ret_error[WIRE_ERROR_MAX])
 {
     struct pollfd ready = {.fd = wire->fd, .events = POLLOUT};
@@ -224,6 +234,7 @@ static int step_connecting(struct wire *wire, char ret_error[WIRE_ERROR_MAX])
         wire->address_at++;
         return dial_next(wire, error, ret_error);
     }
+    note_address(wire);
     wire->phase = WIRE_SENDING;
     if (!wire->url.tls)
         return 0;
@@ -387,6 +398,11 @@ int wire_step(struct wire *wire, bool *ret_done, char ret_error[WIRE_ERROR_MAX])
         return 0;
     wire_abort(wire);
     return status;
+}
+
+const char *wire_address(const struct wire *wire)
+{
+    return wire->address;
 }
 
 void wire_reply(const struct wire *wire, int *ret_status, const char **ret_body, size_t *ret_len)

@@ -49,6 +49,8 @@ int wire_get(struct wire *wire, const char *path, const char *token, int *ret_st
 int wire_start(struct wire *wire, const char *path, const char *token, const void *body, size_t len,
                char ret_error[WIRE_ERROR_MAX]);
 int wire_step(struct wire *wire, bool *ret_done, char ret_error[WIRE_ERROR_MAX]);
+/* This end of the connection that was made last, kept or not; "" before the first. */
+const char *wire_address(const struct wire *wire);
 void wire_reply(const struct wire *wire, int *ret_status, const char **ret_body, size_t *ret_len);
 bool wire_is_busy(const struct wire *wire);
 int wire_fd(const struct wire *wire);

@@ -73,7 +73,7 @@ static void body_heartbeat(struct pen *pen, const struct message_node *node, int
     put_number(pen, seq);
     put(pen, ",\"sentAtMs\":");
     put_number(pen, clock_wall_ms(clock_system()));
-    put(pen, ",\"checks\":[\"kmsg\"],\"spooled\":0}");
+    put(pen, ",\"checks\":[\"kmsg\"],\"spooled\":0,\"address\":\"" MESSAGE_ADDRESS "\"}");
 }
 
 /* As the fault table has it: the card has gone, or a program is at fault and no node is touched. */

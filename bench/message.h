@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define MESSAGE_BYTES_MAX 4096
+#define MESSAGE_ADDRESS "10.20.1.23" /* of every agent, in the store as well: no news */
 
 enum message_kind { MESSAGE_HEARTBEAT, MESSAGE_VERDICT, MESSAGE_GET, MESSAGE_ETCD, MESSAGE_AWS };
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "bench/message.h"
 #include "db/cluster.h"
 #include "db/node.h"
 
@@ -44,6 +45,9 @@ static int seed_node(struct db_tx *tx, struct seed *seed, int64_t cluster_id, in
     if (rc != 0)
         return rc;
     node.instance_row = instance.id;
+    rc = db_instance_set_address(tx, instance.id, MESSAGE_ADDRESS);
+    if (rc != 0)
+        return rc;
     struct credential credential = {.node_id = node.id, .created_at = seed->now};
     char secret[ID_SECRET_MAX];
     id_secret(NULL, secret);

@@ -67,6 +67,7 @@ static void print_node(FILE *f, const json_t *node)
                   {"Looked at again", "retryAt"},
                   {"Instance", "instanceId"},
                   {"Instance state", "instanceState"},
+                  {"Address", "address"},
                   {"Boot id", "bootId"},
                   {"Booted", "bootAt"},
                   {"Last heartbeat", "live.lastHeartbeatAt"},

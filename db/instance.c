@@ -17,6 +17,7 @@ static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id 
 static const char SQL_UPDATE[] =
     "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
     "image_id = ?, release = ? WHERE id = ?";
+static const char SQL_SET_ADDRESS[] = "UPDATE instance SET address = ? WHERE id = ?";
 
 void db_instance_read(struct db_query *q, void *row)
 {
@@ -32,6 +33,7 @@ void db_instance_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, instance->launch_key);
     DB_GET_TEXT(q, instance->image_id);
     DB_GET_TEXT(q, instance->release);
+    DB_GET_TEXT(q, instance->address);
 }
 
 int db_instance_insert(struct db_tx *tx, struct instance *instance)
@@ -98,5 +100,14 @@ int db_instance_update(struct db_tx *tx, const struct instance *instance)
     db_bind_text(&q, instance->image_id);
     db_bind_text(&q, instance->release);
     db_bind_i64(&q, instance->id);
+    return db_query_hit(&q);
+}
+
+int db_instance_set_address(struct db_tx *tx, int64_t id, const char *address)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_SET_ADDRESS);
+    db_bind_text(&q, address);
+    db_bind_i64(&q, id);
     return db_query_hit(&q);
 }

@@ -60,7 +60,9 @@ int db_instance_get(struct db_tx *tx, const char *instance_id, struct instance *
 int db_instance_get_row(struct db_tx *tx, int64_t id, struct instance *ret_instance);
 int db_instance_by_key(struct db_tx *tx, const char *launch_key, struct instance *ret_instance);
 int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg); /* newest first */
+/* All but the address, which is the agent's to say: who updates what the provider says has not heard of it. */
 int db_instance_update(struct db_tx *tx, const struct instance *instance);
+int db_instance_set_address(struct db_tx *tx, int64_t id, const char *address);
 
 int db_credential_set(struct db_tx *tx, const struct credential *credential); /* replaces the node's earlier one */
 int db_credential_drop(struct db_tx *tx, int64_t node_id);

@@ -95,6 +95,7 @@ struct instance {
     char launch_key[KEY_MAX_BYTES]; /* the key under which the provider made it */
     char image_id[IMAGE_ID_MAX_BYTES];
     char release[RELEASE_VERSION_MAX_BYTES]; /* what it was launched from; "": the provider's own */
+    char address[PEER_MAX_BYTES];            /* where others reach it, as its agent says; "": not told */
 };
 
 /* A rolling software update of one group: nodes that do not run the wanted image are taken out batch by batch. A group has at

@@ -32,6 +32,7 @@ struct slot {
     char *directive;     /* NULL: none waits */
     unsigned checks;
     uint32_t next_free;
+    uint32_t address_mark; /* a hash; 0: no address */
     bool has_credential, silent, skewed;
 
     char instance_id[ID_INSTANCE_MAX];
@@ -240,6 +241,7 @@ static void slot_set_instance(struct fleet *fleet, struct slot *slot, const char
         return;
     snprintf(slot->instance_id, sizeof(slot->instance_id), "%s", instance_id);
     slot->boot_id[0] = '\0';
+    slot->address_mark = 0;
     slot->has_credential = false;
     memset(slot->hash, 0, sizeof(slot->hash));
     memset(slot->old_boots, 0, sizeof(slot->old_boots));
@@ -263,6 +265,12 @@ static uint64_t boot_hash(const char *boot_id)
     for (const char *at = boot_id; *at != '\0'; at++)
         hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
     return hash | 1;
+}
+
+/* Half of the same hash. A collision leaves the store with the earlier address until the server starts anew. */
+static uint32_t address_mark(const char *address)
+{
+    return address[0] == '\0' ? 0 : (uint32_t)(boot_hash(address) >> 32) | 1;
 }
 
 static bool slot_is_old_boot(const struct slot *slot, const char *boot_id)
@@ -300,6 +308,8 @@ void fleet_put(struct fleet *fleet, const struct fleet_slot *put)
     if (put->has_credential)
         slot_set_hash(fleet, slot, put->hash);
     slot_set_boot(slot, put->boot_id);
+    if (put->address[0] != '\0')
+        slot->address_mark = address_mark(put->address);
     shard_unlock(shard);
 }
 
@@ -321,6 +331,15 @@ void fleet_set_boot(struct fleet *fleet, int64_t node_id, const char *instance_i
     struct slot *slot = slot_find(shard, node_id);
     if (slot != NULL && strcmp(slot->instance_id, instance_id) == 0)
         slot_set_boot(slot, boot_id);
+    shard_unlock(shard);
+}
+
+void fleet_set_address(struct fleet *fleet, int64_t node_id, const char *instance_id, const char *address)
+{
+    struct shard *shard = shard_lock(fleet, node_id);
+    struct slot *slot = slot_find(shard, node_id);
+    if (slot != NULL && strcmp(slot->instance_id, instance_id) == 0)
+        slot->address_mark = address_mark(address);
     shard_unlock(shard);
 }
 
@@ -352,6 +371,8 @@ static enum fleet_beat slot_beat(struct slot *slot, const struct fleet_heartbeat
         return slot_is_old_boot(slot, beat->boot_id) ? FLEET_BEAT_STALE : FLEET_BEAT_NEW_BOOT;
     if (slot->last_heartbeat_at != 0 && beat->seq <= slot->last_seq)
         return FLEET_BEAT_REPLAYED;
+    if (beat->address[0] != '\0' && address_mark(beat->address) != slot->address_mark)
+        return FLEET_BEAT_NEW_ADDRESS;
     bool was_silent = slot->silent;
     slot->last_heartbeat_at = now_ms;
     slot->alive_since = now_ms;

@@ -20,19 +20,22 @@ void fleet_free(struct fleet *fleet);
 struct errands *fleet_errands(struct fleet *fleet);
 
 /* What the reconcile loop tells the fleet. Adds or replaces the slot; a new instance id or credential forgets the liveness of the
- * earlier one. For the same instance "no credential" and "no boot" mean "not known here" and keep what an enrolment or a
- * heartbeat brought meanwhile; a boot that was already followed by another is not taken back. */
+ * earlier one. For the same instance "no credential", "no boot" and "no address" mean "not known here" and keep what an
+ * enrolment or a heartbeat brought meanwhile; a boot that was already followed by another is not taken back. */
 struct fleet_slot {
     int64_t node_id, cluster_id, group_id;
     char instance_id[ID_INSTANCE_MAX]; /* "" : nobody */
     char boot_id[BOOT_ID_MAX_BYTES];   /* "" : not reported yet */
     uint8_t hash[ID_SHA256_BYTES];     /* of the node's credential */
     bool has_credential;
+    char address[PEER_MAX_BYTES]; /* as fleet_set_address; "" in what fleet_get answers */
 };
 void fleet_put(struct fleet *fleet, const struct fleet_slot *slot);
 void fleet_set_credential(struct fleet *fleet, int64_t node_id, const char *instance_id,
                           const uint8_t hash[ID_SHA256_BYTES]);
 void fleet_set_boot(struct fleet *fleet, int64_t node_id, const char *instance_id, const char *boot_id);
+/* The address that the store has of the instance, "" for none: a heartbeat with another one is news. */
+void fleet_set_address(struct fleet *fleet, int64_t node_id, const char *instance_id, const char *address);
 void fleet_remove(struct fleet *fleet, int64_t node_id);
 
 #define FLEET_CHECK_KMSG 1u                       /* bits of checks an agent says it is running */
@@ -45,16 +48,18 @@ struct fleet_heartbeat {
     int64_t seq;
     int64_t sent_at; /* the agent's wall clock */
     unsigned checks;
-    int64_t spooled; /* verdicts waiting at the agent */
+    int64_t spooled;              /* verdicts waiting at the agent */
+    char address[PEER_MAX_BYTES]; /* as it was sent; "": not told */
 };
 
 enum fleet_beat {
     FLEET_BEAT_OK,
-    FLEET_BEAT_BACK,     /* OK, and the agent had been silent: say so */
-    FLEET_BEAT_NEW_BOOT, /* another boot id: the store must be told before it counts */
-    FLEET_BEAT_REPLAYED, /* an old sequence number: nothing changed */
-    FLEET_BEAT_STALE,    /* another instance than the one that fills the slot, or a boot that was followed by another */
-    FLEET_BEAT_UNKNOWN,  /* no such slot */
+    FLEET_BEAT_BACK,        /* OK, and the agent had been silent: say so */
+    FLEET_BEAT_NEW_BOOT,    /* another boot id: the store must be told before it counts */
+    FLEET_BEAT_NEW_ADDRESS, /* likewise, though it may count without */
+    FLEET_BEAT_REPLAYED,    /* an old sequence number: nothing changed */
+    FLEET_BEAT_STALE,   /* another instance than the one that fills the slot, or a boot that was followed by another */
+    FLEET_BEAT_UNKNOWN, /* no such slot */
 };
 /* Takes a heartbeat from the owner of node_id's credential. now_ms: wall; received counts as the sign of life. */
 enum fleet_beat fleet_heartbeat(struct fleet *fleet, int64_t node_id, const struct fleet_heartbeat *beat,

@@ -163,6 +163,7 @@ static void slot_of(const struct db_node_row *row, struct fleet_slot *ret_slot)
         return;
     text_copy_cut(ret_slot->instance_id, sizeof(ret_slot->instance_id), row->instance.instance_id);
     text_copy_cut(ret_slot->boot_id, sizeof(ret_slot->boot_id), row->instance.boot_id);
+    text_copy_cut(ret_slot->address, sizeof(ret_slot->address), row->instance.address);
 }
 
 /* What the state of a row asks for by itself, whatever led to it. */

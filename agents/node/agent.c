@@ -319,6 +319,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
         return fail(status, ret_error, "--server", wire_error);
     const struct link_options link = {.node = options->node,
                                       .token_file = options->token_file,
+                                      .address = options->address,
                                       .heartbeat_interval_ms = options->heartbeat_interval_ms,
                                       .backoff_min_ms = options->backoff_min_ms,
                                       .backoff_max_ms = options->backoff_max_ms,

@@ -23,6 +23,7 @@ struct agent_options {
     const char *node;        /* NULL: the enrolment token names it */
     const char *instance_id; /* NULL: made once and kept in the state directory */
     const char *token_file;  /* NULL: none */
+    const char *address;     /* where others reach this machine; NULL: where the connection to the server comes from */
     const char *fingerprint; /* NULL: none */
     const char *kmsg;        /* "/dev/kmsg" or a file */
     const char *boot_id_file;

@@ -12,6 +12,7 @@
 #include "agents/node/link.h"
 
 #include "agents/node/rest.h"
+#include "base/address.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -234,6 +235,14 @@ static bool ask_to_enroll(struct link *link, const char *token)
     return ask(link, LINK_ENROLL, "/v1/agent/enroll", token);
 }
 
+/* The server hears it with every heartbeat and stores what is new. On the first one of a process there is no connection yet. */
+static const char *own_address(const struct link *link)
+{
+    if (link->options.address != NULL)
+        return link->options.address;
+    return address_is_only_here(wire_address(link->wire)) ? NULL : wire_address(link->wire);
+}
+
 static bool ask_heartbeat(struct link *link)
 {
     const struct message_heartbeat heartbeat = {.instance_id = link->instance_id,
@@ -241,7 +250,8 @@ static bool ask_heartbeat(struct link *link)
                                                 .seq = link_next_seq(link),
                                                 .sent_at_ms = clock_wall_ms(link->clock),
                                                 .kmsg_covered = link->kmsg_covered,
-                                                .spooled = (int64_t)spool_count(link->spool)};
+                                                .spooled = (int64_t)spool_count(link->spool),
+                                                .address = own_address(link)};
     text_clear(&link->body);
     message_write_heartbeat(&link->body, &heartbeat);
     link->heartbeat_at = now_ms(link) + link->enrolled.heartbeat_interval_ms;

@@ -29,6 +29,7 @@ enum link_ask { LINK_NOTHING, LINK_ENROLL, LINK_HEARTBEAT, LINK_REPORT };
 struct link_options {
     const char *node;       /* NULL: the token names it */
     const char *token_file; /* NULL: none */
+    const char *address;    /* of this machine; NULL: this end of the connection */
     int64_t heartbeat_interval_ms;
     int64_t backoff_min_ms, backoff_max_ms;
     int64_t probe_ms; /* REJECTED: how often to see whether the credential is good again */

@@ -4,6 +4,7 @@
 #include "agents/node/agent.h"
 #include "agents/node/by_hand.h"
 #include "agents/node/lifecycle.h"
+#include "base/address.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -33,6 +34,7 @@
     X("instance-id", 'i', "ID", "i-... of this machine; made and kept when not given")                 \
     X("token-file", 't', "FILE", "an enrolment token, for the first contact")                          \
     X("fingerprint", 'f', "sha256:...", "the server's public key; without it the system's CAs decide") \
+    X("address", 'a', "IP", "where others reach this machine (default: the connection's own end)")     \
     X("kmsg", 'k', "PATH", "the kernel log (default /dev/kmsg), or a file in its place")               \
     X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")              \
     X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")               \
@@ -94,6 +96,7 @@ static int set_interval(struct agent_options *options, const char *text)
 
 static int set_option(struct agent_options *options, int letter, const char *value)
 {
+    static char address[ADDRESS_TEXT_MAX]; /* as long as the options */
     switch (letter) {
     case 'w':
         options->lifecycle_key = value;
@@ -116,6 +119,9 @@ static int set_option(struct agent_options *options, int letter, const char *val
     case 'f':
         options->fingerprint = value[0] != '\0' ? value : NULL;
         return 0;
+    case 'a':
+        options->address = address;
+        return address_parse(value, address);
     case 'k':
         options->kmsg = value;
         return 0;

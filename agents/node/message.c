@@ -38,6 +38,8 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
         text_add(out, ",\"" KMSG_SOURCE "\"");
     text_add_char(out, ']');
     shape_put_i64(out, ",\"spooled\":", heartbeat->spooled);
+    if (heartbeat->address != NULL)
+        shape_put_text(out, ",\"address\":", heartbeat->address);
     text_add_char(out, '}');
 }
 

@@ -19,6 +19,7 @@ struct message_heartbeat {
     int64_t seq, sent_at_ms;
     bool kmsg_covered;
     int64_t spooled;
+    const char *address; /* NULL: not known */
 };
 void message_write_heartbeat(struct text *out, const struct message_heartbeat *heartbeat);
 

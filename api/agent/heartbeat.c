@@ -2,7 +2,7 @@
  * Heartbeats: the most frequent request by far. Everything here is on the worker's stack, the reply is prebuilt, and
  * nothing is allocated.
  *
- * The service takes a heartbeat in memory unless the store has to be told first (another boot). That it would wait for,
+ * The service takes a heartbeat in memory unless the store has to be told first (another boot or address). That it would wait for,
  * which an event loop must not do, so such a heartbeat goes to a request thread.
  */
 #include "api/agent/agent.h"
@@ -14,7 +14,7 @@
 #define CHECK_NAME_MAX 32
 #define CHECKS_MAX 32
 
-enum { M_INSTANCE = 1, M_BOOT = 2, M_SEQ = 4, M_SENT = 8, M_CHECKS = 16, M_SPOOLED = 32 };
+enum { M_INSTANCE = 1, M_BOOT = 2, M_SEQ = 4, M_SENT = 8, M_CHECKS = 16, M_SPOOLED = 32, M_ADDRESS = 64 };
 
 void agent_once(struct pull *p, unsigned *seen, unsigned bit)
 {
@@ -83,6 +83,9 @@ static void read_member(struct pull *p, struct pull_view name, unsigned *seen, s
     } else if (pull_view_is(name, "spooled")) {
         agent_once(p, seen, M_SPOOLED);
         pull_i64(p, 0, INT64_MAX, &beat->spooled);
+    } else if (pull_view_is(name, "address")) {
+        agent_once(p, seen, M_ADDRESS);
+        pull_text(p, beat->address, sizeof beat->address);
     } else {
         pull_fail(p, "a member is not one of a heartbeat's");
     }
@@ -96,6 +99,7 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
     unsigned seen = 0;
     beat->checks = 0;
     beat->spooled = 0;
+    beat->address[0] = '\0';
     pull_start(&p, call->body, call->body_len);
     pull_object(&p);
     while (pull_member(&p, &name))

@@ -6,14 +6,13 @@
 #include "api/intern.h"
 #include "base/status.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 void agent_work(struct api_call *call)
 {
     struct lifecycle_job job;
     struct problem problem;
-    char peer[INET6_ADDRSTRLEN];
+    char peer[ADDRESS_TEXT_MAX];
     autofree char *resources = NULL;
     http_peer(call->http, peer);
     if (service_agent_work(call->service, call->node_id, peer, &job, &resources, &problem) != 0) {

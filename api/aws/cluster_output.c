@@ -7,6 +7,7 @@
 #include "api/aws/render.h"
 #include "api/aws/status.h"
 #include "api/aws/validate.h"
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/own.h"
 
@@ -276,6 +277,9 @@ json_t *node_output(const struct service_node_view *view, const char *group_docu
     json_put_text(json, "InstanceType", node_type_of(row));
     if (row->instance.launched_at > 0)
         json_put(json, "LaunchTime", node_launch_time(row));
+    if (row->instance.address[0] != '\0')
+        json_put_text(json, address_is_ipv6(row->instance.address) ? "PrivatePrimaryIpv6" : "PrivatePrimaryIp",
+                      row->instance.address);
     if (row->node.zone[0] != '\0' && zone_is_the_models(row->node.zone))
         json_put(json, "Placement", json_pack("{s:s}", "AvailabilityZone", row->node.zone));
     if (json_object_get(json_object_get(document, "CapacityRequirements"), "OnDemand") != NULL)

@@ -308,6 +308,7 @@ static int slot_read(struct db_tx *tx, void *arg)
         (struct fleet_slot){.node_id = place.node.id, .cluster_id = place.cluster.id, .group_id = place.group.id};
     memcpy(reading->slot.instance_id, place.instance.instance_id, sizeof(place.instance.instance_id));
     memcpy(reading->slot.boot_id, place.instance.boot_id, sizeof(place.instance.boot_id));
+    memcpy(reading->slot.address, place.instance.address, sizeof(place.instance.address));
     status = db_credential_get(tx, place.node.id, &credential);
     reading->slot.has_credential = status == 0;
     if (status == 0)

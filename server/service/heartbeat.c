@@ -1,9 +1,12 @@
 /*
- * Heartbeats. An ordinary one touches the fleet and nothing else. Three things are news and reach the store: another boot
- * (which has to be on disk before it counts, so the agent waits), an agent that is back after silence, and a clock that
- * went wrong or right (both only lines of the timeline, so nobody waits).
+ * Heartbeats. An ordinary one touches the fleet and nothing else. Four things are news and reach the store: another boot
+ * (which has to be on disk before it counts, so the agent waits), another address (for which it waits, too, because what it
+ * fetches next may name it), an agent that is back after silence, and a clock that went wrong or right (both only lines of
+ * the timeline, so nobody waits).
  */
 #include "server/service/private.h"
+
+#include "base/address.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,6 +66,41 @@ static int store_boot(struct service *s, int64_t node_id, const struct fleet_hea
         service_agent_changed(s, node_id);
         service_events_added(s);
     }
+    return 0;
+}
+
+/* --- a new address --------------------------------------------------------------------------------- */
+
+struct address {
+    int64_t node_id;
+    const char *instance_id, *text;
+};
+
+static int address_write(struct db_tx *tx, void *arg)
+{
+    const struct address *address = arg;
+    struct place place;
+    int status = place_find_row(tx, address->node_id, &place);
+    if (status < 0)
+        return status;
+    if (place.instance.id == 0 || strcmp(place.instance.instance_id, address->instance_id) != 0)
+        return STATUS_STALE;
+    if (strcmp(place.instance.address, address->text) == 0)
+        return 0;
+    return db_instance_set_address(tx, place.instance.id, address->text);
+}
+
+/* INVALID, or done. A store that takes nothing makes no node silent: the address comes again with the next heartbeat. */
+static int store_address(struct service *s, int64_t node_id, const struct fleet_heartbeat *beat,
+                         struct problem *problem)
+{
+    char text[ADDRESS_TEXT_MAX];
+    if (address_parse(beat->address, text) < 0)
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "address must be the IPv4 or IPv6 address of one machine.");
+    struct address address = {.node_id = node_id, .instance_id = beat->instance_id, .text = text};
+    if (service_write(s, "agent-address", address_write, &address, NULL) == 0)
+        fleet_set_address(s->fleet, node_id, beat->instance_id, beat->address);
     return 0;
 }
 
@@ -146,29 +184,47 @@ static int follow(struct service *s, int64_t node_id, const struct fleet_heartbe
     return 0;
 }
 
+static int check_time(const struct fleet_heartbeat *beat, struct problem *problem)
+{
+    if (beat->sent_at >= 0)
+        return 0;
+    return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "sentAtMs must be milliseconds since 1970.");
+}
+
 int service_agent_heartbeat_now(struct service *s, int64_t node_id, const struct fleet_heartbeat *beat, bool *ret_waits,
                                 struct problem *ret_problem)
 {
     *ret_waits = false;
-    if (beat->sent_at < 0)
-        return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                           "sentAtMs must be milliseconds since 1970.");
+    int status = check_time(beat, ret_problem);
+    if (status < 0)
+        return status;
     int64_t now_ms = service_now(s);
     enum fleet_beat result = fleet_heartbeat(s->fleet, node_id, beat, now_ms);
-    *ret_waits = result == FLEET_BEAT_NEW_BOOT;
+    *ret_waits = result == FLEET_BEAT_NEW_BOOT || result == FLEET_BEAT_NEW_ADDRESS;
     return *ret_waits ? 0 : follow(s, node_id, beat, result, now_ms, ret_problem);
 }
 
 int service_agent_heartbeat(struct service *s, int64_t node_id, const struct fleet_heartbeat *beat,
                             struct problem *ret_problem)
 {
-    bool waits;
-    int status = service_agent_heartbeat_now(s, node_id, beat, &waits, ret_problem);
-    if (!waits)
-        return status;
+    struct fleet_heartbeat taken = *beat;
     int64_t now_ms = service_now(s);
-    status = store_boot(s, node_id, beat, now_ms, ret_problem);
+    int status = check_time(beat, ret_problem);
     if (status < 0)
         return status;
-    return follow(s, node_id, beat, fleet_heartbeat(s->fleet, node_id, beat, now_ms), now_ms, ret_problem);
+    enum fleet_beat result = fleet_heartbeat(s->fleet, node_id, &taken, now_ms);
+    if (result == FLEET_BEAT_NEW_BOOT) {
+        status = store_boot(s, node_id, &taken, now_ms, ret_problem);
+        if (status < 0)
+            return status;
+        result = fleet_heartbeat(s->fleet, node_id, &taken, now_ms);
+    }
+    if (result == FLEET_BEAT_NEW_ADDRESS) {
+        status = store_address(s, node_id, &taken, ret_problem);
+        if (status < 0)
+            return status;
+        taken.address[0] = '\0';
+        result = fleet_heartbeat(s->fleet, node_id, &taken, now_ms);
+    }
+    return follow(s, node_id, &taken, result, now_ms, ret_problem);
 }

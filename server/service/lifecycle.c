@@ -73,7 +73,8 @@ const char *service_lifecycle_refusal(const struct lifecycle_job *job)
 
 /*
  * It names every instance of the cluster, so that ten thousand that come up together would each have the store read ten
- * thousand rows. For a moment, one is made for all of them; only the instance's own address, which stands in it, differs.
+ * thousand rows. For a moment, one is made for all of them; only the instance's own address is put in for each anew, because
+ * scripts find themselves by it: the one its agent has just told, or, of an agent that tells none, where its request came from.
  */
 struct resources {
     struct service *s;
@@ -102,7 +103,7 @@ static json_t *group_named(struct resources *resources, const struct db_node_row
 #define ID_MEMBER "InstanceId"
 static const char *const address_members[] = {"AgentIpAddress", "CustomerIpAddress"};
 
-/* The store keeps no addresses; the members are there all the same, because scripts look for them. */
+/* Its addresses are "" until its agent has told one: scripts look for the members. */
 static int add_instance(const void *found, void *arg)
 {
     struct resources *resources = arg;
@@ -113,7 +114,7 @@ static int add_instance(const void *found, void *arg)
     json_put_text(instance, "InstanceName", row->node.name);
     json_put_text(instance, ID_MEMBER, row->instance.instance_id);
     for (size_t i = 0; i < ARRAY_LEN(address_members); i++)
-        json_put(instance, address_members[i], json_string(""));
+        json_put(instance, address_members[i], json_string(row->instance.address));
     json_array_append_new(group_named(resources, row), instance);
     return 0;
 }
@@ -172,6 +173,7 @@ static char *with_address(const char *text, const char *instance_id, const char 
         at += strlen(member);
         text_add_bytes(&out, from, (size_t)(at - from));
         text_add(&out, address);
+        at += strcspn(at, "\"");
         from = at;
     }
     text_add(&out, from);
@@ -203,7 +205,7 @@ static int read_resources(struct resources *resources, char **ret_text, struct p
     return 0;
 }
 
-int service_agent_work(struct service *s, int64_t node_id, const char *address, struct lifecycle_job *ret_job,
+int service_agent_work(struct service *s, int64_t node_id, const char *peer, struct lifecycle_job *ret_job,
                        char **ret_resources, struct problem *ret_problem)
 {
     struct resources resources = {.s = s, .node_id = node_id};
@@ -216,8 +218,9 @@ int service_agent_work(struct service *s, int64_t node_id, const char *address, 
         return status;
     if (!text_equal(job.instance_id, resources.place.instance.instance_id))
         return nothing_to_do(ret_problem);
+    const char *told = resources.place.instance.address;
     *ret_job = job;
-    *ret_resources = with_address(text, job.instance_id, address);
+    *ret_resources = with_address(text, job.instance_id, told[0] != '\0' ? told : peer);
     return 0;
 }
 

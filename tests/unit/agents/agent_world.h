@@ -55,6 +55,7 @@ struct world {
     char last_credential[64], last_boot[64], last_instance[64];
     int64_t last_spooled;
     int last_checks;
+    char last_address[64]; /* "": the last heartbeat had none */
 };
 
 struct delivery {
@@ -120,6 +121,8 @@ static inline void serve_heartbeat(struct world *world, json_t *body, struct fak
     world->seq_went_back = world->seq_went_back || seq <= world->last_seq;
     world->last_seq = seq;
     world->last_spooled = json_integer_value(json_object_get(body, "spooled"));
+    const char *address = json_string_value(json_object_get(body, "address"));
+    snprintf(world->last_address, sizeof(world->last_address), "%s", address != NULL ? address : "");
     world->last_checks = (int)json_array_size(json_object_get(body, "checks"));
     if (world->hold_heartbeats) {
         answer->hold = true;

@@ -29,6 +29,34 @@ static void test_enrols_and_beats(void **state)
     agent_free(agent);
 }
 
+static bool has_beaten_twice(struct world *world, struct agent *agent)
+{
+    (void)agent;
+    return world->heartbeats >= 2;
+}
+
+/* A connection within this machine says nothing that others could use; what a person says is told from the first on. */
+static void test_the_address_that_is_told(void **state)
+{
+    struct world *world = *state;
+    char url[64];
+    struct agent_options options = options_of(world, url);
+    struct agent *agent = start_with(&options);
+    turn_until(world, agent, has_beaten_twice);
+    pthread_mutex_lock(&world->lock);
+    assert_string_equal(world->last_address, "");
+    world->heartbeats = 0;
+    pthread_mutex_unlock(&world->lock);
+    agent_free(agent);
+    options.address = "2001:db8::7";
+    agent = start_with(&options);
+    turn_until(world, agent, has_beaten);
+    pthread_mutex_lock(&world->lock);
+    assert_string_equal(world->last_address, "2001:db8::7");
+    pthread_mutex_unlock(&world->lock);
+    agent_free(agent);
+}
+
 static void test_a_flood_is_one_verdict(void **state)
 {
     struct world *world = *state;
@@ -299,6 +327,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_world, remove_world)
     const struct CMUnitTest tests[] = {
         CASE(test_enrols_and_beats),
+        CASE(test_the_address_that_is_told),
         CASE(test_a_flood_is_one_verdict),
         CASE(test_lines_from_before_the_start),
         CASE(test_stops_when_asked),

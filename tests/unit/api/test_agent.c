@@ -62,6 +62,10 @@ static void test_heartbeats_that_are_refused(void **state)
         "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"checks\":[\"a-name-that-is-much-longer-than-any-check-has\"]}",
         "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"spooled\":-1}",
         "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"spooled\":null}",
+        "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"address\":7}",
+        "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"address\":null}",
+        "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"address\":\"10.0.0.1\",\"address\":\"10.0.0.2\"}",
+        "{" IDS ",\"seq\":1,\"sentAtMs\":1,\"address\":\"0000:0000:0000:0000:0000:ffff:255.255.255.255%eth0\"}",
         "{\"instanceId\":\"\xff\",\"bootId\":\"b\",\"seq\":1,\"sentAtMs\":1}",
         "{\"instanceId\":\"a\\u0000\",\"bootId\":\"b\",\"seq\":1,\"sentAtMs\":1}",
         "{\"instanceId\":\"i-0123456789abcdef0123456789abcdef\",\"bootId\":\"b\",\"seq\":1,\"sentAtMs\":1}",
@@ -161,6 +165,32 @@ static void test_heartbeats_are_taken_and_replays_are_not(void **state)
     assert_int_equal(fleet_get(aw.world.service.fleet, aw.node_id, &view), 0);
     assert_int_equal(view.last_seq, 5000000);
     assert_int_equal(view.checks, FLEET_CHECK_KMSG);
+}
+
+/* The heartbeat that brings one is answered when it is stored; the next ones are ordinary. */
+static void test_an_address_is_stored(void **state)
+{
+    static const struct {
+        int64_t seq;
+        const char *address, *stored;
+        int status;
+    } rows[] = {{5000001, "10.0.0.1", "10.0.0.1", 200},
+                {5000002, "10.0.0.1", "10.0.0.1", 200},
+                {5000003, "10.0.0.1/8", "10.0.0.1", 400},
+                {5000003, "", "10.0.0.1", 200},
+                {5000004, "2001:DB8::7", "2001:db8::7", 200}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        autofree char *body =
+            own_printf("{" IDS ",\"seq\":%" PRId64 ",\"sentAtMs\":1,\"address\":\"%s\"}", rows[i].seq, rows[i].address);
+        struct reply reply = client_ask(&aw, "POST", "/v1/agent/heartbeat", aw.agent, NULL, body);
+        if (reply.status != rows[i].status)
+            fail_msg("%s: %s", body, reply.text);
+        if (reply.status == 400)
+            assert_reply_problem(&reply, 400, "invalid-value");
+        reply_free(&reply);
+        assert_string_equal(world_instance(&aw.world, WORLD_INSTANCE).address, rows[i].stored);
+    }
 }
 
 /* The body in bits, and in chunks: the copy instead of the view. */
@@ -328,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_reports_that_are_refused),
         cmocka_unit_test(test_wrong_media_and_size),
         cmocka_unit_test(test_heartbeats_are_taken_and_replays_are_not),
+        cmocka_unit_test(test_an_address_is_stored),
         cmocka_unit_test(test_a_body_in_pieces),
         cmocka_unit_test(test_a_new_boot_is_stored_before_it_counts),
         cmocka_unit_test(test_an_injected_line_comes_once),

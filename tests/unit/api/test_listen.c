@@ -23,29 +23,6 @@ static void test_loopback_is_told_from_the_world(void **state)
             fail_msg("\"%s\"", cases[i].address);
 }
 
-static void test_a_peer_as_text(void **state)
-{
-    static const struct {
-        int family;
-        const char *address, *text;
-    } rows[] = {{AF_INET, "192.0.2.7", "192.0.2.7"},
-                {AF_INET6, "2001:db8::7", "2001:db8::7"},
-                {AF_INET6, "::ffff:192.0.2.7", "192.0.2.7"},
-                {AF_INET6, "::1", "::1"},
-                {AF_UNIX, NULL, ""}};
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct sockaddr_storage peer = {.ss_family = (sa_family_t)rows[i].family};
-        char text[INET6_ADDRSTRLEN] = "before";
-        if (rows[i].family == AF_INET)
-            assert_int_equal(inet_pton(AF_INET, rows[i].address, &((struct sockaddr_in *)&peer)->sin_addr), 1);
-        if (rows[i].family == AF_INET6)
-            assert_int_equal(inet_pton(AF_INET6, rows[i].address, &((struct sockaddr_in6 *)&peer)->sin6_addr), 1);
-        listen_peer_text((const struct sockaddr *)&peer, text);
-        assert_string_equal(text, rows[i].text);
-    }
-}
-
 static void test_sockets_share_one_port(void **state)
 {
     int fds[4];
@@ -82,7 +59,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loopback_is_told_from_the_world),
-        cmocka_unit_test(test_a_peer_as_text),
         cmocka_unit_test(test_sockets_share_one_port),
         cmocka_unit_test(test_without_a_certificate_only_loopback),
     };

@@ -71,8 +71,10 @@ static void test_requests_on_a_kept_connection(void **state)
     char error[WIRE_ERROR_MAX];
     int status;
     (void)state;
+    assert_string_equal(wire_address(wire), "");
     for (int i = 0; i < 8; i++) {
         assert_int_equal(post(wire, &status, &body, error), 0);
+        assert_string_equal(wire_address(wire), "127.0.0.1");
         assert_int_equal(status, i % 4 == 2 ? 503 : 200);
         assert_string_equal(body, i % 4 == 2 ? "" : "{}");
     }

@@ -83,6 +83,21 @@ static void test_an_update_writes_what_may_change(void **state)
     assert_int_equal(db_instance_update(w->tx, &changed), STATUS_NOT_FOUND);
 }
 
+/* Whoever writes what a provider says may hold a row of before the agent spoke. */
+static void test_the_address_is_written_by_itself(void **state)
+{
+    struct world *w = *state;
+    struct instance in = full_instance(w->nodes[0].id), out;
+    MUST(db_instance_insert(w->tx, &in));
+    MUST(db_instance_get_row(w->tx, in.id, &out));
+    assert_string_equal(out.address, "");
+    MUST(db_instance_set_address(w->tx, in.id, "2001:db8::7"));
+    MUST(db_instance_update(w->tx, &in));
+    MUST(db_instance_get(w->tx, in.instance_id, &out));
+    assert_string_equal(out.address, "2001:db8::7");
+    assert_int_equal(db_instance_set_address(w->tx, 999, "10.0.0.1"), STATUS_NOT_FOUND);
+}
+
 static void test_newest_first(void **state)
 {
     struct world *w = *state;
@@ -105,6 +120,7 @@ int main(void)
         WORLD_TEST(test_ids_and_keys_are_used_once),
         WORLD_TEST(test_what_is_not_known_yet_is_not_unique),
         WORLD_TEST(test_an_update_writes_what_may_change),
+        WORLD_TEST(test_the_address_is_written_by_itself),
         WORLD_TEST(test_newest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

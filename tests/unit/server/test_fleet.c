@@ -91,6 +91,40 @@ static void test_what_a_heartbeat_is_taken_for(void **state)
     fleet_free(fleet);
 }
 
+/* News until it is said to be stored; an agent that tells none, and a slot that is put again, change nothing. */
+static void test_an_address_is_news_once(void **state)
+{
+    (void)state;
+    struct fleet *fleet = fleet_new();
+    struct fleet_slot slot = slot_of(1, "i-1", "boot-1", hash_a);
+    struct fleet_heartbeat heartbeat = {.instance_id = "i-1", .boot_id = "boot-1", .seq = 5, .address = "10.0.0.1"};
+    fleet_put(fleet, &slot);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_NEW_ADDRESS);
+        assert_int_equal(view_of(fleet, 1).last_heartbeat_at, 0);
+    }
+    fleet_set_address(fleet, 1, "i-0", "10.0.0.1"); /* about another instance: ignored */
+    fleet_set_address(fleet, 9, "i-1", "10.0.0.1");
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_NEW_ADDRESS);
+    fleet_set_address(fleet, 1, "i-1", "10.0.0.1");
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_OK);
+    assert_int_equal(beat(fleet, 1, "i-1", "boot-1", 6, T0), FLEET_BEAT_OK);
+    fleet_put(fleet, &slot);
+    heartbeat.seq = 7;
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_OK);
+    snprintf(heartbeat.address, sizeof(heartbeat.address), "10.0.0.2");
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_REPLAYED);
+    heartbeat.seq = 8;
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_NEW_ADDRESS);
+    snprintf(slot.address, sizeof(slot.address), "10.0.0.2"); /* as after a restart, from the store */
+    fleet_put(fleet, &slot);
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_OK);
+    put(fleet, 1, "i-2", "boot-1", hash_a);
+    snprintf(heartbeat.instance_id, sizeof(heartbeat.instance_id), "i-2");
+    assert_int_equal(fleet_heartbeat(fleet, 1, &heartbeat, T0), FLEET_BEAT_NEW_ADDRESS);
+    fleet_free(fleet);
+}
+
 static void test_an_empty_slot_hears_nobody(void **state)
 {
     (void)state;
@@ -399,6 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_a_heartbeat_is_taken_for),
+        cmocka_unit_test(test_an_address_is_news_once),
         cmocka_unit_test(test_an_empty_slot_hears_nobody),
         cmocka_unit_test(test_a_new_boot_counts_once_it_is_stored),
         cmocka_unit_test(test_whose_boot_a_report_is_from),

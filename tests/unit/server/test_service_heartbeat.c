@@ -98,6 +98,64 @@ static void test_a_new_boot_is_stored_before_it_counts(void **state)
     world_close(&world);
 }
 
+static struct fleet_heartbeat beat_from(struct world *world, const char *boot_id, int64_t seq, const char *address)
+{
+    struct fleet_heartbeat beat = world_heartbeat(world, "i-1", boot_id, seq);
+    snprintf(beat.address, sizeof(beat.address), "%s", address);
+    return beat;
+}
+
+static void test_an_address_is_stored_when_it_is_new(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *boot_id;
+        int64_t seq;
+        const char *address, *stored;
+        int status, writes;
+    } table[] = {
+        {WORLD_BOOT, 1, "10.0.0.1", "10.0.0.1", 0, 1},
+        {WORLD_BOOT, 2, "10.0.0.1", "10.0.0.1", 0, 0},
+        {WORLD_BOOT, 3, "", "10.0.0.1", 0, 0},
+        {WORLD_BOOT, 3, "10.0.0.2", "10.0.0.1", STATUS_STALE, 0},
+        {WORLD_BOOT, 4, "gpu-1", "10.0.0.1", STATUS_INVALID, 0},
+        {WORLD_BOOT, 4, "0.0.0.0", "10.0.0.1", STATUS_INVALID, 0},
+        {WORLD_BOOT, 4, "::ffff:10.0.0.2", "10.0.0.2", 0, 1},
+        {WORLD_BOOT_2, 1, "2001:db8::7", "2001:db8::7", 0, 2},
+    };
+    struct world world;
+    int64_t id = open_with_node(&world, DB_INLINE);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct fleet_heartbeat beat = beat_from(&world, table[i].boot_id, table[i].seq, table[i].address);
+        uint64_t before = writes_of(&world);
+        assert_int_equal(service_agent_heartbeat(&world.service, id, &beat, &world.problem), table[i].status);
+        assert_int_equal(writes_of(&world) - before, table[i].writes);
+        assert_string_equal(world_instance(&world, "i-1").address, table[i].stored);
+    }
+    world_close(&world);
+}
+
+/* What cannot be stored now is stored by a later heartbeat, and nobody is taken for silent meanwhile. */
+static void test_an_address_that_cannot_be_stored(void **state)
+{
+    (void)state;
+    struct world world;
+    struct fleet_view view;
+    int64_t id = open_with_node(&world, DB_INLINE);
+    struct fleet_slot slot = {.node_id = id, .instance_id = "i-9", .boot_id = WORLD_BOOT}; /* the store knows no i-9 */
+    fleet_put(world.service.fleet, &slot);
+    struct fleet_heartbeat beat = beat_from(&world, WORLD_BOOT, 1, "10.0.0.1");
+    snprintf(beat.instance_id, sizeof(beat.instance_id), "i-9");
+    assert_int_equal(service_agent_heartbeat(&world.service, id, &beat, &world.problem), 0);
+    assert_int_equal(fleet_get(world.service.fleet, id, &view), 0);
+    assert_int_equal(view.last_seq, 1);
+    bool waits = false;
+    beat.seq = 2;
+    assert_int_equal(service_agent_heartbeat_now(&world.service, id, &beat, &waits, &world.problem), 0);
+    assert_true(waits);
+    world_close(&world);
+}
+
 /* An event loop takes what it can; a new boot is nothing until someone who may wait brings it. */
 static void test_now_never_waits(void **state)
 {
@@ -257,6 +315,8 @@ int main(void)
         cmocka_unit_test(test_heartbeats_that_are_refused),
         cmocka_unit_test(test_a_new_boot_is_stored_before_it_counts),
         cmocka_unit_test(test_the_store_has_the_last_word_on_a_boot),
+        cmocka_unit_test(test_an_address_is_stored_when_it_is_new),
+        cmocka_unit_test(test_an_address_that_cannot_be_stored),
         cmocka_unit_test(test_back_after_silence),
         cmocka_unit_test(test_a_wrong_clock_is_told_when_it_changes),
         cmocka_unit_test(test_many_agents_at_once),

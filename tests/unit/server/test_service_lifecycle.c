@@ -119,6 +119,33 @@ static void test_each_reads_its_own_address_and_everybody(void **state)
     assert_resources(1, "1:10.0.0.1 2: 3: ");
 }
 
+static void tell_address(int number, int64_t seq, const char *address)
+{
+    char name[16];
+    snprintf(name, sizeof(name), "gpu-%d", number);
+    struct fleet_heartbeat beat = world_heartbeat(&world, instances[number - 1], WORLD_BOOT, seq);
+    snprintf(beat.address, sizeof(beat.address), "%s", address);
+    assert_int_equal(
+        service_agent_heartbeat(&world.service, world_node_get(&world, "train", name).id, &beat, &world.problem), 0);
+}
+
+/* Addresses that were told are everybody's to read, soon; one's own at once, and before the connection's. */
+static void test_addresses_that_were_told(void **state)
+{
+    (void)state;
+    launch(1);
+    launch(2);
+    tell_address(2, 1, "192.0.2.2");
+    assert_resources(1, "1:10.0.0.1 2:192.0.2.2 ");
+    assert_resources(2, "1: 2:192.0.2.2 ");
+    tell_address(1, 1, "2001:db8::1");
+    tell_address(2, 2, "2001:db8::2");
+    assert_resources(1, "1:2001:db8::1 2:192.0.2.2 ");
+    assert_resources(2, "1: 2:2001:db8::2 ");
+    clock_fake_advance(&world.clock, 2000);
+    assert_resources(1, "1:2001:db8::1 2:2001:db8::2 ");
+}
+
 static void test_others_are_in_it_soon(void **state)
 {
     (void)state;
@@ -136,6 +163,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_every_attempt_there_can_be_is_told_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_agent_that_never_ends_fills_no_timeline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_reads_its_own_address_and_everybody, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_addresses_that_were_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_others_are_in_it_soon, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
