@@ -1,0 +1,48 @@
+/*
+ * InfiniBand and RoCE: ports that went down, flap, run slower than they did or count errors, and devices that went away.
+ * Elastic Fabric Adapters stand in the same place and have a check of their own (efa.c).
+ *
+ * ibstat and ibv_devinfo are not asked: all that they print is read here from where they read it.
+ */
+#include "agents/checks/rdma.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+#include <string.h>
+
+static const struct rdma_codes codes = {.down = "net.ib.port-down",
+                                        .flapping = "net.ib.flapping",
+                                        .slow = "net.ib.rate-degraded",
+                                        .limits = infiniband_limits,
+                                        .limit_count = INFINIBAND_LIMITS,
+                                        .metrics = "holdfast_infiniband_"};
+
+static void run(const struct check_context *context, struct check_out *out)
+{
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
+    autofree struct rdma_port *ports = NULL;
+    size_t count = 0;
+    int status = rdma_read_ports(context, false, &ports, &count);
+    if (status != 0 && status != STATUS_NOT_FOUND) {
+        check_unknown(out, "the devices cannot be listed: %s", status_meaning(status));
+        return;
+    }
+    int devices = rdma_count_devices(ports, count);
+    int64_t most = recall_most(recall, "devices", devices);
+    if (most == 0) {
+        check_not_applicable(out, "there is no InfiniBand device");
+        return;
+    }
+    if (recall_lasts(recall, "missing", devices < most, NETWORK_GONE_FOR_MS))
+        check_found(out, "net.ib.missing", "", most - devices, "%d InfiniBand devices are there, and %d were", devices,
+                    (int)most);
+    for (size_t i = 0; i < count; i++)
+        rdma_look_at(context, &ports[i], &codes, recall, out);
+    recall_keep(recall, out);
+}
+
+const struct check check_infiniband = {.name = "infiniband",
+                                       .about = "ports and devices of InfiniBand and RoCE: state, flaps, rate, errors",
+                                       .period_ms = 30 * MS_PER_S,
+                                       .deadline_ms = 20 * MS_PER_S,
+                                       .run = run};
