@@ -1,5 +1,5 @@
 /*
- * Reads the kernel log and knows a fault line when it sees one; what a line means is policy/faults' business.
+ * Reads the kernel log and hands on the lines that kmsg_pattern.h knows; what they mean is policy/faults' business.
  *
  * The device gives one record per read and says EPIPE when it has overwritten records that were not read yet. That is
  * evidence too: nobody can say that the lost lines held no fault, so it becomes a finding. The same when the agent was
@@ -10,6 +10,7 @@
  */
 #include "agents/checks/kmsg.h"
 
+#include "agents/checks/kmsg_pattern.h"
 #include "agents/checks/kmsg_record.h"
 #include "agents/checks/tail.h"
 #include "base/own.h"
@@ -35,6 +36,7 @@ struct kmsg {
     const struct clock *clock;
     int fd; /* the device; -1 when it is a file or cannot be opened */
     struct tail *tail;
+    struct kmsg_patterns *patterns;
     struct kmsg_position from;
     int64_t next_seq; /* of the device; -1: nothing read yet and no earlier position */
     bool overrun;
@@ -50,14 +52,30 @@ static void judge(struct finding *finding)
     finding->action = judgement.action;
 }
 
-static void take_text(const char *line, size_t len, int64_t at_ms, finding_fn *on_finding, void *arg)
+static bool know(const struct kmsg *kmsg, const char *line, size_t len, struct finding *finding)
 {
+    struct kmsg_hit hit;
     struct xid_line xid;
-    if (memmem(line, len, "Xid", 3) == NULL || xid_line_parse(line, len, &xid) != 0)
-        return; /* a line that only looks like one names no code, so there is nothing to report */
+    if (!kmsg_patterns_find(kmsg->patterns, line, len, &hit))
+        return false;
+    if (!text_equal(hit.code, KMSG_XID)) {
+        text_copy_cut(finding->code, sizeof(finding->code), hit.code);
+        text_copy_cut(finding->device, sizeof(finding->device), hit.device);
+        return true;
+    }
+    if (xid_line_parse(line, len, &xid) != 0)
+        return false; /* a line that only looks like one names no code, so there is nothing to report */
+    snprintf(finding->code, sizeof(finding->code), "%s.%d", xid.is_sxid ? "sxid" : "xid", xid.code);
+    text_copy_cut(finding->device, sizeof(finding->device), xid.device);
+    return true;
+}
+
+static void take_text(const struct kmsg *kmsg, const char *line, size_t len, int64_t at_ms, finding_fn *on_finding,
+                      void *arg)
+{
     struct finding finding = {.source = KMSG_SOURCE, .at_ms = at_ms, .count = 1};
-    snprintf(finding.code, sizeof(finding.code), "%s.%d", xid.is_sxid ? "sxid" : "xid", xid.code);
-    text_copy_cut(finding.device, sizeof(finding.device), xid.device);
+    if (!know(kmsg, line, len, &finding))
+        return;
     text_copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
     judge(&finding);
     on_finding(&finding, arg);
@@ -68,9 +86,9 @@ void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn 
     struct kmsg_record record;
     int64_t now = clock_wall_ms(kmsg->clock);
     if (kmsg_record_parse(line, len, &record) == 0)
-        take_text(record.text, record.len, now, on_finding, arg);
+        take_text(kmsg, record.text, record.len, now, on_finding, arg);
     else
-        take_text(line, len, now, on_finding, arg);
+        take_text(kmsg, line, len, now, on_finding, arg);
 }
 
 /* --- the device ---------------------------------------------------------------------------------------------- */
@@ -79,12 +97,11 @@ static void report_overrun(struct kmsg *kmsg, int64_t lost, finding_fn *on_findi
 {
     struct finding finding = {.source = KMSG_SOURCE,
                               .code = KMSG_OVERRUN_CODE,
-                              .severity = SEVERITY_WARN,
-                              .action = ACTION_CLASS_WATCH,
                               .at_ms = clock_wall_ms(kmsg->clock),
                               .count = lost > 0 ? lost : 1};
     snprintf(finding.raw_line, sizeof(finding.raw_line),
              "%" PRId64 " kernel log records were overwritten before they could be read", finding.count);
+    judge(&finding);
     on_finding(&finding, arg);
 }
 
@@ -101,7 +118,7 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
     kmsg->overrun = false;
     kmsg->next_seq = record.seq + 1;
     int64_t age_ms = clock_mono_ms(kmsg->clock) - record.at_us / US_PER_MS;
-    take_text(record.text, record.len, clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0), on_finding, arg);
+    take_text(kmsg, record.text, record.len, clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0), on_finding, arg);
 }
 
 bool kmsg_take_error(struct kmsg *kmsg, int error)
@@ -162,6 +179,7 @@ struct kmsg *kmsg_new(const char *path, const struct kmsg_position *from, const 
     struct kmsg *kmsg = own_calloc(1, sizeof(*kmsg));
     kmsg->path = own_strdup(path);
     kmsg->clock = clock;
+    kmsg->patterns = kmsg_patterns_new();
     kmsg->fd = -1;
     kmsg->next_seq = from != NULL && from->file == 0 ? from->offset : -1;
     if (from != NULL)
@@ -177,6 +195,7 @@ void kmsg_free(struct kmsg *kmsg)
     if (kmsg->fd >= 0)
         close(kmsg->fd);
     tail_free(kmsg->tail);
+    kmsg_patterns_free(kmsg->patterns);
     free(kmsg->path);
     free(kmsg);
 }

@@ -1,5 +1,6 @@
 /*
- * The kernel log check: reads /dev/kmsg, or a plain file in its place, and finds NVIDIA's Xid and SXid lines.
+ * The kernel log check: reads /dev/kmsg, or a plain file in its place, and finds NVIDIA's Xid and SXid lines and those of
+ * kmsg_patterns.def.
  */
 #ifndef HOLDFAST_AGENTS_CHECKS_KMSG_H
 #define HOLDFAST_AGENTS_CHECKS_KMSG_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 #define KMSG_SOURCE "kmsg"
-#define KMSG_OVERRUN_CODE "kmsg.overrun"
+#define KMSG_OVERRUN_CODE "kernel.log.overrun"
 #define KMSG_RECORD_BYTES_MAX 8192 /* CONSOLE_EXT_LOG_MAX: no record is larger */
 
 struct kmsg;

@@ -158,7 +158,7 @@ static void test_records_and_overruns(void **state)
     assert_true(kmsg_take_error(kmsg, EPIPE));
     take(kmsg, "6,150,1,-;harmless\n", &findings);
     assert_int_equal(findings.count, 1);
-    assert_string_equal(findings.last.code, "kmsg.overrun");
+    assert_string_equal(findings.last.code, "kernel.log.overrun");
     assert_string_equal(findings.last.device, "");
     assert_int_equal(findings.last.severity, SEVERITY_WARN);
     assert_int_equal(findings.sum, 48); /* 102..149 */
