@@ -14,7 +14,7 @@
 #define CHECKS_ERROR_MAX 128
 
 /* THE table: one row a check, in the order in which people read them; agents/checks/<name>.c defines check_<name>. */
-#define CHECKS_LIST(X) X(disk) X(nvidia) X(net) X(infiniband) X(efa)
+#define CHECKS_LIST(X) X(disk) X(nvidia) X(dcgm) X(net) X(infiniband) X(efa)
 
 #define X(name) extern const struct check check_##name;
 CHECKS_LIST(X)
