@@ -192,6 +192,16 @@ static json_t *render_step(const struct operation_step *step)
     return json;
 }
 
+static json_t *render_progress(const struct operation_progress *progress)
+{
+    json_t *json = json_object();
+    json_put_i64(json, "nodesWanted", progress->wanted);
+    json_put_i64(json, "nodesInService", progress->in_service);
+    json_put_i64(json, "nodesFailed", progress->failed);
+    json_put_i64(json, "nodesLeft", progress->left);
+    return json;
+}
+
 json_t *render_operation(const struct operation *operation, const char *cluster, const char *node)
 {
     json_t *json = json_object();
@@ -215,6 +225,8 @@ json_t *render_operation(const struct operation *operation, const char *cluster,
     json_put_time(json, "startedAt", operation->started_at);
     json_put_time(json, "finishedAt", operation->finished_at);
     put_text(json, "error", operation->error);
+    if (operation_is_of_cluster(operation->kind))
+        json_put(json, "progress", render_progress(&operation->progress));
     json_put(json, "steps", steps);
     return json;
 }

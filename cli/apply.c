@@ -136,7 +136,7 @@ struct apply {
     const json_t *wanted;
     json_t *current; /* NULL: there is no such cluster */
     json_t *nodes;   /* its nodes */
-    int64_t revision;
+    int64_t revision, timeout_ms;
     json_t *lines; /* what changes, for people */
     json_t *patch; /* the same for the server */
 };
@@ -330,24 +330,27 @@ static int read_current(struct apply *apply)
     return CLI_EXIT_OK;
 }
 
-static int send_change(struct apply *apply, bool dry)
+static int send_change(struct apply *apply, bool dry, json_t **ret_cluster)
 {
     const char *query = dry ? "?dryRun=true" : "";
     autofree char *encoded = cli_encode(apply->name), *path = own_printf("/v1/clusters/%s%s", encoded, query);
     autofree char *all = own_printf("/v1/clusters%s", query);
     autofree char *match = own_printf("If-Match: \"%lld\"", (long long)apply->revision);
     const char *headers[] = {match, NULL};
-    return apply->current == NULL ? cli_ask(apply->cli, "POST", all, apply->wanted, NULL, NULL)
-                                  : cli_ask(apply->cli, "PATCH", path, apply->patch, headers, NULL);
+    return apply->current == NULL ? cli_ask(apply->cli, "POST", all, apply->wanted, NULL, ret_cluster)
+                                  : cli_ask(apply->cli, "PATCH", path, apply->patch, headers, ret_cluster);
 }
 
-static int report(struct apply *apply, bool done)
+/* operation: of the change that was asked for; NULL when it took none, or nothing was asked for. */
+static int report(const struct apply *apply, bool done, json_t *operation)
 {
     auto_json json_t *answer =
         json_pack("{s:s, s:O, s:b}", "cluster", apply->name, "changes", apply->lines, "applied", (int)done);
-    if (cli_print_data(apply->cli, answer) || !done)
-        return CLI_EXIT_OK;
-    fprintf(apply->cli->out, "asked for; follow it with: hpctl event list --follow -c %s\n", apply->name);
+    if (operation != NULL)
+        json_object_set(answer, "operation", operation);
+    if (done)
+        return cli_follow_change(apply->cli, answer, "asked for", apply->timeout_ms);
+    (void)cli_print_data(apply->cli, answer);
     return CLI_EXIT_OK;
 }
 
@@ -363,10 +366,10 @@ static int apply_changes(struct apply *apply)
     if (count == 0 && cli->format == CLI_FORMAT_TABLE)
         fprintf(cli->out, "cluster %s is what the file says\n", apply->name);
     if (count == 0)
-        return report(apply, false);
+        return report(apply, false, NULL);
     if (dry) {
-        int rc = send_change(apply, true);
-        return rc == CLI_EXIT_OK ? report(apply, false) : rc;
+        int rc = send_change(apply, true, NULL);
+        return rc == CLI_EXIT_OK ? report(apply, false, NULL) : rc;
     }
     fflush(cli->out);
     if (cli->option[CLI_OPTION_YES] == NULL) {
@@ -375,20 +378,29 @@ static int apply_changes(struct apply *apply)
         if (!cli_confirm(cli, "Type yes to ask for this: ", "yes"))
             return cli_usage(cli, "nothing was changed");
     }
-    int rc = send_change(apply, false);
-    return rc == CLI_EXIT_OK ? report(apply, true) : rc;
+    auto_json json_t *reply = NULL;
+    int rc = send_change(apply, false, &reply);
+    return rc == CLI_EXIT_OK ? report(apply, true, json_object_get(reply, "operation")) : rc;
 }
 
 int cli_apply(struct cli *cli)
 {
     auto_json json_t *wanted = NULL;
-    int rc = cli_read_cluster_file(cli, "apply", &wanted);
+    int64_t timeout_ms;
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_read_cluster_file(cli, "apply", &wanted);
     if (rc != CLI_EXIT_OK)
         return rc;
     const char *name = json_string_value(json_object_get(wanted, "name"));
     if (name == NULL || !json_is_array(json_object_get(wanted, "instanceGroups")))
         return cli_usage(cli, "%s must have a name and a list instanceGroups", cli->option[CLI_OPTION_FILE]);
-    struct apply apply = {.cli = cli, .name = name, .wanted = wanted, .lines = json_array(), .patch = json_object()};
+    struct apply apply = {.cli = cli,
+                          .name = name,
+                          .wanted = wanted,
+                          .timeout_ms = timeout_ms,
+                          .lines = json_array(),
+                          .patch = json_object()};
     rc = read_current(&apply);
     if (rc == CLI_EXIT_OK && apply.current == NULL)
         describe_new(&apply);

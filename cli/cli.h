@@ -51,6 +51,7 @@ enum cli_exit {
     X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark") \
     X(GROUP, "group", 'g', "NAME", "only this instance group")                                                 \
     X(STATE, "state", 0, "STATE", "only those in this state")                                                  \
+    X(KIND, "kind", 0, "KIND", "only operations of this kind, such as replace or create-cluster")              \
     X(HEALTH, "health", 0, "HEALTH", "only nodes of this health")                                              \
     X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                    \
     X(NOW, "now", 0, NULL, "do not let running jobs finish first")                                             \
@@ -140,8 +141,14 @@ void cli_add_query(struct text *path, const char *name, const char *value);
 int cli_http_exit(int http_status);
 /* The document of -f, a mapping. what and members are for the messages. */
 int cli_read_file(struct cli *cli, const char *verb, const char *what, const char *members, json_t **ret_json);
-/* Polls an operation until it has ended. OK, REFUSED (failed, cancelled), TIMEOUT. */
-int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms, bool show_steps);
+/* Polls an operation until it has ended, and prints it; people see meanwhile what it does. OK, REFUSED (failed, cancelled),
+ * TIMEOUT. */
+int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms);
+/* After the reply to a change of a whole cluster: waits for its operation with --wait; else prints the reply, or for people what
+ * was said and how to follow it. */
+int cli_follow_change(struct cli *cli, const json_t *reply, const char *said, int64_t timeout_ms);
+/* "3 of 4 nodes in service, 1 to go" of the operation of a change of a whole cluster; "" of any other. */
+const char *cli_progress(const json_t *operation, char *ret_text, size_t size);
 
 /* --- printing ------------------------------------------------------------------------------------ */
 struct cli_column {

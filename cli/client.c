@@ -225,11 +225,17 @@ int cli_cluster_name(struct cli *cli, char **ret_name)
     return CLI_EXIT_OK;
 }
 
-static void show_new_steps(struct cli *cli, const json_t *operation, size_t *shown)
+/* What was said of a change of a whole cluster last, so that only news are said. */
+struct shown {
+    size_t steps;
+    char progress[200];
+};
+
+static void show_new_steps(struct cli *cli, const json_t *operation, struct shown *shown)
 {
     const json_t *steps = json_object_get(operation, "steps");
-    for (; *shown < json_array_size(steps); (*shown)++) {
-        const json_t *step = json_array_get(steps, *shown);
+    for (; shown->steps < json_array_size(steps); shown->steps++) {
+        const json_t *step = json_array_get(steps, shown->steps);
         const char *state = json_string_value(json_object_get(step, "state"));
         if (text_equal(state, "waiting") || text_equal(state, "running"))
             return;
@@ -237,6 +243,36 @@ static void show_new_steps(struct cli *cli, const json_t *operation, size_t *sho
         fprintf(cli->err, "  %-10s %-8s %s\n", json_string_value(json_object_get(step, "name")), state,
                 detail != NULL ? detail : "");
     }
+}
+
+static void show_news(struct cli *cli, const json_t *operation, struct shown *shown)
+{
+    char progress[sizeof(shown->progress)];
+    show_new_steps(cli, operation, shown);
+    cli_progress(operation, progress, sizeof(progress));
+    if (!text_equal(progress, shown->progress))
+        fprintf(cli->err, "  %s\n", progress);
+    memcpy(shown->progress, progress, sizeof(progress));
+}
+
+const char *cli_progress(const json_t *operation, char *ret_text, size_t size)
+{
+    static const struct {
+        const char *member, *words;
+    } rest[] = {{"nodesFailed", "failed"}, {"nodesLeft", "to go"}};
+    const json_t *progress = json_object_get(operation, "progress");
+    *ret_text = '\0';
+    if (progress == NULL)
+        return ret_text;
+    int at = snprintf(ret_text, size, "%lld of %lld nodes in service",
+                      (long long)json_integer_value(json_object_get(progress, "nodesInService")),
+                      (long long)json_integer_value(json_object_get(progress, "nodesWanted")));
+    for (size_t i = 0; i < ARRAY_LEN(rest) && (size_t)at < size; i++) {
+        long long count = (long long)json_integer_value(json_object_get(progress, rest[i].member));
+        if (count > 0)
+            at += snprintf(ret_text + at, size - (size_t)at, ", %lld %s", count, rest[i].words);
+    }
+    return ret_text;
 }
 
 int cli_parse_timeout(struct cli *cli, int64_t *ret_timeout_ms)
@@ -248,12 +284,12 @@ int cli_parse_timeout(struct cli *cli, int64_t *ret_timeout_ms)
     return CLI_EXIT_OK;
 }
 
-int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms, bool show_steps)
+int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms)
 {
     int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
     autofree char *encoded = cli_encode(id);
     autofree char *path = own_printf("/v1/operations/%s", encoded);
-    size_t shown = 0;
+    struct shown shown = {0};
     for (bool known = false;;) {
         auto_json json_t *operation = NULL;
         int rc = cli_ask(cli, "GET", path, NULL, NULL, &operation);
@@ -265,8 +301,8 @@ int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms, bool
         if (rc != CLI_EXIT_OK)
             return rc;
         known = true;
-        if (show_steps)
-            show_new_steps(cli, operation, &shown);
+        if (cli->format == CLI_FORMAT_TABLE)
+            show_news(cli, operation, &shown);
         const char *state = json_string_value(json_object_get(operation, "state"));
         if (!text_equal(state, "pending") && !text_equal(state, "running")) {
             if (!cli_print_data(cli, operation))
@@ -279,4 +315,19 @@ int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms, bool
         }
         usleep(WAIT_POLL_MS * 1000);
     }
+}
+
+int cli_follow_change(struct cli *cli, const json_t *reply, const char *said, int64_t timeout_ms)
+{
+    char id[80];
+    cli_value(reply, "operation.id", id, sizeof(id));
+    if (cli->option[CLI_OPTION_WAIT] != NULL && *id != 0)
+        return cli_wait_operation(cli, id, timeout_ms);
+    if (cli_print_data(cli, reply))
+        return CLI_EXIT_OK;
+    if (*id != 0)
+        fprintf(cli->out, "%s; operation %s, follow it with: hpctl operation wait %s\n", said, id, id);
+    else
+        fprintf(cli->out, "%s\n", said);
+    return CLI_EXIT_OK;
 }

@@ -14,7 +14,10 @@ int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec)
 int cli_cluster_create(struct cli *cli)
 {
     auto_json json_t *spec = NULL;
-    int rc = cli_read_cluster_file(cli, "cluster create", &spec);
+    int64_t timeout_ms;
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_read_cluster_file(cli, "cluster create", &spec);
     if (rc != CLI_EXIT_OK)
         return rc;
     autofree char *key =
@@ -24,12 +27,9 @@ int cli_cluster_create(struct cli *cli)
     rc = cli_ask(cli, "POST", "/v1/clusters", spec, headers, &cluster);
     if (rc != CLI_EXIT_OK)
         return rc;
-    if (!cli_print_data(cli, cluster)) {
-        char name[80];
-        cli_value(cluster, "name", name, sizeof(name));
-        fprintf(cli->out, "cluster %s is being created; follow it with: hpctl event list --follow -c %s\n", name, name);
-    }
-    return CLI_EXIT_OK;
+    char name[80];
+    autofree char *said = own_printf("cluster %s is being created", cli_value(cluster, "name", name, sizeof(name)));
+    return cli_follow_change(cli, cluster, said, timeout_ms);
 }
 
 /* Adds "counts" texts to each item for the table. */
@@ -141,7 +141,10 @@ static void print_going_on(FILE *f, json_t *view)
         {"NODE", "name"}, {"STATE", "state"}, {"HEALTH", "health"}, {"SINCE", "~stateSince"}, {"WHY", "reason"}};
     json_t *active = json_object_get(view, "activeOperations");
     for (size_t i = 0; i < json_array_size(active); i++) {
+        char progress[200];
         json_t *steps = json_object_get(json_array_get(active, i), "steps");
+        if (*cli_progress(json_array_get(active, i), progress, sizeof(progress)) != 0)
+            json_put_text(json_array_get(active, i), "_step", progress);
         for (size_t k = 0; k < json_array_size(steps); k++)
             if (text_equal(json_string_value(json_object_get(json_array_get(steps, k), "state")), "running"))
                 json_object_set(json_array_get(active, i), "_step", json_object_get(json_array_get(steps, k), "name"));
@@ -223,6 +226,10 @@ bool cli_confirm(struct cli *cli, const char *question, const char *expected)
 int cli_cluster_delete(struct cli *cli)
 {
     const char *name = cli->argument[0];
+    int64_t timeout_ms;
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc != CLI_EXIT_OK)
+        return rc;
     if (cli->option[CLI_OPTION_YES] == NULL) {
         if (!isatty(STDIN_FILENO))
             return cli_usage(cli, "cluster delete asks first; add --yes in scripts");
@@ -233,8 +240,7 @@ int cli_cluster_delete(struct cli *cli)
     }
     autofree char *encoded = cli_encode(name), *path = own_printf("/v1/clusters/%s", encoded);
     auto_json json_t *cluster = NULL;
-    int rc = cli_ask(cli, "DELETE", path, NULL, NULL, &cluster);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, cluster))
-        fprintf(cli->out, "cluster %s is being deleted\n", name);
-    return rc;
+    rc = cli_ask(cli, "DELETE", path, NULL, NULL, &cluster);
+    autofree char *said = own_printf("cluster %s is being deleted", name);
+    return rc != CLI_EXIT_OK ? rc : cli_follow_change(cli, cluster, said, timeout_ms);
 }

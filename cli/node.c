@@ -147,7 +147,7 @@ static int follow(struct cli *cli, const json_t *operation, const char *what, in
     char id[80];
     cli_value(operation, "id", id, sizeof(id));
     if (cli->option[CLI_OPTION_WAIT] != NULL)
-        return cli_wait_operation(cli, id, timeout_ms, cli->format == CLI_FORMAT_TABLE);
+        return cli_wait_operation(cli, id, timeout_ms);
     if (!cli_print_data(cli, operation))
         fprintf(cli->out, "operation %s: %s of %s; follow it with: hpctl operation wait %s\n", id, what,
                 cli->argument[0], id);
@@ -196,12 +196,14 @@ int cli_node_add(struct cli *cli)
 {
     const char *group = cli->option[CLI_OPTION_GROUP], *given = cli->option[CLI_OPTION_COUNT];
     autofree char *cluster = NULL;
-    int64_t count = 1;
+    int64_t count = 1, timeout_ms;
     if (group == NULL)
         return cli_usage(cli, "node add needs --group NAME");
     if (given != NULL && text_parse_i64(given, 1, 50, &count) != 0)
         return cli_usage(cli, "--count is a number from 1 to 50, not \"%s\"", given);
-    int rc = cli_cluster_name(cli, &cluster);
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_cluster_name(cli, &cluster);
     if (rc != CLI_EXIT_OK)
         return rc;
     autofree char *encoded = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/nodes", encoded);
@@ -221,9 +223,9 @@ int cli_node_add(struct cli *cli)
     }
     static const struct cli_column columns[] = {
         {"NODE", "name"}, {"GROUP", "group"}, {"ZONE", "zone"}, {"STATE", "state"}};
-    if (!cli_print_data(cli, reply))
+    if (cli->format == CLI_FORMAT_TABLE)
         cli_print_table(cli->out, json_object_get(reply, "nodes"), columns, ARRAY_LEN(columns), "none");
-    return CLI_EXIT_OK;
+    return cli_follow_change(cli, reply, "they are on their way", timeout_ms);
 }
 
 int cli_node_remove(struct cli *cli)

@@ -35,6 +35,9 @@ void cli_print_operation(FILE *f, const json_t *operation)
     char buffer[600];
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         cli_print_field(f, fields[i].title, cli_value(operation, fields[i].path, buffer, sizeof(buffer)));
+    cli_print_field(f, "Progress", cli_progress(operation, buffer, sizeof(buffer)));
+    if (json_object_get(operation, "progress") != NULL)
+        return; /* a change of a whole cluster has no steps */
     fputc('\n', f);
     cli_print_table(f, json_object_get(operation, "steps"), steps, ARRAY_LEN(steps), "no steps");
 }
@@ -65,6 +68,7 @@ int cli_operation_list(struct cli *cli)
     cli_add_query(&path, "cluster", cluster);
     cli_add_query(&path, "node", cli->option[CLI_OPTION_NODE]);
     cli_add_query(&path, "state", cli->option[CLI_OPTION_STATE]);
+    cli_add_query(&path, "kind", cli->option[CLI_OPTION_KIND]);
     auto_json json_t *items = NULL;
     rc = cli_ask_list(cli, text_get(&path), limit, &items);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
@@ -96,8 +100,7 @@ int cli_operation_wait(struct cli *cli)
 {
     int64_t timeout_ms;
     int rc = cli_parse_timeout(cli, &timeout_ms);
-    return rc != CLI_EXIT_OK ? rc
-                             : cli_wait_operation(cli, cli->argument[0], timeout_ms, cli->format == CLI_FORMAT_TABLE);
+    return rc != CLI_EXIT_OK ? rc : cli_wait_operation(cli, cli->argument[0], timeout_ms);
 }
 
 /* --- events ---------------------------------------------------------------------------------------------- */

@@ -59,22 +59,20 @@ static int put_groups(struct cli *cli, const char *cluster, json_t *body)
     return CLI_EXIT_OK;
 }
 
-static int post(struct cli *cli, const char *cluster, const char *what, const json_t *body, const char *said)
+static int post(struct cli *cli, const char *cluster, const char *what, const json_t *body, json_t **ret_view)
 {
     autofree char *encoded = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/%s", encoded, what);
-    auto_json json_t *view = NULL;
-    int rc = cli_ask(cli, "POST", path, body, NULL, &view);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, view))
-        fprintf(cli->out, "%s; follow it with: hpctl event list --follow -c %s\n", said, cluster);
-    return rc;
+    return cli_ask(cli, "POST", path, body, NULL, ret_view);
 }
 
 int cli_cluster_update_software(struct cli *cli)
 {
     autofree char *cluster = cli->argument_count > 0 ? own_strdup(cli->argument[0]) : NULL;
-    auto_json json_t *body = json_object(), *size = NULL, *deployment = json_object();
-    int64_t pause_s = 0;
-    int rc = cluster != NULL ? CLI_EXIT_OK : cli_cluster_name(cli, &cluster);
+    auto_json json_t *body = json_object(), *size = NULL, *deployment = json_object(), *view = NULL;
+    int64_t pause_s = 0, timeout_ms;
+    int rc = cli_parse_timeout(cli, &timeout_ms);
+    if (rc == CLI_EXIT_OK && cluster == NULL)
+        rc = cli_cluster_name(cli, &cluster);
     if (rc == CLI_EXIT_OK)
         rc = read_batch(cli, &size);
     if (rc == CLI_EXIT_OK)
@@ -90,7 +88,8 @@ int cli_cluster_update_software(struct cli *cli)
         json_put_i64(deployment, "waitIntervalInSeconds", pause_s);
     if (json_object_size(deployment) > 0)
         json_object_set(body, "deploymentConfig", deployment);
-    return post(cli, cluster, "software-update", body, "the software update begins");
+    rc = post(cli, cluster, "software-update", body, &view);
+    return rc != CLI_EXIT_OK ? rc : cli_follow_change(cli, view, "the software update begins", timeout_ms);
 }
 
 int cli_cluster_check(struct cli *cli)
@@ -111,5 +110,9 @@ int cli_cluster_check(struct cli *cli)
         json_array_append_new(checks, json_string("InstanceConnectivity"));
     auto_json json_t *body = json_pack("{s:[{s:s, s:o}]}", "deepHealthCheckConfigurations", "instanceGroupName", group,
                                        "deepHealthChecks", checks);
-    return post(cli, cluster, "health-check", body, "the checks begin");
+    auto_json json_t *view = NULL;
+    rc = post(cli, cluster, "health-check", body, &view);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, view))
+        fprintf(cli->out, "the checks begin; follow them with: hpctl event list --follow -c %s\n", cluster);
+    return rc;
 }

@@ -5,12 +5,13 @@
 
 #define CLUSTER CLI_BIT(CLUSTER)
 #define TAGGED (CLUSTER | CLI_BIT(SCHEDULER_CONFIG) | CLI_BIT(QUOTA))
-#define OPERATE (CLUSTER | CLI_BIT(REASON) | CLI_BIT(NOW) | CLI_BIT(WAIT) | CLI_BIT(TIMEOUT) | CLI_BIT(KEY))
+#define WAITING (CLI_BIT(WAIT) | CLI_BIT(TIMEOUT))
+#define OPERATE (CLUSTER | CLI_BIT(REASON) | CLI_BIT(NOW) | WAITING | CLI_BIT(KEY))
 
 const struct cli_verb cli_verbs[] = {
-    {"apply", "", "", 0, 0, CLI_BIT(FILE) | CLI_BIT(YES) | CLI_BIT(DRY_RUN), cli_apply,
+    {"apply", "", "", 0, 0, CLI_BIT(FILE) | CLI_BIT(YES) | CLI_BIT(DRY_RUN) | WAITING, cli_apply,
      "make a cluster what a file says; shows the difference first"},
-    {"cluster", "create", "", 0, 0, CLI_BIT(FILE) | CLI_BIT(KEY), cli_cluster_create,
+    {"cluster", "create", "", 0, 0, CLI_BIT(FILE) | CLI_BIT(KEY) | WAITING, cli_cluster_create,
      "make a cluster from a file: its groups and nodes are launched"},
     {"cluster", "list", "", 0, 0, CLI_BIT(LIMIT), cli_cluster_list, "all clusters, a line each"},
     {"cluster", "describe", "[NAME]", 0, 1, CLUSTER, cli_cluster_describe,
@@ -20,17 +21,17 @@ const struct cli_verb cli_verbs[] = {
     {"cluster", "export", "[NAME]", 0, 1, CLUSTER, cli_cluster_export,
      "the cluster as a file for apply, in YAML or JSON"},
     {"cluster", "update-software", "[NAME]", 0, 1,
-     CLUSTER | CLI_BIT(GROUP) | CLI_BIT(IMAGE) | CLI_BIT(RELEASE) | CLI_BIT(BATCH) | CLI_BIT(PAUSE),
+     CLUSTER | CLI_BIT(GROUP) | CLI_BIT(IMAGE) | CLI_BIT(RELEASE) | CLI_BIT(BATCH) | CLI_BIT(PAUSE) | WAITING,
      cli_cluster_update_software, "roll another image over the groups, batch by batch, and back when it fails"},
     {"cluster", "check", "[NAME]", 0, 1, CLUSTER | CLI_BIT(GROUP) | CLI_BIT(CHECK), cli_cluster_check,
      "deep health checks of a group's nodes"},
-    {"cluster", "delete", "NAME", 1, 1, CLI_BIT(YES), cli_cluster_delete, "end every instance and forget the cluster"},
+    {"cluster", "delete", "NAME", 1, 1, CLI_BIT(YES) | WAITING, cli_cluster_delete,
+     "end every instance and forget the cluster"},
     {"node", "list", "", 0, 0, CLUSTER | CLI_BIT(GROUP) | CLI_BIT(STATE) | CLI_BIT(HEALTH) | CLI_BIT(LIMIT),
      cli_node_list, "nodes, a line each"},
-    {"node", "add", "", 0, 0, CLUSTER | CLI_BIT(GROUP) | CLI_BIT(COUNT) | CLI_BIT(KEY), cli_node_add,
+    {"node", "add", "", 0, 0, CLUSTER | CLI_BIT(GROUP) | CLI_BIT(COUNT) | CLI_BIT(KEY) | WAITING, cli_node_add,
      "more nodes for a group"},
-    {"node", "remove", "NODE", 1, 1,
-     CLUSTER | CLI_BIT(REASON) | CLI_BIT(NOW) | CLI_BIT(YES) | CLI_BIT(WAIT) | CLI_BIT(TIMEOUT), cli_node_remove,
+    {"node", "remove", "NODE", 1, 1, CLUSTER | CLI_BIT(REASON) | CLI_BIT(NOW) | CLI_BIT(YES) | WAITING, cli_node_remove,
      "drain it, end its instance, and let its group be one smaller"},
     {"node", "describe", "NODE", 1, 1, CLUSTER, cli_node_describe, "one node with its instance, agent and operation"},
     {"node", "explain", "NODE", 1, 1, CLUSTER, cli_node_explain,
@@ -46,8 +47,8 @@ const struct cli_verb cli_verbs[] = {
     {"node", "opt-in", "NODE", 1, 1, CLUSTER, cli_node_opt_in, "end an opt-out"},
     {"event", "list", "", 0, 0, CLUSTER | CLI_BIT(NODE) | CLI_BIT(FOLLOW) | CLI_BIT(LIMIT) | CLI_BIT(AFTER),
      cli_event_list, "the timeline"},
-    {"operation", "list", "", 0, 0, CLUSTER | CLI_BIT(NODE) | CLI_BIT(STATE) | CLI_BIT(LIMIT), cli_operation_list,
-     "operations, newest first"},
+    {"operation", "list", "", 0, 0, CLUSTER | CLI_BIT(NODE) | CLI_BIT(STATE) | CLI_BIT(KIND) | CLI_BIT(LIMIT),
+     cli_operation_list, "operations, newest first"},
     {"operation", "describe", "ID", 1, 1, 0, cli_operation_describe, "one operation with its steps"},
     {"operation", "cancel", "ID", 1, 1, 0, cli_operation_cancel,
      "stop it before its next step, while that is possible"},

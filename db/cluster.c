@@ -51,6 +51,7 @@ static void cluster_read(struct db_query *q, void *row)
     cluster->created_at = db_get_i64(q);
     cluster->updated_at = db_get_i64(q);
     cluster->revision = db_get_i64(q);
+    cluster->operation[0] = '\0';
 }
 
 int db_cluster_insert(struct db_tx *tx, struct cluster *cluster)

@@ -1,6 +1,6 @@
 /*
- * Operations: the durable workflows on a node. The store is what keeps two of them from running on one node, and one
- * request from being done twice: unique indexes, not the care of the callers.
+ * Operations: the durable workflows on a node, and the changes of a whole cluster. The store is what keeps two of them from
+ * running on one node, and one request from being done twice: unique indexes, not the care of the callers.
  */
 #include "db/operation.h"
 
@@ -8,28 +8,36 @@
 
 #define OPERATION_SELECT                                                                                         \
     "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, " \
-    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error FROM operation "
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster, "  \
+    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left FROM operation "
 #define OPERATION_IS_ACTIVE "state IN ('pending', 'running') "
-/* ?1 scope, ?2 state ("" for any), ?3 the cursor, ?4 limit. */
-#define OPERATION_STATE "AND (?2 = '' OR state = ?2) "
+/* ?1 scope, ?2 state ("" for any), ?3 the cursor, ?4 limit, ?5 kind ("" for any). */
+#define OPERATION_KIND "AND (?5 = '' OR kind = ?5) "
+#define OPERATION_STATE "AND (?2 = '' OR state = ?2) " OPERATION_KIND
 #define OPERATION_BEFORE "AND id < ?3 ORDER BY id DESC LIMIT ?4"
 
 static const char SQL_INSERT[] =
     "INSERT INTO operation (uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, "
-    "code, old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "code, old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = OPERATION_SELECT "WHERE uid = ?";
 static const char SQL_GET_ROW[] = OPERATION_SELECT "WHERE id = ?";
 static const char SQL_BY_KEY[] = OPERATION_SELECT "WHERE key = ?";
 static const char SQL_ACTIVE[] = OPERATION_SELECT "WHERE node_id = ? AND " OPERATION_IS_ACTIVE;
+static const char SQL_CHANGE[] =
+    OPERATION_SELECT "WHERE cluster_id = ? AND kind = ? AND node_id IS NULL AND " OPERATION_IS_ACTIVE;
 static const char SQL_UPDATE[] =
     "UPDATE operation SET state = ?, urgency = ?, reason = ?, new_instance = ?, old_instance = ?, old_boot = ?, "
-    "cancel_asked = ?, started_at = ?, finished_at = ?, error = ? WHERE id = ?";
+    "cancel_asked = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, nodes_in_service = ?, "
+    "nodes_failed = ?, nodes_left = ? WHERE id = ?";
 static const char SQL_REPAIRS[] =
     OPERATION_SELECT "WHERE node_id = ? AND kind IN ('reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 
-static const char SQL_LIST_ALL[] = OPERATION_SELECT "WHERE ?1 = 0 AND ?2 = '' " OPERATION_BEFORE;
-static const char SQL_LIST_STATE[] = OPERATION_SELECT "WHERE ?1 = 0 AND state = ?2 " OPERATION_BEFORE;
+static const char SQL_LIST_ALL[] = OPERATION_SELECT "WHERE ?1 = 0 AND ?2 = '' " OPERATION_KIND OPERATION_BEFORE;
+static const char SQL_LIST_STATE[] = OPERATION_SELECT "WHERE ?1 = 0 AND state = ?2 " OPERATION_KIND OPERATION_BEFORE;
+/* There are few of whole clusters beside those of nodes. */
+static const char SQL_LIST_CHANGES[] = OPERATION_SELECT "WHERE node_id IS NULL AND kind = ?5 AND "
+                                                        "(?1 = 0 OR cluster_id = ?1) " OPERATION_STATE OPERATION_BEFORE;
 static const char SQL_LIST_CLUSTER[] = OPERATION_SELECT "WHERE cluster_id = ?1 " OPERATION_STATE OPERATION_BEFORE;
 static const char SQL_LIST_NODE[] = OPERATION_SELECT "WHERE node_id = ?1 " OPERATION_STATE OPERATION_BEFORE;
 /* The active ones are few beside all there ever were: found by their own index, then put in order. */
@@ -38,6 +46,9 @@ static const char SQL_ACTIVE_ALL[] =
                      "AND +id < ?3 ORDER BY +id DESC LIMIT ?4";
 static const char SQL_ACTIVE_NODE[] = OPERATION_SELECT "WHERE node_id = ?1 AND " OPERATION_IS_ACTIVE OPERATION_STATE
                                                        "AND +id < ?3 ORDER BY +id DESC LIMIT ?4";
+
+static const char SQL_PRUNE[] = "DELETE FROM operation WHERE id IN (SELECT id FROM operation WHERE node_id IS NULL "
+                                "AND finished_at > 0 AND finished_at < ?1 LIMIT ?2)";
 
 static const char SQL_STEP_INSERT[] =
     "INSERT INTO operation_step (operation_id, ordinal, kind, state, attempts, started_at, finished_at, deadline_at, "
@@ -138,6 +149,11 @@ static void operation_read(struct db_query *q, void *row)
     operation->started_at = db_get_i64(q);
     operation->finished_at = db_get_i64(q);
     DB_GET_TEXT(q, operation->error);
+    DB_GET_TEXT(q, operation->cluster);
+    operation->progress.wanted = db_get_i64(q);
+    operation->progress.in_service = db_get_i64(q);
+    operation->progress.failed = db_get_i64(q);
+    operation->progress.left = db_get_i64(q);
     if (db_query_status(q) == 0) {
         int status = steps_read(q->tx, operation);
         if (status < 0)
@@ -150,8 +166,8 @@ static int row_insert(struct db_tx *tx, const struct operation *operation, int64
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_INSERT);
     db_bind_text(&q, operation->uid);
-    db_bind_i64(&q, operation->cluster_id);
-    db_bind_i64(&q, operation->node_id);
+    db_bind_row(&q, operation->cluster_id);
+    db_bind_row(&q, operation->node_id);
     db_bind_row(&q, operation->decision_id);
     db_bind_text(&q, operation_kind_text(operation->kind));
     db_bind_text(&q, operation_state_text(operation->state));
@@ -169,6 +185,7 @@ static int row_insert(struct db_tx *tx, const struct operation *operation, int64
     db_bind_i64(&q, operation->started_at);
     db_bind_i64(&q, operation->finished_at);
     db_bind_text(&q, operation->error);
+    db_bind_name(&q, operation->cluster);
     return db_query_insert(&q, ret_id);
 }
 
@@ -180,7 +197,9 @@ static int why_not(struct db_tx *tx, struct operation *operation)
         *operation = other;
         return STATUS_EXISTS;
     }
-    return db_operation_active(tx, operation->node_id, &other) == 0 ? STATUS_CONFLICT : STATUS_EXISTS;
+    bool active = operation->node_id > 0 ? db_operation_active(tx, operation->node_id, &other) == 0
+                                         : db_operation_change(tx, operation->cluster_id, operation->kind, &other) == 0;
+    return active ? STATUS_CONFLICT : STATUS_EXISTS;
 }
 
 int db_operation_insert(struct db_tx *tx, struct operation *operation)
@@ -228,6 +247,15 @@ int db_operation_active(struct db_tx *tx, int64_t node_id, struct operation *ret
     return db_query_take(&q, operation_read, ret_operation);
 }
 
+int db_operation_change(struct db_tx *tx, int64_t cluster_id, enum operation_kind kind, struct operation *ret_operation)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CHANGE);
+    db_bind_i64(&q, cluster_id);
+    db_bind_text(&q, operation_kind_text(kind));
+    return db_query_take(&q, operation_read, ret_operation);
+}
+
 int db_operation_update(struct db_tx *tx, const struct operation *operation)
 {
     auto_query struct db_query q;
@@ -242,6 +270,10 @@ int db_operation_update(struct db_tx *tx, const struct operation *operation)
     db_bind_i64(&q, operation->started_at);
     db_bind_i64(&q, operation->finished_at);
     db_bind_text(&q, operation->error);
+    db_bind_i64(&q, operation->progress.wanted);
+    db_bind_i64(&q, operation->progress.in_service);
+    db_bind_i64(&q, operation->progress.failed);
+    db_bind_i64(&q, operation->progress.left);
     db_bind_i64(&q, operation->id);
     int status = db_query_hit(&q);
     /* Only a move back to an active state can meet the other active one. */
@@ -252,6 +284,8 @@ int db_operation_update(struct db_tx *tx, const struct operation *operation)
 
 static const char *list_sql(const struct db_operation_filter *filter)
 {
+    if (filter->kind != NULL && operation_is_of_cluster(*filter->kind) && filter->node_id == 0)
+        return SQL_LIST_CHANGES;
     if (filter->active_only)
         return filter->node_id > 0 ? SQL_ACTIVE_NODE : SQL_ACTIVE_ALL;
     if (filter->node_id > 0)
@@ -270,6 +304,7 @@ int db_operation_list(struct db_tx *tx, const struct db_operation_filter *filter
     db_bind_text(&q, filter->state >= 0 ? operation_state_text((enum operation_state)filter->state) : "");
     db_bind_i64(&q, filter->before_id > 0 ? filter->before_id : INT64_MAX);
     db_bind_limit(&q, filter->limit);
+    db_bind_text(&q, filter->kind != NULL ? operation_kind_text(*filter->kind) : "");
     return db_query_walk(&q, operation_read, &operation, fn, arg);
 }
 
@@ -281,4 +316,13 @@ int db_operation_repairs(struct db_tx *tx, int64_t node_id, int64_t since_at, db
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, since_at);
     return db_query_walk(&q, operation_read, &operation, fn, arg);
+}
+
+int db_operation_prune(struct db_tx *tx, int64_t before_at, int rows_max)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PRUNE);
+    db_bind_i64(&q, before_at);
+    db_bind_i64(&q, rows_max);
+    return db_query_run(&q, NULL);
 }

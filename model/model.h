@@ -52,6 +52,8 @@ struct cluster {
     char failure[SENTENCE_MAX_BYTES]; /* why the last creation or update failed; "": it did not */
     int64_t created_at, updated_at;
     int64_t revision; /* counts changes; the ETag */
+    char operation
+        [ID_UUID_MAX]; /* what a use case answers: by which operation its change is carried out; never stored */
 };
 
 struct instance_group {
@@ -208,10 +210,19 @@ struct operation_step {
     char detail[SENTENCE_MAX_BYTES]; /* last result or error, for people */
 };
 
+/* How far a change of a whole cluster is, in nodes. */
+struct operation_progress {
+    int64_t wanted;     /* so many it leads to */
+    int64_t in_service; /* ready now */
+    int64_t failed;     /* could not be provisioned so far, or repaired */
+    int64_t left;       /* have still to come, to go or, in a software update, to run what is wanted */
+};
+
 struct operation {
     int64_t id;
     char uid[ID_UUID_MAX];
-    int64_t cluster_id, node_id, decision_id;
+    int64_t cluster_id, node_id, decision_id; /* of a whole cluster: node_id 0; cluster_id 0 when it is gone */
+    char cluster[NAME_MAX_BYTES];             /* of a whole cluster: its name, which outlives it; "" else */
     enum operation_kind kind;
     enum operation_state state;
     enum urgency urgency;
@@ -224,7 +235,8 @@ struct operation {
     char old_boot[BOOT_ID_MAX_BYTES];
     bool cancel_asked;
     int64_t created_at, started_at, finished_at;
-    char error[SENTENCE_MAX_BYTES];
+    char error[SENTENCE_MAX_BYTES]; /* of one of a cluster that still runs: what has gone wrong already */
+    struct operation_progress progress;
     struct operation_step steps[OPERATION_STEPS_MAX];
     int step_count;
 };

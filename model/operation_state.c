@@ -45,7 +45,7 @@ const enum step_kind *operation_steps(enum operation_kind kind, int *ret_count)
     static const struct {
         const enum step_kind *steps;
         int count;
-    } table[] = {
+    } table[OPERATION_KIND_COUNT] = {
         [OPERATION_KIND_LAUNCH] = {launch_steps, (int)ARRAY_LEN(launch_steps)},
         [OPERATION_KIND_REBOOT] = {reboot_steps, (int)ARRAY_LEN(reboot_steps)},
         [OPERATION_KIND_REPLACE] = {replace_steps, (int)ARRAY_LEN(replace_steps)},
@@ -56,6 +56,11 @@ const enum step_kind *operation_steps(enum operation_kind kind, int *ret_count)
     };
     *ret_count = table[kind].count;
     return table[kind].steps;
+}
+
+bool operation_is_of_cluster(enum operation_kind kind)
+{
+    return kind >= OPERATION_KIND_FIRST_OF_CLUSTER;
 }
 
 bool step_is_point_of_no_return(enum step_kind kind)

@@ -1,5 +1,6 @@
 /*
- * Operations: durable workflows on one node, made of named steps.
+ * Operations: durable workflows. On one node they are made of named steps; on a whole cluster they have none: there they
+ * are a change that was asked for, seen from its beginning to where it is reached, given up or superseded.
  *
  *      PENDING ──► RUNNING ──► SUCCEEDED
  *         │           │  └───► FAILED
@@ -49,20 +50,29 @@ enum step_state {
 ENUM_DECLARE(step_state);
 extern const struct sm step_state_machine;
 
-#define OPERATION_KIND_LIST(X)                                                           \
-    X(LAUNCH, "launch") /* fill an empty slot */                                         \
-    X(REBOOT, "reboot")                                                                  \
-    X(REPLACE, "replace")                                                                \
-    X(RELEASE, "release") /* bring a held or failed node back through the return gate */ \
-    X(DELETE, "delete")   /* empty the slot for good */                                  \
-    X(UPDATE, "update")   /* another image: a new instance for the slot */               \
-    X(CHECK, "check")     /* deep health checks */
+#define OPERATION_KIND_LIST(X)                                                               \
+    X(LAUNCH, "launch") /* fill an empty slot */                                             \
+    X(REBOOT, "reboot")                                                                      \
+    X(REPLACE, "replace")                                                                    \
+    X(RELEASE, "release") /* bring a held or failed node back through the return gate */     \
+    X(DELETE, "delete")   /* empty the slot for good */                                      \
+    X(UPDATE, "update")   /* another image: a new instance for the slot */                   \
+    X(CHECK, "check")     /* deep health checks */                                           \
+    X(CREATE_CLUSTER, "create-cluster")                                                      \
+    X(UPDATE_CLUSTER, "update-cluster")   /* groups and nodes that come, grow, shrink, go */ \
+    X(UPDATE_SOFTWARE, "update-software") /* a rolling update of its groups */               \
+    X(DELETE_CLUSTER, "delete-cluster")
 enum operation_kind {
 #define X(SYMBOL, text) OPERATION_KIND_##SYMBOL,
     OPERATION_KIND_LIST(X)
 #undef X
+        OPERATION_KIND_COUNT
 };
 ENUM_DECLARE(operation_kind);
+/* Those of a whole cluster stand last. */
+#define OPERATION_KIND_FIRST_OF_CLUSTER OPERATION_KIND_CREATE_CLUSTER
+#define OPERATION_KINDS_OF_CLUSTER (OPERATION_KIND_COUNT - OPERATION_KIND_FIRST_OF_CLUSTER)
+bool operation_is_of_cluster(enum operation_kind kind);
 
 /*
  * The steps. Which kind has which, in order, is operation_steps() below.
@@ -99,7 +109,7 @@ ENUM_DECLARE(step_kind);
 
 #define OPERATION_STEPS_MAX 8
 
-/* The steps of a kind in order; *ret_count <= OPERATION_STEPS_MAX. Static. */
+/* The steps of a kind in order; *ret_count <= OPERATION_STEPS_MAX, 0 for those of a cluster. Static. */
 const enum step_kind *operation_steps(enum operation_kind kind, int *ret_count);
 /* True once the step has changed the world so that going back makes no sense: no cancel from here on. */
 bool step_is_point_of_no_return(enum step_kind kind);

@@ -158,6 +158,7 @@ static void group_take_back(const struct provision_snapshot *s, const struct pro
     p->desired = is_new ? 0 : before < alive(g) ? before : alive(g);
     p->min_count = 0;
     p->previous_desired = -1;
+    p->gave_up = true;
     group_move(p, is_new ? GROUP_STATE_FAILED : GROUP_STATE_IN_SERVICE, "min-count-expired");
     set(p->failure, "%.380s: the group was taken back to %" PRId64 " nodes", why, p->desired);
     set(p->scaling, "the minimum was not reached in time: %" PRId64 " nodes go back to %" PRId64, g->desired,

@@ -74,6 +74,7 @@ struct provision_group_plan {
     int64_t remove;                   /* so many slots go now */
     bool is_scaling;                  /* nodes come or go now */
     bool forget;                      /* nothing is left of it: its row goes */
+    bool gave_up;                     /* it was taken back now, because its minimum did not come in time */
 
     bool rollout_moves;
     struct rollout rollout;
@@ -95,6 +96,12 @@ struct provision_plan {
 
 void policy_provision(const struct provision_snapshot *snapshot, struct provision_plan *ret_plan);
 void policy_provision_free(struct provision_plan *plan); /* the contents */
+
+/* What has become of a change of the whole cluster, of one of the kinds that are of clusters, when this plan is carried out:
+ * true when it is over. ret_failure: what has gone wrong with it, so far as this plan tells; "": nothing. A change that is
+ * over has failed when anything ever had. */
+bool policy_change_is_over(const struct provision_snapshot *snapshot, const struct provision_plan *plan,
+                           enum operation_kind kind, char ret_failure[SENTENCE_MAX_BYTES]);
 
 /* Between a launch that failed, the tries-th in a row, and the next one. */
 int64_t policy_launch_pause(const struct provision_settings *settings, int tries);

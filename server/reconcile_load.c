@@ -237,6 +237,10 @@ static int load_operation(const void *row, void *arg)
         return 1; /* newest first: the rest is known */
     if (from->id > found->newest)
         found->newest = from->id;
+    struct rcluster *cluster =
+        operation_is_of_cluster(from->kind) ? reconcile_cluster_find(found->r, from->cluster_id) : NULL;
+    if (cluster != NULL)
+        reconcile_change_load(cluster, from);
     struct rnode *node = reconcile_node_find(found->r, from->node_id);
     if (node != NULL && node->op == NULL)
         reconcile_operation_add(found->r, node, from->id, from->kind);

@@ -14,6 +14,7 @@
  *   reconcile_reckon.c    how many nodes of a group are what
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
  *   reconcile_provision.c clusters and groups that come up, grow, shrink and go, by policy/provision.h
+ *   reconcile_change.c    the operations of changes of whole clusters
  *   reconcile_batch.c     which nodes go when a group shrinks, and which are next in a software update
  *   reconcile_history.c   old evidence goes
  *   reconcile_hold.c      what the scheduler shall show for a node that is out of service
@@ -55,6 +56,7 @@
 #define BREAKER_LOOK_MS 15000     /* an open breaker is looked at so often */
 #define LOST_TOGETHER_MS 15000    /* nodes that vanish within this are judged together: one rack, not many faults */
 #define HOUSEKEEPING_MS 60000     /* old events and expired tokens go so often */
+#define HOUSEKEEPING_ROWS_MAX 256 /* old changes of clusters go so many at a time */
 #define OBSERVE_FAILURES_DOWN 2   /* so many failed looks in a row: the scheduler is down */
 #define PICTURE_AGE_FACTOR 4      /* a picture older than so many observe intervals is no picture */
 #define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
@@ -69,6 +71,15 @@
 
 struct rop;
 
+/* The open operation of a change of a whole cluster; id 0: there is none. */
+struct rchange {
+    int64_t id;
+    bool begun;  /* it is RUNNING */
+    bool failed; /* something has gone wrong with it already */
+    struct operation_progress progress;
+    int64_t told_at; /* when its progress was written last */
+};
+
 /* --- the tables --------------------------------------------------------------------------------- */
 struct rcluster {
     struct rcluster *next;
@@ -79,9 +90,10 @@ struct rcluster {
     enum orchestrator orchestrator;
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES];
-    bool stirred;    /* something changed that may move it or a group of it */
-    bool listed;     /* found in the store by the present resync */
-    int64_t look_at; /* when time alone may move it; 0: never */
+    bool stirred;                                       /* something changed that may move it or a group of it */
+    bool listed;                                        /* found in the store by the present resync */
+    int64_t look_at;                                    /* when time alone may move it; 0: never */
+    struct rchange changes[OPERATION_KINDS_OF_CLUSTER]; /* by kind, from OPERATION_KIND_FIRST_OF_CLUSTER on */
 };
 
 struct failing {
@@ -460,6 +472,10 @@ void reconcile_node_unmade(struct rnode *node);
 /* Which nodes are members of batches that were under way when we went down. */
 int reconcile_members_load(struct reconcile *r, struct db_tx *tx);
 
+/* reconcile_change.c */
+/* One that is in the store. */
+void reconcile_change_load(struct rcluster *cluster, const struct operation *row);
+
 /* reconcile_provision.c */
 struct provision;
 /* The next cluster that moves, with what becomes of it; NULL: none does. */
@@ -570,6 +586,9 @@ int turn_event(struct turn *turn, enum event_level level, enum event_kind kind, 
                const struct operation *operation, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 int turn_cluster_event(struct turn *turn, enum event_level level, enum event_kind kind, const struct rcluster *cluster,
                        const char *failure, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* A line about the operation of a change of the whole cluster; its error is why it failed. */
+int turn_change_event(struct turn *turn, enum event_level level, enum event_kind kind,
+                      const struct operation *operation, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Moves by the table (a move it does not hold is our bug), writes the row, tells the timeline. */
 int turn_node_move(struct turn *turn, struct rnode *node, struct node *row, enum node_state to, const char *reason);
 /* A line about a group; failure may be "". */

@@ -220,7 +220,8 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
         if (at > now && (cluster->look_at == 0 || at < cluster->look_at))
             cluster->look_at = at;
     }
-    if (changes(p))
+    bool moves = reconcile_changes_plan(p, now);
+    if (moves || changes(p))
         return TAKE(p);
     for (size_t i = 0; i < p->plan.group_count; i++)
         p->parts[i].group->scaling = p->plan.groups[i].is_scaling;
@@ -449,6 +450,8 @@ int reconcile_provision_write(struct turn *turn)
     struct cluster row;
     int status = compare(turn, p, &row);
     p->outdated = status == 1;
+    if (status == 0)
+        status = reconcile_changes_write(turn);
     if (status != 0)
         return status < 0 ? status : 0;
     if (p->plan.gone) {
@@ -505,6 +508,7 @@ void reconcile_provision_done(struct turn *turn)
     for (size_t i = 0; i < p->plan.group_count; i++)
         group_done(turn, p, i);
     take_members(p);
+    reconcile_changes_done(turn);
 }
 
 void reconcile_provision_reap(struct turn *turn)

@@ -17,6 +17,13 @@ struct provision_part {
     char why[SENTENCE_MAX_BYTES]; /* what went wrong with a member of its batch */
 };
 
+/* What is to be written of the operation of a change. */
+struct provision_change {
+    bool writes, ends, failed;
+    struct operation_progress progress;
+    char failure[SENTENCE_MAX_BYTES]; /* news of what has gone wrong; "": none */
+};
+
 struct provision {
     struct rcluster *cluster;
     struct provision_snapshot snapshot;
@@ -26,6 +33,7 @@ struct provision {
     struct rnode *victims[PROVISION_NODES_MAX];
     struct rnode **members; /* a batch is chosen as a whole */
     size_t victim_count, member_count;
+    struct provision_change changes[OPERATION_KINDS_OF_CLUSTER];
     int64_t revision; /* of the cluster, when it is written */
     bool takes_down;  /* a creation that failed: nobody's jobs are waited for */
     bool outdated;    /* the store holds something newer: nothing was done */
@@ -40,5 +48,12 @@ void reconcile_choose_members(struct reconcile *r, struct provision *p, size_t a
 void reconcile_member_key(const struct rnode *node, const struct rollout *rollout, char ret_key[KEY_MAX_BYTES]);
 /* A member of the batch that went wrong, with what is known of it. */
 const struct rnode *reconcile_bad_member(const struct rgroup *group);
+
+/* reconcile_change.c */
+/* How far the operations of the cluster's changes are by the plan; true when something of it is to be written. */
+bool reconcile_changes_plan(struct provision *p, int64_t now);
+/* Inside the transaction, and after it. */
+int reconcile_changes_write(struct turn *turn);
+void reconcile_changes_done(const struct turn *turn);
 
 #endif

@@ -82,6 +82,21 @@ int turn_cluster_event(struct turn *turn, enum event_level level, enum event_kin
     return status;
 }
 
+int turn_change_event(struct turn *turn, enum event_level level, enum event_kind kind,
+                      const struct operation *operation, const char *fmt, ...)
+{
+    struct event event = {
+        .level = level, .kind = kind, .cluster_id = operation->cluster_id, .operation_id = operation->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), operation->cluster);
+    text_copy_cut(event.operation, sizeof(event.operation), operation->uid);
+    text_copy_cut(event.failure, sizeof(event.failure), operation->error);
+    va_list ap;
+    va_start(ap, fmt);
+    int status = event_put(turn, &event, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
 int turn_group_event(struct turn *turn, enum event_level level, enum event_kind kind, const struct rgroup *group,
                      const char *failure, const char *fmt, ...)
 {

@@ -48,7 +48,10 @@ static int write_scheduler_event(struct turn *turn)
 
 static int write_housekeeping(struct turn *turn)
 {
-    int status = db_event_prune(turn->tx, turn->r->deps.settings.events_keep);
+    const struct reconcile_settings *settings = &turn->r->deps.settings;
+    int status = db_event_prune(turn->tx, settings->events_keep);
+    if (status == 0)
+        status = db_operation_prune(turn->tx, turn->now - settings->history_ms, HOUSEKEEPING_ROWS_MAX);
     return status != 0 ? status : db_token_prune(turn->tx, turn->now);
 }
 

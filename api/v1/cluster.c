@@ -7,19 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-void api_reply_cluster(struct api_call *call, unsigned status, const char *name, const struct cluster *gone)
+/* Its view, or what is known of one that is gone by now. NULL: it has answered. */
+static json_t *show_cluster(struct api_call *call, const char *name, const struct cluster *gone, int64_t *ret_revision)
 {
     struct problem problem;
     struct service_cluster_view view;
-    char location[128];
-    snprintf(location, sizeof location, "/v1/clusters/%s", name);
     if (service_cluster_describe(call->service, name, &view, &problem) != 0) {
         static const struct cluster_counts none;
-        if (gone != NULL && problem.code == PROBLEM_NOT_FOUND)
-            api_reply_resource(call, status, render_cluster(gone, &none), NULL, gone->revision);
-        else
+        if (gone == NULL || problem.code != PROBLEM_NOT_FOUND) {
             api_problem(call, &problem);
-        return;
+            return NULL;
+        }
+        *ret_revision = gone->revision;
+        return render_cluster(gone, &none);
     }
     autofree struct service_names *names = own_calloc(view.active_count + 1, sizeof *names);
     for (size_t i = 0; i < view.active_count; i++)
@@ -29,9 +29,35 @@ void api_reply_cluster(struct api_call *call, unsigned status, const char *name,
     api_show_document(json, "CreateClusterRequest", view.document);
     for (size_t i = 0; i < view.group_count; i++)
         api_show_document(json_array_get(groups, i), "ClusterInstanceGroupSpecification", view.groups[i].document);
-    int64_t revision = view.cluster.revision;
+    *ret_revision = view.cluster.revision;
     service_cluster_view_free(&view);
-    api_reply_resource(call, status, json, status == 201 ? location : NULL, revision);
+    return json;
+}
+
+json_t *api_show_operation(struct api_call *call, const char *uid)
+{
+    struct problem problem;
+    autofree struct operation *operation = own_calloc(1, sizeof *operation);
+    if (uid[0] == '\0' || service_operation_get(call->service, uid, operation, &problem) != 0)
+        return NULL; /* the change is made, whether it can be shown or not */
+    return render_operation(operation, operation->cluster, "");
+}
+
+void api_reply_cluster(struct api_call *call, unsigned status, const char *name, const struct cluster *changed)
+{
+    char location[128] = "";
+    int64_t revision;
+    json_t *json = show_cluster(call, name, changed, &revision);
+    if (json == NULL)
+        return;
+    json_t *operation = changed == NULL ? NULL : api_show_operation(call, changed->operation);
+    if (operation != NULL)
+        json_put(json, "operation", operation);
+    if (status == 201)
+        snprintf(location, sizeof location, "/v1/clusters/%s", name);
+    else if (operation != NULL)
+        snprintf(location, sizeof location, "/v1/operations/%s", changed->operation);
+    api_reply_resource(call, status, json, location[0] != '\0' ? location : NULL, revision);
 }
 
 static int list_row(const struct cluster *cluster, const struct cluster_counts *counts, void *arg)

@@ -5,6 +5,7 @@
 #include "api/v1/v1.h"
 
 CHOOSE(operation_state)
+CHOOSE(operation_kind)
 
 struct list {
     struct page page;
@@ -25,7 +26,7 @@ static json_t *render_named(struct api_call *call, const struct operation *opera
     struct service_names names = {0};
     (void)service_names(call->service, operation->cluster_id, operation->node_id, 0,
                         &names); /* no name is shown as none */
-    return render_operation(operation, names.cluster, names.node);
+    return render_operation(operation, names.cluster[0] != '\0' ? names.cluster : operation->cluster, names.node);
 }
 
 static void reply_list(struct api_call *call, struct list *list)
@@ -41,7 +42,7 @@ void api_operation_list(struct api_call *call)
     struct list list = {0};
     struct problem problem;
     char cluster[NAME_MAX_BYTES] = "", node[NODE_NAME_MAX_BYTES] = "";
-    int state = -1;
+    int state = -1, kind = -1;
     page_init(&list.page, 'o');
     const struct api_query query[] = {
         {.name = "cluster", .type = API_QUERY_TEXT, .target = cluster, .size = sizeof cluster},
@@ -51,13 +52,23 @@ void api_operation_list(struct api_call *call)
          .target = &state,
          .choose = choose_operation_state,
          .rule = "pending, running, succeeded, failed or cancelled"},
+        {.name = "kind",
+         .type = API_QUERY_CHOICE,
+         .target = &kind,
+         .choose = choose_operation_kind,
+         .rule = "a kind of operation such as reboot, replace or create-cluster"},
         PAGE_QUERY(list.page),
     };
     if (api_query(call, query, ARRAY_LEN(query)) != 0 || page_begin(call, &list.page, true) != 0)
         return;
     list.rows = own_calloc((size_t)page_rows(&list.page), sizeof *list.rows);
-    if (service_operation_list(call->service, cluster[0] != '\0' ? cluster : NULL, node[0] != '\0' ? node : NULL, state,
-                               list.page.key_id, page_rows(&list.page), list_row, &list, &problem) != 0) {
+    const enum operation_kind wanted = kind < 0 ? OPERATION_KIND_LAUNCH : (enum operation_kind)kind;
+    const struct db_operation_filter filter = {.state = state,
+                                               .before_id = list.page.key_id,
+                                               .limit = page_rows(&list.page),
+                                               .kind = kind < 0 ? NULL : &wanted};
+    if (service_operation_list(call->service, cluster[0] != '\0' ? cluster : NULL, node[0] != '\0' ? node : NULL,
+                               &filter, list_row, &list, &problem) != 0) {
         page_free(&list.page);
         api_problem(call, &problem);
     } else {

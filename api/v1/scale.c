@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/choose.h"
 #include "api/render.h"
+#include "api/v1/spec.h"
 #include "api/v1/v1.h"
 
 #include <stdio.h>
@@ -95,6 +96,18 @@ static json_t *render_result(const struct service_addition *items, size_t count,
     return json_pack("{s:o, s:o}", "nodes", nodes, "refused", refused);
 }
 
+static void reply_added(struct api_call *call, const struct service_addition *items, size_t count,
+                        const struct service_addition_result *result)
+{
+    char location[96];
+    json_t *json = render_result(items, count, result), *operation = api_show_operation(call, result->operation);
+    if (operation != NULL)
+        json_put(json, "operation", operation);
+    snprintf(location, sizeof location, "/v1/operations/%s", result->operation);
+    audit_failures(call, json_object_get(json, "refused"));
+    api_reply_resource(call, 202, json, operation != NULL ? location : NULL, 0);
+}
+
 void api_node_add(struct api_call *call)
 {
     struct problem problem;
@@ -118,10 +131,8 @@ void api_node_add(struct api_call *call)
         if (service_nodes_add(call->service, &call->actor, call->params[0], key, items, count, &result, &problem) < 0) {
             api_problem(call, &problem);
         } else {
-            json_t *json = render_result(items, count, &result);
+            reply_added(call, items, count, &result);
             service_addition_result_free(&result);
-            audit_failures(call, json_object_get(json, "refused"));
-            api_reply_json(call, 202, json);
         }
     }
     items_free(items, SERVICE_ADDITION_GROUPS_MAX);

@@ -26,8 +26,11 @@ bool api_cluster_document(struct api_call *call, json_t *rest, char **ret_docume
 bool api_model_input(struct api_call *call, enum aws_shape_id shape, json_t *body, json_t **ret_input);
 /* Moves the members of body that are not among own into a new object. Caller owns. */
 json_t *api_split(json_t *body, const char *const *own, size_t count);
-/* The cluster as describe shows it, after a change too: gone answers with what the change returned. */
-void api_reply_cluster(struct api_call *call, unsigned status, const char *name, const struct cluster *gone);
+/* The cluster as describe shows it. changed: what a change returned (NULL: there was none), with the operation that carries it
+ * out; it answers, too, for one that is gone by now. */
+void api_reply_cluster(struct api_call *call, unsigned status, const char *name, const struct cluster *changed);
+/* The operation of a change of a whole cluster; NULL when there is none to show. */
+json_t *api_show_operation(struct api_call *call, const char *uid);
 /* Adds the members of a document to a description that is shown. */
 void api_show_document(json_t *json, const char *shape, const char *document);
 

@@ -83,6 +83,7 @@ static char *write_result(const struct service_addition_result *result)
     for (size_t i = 0; i < SERVICE_ADDITION_GROUPS_MAX; i++)
         json_array_append_new(refused, json_pack("{s:s, s:s}", "error", addition_error_text(result->refused[i].error),
                                                  "why", result->refused[i].why));
+    json_put_text(json, "operation", result->operation);
     json_put(json, "nodes", nodes);
     json_put(json, "refused", refused);
     return json_dumps(json, JSON_COMPACT);
@@ -114,6 +115,7 @@ static int read_result(struct adding *adding, struct db_tx *tx, const char *docu
     char error[JSON_ERROR_MAX];
     auto_json json_t *json = NULL;
     int status = json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error);
+    read_text(json, "operation", adding->result->operation, ID_UUID_MAX);
     json_array_foreach(json_object_get(json, "nodes"), i, item) if (status == 0) status = read_node(adding, tx, item);
     json_array_foreach(json_object_get(json, "refused"), i, item)
     {
@@ -261,6 +263,15 @@ static int remember(const struct adding *adding, struct db_tx *tx, const uint8_t
     return db_addition_insert(tx, &addition, document);
 }
 
+static int begin_addition(struct adding *adding)
+{
+    autofree char *reason = own_printf("%zu nodes more", adding->result->node_count);
+    int status = cluster_operation_begin(adding->slots.tx, adding->s, &adding->cluster, OPERATION_KIND_UPDATE_CLUSTER,
+                                         adding->actor->name, reason);
+    text_copy_cut(adding->result->operation, ID_UUID_MAX, adding->cluster.operation);
+    return status;
+}
+
 static int add_items(struct adding *adding)
 {
     int status = slots_open(&adding->slots);
@@ -270,6 +281,8 @@ static int add_items(struct adding *adding)
     if (status == 0 && adding->added) { /* the revision tells whoever holds an old description */
         adding->cluster.updated_at = adding->now_ms;
         status = db_cluster_update(adding->slots.tx, &adding->cluster, 0);
+        if (status == 0)
+            status = begin_addition(adding);
     }
     return status;
 }

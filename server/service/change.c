@@ -435,6 +435,9 @@ static int change_store(struct change *change, struct db_tx *tx)
     cluster->updated_at = change->now_ms;
     change->stored = true;
     int status = db_cluster_update(tx, cluster, 0);
+    if (status == 0 && touches_groups(change->wanted)) /* else all is done with this transaction */
+        status = cluster_operation_begin(tx, change->s, cluster, OPERATION_KIND_UPDATE_CLUSTER, change->actor->name,
+                                         change->said.len > 0 ? text_get(&change->said) : "the description of groups");
     if (status < 0)
         return status;
     status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_UPDATED, "%s changed the cluster %s: %s",

@@ -1,7 +1,7 @@
 /*
  * Clusters: made and taken down; how one is changed is in change.c. Each is one transaction; what takes time is left behind as one
  * operation per node for the reconcile loop, which also moves a cluster into service once all of its nodes were
- * ready. How clusters are shown is in cluster_view.c, what a description must look like in spec.c.
+ * ready, and one of the whole cluster that can be watched (cluster_operation.c). How clusters are shown is in cluster_view.c, what a description must look like in spec.c.
  */
 #include "server/service/private.h"
 
@@ -36,6 +36,14 @@ static int create_groups(struct db_tx *tx, struct creation *creation)
     return status;
 }
 
+static int begin_creation(struct db_tx *tx, struct creation *creation)
+{
+    autofree char *reason =
+        own_printf("%" PRId64 " nodes in %zu groups", spec_node_count(creation->spec), creation->spec->group_count);
+    return cluster_operation_begin(tx, creation->s, &creation->cluster, OPERATION_KIND_CREATE_CLUSTER,
+                                   creation->actor->name, reason);
+}
+
 static int create_write(struct db_tx *tx, void *arg)
 {
     struct creation *creation = arg;
@@ -53,6 +61,8 @@ static int create_write(struct db_tx *tx, void *arg)
                           creation->problem);
     if (status == 0)
         status = create_groups(tx, creation);
+    if (status == 0)
+        status = begin_creation(tx, creation);
     if (status < 0)
         return status;
     status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_CREATED,
@@ -159,6 +169,17 @@ static int delete_node(struct db_tx *tx, const struct deletion *deletion, int64_
     return status < 0 ? status : slot_remove(tx, &removal, &place, &operation);
 }
 
+/* A repeat goes on under the operation of the first. */
+static int begin_deletion(struct db_tx *tx, struct deletion *deletion)
+{
+    int status = cluster_operation_find(tx, &deletion->cluster, OPERATION_KIND_DELETE_CLUSTER);
+    autofree char *reason = own_printf("%zu nodes go", deletion->node_count);
+    return status != STATUS_NOT_FOUND
+               ? status
+               : cluster_operation_begin(tx, deletion->s, &deletion->cluster, OPERATION_KIND_DELETE_CLUSTER,
+                                         deletion->actor->name, reason);
+}
+
 static int delete_write(struct db_tx *tx, void *arg)
 {
     struct deletion *deletion = arg;
@@ -180,6 +201,8 @@ static int delete_write(struct db_tx *tx, void *arg)
         status = db_node_list(tx, &filter, note_node, deletion);
     for (size_t i = 0; status == 0 && i < deletion->node_count; i++)
         status = delete_node(tx, deletion, deletion->node_ids[i]);
+    if (status == 0)
+        status = begin_deletion(tx, deletion);
     if (status == 0 && first)
         status = cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_CLUSTER_UPDATED,
                                "%s deletes the cluster %s: %zu nodes go", deletion->actor->name, cluster->name,
@@ -188,6 +211,8 @@ static int delete_write(struct db_tx *tx, void *arg)
         return status;
     status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_DELETED, "The cluster %s is gone",
                            cluster->name);
+    if (status == 0)
+        status = cluster_operation_end(tx, deletion->s, cluster);
     return status < 0 ? status : db_cluster_delete(tx, cluster->id);
 }
 

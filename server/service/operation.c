@@ -95,15 +95,12 @@ static int list_read(struct db_tx *tx, void *arg)
     return status < 0 ? status : db_operation_list(tx, &listing->filter, listing->fn, listing->arg);
 }
 
-int service_operation_list(struct service *s, const char *cluster, const char *node, int state, int64_t before_id,
-                           int limit, db_row_fn fn, void *arg, struct problem *ret_problem)
+int service_operation_list(struct service *s, const char *cluster, const char *node,
+                           const struct db_operation_filter *filter, db_row_fn fn, void *arg,
+                           struct problem *ret_problem)
 {
-    struct listing listing = {.cluster = cluster,
-                              .node = node,
-                              .filter = {.state = state, .before_id = before_id, .limit = limit},
-                              .fn = fn,
-                              .arg = arg,
-                              .problem = ret_problem};
+    struct listing listing = {
+        .cluster = cluster, .node = node, .filter = *filter, .fn = fn, .arg = arg, .problem = ret_problem};
     if (node != NULL && cluster == NULL)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "node is given without cluster; names of nodes are unique within a cluster only.");
@@ -126,6 +123,10 @@ static int refuse_cancel(const struct operation *operation, struct problem *prob
         return problem_say(problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                            "The operation has %s already; there is nothing to cancel.",
                            operation_state_text(operation->state));
+    if (operation_is_of_cluster(operation->kind))
+        return problem_say(problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                           "A change of a whole cluster cannot be cancelled. Ask for what shall be instead; that "
+                           "supersedes it.");
     if (operation->kind == OPERATION_KIND_DELETE)
         return problem_say(problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                            "The node's cluster is being deleted; that cannot be cancelled.");

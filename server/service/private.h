@@ -136,6 +136,17 @@ void operation_prepare(struct service *s, const struct place *place, enum operat
 /* True once a step has begun that cannot be taken back. */
 bool operation_is_past_return(const struct operation *operation);
 
+/* --- changes of a whole cluster (cluster_operation.c) ------------------------------------------------ */
+
+/* The change that this transaction writes can be watched from now on, under cluster->operation. The open one of this kind is
+ * superseded; by a deletion every open one. */
+int cluster_operation_begin(struct db_tx *tx, struct service *s, struct cluster *cluster, enum operation_kind kind,
+                            const char *actor, const char *reason);
+/* The open one of this kind becomes cluster->operation; NOT_FOUND when there is none. */
+int cluster_operation_find(struct db_tx *tx, struct cluster *cluster, enum operation_kind kind);
+/* cluster->operation has succeeded: there was nothing that the loop would have to do. */
+int cluster_operation_end(struct db_tx *tx, struct service *s, const struct cluster *cluster);
+
 /* --- a cluster's description (spec.c) -------------------------------------------------------------- */
 
 /* Checks everything that can be known without the store. */

@@ -262,6 +262,7 @@ struct service_added_node {
     struct instance instance;
 };
 struct service_addition_result {
+    char operation[ID_UUID_MAX]; /* under which they come into service; "" when none was added */
     struct service_added_node *nodes;
     size_t node_count;
     struct {
@@ -384,9 +385,12 @@ int service_names(struct service *s, int64_t cluster_id, int64_t node_id, int64_
 /* --- operations and events --------------------------------------------------------------------- */
 int service_operation_get(struct service *s, const char *uid, struct operation *ret_operation,
                           struct problem *ret_problem);
-int service_operation_list(struct service *s, const char *cluster, const char *node, int state, int64_t before_id,
-                           int limit, db_row_fn fn, void *arg, struct problem *ret_problem);
-/* Asks; the reconcile loop stops it before its next step. CONFLICT past the point of no return. */
+/* cluster and node may be NULL; which rows they are is filled into the filter here. */
+int service_operation_list(struct service *s, const char *cluster, const char *node,
+                           const struct db_operation_filter *filter, db_row_fn fn, void *arg,
+                           struct problem *ret_problem);
+/* Asks; the reconcile loop stops it before its next step. CONFLICT past the point of no return, and for what concerns a whole
+ * cluster. */
 int service_operation_cancel(struct service *s, const struct actor *actor, const char *uid,
                              struct operation *ret_operation, struct problem *ret_problem);
 int service_event_list(struct service *s, const struct db_event_filter *filter, db_row_fn fn, void *arg,

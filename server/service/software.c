@@ -116,6 +116,13 @@ static int start_rollout(struct rolling *rolling, struct db_tx *tx, struct insta
     return status < 0 ? status : db_group_update(tx, group);
 }
 
+static int begin_rolling(struct db_tx *tx, struct rolling *rolling, size_t groups)
+{
+    autofree char *reason = own_printf("a software update of %zu groups", groups);
+    return cluster_operation_begin(tx, rolling->s, &rolling->cluster, OPERATION_KIND_UPDATE_SOFTWARE,
+                                   rolling->actor->name, reason);
+}
+
 static int rolling_write(struct db_tx *tx, void *arg)
 {
     struct rolling *rolling = arg;
@@ -148,6 +155,8 @@ static int rolling_write(struct db_tx *tx, void *arg)
     cluster->failure[0] = '\0';
     cluster->updated_at = rolling->now_ms;
     status = db_cluster_update(tx, cluster, 0);
+    if (status == 0)
+        status = begin_rolling(tx, rolling, started);
     return status < 0 ? status
                       : cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_ROLLOUT,
                                       "%s started a software update of %zu groups", rolling->actor->name, started);

@@ -47,8 +47,9 @@ test('a file that nobody has applied makes a cluster, once it was seen and agree
   assert.equal(unasked.code, 2);
   assert.match(unasked.err, /--yes/);
   assert.equal((await world.list('/v1/clusters')).length, 0);
-  const done = apply('--yes');
+  const done = apply('--yes', '--wait');
   assert.equal(done.code, 0, done.err);
+  assert.match(done.out, /create-cluster[^]*succeeded[^]*2 of 2 nodes in service/);
   await allReady(2);
 });
 
@@ -84,7 +85,9 @@ test('groups grow and come as the file says', async () => {
   write(spec(3, '  - {name: login, instanceCount: 1, provider: local}\n'));
   const seen = apply('--dry-run', '-o', 'json');
   assert.deepEqual(JSON.parse(seen.out), { cluster: 'demo', changes: ['~ group gpu: instanceCount: 2 -> 3', '+ group login: 1 nodes'], applied: false });
-  assert.equal(apply('--yes').code, 0);
+  const asked = JSON.parse(apply('--yes', '-o', 'json').out);
+  assert.deepEqual([asked.applied, asked.operation.kind, asked.operation.cluster], [true, 'update-cluster', 'demo']);
+  assert.equal(hpctl(['operation', 'wait', asked.operation.id]).code, 0);
   await allReady(4);
   assert.deepEqual((await names()).sort(), ['gpu-1', 'gpu-2', 'gpu-3', 'login-1']);
 });
@@ -128,8 +131,9 @@ test('names in the file are the nodes of the group', async () => {
 
 test('a software update rolls through a group and shows', async () => {
   const before = new Map((await world.list('/v1/clusters/demo/nodes')).map((node) => [node.name, node.instanceId]));
-  const begun = hpctl(['cluster', 'update-software', 'demo', '--release', '1.2.3', '--batch', '1']);
+  const begun = hpctl(['cluster', 'update-software', 'demo', '--release', '1.2.3', '--batch', '1', '--wait', '--timeout', '5m']);
   assert.equal(begun.code, 0, begun.err);
+  assert.match(begun.out, /update-software/);
   await until('it has rolled', async () => {
     const [group] = (await world.get('/v1/clusters/demo')).instanceGroups;
     return group.softwareUpdate.state === 'succeeded' && group.state === 'in-service';

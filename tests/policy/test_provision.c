@@ -330,6 +330,60 @@ static void a_deadline_is_looked_at_when_it_comes(void **state)
     policy_provision_free(&plan);
 }
 
+/* --- when a change of the whole cluster is over ------------------------------------------------- */
+#define OP(SYMBOL) OPERATION_KIND_##SYMBOL
+
+static void a_change_is_over_when_its_cluster_has_arrived(void **state)
+{
+    static const struct {
+        const char *story;
+        enum operation_kind kind;
+        enum provisioning provisioning;
+        enum cluster_state state;
+        struct one group;
+        bool over;
+        const char *failure; /* a part of it; NULL: none */
+    } rows[] = {
+        {"still comes up", OP(CREATE_CLUSTER), CONT, C(CREATING), GROUP(CREATING, 2, -1, 1, 1), false, NULL},
+        {"is there", OP(CREATE_CLUSTER), CONT, C(CREATING), GROUP(CREATING, 2, -1, 2), true, NULL},
+        {"each was tried", OP(CREATE_CLUSTER), CONT, C(CREATING), GROUP(CREATING, 2, -1, 1, 0, 1), true, NULL},
+        {"is taken down", OP(CREATE_CLUSTER), WHOLE, C(CREATING), GROUP(CREATING, 2, -1, 1, 0, 1), false, "bad-1"},
+        {"is down", OP(CREATE_CLUSTER), WHOLE, C(ROLLING_BACK), GROUP(FAILED, 0, -1, 0), true, "none of its"},
+        {"grows", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 2, 1), false, NULL},
+        {"has grown", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 3), true, NULL},
+        {"slots are not known yet", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 2), false, NULL},
+        {"has too many", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 4), false, NULL},
+        {"one leaves", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 3, 0, 0, 0, 1), false, NULL},
+        {"its row is there", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 3, 0, 0, 0, 0, 1), true,
+         NULL},
+        {"one fails, one comes", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(DEGRADED, 3, -1, 1, 1, 1), false, NULL},
+        {"one fails", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(DEGRADED, 3, -1, 2, 0, 1), true, NULL},
+        {"a group goes", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(DELETING, 0, -1, 0, 0, 0, 0, 1), false, NULL},
+        {"a group has gone", OP(UPDATE_CLUSTER), CONT, C(IN_SERVICE), GROUP(DELETING, 0, -1, 0), true, NULL},
+        {"waits for all", OP(UPDATE_CLUSTER), WHOLE, C(UPDATING), GROUP(UPDATING, 3, 2, 2, 1), false, NULL},
+        {"has all", OP(UPDATE_CLUSTER), WHOLE, C(UPDATING), GROUP(UPDATING, 3, 2, 3), true, NULL},
+        {"goes back", OP(UPDATE_CLUSTER), WHOLE, C(ROLLING_BACK), GROUP(UPDATING, 2, -1, 2, 0, 0, 0, 1), false, "none"},
+        {"is back", OP(UPDATE_CLUSTER), WHOLE, C(ROLLING_BACK), GROUP(UPDATING, 2, -1, 2), true, "taken back"},
+        {"another's business", OP(UPDATE_SOFTWARE), CONT, C(IN_SERVICE), GROUP(IN_SERVICE, 3, -1, 2, 1), true, NULL},
+        {"rolls", OP(UPDATE_SOFTWARE), CONT, C(SYSTEM_UPDATING), GROUP(SYSTEM_UPDATING, 2, -1, 2), false, NULL},
+        {"goes", OP(DELETE_CLUSTER), CONT, C(DELETING), GROUP(DELETING, 2, -1, 0, 0, 0, 0, 1), false, NULL},
+        {"is gone", OP(DELETE_CLUSTER), CONT, C(DELETING), GROUP(DELETING, 2, -1, 0, 0, 0, 0, 0, 2), true, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char failure[SENTENCE_MAX_BYTES];
+        const struct provision_group group = group_of(&rows[i].group);
+        const struct provision_snapshot s = snapshot_of(rows[i].state, rows[i].provisioning, &group, 1);
+        struct provision_plan plan;
+        policy_provision(&s, &plan);
+        bool over = policy_change_is_over(&s, &plan, rows[i].kind, failure);
+        bool told = rows[i].failure == NULL ? failure[0] == '\0' : strstr(failure, rows[i].failure) != NULL;
+        if (over != rows[i].over || !told)
+            fail_msg("%s: %s, \"%s\"", rows[i].story, over ? "over" : "goes on", failure);
+        policy_provision_free(&plan);
+    }
+}
+
 /* --- laws -------------------------------------------------------------------------------------- */
 static uint32_t draw(uint64_t *random, uint32_t below)
 {
@@ -417,9 +471,13 @@ static void pauses_grow_to_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_by_itself),          cmocka_unit_test(a_cluster_as_a_whole),
-        cmocka_unit_test(a_failure_says_who_and_why), cmocka_unit_test(a_deadline_is_looked_at_when_it_comes),
-        cmocka_unit_test(any_plan_is_legal),          cmocka_unit_test(the_least_valuable_go_first),
+        cmocka_unit_test(a_group_by_itself),
+        cmocka_unit_test(a_cluster_as_a_whole),
+        cmocka_unit_test(a_failure_says_who_and_why),
+        cmocka_unit_test(a_deadline_is_looked_at_when_it_comes),
+        cmocka_unit_test(a_change_is_over_when_its_cluster_has_arrived),
+        cmocka_unit_test(any_plan_is_legal),
+        cmocka_unit_test(the_least_valuable_go_first),
         cmocka_unit_test(pauses_grow_to_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,45 @@ SIM_FN void sim_until_group(struct sim *sim, const char *name, enum group_state 
     sim_until_is(sim, sim_group_is, &wish, at_most_ms, what);
 }
 
+struct sim_changes {
+    struct operation newest;
+    int count, state; /* -1: any */
+};
+
+SIM_FN int sim_note_change(const void *row, void *arg)
+{
+    struct sim_changes *changes = arg;
+    const struct operation *op = row;
+    if (changes->newest.id == 0)
+        changes->newest = *op;
+    changes->count += changes->state < 0 || (int)op->state == changes->state;
+    return 0;
+}
+
+SIM_FN struct sim_changes sim_read_changes(struct sim *sim, enum operation_kind kind, int state)
+{
+    struct sim_changes changes = {.state = state};
+    struct db_tx *tx = NULL;
+    const struct db_operation_filter filter = {.state = -1, .kind = &kind};
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_operation_list(tx, &filter, sim_note_change, &changes), 0);
+    db_read_end(sim->service.db, tx);
+    return changes;
+}
+
+/* The newest operation of this kind on the whole cluster, id 0 when there is none; count: of so many, 0: whatever. */
+SIM_FN struct operation sim_change_of(struct sim *sim, enum operation_kind kind, int count)
+{
+    struct sim_changes changes = sim_read_changes(sim, kind, -1);
+    assert_true(count == 0 || changes.count == count);
+    return changes.newest;
+}
+
+SIM_FN int sim_change_count(struct sim *sim, enum operation_kind kind, enum operation_state state)
+{
+    return sim_read_changes(sim, kind, (int)state).count;
+}
+
 /* Machines that are up or coming. */
 SIM_FN int sim_machines(const struct sim *sim)
 {

@@ -281,6 +281,7 @@ struct sim_law {
     struct sim *sim;
     int64_t nodes[SIM_ACTIVE_MAX];
     int count, automatic;
+    unsigned changes; /* kinds of open operations of the cluster */
     struct db_tx *tx;
 };
 
@@ -288,6 +289,11 @@ SIM_FN int sim_law_operation(const void *row, void *arg)
 {
     struct sim_law *law = arg;
     const struct operation *op = row;
+    if (operation_is_of_cluster(op->kind)) {
+        assert_true(op->node_id == 0 && op->step_count == 0 && op->cluster_id > 0);
+        law->changes |= 1U << op->kind;
+        return 0;
+    }
     for (int i = 0; i < law->count; i++)
         if (law->nodes[i] == op->node_id)
             sim_fail(law->sim, NULL, "node %" PRId64 " has two active operations", op->node_id);
@@ -325,7 +331,26 @@ SIM_FN int sim_law_node(const void *row, void *arg)
     return 0;
 }
 
-/* At most one operation per node, one step at a time, the budget, no node in repair that nobody repairs. */
+/* Whatever a cluster is on its way to, an operation tells of it. */
+SIM_FN int sim_law_cluster(const void *row, void *arg)
+{
+    struct sim_law *law = arg;
+    const struct cluster *cluster = row;
+    const unsigned creates = 1U << OPERATION_KIND_CREATE_CLUSTER, updates = 1U << OPERATION_KIND_UPDATE_CLUSTER;
+    const unsigned needs = cluster->state == CLUSTER_STATE_CREATING          ? creates
+                           : cluster->state == CLUSTER_STATE_UPDATING        ? updates
+                           : cluster->state == CLUSTER_STATE_ROLLING_BACK    ? creates | updates
+                           : cluster->state == CLUSTER_STATE_SYSTEM_UPDATING ? 1U << OPERATION_KIND_UPDATE_SOFTWARE
+                           : cluster->state == CLUSTER_STATE_DELETING        ? 1U << OPERATION_KIND_DELETE_CLUSTER
+                                                                             : 0;
+    if (needs != 0 && (law->changes & needs) == 0)
+        sim_fail(law->sim, NULL, "%s is %s and no operation says so", cluster->name,
+                 cluster_state_text(cluster->state));
+    return 0;
+}
+
+/* At most one operation per node, one step at a time, the budget, no node in repair that nobody repairs, no change of a cluster
+ * that could not be watched. */
 SIM_FN void sim_check(struct sim *sim)
 {
     struct sim_law law = {.sim = sim};
@@ -334,6 +359,7 @@ SIM_FN void sim_check(struct sim *sim)
     assert_int_equal(db_read_begin(sim->service.db, &law.tx), 0);
     assert_int_equal(db_operation_list(law.tx, &active, sim_law_operation, &law), 0);
     assert_int_equal(db_node_list(law.tx, &all, sim_law_node, &law), 0);
+    assert_int_equal(db_cluster_list(law.tx, "", 0, sim_law_cluster, &law), 0);
     db_read_end(sim->service.db, law.tx);
     int budget = sim->nodes * sim->settings.policy.budget_percent / 100;
     if (law.automatic > (budget < 1 ? 1 : budget))

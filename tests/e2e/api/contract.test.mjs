@@ -323,6 +323,10 @@ test('operations', async () => {
   assert.ok(page.items.every((o) => o.cluster === cluster && o.node === 'gpu-1'));
   await call('listOperations', 404, { query: { cluster: 'nothing' } });
   await call('listOperations', 400, { query: { state: 'tired' } });
+  const changes = await call('listOperations', 200, { query: { cluster, kind: 'create-cluster' } });
+  assert.deepEqual(changes.items.map((o) => [o.kind, o.cluster, o.node, o.steps.length]), [['create-cluster', cluster, undefined, 0]]);
+  await call('cancelOperation', 409, { params: { operation: changes.items[0].id } });
+  await call('listOperations', 400, { query: { kind: 'dance' } });
   await cancelActive('gpu-1');
   assert.ok(driven.has('cancelOperation'));
 });
@@ -450,13 +454,17 @@ test('an instance is asked to run the lifecycle scripts of its group, and says h
 });
 
 test('clusters go', async () => {
-  await call('deleteCluster', 202, { params: { cluster } });
+  const { operation } = await call('deleteCluster', 202, { params: { cluster } });
+  assert.deepEqual([operation.kind, operation.cluster], ['delete-cluster', cluster]);
+  assert.equal((await call('deleteCluster', 202, { params: { cluster } })).operation.id, operation.id, 'a repeat is the same deletion');
   await call('deleteCluster', 404, { params: { cluster: 'nothing' } });
   await until('its last node is gone', async () => {
     const reply = await fetch(`${hpd.url}/v1/clusters/${cluster}`, { headers: { authorization: `Bearer ${hpd.admin}` } });
     assertReply(operations.get('describeCluster'), reply.status, reply.headers, await reply.text());
     return reply.status === 404;
   });
+  const ended = await call('describeOperation', 200, { params: { operation: operation.id } });
+  assert.deepEqual([ended.state, ended.cluster, ended.progress.nodesLeft], ['succeeded', cluster, 0]);
 });
 
 // What the document names and no request can bring about: 500 is a fault of ours. 503 and 507 are bad days of the machine

@@ -51,7 +51,10 @@ static void play(const char *request, size_t len, struct fake_answer *answer, vo
     int64_t status;
     if (script->states != NULL) {
         const char *state = *script->states++;
-        autofree char *body = own_printf("{\"id\":\"x\",\"state\":\"%s\",\"steps\":[]}", state);
+        autofree char *body =
+            own_printf("{\"id\":\"x\",\"state\":\"%s\",\"steps\":[],\"operation\":{\"id\":\"op-1\"},\"progress\":"
+                       "{\"nodesInService\":2,\"nodesWanted\":4,\"nodesFailed\":1,\"nodesLeft\":2}}",
+                       state);
         bool bad = text_parse_i64(state, 100, 599, &status) == 0;
         fake_answer_json(answer, script->server, bad ? (int)status : 200, bad ? "{}" : body);
         return;
@@ -119,8 +122,14 @@ static void a_cut_stream_loses_nothing(void **state)
 /* The verb must not have been done when its command line turns out to be wrong. */
 static void a_bad_timeout_touches_no_node(void **state)
 {
-    static const char *const verbs[][6] = {
-        {"node", "reboot", "gpu-1", "-cdemo"}, {"node", "replace", "gpu-1", "-cdemo"}, {"operation", "wait", "x"}};
+    static const char *const verbs[][6] = {{"node", "reboot", "gpu-1", "-cdemo"},
+                                           {"node", "replace", "gpu-1", "-cdemo"},
+                                           {"operation", "wait", "x"},
+                                           {"cluster", "create", "-f/dev/null"},
+                                           {"cluster", "delete", "x", "--yes"},
+                                           {"cluster", "update-software", "x"},
+                                           {"node", "add", "-cdemo", "-ggpu"},
+                                           {"apply", "-f/dev/null", "--yes"}};
     struct script *script = *state;
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         autofree char *text = NULL;
@@ -154,6 +163,34 @@ static void waiting_survives_a_restart(void **state)
     }
 }
 
+/* A change of a whole cluster is answered with the cluster and what carries it out; the latter is waited for. */
+static void a_change_is_followed_to_its_end(void **state)
+{
+    static const struct {
+        const char *words[8];
+        const char *states[3], *shown;
+        int code, requests;
+    } cases[] = {
+        {{"cluster", "delete", "x", "--yes"}, {"running"}, "hpctl operation wait op-1", CLI_EXIT_OK, 1},
+        {{"cluster", "delete", "x", "--yes", "--wait"}, {"x", "running", "succeeded"}, "Progress", CLI_EXIT_OK, 3},
+        {{"cluster", "delete", "x", "--yes", "--wait"}, {"x", "failed"}, "2 of 4 nodes", CLI_EXIT_REFUSED, 2},
+        {{"cluster", "update-software", "x", "--wait"}, {"x", "succeeded"}, "1 failed, 2 to go", CLI_EXIT_OK, 2},
+        {{"node", "add", "-cx", "-ggpu", "--wait"}, {"x", "cancelled"}, "cancelled", CLI_EXIT_REFUSED, 2},
+        {{"node", "add", "-cx", "-ggpu", "-ojson"}, {"x"}, "\"operation\"", CLI_EXIT_OK, 1},
+    };
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        script->states = cases[i].states;
+        script->requests = 0;
+        assert_int_equal(run(fake_server_url(script->server), &text, cases[i].words), cases[i].code);
+        assert_int_equal(script->requests, cases[i].requests);
+        if (strstr(text, cases[i].shown) == NULL)
+            fail_msg("\"%s\" is not in: %s", cases[i].shown, text);
+    }
+    assert_true(text_starts_with(script->seen[0], "POST /v1/clusters/x/nodes "));
+}
+
 static void a_limit_is_asked_for(void **state)
 {
     static const struct {
@@ -165,6 +202,7 @@ static void a_limit_is_asked_for(void **state)
         {{"node", "list", "-cdemo"}, "GET /v1/clusters/demo/nodes?limit=1000 "},
         {{"node", "list", "-cdemo", "--limit=7"}, "GET /v1/clusters/demo/nodes?limit=7 "},
         {{"operation", "list"}, "GET /v1/operations?limit=100 "},
+        {{"operation", "list", "--kind", "create-cluster"}, "GET /v1/operations?kind=create-cluster&limit=100 "},
         {{"quota", "list", "-cdemo"}, "GET /v1/clusters/demo/quotas?limit=1000 "},
         {{"token", "list"}, "GET /v1/tokens HTTP"}, /* has no pages, and its path refuses a limit */
     };
@@ -225,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cut_stream_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_bad_timeout_touches_no_node, setup, teardown),
         cmocka_unit_test_setup_teardown(waiting_survives_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_change_is_followed_to_its_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limit_is_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(governance_and_tags_are_asked_for, setup, teardown),
     };

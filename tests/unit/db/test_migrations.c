@@ -131,6 +131,38 @@ static void test_groups_get_the_state_of_their_cluster(void **state)
     db_tx_close(tx);
 }
 
+static const char SQL_OPERATIONS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) VALUES (1, 1, 'x', '', 'local', 1, 0, 7); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, state_since, health_since, retry_at, "
+    "opted_out, created_at) VALUES (1, 1, 1, 'x-1', 'ready', 'healthy', '', 7, 7, 0, 0, 7); "
+    "INSERT INTO operation (id, uid, cluster_id, node_id, kind, state, urgency, key, reason, actor, device, code, "
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error) "
+    "SELECT value, 'o' || value, 1, 1, 'reboot', CASE value WHEN 5 THEN 'running' ELSE 'failed' END, 'now', "
+    "'k' || value, '', '', '', '', '', '', '', 0, 7, 7, 7, 'e' FROM json_each('[3,5,9]'); "
+    "INSERT INTO operation_step (operation_id, ordinal, kind, state, attempts, started_at, finished_at, deadline_at, "
+    "retry_at, detail) VALUES (5, 0, 'mark', 'done', 1, 7, 7, 0, 0, ''), (5, 1, 'drain', 'running', 1, 7, 0, 0, 0, "
+    "''); "
+    "DELETE FROM operation WHERE id = 9";
+
+/* What was at work goes on with its steps, and no id is given a second time. */
+static void test_operations_of_nodes_stay_what_they_are(void **state)
+{
+    struct db db;
+    struct db_tx *tx = upgraded(*state, &db, SQL_OPERATIONS_BEFORE);
+    struct operation operation = {.cluster_id = 1, .cluster = "a", .uid = "new", .kind = OPERATION_KIND_UPDATE_CLUSTER};
+    assert_int_equal(number(tx, "SELECT count(*) FROM operation WHERE node_id = 1 AND cluster_id = 1"), 2);
+    assert_int_equal(number(tx, "SELECT count(*) FROM operation_step WHERE operation_id = 5"), 2);
+    MUST(db_operation_insert(tx, &operation));
+    assert_int_equal(operation.id, 10);
+    MUST(db_script(tx, "DELETE FROM node"));
+    assert_int_equal(number(tx, "SELECT count(*) FROM operation"), 1);
+    assert_int_equal(number(tx, "SELECT count(*) FROM operation_step"), 0);
+    db_tx_close(tx);
+}
+
 static void test_a_failing_migration_leaves_the_one_before(void **state)
 {
     struct db db;
@@ -189,6 +221,7 @@ int main(void)
         EMPTY_TEST(test_step_by_step_and_again),
         EMPTY_TEST(test_critical_verdicts_become_node_faults),
         EMPTY_TEST(test_groups_get_the_state_of_their_cluster),
+        EMPTY_TEST(test_operations_of_nodes_stay_what_they_are),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),

@@ -242,18 +242,18 @@ static void test_each_filter_finds_its_operations_newest_first(void **state)
         struct db_operation_filter filter;
         const char *uids;
     } rows[] = {
-        {{0, 0, -1, false, 0, 0}, "o4 o3 o2 o1 "},
-        {{0, 0, -1, false, id[2], 1}, "o2 "},
-        {{c, 0, -1, false, 0, 0}, "o3 o2 o1 "},
-        {{c, 0, OPERATION_STATE_FAILED, false, 0, 0}, "o3 "},
-        {{c, n, -1, false, 0, 0}, "o2 o1 "},
-        {{0, n, OPERATION_STATE_SUCCEEDED, false, 0, 0}, "o1 "},
-        {{0, 0, OPERATION_STATE_PENDING, false, 0, 0}, "o4 "},
-        {{0, 0, -1, true, 0, 0}, "o4 o2 "},
-        {{0, 0, -1, true, id[3], 0}, "o2 "},
-        {{c, 0, -1, true, 0, 0}, "o2 "},
-        {{0, n, -1, true, 0, 0}, "o2 "},
-        {{0, far.id, OPERATION_STATE_RUNNING, true, 0, 0}, ""},
+        {{0, 0, -1, false, 0, 0, NULL}, "o4 o3 o2 o1 "},
+        {{0, 0, -1, false, id[2], 1, NULL}, "o2 "},
+        {{c, 0, -1, false, 0, 0, NULL}, "o3 o2 o1 "},
+        {{c, 0, OPERATION_STATE_FAILED, false, 0, 0, NULL}, "o3 "},
+        {{c, n, -1, false, 0, 0, NULL}, "o2 o1 "},
+        {{0, n, OPERATION_STATE_SUCCEEDED, false, 0, 0, NULL}, "o1 "},
+        {{0, 0, OPERATION_STATE_PENDING, false, 0, 0, NULL}, "o4 "},
+        {{0, 0, -1, true, 0, 0, NULL}, "o4 o2 "},
+        {{0, 0, -1, true, id[3], 0, NULL}, "o2 "},
+        {{c, 0, -1, true, 0, 0, NULL}, "o2 "},
+        {{0, n, -1, true, 0, 0, NULL}, "o2 "},
+        {{0, far.id, OPERATION_STATE_RUNNING, true, 0, 0, NULL}, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct rows found = ROWS(struct operation);
@@ -266,6 +266,54 @@ static void test_each_filter_finds_its_operations_newest_first(void **state)
         }
         assert_string_equal(uids, rows[i].uids);
     }
+}
+
+static struct operation a_change(const struct world *w, const char *uid, enum operation_kind kind)
+{
+    struct operation operation = {.cluster_id = w->cluster.id, .kind = kind, .created_at = WORLD_NOW};
+    snprintf(operation.uid, sizeof(operation.uid), "%s", uid);
+    snprintf(operation.cluster, sizeof(operation.cluster), "%s", w->cluster.name);
+    return operation;
+}
+
+/* One of a kind that is open; it outlives its cluster, and is forgotten when it is old. */
+static void test_a_change_of_a_cluster(void **state)
+{
+    struct world *w = *state;
+    struct operation first = a_change(w, "c1", OPERATION_KIND_UPDATE_CLUSTER), read;
+    struct operation second = a_change(w, "c2", OPERATION_KIND_UPDATE_CLUSTER);
+    struct operation other = a_change(w, "c3", OPERATION_KIND_UPDATE_SOFTWARE);
+    struct operation node = an_operation(&w->nodes[0], "n1", "n1");
+    MUST(db_operation_insert(w->tx, &first));
+    assert_int_equal(db_operation_insert(w->tx, &second), STATUS_CONFLICT);
+    MUST(db_operation_insert(w->tx, &other));
+    MUST(db_operation_insert(w->tx, &node));
+    MUST(db_operation_change(w->tx, w->cluster.id, OPERATION_KIND_UPDATE_CLUSTER, &read));
+    assert_int_equal(read.id, first.id);
+    first.state = OPERATION_STATE_SUCCEEDED;
+    first.finished_at = WORLD_NOW + 5;
+    first.progress = (struct operation_progress){4, 3, 2, 1};
+    MUST(db_operation_update(w->tx, &first));
+    assert_int_equal(db_operation_change(w->tx, w->cluster.id, OPERATION_KIND_UPDATE_CLUSTER, &read), STATUS_NOT_FOUND);
+    MUST(db_operation_insert(w->tx, &second));
+    const enum operation_kind kind = OPERATION_KIND_UPDATE_CLUSTER;
+    const struct db_operation_filter filter = {.cluster_id = w->cluster.id, .state = -1, .kind = &kind};
+    struct rows found = ROWS(struct operation);
+    MUST(db_operation_list(w->tx, &filter, rows_add, &found));
+    assert_int_equal(found.count, 2);
+    assert_string_equal(ROW(found, struct operation, 0)->uid, "c2");
+
+    MUST(db_cluster_delete(w->tx, w->cluster.id));
+    MUST(db_operation_get(w->tx, "c1", &read));
+    assert_int_equal(read.cluster_id, 0);
+    assert_string_equal(read.cluster, w->cluster.name);
+    assert_memory_equal(&read.progress, &first.progress, sizeof(read.progress));
+    assert_int_equal(db_operation_get(w->tx, "n1", &read), STATUS_NOT_FOUND);
+    MUST(db_operation_prune(w->tx, WORLD_NOW + 5, 10));
+    MUST(db_operation_get(w->tx, "c1", &read));
+    MUST(db_operation_prune(w->tx, WORLD_NOW + 6, 10));
+    assert_int_equal(db_operation_get(w->tx, "c1", &read), STATUS_NOT_FOUND);
+    MUST(db_operation_get(w->tx, "c2", &read)); /* it has not ended */
 }
 
 static void test_the_ledger_holds_repairs_since_a_time(void **state)
@@ -297,6 +345,7 @@ int main(void)
         WORLD_TEST(test_updates_of_operation_and_step),
         WORLD_TEST(test_what_is_refused),
         WORLD_TEST(test_each_filter_finds_its_operations_newest_first),
+        WORLD_TEST(test_a_change_of_a_cluster),
         WORLD_TEST(test_the_ledger_holds_repairs_since_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

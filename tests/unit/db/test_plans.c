@@ -71,8 +71,12 @@ static void call_lists_of_work(struct db_tx *tx)
     db_operation_active(tx, 1, &operation);
     db_operation_update(tx, &operation);
     db_operation_step_update(tx, 1, &step);
-    for (int i = 0; i < 16; i++) {
-        struct db_operation_filter filter = {i & 1, (i >> 1) & 1, (i & 4) ? 0 : -1, (i & 8) != 0, 0, 1};
+    db_operation_change(tx, 1, OPERATION_KIND_CREATE_CLUSTER, &operation);
+    db_operation_prune(tx, 0, 1);
+    for (int i = 0; i < 32; i++) {
+        const enum operation_kind kind = OPERATION_KIND_CREATE_CLUSTER;
+        struct db_operation_filter filter = {i & 1, (i >> 1) & 1,           (i & 4) ? 0 : -1, (i & 8) != 0, 0,
+                                             1,     (i & 16) ? &kind : NULL};
         db_operation_list(tx, &filter, ignore, NULL);
     }
     db_operation_repairs(tx, 1, 0, ignore, NULL);

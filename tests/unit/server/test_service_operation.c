@@ -107,8 +107,8 @@ static void test_lists_by_cluster_node_and_state(void **state)
         const char *cluster, *node;
         int state, limit, status, expected;
     } table[] = {
-        {NULL, NULL, -1, 0, 0, 4},
-        {"ml", NULL, -1, 0, 0, 3},
+        {NULL, NULL, -1, 0, 0, 6}, /* with the creation of each of the two clusters */
+        {"ml", NULL, -1, 0, 0, 4},
         {"ml", "gpu-1", -1, 0, 0, 2},
         {"ml", "gpu-1", OPERATION_STATE_SUCCEEDED, 0, 0, 1},
         {NULL, NULL, OPERATION_STATE_PENDING, 2, 0, 2},
@@ -122,8 +122,9 @@ static void test_lists_by_cluster_node_and_state(void **state)
     world_cluster(&world, "other", "o", 1, ORCHESTRATOR_NONE);
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         int count = 0;
-        assert_int_equal(service_operation_list(&world.service, table[i].cluster, table[i].node, table[i].state, 0,
-                                                table[i].limit, count_row, &count, &world.problem),
+        const struct db_operation_filter filter = {.state = table[i].state, .limit = table[i].limit};
+        assert_int_equal(service_operation_list(&world.service, table[i].cluster, table[i].node, &filter, count_row,
+                                                &count, &world.problem),
                          table[i].status);
         assert_int_equal(count, table[i].expected);
     }
