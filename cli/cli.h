@@ -74,6 +74,7 @@ enum cli_exit {
     X(AT_VERSION, "at-version", 0, "N", "this version; for update: only while it is the newest")               \
     X(SCHEDULER_CONFIG, "scheduler-config", 0, NULL, "the tags of the cluster's scheduler configuration")      \
     X(QUOTA, "quota", 0, "NAME", "the tags of this compute quota")                                             \
+    X(TABLE, "table", 0, "NAME", "only this fault table: xid, sxid, kernel, nvidia, dcgm, …")                  \
     X(PCI, "pci", 0, "ADDRESS", "PCI address of the GPU in the injected line (0000:b9:00)")
 enum cli_option {
 #define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,
@@ -217,6 +218,8 @@ int cli_quota_delete(struct cli *cli);
 int cli_tag_add(struct cli *cli);
 int cli_tag_list(struct cli *cli);
 int cli_tag_delete(struct cli *cli);
+int cli_fault_list(struct cli *cli);
+int cli_fault_describe(struct cli *cli);
 int cli_inject_xid(struct cli *cli);
 int cli_version(struct cli *cli);
 /* The cluster of --file. */

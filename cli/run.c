@@ -1,6 +1,12 @@
 /* From a command line to an exit code: parse, find the server, run the verb. */
 #include "cli/cli.h"
 
+/* Has its answer at hand, or asks by itself. */
+static bool needs_no_server(const struct cli_verb *verb)
+{
+    return verb->run == cli_version || verb->run == cli_fault_list || verb->run == cli_fault_describe;
+}
+
 int cli_main(int argc, char **argv, FILE *out, FILE *err)
 {
     struct cli cli = {.out = out, .err = err};
@@ -8,7 +14,7 @@ int cli_main(int argc, char **argv, FILE *out, FILE *err)
     int rc = cli_parse(&cli, argc, argv, &verb);
     if (rc == CLI_EXIT_OK && verb != NULL) {
         rc = cli_profile_load(&cli);
-        if (rc == CLI_EXIT_OK && verb->run != cli_version)
+        if (rc == CLI_EXIT_OK && !needs_no_server(verb))
             rc = cli_connect(&cli);
         if (rc == CLI_EXIT_OK)
             rc = verb->run(&cli);

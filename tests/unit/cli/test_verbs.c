@@ -254,12 +254,46 @@ static void governance_and_tags_are_asked_for(void **state)
     }
 }
 
+/* The fault tables answer without a server: nobody listens at this address. */
+static void test_faults_need_no_server(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[6];
+        int rc;
+        const char *says[3];
+    } cases[] = {
+        {{"fault", "list"}, 0, {"xid.79", "node.disk.full", "5 in 24 h: support"}},
+        {{"fault", "list", "--table", "efa"}, 0, {"efa.device.gone", "reboot", "replace"}},
+        {{"fault", "list", "--table", "nothing"}, 2, {"there is no table nothing", "custom", ""}},
+        {{"fault", "describe", "79"}, 0, {"xid.79: GPU has fallen off the bus", "RESTART_BM", "give way now"}},
+        {{"fault", "describe", "node.disk.full"}, 0, {"has no room left", "it is recorded and counted", "[V] GKE"}},
+        {{"fault", "describe", "DCGM_FR_FALLEN_OFF_BUS"}, 0, {"dcgm.fallen-off-bus", "[P] again: replace", ""}},
+        {{"fault", "describe", "xid.162"}, 0, {"Takes back", "xid.163", ""}},
+        {{"fault", "describe", "9999"}, 5, {"no table has 9999", "recorded and watched", ""}},
+        {{"fault", "describe", ""}, 5, {"no table has", "", ""}},
+        {{"fault", "describe"}, 2, {"needs CODE", "", ""}},
+        {{"fault", "describe", "63", "-o", "json"}, 0, {"\"code\": \"xid.63\"", "\"tableVersion\"", "\"number\": 63"}},
+        {{"fault", "describe", "kernel.oops", "-o", "yaml"}, 0, {"withinHours: 24", "action: support", "- '[V] EKS"}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        int rc = run("http://127.0.0.1:1", &text, cases[i].words);
+        if (rc != cases[i].rc)
+            fail_msg("case %zu ends with %d: %s", i, rc, text);
+        for (size_t k = 0; k < ARRAY_LEN(cases[i].says); k++)
+            if (strstr(text, cases[i].says[k]) == NULL)
+                fail_msg("case %zu does not say \"%s\": %s", i, cases[i].says[k], text);
+    }
+}
+
 int main(void)
 {
     setenv("HOME", "/nonexistent", 1);
     unsetenv("HPCTL_CONFIG");
     unsetenv("HPCTL_FINGERPRINT");
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faults_need_no_server),
         cmocka_unit_test_setup_teardown(a_cut_stream_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_bad_timeout_touches_no_node, setup, teardown),
         cmocka_unit_test_setup_teardown(waiting_survives_a_restart, setup, teardown),
