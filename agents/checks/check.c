@@ -4,9 +4,24 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #include <string.h>
 #include <unistd.h>
+
+void check_label(char labels[CHECK_LABELS_MAX_BYTES], const char *name, const char *value)
+{
+    AUTO(text) struct text text = {0};
+    text_printf(&text, "%s%s=\"", labels[0] != '\0' ? "," : "", name);
+    for (; *value != '\0'; value++) {
+        if (*value == '"' || *value == '\\')
+            text_add_char(&text, '\\');
+        text_add_char(&text, (unsigned char)*value < ' ' || *value == 0x7f ? '_' : *value);
+    }
+    text_add_char(&text, '"');
+    size_t len = strlen(labels);
+    (void)text_copy(labels + len, CHECK_LABELS_MAX_BYTES - len, text.data);
+}
 
 char *check_path(const struct check_context *context, const char *name)
 {

@@ -60,9 +60,12 @@ struct check {
     const char *about; /* one line for help and man page */
     int64_t period_ms, deadline_ms;
     void (*run)(const struct check_context *context, struct check_out *out); /* killed with its group at the deadline */
-    const void *own; /* what else a check of this kind needs; NULL */
+    const void *own;  /* what else a check of this kind needs; NULL */
+    bool spans_boots; /* what it remembers is good after another boot, too: it sees to the rest by itself */
 };
 
+/* Adds name="value" to labels, with a comma before it when it is not the first; what has no room is left out. */
+void check_label(char labels[CHECK_LABELS_MAX_BYTES], const char *name, const char *value);
 /* root and name as one path. Caller frees. */
 char *check_path(const struct check_context *context, const char *name);
 /* The file below root: base/file.h's statuses. For /proc and /sys, whose files have no size; the data ends with a zero. */

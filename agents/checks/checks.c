@@ -1,17 +1,20 @@
 /*
  * The table of checks, and the clockwork around it: which is due, at most so many at once, the memory that one run hands to
- * the next. Whose process would not die even when it was killed is not started again until it has: a second one
+ * the next, also to that of an agent that was started again. Whose process would not die even when it was killed is not started again until it has: a second one
  * would hang beside it.
  */
 #include "agents/checks/checks.h"
 
 #include "agents/checks/run.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define KEEP_MS (10 * MS_PER_MIN) /* memories change with every run, and what they are worth is little */
 
 struct slot {
     const struct check *check;
@@ -20,6 +23,7 @@ struct slot {
     pid_t left;
     char *memory;
     size_t memory_len;
+    int64_t keep_at; /* when the memory may be written next; 0: what is on disk is it */
 };
 
 struct checks {
@@ -71,18 +75,69 @@ static int64_t jitter(const char *seed, const char *name, int64_t within_ms)
     for (const char *text = seed; text != NULL; text = text == seed ? name : NULL)
         for (const char *at = text; *at != '\0'; at++)
             hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    return (int64_t)(hash % (uint64_t)within_ms);
+    return within_ms > 0 ? (int64_t)(hash % (uint64_t)within_ms) : 0;
+}
+
+/* Caller frees; NULL: nothing is kept. */
+static char *memory_path(const struct checks *checks, const struct slot *slot)
+{
+    const char *dir = checks->options.state_dir;
+    return dir[0] == '\0' ? NULL : own_printf("%s/memory-%s", dir, slot->check->name);
+}
+
+/* The first line of the file is the boot. */
+static void load_memory(const struct checks *checks, struct slot *slot)
+{
+    autofree char *path = memory_path(checks, slot), *data = NULL;
+    size_t len, boot = strlen(checks->options.boot_id);
+    if (path == NULL || file_read(path, CHECK_MEMORY_MAX_BYTES + BOOT_ID_MAX_BYTES, &data, &len) != 0)
+        return;
+    const char *feed = memchr(data, '\n', len);
+    bool same_boot = feed != NULL && (size_t)(feed - data) == boot && memcmp(data, checks->options.boot_id, boot) == 0;
+    if (feed == NULL || (!same_boot && !slot->check->spans_boots))
+        return;
+    slot->memory_len = len - (size_t)(feed + 1 - data);
+    slot->memory = own_calloc(slot->memory_len + 1, 1);
+    memcpy(slot->memory, feed + 1, slot->memory_len);
+}
+
+/* What cannot be written now is written after a later run. */
+static void keep_memory(const struct checks *checks, struct slot *slot)
+{
+    autofree char *path = memory_path(checks, slot);
+    AUTO(text) struct text text = {0};
+    slot->keep_at = 0;
+    text_printf(&text, "%s\n", checks->options.boot_id);
+    text_add_bytes(&text, slot->memory, slot->memory_len);
+    if (path != NULL && file_write(path, text.data, text.len, 0600) != 0)
+        log_debug("what a check remembers cannot be stored path=%s", path);
+}
+
+static void take_memory(const struct checks *checks, struct slot *slot, struct check_report *report)
+{
+    if (report->memory == NULL)
+        return;
+    bool same = slot->memory != NULL && slot->memory_len == report->memory_len &&
+                memcmp(slot->memory, report->memory, report->memory_len) == 0;
+    free(slot->memory);
+    slot->memory_len = report->memory_len;
+    slot->memory = TAKE(report->memory);
+    if (!same && slot->keep_at == 0)
+        slot->keep_at = now_ms() + KEEP_MS;
+    if (slot->keep_at > 0 && (report->sighting_count > 0 || now_ms() >= slot->keep_at))
+        keep_memory(checks, slot);
 }
 
 static void add(struct checks *checks, const struct check *check)
 {
-    int64_t within = check->period_ms < CHECKS_FIRST_WITHIN_MS ? check->period_ms : CHECKS_FIRST_WITHIN_MS;
+    int64_t most = checks->options.first_within_ms, within = check->period_ms < most ? check->period_ms : most;
     if (checks_find(checks, check->name) != NULL)
         return;
     checks->slots = own_realloc(checks->slots, checks->count + 1, sizeof(*checks->slots));
     checks->slots[checks->count++] = (struct slot){
         .check = check,
         .due_at = checks->options.once ? 0 : now_ms() + jitter(checks->options.seed, check->name, within)};
+    load_memory(checks, &checks->slots[checks->count - 1]);
 }
 
 static int choose(struct checks *checks, const char *names, char ret_error[CHECKS_ERROR_MAX])
@@ -125,8 +180,11 @@ void checks_free(struct checks *checks)
         return;
     for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++)
         run_cancel(&checks->runs[i]);
-    for (size_t i = 0; i < checks->count; i++)
+    for (size_t i = 0; i < checks->count; i++) {
+        if (checks->slots[i].keep_at > 0)
+            keep_memory(checks, &checks->slots[i]);
         free(checks->slots[i].memory);
+    }
     free(checks->slots);
     free(checks);
 }
@@ -172,11 +230,7 @@ static void finish(struct checks *checks, struct run *run, checks_report_fn *fn,
     if (!run_turn(run, now_ms(), &report, &left))
         return;
     slot->left = left;
-    if (report.memory != NULL) {
-        free(slot->memory);
-        slot->memory_len = report.memory_len;
-        slot->memory = TAKE(report.memory);
-    }
+    take_memory(checks, slot, &report);
     set_next(checks, slot);
     tell(checks, slot, &report, fn, arg);
     report_free(&report);

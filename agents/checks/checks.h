@@ -14,7 +14,23 @@
 #define CHECKS_ERROR_MAX 128
 
 /* THE table: one row a check, in the order in which people read them; agents/checks/<name>.c defines check_<name>. */
-#define CHECKS_LIST(X) X(disk) X(nvidia) X(dcgm) X(net) X(infiniband) X(efa)
+/* clang-format off */
+#define CHECKS_LIST(X) \
+    X(disk) \
+    X(mounts) \
+    X(memory) \
+    X(load) \
+    X(clock) \
+    X(services) \
+    X(edac) \
+    X(pcie) \
+    X(cpu) \
+    X(nvidia) \
+    X(dcgm) \
+    X(net) \
+    X(infiniband) \
+    X(efa)
+/* clang-format on */
 
 #define X(name) extern const struct check check_##name;
 CHECKS_LIST(X)
@@ -23,6 +39,8 @@ CHECKS_LIST(X)
 struct checks_options {
     const char *names;                                   /* "all", "none", or names with commas between */
     const char *root, *path, *instance_type, *state_dir; /* of struct check_context; outlive the checks */
+    const char *boot_id;                                 /* what is remembered is of it */
+    int64_t first_within_ms;                             /* of a check's first turn */
     const char *seed; /* differs from node to node: what a check's first turn depends on */
     bool once;        /* each as soon as possible, and never again */
 };

@@ -1,11 +1,14 @@
 /*
- * Is there room? A full disk takes jobs, logs and slurmd's own state down, and looks like anything but a full disk.
+ * Is there room, and can it be written? A full disk takes jobs, logs and slurmd's own state down, and looks like anything
+ * but a full disk; one that the kernel has made read-only after an error does the same.
  *
- * Looked at are the file systems that a node cannot work without: those of /, /var, /tmp and of the agent's own state.
+ * Looked at are the file systems of /, /var, /tmp and of the agent's own state, and every other disk of this machine that
+ * is mounted. What is read-only by /etc/fstab, or was so when it was first seen, is meant to be.
  */
 #include "agents/checks/disk.h"
 
 #include "agents/checks/check.h"
+#include "agents/checks/mountinfo.h"
 #include "base/clock.h"
 #include "base/own.h"
 
@@ -18,6 +21,8 @@
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
+#define PLACES_MAX 32 /* file systems of one node that are looked at */
+#define FILE_BYTES_MAX (1 << 20)
 
 /* Judgement: kubelet evicts at 10 % of bytes and 5 % of inodes left (its documented defaults), which on disks of
  * terabytes is early; so a share counts only together with an amount. */
@@ -25,7 +30,7 @@
 #define FULL_PERCENT 1
 #define LOW_BYTES (20 * GIB)
 #define LOW_PERCENT 5
-#define SMALL_BYTES GIB /* smaller ones (/boot/efi, /run) are judged by their share alone */
+#define SMALL_BYTES GIB /* smaller ones (/boot/efi) are judged by their share alone */
 
 static bool is_under(uint64_t part, uint64_t whole, unsigned percent)
 {
@@ -46,11 +51,33 @@ const char *disk_judge(const struct disk_use *use)
     return NULL;
 }
 
-static void look_at(const struct check_context *context, struct check_out *out, const char *place)
+/* --- room ---------------------------------------------------------------------------------------------------- */
+
+struct seen {
+    dev_t devices[PLACES_MAX];
+    size_t count;
+};
+
+static bool is_new(struct seen *seen, const char *path)
+{
+    struct stat st;
+    if (seen->count == PLACES_MAX || stat(path, &st) != 0)
+        return false;
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->devices[i] == st.st_dev)
+            return false;
+    seen->devices[seen->count++] = st.st_dev;
+    return true;
+}
+
+static void look_at_room(const struct check_context *context, struct check_out *out, struct seen *seen,
+                         const char *place)
 {
     autofree char *path = check_path(context, place);
     struct statvfs fs;
-    char labels[CHECK_LABELS_MAX_BYTES];
+    char labels[CHECK_LABELS_MAX_BYTES] = "";
+    if (!is_new(seen, path))
+        return;
     if (statvfs(path, &fs) != 0) {
         check_unknown(out, "%s: %s", place, strerror(errno));
         return;
@@ -60,34 +87,104 @@ static void look_at(const struct check_context *context, struct check_out *out, 
                                  .inodes = fs.f_files,
                                  .inodes_free = fs.f_favail};
     const char *code = disk_judge(&use);
-    if (code != NULL)
+    if (code != NULL && (fs.f_flag & ST_RDONLY) == 0) /* an image that is read-only is always full */
         check_found(out, code, place, 1,
                     "%s has %" PRIu64 " of %" PRIu64 " MiB and %" PRIu64 " of %" PRIu64 " inodes left", place,
                     use.bytes_free / MIB, use.bytes / MIB, use.inodes_free, use.inodes);
-    snprintf(labels, sizeof(labels), "mountpoint=\"%.100s\"", place);
+    check_label(labels, "mountpoint", place);
+    check_value(out, "holdfast_disk_size_bytes", labels, (double)use.bytes);
     check_value(out, "holdfast_disk_free_bytes", labels, (double)use.bytes_free);
 }
 
-static void run(const struct check_context *context, struct check_out *out)
+/* --- read-only ----------------------------------------------------------------------------------------------- */
+
+static bool may_be_read_only(const char *fstab, size_t fstab_len, const char *place)
 {
-    const char *places[] = {"/", "/var", "/tmp", context->state_dir};
-    dev_t seen[ARRAY_LEN(places)];
-    size_t count = 0;
-    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-        autofree char *path = check_path(context, places[i]);
-        struct stat st;
-        bool known = places[i][0] == '\0' || stat(path, &st) != 0;
-        for (size_t k = 0; !known && k < count; k++)
-            known = seen[k] == st.st_dev;
-        if (known)
-            continue;
-        seen[count++] = st.st_dev;
-        look_at(context, out, places[i]);
+    struct lines lines;
+    struct word line;
+    struct mount wanted;
+    lines_start(&lines, fstab, fstab_len);
+    while (lines_next(&lines, &line))
+        if (fstab_parse(line, &wanted) && strcmp(wanted.place, place) == 0)
+            return wanted.read_only;
+    return false;
+}
+
+static bool is_remembered(const struct check_context *context, const char *device)
+{
+    struct lines lines;
+    struct word line;
+    lines_start(&lines, context->memory, context->memory_len);
+    while (lines_next(&lines, &line))
+        if (word_is(line, device))
+            return true;
+    return false;
+}
+
+struct memory {
+    char text[PLACES_MAX * sizeof(((struct mount *)0)->device)];
+    size_t len;
+};
+
+static void remember(struct memory *memory, const char *device)
+{
+    int len = snprintf(memory->text + memory->len, sizeof(memory->text) - memory->len, "%s\n", device);
+    if (len > 0 && (size_t)len < sizeof(memory->text) - memory->len)
+        memory->len += (size_t)len;
+}
+
+/* A disk that was written in an earlier run, or that /etc/fstab wants to be writable by default, and is no longer. */
+static void look_at_writing(const struct check_context *context, struct check_out *out, const struct mount *mount,
+                            struct memory *memory)
+{
+    autofree char *fstab = NULL;
+    size_t len = 0;
+    bool was_writable = is_remembered(context, mount->device);
+    if (!mount->read_only || was_writable)
+        remember(memory, mount->device);
+    if (mount->is_broken || (mount->read_only && was_writable)) {
+        if (check_read(context, "/etc/fstab", FILE_BYTES_MAX, &fstab, &len) == 0 &&
+            may_be_read_only(fstab, len, mount->place) && !mount->is_broken)
+            return;
+        bool root = strcmp(mount->place, "/") == 0;
+        check_found(out, root ? "node.disk.read-only" : "node.mount.read-only", root ? "" : mount->place, 1,
+                    "%s (%s, %s) %s", mount->place, mount->source, mount->type,
+                    mount->is_broken ? "was shut down by the kernel" : "has become read-only");
     }
 }
 
+/* --- all of it ----------------------------------------------------------------------------------------------- */
+
+static void run(const struct check_context *context, struct check_out *out)
+{
+    const char *places[] = {"/", "/var", "/tmp"};
+    struct seen seen = {.count = 0};
+    struct memory memory = {.len = 0};
+    struct lines lines;
+    struct word line;
+    struct mount mount;
+    autofree char *data = NULL;
+    size_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        look_at_room(context, out, &seen, places[i]);
+    if (context->root[0] == '\0' && context->state_dir[0] != '\0')
+        look_at_room(context, out, &seen, context->state_dir);
+    if (check_read(context, "/proc/self/mountinfo", FILE_BYTES_MAX, &data, &len) != 0) {
+        check_unknown(out, "/proc/self/mountinfo cannot be read");
+        return;
+    }
+    lines_start(&lines, data, len);
+    while (lines_next(&lines, &line)) {
+        if (!mountinfo_parse(line, &mount) || !mount_is_disk(&mount) || !mount.is_whole)
+            continue;
+        look_at_room(context, out, &seen, mount.place);
+        look_at_writing(context, out, &mount, &memory);
+    }
+    check_remember(out, memory.text, memory.len);
+}
+
 const struct check check_disk = {.name = "disk",
-                                 .about = "room on the file systems of /, /var, /tmp and of the agent's state",
+                                 .about = "room on the disks, by bytes and inodes, and whether they can be written",
                                  .period_ms = MS_PER_MIN,
                                  .deadline_ms = 20 * MS_PER_S,
                                  .run = run};

@@ -511,4 +511,5 @@ const struct check check_nvidia = {
     .period_ms = PERIOD_MS,
     .deadline_ms = DEADLINE_MS,
     .run = nvidia_run,
+    .spans_boots = true,
 };

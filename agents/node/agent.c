@@ -200,6 +200,7 @@ void agent_options_init(struct agent_options *options)
                                       .checks = "all",
                                       .checks_root = "",
                                       .instance_type = "",
+                                      .checks_first_ms = CHECKS_FIRST_WITHIN_MS,
                                       .heartbeat_interval_ms = AGENT_HEARTBEAT_DEFAULT_MS,
                                       .timeout_ms = AGENT_TIMEOUT_MS,
                                       .backoff_min_ms = AGENT_BACKOFF_MIN_MS,
@@ -272,6 +273,8 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
                                           .root = options->checks_root,
                                           .instance_type = options->instance_type,
                                           .state_dir = agent->state.dir,
+                                          .boot_id = agent->boot_id,
+                                          .first_within_ms = options->checks_first_ms,
                                           .seed = agent->instance_id};
     standing_init(&agent->standing, agent->instance_id, agent->boot_id);
     if (file_read(path, STANDING_BYTES_MAX, &kept, &len) == 0)

@@ -30,6 +30,7 @@ struct agent_options {
     const char *checks;        /* as in struct checks_options */
     const char *checks_root;   /* in place of "/", for tests */
     const char *instance_type; /* "" when not known */
+    int64_t checks_first_ms;   /* within which each has its first turn */
     int64_t heartbeat_interval_ms;
     bool allow_inject;
     bool no_lifecycle;         /* lifecycle scripts are not run, and the server is told so */

@@ -170,7 +170,8 @@ static int show(struct hand *hand)
 
 int by_hand(int argc, char **argv)
 {
-    struct hand hand = {.options = {.root = "", .instance_type = "", .state_dir = "", .seed = "", .once = true}};
+    struct hand hand = {
+        .options = {.root = "", .instance_type = "", .state_dir = "", .boot_id = "", .seed = "", .once = true}};
     AUTO(text) struct text names = {0};
     struct checks *checks = NULL;
     char error[CHECKS_ERROR_MAX];

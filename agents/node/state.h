@@ -6,6 +6,8 @@
  *     position      boot, file and offset of the kernel log
  *     instance-id   made once when none is given
  *     spool         agents/node/spool.h
+ *     standing      agents/node/standing.h
+ *     memory-CHECK  what a check's last run left for the next
  */
 #ifndef HOLDFAST_AGENTS_NODE_STATE_H
 #define HOLDFAST_AGENTS_NODE_STATE_H

@@ -1,0 +1,47 @@
+/*
+ * Is the clock kept right? The kernel says so itself: what disciplines it (chrony, ntpd, systemd-timesyncd) tells it with
+ * each correction, and without one its own estimate of the error grows until it calls itself unsynchronised.
+ *
+ * How far the clock is off, the server sees from the heartbeats, and tells.
+ */
+#include "base/clock.h"
+#include "agents/checks/check.h"
+#include "agents/checks/counters.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timex.h>
+
+#define GRACE_MS (15 * MS_PER_MIN) /* after boot, until the first correction: judgement */
+#define OFFSET_US 1000000 /* a second that is still to be corrected: judgement, what TLS and Slurm begin to mind */
+
+static void run(const struct check_context *context, struct check_out *out)
+{
+    struct timex clock = {.modes = 0};
+    struct counters counters;
+    int state = adjtimex(&clock);
+    if (state < 0) {
+        check_unknown(out, "the kernel does not tell: %s", strerror(errno));
+        return;
+    }
+    int64_t offset_us = (clock.status & STA_NANO) != 0 ? clock.offset / 1000 : clock.offset;
+    bool alone = state == TIME_ERROR && (clock.status & STA_UNSYNC) != 0 && context->uptime_ms >= GRACE_MS;
+    counters_load(&counters, context);
+    check_value(out, "holdfast_clock_error_seconds", "", (double)clock.maxerror / 1e6);
+    if (counters_same(&counters, "alone", alone) >= 2)
+        check_found(out, "node.clock.unsynchronised", "", 1,
+                    "nothing has corrected the clock for long; it may be off by %ld s", clock.maxerror / 1000000);
+    if (offset_us >= OFFSET_US || offset_us <= -OFFSET_US)
+        check_found(out, "node.clock.offset", "", 1, "the clock is off by %" PRId64 " ms and is being corrected",
+                    offset_us / 1000);
+    counters_keep(&counters, out);
+    counters_free(&counters);
+}
+
+const struct check check_clock = {.name = "clock",
+                                  .about = "whether something keeps the clock right",
+                                  .period_ms = 5 * MS_PER_MIN,
+                                  .deadline_ms = 10 * MS_PER_S,
+                                  .run = run};

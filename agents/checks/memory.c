@@ -1,0 +1,156 @@
+/*
+ * Is there memory, and is it not spent on moving it about?
+ *
+ * All of it is mostly a job's doing and is watched, never repaired; it says why a node is slow, or why its daemons die.
+ * Huge pages that nobody has mapped are a crashed program's, and lost to the next one until somebody removes the file.
+ */
+#include "agents/checks/memory.h"
+
+#include "agents/checks/check.h"
+#include "agents/checks/counters.h"
+#include "agents/checks/lines.h"
+#include "base/clock.h"
+#include "base/own.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_BYTES_MAX (1 << 18)
+#define PROCESSES_MAX 65536
+
+/* Thresholds. kubelet evicts below 100 MiB (documented default); the rest is judgement. */
+#define LOW_KIB (INT64_C(1) << 20)       /* 1 GiB, on machines … */
+#define LOW_PERCENT 1                    /* … of which it is less than this */
+#define LOWEST_KIB (INT64_C(100) << 10)  /* and always */
+#define SWAP_PAGES_PER_S 2500            /* in and out: 10 MiB a second each way, for a whole period, is a storm */
+#define PRESSURE_MILLI 30000             /* all tasks waited for memory in 30 % of five minutes */
+#define HUGE_LEAK_KIB (INT64_C(1) << 20) /* 1 GiB */
+
+bool memory_parse(const char *data, size_t len, struct memory_info *ret_info)
+{
+    struct memory_info info = {.total_kib = 0};
+    if (!lines_find_i64(data, len, "MemTotal:", &info.total_kib) ||
+        !lines_find_i64(data, len, "MemAvailable:", &info.available_kib) || info.total_kib == 0)
+        return false;
+    (void)lines_find_i64(data, len, "HugePages_Total:", &info.huge_total);
+    (void)lines_find_i64(data, len, "HugePages_Free:", &info.huge_free);
+    (void)lines_find_i64(data, len, "Hugepagesize:", &info.huge_kib);
+    if (info.huge_free > info.huge_total || info.huge_kib > INT32_MAX || info.huge_total > INT32_MAX)
+        return false;
+    *ret_info = info;
+    return true;
+}
+
+bool memory_is_low(const struct memory_info *info)
+{
+    return info->available_kib < LOWEST_KIB ||
+           (info->available_kib < LOW_KIB && info->available_kib < info->total_kib / 100 * LOW_PERCENT);
+}
+
+bool memory_parse_pressure(const char *data, size_t len, int64_t *ret_milli)
+{
+    struct lines lines;
+    struct word line, words[4];
+    lines_start(&lines, data, len);
+    while (lines_next(&lines, &line))
+        if (lines_words(line, words, 4) >= 4 && word_is(words[0], "full") && word_starts_with(words[3], "avg300="))
+            return word_milli((struct word){words[3].at + 7, words[3].len - 7}, ret_milli);
+    return false;
+}
+
+/* KiB of huge pages that processes have mapped; what is shared counts for each, so it is rather too much. */
+static int64_t mapped_huge_kib(const struct check_context *context)
+{
+    autofree char *proc = check_path(context, "/proc");
+    DIR *dir = opendir(proc);
+    int64_t sum = 0;
+    int seen = 0;
+    for (struct dirent *entry; dir != NULL && seen < PROCESSES_MAX && (entry = readdir(dir)) != NULL;) {
+        autofree char *data = NULL;
+        size_t len;
+        int64_t kib;
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        seen++;
+        autofree char *name = own_printf("/proc/%s/status", entry->d_name);
+        if (check_read(context, name, FILE_BYTES_MAX, &data, &len) == 0 &&
+            lines_find_i64(data, len, "HugetlbPages:", &kib) && kib < INT64_MAX / PROCESSES_MAX)
+            sum += kib;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return sum;
+}
+
+/* Found only when it was so in the run before, too: a program that starts has pages before they show as its own. */
+static void look_for_leak(const struct check_context *context, struct check_out *out, struct counters *counters,
+                          const struct memory_info *info)
+{
+    int64_t used_kib = (info->huge_total - info->huge_free) * info->huge_kib, leaked = 0;
+    if (used_kib >= HUGE_LEAK_KIB)
+        leaked = used_kib - mapped_huge_kib(context);
+    if (counters_same(counters, "huge-leak", leaked >= HUGE_LEAK_KIB) >= 2)
+        check_found(out, "node.memory.hugepages", "", 1,
+                    "%" PRId64 " MiB of huge pages are in use and mapped by no process: files in /dev/hugepages",
+                    leaked / 1024);
+}
+
+static void look_at_swap(const struct check_context *context, struct check_out *out, struct counters *counters)
+{
+    autofree char *data = NULL;
+    size_t len;
+    int64_t in, out_pages;
+    if (check_read(context, "/proc/vmstat", FILE_BYTES_MAX, &data, &len) != 0 ||
+        !lines_find_i64(data, len, "pswpin", &in) || !lines_find_i64(data, len, "pswpout", &out_pages))
+        return; /* a kernel without swap */
+    int64_t in_rate = counters_rate_milli(counters, "pswpin", in) / 1000;
+    int64_t out_rate = counters_rate_milli(counters, "pswpout", out_pages) / 1000;
+    if (in_rate >= SWAP_PAGES_PER_S && out_rate >= SWAP_PAGES_PER_S)
+        check_found(out, "node.swap.storm", "", 1,
+                    "%" PRId64 " pages a second came from swap and %" PRId64 " went there", in_rate, out_rate);
+}
+
+static void look_at_pressure(const struct check_context *context, struct check_out *out)
+{
+    autofree char *data = NULL;
+    size_t len;
+    int64_t milli;
+    if (check_read(context, "/proc/pressure/memory", FILE_BYTES_MAX, &data, &len) != 0 ||
+        !memory_parse_pressure(data, len, &milli))
+        return; /* not in every kernel, and off in some */
+    check_value(out, "holdfast_memory_pressure_percent", "", (double)milli / 1000);
+    if (milli >= PRESSURE_MILLI)
+        check_found(out, "node.memory.pressure", "", 1, "all tasks waited for memory in %" PRId64 " %% of five minutes",
+                    milli / 1000);
+}
+
+static void run(const struct check_context *context, struct check_out *out)
+{
+    autofree char *data = NULL;
+    size_t len;
+    struct memory_info info;
+    struct counters counters;
+    if (check_read(context, "/proc/meminfo", FILE_BYTES_MAX, &data, &len) != 0 || !memory_parse(data, len, &info)) {
+        check_unknown(out, "/proc/meminfo cannot be read");
+        return;
+    }
+    counters_load(&counters, context);
+    check_value(out, "holdfast_memory_available_bytes", "", (double)info.available_kib * 1024);
+    if (counters_same(&counters, "low", memory_is_low(&info)) >= 2)
+        check_found(out, "node.memory.low", "", 1, "%" PRId64 " of %" PRId64 " MiB are available",
+                    info.available_kib / 1024, info.total_kib / 1024);
+    look_for_leak(context, out, &counters, &info);
+    look_at_swap(context, out, &counters);
+    look_at_pressure(context, out);
+    counters_keep(&counters, out);
+    counters_free(&counters);
+}
+
+const struct check check_memory = {.name = "memory",
+                                   .about = "memory that is left, swap storms, pressure, huge pages nobody has mapped",
+                                   .period_ms = MS_PER_MIN,
+                                   .deadline_ms = 30 * MS_PER_S,
+                                   .run = run};

@@ -1,0 +1,138 @@
+/*
+ * Do the daemons run that a node of a cluster cannot do without?
+ *
+ * Only those that ought to be here: systemd starts them at boot, or they were seen running and systemd knows nothing of
+ * them. Found is what two runs in a row did not see, because a restart is no outage. A process is known by its name, as
+ * /proc/PID/comm has it: one more look than asking systemd, and it needs no bus, no rights, and no systemd.
+ */
+#include "agents/checks/check.h"
+#include "agents/checks/counters.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/own.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define COMM_BYTES_MAX 16 /* TASK_COMM_LEN */
+#define PROCESSES_MAX 65536
+#define GRACE_MS (5 * MS_PER_MIN) /* after boot: daemons wait for each other and for the network */
+
+static const struct service {
+    const char *unit, *comm;
+} services[] = {
+    {"slurmd", "slurmd"},
+    {"munge", "munged"},
+    {"kubelet", "kubelet"},
+    {"containerd", "containerd"},
+    {"nvidia-fabricmanager", "nv-fabricmanage"}, /* cut by the kernel */
+    {"nvidia-persistenced", "nvidia-persiste"},
+    {"nvidia-dcgm", "nv-hostengine"},
+    {"chrony", "chronyd"},
+    {"chronyd", "chronyd"}, /* by another name */
+};
+
+/* --- what ought to run --------------------------------------------------------------------------------------- */
+
+static bool is_there(const struct check_context *context, const char *dir, const char *unit)
+{
+    autofree char *name = own_printf("%s/%s.service", dir, unit);
+    autofree char *path = check_path(context, name);
+    return file_exists(path);
+}
+
+/* A unit that is masked is a link to /dev/null. */
+static bool is_masked(const struct check_context *context, const char *unit)
+{
+    autofree char *name = own_printf("/etc/systemd/system/%s.service", unit);
+    autofree char *path = check_path(context, name);
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static bool is_enabled(const struct check_context *context, const char *unit)
+{
+    return !is_masked(context, unit) && is_there(context, "/etc/systemd/system/multi-user.target.wants", unit);
+}
+
+static bool has_unit(const struct check_context *context, const char *unit)
+{
+    return is_there(context, "/etc/systemd/system", unit) || is_there(context, "/lib/systemd/system", unit) ||
+           is_there(context, "/usr/lib/systemd/system", unit);
+}
+
+/* --- what runs ----------------------------------------------------------------------------------------------- */
+
+static void note_process(const struct check_context *context, const char *pid, bool running[ARRAY_LEN(services)])
+{
+    autofree char *name = own_printf("/proc/%s/comm", pid), *comm = NULL;
+    size_t len;
+    if (check_read(context, name, COMM_BYTES_MAX * 4, &comm, &len) != 0)
+        return;
+    comm[strcspn(comm, "\n")] = '\0';
+    for (size_t i = 0; i < ARRAY_LEN(services); i++)
+        running[i] |= strcmp(comm, services[i].comm) == 0;
+}
+
+static bool note_processes(const struct check_context *context, bool running[ARRAY_LEN(services)])
+{
+    autofree char *proc = check_path(context, "/proc");
+    DIR *dir = opendir(proc);
+    int seen = 0;
+    if (dir == NULL)
+        return false;
+    for (struct dirent *entry; seen < PROCESSES_MAX && (entry = readdir(dir)) != NULL;) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        seen++;
+        note_process(context, entry->d_name, running);
+    }
+    closedir(dir);
+    return seen > 0;
+}
+
+/* --- both ---------------------------------------------------------------------------------------------------- */
+
+/* In memory: "seen NAME" once it ran, "down NAME" for how many runs it has not. */
+static bool look_at(const struct check_context *context, struct check_out *out, struct counters *counters,
+                    const struct service *service, bool running)
+{
+    char seen[COUNTER_NAME_MAX_BYTES], down[COUNTER_NAME_MAX_BYTES];
+    snprintf(seen, sizeof(seen), "seen-%s", service->unit);
+    snprintf(down, sizeof(down), "down-%s", service->unit);
+    bool enabled = is_enabled(context, service->unit);
+    bool was_seen = counters_known(counters, seen) && !has_unit(context, service->unit);
+    if (running || was_seen)
+        (void)counters_same(counters, seen, true);
+    bool expected = enabled || was_seen;
+    if (counters_same(counters, down, expected && !running) >= 2 && context->uptime_ms >= GRACE_MS)
+        check_found(out, "node.service.down", service->unit, 1, "%s does not run, and %s", service->comm,
+                    enabled ? "systemd is to start it at boot" : "it did before");
+    return expected || running;
+}
+
+static void run(const struct check_context *context, struct check_out *out)
+{
+    bool running[ARRAY_LEN(services)] = {false}, any = false;
+    struct counters counters;
+    if (!note_processes(context, running)) {
+        check_unknown(out, "/proc cannot be read");
+        return;
+    }
+    counters_load(&counters, context);
+    for (size_t i = 0; i < ARRAY_LEN(services); i++)
+        any |= look_at(context, out, &counters, &services[i], running[i]);
+    counters_keep(&counters, out);
+    counters_free(&counters);
+    if (!any)
+        check_not_applicable(out, "none of the daemons that are known ought to run here");
+}
+
+const struct check check_services = {.name = "services",
+                                     .about = "slurmd, munge, kubelet, NVIDIA's and other daemons that ought to run do",
+                                     .period_ms = MS_PER_MIN,
+                                     .deadline_ms = 20 * MS_PER_S,
+                                     .run = run};

@@ -1,0 +1,149 @@
+/* The clockwork of the checks: which are chosen, that each has its turn, and what is remembered over a restart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agents/checks/checks.h"
+#include "base/clock.h"
+#include "tests/unit/agents/machine.h"
+
+#include <stdio.h>
+
+#define PATIENCE_MS 60000
+
+struct heard {
+    int reports;
+    char names[512]; /* with a blank behind each */
+    enum check_result last;
+};
+
+static void on_report(const struct check *check, const struct check_report *report, void *arg)
+{
+    struct heard *heard = arg;
+    size_t len = strlen(heard->names);
+    heard->reports++;
+    heard->last = report->result;
+    snprintf(heard->names + len, sizeof(heard->names) - len, "%s ", check->name);
+}
+
+static struct checks_options options_of(const struct machine *machine, const char *names)
+{
+    return (struct checks_options){.names = names,
+                                   .root = machine->root,
+                                   .path = machine->bin,
+                                   .instance_type = "",
+                                   .state_dir = machine->place->dir,
+                                   .boot_id = "boot-1",
+                                   .seed = "i-1",
+                                   .once = true};
+}
+
+/* Until nothing is due any more. */
+static struct heard run_once(const struct checks_options *options)
+{
+    struct heard heard = {.reports = 0};
+    struct checks *checks = NULL;
+    struct pollfd fds[CHECKS_FDS_MAX];
+    char error[CHECKS_ERROR_MAX];
+    int64_t until = clock_mono_ms(clock_system()) + PATIENCE_MS;
+    assert_int_equal(checks_new(options, &checks, error), 0);
+    for (checks_turn(checks, on_report, &heard); checks_due_ms(checks) < INT64_MAX;
+         checks_turn(checks, on_report, &heard)) {
+        assert_true(clock_mono_ms(clock_system()) < until);
+        assert_true(checks_fds(checks, fds) <= CHECKS_FDS_MAX);
+        (void)poll(fds, checks_fds(checks, fds), 100);
+    }
+    checks_free(checks);
+    return heard;
+}
+
+static void test_names(void **state)
+{
+    static const char *const bad[] = {"", "disk,", ",disk", "nothing", "disk,nothing", "all,disk", "Disk"};
+    struct machine machine = machine_new(*state, "");
+    char error[CHECKS_ERROR_MAX];
+    struct checks *checks = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct checks_options options = options_of(&machine, bad[i]);
+        assert_int_equal(checks_new(&options, &checks, error), STATUS_INVALID);
+        assert_non_null(strstr(error, "no check is called"));
+    }
+    struct checks_options options = options_of(&machine, "edac,cpu,edac");
+    assert_int_equal(run_once(&options).reports, 2);
+    options.names = "none";
+    assert_int_equal(run_once(&options).reports, 0);
+    machine_free(&machine);
+}
+
+static void test_all_have_their_turn(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "all");
+    size_t count;
+    const struct check *const *table = checks_table(&count);
+    struct heard heard = run_once(&options);
+    assert_int_equal(heard.reports, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(strstr(heard.names, table[i]->name));
+        assert_true(strlen(table[i]->name) < CHECK_NAME_MAX_BYTES);
+        assert_true(table[i]->deadline_ms > 0 && table[i]->deadline_ms <= table[i]->period_ms);
+    }
+    machine_free(&machine);
+}
+
+static void test_what_is_remembered(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "edac");
+    machine_file(&machine, "/sys/devices/system/edac/mc/mc0/ue_count", "1\n");
+    assert_int_equal(run_once(&options).last, CHECK_RESULT_FOUND);
+    assert_int_equal(run_once(&options).last, CHECK_RESULT_OK); /* the agent was started again: it is told once */
+    options.boot_id = "boot-2";
+    assert_int_equal(run_once(&options).last, CHECK_RESULT_FOUND); /* and again of another boot */
+    autofree char *path = own_printf("%s/memory-edac", machine.place->dir);
+    assert_int_equal(file_write(path, "boot-2", 6, 0600), 0); /* cut short */
+    assert_int_equal(run_once(&options).last, CHECK_RESULT_FOUND);
+    options.state_dir = "";
+    assert_int_equal(run_once(&options).last, CHECK_RESULT_FOUND);
+    machine_free(&machine);
+}
+
+static void test_a_fleet_does_not_look_together(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    int64_t from = clock_mono_ms(clock_system()), first = 0;
+    bool differ = false;
+    for (int i = 0; i < 8; i++) {
+        struct checks *checks = NULL;
+        char seed[16], error[CHECKS_ERROR_MAX];
+        struct checks_options options = options_of(&machine, "disk");
+        snprintf(seed, sizeof(seed), "i-%d", i);
+        options.seed = seed;
+        options.once = false;
+        options.first_within_ms = 1000000000;
+        assert_int_equal(checks_new(&options, &checks, error), 0);
+        int64_t due = checks_due_ms(checks);
+        assert_true(due >= from && due < clock_mono_ms(clock_system()) + checks_find(checks, "disk")->period_ms);
+        differ |= i > 0 && (due - first > 1000 || first - due > 1000);
+        first = i == 0 ? due : first;
+        checks_free(checks);
+    }
+    assert_true(differ);
+    machine_free(&machine);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_names),
+        TEST(test_all_have_their_turn),
+        TEST(test_what_is_remembered),
+        TEST(test_a_fleet_does_not_look_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
