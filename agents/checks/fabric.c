@@ -167,24 +167,17 @@ static void *wait_for_other(void *arg)
     return NULL;
 }
 
-/* A port of this node that nobody listens on at this moment, as digits; or, given a port, a knock at it: the waiting end
- * takes whoever connects first for its other end and gives up when that says nothing. */
-static bool loopback_socket(char port[8], bool knock)
+/* A port of this node that nobody listens on at this moment, as digits. */
+static bool find_port(char ret_port[8])
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(address);
-    int64_t number = 0;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    if (knock && text_parse_i64(port, 1, UINT16_MAX, &number) == 0)
-        address.sin_port = htons((uint16_t)number);
-    bool good = knock ? connect(fd, (struct sockaddr *)&address, len) == 0
-                      : bind(fd, (struct sockaddr *)&address, len) == 0 &&
-                            getsockname(fd, (struct sockaddr *)&address, &len) == 0;
-    close(fd);
-    if (good && !knock)
-        snprintf(port, 8, "%u", (unsigned)ntohs(address.sin_port));
+    bool good = fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
+                getsockname(fd, (struct sockaddr *)&address, &len) == 0;
+    if (fd >= 0)
+        close(fd);
+    snprintf(ret_port, 8, "%u", (unsigned)ntohs(address.sin_port));
     return good;
 }
 
@@ -225,11 +218,9 @@ int fabric_pingpong(const struct check_context *context, const struct fabric_pin
     int64_t deadline_at = now_ms() + test->timeout_ms;
     pthread_t thread;
     ret_why[0] = '\0';
-    if (!loopback_socket(end.port, false) || pthread_create(&thread, NULL, wait_for_other, &end) != 0)
+    if (!find_port(end.port) || pthread_create(&thread, NULL, wait_for_other, &end) != 0)
         return STATUS_IO;
     int status = run_connecting_end(&end, deadline_at, &result);
-    if (status != 0 || result.exit_code != 0)
-        loopback_socket(end.port, true);
     pthread_join(thread, NULL);
     if (end.status == STATUS_NOT_FOUND)
         status = STATUS_NOT_FOUND;

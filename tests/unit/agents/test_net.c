@@ -116,6 +116,7 @@ static void test_a_healthy_node(void **state)
     tree_file(&machine, "/sys/class/net/veth1a2b/operstate", "down");
     tree_file(&machine, "/sys/class/net/veth1a2b/statistics/rx_dropped", "99999999");
     tree_file(&machine, "/sys/class/net/ens3/carrier_down_count", "9");
+    tree_file(&machine, "/sys/class/net/ens4/operstate", "down"); /* it was up, and nothing went by it */
     quiet(&machine, 4);
     machine_free(&machine);
 }
@@ -201,6 +202,8 @@ static void test_a_slower_link(void **state)
     expect(&machine, "net.link.speed", "ens2");
     tree_file(&machine, ENS2 "speed", "4294967295"); /* a driver that does not know */
     quiet(&machine, 2);
+    tree_file(&machine, ENS2 "speed", "25000");
+    quiet(&machine, 3);
     machine_free(&machine);
 }
 
