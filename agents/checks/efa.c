@@ -110,7 +110,7 @@ static void run(const struct check_context *context, struct check_out *out)
         check_unknown(out, "the devices cannot be listed: %s", status_meaning(status));
         return;
     }
-    int taken = rdma_count_devices(ports, count), on_bus = rdma_count_efa_on_bus(context);
+    int taken = rdma_count_devices(ports, count), on_bus = rdma_count_on_bus(context, true);
     if (taken == 0 && on_bus == 0 && recall_get(recall, "adapters", 0) == 0) {
         check_not_applicable(out, "there is no Elastic Fabric Adapter");
         return;

@@ -27,7 +27,9 @@ static void run(const struct check_context *context, struct check_out *out)
         check_unknown(out, "the devices cannot be listed: %s", status_meaning(status));
         return;
     }
-    int devices = rdma_count_devices(ports, count);
+    int devices = rdma_count_devices(ports, count), on_bus = rdma_count_on_bus(context, false);
+    if (on_bus > devices)
+        devices = on_bus;
     int64_t most = recall_most(recall, "devices", devices);
     if (most == 0) {
         check_not_applicable(out, "there is no InfiniBand device");

@@ -231,10 +231,13 @@ static void measure(const struct view *view, const struct net_interface *interfa
         check_value(view->out, "node_network_speed_bytes", labels, (double)interface->speed_mbps * 1e6 / 8);
 }
 
+/* Not those of USB either, which is how a management controller shows itself, nor functions that a device lends out. */
 static bool is_looked_at(const struct check_context *context, const char *name)
 {
     return strlen(name) < NET_NAME_MAX_BYTES &&
            (sysfs_exists(context, CLASS "/%s/device", name) || sysfs_exists(context, CLASS "/%s/bonding", name)) &&
+           !sysfs_exists(context, CLASS "/%s/device/bInterfaceNumber", name) &&
+           !sysfs_exists(context, CLASS "/%s/device/physfn", name) &&
            sysfs_read_count(context, CLASS "/%s/type", name) != TYPE_INFINIBAND;
 }
 

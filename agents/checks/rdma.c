@@ -211,7 +211,7 @@ int rdma_read_ports(const struct check_context *context, bool efa, struct rdma_p
     struct rdma_port *ports = own_calloc(RDMA_PORTS_MAX, sizeof(*ports));
     for (size_t i = 0; i < name_count; i++) {
         autofree char *directory = own_printf(CLASS "/%s/device", names[i]);
-        if (is_adapter(context, directory) == efa)
+        if (is_adapter(context, directory) == efa && !sysfs_exists(context, "%s/physfn", directory))
             read_device(context, names[i], ports, &count);
     }
     sysfs_list_free(names, name_count);
@@ -228,7 +228,7 @@ int rdma_count_devices(const struct rdma_port *ports, size_t count)
     return devices;
 }
 
-int rdma_count_efa_on_bus(const struct check_context *context)
+int rdma_count_on_bus(const struct check_context *context, bool efa)
 {
     char **names;
     size_t count;
@@ -237,7 +237,10 @@ int rdma_count_efa_on_bus(const struct check_context *context)
         return 0;
     for (size_t i = 0; i < count; i++) {
         autofree char *directory = own_printf(BUS "/%s", names[i]);
-        found += is_adapter(context, directory);
+        bool adapter = is_adapter(context, directory);
+        found += efa ? adapter
+                     : !adapter && sysfs_exists(context, "%s/infiniband", directory) &&
+                           !sysfs_exists(context, "%s/physfn", directory);
     }
     sysfs_list_free(names, count);
     return found;

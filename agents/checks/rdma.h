@@ -46,12 +46,14 @@ void rdma_judge_port(const struct rdma_port *port, const struct rdma_codes *code
 
 /* --- reading ------------------------------------------------------------------------------------------------- */
 
-/* The ports of one kind, in the order of their names. Caller frees. NOT_FOUND: this kernel knows no such devices. */
+/* The ports of one kind, in the order of their names; not those of virtual functions, which containers are given. Caller
+ * frees. NOT_FOUND: this kernel knows no such devices. */
 int rdma_read_ports(const struct check_context *context, bool efa, struct rdma_port **ret_ports, size_t *ret_count);
 /* Ports of one device stand together. */
 int rdma_count_devices(const struct rdma_port *ports, size_t count);
-/* Elastic Fabric Adapters on the PCI bus, whether a driver has taken them or not. */
-int rdma_count_efa_on_bus(const struct check_context *context);
+/* Elastic Fabric Adapters on the PCI bus, whether a driver has taken them or not; or all other functions of the bus that
+ * have a device here, also one that was moved into a container's network and is not to be seen for us. */
+int rdma_count_on_bus(const struct check_context *context, bool efa);
 /* All that is to be said of one port: its state, the counters of the table, and all there are as measurements. */
 void rdma_look_at(const struct check_context *context, const struct rdma_port *port, const struct rdma_codes *codes,
                   struct recall *recall, struct check_out *out);

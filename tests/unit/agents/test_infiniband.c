@@ -181,6 +181,26 @@ static void test_a_device_goes_away(void **state)
     machine_free(&machine);
 }
 
+/* A container was given the device, and it is out of our sight: the bus still shows that there is one. */
+static void test_a_device_that_was_lent(void **state)
+{
+    struct machine machine = machine_with_ports(state);
+    for (int i = 0; i < 6; i++) {
+        autofree char *file = own_printf("/sys/bus/pci/devices/0000:b%d:00.0/infiniband/uevent", i);
+        tree_file(&machine, file, "");
+    }
+    tree_file(&machine, "/sys/class/infiniband/mlx5_9/ports/1/state", "4: ACTIVE");
+    tree_file(&machine, "/sys/class/infiniband/mlx5_9/device/physfn/vendor", "0x15b3"); /* virtual: comes and goes */
+    quiet(&machine, 1);
+    tree_cut(&machine, "/sys/class/infiniband/mlx5_1");
+    tree_cut(&machine, "/sys/class/infiniband/mlx5_9");
+    quiet(&machine, 5);
+    tree_cut(&machine, "/sys/bus/pci/devices/0000:b1:00.0");
+    quiet(&machine, 2);
+    expect(&machine, "net.ib.missing", "");
+    machine_free(&machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +214,7 @@ int main(void)
         PLACE_TEST(test_errors_by_rate),
         PLACE_TEST(test_while_the_node_starts),
         PLACE_TEST(test_a_device_goes_away),
+        PLACE_TEST(test_a_device_that_was_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,22 @@ static void test_a_link_goes_down_and_comes_back(void **state)
     machine_free(&machine);
 }
 
+/* A management controller on USB, and a function that is lent to containers. */
+static void test_interfaces_that_are_not_the_nodes(void **state)
+{
+    struct machine machine = machine_with_interfaces(state);
+    autofree char *routes = own_printf("eth0\t00000000\nens2\t00000000\n");
+    tree_file(&machine, "/proc/net/route", routes);
+    tree_cut(&machine, "/proc/net/bonding");
+    tree_file(&machine, ETH0 "device/bInterfaceNumber", "00");
+    tree_file(&machine, ENS2 "device/physfn/vendor", "0x15b3");
+    quiet(&machine, 1);
+    tree_file(&machine, ETH0 "operstate", "down");
+    tree_file(&machine, ENS2 "operstate", "down");
+    quiet(&machine, 4);
+    machine_free(&machine);
+}
+
 static void test_switched_off_is_no_fault(void **state)
 {
     struct machine machine = machine_with_interfaces(state);
@@ -245,6 +261,7 @@ int main(void)
         PLACE_TEST(test_nothing_to_look_at),
         PLACE_TEST(test_a_link_goes_down_and_comes_back),
         PLACE_TEST(test_switched_off_is_no_fault),
+        PLACE_TEST(test_interfaces_that_are_not_the_nodes),
         PLACE_TEST(test_a_bond_loses_a_part),
         PLACE_TEST(test_a_flap_between_two_looks),
         PLACE_TEST(test_a_slower_link),
