@@ -476,6 +476,17 @@ static bool is_overtaken(const struct work *w)
     return deleting && w->op.kind != OPERATION_KIND_DELETE;
 }
 
+static void end_overtaken(struct work *w)
+{
+    bool cluster_goes = w->node->group->cluster->state == CLUSTER_STATE_DELETING;
+    const char *why = cluster_goes ? "the cluster is being deleted" : "the node is deleted";
+    work_end(w, OPERATION_STATE_CANCELLED, why);
+    work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_OPERATION_CANCELLED, "%s cancelled: %s", operation_kind_text(w->op.kind),
+               why);
+    if (w->row.state != NODE_STATE_DELETING)
+        work_move(w, NODE_STATE_DELETING, why);
+}
+
 /* A launch that failed before is told of again only when it succeeds. */
 static bool is_another_try(const struct work *w)
 {
@@ -495,11 +506,7 @@ int reconcile_operate(struct turn *turn, struct rnode *node)
         return 0;
     }
     if (is_overtaken(&w)) {
-        bool cluster_goes = node->group->cluster->state == CLUSTER_STATE_DELETING;
-        const char *why = cluster_goes ? "the cluster is being deleted" : "the node is deleted";
-        work_end(&w, OPERATION_STATE_CANCELLED, why);
-        work_event(&w, EVENT_LEVEL_INFO, EVENT_KIND_OPERATION_CANCELLED, "%s cancelled: %s",
-                   operation_kind_text(w.op.kind), why);
+        end_overtaken(&w);
         return w.status;
     }
     turn->hushed = is_another_try(&w);

@@ -1,7 +1,8 @@
 /*
- * Clusters: made and taken down; how one is changed is in change.c. Each is one transaction; what takes time is left behind as one
- * operation per node for the reconcile loop, which also moves a cluster into service once all of its nodes were
- * ready, and one of the whole cluster that can be watched (cluster_operation.c). How clusters are shown is in cluster_view.c, what a description must look like in spec.c.
+ * Clusters: made and taken down; how one is changed is in change.c. Each is one transaction that says what is wanted; what takes
+ * time is the reconcile loop's, which also moves a cluster into service once all of its nodes were ready, and is an operation
+ * of the whole cluster that can be watched (cluster_operation.c). How clusters are shown is in cluster_view.c, what a
+ * description must look like in spec.c.
  */
 #include "server/service/private.h"
 
@@ -116,24 +117,10 @@ struct deletion {
     int64_t now_ms;
     struct problem *problem;
     struct cluster cluster;
-    int64_t *node_ids;
-    size_t node_count, node_capacity;
+    struct cluster_counts counts;
     struct instance_group *groups;
     size_t group_count;
 };
-
-/* Rows are changed after the walk, never under it. */
-static int note_node(const void *row, void *arg)
-{
-    const struct db_node_row *node = row;
-    struct deletion *deletion = arg;
-    if (deletion->node_count == deletion->node_capacity) {
-        deletion->node_capacity = deletion->node_capacity == 0 ? 64 : deletion->node_capacity * 2;
-        deletion->node_ids = own_realloc(deletion->node_ids, deletion->node_capacity, sizeof(*deletion->node_ids));
-    }
-    deletion->node_ids[deletion->node_count++] = node->node.id;
-    return 0;
-}
 
 /* The cluster's groups go with it. */
 static int delete_group(const void *row, void *arg)
@@ -156,58 +143,55 @@ static int delete_groups(struct db_tx *tx, struct deletion *deletion)
     return status;
 }
 
-static int delete_node(struct db_tx *tx, const struct deletion *deletion, int64_t node_id)
+static int note_slot(const void *row, void *arg)
 {
-    struct place place;
-    struct operation operation;
-    const struct slot_removal removal = {.s = deletion->s,
-                                         .actor = deletion->actor->name,
-                                         .reason = "The cluster is deleted",
-                                         .urgency = URGENCY_NOW,
-                                         .now_ms = deletion->now_ms};
-    int status = place_find_row(tx, node_id, &place);
-    return status < 0 ? status : slot_remove(tx, &removal, &place, &operation);
+    (void)row;
+    *(bool *)arg = true;
+    return 0;
 }
 
 /* A repeat goes on under the operation of the first. */
-static int begin_deletion(struct db_tx *tx, struct deletion *deletion)
+static int begin_operation(struct db_tx *tx, struct deletion *deletion)
 {
     int status = cluster_operation_find(tx, &deletion->cluster, OPERATION_KIND_DELETE_CLUSTER);
-    autofree char *reason = own_printf("%zu nodes go", deletion->node_count);
+    autofree char *reason = own_printf("%" PRId64 " nodes go", deletion->counts.nodes);
     return status != STATUS_NOT_FOUND
                ? status
                : cluster_operation_begin(tx, deletion->s, &deletion->cluster, OPERATION_KIND_DELETE_CLUSTER,
                                          deletion->actor->name, reason);
 }
 
+/* That its nodes go follows from the cluster's state: the loop takes them a few at a time, however many there are. */
+static int begin_deletion(struct db_tx *tx, struct deletion *deletion)
+{
+    struct cluster *cluster = &deletion->cluster;
+    cluster->state = CLUSTER_STATE_DELETING;
+    cluster->updated_at = deletion->now_ms;
+    int status = db_cluster_update(tx, cluster, 0);
+    if (status == 0)
+        status = delete_groups(tx, deletion);
+    return status < 0 ? status
+                      : cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_CLUSTER_UPDATED,
+                                      "%s deletes the cluster %s: %" PRId64 " nodes go", deletion->actor->name,
+                                      cluster->name, deletion->counts.nodes);
+}
+
 static int delete_write(struct db_tx *tx, void *arg)
 {
     struct deletion *deletion = arg;
     struct cluster *cluster = &deletion->cluster;
-    deletion->node_count = 0;
+    bool has_slots = false;
     int status = place_find_cluster(tx, deletion->name, cluster, deletion->problem);
-    if (status < 0)
-        return status;
-    bool first = cluster->state != CLUSTER_STATE_DELETING;
-    if (first) {
-        cluster->state = CLUSTER_STATE_DELETING;
-        cluster->updated_at = deletion->now_ms;
-        status = db_cluster_update(tx, cluster, 0);
-        if (status == 0)
-            status = delete_groups(tx, deletion);
-    }
-    struct db_node_filter filter = {.cluster_id = cluster->id, .state = -1, .health = -1};
     if (status == 0)
-        status = db_node_list(tx, &filter, note_node, deletion);
-    for (size_t i = 0; status == 0 && i < deletion->node_count; i++)
-        status = delete_node(tx, deletion, deletion->node_ids[i]);
-    if (status == 0)
+        status = db_cluster_count(tx, cluster->id, 0, &deletion->counts);
+    if (status == 0 && cluster->state != CLUSTER_STATE_DELETING)
         status = begin_deletion(tx, deletion);
-    if (status == 0 && first)
-        status = cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_CLUSTER_UPDATED,
-                               "%s deletes the cluster %s: %zu nodes go", deletion->actor->name, cluster->name,
-                               deletion->node_count);
-    if (status < 0 || deletion->node_count > 0)
+    if (status == 0)
+        status = begin_operation(tx, deletion);
+    const struct db_node_filter any = {.cluster_id = cluster->id, .state = -1, .health = -1, .limit = 1};
+    if (status == 0)
+        status = db_node_list(tx, &any, note_slot, &has_slots);
+    if (status < 0 || has_slots)
         return status;
     status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_DELETED, "The cluster %s is gone",
                            cluster->name);
@@ -224,7 +208,6 @@ int service_cluster_delete(struct service *s, const struct actor *actor, const c
         return status;
     struct deletion deletion = {.s = s, .actor = actor, .name = name, .now_ms = service_now(s), .problem = ret_problem};
     status = service_write(s, "cluster-delete", delete_write, &deletion, ret_problem);
-    free(deletion.node_ids);
     free(deletion.groups);
     if (status < 0)
         return status;

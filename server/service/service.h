@@ -319,7 +319,7 @@ struct service_check_request {
 int service_cluster_check(struct service *s, const struct actor *actor, const char *cluster,
                           const struct service_check_request *requests, size_t request_count,
                           struct cluster *ret_cluster, struct problem *ret_problem);
-/* Starts a delete operation on every node; the cluster goes when the last node has. Repeating it is fine. */
+/* The loop deletes every node, and the cluster when the last one has gone. Repeating it changes nothing. */
 int service_cluster_delete(struct service *s, const struct actor *actor, const char *name, struct cluster *ret_cluster,
                            struct problem *ret_problem);
 

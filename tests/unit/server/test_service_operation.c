@@ -77,7 +77,6 @@ static void test_cancels_that_are_refused(void **state)
     (void)state;
     struct world world;
     struct operation operation, other;
-    struct cluster cluster;
     open_with_reboot(&world, &operation);
     assert_int_equal(service_operation_cancel(&world.service, &world_viewer, operation.uid, &other, &world.problem),
                      STATUS_DENIED);
@@ -86,10 +85,10 @@ static void test_cancels_that_are_refused(void **state)
     world_operation_end(&world, "ml", "gpu-1", OPERATION_STATE_SUCCEEDED);
     assert_int_equal(cancel(&world, operation.uid, &other), STATUS_CONFLICT);
     assert_problem(&world, PROBLEM_CONFLICT);
-    assert_int_equal(service_cluster_delete(&world.service, &world_admin, "ml", &cluster, &world.problem), 0);
-    struct service_node_view view;
-    assert_int_equal(service_node_describe(&world.service, "ml", "gpu-1", &view, &world.problem), 0);
-    assert_int_equal(cancel(&world, view.active.uid, &other), STATUS_CONFLICT);
+    assert_int_equal(
+        service_node_remove(&world.service, &world_admin, "ml", "gpu-1", URGENCY_NOW, "", &operation, &world.problem),
+        0);
+    assert_int_equal(cancel(&world, operation.uid, &other), STATUS_CONFLICT); /* a deletion is not taken back */
     world_close(&world);
 }
 
