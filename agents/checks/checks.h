@@ -27,6 +27,7 @@
     X(cpu) \
     X(nvidia) \
     X(dcgm) \
+    X(neuron) \
     X(net) \
     X(infiniband) \
     X(efa)

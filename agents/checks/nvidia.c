@@ -11,16 +11,15 @@
  * Not here: Xids, which the kernel log has at once (kmsg.c), and NVML's own interface, which says the same.
  */
 #include "agents/checks/accelerators.h"
-#include "agents/checks/check.h"
+#include "agents/checks/notes.h"
 #include "agents/checks/nvidia_links.h"
 #include "agents/checks/nvidia_smi.h"
-#include "base/json.h"
+#include "agents/checks/sysfs.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "model/limits.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +34,8 @@
 #define LINKS_BYTES_MAX (256 << 10)
 #define REPLAYS_A_MINUTE_MAX 8 /* DCGM_LIMIT_MAX_PCIREPLAY_RATE of DCGM's health watch */
 #define PAGES_RETIRED_MAX 60   /* NVIDIA, Dynamic Page Retirement: a board with 60 or more may be returned */
-#define SMALL_FILE_BYTES_MAX 4096
+#define LINK_BYTES_MAX 4096    /* PATH_MAX */
+#define PCI_DEVICES "/sys/bus/pci/devices"
 
 struct look {
     const struct check_context *context;
@@ -281,16 +281,14 @@ struct bus {
 
 static bool file_says(const struct check_context *context, const char *device, const char *file, const char *begins)
 {
-    autofree char *name = own_printf("/sys/bus/pci/devices/%s/%s", device, file);
-    autofree char *data = NULL;
-    size_t len = 0;
-    return check_read(context, name, SMALL_FILE_BYTES_MAX, &data, &len) == 0 && text_starts_with(data, begins);
+    autofree char *text = sysfs_read(context, PCI_DEVICES "/%s/%s", device, file);
+    return text != NULL && text_starts_with(text, begins);
 }
 
 static bool has_driver(const struct check_context *context, const char *device, const char *driver)
 {
-    char target[SMALL_FILE_BYTES_MAX];
-    autofree char *name = own_printf("/sys/bus/pci/devices/%s/driver", device);
+    char target[LINK_BYTES_MAX];
+    autofree char *name = own_printf(PCI_DEVICES "/%s/driver", device);
     autofree char *path = check_path(context, name);
     ssize_t len = readlink(path, target, sizeof(target) - 1);
     if (len <= 0)
@@ -303,21 +301,21 @@ static bool has_driver(const struct check_context *context, const char *device, 
 /* GPUs as the system sees them. Vendor 0x10de is NVIDIA's, class 0x03 display and 3D controllers (pci.ids). */
 static void read_bus(const struct check_context *context, struct bus *ret_bus)
 {
-    autofree char *path = check_path(context, "/sys/bus/pci/devices");
-    DIR *dir = opendir(path);
+    char **names = NULL;
+    size_t count = 0;
     *ret_bus = (struct bus){0};
-    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+    if (sysfs_list(context, PCI_DEVICES, &names, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
         char name[DEVICE_MAX_BYTES];
-        if (!nvidia_pci_name(entry->d_name, strlen(entry->d_name), name) ||
-            !file_says(context, entry->d_name, "vendor", "0x10de") ||
-            !file_says(context, entry->d_name, "class", "0x03"))
+        if (!nvidia_pci_name(names[i], strlen(names[i]), name) || !file_says(context, names[i], "vendor", "0x10de") ||
+            !file_says(context, names[i], "class", "0x03"))
             continue;
         ret_bus->has_nvidia = true;
-        if (ret_bus->count < NVIDIA_GPUS_MAX && has_driver(context, entry->d_name, "nvidia"))
+        if (ret_bus->count < NVIDIA_GPUS_MAX && has_driver(context, names[i], "nvidia"))
             memcpy(ret_bus->names[ret_bus->count++], name, sizeof(name));
     }
-    if (dir != NULL)
-        closedir(dir);
+    sysfs_list_free(names, count);
 }
 
 static bool is_listed(const struct nvidia_report *report, const char *name)
@@ -355,17 +353,6 @@ static void look_at_count(const struct look *look, const struct nvidia_report *r
 
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
 
-/* {"boot": id, "at": ms, "count": most GPUs seen, "gpus": {uuid: {…}}}; anything else is no memory. Caller frees. */
-static json_t *recall(const struct check_context *context)
-{
-    char error[JSON_ERROR_MAX];
-    json_t *memory = NULL;
-    if (context->memory_len == 0 ||
-        json_parse(context->memory, context->memory_len, CHECK_MEMORY_MAX_BYTES, &memory, error) != 0)
-        return json_object();
-    return memory;
-}
-
 /* A GPU that is not there now is not forgotten: it may come back. */
 static void keep_absent(const struct look *look)
 {
@@ -379,17 +366,15 @@ static void keep_absent(const struct look *look)
     }
 }
 
-static void remember(const struct look *look, const char *boot_id, int64_t most)
+/* {"at": ms, "count": most GPUs seen, "gpus": {uuid: {…}}} */
+static void remember(const struct look *look, int64_t most)
 {
     auto_json json_t *memory = json_object();
     keep_absent(look);
-    json_put_text(memory, "boot", boot_id);
     json_put_i64(memory, "at", look->context->now_ms);
     json_put_i64(memory, "count", most);
     json_put(memory, "gpus", json_incref(look->gpus_now));
-    autofree char *text = json_dumps(memory, JSON_COMPACT);
-    if (text != NULL)
-        check_remember(look->out, text, strlen(text));
+    notes_write(look->context, memory, look->out);
 }
 
 /* --- the run ----------------------------------------------------------------------------------------------------------- */
@@ -439,11 +424,8 @@ static size_t ask_links(const struct check_context *context, struct nvidia_links
 static void look_at_gpus(struct look *look, const struct nvidia_report *report, const json_t *memory)
 {
     static struct nvidia_links links[NVIDIA_GPUS_MAX];
-    autofree char *boot_id = NULL;
-    size_t len = 0, link_count = ask_links(look->context, links);
-    if (check_read(look->context, "/proc/sys/kernel/random/boot_id", SMALL_FILE_BYTES_MAX, &boot_id, &len) == 0)
-        boot_id[strcspn(boot_id, "\n")] = '\0';
-    look->same_boot = boot_id != NULL && text_equal(boot_id, json_string_value(json_object_get(memory, "boot")));
+    size_t link_count = ask_links(look->context, links);
+    look->same_boot = notes_are_of_this_boot(look->context, memory);
     look->since_ms = look->same_boot ? json_integer_value(json_object_get(memory, "at")) : 0;
     look->gpus_before = json_object_get(memory, "gpus");
     for (size_t i = 0; i < report->gpu_count; i++) {
@@ -454,13 +436,13 @@ static void look_at_gpus(struct look *look, const struct nvidia_report *report, 
         look_at_gpu(look, &report->gpus[i], own);
     }
     int64_t most = json_integer_value(json_object_get(memory, "count"));
-    remember(look, boot_id, (int64_t)report->gpu_count > most ? (int64_t)report->gpu_count : most);
+    remember(look, (int64_t)report->gpu_count > most ? (int64_t)report->gpu_count : most);
 }
 
 static void nvidia_run(const struct check_context *context, struct check_out *out)
 {
     const struct accelerators *type = accelerators_find(context->instance_type);
-    auto_json json_t *memory = recall(context), *now = json_object();
+    auto_json json_t *memory = notes_read(context), *now = json_object();
     struct look look = {.context = context, .out = out, .gpus_now = now};
     struct bus bus;
     read_bus(context, &bus);

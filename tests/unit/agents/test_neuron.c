@@ -1,0 +1,237 @@
+/* Neuron devices: a driver's tree of our own making, run after run, in the places of several drivers, and what is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agents/checks/checks.h"
+#include "base/text.h"
+#include "policy/faults/faults.h"
+#include "tests/unit/agents/tree.h"
+
+#define DEVICES "/sys/devices/virtual/neuron_device"
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+static void expect(struct machine *machine, enum check_result result, const char *wanted)
+{
+    struct check_report report = machine_run(machine, &check_neuron);
+    AUTO(text) struct text seen = {0};
+    for (size_t i = 0; i < report.sighting_count; i++) {
+        text_printf(&seen, "%s%s%s %s*%d", i > 0 ? ", " : "", report.sightings[i].is_event ? "!" : "",
+                    report.sightings[i].code, report.sightings[i].device, (int)report.sightings[i].count);
+        assert_non_null(fault_find(report.sightings[i].code));
+    }
+    bool is_expected = strcmp(text_get(&seen), wanted) == 0 && report.result == result;
+    if (!is_expected)
+        print_error("\"%s\" (%s, %s)\n", text_get(&seen), check_result_text(report.result), report.why);
+    report_free(&report);
+    assert_true(is_expected);
+}
+
+static struct machine machine_of_six(void **state)
+{
+    struct machine machine = machine_new(*state, "ml.inf2.24xlarge");
+    tree_grow(&machine, "neuron/inf2.24xlarge.txt");
+    return machine;
+}
+
+static void test_well(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    struct check_report report = machine_run(&machine, &check_neuron);
+    int devices = 0, values = 0;
+    assert_int_equal(report.result, CHECK_RESULT_OK);
+    assert_true(report.whole);
+    for (size_t i = 0; i < report.measure_count; i++) {
+        devices +=
+            strcmp(report.measures[i].metric, "holdfast_neuron_devices") == 0 ? (int)report.measures[i].value : 0;
+        values += strcmp(report.measures[i].labels, "device=\"neuron5\"") == 0;
+    }
+    assert_int_equal(devices, 6);
+    assert_int_equal(values, 4); /* no corrected errors: this driver does not count them */
+    report_free(&report);
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine_free(&machine);
+}
+
+static void test_counters_grow(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    expect(&machine, CHECK_RESULT_OK, "");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/sram_ecc_uncorrected", "1");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_uncorrected", "2");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_repairable_uncorrected", "3");
+    tree_file(&machine, DEVICES "/neuron4/neuron_core0/stats/status/hw_error/total", "1");
+    tree_file(&machine, DEVICES "/neuron4/neuron_core1/stats/status/hw_error/total", "4");
+    tree_file(&machine, DEVICES "/neuron5/neuron_core1/stats/status/timeout/total", "2");
+    expect(
+        &machine, CHECK_RESULT_FOUND,
+        "!neuron.memory.uncorrected neuron3*5, !neuron.sram.uncorrected neuron3*1, !neuron.hardware.error neuron4*5, "
+        "!neuron.execution.timeout neuron5*2");
+    expect(&machine, CHECK_RESULT_OK, ""); /* told once */
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_uncorrected", "3");
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.memory.uncorrected neuron3*1");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_uncorrected", "not a number");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_repairable_uncorrected", "-1");
+    expect(&machine, CHECK_RESULT_OK, ""); /* away … */
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_uncorrected", "3");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_repairable_uncorrected", "3");
+    expect(&machine, CHECK_RESULT_OK, ""); /* … and back again */
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_uncorrected", "0");
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/mem_ecc_repairable_uncorrected", "1");
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.memory.uncorrected neuron3*1"); /* the driver was loaded anew */
+    machine_free(&machine);
+}
+
+static void test_another_boot(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    tree_file(&machine, DEVICES "/neuron0/stats/hardware/sram_ecc_uncorrected", "1");
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.sram.uncorrected neuron0*1"); /* before the agent came */
+    tree_file(&machine, BOOT_ID, "99999999-2222-3333-4444-555555555555");
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.sram.uncorrected neuron0*1");
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine_free(&machine);
+}
+
+/* Other drivers have other trees: a name is enough. */
+static void test_moved_counters(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    tree_cut(&machine, DEVICES "/neuron1/stats/hardware");
+    tree_file(&machine, DEVICES "/neuron1/health/ecc/sram_ecc_uncorrected/total", "2");
+    tree_file(&machine, DEVICES "/neuron1/mem_ecc_corrected", "9");
+    tree_file(&machine, DEVICES "/neuron1/stats/power/sram_ecc_corrected", "9"); /* not looked into */
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.sram.uncorrected neuron1*2, !neuron.memory.corrected neuron1*9");
+    tree_cut(&machine, DEVICES "/neuron1/health");
+    tree_cut(&machine, DEVICES "/neuron1/mem_ecc_corrected");
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine_free(&machine);
+}
+
+static void test_count(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    tree_cut(&machine, DEVICES "/neuron2");
+    machine.uptime_ms = 60000;
+    expect(&machine, CHECK_RESULT_UNKNOWN, "");
+    machine.uptime_ms = MACHINE_OLD_MS;
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.device.missing neuron2*1");
+    machine.instance_type = "inf2.48xlarge";
+    tree_cut(&machine, DEVICES "/neuron0");
+    struct check_report report = machine_run(&machine, &check_neuron);
+    assert_int_equal(report.sighting_count, 8);
+    report_free(&report);
+    machine.instance_type = "inf2.xlarge"; /* more than there should be */
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine_free(&machine);
+}
+
+static void test_count_of_an_unknown_type(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    machine.instance_type = "";
+    expect(&machine, CHECK_RESULT_OK, "");
+    tree_cut(&machine, DEVICES "/neuron5");
+    tree_file(&machine, BOOT_ID, "99999999-2222-3333-4444-555555555555");
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.device.missing neuron5*1");
+    machine_free(&machine);
+}
+
+static void test_cores(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    tree_file(&machine, DEVICES "/neuron4/core_count", "1");
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.device.missing neuron4*1");
+    tree_file(&machine, DEVICES "/neuron4/core_count", "?");
+    expect(&machine, CHECK_RESULT_OK, "");
+    assert_int_equal(file_remove_tree(machine.root), 0);
+    machine.instance_type = "trn2.3xlarge";
+    tree_file(&machine, DEVICES "/neuron0/core_count", "4"); /* two used as one */
+    expect(&machine, CHECK_RESULT_OK, "");
+    tree_file(&machine, DEVICES "/neuron0/core_count", "7");
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.device.missing neuron0*1");
+    machine_free(&machine);
+}
+
+static void test_no_driver(void **state)
+{
+    struct machine machine = machine_new(*state, "p5.48xlarge");
+    expect(&machine, CHECK_RESULT_NOT_APPLICABLE, "");
+    machine.instance_type = "";
+    expect(&machine, CHECK_RESULT_NOT_APPLICABLE, "");
+    machine.instance_type = "trn1.2xlarge";
+    machine.uptime_ms = 60000;
+    expect(&machine, CHECK_RESULT_UNKNOWN, "");
+    machine.uptime_ms = MACHINE_OLD_MS;
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.driver.missing *1");
+    machine.instance_type = "";
+    tree_file(&machine, "/sys/bus/pci/devices/0000:00:1e.0/vendor", "0x1d0f");
+    tree_file(&machine, "/sys/bus/pci/devices/0000:00:1e.0/device", "0xefa1"); /* an adapter */
+    expect(&machine, CHECK_RESULT_NOT_APPLICABLE, "");
+    tree_file(&machine, "/sys/bus/pci/devices/0000:00:1e.0/device", "0x7164");
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.driver.missing *1");
+    machine_free(&machine);
+}
+
+/* Links that lead back, files in the place of directories, depths, megabytes: it ends, and says nothing of errors. */
+static void test_hostile(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    AUTO(text) struct text deep = {0}, noise = {0};
+    autofree char *loop = own_printf("%s" DEVICES "/neuron0/stats/loop", machine.root);
+    autofree char *top = own_printf("%s" DEVICES "/neuron0", machine.root);
+    assert_int_equal(symlink(top, loop), 0);
+    text_add(&deep, DEVICES "/neuron0");
+    for (int i = 0; i < 30; i++)
+        text_add(&deep, "/d");
+    text_add(&deep, "/sram_ecc_uncorrected");
+    tree_file(&machine, text_get(&deep), "1");
+    tree_cut(&machine, DEVICES "/neuron1/stats");
+    tree_file(&machine, DEVICES "/neuron1/stats", "a file");
+    tree_file(&machine, DEVICES "/neuron2/stats/hardware/other/mem_ecc_uncorrected/total/total", "1");
+    for (int i = 0; i < 1 << 20; i++)
+        text_add_char(&noise, '9');
+    tree_file(&machine, DEVICES "/neuron3/stats/hardware/sram_ecc_uncorrected", text_get(&noise));
+    tree_file(&machine, DEVICES "/neuron4/stats/hardware/sram_ecc_uncorrected", "0x1");
+    tree_file(&machine, DEVICES "/neuron4/core_count", "99999999999999999999");
+    tree_file(&machine, DEVICES "/neuronx/core_count", "2");
+    tree_file(&machine, DEVICES "/neuron/core_count", "2");
+    tree_file(&machine, DEVICES "/neuron99999999999/core_count", "2");
+    expect(&machine, CHECK_RESULT_OK, "");
+    tree_file(&machine, DEVICES "/neuron5/neuron_core0/stats/status/hw_error/total", "9223372036854775807");
+    tree_file(&machine, DEVICES "/neuron5/neuron_core1/stats/status/hw_error/total", "9223372036854775807");
+    struct check_report report = machine_run(&machine, &check_neuron);
+    assert_int_equal(report.sighting_count, 1);
+    report_free(&report);
+    machine_free(&machine);
+}
+
+static void test_memory_of_others(void **state)
+{
+    static const char *const memories[] = {"x", "[]", "{\"devices\":7,\"count\":\"x\"}", "{\"count\":123456}",
+                                           "{\"devices\":{\"neuron0\":{\"neuron.sram.uncorrected\":\"1\"}}}"};
+    struct machine machine = machine_of_six(state);
+    machine.instance_type = "";
+    for (size_t i = 0; i < ARRAY_LEN(memories); i++) {
+        free(machine.memory);
+        machine.memory = own_strdup(memories[i]);
+        machine.memory_len = strlen(memories[i]);
+        expect(&machine, CHECK_RESULT_OK, "");
+    }
+    machine_free(&machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLACE_TEST(test_well),         PLACE_TEST(test_counters_grow),
+        PLACE_TEST(test_another_boot), PLACE_TEST(test_moved_counters),
+        PLACE_TEST(test_count),        PLACE_TEST(test_count_of_an_unknown_type),
+        PLACE_TEST(test_cores),        PLACE_TEST(test_no_driver),
+        PLACE_TEST(test_hostile),      PLACE_TEST(test_memory_of_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
