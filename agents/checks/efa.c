@@ -1,18 +1,21 @@
 /*
  * Elastic Fabric Adapters: all there, taken by their driver, seen by libfabric, and what their counters say.
  *
- * An adapter that was there is one that is lost. How many a type of instance should have is known too, but who started the
+ * An adapter that was there is one that is lost, and stays lost over a reboot: none can be taken away while the machine runs. How many a type of instance should have is known too, but who started the
  * machine may have attached fewer, or none: that is told as a thing of its own, and only where there is at least one.
  * libfabric is asked every ten minutes, for it opens every device.
  */
 #include "agents/checks/fabric.h"
 #include "agents/checks/rdma.h"
+#include "agents/checks/sysfs.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#define GONE "gone" /* remembered: how many adapters there were before one was lost; 0: none was */
 #define INFO_EVERY_MS (10 * MS_PER_MIN)
 #define INFO_TIMEOUT_MS (20 * MS_PER_S)
 #define INFO_BYTES_MAX (256 * 1024)
@@ -32,8 +35,9 @@ static void judge_count(const struct check_context *context, int taken, int on_b
     int64_t most = recall_most(recall, "adapters", here);
     int wanted = efa_count_of_type(context->instance_type);
     bool settled = context->uptime_ms >= NETWORK_BOOT_GRACE_MS;
-    bool lost = recall_lasts(recall, "lost", here < most, NETWORK_GONE_FOR_MS);
+    bool lost = recall_lasts(recall, "lost", here < most, NETWORK_GONE_FOR_MS) && settled;
     bool idle = recall_lasts(recall, "idle", taken < on_bus, NETWORK_GONE_FOR_MS);
+    recall_set(recall, GONE, lost ? most : here < most ? recall_get(recall, GONE, 0) : 0);
     if (lost)
         check_found(out, "efa.device.gone", "", most - here, "%d adapters are there, and %d were", here, (int)most);
     if (idle && settled)
@@ -100,9 +104,29 @@ static void judge_libfabric(const struct check_context *context, int taken, stru
                     taken);
 }
 
+/* Of another boot only this counts: how many there were before one was lost. That there are fewer than in that boot may
+ * be what somebody wanted who had the machine stopped. */
+static struct recall *recall_of_boot(const struct check_context *context)
+{
+    char key[RECALL_KEY_MAX_BYTES];
+    struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
+    autofree char *boot_id = sysfs_read(context, "/proc/sys/kernel/random/boot_id");
+    snprintf(key, sizeof(key), "boot/%.*s", boot_id != NULL ? (int)strcspn(boot_id, " \n") : 0,
+             boot_id != NULL ? boot_id : "");
+    if (recall_get(recall, key, 0) == 0) {
+        int64_t before = recall_get(recall, GONE, 0);
+        recall_free(recall);
+        recall = recall_new("", 0, context->uptime_ms);
+        recall_most(recall, "adapters", before);
+        recall_set(recall, GONE, before);
+    }
+    recall_set(recall, key, 1);
+    return recall;
+}
+
 static void run(const struct check_context *context, struct check_out *out)
 {
-    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
+    AUTO(recall) struct recall *recall = recall_of_boot(context);
     autofree struct rdma_port *ports = NULL;
     size_t count = 0;
     int status = rdma_read_ports(context, true, &ports, &count);
@@ -126,4 +150,5 @@ const struct check check_efa = {.name = "efa",
                                 .about = "Elastic Fabric Adapters: how many, their driver, libfabric, their counters",
                                 .period_ms = MS_PER_MIN,
                                 .deadline_ms = 50 * MS_PER_S,
+                                .spans_boots = true,
                                 .run = run};

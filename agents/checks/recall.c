@@ -76,13 +76,12 @@ static void take_line(struct recall *recall, const char *line, const char *end)
         text_copy_bytes(key, sizeof(key), line, (size_t)(space - line)) != 0)
         return;
     line = space + 1;
-    if (!take_number(&line, end, ' ', &value) || !take_number(&line, end, '\n', &at_ms) || line != end ||
-        at_ms > recall->now_ms)
+    if (!take_number(&line, end, ' ', &value) || !take_number(&line, end, '\n', &at_ms) || line != end)
         return;
     struct item *item = find_or_add(recall, key, &added);
     if (item != NULL) {
         item->value = value;
-        item->at_ms = at_ms;
+        item->at_ms = at_ms < recall->now_ms ? at_ms : recall->now_ms;
         item->asked = false;
     }
 }

@@ -15,7 +15,7 @@
 
 struct recall;
 
-/* now_ms is since boot, here and below. Lines that are none, or are later than now (of another boot), are passed over. */
+/* now_ms is since boot, here and below. Lines that are none are passed over; what is later than now was written now. */
 struct recall *recall_new(const char *data, size_t len, int64_t now_ms);
 void recall_free(struct recall *recall);
 AUTO_DEFINE(struct recall *, recall, recall_free)

@@ -82,6 +82,45 @@ static void test_an_adapter_is_lost(void **state)
     machine_free(&machine);
 }
 
+static void reboot(struct machine *machine, const char *boot_id)
+{
+    tree_file(machine, "/proc/sys/kernel/random/boot_id", boot_id);
+    machine->uptime_ms = NETWORK_BOOT_GRACE_MS - 100 * 1000;
+}
+
+/* It was lost while the machine ran, and a reboot did not bring it back. */
+static void test_a_reboot_does_not_help(void **state)
+{
+    struct machine machine = machine_with_adapters(state, "p4d.24xlarge");
+    reboot(&machine, "boot-1");
+    quiet(&machine, 3);
+    lose_adapter(&machine, true);
+    quiet(&machine, 2);
+    expect(&machine, "efa.device.gone", "");
+    reboot(&machine, "boot-2");
+    quiet(&machine, 2); /* drivers load */
+    expect(&machine, "efa.device.gone", "");
+    tree_grow(&machine, "efa/p4d.tree");
+    quiet(&machine, 2);
+    reboot(&machine, "boot-3");
+    quiet(&machine, 4);
+    machine_free(&machine);
+}
+
+/* Somebody stopped the machine and took one away. */
+static void test_fewer_after_a_reboot(void **state)
+{
+    struct machine machine = machine_with_adapters(state, "");
+    reboot(&machine, "boot-1");
+    quiet(&machine, 4);
+    lose_adapter(&machine, true);
+    reboot(&machine, "boot-2");
+    quiet(&machine, 5);
+    machine.instance_type = "p4d.24xlarge";
+    expect(&machine, "efa.device.fewer", "");
+    machine_free(&machine);
+}
+
 /* The driver lost it, or is being loaded anew: the bus still has it. */
 static void test_a_driver_lets_go(void **state)
 {
@@ -224,6 +263,8 @@ int main(void)
         PLACE_TEST(test_a_whole_node),
         PLACE_TEST(test_a_node_without),
         PLACE_TEST(test_an_adapter_is_lost),
+        PLACE_TEST(test_a_reboot_does_not_help),
+        PLACE_TEST(test_fewer_after_a_reboot),
         PLACE_TEST(test_a_driver_lets_go),
         PLACE_TEST(test_fewer_than_the_type_has),
         PLACE_TEST(test_counters),
