@@ -1,8 +1,9 @@
 /*
  * Elastic Fabric Adapters: all there, taken by their driver, seen by libfabric, and what their counters say.
  *
- * An adapter that was there is one that is lost, and stays lost over a reboot: none can be taken away while the machine runs. How many a type of instance should have is known too, but who started the
- * machine may have attached fewer, or none: that is told as a thing of its own, and only where there is at least one.
+ * An adapter that was there is one that is lost, and stays lost over a reboot: while a machine runs nobody can take one away
+ * [R: EC2 detaches them from stopped instances only]. How many a type of instance should have is known too, but who started
+ * the machine may have attached fewer, or none: that is told as a thing of its own, and only where there is at least one.
  * libfabric is asked every ten minutes, for it opens every device.
  */
 #include "agents/checks/fabric.h"
