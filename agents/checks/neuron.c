@@ -4,15 +4,18 @@
  * Counters are found by their names, wherever in a device's tree they stand: the driver has moved them between its
  * versions (2.8, 2.31: its release notes and its guide of sysfs), and only renamed few. A counter is a file, or a directory
  * with the file "total". Those of a device's cores are added up. What is new since the run before is an event; in another
- * boot they began anew. A driver that has no such counter says nothing, and the kernel log (kmsg.c) is there for that.
+ * boot they began anew.
  *
- * neuron-monitor is not asked: it counts by its own periods, so one look shows one second. neuron-ls has what is here.
+ * Where the tree has no counters of memory errors (an Inferentia 2 was seen so), neuron-monitor is asked, now and then, as it
+ * costs seconds. Whether its numbers are of the whole boot or of its last period its guide does not say; either way what is
+ * more than before is new.
  */
 #include "agents/checks/accelerators.h"
+#include "agents/checks/neuron_monitor.h"
 #include "agents/checks/notes.h"
 #include "agents/checks/sysfs.h"
+#include "base/file.h"
 #include "base/own.h"
-#include "base/status.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -25,7 +28,13 @@
 #define GRACE_MS 600000 /* the driver is loaded late; HyperPod learned to wait for GPUs */
 #define DEVICES "/sys/devices/virtual/neuron_device"
 #define PCI_DEVICES "/sys/bus/pci/devices"
-#define DEVICES_MAX 64
+#define DEVICES_MAX NEURON_DEVICES_MAX
+#define MONITOR_EVERY_MS 600000
+#define MONITOR_SECONDS "8" /* it prints its first line at once, and goes on until it is ended */
+#define MONITOR_TIMEOUT_MS 15000
+#define MONITOR_BYTES_MAX (4 << 20)
+#define MONITOR_TOOL "/opt/aws/neuron/bin/neuron-monitor" /* where Amazon's packages put it */
+#define ENDED_BY_TIMEOUT 124
 #define DEPTH_MAX 5
 #define ENTRIES_MAX 4096 /* of one device: eight cores have some 1,000 */
 
@@ -166,6 +175,52 @@ static int count_on_bus(const struct check_context *context)
     return count;
 }
 
+static void take_ecc(struct device *device, const struct neuron_ecc *ecc)
+{
+    const struct {
+        enum counter counter;
+        int64_t count;
+    } counts[] = {{COUNTER_MEMORY, ecc->memory_uncorrected},
+                  {COUNTER_SRAM, ecc->sram_uncorrected},
+                  {COUNTER_MEMORY_CORRECTED, ecc->memory_corrected},
+                  {COUNTER_SRAM_CORRECTED, ecc->sram_corrected}};
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        if (device->counts[counts[i].counter] < 0)
+            device->counts[counts[i].counter] = counts[i].count;
+}
+
+static void ask_monitor(const struct check_context *context, struct check_out *out, struct device *devices, int count)
+{
+    autofree char *tool =
+        context->path != NULL ? own_printf("%s/neuron-monitor", context->path) : own_strdup(MONITOR_TOOL);
+    const char *const argv[] = {"timeout", MONITOR_SECONDS, tool, NULL};
+    struct neuron_ecc ecc[NEURON_DEVICES_MAX];
+    struct child_result result;
+    if (!file_exists(tool) || check_tool(context, argv, MONITOR_TIMEOUT_MS, MONITOR_BYTES_MAX, &result) != 0)
+        return;
+    size_t ecc_count = result.out_cut ? 0 : neuron_monitor_parse(result.out, result.out_len, ecc);
+    if (result.exit_code == ENDED_BY_TIMEOUT && result.out_len == 0 && context->uptime_ms >= GRACE_MS)
+        check_found(out, "neuron.monitor.hung", "", 1, "neuron-monitor said nothing within " MONITOR_SECONDS " s");
+    child_result_free(&result);
+    for (size_t i = 0; i < ecc_count; i++)
+        for (int k = 0; k < count; k++)
+            if (devices[k].number == ecc[i].device)
+                take_ecc(&devices[k], &ecc[i]);
+}
+
+/* Asks when it is time to, for a device that does not tell its errors itself. Returns when it was asked last. */
+static int64_t ask_monitor_if_due(const struct check_context *context, struct check_out *out, int64_t asked_ms,
+                                  struct device *devices, int count)
+{
+    bool is_silent = false;
+    for (int i = 0; i < count; i++)
+        is_silent |= devices[i].counts[COUNTER_MEMORY] < 0 && devices[i].counts[COUNTER_SRAM] < 0;
+    if (!is_silent || (asked_ms <= context->now_ms && context->now_ms - asked_ms < MONITOR_EVERY_MS))
+        return asked_ms;
+    ask_monitor(context, out, devices, count);
+    return context->now_ms;
+}
+
 /* --- judging --------------------------------------------------------------------------------------------------------- */
 
 struct look {
@@ -253,6 +308,8 @@ static void neuron_run(const struct check_context *context, struct check_out *ou
         look_at_nothing(context, out, wanted);
         return;
     }
+    int64_t asked_ms = json_integer_value(json_object_get(memory, "asked"));
+    json_put_i64(next, "asked", ask_monitor_if_due(context, out, asked_ms, devices, count));
     for (int i = 0; i < count; i++) {
         look_at_counters(&look, &devices[i]);
         look_at_cores(&look, &devices[i], type);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agents/checks/checks.h"
+#include "agents/checks/neuron_monitor.h"
 #include "base/text.h"
 #include "policy/faults/faults.h"
 #include "tests/unit/agents/tree.h"
@@ -224,14 +225,92 @@ static void test_memory_of_others(void **state)
     machine_free(&machine);
 }
 
+/* --- neuron-monitor -------------------------------------------------------------------------------------------------- */
+
+static void test_monitor_parse(void **state)
+{
+    static const struct {
+        const char *said;
+        int64_t device, sram; /* of the first; -2: none at all */
+    } cases[] = {
+        {"{\"system_data\":{\"neuron_hw_counters\":{\"period\":1.0,\"neuron_devices\":[{\"neuron_device_index\":3,"
+         "\"mem_ecc_corrected\":1,\"mem_ecc_uncorrected\":0,\"sram_ecc_uncorrected\":2,\"sram_ecc_corrected\":0}],"
+         "\"error\":\"\"}}}\n",
+         3, 2},
+        {"{\"neuron_runtime_data\":[{\"report\":{\"hw_counters\":{\"neuron_devices\":[{\"neuron_device_index\":0,"
+         "\"sram_ecc_uncorrected\":5}]}}},7,{\"report\":[]}]}",
+         0, 5},
+        {"{\"system_data\":{\"neuron_hw_counters\":{\"neuron_devices\":[{\"neuron_device_index\":1}]}}}\n{\"system_da",
+         1, -1}, /* the last whole line */
+        {"{\"system_data\":{\"neuron_hw_counters\":{\"neuron_devices\":[{\"neuron_device_index\":1,"
+         "\"sram_ecc_uncorrected\":-4}]}}}",
+         1, -1},
+        {"{\"system_data\":{\"memory_info\":{\"period\":0.1}},\"neuron_runtime_data\":[]}\n", 0, -2},
+        {"{\"system_data\":{\"neuron_hw_counters\":{\"neuron_devices\":{}}}}", 0, -2},
+        {"{\"system_data\":[{\"neuron_device_index\":1}]}", 0, -2},
+        {"neuron-monitor: no devices", 0, -2},
+        {"\n\n\n", 0, -2},
+        {"", 0, -2},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct neuron_ecc ecc[NEURON_DEVICES_MAX];
+        size_t len = strlen(cases[i].said);
+        autofree char *exact = own_calloc(len > 0 ? len : 1, 1);
+        memcpy(exact, cases[i].said, len);
+        size_t count = neuron_monitor_parse(exact, len, ecc);
+        assert_int_equal(count, cases[i].sram != -2);
+        if (count > 0) {
+            assert_int_equal(ecc[0].device, cases[i].device);
+            assert_int_equal(ecc[0].sram_uncorrected, cases[i].sram);
+        }
+    }
+}
+
+static void monitor_says(const struct machine *machine, int memory)
+{
+    autofree char *text =
+        own_printf("{\"system_data\":{\"neuron_hw_counters\":{\"neuron_devices\":[{\"neuron_device_index\":2,\"mem_ecc_"
+                   "corrected\":0,"
+                   "\"mem_ecc_uncorrected\":%d,\"sram_ecc_uncorrected\":0,\"sram_ecc_corrected\":0}]}}}\n",
+                   memory);
+    machine_says(machine, "neuron-monitor", text, strlen(text));
+}
+
+static void test_monitor_is_asked(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    machine_tool(&machine, "timeout", "shift; exec \"$@\"");
+    machine_tool(&machine, "neuron-monitor", "cat \"$0.out\"; exit 124");
+    monitor_says(&machine, 4);
+    expect(&machine, CHECK_RESULT_OK, ""); /* the tree tells, and is believed */
+    tree_cut(&machine, DEVICES "/neuron2/stats/hardware");
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.memory.uncorrected neuron2*4");
+    monitor_says(&machine, 5);
+    expect(&machine, CHECK_RESULT_OK, ""); /* not each minute */
+    machine.now_ms += 600000;
+    expect(&machine, CHECK_RESULT_FOUND, "!neuron.memory.uncorrected neuron2*1");
+    machine_says(&machine, "neuron-monitor", "", 0);
+    machine.now_ms += 600000;
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.monitor.hung *1");
+    machine_free(&machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PLACE_TEST(test_well),         PLACE_TEST(test_counters_grow),
-        PLACE_TEST(test_another_boot), PLACE_TEST(test_moved_counters),
-        PLACE_TEST(test_count),        PLACE_TEST(test_count_of_an_unknown_type),
-        PLACE_TEST(test_cores),        PLACE_TEST(test_no_driver),
-        PLACE_TEST(test_hostile),      PLACE_TEST(test_memory_of_others),
+        PLACE_TEST(test_well),
+        PLACE_TEST(test_counters_grow),
+        PLACE_TEST(test_another_boot),
+        PLACE_TEST(test_moved_counters),
+        PLACE_TEST(test_count),
+        PLACE_TEST(test_count_of_an_unknown_type),
+        PLACE_TEST(test_cores),
+        PLACE_TEST(test_no_driver),
+        PLACE_TEST(test_hostile),
+        PLACE_TEST(test_memory_of_others),
+        cmocka_unit_test(test_monitor_parse),
+        PLACE_TEST(test_monitor_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
