@@ -36,7 +36,7 @@ static const enum step_kind reboot_steps[] = {STEP(MARK), STEP(DRAIN),  STEP(REB
                                               STEP(JOIN), STEP(VERIFY), STEP(RESUME)};
 static const enum step_kind replace_steps[] = {STEP(MARK), STEP(DRAIN),   STEP(TERMINATE), STEP(LAUNCH),
                                                STEP(JOIN), STEP(PREPARE), STEP(VERIFY),    STEP(RESUME)};
-static const enum step_kind release_steps[] = {STEP(VERIFY), STEP(RESUME)};
+static const enum step_kind release_steps[] = {STEP(PREPARE), STEP(VERIFY), STEP(RESUME)};
 static const enum step_kind delete_steps[] = {STEP(MARK), STEP(DRAIN), STEP(TERMINATE), STEP(FORGET)};
 static const enum step_kind check_steps[] = {STEP(MARK), STEP(DRAIN), STEP(CHECK), STEP(VERIFY), STEP(RESUME)};
 

@@ -82,7 +82,8 @@ bool operation_is_of_cluster(enum operation_kind kind);
  *   terminate  provider: end the old instance
  *   launch     provider: a new instance under the key
  *   join       wait for the agent: a new boot id (reboot) or the new instance id (launch, replace)
- *   prepare    the instance runs the group's lifecycle scripts; skipped when it has none
+ *   prepare    the instance runs the group's lifecycle scripts; skipped when it has none, and by a release unless the
+ *              machine has not got through them yet
  *   check      the agent runs deep health checks
  *   verify     the return gate: fresh heartbeat, checks covered, quiet since boot, scheduler sees it
  *   resume     scheduler: back in service

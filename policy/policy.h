@@ -101,6 +101,11 @@ void policy_plan_free(struct policy_plan *plan);
 /* A node's health from its open verdicts and its last sign of life. */
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);
 
+/* Whether the machine that fills a slot has its lifecycle scripts behind it: what this operation, which has ended, says of it.
+ * UNKNOWN: the one before it says. */
+enum policy_scripts { POLICY_SCRIPTS_BEHIND, POLICY_SCRIPTS_AHEAD, POLICY_SCRIPTS_UNKNOWN };
+enum policy_scripts policy_scripts_after(const struct operation *op);
+
 /* Whether this verdict by itself is a fault of the node: its agent called it critical, or the server's own table asks
  * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
  * policy judges by more, as the driver's word. */

@@ -68,7 +68,7 @@ static const char *advice(const struct work *w, enum step_kind step)
     if (step == STEP_KIND_JOIN || step == STEP_KIND_VERIFY)
         return "look at the instance, then replace or release the node";
     if (step == STEP_KIND_PREPARE)
-        return "repair the script, then replace the node";
+        return "repair the script, then release or replace the node";
     if (step == STEP_KIND_RESUME)
         return "resume it in the scheduler, then release the node";
     return "see to the cause, then repeat or release the node";

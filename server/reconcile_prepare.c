@@ -4,6 +4,9 @@
  * The agent is asked through the errands, with every heartbeat, until it has said its last word; what it says stands in the
  * timeline as it comes (service/lifecycle.c). A restart of hpd asks again under the same key, and the agent, which keeps on disk
  * what it did, repeats its word without running anything again.
+ *
+ * A release has the step for the machine that was launched and never got through its scripts: it has to before it may take
+ * work, whoever gives it back. The agent runs what had not succeeded.
  */
 #include "server/reconcile_step.h"
 
@@ -31,8 +34,26 @@ static int read_job(struct work *w, struct lifecycle_job *ret_job)
     return 0;
 }
 
+static int take_word(const void *row, void *arg)
+{
+    enum policy_scripts *word = arg;
+    *word = policy_scripts_after(row);
+    return *word == POLICY_SCRIPTS_UNKNOWN ? 0 : 1;
+}
+
+/* Of what is not remembered any more nothing is held against the machine. */
+static bool is_prepared(struct work *w)
+{
+    enum policy_scripts word = POLICY_SCRIPTS_UNKNOWN;
+    const struct db_operation_filter earlier = {.node_id = w->node->id, .state = -1, .before_id = w->op.id};
+    int status = db_operation_list(w->turn->tx, &earlier, take_word, &word);
+    return work_did(w, status < 0 ? status : 0) && word != POLICY_SCRIPTS_AHEAD;
+}
+
 static enum step_result prepare_enter(struct work *w)
 {
+    if (w->op.kind == OPERATION_KIND_RELEASE && is_prepared(w))
+        return STEP_SKIP;
     struct lifecycle_job job;
     int status = read_job(w, &job);
     if (status == STATUS_NOT_FOUND)

@@ -96,6 +96,29 @@ test('a script that fails for good fails the launch, which says what and where',
   assert.match(last.failureMessage, /exit code 3 .*lifecycle\.log; last lines: mount: no such device\n$/s);
 });
 
+test('a node that is given back runs what had not succeeded, on the same machine', async () => {
+  await open({ recovery: { scriptAttempts: 1 } });
+  put('on_create.sh', SCRIPT('exit 0'));
+  put('on_init.sh', SCRIPT('exit 3'));
+  await create({ onCreate: 'on_create.sh', onInitComplete: 'on_init.sh' });
+  await failed();
+  const id = await instance();
+  const release = async () => {
+    const { status, body } = await world.call('POST', '/v1/clusters/demo/nodes/w-1/release', { reason: 'the script is repaired' });
+    assert.equal(status, 202, JSON.stringify(body));
+    return until('the release ends', async () => {
+      const operation = (await world.call('GET', `/v1/operations/${body.id}`)).body;
+      return ['succeeded', 'failed'].includes(operation.state) && operation;
+    }, SLOW);
+  };
+  assert.match((await release()).error, /^prepare: lifecycle script failed: on_init\.sh ended with exit code 3 in attempt 1 of 1/);
+  put('on_init.sh', SCRIPT('exit 0'));
+  assert.equal((await release()).state, 'succeeded');
+  assert.equal((await world.node('w-1')).state, 'ready');
+  assert.equal(await instance(), id);
+  assert.deepEqual((await runs()).map((line) => line.split(' ')[0].split('/').pop()), ['on_create.sh', 'on_init.sh', 'on_init.sh', 'on_init.sh']);
+});
+
 test('time is limited, and what a script started ends with it', async () => {
   await open({ recovery: { scriptTimeLimit: '5s', scriptAttempts: 1 } });
   put('on_create.sh', SCRIPT('trap "" TERM; sleep 1000 & echo $! >"$HOLDFAST_INSTANCE_DIR/child"; echo $$ >"$HOLDFAST_INSTANCE_DIR/shell"; while :; do sleep 1; done'));

@@ -105,7 +105,7 @@ static void a_script_that_fails_for_good_fails_the_launch(void **state)
     assert_string_equal(failed.operation.error,
                         "prepare: lifecycle script failed: on_create.sh ended with exit code 3; log "
                         "/x/lifecycle.log");
-    assert_non_null(strstr(failed.row.reason, "replace the node"));
+    assert_non_null(strstr(failed.row.reason, "release or replace the node"));
     assert_int_equal(db_read_begin(sim.service.db, &tx), 0);
     assert_int_equal(db_event_list(tx, &filter, find_failed, &event), 0);
     db_read_end(sim.service.db, tx);
@@ -116,6 +116,58 @@ static void a_script_that_fails_for_good_fails_the_launch(void **state)
     sim.scripts_fail = 0; /* it was repaired; a new machine runs it */
     replace(&sim, "gpu-1");
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    sim_close(&sim);
+}
+
+static void release(struct sim *sim, const char *node)
+{
+    struct operation op;
+    struct problem problem = {0};
+    if (service_node_operate(&sim->service, &sim_admin, SIM_CLUSTER, node, OPERATION_KIND_RELEASE, URGENCY_NOW,
+                             "because", "", &op, &problem) != 0)
+        sim_fail(sim, node, "%s", problem.detail);
+}
+
+/* Whoever gives a node back that never got through its scripts has them run on the same machine, until they succeed. */
+static void a_release_runs_what_had_failed(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 99, SIM_SCRIPT);
+    sim.scripts_fail = 100;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
+    assert_int_equal(sim.provider.instances[0].scripts_run, 3);
+
+    release(&sim, "gpu-1"); /* too early */
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
+    assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_PREPARE).state, STEP_STATE_FAILED);
+    assert_int_equal(sim.provider.instances[0].scripts_run, 4);
+
+    sim.scripts_fail = 0;
+    release(&sim, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_PREPARE).state, STEP_STATE_DONE);
+    assert_int_equal(sim.provider.instances[0].scripts_run, 5);
+    assert_int_equal(sim.provider.launches, 1);
+    sim_close(&sim);
+}
+
+/* A machine that is through with them is given back without. */
+static void a_release_runs_nothing_again(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 100, SIM_SCRIPT);
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < 2; i++) { /* the second time, another release is the last that was done to it */
+        sim_verdict(&sim, "gpu-1", 78, SEVERITY_CRITICAL); /* for a person */
+        sim_until(&sim, "gpu-1", NODE_STATE_HELD, MS_PER_HOUR);
+        release(&sim, "gpu-1");
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+        assert_int_equal(step_of(&sim, "gpu-1", STEP_KIND_PREPARE).state, STEP_STATE_SKIPPED);
+        assert_int_equal(sim.provider.instances[0].scripts_run, 1);
+    }
     sim_close(&sim);
 }
 
@@ -222,6 +274,8 @@ int main(void)
         cmocka_unit_test(scripts_run_once_on_every_new_machine),
         cmocka_unit_test(a_script_may_fail_before_it_succeeds),
         cmocka_unit_test(a_script_that_fails_for_good_fails_the_launch),
+        cmocka_unit_test(a_release_runs_what_had_failed),
+        cmocka_unit_test(a_release_runs_nothing_again),
         cmocka_unit_test(time_is_limited),
         cmocka_unit_test(what_cannot_be_carried_out_is_said_at_once),
         cmocka_unit_test(a_crash_runs_nothing_twice),
