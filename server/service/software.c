@@ -78,6 +78,27 @@ static int check_rolling(const struct rolling *rolling)
                        cluster->name, cluster_state_text(cluster->state));
 }
 
+/* Neither none nor the provider's own. */
+static bool is_own_image(const char *image_id)
+{
+    return image_id[0] != '\0' && strcmp(image_id, "default") != 0;
+}
+
+/* The release that hpd's configuration names is not one of an image that somebody made: which one it shall run is theirs to say. */
+static int check_image(const struct rolling *rolling, const struct instance_group *group,
+                       const struct service_software_group *wanted)
+{
+    const struct rollout *how = rolling->how;
+    bool says_release = how->release[0] != '\0' || (wanted != NULL && wanted->release[0] != '\0');
+    if (how->image_id[0] != '\0' || says_release || !is_own_image(group->image_id))
+        return 0;
+    return problem_say(
+        rolling->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+        "The group \"%s\" runs an image of its own, %s. Say which image it shall run, \"default\" for the "
+        "provider's own, or which release of its image.",
+        group->name, group->image_id);
+}
+
 /* What it goes back to is what the nodes run: the group may have been described with another image since, which none has. */
 static int find_previous(struct db_tx *tx, const struct instance_group *group, struct rollout *rollout)
 {
@@ -101,7 +122,7 @@ static int start_rollout(struct rolling *rolling, struct db_tx *tx, struct insta
     rollout.created_at = rollout.updated_at = rolling->now_ms;
     if (wanted != NULL && wanted->release[0] != '\0')
         text_copy_cut(rollout.release, sizeof(rollout.release), wanted->release);
-    if (rollout.release[0] == '\0' && rollout.image_id[0] == '\0')
+    if (rollout.release[0] == '\0' && !is_own_image(rollout.image_id))
         text_copy_cut(rollout.release, sizeof(rollout.release), spec_default_release(rolling->s->backends));
     if (rollout.image_id[0] == '\0')
         text_copy_cut(rollout.image_id, sizeof(rollout.image_id), group->image_id);
@@ -146,7 +167,9 @@ static int rolling_write(struct db_tx *tx, void *arg)
             return problem_say(rolling->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                                "The group \"%s\" is %s; its software can be updated when it is in service.",
                                group->name, group_state_text(group->state));
-        status = start_rollout(rolling, tx, group, wanted);
+        status = check_image(rolling, group, wanted);
+        if (status == 0)
+            status = start_rollout(rolling, tx, group, wanted);
         started++;
     }
     if (status < 0 || started == 0)

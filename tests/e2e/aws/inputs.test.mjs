@@ -190,6 +190,11 @@ test('software and checks: with the least, and with wrong input', async () => {
   const { ClusterArn } = await send('UpdateClusterSoftware', { ClusterName: 'least' });
   assert.equal(ClusterArn, (await send('DescribeCluster', { ClusterName: 'least' })).ClusterArn);
   await until('nothing was to be done', async () => (await send('DescribeCluster', { ClusterName: 'least' })).InstanceGroups[0].SoftwareUpdateStatus === 'Succeeded');
+  await send('CreateCluster', { ClusterName: 'own', InstanceGroups: [group({ InstanceCount: 0, ImageId: 'ami-01234567' })] });
+  await until('in service', async () => (await send('DescribeCluster', { ClusterName: 'own' })).ClusterStatus === 'InService');
+  await wrong('UpdateClusterSoftware', { ClusterName: 'own' }, [[{}, /image of its own, ami-01234567/]]);
+  await send('UpdateClusterSoftware', { ClusterName: 'own', ImageId: 'default' });
+  assert.equal((await send('DescribeCluster', { ClusterName: 'own' })).InstanceGroups[0].DesiredImageId, 'default');
   const check = (more = {}) => ({ DeepHealthCheckConfigurations: [{ InstanceGroupName: 'gpu', DeepHealthChecks: ['InstanceStress'], ...more }] });
   assert.equal((await send('StartClusterHealthCheck', { ClusterName: 'least', ...check() })).ClusterArn, ClusterArn);
   await wrong('StartClusterHealthCheck', { ClusterName: 'least', ...check() }, [

@@ -60,14 +60,14 @@ static struct rollout rollout_of(const char *name)
 
 static void test_all_groups_roll_to_the_default(void **state)
 {
-    const struct rollout how = {.batch_value = 2, .wait_ms = 5000};
+    const struct rollout how = {.image_id = "default", .batch_value = 2, .wait_ms = 5000};
     (void)state;
     assert_int_equal(update(&how, NULL, 0), 0);
     const struct rollout a = rollout_of("a"), b = rollout_of("b");
     assert_true(a.state == ROLLOUT_STATE_PENDING && a.batch_value == 2 && a.wait_ms == 5000 && a.batch == 0);
     assert_string_equal(b.release, "1.0.0");
     assert_string_equal(b.previous_release, "0.9.0");
-    assert_string_equal(b.image_id, "ami-01234567"); /* stays the group's own */
+    assert_string_equal(b.image_id, "default");
     assert_string_equal(b.previous_image_id, "ami-01234567");
     assert_string_equal(change_world_group(&world, "b").release, "1.0.0"); /* what new instances get from now on */
     assert_int_equal(change_world_group(&world, "a").state, GROUP_STATE_SYSTEM_UPDATING);
@@ -76,6 +76,27 @@ static void test_all_groups_roll_to_the_default(void **state)
     service_cluster_view_free(&view);
     assert_refused(update(&how, NULL, 0), STATUS_CONFLICT, PROBLEM_CONFLICT);
     assert_true(world_events(&world, EVENT_KIND_ROLLOUT, NULL) > 0);
+}
+
+/* What somebody made is left only when that is asked for. */
+static void test_an_image_of_ones_own(void **state)
+{
+    const struct rollout how = {.batch_value = 1};
+    const struct service_software_group both[] = {a_wish("a", ""), a_wish("b", "")}, only_b[] = {a_wish("b", "")},
+                                        without_b[] = {a_wish("a", "")}, release_of_b[] = {a_wish("b", "2.0.0")};
+    (void)state;
+    assert_refused(update(&how, NULL, 0), STATUS_INVALID, PROBLEM_INVALID_VALUE);
+    assert_non_null(strstr(world.problem.detail, "\"b\" runs an image of its own, ami-01234567"));
+    assert_refused(update(&how, both, 2), STATUS_INVALID, PROBLEM_INVALID_VALUE);
+    assert_refused(update(&how, only_b, 1), STATUS_INVALID, PROBLEM_INVALID_VALUE);
+    assert_int_equal(rollout_of("a").group_id, 0); /* all or none */
+    assert_int_equal(update(&how, release_of_b, 1), 0);
+    assert_string_equal(rollout_of("b").image_id, "ami-01234567");
+    assert_string_equal(rollout_of("b").release, "2.0.0");
+    change_world_state_set(&world, CLUSTER_STATE_IN_SERVICE);
+    assert_int_equal(update(&how, without_b, 1), 0);
+    assert_string_equal(rollout_of("a").image_id, "");
+    assert_string_equal(rollout_of("a").release, "1.0.0");
 }
 
 static void test_only_named_groups_roll_each_to_its_own(void **state)
@@ -193,9 +214,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_all_groups_roll_to_the_default), TEST(test_only_named_groups_roll_each_to_its_own),
-        TEST(test_groups_that_are_not_ready),      TEST(test_states_of_clusters_that_do_not_roll),
-        TEST(test_ready_nodes_are_checked_once),   TEST(test_checks_that_are_refused),
+        TEST(test_all_groups_roll_to_the_default),
+        TEST(test_an_image_of_ones_own),
+        TEST(test_only_named_groups_roll_each_to_its_own),
+        TEST(test_groups_that_are_not_ready),
+        TEST(test_states_of_clusters_that_do_not_roll),
+        TEST(test_ready_nodes_are_checked_once),
+        TEST(test_checks_that_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
