@@ -77,6 +77,7 @@ static void on_begin(struct http_request *http, void *arg)
     call->node_id = 0;
     call->audit = NULL;
     call->repeat = NULL;
+    call->resources_bytes = 0;
     for (size_t i = 0; i < API_PARAMS_MAX; i++)
         call->params[i][0] = '\0';
     call->started_ms = clock_mono_ms(api->service->clock);
@@ -214,6 +215,8 @@ static void on_end(struct http_request *http, unsigned status, void *arg)
     struct api *api = arg;
     struct api_call *call = http_request_room(http);
     int route = call->route != NULL ? (int)(call->route - api_routes) : -1;
+    if (call->resources_bytes > 0)
+        service_agent_work_sent(api->service, call->resources_bytes);
     api_metrics_count(api->metrics, http_worker(http), route, status,
                       clock_mono_ms(api->service->clock) - call->started_ms);
 }

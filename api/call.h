@@ -30,6 +30,7 @@ struct api_call {
     int64_t node_id;             /* of agent routes */
     struct service_audit *audit; /* of a change, while its handler runs; else NULL */
     struct fleet_heartbeat beat;
+    size_t resources_bytes; /* of a reply, to be given back when it was sent */
     int64_t started_ms;
     struct repeat *repeat; /* of a write that has an Idempotency-Key */
     const char *body;

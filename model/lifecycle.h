@@ -14,9 +14,9 @@
 #define LIFECYCLE_SOURCE_MAX_BYTES 1025 /* botocore S3Uri: up to 1024 characters */
 #define LIFECYCLE_FILE_MAX_BYTES \
     513 /* botocore ClusterLifeCycleConfigFileName: 128 characters, of four bytes at most */
-#define LIFECYCLE_LOG_MAX_BYTES 8193          /* the end of a script's output that travels to the server */
-#define LIFECYCLE_RESOURCES_BYTES_MAX 4194304 /* resource_config.json: 10,000 instances take 2 MiB */
-#define LIFECYCLE_SCRIPTS_MAX 2               /* OnCreate, then OnInitComplete */
+#define LIFECYCLE_LOG_MAX_BYTES 8193             /* the end of a script's output that travels to the server */
+#define LIFECYCLE_RESOURCES_BYTES_MAX (32 << 20) /* resource_config.json: 100,000 instances with the longest names */
+#define LIFECYCLE_SCRIPTS_MAX 2                  /* OnCreate, then OnInitComplete */
 
 #define SCRIPT_STATE_LIST(X)  \
     X(STARTED, "started")     \

@@ -19,6 +19,7 @@ void agent_work(struct api_call *call)
         api_problem(call, &problem);
         return;
     }
+    call->resources_bytes = strlen(resources);
     json_t *json = json_object(), *scripts = json_array();
     json_put_text(json, "key", job.key);
     json_put_text(json, "instanceId", job.instance_id);

@@ -15,8 +15,6 @@
 
 /* Of the operation. Two scripts of 20 attempts have 82 lines, its steps a few more; who has more to say is not to be trusted. */
 #define EVENTS_MAX 128
-/* As the AWS door names clusters to a client of no region. */
-#define ARN_PREFIX "arn:aws:sagemaker:hp-local-1:000000000000:cluster/"
 
 /* --- what a group wants ---------------------------------------------------------------------------- */
 
@@ -69,159 +67,37 @@ const char *service_lifecycle_refusal(const struct lifecycle_job *job)
     return NULL;
 }
 
-/* --- resource_config.json -------------------------------------------------------------------------- */
-
-/*
- * It names every instance of the cluster, so that ten thousand that come up together would each have the store read ten
- * thousand rows. For a moment, one is made for all of them; only the instance's own address is put in for each anew, because
- * scripts find themselves by it: the one its agent has just told, or, of an agent that tells none, where its request came from.
- */
-struct resources {
-    struct service *s;
-    int64_t node_id;
-    struct place place;
-    json_t *groups; /* borrowed */
-    json_t *root;
-    char *text;
-};
-
-static json_t *group_named(struct resources *resources, const struct db_node_row *row)
-{
-    size_t i;
-    json_t *group;
-    json_array_foreach(resources->groups, i,
-                       group) if (strcmp(json_string_value(json_object_get(group, "Name")), row->group) ==
-                                  0) return json_object_get(group, "Instances");
-    group = json_object();
-    json_put_text(group, "Name", row->group);
-    json_put_text(group, "InstanceType", row->instance_type);
-    json_put(group, "Instances", json_array());
-    json_array_append_new(resources->groups, group);
-    return json_object_get(group, "Instances");
-}
-
-#define ID_MEMBER "InstanceId"
-static const char *const address_members[] = {"AgentIpAddress", "CustomerIpAddress"};
-
-/* Its addresses are "" until its agent has told one: scripts look for the members. */
-static int add_instance(const void *found, void *arg)
-{
-    struct resources *resources = arg;
-    const struct db_node_row *row = found;
-    if (row->instance.id == 0)
-        return 0;
-    json_t *instance = json_object();
-    json_put_text(instance, "InstanceName", row->node.name);
-    json_put_text(instance, ID_MEMBER, row->instance.instance_id);
-    for (size_t i = 0; i < ARRAY_LEN(address_members); i++)
-        json_put(instance, address_members[i], json_string(row->instance.address));
-    json_array_append_new(group_named(resources, row), instance);
-    return 0;
-}
-
-static int make_anew(struct db_tx *tx, struct resources *resources)
-{
-    char arn[128];
-    const struct cluster *cluster = &resources->place.cluster;
-    snprintf(arn, sizeof(arn), ARN_PREFIX "%s", cluster->uid);
-    json_decref(resources->root); /* of a run that was begun anew */
-    resources->root = json_object();
-    json_t *config = json_object();
-    json_put_text(config, "ClusterArn", arn);
-    json_put_text(config, "ClusterName", cluster->name);
-    json_put(resources->root, "ClusterConfig", config);
-    if (cluster->orchestrator == ORCHESTRATOR_SLURM)
-        json_put_text(resources->root, "ClusterType", "Slurm");
-    resources->groups = json_array();
-    json_put(resources->root, "InstanceGroups", resources->groups);
-    const struct db_node_filter all = {.cluster_id = cluster->id, .state = -1, .health = -1};
-    return db_node_list(tx, &all, add_instance, resources);
-}
-
-/* Where the instance stands in the text; NULL: it does not. */
-static const char *find_instance(const char *text, const char *instance_id)
-{
-    autofree char *mark = own_printf("\"" ID_MEMBER "\": \"%s\"", instance_id);
-    return strstr(text, mark);
-}
-
-static int resources_read(struct db_tx *tx, void *arg)
-{
-    struct resources *resources = arg;
-    int status = place_find_row(tx, resources->node_id, &resources->place);
-    if (status < 0)
-        return status;
-    free(resources->text);
-    resources->text =
-        memory_resources_get(resources->s->memory, resources->place.cluster.id, clock_mono_ms(resources->s->clock));
-    if (resources->text != NULL && find_instance(resources->text, resources->place.instance.instance_id) != NULL)
-        return 0;
-    free(TAKE(resources->text));
-    return make_anew(tx, resources);
-}
-
-/* The text for everybody, with this instance's address in it. */
-static char *with_address(const char *text, const char *instance_id, const char *address)
-{
-    AUTO(text) struct text out = {0};
-    const char *from = text, *at = find_instance(text, instance_id);
-    for (size_t i = 0; at != NULL && i < ARRAY_LEN(address_members); i++) {
-        autofree char *member = own_printf("\"%s\": \"", address_members[i]);
-        at = strstr(at, member);
-        if (at == NULL)
-            break;
-        at += strlen(member);
-        text_add_bytes(&out, from, (size_t)(at - from));
-        text_add(&out, address);
-        at += strcspn(at, "\"");
-        from = at;
-    }
-    text_add(&out, from);
-    return text_take(&out);
-}
+/* --- the order ------------------------------------------------------------------------------------- */
 
 static int nothing_to_do(struct problem *problem)
 {
     return problem_say(problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND, "This instance is asked to do nothing.");
 }
 
-/* Caller frees *ret_text. */
-static int read_resources(struct resources *resources, char **ret_text, struct problem *problem)
-{
-    int status = service_read(resources->s, resources_read, resources, problem);
-    auto_json json_t *root = resources->root;
-    autofree char *text = resources->text;
-    if (status < 0)
-        return status;
-    if (text == NULL) {
-        text = json_dumps(root, JSON_INDENT(1));
-        if (text == NULL || strlen(text) + 2 * PEER_MAX_BYTES >= LIFECYCLE_RESOURCES_BYTES_MAX)
-            return problem_say(problem, STATUS_TOO_LARGE, PROBLEM_TOO_LARGE,
-                               "The cluster has more instances than a resource_config.json may name.");
-        memory_resources_put(resources->s->memory, resources->place.cluster.id, clock_mono_ms(resources->s->clock),
-                             text);
-    }
-    *ret_text = TAKE(text);
-    return 0;
-}
-
 int service_agent_work(struct service *s, int64_t node_id, const char *peer, struct lifecycle_job *ret_job,
                        char **ret_resources, struct problem *ret_problem)
 {
-    struct resources resources = {.s = s, .node_id = node_id};
     struct lifecycle_job job;
-    autofree char *text = NULL;
+    struct instance instance;
+    autofree char *resources = NULL;
     if (errands_get(fleet_errands(s->fleet), node_id, &job) != 0)
         return nothing_to_do(ret_problem);
-    int status = read_resources(&resources, &text, ret_problem);
+    int status = resources_read(s, node_id, peer, &instance, &resources, ret_problem);
     if (status < 0)
         return status;
-    if (!text_equal(job.instance_id, resources.place.instance.instance_id))
+    if (!text_equal(job.instance_id, instance.instance_id))
         return nothing_to_do(ret_problem);
-    const char *told = resources.place.instance.address;
+    if (!memory_resources_enter(s->memory, strlen(resources)))
+        return problem_say(ret_problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
+                           "Many instances fetch their work at once. Try again in a few seconds.");
     *ret_job = job;
-    *ret_resources = with_address(text, job.instance_id, told[0] != '\0' ? told : peer);
+    *ret_resources = TAKE(resources);
     return 0;
+}
+
+void service_agent_work_sent(struct service *s, size_t resources_bytes)
+{
+    memory_resources_leave(s->memory, resources_bytes);
 }
 
 /* --- reports --------------------------------------------------------------------------------------- */

@@ -14,7 +14,10 @@
 #define ACTORS_MAX 256       /* API tokens in use at the same time; more only ask the store more often */
 #define ANNOUNCED_SETS 32768 /* of ANNOUNCED_WAYS: node and code pairs within a minute, of a fleet of 100,000 (2 MB) */
 #define ANNOUNCED_WAYS 4
-#define RESOURCES_MS 2000            /* scripts that look for others look again */
+#define RESOURCES_MS 2000 /* scripts that look for others look again */
+#define RESOURCES_REST 10 /* times as long as it took to make: at most a tenth of a core goes into it */
+#define RESOURCES_UNDER_WAY_MAX \
+    (128L << 20)                     /* of replies; agents whose turn it is not come with their next heartbeat */
 #define VERDICTS_UNDER_WAY_MAX 16384 /* about 24 MB of copies while the disk is slow; agents keep the rest */
 
 struct known_actor {
@@ -35,7 +38,8 @@ struct service_memory {
     struct announced announced[ANNOUNCED_SETS][ANNOUNCED_WAYS];
     atomic_size_t verdicts_under_way;
     struct audit_flood *flood;
-    pthread_mutex_t resources_lock; /* of its own: copying megabytes holds nobody up who answers agents */
+    atomic_size_t resources_under_way;
+    pthread_mutex_t resources_lock; /* of its own: making megabytes holds nobody up who answers agents */
     struct {
         int64_t cluster_id, until_mono_ms;
         char *text;
@@ -189,27 +193,52 @@ void memory_verdicts_leave(struct service_memory *memory, size_t count)
 
 /* --- resource_config.json -------------------------------------------------------------------------- */
 
-char *memory_resources_get(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms)
+void memory_resources_lock(struct service_memory *memory)
 {
-    if (memory == NULL)
-        return NULL;
-    pthread_mutex_lock(&memory->resources_lock);
-    bool fresh = memory->resources.cluster_id == cluster_id && mono_ms < memory->resources.until_mono_ms;
-    char *text = fresh ? own_strdup(memory->resources.text) : NULL;
-    pthread_mutex_unlock(&memory->resources_lock);
-    return text;
+    if (memory != NULL)
+        pthread_mutex_lock(&memory->resources_lock);
 }
 
-void memory_resources_put(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms, const char *text)
+void memory_resources_unlock(struct service_memory *memory)
+{
+    if (memory != NULL)
+        pthread_mutex_unlock(&memory->resources_lock);
+}
+
+const char *memory_resources_get(const struct service_memory *memory, int64_t cluster_id, int64_t mono_ms)
+{
+    bool fresh =
+        memory != NULL && memory->resources.cluster_id == cluster_id && mono_ms < memory->resources.until_mono_ms;
+    return fresh ? memory->resources.text : NULL;
+}
+
+void memory_resources_put(struct service_memory *memory, int64_t cluster_id, int64_t begun_mono_ms, int64_t mono_ms,
+                          char *text)
+{
+    if (memory == NULL) {
+        free(text);
+        return;
+    }
+    int64_t good_for = (mono_ms - begun_mono_ms) * RESOURCES_REST;
+    free(memory->resources.text);
+    memory->resources.text = text;
+    memory->resources.cluster_id = cluster_id;
+    memory->resources.until_mono_ms = mono_ms + (good_for > RESOURCES_MS ? good_for : RESOURCES_MS);
+}
+
+bool memory_resources_enter(struct service_memory *memory, size_t bytes)
 {
     if (memory == NULL)
-        return;
-    char *copy = own_strdup(text);
-    pthread_mutex_lock(&memory->resources_lock);
-    char *old = TAKE(memory->resources.text);
-    memory->resources.text = copy;
-    memory->resources.cluster_id = cluster_id;
-    memory->resources.until_mono_ms = mono_ms + RESOURCES_MS;
-    pthread_mutex_unlock(&memory->resources_lock);
-    free(old);
+        return true;
+    size_t before = atomic_fetch_add(&memory->resources_under_way, bytes);
+    if (before == 0 || before + bytes <= RESOURCES_UNDER_WAY_MAX)
+        return true;
+    atomic_fetch_sub(&memory->resources_under_way, bytes);
+    return false;
+}
+
+void memory_resources_leave(struct service_memory *memory, size_t bytes)
+{
+    if (memory != NULL)
+        atomic_fetch_sub(&memory->resources_under_way, bytes);
 }

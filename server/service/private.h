@@ -231,10 +231,24 @@ void audit_flood_free(struct audit_flood *flood);
 bool audit_flood_admit(struct audit_flood *flood, const struct audit *entry, int64_t mono_ms);
 /* The next count that is to be written. */
 bool audit_flood_take(struct audit_flood *flood, int64_t mono_ms, bool all, struct audit *ret_entry);
-/* What a resource_config.json of the cluster said a moment ago, for the caller to free; NULL: nothing is remembered. */
-char *memory_resources_get(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms);
-void memory_resources_put(struct service_memory *memory, int64_t cluster_id, int64_t mono_ms, const char *text);
 struct audit_flood *memory_audit_flood(struct service_memory *memory);
+
+/* --- resource_config.json (resources.c) -------------------------------------------------------------- */
+
+/* As the node's instance reads it; peer: where its request comes from. Caller frees *ret_text. TOO_LARGE. */
+int resources_read(struct service *s, int64_t node_id, const char *peer, struct instance *ret_instance, char **ret_text,
+                   struct problem *problem);
+/* Around get and put, and whatever is done between them. */
+void memory_resources_lock(struct service_memory *memory);
+void memory_resources_unlock(struct service_memory *memory);
+/* What one of the cluster said a moment ago, until the next put; NULL: nothing is remembered. */
+const char *memory_resources_get(const struct service_memory *memory, int64_t cluster_id, int64_t mono_ms);
+/* Takes text, which was made from begun_mono_ms until now. */
+void memory_resources_put(struct service_memory *memory, int64_t cluster_id, int64_t begun_mono_ms, int64_t mono_ms,
+                          char *text);
+/* Bounds what waits for instances to take it: false when there is no room. */
+bool memory_resources_enter(struct service_memory *memory, size_t bytes);
+void memory_resources_leave(struct service_memory *memory, size_t bytes);
 
 /* --- agents (agent.c) ------------------------------------------------------------------------------ */
 

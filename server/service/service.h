@@ -485,10 +485,12 @@ int service_agent_verdicts(struct service *s, int64_t node_id, const struct verd
 int service_lifecycle_read(const char *group_document, struct lifecycle_job *ret_job);
 /* Why these cannot be run, in words; NULL when they can. Static. */
 const char *service_lifecycle_refusal(const struct lifecycle_job *job);
-/* What the node's instance is asked to do, and the resource_config.json it may read; caller frees that. address: where the agent
- * asks from. NOT_FOUND when nothing is asked for. */
-int service_agent_work(struct service *s, int64_t node_id, const char *address, struct lifecycle_job *ret_job,
+/* What the node's instance is asked to do, and the resource_config.json it may read; caller frees that. peer: where the agent
+ * asks from. NOT_FOUND when nothing is asked for. UNAVAILABLE while too much of it is under way to others; so whoever got it says
+ * when it was sent. */
+int service_agent_work(struct service *s, int64_t node_id, const char *peer, struct lifecycle_job *ret_job,
                        char **ret_resources, struct problem *ret_problem);
+void service_agent_work_sent(struct service *s, size_t resources_bytes);
 /* Durable in the timeline when it returns; a repeat adds nothing. log: the end of what the script wrote. STALE when this is no
  * longer asked for. */
 int service_agent_report_work(struct service *s, int64_t node_id, const struct lifecycle_report *report,

@@ -1,4 +1,5 @@
 /* Lifecycle scripts: what an instance is given to read; what its agent says, each line once and no more than there can be. */
+#include "server/service/private.h"
 #include "tests/support/service_world.h"
 
 #include "base/json.h"
@@ -157,6 +158,41 @@ static void test_others_are_in_it_soon(void **state)
     assert_resources(1, "1:10.0.0.1 2: ");
 }
 
+/* What is not sent yet is memory; who comes while there is too much of it comes again. */
+static void test_no_more_is_under_way_than_there_is_room_for(void **state)
+{
+    enum { ROOM = 128 << 20 };
+    struct lifecycle_job job;
+    autofree char *text = NULL;
+    (void)state;
+    launch(1);
+    assert_true(memory_resources_enter(world.service.memory, ROOM));
+    assert_int_equal(service_agent_work(&world.service, node_id, "10.0.0.1", &job, &text, &world.problem),
+                     STATUS_UNAVAILABLE);
+    assert_problem(&world, PROBLEM_UNAVAILABLE);
+    assert_null(text);
+    service_agent_work_sent(&world.service, ROOM);
+    assert_int_equal(service_agent_work(&world.service, node_id, "10.0.0.1", &job, &text, &world.problem), 0);
+    assert_false(memory_resources_enter(world.service.memory, ROOM));
+    service_agent_work_sent(&world.service, strlen(text));
+    assert_true(memory_resources_enter(world.service.memory, ROOM + 1)); /* alone, any goes */
+}
+
+/* The longer it took, the longer it is good for. */
+static void test_making_it_takes_a_part_of_the_time_only(void **state)
+{
+    struct service_memory *memory = service_memory_new();
+    (void)state;
+    memory_resources_put(memory, 7, 1000, 1000, own_strdup("quick"));
+    assert_string_equal(memory_resources_get(memory, 7, 2999), "quick");
+    assert_null(memory_resources_get(memory, 7, 3000));
+    assert_null(memory_resources_get(memory, 8, 1000));
+    memory_resources_put(memory, 7, 1000, 2000, own_strdup("slow"));
+    assert_string_equal(memory_resources_get(memory, 7, 11999), "slow");
+    assert_null(memory_resources_get(memory, 7, 12000));
+    service_memory_free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +201,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_each_reads_its_own_address_and_everybody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses_that_were_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_others_are_in_it_soon, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_more_is_under_way_than_there_is_room_for, setup, teardown),
+        cmocka_unit_test(test_making_it_takes_a_part_of_the_time_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
