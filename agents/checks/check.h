@@ -37,6 +37,7 @@ struct check_context {
     int64_t uptime_ms;         /* since boot */
     const char *memory; /* what the run before left by check_remember: counters to compare with; "" at the first */
     size_t memory_len;
+    const void *own; /* the check's */
 };
 
 struct check_out; /* where a run's results go */
@@ -60,7 +61,7 @@ struct check {
     const char *about; /* one line for help and man page */
     int64_t period_ms, deadline_ms;
     void (*run)(const struct check_context *context, struct check_out *out); /* killed with its group at the deadline */
-    const void *own;  /* what else a check of this kind needs; NULL */
+    const void *own;                                                         /* the context's; NULL */
     bool spans_boots; /* what it remembers is good after another boot, too: it sees to the rest by itself */
 };
 

@@ -5,6 +5,7 @@
  */
 #include "agents/checks/checks.h"
 
+#include "agents/checks/custom.h"
 #include "agents/checks/run.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -28,6 +29,7 @@ struct slot {
 
 struct checks {
     struct checks_options options;
+    struct custom_list custom;
     struct slot *slots;
     size_t count;
     struct run runs[CHECKS_AT_ONCE_MAX];
@@ -50,11 +52,20 @@ const struct check *const *checks_table(size_t *ret_count)
     return table;
 }
 
-static const struct check *table_find(const char *name, size_t len)
+static bool is_called(const struct check *check, const char *name, size_t len)
+{
+    return strlen(check->name) == len && memcmp(check->name, name, len) == 0;
+}
+
+/* Ours before the site's: a name is one check's. */
+static const struct check *find_any(const struct checks *checks, const char *name, size_t len)
 {
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (strlen(table[i]->name) == len && memcmp(table[i]->name, name, len) == 0)
+        if (is_called(table[i], name, len))
             return table[i];
+    for (size_t i = 0; i < checks->custom.count; i++)
+        if (is_called(checks->custom.checks[i], name, len))
+            return checks->custom.checks[i];
     return NULL;
 }
 
@@ -140,16 +151,26 @@ static void add(struct checks *checks, const struct check *check)
     load_memory(checks, &checks->slots[checks->count - 1]);
 }
 
+static void add_custom(struct checks *checks, const struct check *check)
+{
+    if (find_any(checks, check->name, strlen(check->name)) != check)
+        log_warn("a file in the directory of checks has the name of one of ours and is not run name=%s", check->name);
+    else
+        add(checks, check);
+}
+
 static int choose(struct checks *checks, const char *names, char ret_error[CHECKS_ERROR_MAX])
 {
     bool all = strcmp(names, "all") == 0;
     for (size_t i = 0; all && i < ARRAY_LEN(table); i++)
         add(checks, table[i]);
+    for (size_t i = 0; all && i < checks->custom.count; i++)
+        add_custom(checks, checks->custom.checks[i]);
     if (all || strcmp(names, "none") == 0)
         return 0;
     for (const char *at = names;; at++) {
         size_t len = strcspn(at, ",");
-        const struct check *check = table_find(at, len);
+        const struct check *check = find_any(checks, at, len);
         if (check == NULL) {
             snprintf(ret_error, CHECKS_ERROR_MAX, "no check is called \"%.*s\"", len < 40 ? (int)len : 40, at);
             return STATUS_INVALID;
@@ -165,6 +186,8 @@ int checks_new(const struct checks_options *options, struct checks **ret_checks,
 {
     struct checks *checks = own_calloc(1, sizeof(*checks));
     checks->options = *options;
+    if (options->dir != NULL)
+        custom_load(options->dir, &checks->custom);
     int status = choose(checks, options->names, ret_error);
     if (status != 0) {
         checks_free(checks);
@@ -185,6 +208,7 @@ void checks_free(struct checks *checks)
             keep_memory(checks, &checks->slots[i]);
         free(checks->slots[i].memory);
     }
+    custom_free(&checks->custom);
     free(checks->slots);
     free(checks);
 }
@@ -250,6 +274,7 @@ static void start(struct checks *checks, struct slot *slot, struct run *run, che
                                           .path = checks->options.path,
                                           .instance_type = checks->options.instance_type,
                                           .state_dir = checks->options.state_dir,
+                                          .own = slot->check->own,
                                           .now_ms = clock_wall_ms(clock_system()),
                                           .uptime_ms = clock_boot_ms(),
                                           .memory = slot->memory != NULL ? slot->memory : "",

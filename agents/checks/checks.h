@@ -40,6 +40,7 @@ CHECKS_LIST(X)
 struct checks_options {
     const char *names;                                   /* "all", "none", or names with commas between */
     const char *root, *path, *instance_type, *state_dir; /* of struct check_context; outlive the checks */
+    const char *dir;                                     /* of a site's own checks (custom.h); NULL: none */
     const char *boot_id;                                 /* what is remembered is of it */
     int64_t first_within_ms;                             /* of a check's first turn */
     const char *seed; /* differs from node to node: what a check's first turn depends on */
@@ -62,7 +63,7 @@ size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_
 int64_t checks_due_ms(const struct checks *checks);
 /* The check of that name among those that are chosen, or NULL. */
 const struct check *checks_find(const struct checks *checks, const char *name);
-/* All there are: *ret_count rows. Static. */
+/* All of ours: *ret_count rows. Static. */
 const struct check *const *checks_table(size_t *ret_count);
 
 #endif

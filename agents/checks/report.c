@@ -301,7 +301,9 @@ void report_fail(struct check_report *report, const char *fmt, ...)
 void report_of(const struct check *check, const struct check_context *context, struct check_report *ret_report)
 {
     struct check_out out = {.fd = -1};
-    check->run(context, &out);
+    struct check_context own = *context;
+    own.own = check->own;
+    check->run(&own, &out);
     report_end(&out);
     report_read(out.text.data, out.text.len, ret_report);
     text_free(&out.text);

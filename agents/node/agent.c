@@ -11,6 +11,7 @@
 #include "agents/node/agent.h"
 
 #include "agents/checks/checks.h"
+#include "agents/checks/custom.h"
 #include "agents/checks/kmsg.h"
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
@@ -198,6 +199,7 @@ void agent_options_init(struct agent_options *options)
     *options = (struct agent_options){.kmsg = "/dev/kmsg",
                                       .boot_id_file = "/proc/sys/kernel/random/boot_id",
                                       .checks = "all",
+                                      .checks_dir = CUSTOM_DIR_DEFAULT,
                                       .checks_root = "",
                                       .instance_type = "",
                                       .checks_first_ms = CHECKS_FIRST_WITHIN_MS,
@@ -273,6 +275,7 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
                                           .root = options->checks_root,
                                           .instance_type = options->instance_type,
                                           .state_dir = agent->state.dir,
+                                          .dir = options->checks_dir,
                                           .boot_id = agent->boot_id,
                                           .first_within_ms = options->checks_first_ms,
                                           .seed = agent->instance_id};

@@ -2,6 +2,7 @@
 #include "agents/node/by_hand.h"
 
 #include "agents/checks/checks.h"
+#include "agents/checks/custom.h"
 #include "agents/node/shape.h"
 #include "base/clock.h"
 
@@ -27,6 +28,7 @@ struct hand {
 };
 
 static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+                                             {"checks-dir", required_argument, NULL, 'D'},
                                              {"instance-type", required_argument, NULL, 'T'},
                                              {"root", required_argument, NULL, 'r'},
                                              {"help", no_argument, NULL, 'h'},
@@ -36,7 +38,7 @@ static void print_help(void)
 {
     size_t count;
     const struct check *const *table = checks_table(&count);
-    printf("hp-agent check [NAME...] [--json] [--instance-type TYPE]\n\n"
+    printf("hp-agent check [NAME...] [--json] [--checks-dir DIR] [--instance-type TYPE]\n\n"
            "Runs the checks once and prints what they found. Exit code: 0 nothing, 1 something found,\n"
            "3 something could not be found out, 2 wrong usage.\n\n");
     for (size_t i = 0; i < count; i++)
@@ -57,6 +59,8 @@ static int parse(int argc, char **argv, struct hand *hand, struct text *names)
             hand->json = true;
         else if (letter == 'T')
             hand->options.instance_type = optarg;
+        else if (letter == 'D')
+            hand->options.dir = optarg;
         else if (letter == 'r')
             hand->options.root = optarg;
         else
@@ -170,8 +174,13 @@ static int show(struct hand *hand)
 
 int by_hand(int argc, char **argv)
 {
-    struct hand hand = {
-        .options = {.root = "", .instance_type = "", .state_dir = "", .boot_id = "", .seed = "", .once = true}};
+    struct hand hand = {.options = {.root = "",
+                                    .instance_type = "",
+                                    .dir = CUSTOM_DIR_DEFAULT,
+                                    .state_dir = "",
+                                    .boot_id = "",
+                                    .seed = "",
+                                    .once = true}};
     AUTO(text) struct text names = {0};
     struct checks *checks = NULL;
     char error[CHECKS_ERROR_MAX];

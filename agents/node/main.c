@@ -38,6 +38,7 @@
     X("kmsg", 'k', "PATH", "the kernel log (default /dev/kmsg), or a file in its place")               \
     X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")              \
     X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")               \
+    X("checks-dir", 'D', "DIR", "a site's own checks (default /etc/holdfast/checks.d)")                \
     X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")            \
     X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                         \
     X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                \
@@ -130,6 +131,9 @@ static int set_option(struct agent_options *options, int letter, const char *val
         return 0;
     case 'C':
         options->checks = value;
+        return 0;
+    case 'D':
+        options->checks_dir = value;
         return 0;
     case 'T':
         options->instance_type = value;

@@ -94,6 +94,29 @@ static void test_all_have_their_turn(void **state)
     machine_free(&machine);
 }
 
+static void test_a_sites_own(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "probe");
+    machine_tool(&machine, "probe", "echo hot; exit 2");
+    machine_tool(&machine, "edac", "exit 2"); /* that name is taken */
+    options.dir = machine.bin;
+    struct heard heard = run_once(&options);
+    assert_int_equal(heard.reports, 1);
+    assert_int_equal(heard.last, CHECK_RESULT_FOUND);
+    options.names = "edac";
+    assert_int_equal(run_once(&options).last, CHECK_RESULT_NOT_APPLICABLE);
+    size_t ours;
+    (void)checks_table(&ours);
+    options.names = "all";
+    heard = run_once(&options);
+    assert_int_equal(heard.reports, ours + 1);
+    assert_non_null(strstr(heard.names, "probe "));
+    options.names = "none";
+    assert_int_equal(run_once(&options).reports, 0);
+    machine_free(&machine);
+}
+
 static void test_what_is_remembered(void **state)
 {
     struct machine machine = machine_new(*state, "");
@@ -142,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_names),
         TEST(test_all_have_their_turn),
+        TEST(test_a_sites_own),
         TEST(test_what_is_remembered),
         TEST(test_a_fleet_does_not_look_together),
     };

@@ -1,0 +1,267 @@
+/*
+ * The programs run with the agent's rights, so who may write them may do what it may. One that somebody else than root and
+ * the agent's own user could have written, it or its directory, is not run, and says so as unknown. That is looked at before
+ * each run, as is the head: an edit counts at once; a new file at the agent's next start.
+ */
+#include "agents/checks/custom.h"
+
+#include "agents/checks/lines.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_BYTES 4096
+#define HEAD_LINES 30
+#define OUT_BYTES_MAX 16384
+#define PERIOD_DEFAULT_MS MS_PER_MIN
+#define PERIOD_MIN_MS (10 * MS_PER_S)
+#define PERIOD_MAX_MS MS_PER_DAY
+#define TIMEOUT_DEFAULT_MS (10 * MS_PER_S)
+#define TIMEOUT_MAX_MS (10 * MS_PER_MIN)
+#define AFTER_TIMEOUT_MS (10 * MS_PER_S) /* for us to say that it was one */
+
+enum { EXIT_GOOD, EXIT_WARNING, EXIT_CRITICAL, EXIT_NOT_FOUND_OUT };
+
+struct custom {
+    char *dir, *path;
+    char name[CHECK_NAME_MAX_BYTES], about[CUSTOM_REASON_MAX_BYTES];
+};
+
+/* --- the head ------------------------------------------------------------------------------------------------ */
+
+static int take_duration(struct word value, int64_t min_ms, int64_t max_ms, int64_t *ret_ms)
+{
+    char text[24];
+    int64_t ms;
+    if (!word_copy(value, text, sizeof(text)) || clock_parse_duration(text, &ms) != 0 || ms < min_ms || ms > max_ms)
+        return STATUS_INVALID;
+    *ret_ms = ms;
+    return 0;
+}
+
+static int take_severity(struct word value, struct custom_header *header)
+{
+    if (!word_is(value, "warn") && !word_is(value, "critical"))
+        return STATUS_INVALID;
+    header->severity = word_is(value, "warn") ? CUSTOM_WARN : CUSTOM_CRITICAL;
+    return 0;
+}
+
+/* "key=value key=value reason=all the rest". */
+static int take_words(struct word rest, struct custom_header *header)
+{
+    struct word word;
+    int status = 0;
+    while (status == 0 && lines_words(rest, &word, 1) > 0) {
+        const char *equals = memchr(word.at, '=', word.len), *end = rest.at + rest.len;
+        if (equals == NULL)
+            return STATUS_INVALID;
+        struct word key = {word.at, (size_t)(equals - word.at)};
+        struct word value = {equals + 1, (size_t)(word.at + word.len - equals - 1)};
+        rest = (struct word){word.at + word.len, (size_t)(end - word.at) - word.len};
+        if (word_is(key, "reason")) {
+            text_copy_clean(header->reason, sizeof(header->reason), value.at, (size_t)(end - value.at));
+            return 0;
+        }
+        if (word_is(key, "period"))
+            status = take_duration(value, PERIOD_MIN_MS, PERIOD_MAX_MS, &header->period_ms);
+        else if (word_is(key, "timeout"))
+            status = take_duration(value, MS_PER_S, TIMEOUT_MAX_MS, &header->timeout_ms);
+        else
+            status = word_is(key, "severity") ? take_severity(value, header) : STATUS_INVALID;
+    }
+    return status;
+}
+
+int custom_parse_header(const char *data, size_t len, struct custom_header *ret_header)
+{
+    static const char mark[] = "holdfast:";
+    const struct custom_header plain = {.period_ms = PERIOD_DEFAULT_MS, .timeout_ms = TIMEOUT_DEFAULT_MS};
+    struct custom_header header = plain;
+    struct lines lines;
+    struct word line;
+    int status = 0;
+    lines_start(&lines, data, len);
+    for (int i = 0; status == 0 && i < HEAD_LINES && lines_next(&lines, &line); i++) {
+        struct word words[2];
+        if (line.len == 0 || line.at[0] != '#' || lines_words(line, words, 2) < 2 || !word_is(words[0], "#") ||
+            !word_is(words[1], mark))
+            continue;
+        const char *rest = words[1].at + words[1].len;
+        status = take_words((struct word){rest, (size_t)(line.at + line.len - rest)}, &header);
+    }
+    *ret_header = status == 0 ? header : plain;
+    return status;
+}
+
+bool custom_is_name(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+    return isalnum((unsigned char)name[0]) && name[len] == '\0' && len < CHECK_NAME_MAX_BYTES;
+}
+
+/* --- whose it is --------------------------------------------------------------------------------------------- */
+
+/* Why it is not to be trusted, or NULL. */
+static const char *distrust(const char *path, bool is_dir)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return "is not there any more";
+    if (is_dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+        return is_dir ? "is no directory" : "is no plain file";
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return "belongs neither to root nor to the agent's user";
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return "can be written by others";
+    return !is_dir && (st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0 ? "is not executable" : NULL;
+}
+
+static int read_header(const char *path, struct custom_header *ret_header)
+{
+    char data[HEAD_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, data, sizeof(data)) : -1;
+    if (fd >= 0)
+        close(fd);
+    return custom_parse_header(data, n > 0 ? (size_t)n : 0, ret_header); /* what may be run and not read has no head */
+}
+
+/* --- a run --------------------------------------------------------------------------------------------------- */
+
+/* The first line that is one, without what plugins write for graphs behind "|". */
+static struct word first_line(const char *out, size_t len)
+{
+    struct lines lines;
+    struct word line, word;
+    lines_start(&lines, out, len);
+    while (lines_next(&lines, &line)) {
+        const char *bar = line.len > 0 ? memchr(line.at, '|', line.len) : NULL;
+        if (bar != NULL)
+            line.len = (size_t)(bar - line.at);
+        if (lines_words(line, &word, 1) > 0)
+            return line;
+    }
+    return (struct word){"", 0};
+}
+
+static void tell(struct check_out *out, const struct custom *custom, const struct custom_header *header,
+                 const struct child_result *result)
+{
+    struct word line = first_line(result->out, result->out_len);
+    if (line.len == 0)
+        line = first_line(result->err, strlen(result->err));
+    int len = line.len < RAW_LINE_MAX_BYTES ? (int)line.len : RAW_LINE_MAX_BYTES;
+    const char *between = line.len > 0 && header->reason[0] != '\0' ? "; " : "";
+    bool found = result->exit_code == EXIT_WARNING || result->exit_code == EXIT_CRITICAL;
+    bool critical =
+        header->severity == CUSTOM_AS_SAID ? result->exit_code == EXIT_CRITICAL : header->severity == CUSTOM_CRITICAL;
+    if (found)
+        check_found(out, critical ? "custom.critical" : "custom.warning", custom->name, 1, "%.*s%s%s", len, line.at,
+                    between, header->reason);
+    else if (result->exit_code == EXIT_NOT_FOUND_OUT)
+        check_unknown(out, "%.*s", len, line.len > 0 ? line.at : "it could not find out");
+    else if (result->exit_code != EXIT_GOOD)
+        check_unknown(out, "it ended with exit code %d: %.*s", result->exit_code, len, line.at);
+}
+
+static void run(const struct check_context *context, struct check_out *out)
+{
+    const struct custom *custom = context->own;
+    const char *const argv[] = {custom->path, NULL};
+    struct custom_header header;
+    struct child_result result;
+    const char *why_dir = distrust(custom->dir, true), *why = distrust(custom->path, false);
+    if (why_dir != NULL || why != NULL) {
+        check_unknown(out, "not run: %s %s", why_dir != NULL ? custom->dir : custom->path,
+                      why_dir != NULL ? why_dir : why);
+        return;
+    }
+    if (read_header(custom->path, &header) != 0) {
+        check_unknown(out, "not run: its line \"# holdfast:\" has a word that is not known, or a value out of bounds");
+        return;
+    }
+    const struct child_options options = {
+        .timeout_ms = header.timeout_ms, .out_bytes_max = OUT_BYTES_MAX, .directory = "/", .in_our_group = true};
+    int status = child_run(argv, &options, &result);
+    if (status == STATUS_TIMEOUT)
+        check_unknown(out, "it did not answer within %" PRId64 " s", header.timeout_ms / MS_PER_S);
+    else if (status != 0)
+        check_unknown(out, "it cannot be run: %s", status_meaning(status));
+    if (status != 0)
+        return;
+    tell(out, custom, &header, &result);
+    child_result_free(&result);
+}
+
+/* --- the directory ------------------------------------------------------------------------------------------- */
+
+static struct check *make(const char *dir, const char *name)
+{
+    struct custom *custom = own_calloc(1, sizeof(*custom));
+    struct check *check = own_calloc(1, sizeof(*check));
+    struct custom_header header;
+    custom->dir = own_strdup(dir);
+    custom->path = own_printf("%s/%s", dir, name);
+    text_copy_cut(custom->name, sizeof(custom->name), name);
+    (void)read_header(custom->path, &header); /* when it is wrong, each run says so */
+    snprintf(custom->about, sizeof(custom->about), "%.*s", (int)sizeof(custom->about) - 1,
+             header.reason[0] != '\0' ? header.reason : "a check of this site");
+    *check = (struct check){.name = custom->name,
+                            .about = custom->about,
+                            .period_ms = header.period_ms,
+                            .deadline_ms = header.timeout_ms + AFTER_TIMEOUT_MS,
+                            .run = run,
+                            .own = custom};
+    return check;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp((*(struct check *const *)left)->name, (*(struct check *const *)right)->name);
+}
+
+void custom_load(const char *dir, struct custom_list *ret_list)
+{
+    struct custom_list list = {.count = 0};
+    DIR *files = opendir(dir);
+    for (struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
+        if (entry->d_name[0] == '.' || text_ends_with(entry->d_name, "~"))
+            continue;
+        if (!custom_is_name(entry->d_name) || list.count == CUSTOM_MAX) {
+            log_warn("a file is not taken for a check: its name is too long or odd, or there are too many path=%s/%s",
+                     dir, entry->d_name);
+            continue;
+        }
+        list.checks[list.count++] = make(dir, entry->d_name);
+    }
+    if (files != NULL)
+        closedir(files);
+    if (list.count > 1)
+        qsort(list.checks, list.count, sizeof(list.checks[0]), by_name);
+    *ret_list = list;
+}
+
+void custom_free(struct custom_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct custom *custom = (struct custom *)(uintptr_t)list->checks[i]->own;
+        free(custom->dir);
+        free(custom->path);
+        free(custom);
+        free(list->checks[i]);
+    }
+    list->count = 0;
+}

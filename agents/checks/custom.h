@@ -1,0 +1,42 @@
+/*
+ * A site's own checks: programs in a directory, in the way of Nagios plugins and of mej/nhc.
+ *
+ * A program's exit code is its word: 0 good, 1 warning, 2 critical, 3 it could not find out. The first line that it prints says
+ * what. Comments at its head may say more:
+ *
+ *     # holdfast: period=5m timeout=30s severity=warn reason=The rest of the line is what to do about it.
+ *
+ * severity: what is found is that, whichever of 1 and 2 the exit code was.
+ */
+#ifndef HOLDFAST_AGENTS_CHECKS_CUSTOM_H
+#define HOLDFAST_AGENTS_CHECKS_CUSTOM_H
+
+#include "agents/checks/check.h"
+
+#define CUSTOM_DIR_DEFAULT "/etc/holdfast/checks.d"
+#define CUSTOM_MAX 64 /* programs in the directory */
+#define CUSTOM_REASON_MAX_BYTES 160
+
+enum custom_severity { CUSTOM_AS_SAID, CUSTOM_WARN, CUSTOM_CRITICAL };
+
+struct custom_header {
+    int64_t period_ms, timeout_ms;
+    enum custom_severity severity;
+    char reason[CUSTOM_REASON_MAX_BYTES];
+};
+
+/* The first lines of a program. INVALID for a word that is not known or a value that is out of bounds: *ret_header has the
+ * defaults then, as it has where nothing is said. */
+int custom_parse_header(const char *data, size_t len, struct custom_header *ret_header);
+/* A name for a check: letters, digits, "-", "_" and "."; a letter or a digit first; short enough for a verdict's source. */
+bool custom_is_name(const char *name);
+
+/* Adds what the directory has, by name; one that is not there has none. The list is freed with custom_free. */
+struct custom_list {
+    struct check *checks[CUSTOM_MAX];
+    size_t count;
+};
+void custom_load(const char *dir, struct custom_list *ret_list);
+void custom_free(struct custom_list *list);
+
+#endif
