@@ -52,6 +52,9 @@ test('what takes the node out of scheduling is taken back when it is over', asyn
   assert.equal((await verdicts('custom.critical', 'open')).length, 1);
   says(0);
   await until('the verdict is taken back', async () => (await verdicts('custom.critical', 'open')).length === 0, PATIENCE);
-  await until('the node is healthy', async () => (await world.node('w-1')).health === 'healthy', PATIENCE);
+  await until('the node is back', async () => {
+    const { state, health } = await world.node('w-1');
+    return state === 'ready' && health === 'healthy';
+  }, PATIENCE);
   assert.deepEqual(await world.repairs('w-1'), []);
 });
