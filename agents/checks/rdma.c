@@ -12,8 +12,10 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CLASS "/sys/class/infiniband"
 #define BUS "/sys/bus/pci/devices"
@@ -201,6 +203,16 @@ static void read_device(const struct check_context *context, const char *device,
     sysfs_list_free(names, name_count);
 }
 
+/* Made of software (rxe, siw), by whoever wants one: /sys/class/infiniband/rxe0 → ../../devices/virtual/infiniband/rxe0 */
+static bool is_software(const struct check_context *context, const char *device)
+{
+    autofree char *name = own_printf(CLASS "/%s", device), *path = check_path(context, name);
+    char target[PATH_MAX];
+    ssize_t len = readlink(path, target, sizeof(target) - 1);
+    target[len > 0 ? len : 0] = '\0';
+    return strstr(target, "/devices/virtual/") != NULL;
+}
+
 int rdma_read_ports(const struct check_context *context, bool efa, struct rdma_port **ret_ports, size_t *ret_count)
 {
     char **names;
@@ -211,7 +223,8 @@ int rdma_read_ports(const struct check_context *context, bool efa, struct rdma_p
     struct rdma_port *ports = own_calloc(RDMA_PORTS_MAX, sizeof(*ports));
     for (size_t i = 0; i < name_count; i++) {
         autofree char *directory = own_printf(CLASS "/%s/device", names[i]);
-        if (is_adapter(context, directory) == efa && !sysfs_exists(context, "%s/physfn", directory))
+        if (is_adapter(context, directory) == efa && !sysfs_exists(context, "%s/physfn", directory) &&
+            !is_software(context, names[i]))
             read_device(context, names[i], ports, &count);
     }
     sysfs_list_free(names, name_count);

@@ -46,8 +46,8 @@ void rdma_judge_port(const struct rdma_port *port, const struct rdma_codes *code
 
 /* --- reading ------------------------------------------------------------------------------------------------- */
 
-/* The ports of one kind, in the order of their names; not those of virtual functions, which containers are given. Caller
- * frees. NOT_FOUND: this kernel knows no such devices. */
+/* The ports of one kind, in the order of their names; not those of virtual functions, which containers are given, nor of
+ * software. Caller frees. NOT_FOUND: this kernel knows no such devices. */
 int rdma_read_ports(const struct check_context *context, bool efa, struct rdma_port **ret_ports, size_t *ret_count);
 /* Ports of one device stand together. */
 int rdma_count_devices(const struct rdma_port *ports, size_t count);

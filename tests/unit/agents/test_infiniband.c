@@ -201,6 +201,20 @@ static void test_a_device_that_was_lent(void **state)
     machine_free(&machine);
 }
 
+/* Soft-RoCE over an ordinary interface: not the node's, whatever becomes of it. */
+static void test_a_device_of_software(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    autofree char *link = own_printf("%s/sys/class/infiniband/rxe0", machine.root);
+    tree_file(&machine, "/sys/devices/virtual/infiniband/rxe0/ports/1/state", "4: ACTIVE");
+    tree_file(&machine, "/sys/class/infiniband/placeholder", "");
+    assert_int_equal(symlink("../../devices/virtual/infiniband/rxe0", link), 0);
+    struct check_report report = machine_run(&machine, &check_infiniband);
+    assert_int_equal(report.result, CHECK_RESULT_NOT_APPLICABLE);
+    report_free(&report);
+    machine_free(&machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +229,7 @@ int main(void)
         PLACE_TEST(test_while_the_node_starts),
         PLACE_TEST(test_a_device_goes_away),
         PLACE_TEST(test_a_device_that_was_lent),
+        PLACE_TEST(test_a_device_of_software),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
