@@ -1,8 +1,10 @@
 /*
- * The table. Counts are AWS's own, from the pages of its instance types (aws.amazon.com/ec2/instance-types, "Accelerated
- * computing" and the pages of trn1, trn2, inf1 and inf2) [R]; p4d, p4de, p5, p5e, p5en and p6-b200 also stand in the
- * health checks of awsome-distributed-training [V]. A type is left out rather than guessed, and so are those with a part
- * of a GPU (g6f): for a type that is not here the most that was ever seen counts.
+ * The table. A wrong row would cost nodes, so a type is left out rather than guessed, and so are those with a part of a GPU
+ * (g6f): for a type that is not here the most that was ever seen counts.
+ *
+ * [V] p4d, p4de, p5, p5e, p5en, p6-b200: the health checks of awsome-distributed-training. [V] trn1, trn1n: AWS's Neuron
+ * guide, "Trn1 architecture". [O] p5.4xlarge, p6-b300, p6e-gb200, trn2.3xlarge: tables of people who run them.
+ * [R] the others: the pages of EC2's accelerated instance types.
  */
 #include "agents/checks/accelerators.h"
 

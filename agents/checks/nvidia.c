@@ -218,15 +218,17 @@ static void compare(const struct look *look, const struct nvidia_gpu *gpu, const
     const double *v = gpu->values;
     json_t *now = json_object();
     /* At rest a link saves power by a lower generation; at work it does not. */
+    bool is_young = look->context->uptime_ms < GRACE_MS; /* its daemons come up late, and links are trained by one */
     bool works = strcmp(gpu->performance_state, "P0") == 0 && is_set(gpu, NVIDIA_UTILIZATION);
     json_put_i64(now, "width", fallen(look, gpu, "width", v[NVIDIA_PCIE_WIDTH], "nvidia.pcie.degraded", "PCIe width"));
     json_put_i64(now, "gen",
                  fallen(look, gpu, "gen", works ? v[NVIDIA_PCIE_GEN] : NAN, "nvidia.pcie.degraded", "PCIe generation"));
     json_put_i64(now, "ecc", fallen(look, gpu, "ecc", v[NVIDIA_ECC_ON], "nvidia.ecc.off", "ECC"));
     json_put_i64(now, "persistence",
-                 fallen(look, gpu, "persistence", v[NVIDIA_PERSISTENCE], "nvidia.persistence.off", "persistence mode"));
+                 fallen(look, gpu, "persistence", is_young ? NAN : v[NVIDIA_PERSISTENCE], "nvidia.persistence.off",
+                        "persistence mode"));
     look_at_memory_errors(look, gpu);
-    look_at_links(look, gpu, links, now);
+    look_at_links(look, gpu, is_young ? NULL : links, now);
     static const struct {
         const char *name;
         enum nvidia_value value;

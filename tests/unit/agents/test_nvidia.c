@@ -68,6 +68,15 @@ static void says_altered(const struct machine *machine, const char *name, const 
     says_text(machine, altered);
 }
 
+static void links(const struct machine *machine, const char *one, const char *two)
+{
+    autofree char *text =
+        own_printf("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-aaaa-bbbb-cccc-0123456789ab)\n%s"
+                   "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-00000001-aaaa-bbbb-cccc-0123456789ab)\n%s",
+                   one, two);
+    machine_says(machine, "nvidia-smi-links", text, strlen(text));
+}
+
 static struct check_report run(struct machine *machine)
 {
     struct check_report report = machine_run(machine, &check_nvidia);
@@ -228,6 +237,27 @@ static void test_counter_that_was_away(void **state)
     machine_free(&machine);
 }
 
+/* What daemons bring about after a boot is not missed before they had their time. */
+static void test_soon_after_a_boot(void **state)
+{
+    struct machine machine = machine_with_gpus(state, "");
+    says_sample(&machine, "hopper.xml");
+    links(&machine, "\t Link 0: 26.562 GB/s\n", "\t Link 0: 26.562 GB/s\n");
+    expect(&machine, CHECK_RESULT_OK, "");
+    says_altered(&machine, "hopper.xml", "<persistence_mode>Enabled<", "<persistence_mode>Disabled<");
+    links(&machine, "\t Link 0: <inactive>\n", "\t Link 0: 26.562 GB/s\n");
+    machine.uptime_ms = 60000;
+    expect(&machine, CHECK_RESULT_OK, "");
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine.uptime_ms = MACHINE_OLD_MS;
+    expect(&machine, CHECK_RESULT_FOUND, "nvidia.persistence.off " ONE "*1");
+    expect(&machine, CHECK_RESULT_FOUND, "nvidia.persistence.off " ONE "*1, nvidia.nvlink.down " ONE "*1");
+    says_altered(&machine, "hopper.xml", "<state>Completed<", "<state>In Progress<");
+    machine.uptime_ms = 60000;
+    expect(&machine, CHECK_RESULT_UNKNOWN, "");
+    machine_free(&machine);
+}
+
 static void test_count(void **state)
 {
     struct machine machine = machine_with_gpus(state, "p5.48xlarge");
@@ -312,15 +342,6 @@ static void test_no_tool(void **state)
     machine_free(&machine);
 }
 
-static void links(const struct machine *machine, const char *one, const char *two)
-{
-    autofree char *text =
-        own_printf("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-aaaa-bbbb-cccc-0123456789ab)\n%s"
-                   "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-00000001-aaaa-bbbb-cccc-0123456789ab)\n%s",
-                   one, two);
-    machine_says(machine, "nvidia-smi-links", text, strlen(text));
-}
-
 static void test_links(void **state)
 {
     static const char three[] = "\t Link 0: 26.562 GB/s\n\t Link 1: 26.562 GB/s\n\t Link 2: 26.562 GB/s\n";
@@ -392,6 +413,7 @@ int main(void)
         PLACE_TEST(test_small_signs),
         PLACE_TEST(test_what_was_always_so),
         PLACE_TEST(test_counter_that_was_away),
+        PLACE_TEST(test_soon_after_a_boot),
         PLACE_TEST(test_count),
         PLACE_TEST(test_count_of_an_unknown_type),
         PLACE_TEST(test_driver),
