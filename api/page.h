@@ -9,7 +9,8 @@
 #include "api/cursor.h"
 
 struct page {
-    /* 'c' clusters, 'n' nodes, 'o' operations, 'q' quotas, 'v' verdicts, 'd' and 'a' events down and up, 'u' audit log */
+    /* 'c' clusters, 'n' nodes, 'o' operations, 'q' quotas, 'v' verdicts, 'd' and 'a' events down and up, 'u' audit log,
+     * 'k' deep health checks */
     char list;
     int64_t limit;
     char cursor[PAGE_CURSOR_MAX]; /* as sent; "" for the first page */

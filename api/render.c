@@ -1,5 +1,6 @@
 /* The vocabulary in the REST door's words. Member names here are the ones of openapi.yaml. */
 #include "api/render.h"
+#include "base/sm.h"
 
 #include <string.h>
 
@@ -339,5 +340,61 @@ json_t *render_token(const struct token *token, const char *cluster, const char 
     json_put_time(json, "createdAt", token->created_at);
     json_put_time(json, "expiresAt", token->expires_at);
     json_put_time(json, "usedAt", token->used_at);
+    return json;
+}
+
+/* --- deep health checks ----------------------------------------------------------------------------- */
+
+json_t *render_deep_run(const struct deep_run *run)
+{
+    json_t *json = json_object();
+    json_t *checks = json_array();
+    for (int i = 0; i < DEEP_CHECK_COUNT; i++)
+        if ((run->checks & SM_BIT(i)) != 0)
+            json_array_append_new(checks, json_string(deep_check_text((enum deep_check)i)));
+    put_text(json, "id", run->uid);
+    put_text(json, "cluster", run->cluster);
+    put_text(json, "group", run->group);
+    put_text(json, "node", run->node);
+    put_text(json, "instanceType", run->instance_type);
+    put_text(json, "instanceId", run->instance_id);
+    put_text(json, "profile", deep_profile_text(run->profile));
+    json_put(json, "checks", checks);
+    put_text(json, "state", deep_state_text(run->state));
+    put_text(json, "detail", run->detail);
+    put_text(json, "actor", run->actor);
+    json_put_i64(json, "total", run->total);
+    json_put_i64(json, "passed", run->passed);
+    json_put_i64(json, "failed", run->failed);
+    json_put_i64(json, "skipped", run->skipped);
+    json_put_time(json, "createdAt", run->created_at);
+    json_put_time(json, "startedAt", run->started_at);
+    json_put_time(json, "finishedAt", run->finished_at);
+    return json;
+}
+
+static json_t *render_measure(const struct deep_measure *measure)
+{
+    json_t *json = json_object();
+    put_text(json, "name", measure->name);
+    put_text(json, "value", measure->value);
+    put_text(json, "limit", measure->limit);
+    return json;
+}
+
+json_t *render_deep_test(const struct deep_test *test)
+{
+    json_t *json = json_object();
+    json_t *measures = json_array();
+    for (int64_t i = 0; i < test->measure_count; i++)
+        json_array_append_new(measures, render_measure(&test->measures[i]));
+    json_put_i64(json, "ordinal", test->ordinal);
+    put_text(json, "name", test->name);
+    put_text(json, "check", deep_check_text(test->check));
+    put_text(json, "state", deep_state_text(test->state));
+    put_text(json, "detail", test->detail);
+    json_put_time(json, "startedAt", test->started_at);
+    json_put_i64(json, "durationMs", test->duration_ms);
+    json_put(json, "measures", measures);
     return json;
 }

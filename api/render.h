@@ -22,6 +22,8 @@ json_t *render_decision(const struct decision *decision, const char *operation);
 json_t *render_verdict(const struct verdict *verdict);
 json_t *render_explanation(const struct service_explanation *explanation, const struct db_node_row *row);
 json_t *render_event(const struct event *event);
+json_t *render_deep_run(const struct deep_run *run);
+json_t *render_deep_test(const struct deep_test *test);
 json_t *render_token(const struct token *token, const char *cluster, const char *node);
 
 #endif

@@ -34,6 +34,9 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/agent/work", "describeAgentWork", ACCESS_AGENT, LANE_POOL, PLAIN, 0, agent_work},
     {"POST", "/v1/agent/work", "reportAgentWork", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX,
      agent_report_work},
+    {"GET", "/v1/agent/check", "describeAgentCheck", ACCESS_AGENT, LANE_POOL, PLAIN, 0, agent_check},
+    {"POST", "/v1/agent/check", "reportAgentCheck", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX,
+     agent_report_check},
     {"POST", "/v1/agent/enroll", "enrollAgent", ACCESS_ENROLL, LANE_POOL, PLAIN, SMALL, agent_enroll},
 
     {"GET", "/v1/clusters", "listClusters", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_cluster_list},
@@ -85,6 +88,12 @@ const struct api_route api_routes[] = {
     {"GET", QUOTA "/tags", "listQuotaTags", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_tag_list_of_quota},
     {"POST", QUOTA "/tags", "addQuotaTags", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT, api_tag_add_to_quota},
     {"DELETE", QUOTA "/tags", "deleteQuotaTag", ACCESS_ADMIN, LANE_POOL, QUERY, 0, api_tag_delete_from_quota},
+
+    {"POST", CLUSTER "/checks", "startChecks", ACCESS_OPERATOR, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX,
+     api_check_start},
+    {"GET", "/v1/checks", "listChecks", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_check_list},
+    {"GET", "/v1/checks/{check}", "describeCheck", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_check_describe},
+    {"GET", "/v1/checks/{check}/logs", "readCheckLogs", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_check_logs},
 
     {"GET", "/v1/operations", "listOperations", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_operation_list},
     {"GET", "/v1/operations/{operation}", "describeOperation", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,

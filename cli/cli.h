@@ -47,6 +47,10 @@ enum cli_exit {
     X(BATCH, "batch", 0, "N|N%", "so many nodes at a time, or percent of the group (all)")                     \
     X(PAUSE, "pause", 0, "DURATION", "between batches")                                                        \
     X(CHECK, "check", 0, "stress|connectivity", "only this deep health check (both)")                          \
+    X(DEEP, "deep", 0, NULL, "the whole of it, as HyperPod does: up to hours")                                 \
+    X(QUICK, "quick", 0, NULL, "minutes (the default)")                                                        \
+    X(FORCE, "force", 0, NULL, "requeue running jobs, instead of leaving out a node that stays busy")          \
+    X(NODES, "nodes", 0, "NODES", "these nodes, such as gpu-[1-4],gpu-7")                                      \
     X(COUNT, "count", 0, "N", "how many nodes (1)")                                                            \
     X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark") \
     X(GROUP, "group", 'g', "NAME", "only this instance group")                                                 \
@@ -182,6 +186,11 @@ int cli_cluster_delete(struct cli *cli);
 int cli_cluster_export(struct cli *cli);
 int cli_cluster_update_software(struct cli *cli);
 int cli_cluster_check(struct cli *cli);
+int cli_check_start(struct cli *cli);
+int cli_check_list(struct cli *cli);
+int cli_check_describe(struct cli *cli);
+int cli_check_watch(struct cli *cli);
+int cli_check_logs(struct cli *cli);
 int cli_apply(struct cli *cli);
 int cli_node_list(struct cli *cli);
 int cli_node_add(struct cli *cli);

@@ -366,6 +366,18 @@ static int read_recovery(struct config *config, json_t *recovery, char *ret_erro
     return rc;
 }
 
+static int read_checks(struct config *config, json_t *checks, char *ret_error)
+{
+    struct reconcile_settings *r = &config->reconcile;
+    const struct key keys[] = {
+        {"busyWait", KEY_DURATION, &r->check_wait_ms, 0, 0, MS_PER_DAY},
+        {"quickDeadline", KEY_DURATION, &r->check_quick_ms, 0, MS_PER_S, MS_PER_DAY},
+        {"deepDeadline", KEY_DURATION, &r->check_deep_ms, 0, MS_PER_S, MS_PER_DAY},
+        {"stressTime", KEY_DURATION, &r->check_stress_ms, 0, MS_PER_S, MS_PER_HOUR},
+    };
+    return read_section(config, checks, "checks", keys, ARRAY_LEN(keys), NULL, ret_error);
+}
+
 static int read_history(struct config *config, json_t *history, char *ret_error)
 {
     struct reconcile_settings *r = &config->reconcile;
@@ -384,8 +396,10 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
         const char *name;
         int (*read)(struct config *config, json_t *object, char *ret_error);
     } sections[] = {{"slurm", read_slurm},   {"subnets", read_subnets},   {"providers", read_providers},
-                    {"agents", read_agents}, {"recovery", read_recovery}, {"history", read_history}};
-    static const char *const skip[] = {"slurm", "subnets", "providers", "agents", "recovery", "history", "tls", NULL};
+                    {"agents", read_agents}, {"recovery", read_recovery}, {"history", read_history},
+                    {"checks", read_checks}};
+    static const char *const skip[] = {"slurm",   "subnets", "providers", "agents", "recovery",
+                                       "history", "checks",  "tls",       NULL};
     const struct key keys[] = {
         {"listen", KEY_LISTEN, NULL, 0, 0, 0},
         {"publicUrl", KEY_TEXT, config->public_url, sizeof(config->public_url), 0, 0},

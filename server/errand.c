@@ -14,7 +14,9 @@
 #define NODE_TEXT_MAX 24
 
 struct errand {
+    enum errand_kind kind;
     struct lifecycle_job job;
+    struct deep_job check;
     bool reported;
     struct lifecycle_report report;
 };
@@ -63,18 +65,33 @@ static bool none_waits(struct errands *errands)
     return atomic_load_explicit(&errands->waiting, memory_order_relaxed) == 0;
 }
 
-void errands_put(struct errands *errands, int64_t node_id, const struct lifecycle_job *job)
+static struct errand *find_or_add(struct errands *errands, int64_t node_id)
 {
     struct node_text key = key_of(node_id);
-    pthread_mutex_lock(&errands->lock);
     struct errand *errand = map_get(errands->map, key.text);
-    if (errand == NULL) {
-        errand = own_calloc(1, sizeof(*errand));
-        map_set(errands->map, key.text, errand);
-        atomic_fetch_add(&errands->waiting, 1);
-    }
+    if (errand != NULL)
+        return errand;
+    errand = own_calloc(1, sizeof(*errand));
+    map_set(errands->map, key.text, errand);
+    atomic_fetch_add(&errands->waiting, 1);
+    return errand;
+}
+
+void errands_put(struct errands *errands, int64_t node_id, const struct lifecycle_job *job)
+{
+    pthread_mutex_lock(&errands->lock);
+    struct errand *errand = find_or_add(errands, node_id);
     errand->reported = errand->reported && text_equal(errand->job.key, job->key);
+    errand->kind = ERRAND_LIFECYCLE;
     errand->job = *job;
+    pthread_mutex_unlock(&errands->lock);
+}
+
+void errands_put_check(struct errands *errands, int64_t node_id, const struct deep_job *job)
+{
+    pthread_mutex_lock(&errands->lock);
+    struct errand *errand = find_or_add(errands, node_id);
+    *errand = (struct errand){.kind = ERRAND_CHECK, .check = *job};
     pthread_mutex_unlock(&errands->lock);
 }
 
@@ -90,37 +107,59 @@ void errands_drop(struct errands *errands, int64_t node_id)
     pthread_mutex_unlock(&errands->lock);
 }
 
-bool errands_key(struct errands *errands, int64_t node_id, const char *instance_id, char ret_key[KEY_MAX_BYTES])
+/* Locked. NULL when nothing of the kind is asked for. */
+static struct errand *find(struct errands *errands, int64_t node_id, enum errand_kind kind)
+{
+    struct node_text key = key_of(node_id);
+    struct errand *errand = map_get(errands->map, key.text);
+    return errand != NULL && errand->kind == kind ? errand : NULL;
+}
+
+enum errand_kind errands_key(struct errands *errands, int64_t node_id, const char *instance_id,
+                             char ret_key[KEY_MAX_BYTES])
 {
     if (none_waits(errands))
-        return false;
-    struct node_text key = key_of(node_id);
+        return ERRAND_NONE;
+    enum errand_kind kind = ERRAND_NONE;
     pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = map_get(errands->map, key.text);
-    bool found = errand != NULL && text_equal(errand->job.instance_id, instance_id) &&
-                 !(errand->reported && errand->report.final);
-    if (found)
-        text_copy_cut(ret_key, KEY_MAX_BYTES, errand->job.key);
+    const struct errand *scripts = find(errands, node_id, ERRAND_LIFECYCLE);
+    const struct errand *check = find(errands, node_id, ERRAND_CHECK);
+    if (check != NULL && text_equal(check->check.instance_id, instance_id)) {
+        kind = ERRAND_CHECK;
+        text_copy_cut(ret_key, KEY_MAX_BYTES, check->check.key);
+    } else if (scripts != NULL && text_equal(scripts->job.instance_id, instance_id) &&
+               !(scripts->reported && scripts->report.final)) {
+        kind = ERRAND_LIFECYCLE;
+        text_copy_cut(ret_key, KEY_MAX_BYTES, scripts->job.key);
+    }
     pthread_mutex_unlock(&errands->lock);
-    return found;
+    return kind;
 }
 
 int errands_get(struct errands *errands, int64_t node_id, struct lifecycle_job *ret_job)
 {
-    struct node_text key = key_of(node_id);
     pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = map_get(errands->map, key.text);
+    const struct errand *errand = find(errands, node_id, ERRAND_LIFECYCLE);
     if (errand != NULL)
         *ret_job = errand->job;
     pthread_mutex_unlock(&errands->lock);
     return errand == NULL ? STATUS_NOT_FOUND : 0;
 }
 
+int errands_get_check(struct errands *errands, int64_t node_id, struct deep_job *ret_job)
+{
+    pthread_mutex_lock(&errands->lock);
+    const struct errand *errand = find(errands, node_id, ERRAND_CHECK);
+    if (errand != NULL)
+        *ret_job = errand->check;
+    pthread_mutex_unlock(&errands->lock);
+    return errand == NULL ? STATUS_NOT_FOUND : 0;
+}
+
 int errands_report(struct errands *errands, int64_t node_id, const struct lifecycle_report *report)
 {
-    struct node_text key = key_of(node_id);
     pthread_mutex_lock(&errands->lock);
-    struct errand *errand = map_get(errands->map, key.text);
+    struct errand *errand = find(errands, node_id, ERRAND_LIFECYCLE);
     bool asked = errand != NULL && text_equal(errand->job.key, report->key);
     if (asked && !(errand->reported && errand->report.final)) {
         errand->report = *report;
@@ -133,9 +172,8 @@ int errands_report(struct errands *errands, int64_t node_id, const struct lifecy
 bool errands_last(struct errands *errands, int64_t node_id, const char *key, struct lifecycle_report *ret_report,
                   bool *ret_asked)
 {
-    struct node_text node = key_of(node_id);
     pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = map_get(errands->map, node.text);
+    const struct errand *errand = find(errands, node_id, ERRAND_LIFECYCLE);
     *ret_asked = errand != NULL && text_equal(errand->job.key, key);
     bool reported = *ret_asked && errand->reported;
     if (reported)

@@ -33,6 +33,10 @@ struct reconcile_settings {
     int64_t prepare_deadline_ms;        /* lifecycle scripts, all attempts together (30 min) */
     int64_t script_limit_ms;            /* of one attempt (15 min) */
     int64_t script_attempts_max;        /* of each script (3) */
+    int64_t check_wait_ms;              /* a node that stays busy for so long is not checked (10 min) */
+    int64_t check_quick_ms;             /* a quick run of deep health checks (30 min) */
+    int64_t check_deep_ms;              /* a deep one (4 h) */
+    int64_t check_stress_ms;            /* of the stress test in it (60 s) */
     int64_t retry_min_ms, retry_max_ms; /* backoff between attempts of a step (2 s, 60 s) */
     int64_t slot_linger_ms;             /* a slot that was deleted is shown for so long, for who waits for it (15 s) */
     int64_t enrollment_ttl_ms;          /* of the token a launched instance gets (1 h) */

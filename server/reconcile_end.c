@@ -27,7 +27,11 @@ static void steps_close_rest(struct work *w)
 /* --- ends -------------------------------------------------------------------------------------- */
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
+    bool left_out = w->op.cancel_asked && w->op.error[0] != '\0'; /* nothing was tested, and nobody said so */
     steps_close_rest(w);
+    if (w->op.kind == OPERATION_KIND_CHECK)
+        work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,
+                                      error, w->now));
     int from = (int)w->op.state;
     sm_move(&operation_state_machine, &from, (int)state);
     w->op.state = state;
@@ -138,20 +142,26 @@ static bool mark_was_tried(const struct work *w)
     return w->op.steps[0].kind == STEP_KIND_MARK && w->op.steps[0].attempts > 0 && work_has_scheduler(w);
 }
 
-static const char cancelled_by_person[] = "cancelled by a person";
+/* A person's, unless the operation says why (a busy node that is not to be checked now). */
+static const char *cancel_reason(const struct work *w)
+{
+    return w->op.error[0] != '\0' ? w->op.error : "cancelled by a person";
+}
 
 /* Where the node goes: back into service when nothing speaks against it, after our mark was taken back. */
 enum step_result work_cancel_run(struct work *w)
 {
     bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE;
+    autofree char *why = own_strdup(cancel_reason(w));
     if (bad || !mark_was_tried(w)) {
-        work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, cancelled_by_person);
+        work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, why);
         return STEP_WAIT;
     }
     if (w->memo.undo_until == 0)
         w->memo.undo_until = w->now + w->r->deps.settings.backend_deadline_ms;
     if (w->now >= w->memo.undo_until) {
-        work_end_cancelled(w, NODE_STATE_HELD, "cancelled by a person, but its mark could not be taken back");
+        autofree char *kept = own_printf("%.300s, but its mark could not be taken back", why);
+        work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
     w->memo.undoing = true;
@@ -164,13 +174,15 @@ enum step_result work_cancel_run(struct work *w)
 enum step_result work_cancel_answer(struct work *w, const struct rcall *call)
 {
     w->memo.undoing = false;
+    autofree char *why = own_strdup(cancel_reason(w));
     if (call->status == 0) {
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, "back in service: the mark was taken back");
-        work_end_cancelled(w, NODE_STATE_READY, cancelled_by_person);
+        work_end_cancelled(w, NODE_STATE_READY, why);
         return STEP_WAIT;
     }
     if (call->status == STATUS_CONFLICT) {
-        work_end_cancelled(w, NODE_STATE_HELD, "cancelled by a person; someone else holds the node in the scheduler");
+        autofree char *kept = own_printf("%.300s; someone else holds the node in the scheduler", why);
+        work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
     work_due(w, w->now + w->r->deps.settings.retry_min_ms);

@@ -8,7 +8,6 @@
 #include "server/reconcile_step.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* --- join -------------------------------------------------------------------------------------- */
 static int64_t join_deadline(const struct work *w)
@@ -121,52 +120,6 @@ const struct step_ops step_join = {
     .answer = join_answer,
     .deadline_ms = join_deadline,
 };
-
-/* --- deep health checks ------------------------------------------------------------------------ */
-/* The operation's code names them. */
-static bool is_asked(const struct work *w, enum deep_check check)
-{
-    return strstr(w->op.code, deep_check_text(check)) != NULL;
-}
-
-bool work_lacks_check(struct work *w)
-{
-    static const enum deep_check checks[] = {DEEP_CHECK_STRESS, DEEP_CHECK_CONNECTIVITY};
-    struct fleet_view live;
-    bool heard = fleet_get(w->r->service->fleet, w->node->id, &live) == 0 && live.last_heartbeat_at > 0 && !live.silent;
-    if (!heard) {
-        work_say(w, "the node's agent is not heard, so nothing can be checked");
-        return true;
-    }
-    bool any = false;
-    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
-        any = any || is_asked(w, checks[i]);
-        if (is_asked(w, checks[i]) && (live.checks & FLEET_CHECK_DEEP(checks[i])) == 0) {
-            work_say(w, "the node's agent offers no check \"%s\": nothing was done to the node",
-                     deep_check_text(checks[i]));
-            return true;
-        }
-    }
-    if (!any)
-        work_say(w, "\"%s\" names no check that is known", w->op.code);
-    return !any;
-}
-
-/* No agent that we know is able to; what was not run is never called passed. */
-static enum step_result check_run(struct work *w)
-{
-    if (!work_lacks_check(w))
-        work_say(w, "this hpd cannot start deep health checks on an agent; no check was run");
-    return STEP_FAIL;
-}
-
-static enum step_result check_answer(struct work *w, const struct rcall *call)
-{
-    (void)w, (void)call;
-    return STEP_GO_ON;
-}
-
-const struct step_ops step_check = {.run = check_run, .answer = check_answer};
 
 /* --- verify ------------------------------------------------------------------------------------ */
 static int64_t verify_deadline(const struct work *w)

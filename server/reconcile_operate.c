@@ -258,10 +258,11 @@ static bool operation_begin(struct work *w)
                    operation_kind_text(w->op.kind), why);
         return false;
     }
-    if (w->op.kind == OPERATION_KIND_CHECK && work_lacks_check(w)) {
+    enum step_result may = w->op.kind == OPERATION_KIND_CHECK ? work_may_check(w) : STEP_GO_ON;
+    if (may == STEP_FAIL)
         work_end_unbegun(w);
+    if (may != STEP_GO_ON)
         return false;
-    }
     w->op.state = OPERATION_STATE_RUNNING;
     w->op.started_at = w->now;
     work_operation_store(w);

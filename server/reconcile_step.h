@@ -32,7 +32,7 @@ struct work {
     struct rop_memo memo;
     char detail[SENTENCE_MAX_BYTES];
     char held_because[REASON_MAX_BYTES]; /* the operation succeeds, but the node stays out of service */
-    bool relapsed;                       /* the fault came back during the return gate */
+    bool relapsed;                       /* there is fresh evidence against the node: the policy has the next word */
     struct rcall *call;
     bool quiet; /* the call only looks: not an attempt */
     bool waits_for_slot;
@@ -94,11 +94,11 @@ bool work_cancel_applies(const struct work *w);
 enum step_result work_cancel_run(struct work *w);
 enum step_result work_cancel_answer(struct work *w, const struct rcall *call);
 
-/* reconcile_steps.c, reconcile_machine.c, reconcile_gate.c, reconcile_prepare.c */
+/* reconcile_steps.c, reconcile_machine.c, reconcile_gate.c, reconcile_prepare.c, reconcile_check.c */
 extern const struct step_ops step_mark, step_drain, step_resume;
 extern const struct step_ops step_reboot, step_terminate, step_launch, step_forget;
 extern const struct step_ops step_join, step_verify, step_check, step_prepare;
-/* The agent cannot run a check that is asked for: w->detail says which. */
-bool work_lacks_check(struct work *w);
+/* Whether the agent can run the checks that are asked for: GO_ON, WAIT, or FAIL with the reason in w->detail. */
+enum step_result work_may_check(struct work *w);
 
 #endif

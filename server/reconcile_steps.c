@@ -100,10 +100,29 @@ const struct step_ops step_mark = {
 };
 
 /* --- drain ------------------------------------------------------------------------------------- */
+/* A check that is not pressing never costs a job: a node that stays busy is left out. */
+static bool spares_jobs(const struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_CHECK && w->op.urgency != URGENCY_NOW;
+}
+
 static int64_t evict_at(const struct work *w)
 {
+    const struct reconcile_settings *settings = &w->r->deps.settings;
     bool now = w->op.urgency == URGENCY_NOW;
-    return w->step->started_at + (now ? 0 : w->r->deps.settings.drain_deadline_ms);
+    return w->step->started_at + (now ? 0 : spares_jobs(w) ? settings->check_wait_ms : settings->drain_deadline_ms);
+}
+
+/* The same way back as a person's cancel has, with another reason. */
+static enum step_result leave_out(struct work *w)
+{
+    char span[CLOCK_TEXT_MAX];
+    clock_format_duration(w->r->deps.settings.check_wait_ms, span);
+    autofree char *why = own_printf("the node was still busy after %s; its jobs were left alone", span);
+    text_copy_cut(w->op.error, sizeof(w->op.error), why);
+    w->op.cancel_asked = true;
+    work_operation_store(w);
+    return STEP_GO_ON;
 }
 
 static enum step_result drain_enter(struct work *w)
@@ -149,7 +168,7 @@ static enum step_result drain_run(struct work *w)
         work_say(w, "this hpd has no slurm section in its configuration");
         return STEP_SKIP;
     }
-    bool evict = w->now >= evict_at(w) && w->memo.evicted_at == 0;
+    bool evict = w->now >= evict_at(w) && w->memo.evicted_at == 0 && !spares_jobs(w);
     w->quiet = !evict;
     w->call = work_scheduler_call(w, evict ? CALL_EVICT : CALL_JOBS);
     text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
@@ -191,6 +210,8 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
         work_say(w, "no jobs on the node");
         return STEP_DONE;
     }
+    if (spares_jobs(w) && w->now >= evict_at(w))
+        return leave_out(w);
     if (call->kind == CALL_EVICT)
         w->memo.evicted_at = w->now;
     tell_jobs(w, call);

@@ -13,6 +13,7 @@
 #include "agents/checks/checks.h"
 #include "agents/checks/custom.h"
 #include "agents/checks/kmsg.h"
+#include "agents/deep/deep.h"
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
 #include "agents/node/standing.h"
@@ -45,6 +46,7 @@ struct agent {
     struct standing standing;
     struct link link;
     struct lifecycle_options lifecycle;
+    struct deep_options deep;
     char instance_id[ID_INSTANCE_MAX];
     char *runner;
     bool allow_inject;
@@ -192,6 +194,16 @@ static void on_work(const char *key, void *arg)
         log_error("lifecycle scripts cannot be begun: %s key=%s", status_meaning(status), key);
 }
 
+static void on_check(const char *key, void *arg)
+{
+    struct agent *agent = arg;
+    int status = deep_begin(&agent->deep, agent->runner, key);
+    if (status == 0)
+        log_info("asked to run deep health checks key=%s", key);
+    else if (status != STATUS_CONFLICT)
+        log_error("deep health checks cannot be begun: %s key=%s", status_meaning(status), key);
+}
+
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
 void agent_options_init(struct agent_options *options)
@@ -297,7 +309,7 @@ static char *find_runner(const struct agent_options *options)
     return own_strdup(len > 0 && access(path, X_OK) == 0 ? path : "/proc/self/exe");
 }
 
-static void set_up_lifecycle(struct agent *agent, const struct agent_options *options)
+static void set_up_runners(struct agent *agent, const struct agent_options *options)
 {
     agent->runner = find_runner(options);
     agent->lifecycle = (struct lifecycle_options){.url = options->url,
@@ -307,7 +319,14 @@ static void set_up_lifecycle(struct agent *agent, const struct agent_options *op
                                                   .log = options->lifecycle_log,
                                                   .ca_file = options->ca_file,
                                                   .refused = options->no_lifecycle};
+    agent->deep = (struct deep_options){.url = options->url,
+                                        .fingerprint = options->fingerprint,
+                                        .state_dir = options->state_dir,
+                                        .instance_id = agent->instance_id,
+                                        .boot_id_file = options->boot_id_file};
     agent->link.on_work = on_work;
+    agent->link.on_check = on_check;
+    agent->link.deep_checks = deep_offers();
 }
 
 static int set_up(struct agent *agent, const struct agent_options *options, char ret_error[AGENT_ERROR_MAX])
@@ -334,7 +353,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     link_init(&agent->link, &link, clock_system(), agent->wire, agent->spool, &agent->state, instance_id,
               agent->boot_id);
     agent->link.on_inject = on_inject;
-    set_up_lifecycle(agent, options);
+    set_up_runners(agent, options);
     agent->link.arg = agent;
     bool known = state_load_position(&agent->state, agent->boot_id, &agent->saved) == 0;
     agent->kmsg = kmsg_new(options->kmsg, known ? &agent->saved : NULL, clock_system());

@@ -14,17 +14,15 @@
 #ifndef HOLDFAST_AGENTS_NODE_LIFECYCLE_H
 #define HOLDFAST_AGENTS_NODE_LIFECYCLE_H
 
+#include "agents/node/attempt.h"
 #include "agents/node/state.h"
 #include "agents/node/work.h"
-
-#include <sys/types.h>
 
 #define LIFECYCLE_ERROR_MAX 320
 #define LIFECYCLE_SOURCE_TOTAL_MAX (64 * 1024 * 1024) /* bytes of a source: scripts and small files, no images */
 #define LIFECYCLE_SOURCE_FILES_MAX 4096
 #define LIFECYCLE_SOURCE_DEPTH_MAX 16
 #define LIFECYCLE_LOG_BYTES_MAX (64 * 1024 * 1024) /* a script that writes more fills the disk: it is ended */
-#define LIFECYCLE_LOG_KEPT_MAX (16 * 1024 * 1024)  /* a longer log is put aside before the next runner begins */
 
 #define LIFECYCLE_TIMEOUT_MS 60000
 #define LIFECYCLE_PAUSE_MS 2000
@@ -58,25 +56,11 @@ int lifecycle_lock(const struct lifecycle_options *options, int *ret_fd);
 int lifecycle_fetch(const struct lifecycle_options *options, const struct lifecycle_job *job, const char *directory,
                     char ret_error[LIFECYCLE_ERROR_MAX]);
 
-/* lifecycle_script.c: one attempt. */
-struct lifecycle_attempt {
-    const char *directory, *script, *resources; /* the script's place; the path it gets as its argument */
+/* lifecycle_script.c: one attempt; what of it is not the script's own is filled in. */
+struct lifecycle_script {
+    const char *directory, *name, *resources; /* its place; the path it gets as its argument */
     const char *source;
-    int log_fd;
-    int64_t time_limit_ms, grace_ms, probe_ms;
-    /* The process is there and waits; it runs when this has returned 0, and never otherwise. */
-    int (*on_begin)(pid_t pid, uint64_t ticks, void *arg);
-    /* Every probe_ms; false: it is wanted no more. */
-    bool (*on_probe)(void *arg);
-    void *arg;
 };
-struct lifecycle_end {
-    bool succeeded, withdrawn;
-    int64_t exit_code; /* -1: it was ended */
-    char why[LIFECYCLE_ERROR_MAX];
-};
-int lifecycle_attempt(const struct lifecycle_attempt *attempt, struct lifecycle_end *ret_end);
-/* Ends what an earlier runner left running. */
-void lifecycle_kill_left(pid_t pid, uint64_t ticks);
+int lifecycle_attempt(const struct lifecycle_script *script, struct attempt *attempt, struct attempt_end *ret_end);
 
 #endif

@@ -5,11 +5,11 @@
  * begun: it ends what is left of it, counts it as an attempt, and goes on. Once the order is over, it only repeats the last word.
  */
 #include "agents/node/lifecycle.h"
+#include "agents/node/talk.h"
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "base/wire.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,44 +22,39 @@
 #define WORK_PATH "/v1/agent/work"
 #define STATE_BYTES_MAX 65536
 #define ORDER_BYTES_MAX (2 * LIFECYCLE_RESOURCES_BYTES_MAX) /* its resources are escaped on the way */
-#define SAY_TRIES_MAX 120 /* then the agent begins another runner, while it is still asked for */
-#define PAUSE_DOUBLINGS_MAX 5
 #define OVER_DONE 1
 #define OVER_GIVEN_UP 2
 
 struct run {
     const struct lifecycle_options *options;
-    struct state state;
     struct work_state work;
     struct lifecycle_job job;
-    struct wire *wire;
+    struct talk talk;
     char *directory, *work_path, *source, *resources, *log;
     int log_fd;
 };
-
-/* What a step of the run answers beside 0 and the statuses: the server wants no more. */
-#define WITHDRAWN 1
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
 static int run_open(struct run *run, const struct lifecycle_options *options)
 {
-    char why[WIRE_ERROR_MAX];
     *run = (struct run){.options = options, .log_fd = -1};
-    run->state = (struct state){.dir = own_strdup(options->state_dir), .lock_fd = -1};
-    run->directory = state_path(&run->state, "lifecycle");
+    run->directory = own_printf("%s/lifecycle", options->state_dir);
     run->work_path = own_printf("%s/state", run->directory);
     run->source = own_printf("%s/source", run->directory);
     run->resources = own_printf("%s/resource_config.json", run->directory);
     run->log = lifecycle_log_path(options);
-    const struct wire_options wire = {.url = options->url,
+    const struct talk_options talk = {.url = options->url,
                                       .fingerprint = options->fingerprint,
+                                      .state_dir = options->state_dir,
+                                      .instance_id = options->instance_id,
+                                      .path = WORK_PATH,
+                                      .reply_bytes_max = ORDER_BYTES_MAX,
                                       .timeout_ms = options->timeout_ms,
-                                      .reply_bytes_max = ORDER_BYTES_MAX};
-    if (wire_new(&wire, &run->wire, why) != 0) {
-        log_error("lifecycle: %s", why);
-        return STATUS_INVALID;
-    }
+                                      .pause_ms = options->pause_ms};
+    int status = talk_open(&run->talk, &talk);
+    if (status != 0)
+        return status;
     run->log_fd = open(run->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     if (run->log_fd >= 0)
         return 0;
@@ -71,8 +66,7 @@ static void run_close(struct run *run)
 {
     if (run->log_fd >= 0)
         close(run->log_fd);
-    wire_free(run->wire);
-    free(run->state.dir);
+    talk_close(&run->talk);
     free(run->directory);
     free(run->work_path);
     free(run->source);
@@ -103,7 +97,7 @@ static int load(struct run *run, const char *key)
     if (known && text_equal(work->key, key))
         return 0;
     if (known)
-        lifecycle_kill_left((pid_t)work->pid, (uint64_t)work->ticks);
+        attempt_kill_left((pid_t)work->pid, (uint64_t)work->ticks);
     struct work_state anew = {.exit_code = -1};
     if (known)
         memcpy(anew.done, work->done, sizeof(anew.done));
@@ -134,47 +128,6 @@ static void note_done(struct run *run, const char *script)
 }
 
 /* --- talking to the server ----------------------------------------------------------------------------------- */
-
-static void pause_ms(int64_t ms)
-{
-    (void)poll(NULL, 0, (int)ms);
-}
-
-/* One exchange; body NULL: a GET. Its own credential, because an enrolment may have brought another. */
-static int exchange(struct run *run, const struct text *body, int *ret_answer, const char **ret_body, size_t *ret_len)
-{
-    struct message_enrolled enrolled;
-    char why[WIRE_ERROR_MAX];
-    if (state_load_credential(&run->state, run->options->instance_id, &enrolled) != 0)
-        return STATUS_UNAVAILABLE;
-    int status = body == NULL ? wire_get(run->wire, WORK_PATH, enrolled.credential, ret_answer, ret_body, ret_len, why)
-                              : wire_post(run->wire, WORK_PATH, enrolled.credential, body->data, body->len, ret_answer,
-                                          ret_body, ret_len, why);
-    if (status != 0)
-        log_warn("lifecycle: the server does not answer: %s", why);
-    return status;
-}
-
-/* 0, WITHDRAWN, or a status when it is to be said again. A credential that is not accepted may be followed by another. */
-static int meaning_of(int answer, const char *body, size_t len)
-{
-    if (answer == 200)
-        return 0;
-    if (answer == 404 || answer == 409)
-        return WITHDRAWN;
-    log_warn("lifecycle: the server answered %d: %.*s", answer, (int)(len < 300 ? len : 300), body);
-    bool never = answer == 400 || answer == 413 || answer == 415; /* however often it is said */
-    return never ? 0 : STATUS_UNAVAILABLE;
-}
-
-static int say_once(struct run *run, const struct text *body)
-{
-    int answer;
-    const char *reply;
-    size_t len;
-    int status = exchange(run, body, &answer, &reply, &len);
-    return status != 0 ? status : meaning_of(answer, reply, len);
-}
 
 static int64_t log_size(const struct run *run)
 {
@@ -210,27 +163,17 @@ static void write_report(const struct run *run, enum script_state state, bool fi
     work_write_report(out, &report, tail, len);
 }
 
-/* Until the server has heard it. */
 static int say(struct run *run, enum script_state state, bool final)
 {
     AUTO(text) struct text body = {0};
     write_report(run, state, final, &body);
-    int status = STATUS_UNAVAILABLE;
-    int64_t pause = run->options->pause_ms;
-    for (int i = 0; i < SAY_TRIES_MAX && status < 0; i++) {
-        if (i > 0)
-            pause_ms(pause);
-        if (i > 0 && i <= PAUSE_DOUBLINGS_MAX)
-            pause *= 2;
-        status = say_once(run, &body);
-    }
-    return status;
+    return talk_say(&run->talk, &body);
 }
 
 static int say_last_word(struct run *run)
 {
     int status = say(run, run->work.over == OVER_DONE ? SCRIPT_STATE_SUCCEEDED : SCRIPT_STATE_FAILED, true);
-    return status == WITHDRAWN ? 0 : status;
+    return status == TALK_WITHDRAWN ? 0 : status;
 }
 
 /* --- the order ----------------------------------------------------------------------------------------------- */
@@ -255,11 +198,11 @@ static int fetch_order(struct run *run)
     size_t len;
     int answer;
     autofree char *resources = NULL;
-    int status = exchange(run, NULL, &answer, &body, &len);
+    int status = talk_exchange(&run->talk, NULL, &answer, &body, &len);
     if (status != 0)
         return status;
     if (answer == 404 || answer == 401 || answer == 403)
-        return WITHDRAWN;
+        return TALK_WITHDRAWN;
     if (answer != 200)
         return STATUS_UNAVAILABLE;
     if (work_read_order(body, len, &run->job, &resources) != 0) {
@@ -267,7 +210,7 @@ static int fetch_order(struct run *run)
         return STATUS_BACKEND;
     }
     if (!text_equal(run->job.key, run->work.key) || !text_equal(run->job.instance_id, run->work.instance_id))
-        return WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
+        return TALK_WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
     return file_write(run->resources, resources, strlen(resources), 0644);
 }
 
@@ -277,7 +220,7 @@ static int fetch_source(struct run *run, char ret_error[LIFECYCLE_ERROR_MAX])
     int status = STATUS_IO;
     for (int64_t i = 0; i < run->job.attempts_max && status != 0 && status != STATUS_INVALID; i++) {
         if (i > 0)
-            pause_ms(run->options->pause_ms);
+            talk_pause(run->options->pause_ms);
         status = lifecycle_fetch(run->options, &run->job, run->source, ret_error);
         if (status != 0)
             log_warn("lifecycle: the source cannot be fetched: %s", ret_error);
@@ -301,7 +244,7 @@ static bool on_probe(void *arg)
     struct run *run = arg;
     AUTO(text) struct text body = {0};
     write_report(run, SCRIPT_STATE_STARTED, false, &body);
-    return say_once(run, &body) != WITHDRAWN;
+    return talk_say_once(&run->talk, &body) != TALK_WITHDRAWN;
 }
 
 static int attempt_failed(struct run *run, const char *why, int64_t exit_code)
@@ -359,28 +302,26 @@ static int begin_attempt(struct run *run, const char *script)
 
 static int attempt(struct run *run, const char *script)
 {
-    struct lifecycle_end end;
-    const struct lifecycle_attempt plan = {.directory = run->source,
-                                           .script = script,
-                                           .resources = run->resources,
-                                           .source = run->job.source,
-                                           .log_fd = run->log_fd,
-                                           .time_limit_ms = run->job.time_limit_ms,
-                                           .grace_ms = run->options->grace_ms,
-                                           .probe_ms = run->options->probe_ms,
-                                           .on_begin = on_begin,
-                                           .on_probe = on_probe,
-                                           .arg = run};
+    struct attempt_end end;
+    const struct lifecycle_script plan = {
+        .directory = run->source, .name = script, .resources = run->resources, .source = run->job.source};
+    struct attempt process = {.log_fd = run->log_fd,
+                              .time_limit_ms = run->job.time_limit_ms,
+                              .grace_ms = run->options->grace_ms,
+                              .probe_ms = run->options->probe_ms,
+                              .on_begin = on_begin,
+                              .on_probe = on_probe,
+                              .arg = run};
     int status = begin_attempt(run, script);
     if (status != 0)
         return status;
-    status = lifecycle_attempt(&plan, &end);
+    status = lifecycle_attempt(&plan, &process, &end);
     if (status != 0)
         return attempt_failed(run, status_meaning(status), -1);
     if (end.withdrawn) {
         run->work.pid = 0;
         (void)save(run);
-        return WITHDRAWN;
+        return TALK_WITHDRAWN;
     }
     return end.succeeded ? attempt_succeeded(run, script) : attempt_failed(run, end.why, end.exit_code);
 }
@@ -390,7 +331,7 @@ static int run_script(struct run *run, const char *script)
     int status = 0;
     while (status == 0 && run->work.over == 0 && !is_done(run, script)) {
         if (run->work.attempts > 0 && text_equal(run->work.script, script))
-            pause_ms(run->options->pause_ms);
+            talk_pause(run->options->pause_ms);
         status = attempt(run, script);
     }
     return status;
@@ -403,7 +344,7 @@ static int carry_out(struct run *run)
     char error[LIFECYCLE_ERROR_MAX] = "";
     int status = fetch_order(run);
     if (status == 0 && run->work.pid != 0) {
-        lifecycle_kill_left((pid_t)run->work.pid, (uint64_t)run->work.ticks);
+        attempt_kill_left((pid_t)run->work.pid, (uint64_t)run->work.ticks);
         status = attempt_failed(run, "was interrupted", -1);
     }
     if (status != 0 || run->work.over != 0)
@@ -432,5 +373,5 @@ int lifecycle_run(const struct lifecycle_options *options, const char *key)
     else if (status == 0)
         status = carry_out(&run);
     run_close(&run);
-    return status == WITHDRAWN ? 0 : status;
+    return status == TALK_WITHDRAWN ? 0 : status;
 }

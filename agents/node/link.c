@@ -118,6 +118,8 @@ static void take_orders(struct link *link, const char *body, size_t len)
         (void)link->on_inject(orders.inject, link->arg);
     if (orders.work[0] != '\0' && link->on_work != NULL)
         link->on_work(orders.work, link->arg);
+    if (orders.check[0] != '\0' && link->on_check != NULL)
+        link->on_check(orders.check, link->arg);
 }
 
 static void enrolled(struct link *link, const char *body, size_t len)
@@ -250,6 +252,7 @@ static bool ask_heartbeat(struct link *link)
                                                 .seq = link_next_seq(link),
                                                 .sent_at_ms = clock_wall_ms(link->clock),
                                                 .kmsg_covered = link->kmsg_covered,
+                                                .deep_checks = link->deep_checks,
                                                 .spooled = (int64_t)spool_count(link->spool),
                                                 .address = own_address(link)};
     text_clear(&link->body);

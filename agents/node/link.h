@@ -46,7 +46,8 @@ struct link {
     enum link_standing standing;
     enum link_ask ask;
     struct message_enrolled enrolled;
-    bool kmsg_covered; /* set by the owner */
+    bool kmsg_covered;   /* set by the owner */
+    int64_t deep_checks; /* set by the owner */
     struct text body, record;
     struct verdict verdict;                /* scratch of a report */
     uint64_t batch[VERDICTS_PER_POST_MAX]; /* serials under way */
@@ -55,7 +56,8 @@ struct link {
     int failures;
     bool away, told_no_token, reported_last, rested;
     bool (*on_inject)(const char *line, void *arg);
-    void (*on_work)(const char *key, void *arg); /* with every heartbeat for as long as it is wanted */
+    void (*on_work)(const char *key, void *arg);  /* with every heartbeat for as long as it is wanted */
+    void (*on_check)(const char *key, void *arg); /* the same, of deep health checks */
     void *arg;
     int64_t refused; /* verdicts that the server will never take */
 };

@@ -1,6 +1,7 @@
 /*
  * hp-agent: options, signals, and the loop around agents/node/agent.c.
  */
+#include "agents/deep/deep.h"
 #include "agents/node/agent.h"
 #include "agents/node/by_hand.h"
 #include "agents/node/lifecycle.h"
@@ -46,6 +47,7 @@
     X("lifecycle-log", 'o', "FILE", "their output (default: lifecycle.log in the state directory)")    \
     X("ca-file", 'c', "FILE", "CAs for https sources of lifecycle scripts (default: the system's)")    \
     X("lifecycle", 'w', "KEY", "run the scripts of this order and end; hp-agent calls itself so")      \
+    X("deep-check", 'E', "KEY", "run the tests of this order and end; hp-agent calls itself so")       \
     X("log-level", 'l', "LEVEL", "debug, info (default), warn, error")                                 \
     X("version", 'V', NULL, "print the version")                                                       \
     X("help", 'h', NULL, "print this")
@@ -101,6 +103,9 @@ static int set_option(struct agent_options *options, int letter, const char *val
     switch (letter) {
     case 'w':
         options->lifecycle_key = value;
+        return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+    case 'E':
+        options->check_key = value;
         return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
     case 's':
         options->url = value;
@@ -225,6 +230,30 @@ static int run_lifecycle(const struct agent_options *options)
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The tests of one order; the agent itself is another process. */
+static int run_deep(const struct agent_options *options)
+{
+    const struct deep_options deep = {.url = options->url,
+                                      .fingerprint = options->fingerprint,
+                                      .state_dir = options->state_dir,
+                                      .instance_id = options->instance_id,
+                                      .boot_id_file = options->boot_id_file,
+                                      .timeout_ms = DEEP_TIMEOUT_MS,
+                                      .pause_ms = DEEP_PAUSE_MS,
+                                      .grace_ms = DEEP_GRACE_MS,
+                                      .probe_ms = DEEP_PROBE_MS};
+    int lock;
+    if (options->instance_id == NULL)
+        return usage("--deep-check needs --instance-id", "");
+    signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_NAME, "hp-deep-check");
+    if (deep_lock(&deep, &lock) != 0)
+        return EXIT_SUCCESS; /* another one is at work */
+    int status = deep_run(&deep, options->check_key);
+    close(lock);
+    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct agent_options options;
@@ -237,6 +266,8 @@ int main(int argc, char **argv)
         return code;
     if (options.lifecycle_key != NULL)
         return run_lifecycle(&options);
+    if (options.check_key != NULL)
+        return run_deep(&options);
     int stop_fd = open_stop_fd();
     if (stop_fd < 0 || agent_new(&options, &agent, error) != 0) {
         log_error("hp-agent cannot start: %s", stop_fd < 0 ? "no signalfd" : error);

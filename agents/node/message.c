@@ -5,6 +5,7 @@
 
 #include "agents/checks/kmsg.h"
 #include "agents/node/shape.h"
+#include "base/sm.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -34,6 +35,9 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
     shape_put_i64(out, ",\"seq\":", heartbeat->seq);
     shape_put_i64(out, ",\"sentAtMs\":", heartbeat->sent_at_ms);
     text_add(out, ",\"checks\":[\"lifecycle\"");
+    for (int i = 0; i < DEEP_CHECK_COUNT; i++)
+        if ((heartbeat->deep_checks & SM_BIT(i)) != 0)
+            shape_put_text(out, ",", deep_check_text((enum deep_check)i));
     if (heartbeat->kmsg_covered)
         text_add(out, ",\"" KMSG_SOURCE "\"");
     text_add_char(out, ']');
@@ -110,6 +114,7 @@ int message_read_orders(const char *body, size_t len, struct message_orders *ret
 {
     struct message_orders orders = {0};
     struct shape_slot slots[] = {SHAPE_TEXT("inject", orders.inject), SHAPE_TEXT("work", orders.work),
+                                 SHAPE_TEXT("check", orders.check),
                                  SHAPE_I64("heartbeatIntervalMs", orders.heartbeat_interval_ms, INTERVAL_MIN_MS)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || orders.heartbeat_interval_ms > INTERVAL_MAX_MS)
         return STATUS_INVALID;

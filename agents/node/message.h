@@ -5,6 +5,7 @@
 #define HOLDFAST_AGENTS_NODE_MESSAGE_H
 
 #include "base/text.h"
+#include "model/deep.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -18,6 +19,7 @@ struct message_heartbeat {
     const char *instance_id, *boot_id;
     int64_t seq, sent_at_ms;
     bool kmsg_covered;
+    int64_t deep_checks; /* that it could run: bits by enum deep_check */
     int64_t spooled;
     const char *address; /* NULL: not known */
 };
@@ -39,6 +41,7 @@ int message_read_enrolled(const char *body, size_t len, struct message_enrolled 
 struct message_orders {
     char inject[RAW_LINE_MAX_BYTES]; /* "" for none */
     char work[KEY_MAX_BYTES];        /* "" for none */
+    char check[KEY_MAX_BYTES];       /* "" for none */
     int64_t heartbeat_interval_ms;   /* 0: as before */
 };
 int message_read_orders(const char *body, size_t len, struct message_orders *ret_orders);

@@ -10,6 +10,8 @@ void agent_heartbeat(struct api_call *call);
 void agent_verdicts(struct api_call *call);
 void agent_work(struct api_call *call);
 void agent_report_work(struct api_call *call);
+void agent_check(struct api_call *call);
+void agent_report_check(struct api_call *call);
 
 /* Bits for members that were seen, so that a repeat is refused and a lack is noticed. */
 void agent_once(struct pull *p, unsigned *seen, unsigned bit);

@@ -46,10 +46,12 @@ bool agent_message_end(struct api_call *call, struct pull *p, unsigned seen, uns
     return rc == 0;
 }
 
-/* Names we do not know are a newer agent's and tell nothing. "lifecycle" is no check: it says that the agent understands work. */
+/* Names we do not know are a newer agent's and tell nothing. "lifecycle" is no check: it says that the agent understands work;
+ * and the names of deep checks say what it could be asked to run. */
 static void read_checks(struct pull *p, unsigned *ret_checks)
 {
     char name[CHECK_NAME_MAX];
+    enum deep_check deep;
     int count = 0;
     pull_array(p);
     while (pull_element(p)) {
@@ -60,6 +62,8 @@ static void read_checks(struct pull *p, unsigned *ret_checks)
             *ret_checks |= FLEET_CHECK_KMSG;
         else if (p->error == 0 && strcmp(name, "lifecycle") == 0)
             *ret_checks |= FLEET_RUNS_LIFECYCLE;
+        else if (p->error == 0 && deep_check_parse(name, &deep) == 0)
+            *ret_checks |= FLEET_CHECK_DEEP(deep);
     }
 }
 
@@ -107,28 +111,42 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
     return agent_message_end(call, &p, seen, M_INSTANCE | M_BOOT | M_SEQ | M_SENT);
 }
 
-/* inject: a kernel line that a person wants this agent to write, for a test. work: what the instance is asked to do. */
-static void reply_orders(struct api_call *call, const char *line, const char *work)
+/* inject: a kernel line that a person wants this agent to write, for a test. work, check: what the instance is asked to do. Only
+ * an agent that says it knows an errand of this kind is told of it. */
+static void reply_orders(struct api_call *call, const char *line, enum errand_kind kind, const char *key)
 {
     json_t *json = json_object();
     json_put_text(json, "inject", line);
-    json_put_text(json, "work", work);
+    if (kind != ERRAND_NONE)
+        json_put_text(json, kind == ERRAND_CHECK ? "check" : "work", key);
     api_reply_json(call, 200, json);
+}
+
+#define KNOWS_CHECKS (FLEET_CHECK_DEEP(DEEP_CHECK_STRESS) | FLEET_CHECK_DEEP(DEEP_CHECK_CONNECTIVITY))
+
+static enum errand_kind errand_of(struct api_call *call, char ret_key[KEY_MAX_BYTES])
+{
+    const unsigned knows = call->beat.checks;
+    if ((knows & (FLEET_RUNS_LIFECYCLE | KNOWS_CHECKS)) == 0)
+        return ERRAND_NONE;
+    enum errand_kind kind =
+        errands_key(fleet_errands(call->service->fleet), call->node_id, call->beat.instance_id, ret_key);
+    unsigned needed = kind == ERRAND_CHECK ? KNOWS_CHECKS : FLEET_RUNS_LIFECYCLE;
+    return (knows & needed) != 0 ? kind : ERRAND_NONE;
 }
 
 static void answer(struct api_call *call, int rc, const struct problem *problem)
 {
-    char line[RAW_LINE_MAX_BYTES], work[KEY_MAX_BYTES];
+    char line[RAW_LINE_MAX_BYTES], key[KEY_MAX_BYTES];
     if (rc != 0) {
         api_problem(call, problem);
         return;
     }
     struct fleet *fleet = call->service->fleet;
     bool injects = fleet_take_directive(fleet, call->node_id, line);
-    bool works = (call->beat.checks & FLEET_RUNS_LIFECYCLE) != 0 &&
-                 errands_key(fleet_errands(fleet), call->node_id, call->beat.instance_id, work);
-    if (injects || works)
-        reply_orders(call, injects ? line : NULL, works ? work : NULL);
+    enum errand_kind errand = errand_of(call, key);
+    if (injects || errand != ERRAND_NONE)
+        reply_orders(call, injects ? line : NULL, errand, key);
     else
         api_reply_nothing(call);
 }

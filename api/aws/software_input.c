@@ -95,11 +95,11 @@ void software_input_free(struct software_input *input)
 
 /* --- deep health checks --------------------------------------------------------------------------------------------- */
 
-static unsigned checks_of(const json_t *list)
+static int64_t checks_of(const json_t *list)
 {
     static const char *const words[] = {
         [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};
-    unsigned checks = 0;
+    int64_t checks = 0;
 
     for (size_t i = 0; i < json_array_size(list); i++)
         for (size_t k = 0; k < ARRAY_LEN(words); k++)
@@ -127,8 +127,9 @@ void check_input_read(const json_t *list, struct check_input *ret_input)
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(list, i), *instances = json_object_get(item, "InstanceIds");
         struct service_check_request *request = &ret_input->requests[i];
-        *request = (struct service_check_request){.instance_ids = ids_of(instances),
+        *request = (struct service_check_request){.nodes = ids_of(instances),
                                                   .node_count = json_array_size(instances),
+                                                  .by_instance = true,
                                                   .checks = checks_of(json_object_get(item, "DeepHealthChecks"))};
         text_copy_cut(request->group, sizeof request->group, text_of(item, "InstanceGroupName"));
     }
@@ -137,7 +138,7 @@ void check_input_read(const json_t *list, struct check_input *ret_input)
 void check_input_free(struct check_input *input)
 {
     for (size_t i = 0; i < input->count; i++)
-        free((void *)(uintptr_t)input->requests[i].instance_ids);
+        free((void *)(uintptr_t)input->requests[i].nodes);
     free(TAKE(input->requests));
     input->count = 0;
 }

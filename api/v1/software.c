@@ -1,4 +1,4 @@
-/* What is done to the nodes of whole groups: another image batch by batch, and deep health checks. Bodies are the model's. */
+/* Another image for the nodes of whole groups, batch by batch. The body is the model's. */
 #include "api/aws/model.h"
 #include "api/aws/software_input.h"
 #include "api/v1/spec.h"
@@ -29,22 +29,6 @@ void api_cluster_update_software(struct api_call *call)
     if (software_input_read(document, &input, &problem) < 0 ||
         service_cluster_update_software(call->service, &call->actor, call->params[0], &input.how, input.groups,
                                         input.group_count, &cluster, &problem) < 0)
-        api_problem(call, &problem);
-    else
-        api_reply_cluster(call, 202, cluster.name, &cluster);
-}
-
-void api_cluster_check(struct api_call *call)
-{
-    struct problem problem;
-    struct cluster cluster;
-    auto_json json_t *document = NULL;
-    AUTO(check_input) struct check_input input = {.count = 0};
-    if (!read_body(call, AWS_SHAPE_StartClusterHealthCheckRequest, &document))
-        return;
-    check_input_read(json_object_get(document, "DeepHealthCheckConfigurations"), &input);
-    if (service_cluster_check(call->service, &call->actor, call->params[0], input.requests, input.count, &cluster,
-                              &problem) < 0)
         api_problem(call, &problem);
     else
         api_reply_cluster(call, 202, cluster.name, &cluster);

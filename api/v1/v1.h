@@ -11,6 +11,10 @@ void api_cluster_update(struct api_call *call);
 void api_cluster_delete(struct api_call *call);
 void api_cluster_update_software(struct api_call *call);
 void api_cluster_check(struct api_call *call);
+void api_check_start(struct api_call *call);
+void api_check_list(struct api_call *call);
+void api_check_describe(struct api_call *call);
+void api_check_logs(struct api_call *call);
 
 void api_node_list(struct api_call *call);
 void api_node_add(struct api_call *call);

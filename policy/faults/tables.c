@@ -101,6 +101,9 @@ static const struct fault_row net_rows[] = {
 static const struct fault_row custom_rows[] = {
 #include "policy/faults/custom.def"
 };
+static const struct fault_row deep_rows[] = {
+#include "policy/faults/deep.def"
+};
 /* clang-format on */
 
 #define TABLE(name, about)                                                      \
@@ -119,6 +122,7 @@ static const struct fault_table tables[] = {
     TABLE(node, "the machine around the accelerators"),
     TABLE(net, "network interfaces and InfiniBand"),
     TABLE(custom, "a site's own checks"),
+    TABLE(deep, "deep health checks"),
 };
 
 const char *fault_table_version(void)

@@ -1,17 +1,13 @@
 /*
- * What is done to the nodes of whole groups: another image, batch by batch, and deep health checks. Here the intent is
- * written; which node comes when is the reconcile loop's.
+ * Another image for the nodes of whole groups, batch by batch. Here the intent is written; which node comes when is the
+ * reconcile loop's.
  */
 #include "server/service/private.h"
 
 #include "base/text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-ENUM_DEFINE(deep_check, DEEP_CHECK_LIST)
 
 struct groups {
     struct instance_group *rows;
@@ -204,170 +200,6 @@ int service_cluster_update_software(struct service *s, const struct actor *actor
     if (status < 0)
         return status;
     *ret_cluster = rolling.cluster;
-    service_wake(s);
-    service_events_added(s);
-    return 0;
-}
-
-/* --- deep health checks ---------------------------------------------------------------------------- */
-
-struct checking {
-    struct service *s;
-    const struct actor *actor;
-    const char *name;
-    const struct service_check_request *requests;
-    size_t request_count;
-    int64_t now_ms;
-    struct problem *problem;
-    struct cluster cluster;
-    struct slot {
-        int64_t node_id;
-        unsigned checks;
-    } * slots;
-    size_t slot_count, slot_capacity;
-    unsigned checks; /* of the request that is looked at */
-};
-
-static void add_slot(struct checking *checking, int64_t node_id)
-{
-    if (checking->slot_count == checking->slot_capacity) {
-        checking->slot_capacity = checking->slot_capacity == 0 ? 64 : checking->slot_capacity * 2;
-        checking->slots = own_realloc(checking->slots, checking->slot_capacity, sizeof(*checking->slots));
-    }
-    checking->slots[checking->slot_count++] = (struct slot){node_id, checking->checks};
-}
-
-static int by_node(const void *left, const void *right)
-{
-    const struct slot *a = left, *b = right;
-    return a->node_id < b->node_id ? -1 : a->node_id > b->node_id;
-}
-
-/* Entries that overlap are one check of the node. */
-static void join_slots(struct checking *checking)
-{
-    size_t kept = 0;
-    if (checking->slot_count > 0)
-        qsort(checking->slots, checking->slot_count, sizeof(*checking->slots), by_node);
-    for (size_t i = 0; i < checking->slot_count; i++)
-        if (kept > 0 && checking->slots[kept - 1].node_id == checking->slots[i].node_id)
-            checking->slots[kept - 1].checks |= checking->slots[i].checks;
-        else
-            checking->slots[kept++] = checking->slots[i];
-    checking->slot_count = kept;
-}
-
-static int add_row(const void *row, void *arg)
-{
-    add_slot(arg, ((const struct db_node_row *)row)->node.id);
-    return 0;
-}
-
-static int add_instances(struct checking *checking, struct db_tx *tx, const struct service_check_request *request,
-                         const struct instance_group *group)
-{
-    for (size_t i = 0; i < request->node_count; i++) {
-        struct place place;
-        char ref[ID_INSTANCE_MAX + sizeof(SERVICE_INSTANCE_PREFIX)];
-        snprintf(ref, sizeof(ref), SERVICE_INSTANCE_PREFIX "%s", request->instance_ids[i]);
-        int status = place_find(tx, checking->name, ref, &place, checking->problem);
-        if (status < 0)
-            return status;
-        if (place.group.id != group->id)
-            return problem_say(checking->problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
-                               "The group \"%s\" has no instance \"%s\".", group->name, request->instance_ids[i]);
-        add_slot(checking, place.node.id);
-    }
-    return 0;
-}
-
-static int add_request(struct checking *checking, struct db_tx *tx, const struct service_check_request *request)
-{
-    struct instance_group group;
-    checking->checks = request->checks;
-    int status = db_group_get(tx, checking->cluster.id, request->group, &group);
-    if (status == STATUS_NOT_FOUND)
-        return problem_say(checking->problem, status, PROBLEM_NOT_FOUND, "The cluster \"%s\" has no group \"%s\".",
-                           checking->cluster.name, request->group);
-    if (status < 0 || request->node_count > 0)
-        return status < 0 ? status : add_instances(checking, tx, request, &group);
-    const struct db_node_filter filter = {
-        .cluster_id = checking->cluster.id, .group_id = group.id, .state = NODE_STATE_READY, .health = -1};
-    return db_node_list(tx, &filter, add_row, checking);
-}
-
-static void say_checks(unsigned checks, char *dst, size_t size)
-{
-    bool both = (checks & SM_BIT(DEEP_CHECK_STRESS)) != 0 && (checks & SM_BIT(DEEP_CHECK_CONNECTIVITY)) != 0;
-    bool stress = (checks & SM_BIT(DEEP_CHECK_STRESS)) != 0;
-    snprintf(dst, size, "%s%s%s", stress ? deep_check_text(DEEP_CHECK_STRESS) : "", both ? "+" : "",
-             both || !stress ? deep_check_text(DEEP_CHECK_CONNECTIVITY) : "");
-}
-
-/* The operation's code says which checks. A node that is at something else is left out, and the timeline says so. */
-static int start_check(struct checking *checking, struct db_tx *tx, const struct slot *slot, size_t *started)
-{
-    struct place place;
-    struct operation operation, active;
-    char id[ID_UUID_MAX], key[KEY_MAX_BYTES];
-    int status = place_find_row(tx, slot->node_id, &place);
-    if (status == 0)
-        status = db_operation_active(tx, place.node.id, &active);
-    if (status == 0 || (status == STATUS_NOT_FOUND && place.node.state != NODE_STATE_READY))
-        return place_event(tx, &place, NULL, EVENT_LEVEL_WARN, EVENT_KIND_OPERATOR_REQUEST,
-                           "no deep health check of %s: it is %s%s%s", place.node.name,
-                           node_state_text(place.node.state), status == 0 ? ", and at work on it is a " : "",
-                           status == 0 ? operation_kind_text(active.kind) : "");
-    if (status != STATUS_NOT_FOUND)
-        return status;
-    id_uuid(checking->s->ids, id);
-    snprintf(key, sizeof(key), "check/%s", id);
-    operation_prepare(checking->s, &place, OPERATION_KIND_CHECK, key, "deep health checks", checking->actor->name,
-                      checking->now_ms, &operation);
-    say_checks(slot->checks, operation.code, sizeof(operation.code));
-    operation.urgency = URGENCY_AFTER_JOBS;
-    (*started)++;
-    return db_operation_insert(tx, &operation);
-}
-
-static int check_write(struct db_tx *tx, void *arg)
-{
-    struct checking *checking = arg;
-    size_t started = 0;
-    checking->slot_count = 0;
-    int status = place_find_cluster(tx, checking->name, &checking->cluster, checking->problem);
-    if (status == 0 && checking->cluster.state == CLUSTER_STATE_DELETING)
-        return problem_say(checking->problem, STATUS_CONFLICT, PROBLEM_CONFLICT, "The cluster \"%s\" is being deleted.",
-                           checking->cluster.name);
-    for (size_t i = 0; status == 0 && i < checking->request_count; i++)
-        status = add_request(checking, tx, &checking->requests[i]);
-    join_slots(checking);
-    for (size_t i = 0; status == 0 && i < checking->slot_count; i++)
-        status = start_check(checking, tx, &checking->slots[i], &started);
-    if (status == 0 && started > 0)
-        status = cluster_event(tx, &checking->cluster, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST,
-                               "%s asked for deep health checks of %zu nodes", checking->actor->name, started);
-    return status;
-}
-
-int service_cluster_check(struct service *s, const struct actor *actor, const char *cluster,
-                          const struct service_check_request *requests, size_t request_count,
-                          struct cluster *ret_cluster, struct problem *ret_problem)
-{
-    struct checking checking = {.s = s,
-                                .actor = actor,
-                                .name = cluster,
-                                .requests = requests,
-                                .request_count = request_count,
-                                .now_ms = service_now(s),
-                                .problem = ret_problem};
-    int status = service_require(actor, ROLE_OPERATOR, ret_problem);
-    if (status == 0)
-        status = service_write(s, "cluster-check", check_write, &checking, ret_problem);
-    free(checking.slots);
-    if (status < 0)
-        return status;
-    *ret_cluster = checking.cluster;
     service_wake(s);
     service_events_added(s);
     return 0;

@@ -47,6 +47,9 @@ struct sim_verdict {
     struct verdict verdict;
 };
 
+/* What becomes of the one test of every deep health check. */
+enum sim_deep { SIM_DEEP_NOT_OFFERED, SIM_DEEP_PASSES, SIM_DEEP_FAILS, SIM_DEEP_SKIPS, SIM_DEEP_STALLS };
+
 struct sim {
     char dir[64];
     uint64_t seed, random;
@@ -73,6 +76,7 @@ struct sim {
     int scripts_fail;         /* so many runs of an instance's scripts fail */
     bool scripts_stall;       /* they begin, and nothing more is heard of them */
     bool agents_know_nothing; /* of work: they are of an earlier version */
+    enum sim_deep deep;
 };
 
 static const struct actor sim_admin = {.name = "token:admin", .role = ROLE_ADMIN, .token_id = 1};
@@ -418,6 +422,34 @@ SIM_FN void sim_agent_work(struct sim *sim, struct fake_instance *instance)
     (void)service_agent_report_work(&sim->service, instance->node_row, &report, "no such device", &problem);
 }
 
+/* One report with each heartbeat: the test runs, its result, and that this was all. */
+SIM_FN void sim_agent_check(struct sim *sim, struct fake_instance *instance)
+{
+    static const enum deep_state results[] = {[SIM_DEEP_PASSES] = DEEP_STATE_PASSED,
+                                              [SIM_DEEP_FAILS] = DEEP_STATE_FAILED,
+                                              [SIM_DEEP_SKIPS] = DEEP_STATE_SKIPPED,
+                                              [SIM_DEEP_STALLS] = DEEP_STATE_RUNNING};
+    struct deep_job job;
+    struct problem problem;
+    if (service_agent_check(&sim->service, instance->node_row, &job, &problem) != 0)
+        return;
+    if (strcmp(job.key, instance->deep_key) != 0) {
+        snprintf(instance->deep_key, sizeof(instance->deep_key), "%s", job.key);
+        instance->deep_runs++;
+        instance->deep_said = 0;
+    }
+    autofree struct deep_report *report = own_calloc(1, sizeof(*report));
+    *report = (struct deep_report){.final = instance->deep_said == 2, .total = 1};
+    report->test = (struct deep_test){.ordinal = 1,
+                                      .name = "HARDWARE_CHECK",
+                                      .state = instance->deep_said == 0 ? DEEP_STATE_RUNNING : results[sim->deep],
+                                      .detail = "because"};
+    snprintf(report->key, sizeof(report->key), "%s", job.key);
+    int status = service_agent_report_check(&sim->service, instance->node_row, report, &problem);
+    if (status == 0 && instance->deep_said < 2 && (instance->deep_said == 0 || sim->deep != SIM_DEEP_STALLS))
+        instance->deep_said++; /* the last word is repeated for as long as it is asked for */
+}
+
 /* It enrols in one breath and beats in the next. */
 SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
 {
@@ -433,9 +465,15 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
         beat.checks |= FLEET_RUNS_LIFECYCLE;
     snprintf(beat.instance_id, sizeof(beat.instance_id), "%s", instance->id);
     snprintf(beat.boot_id, sizeof(beat.boot_id), "%s", instance->boot_id);
-    if (service_agent_heartbeat(&sim->service, instance->node_row, &beat, &problem) == 0 && !sim->agents_know_nothing &&
-        errands_key(fleet_errands(sim->service.fleet), instance->node_row, instance->id, work))
+    if (sim->deep != SIM_DEEP_NOT_OFFERED)
+        beat.checks |= FLEET_CHECK_DEEP(DEEP_CHECK_STRESS);
+    if (service_agent_heartbeat(&sim->service, instance->node_row, &beat, &problem) != 0 || sim->agents_know_nothing)
+        return;
+    enum errand_kind errand = errands_key(fleet_errands(sim->service.fleet), instance->node_row, instance->id, work);
+    if (errand == ERRAND_LIFECYCLE)
         sim_agent_work(sim, instance);
+    else if (errand == ERRAND_CHECK)
+        sim_agent_check(sim, instance);
 }
 
 SIM_FN void sim_acked(int status, const struct problem *problem, void *arg)

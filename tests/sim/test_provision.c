@@ -297,31 +297,6 @@ static void an_update_that_fails_is_taken_back(void **state)
     sim_close(&sim);
 }
 
-/* --- deep health checks ------------------------------------------------------------------------ */
-
-/* No agent has any yet: the node is left as it is, and nothing is called passed. */
-static void a_check_that_no_agent_has_fails_untouched(void **state)
-{
-    struct sim sim;
-    struct cluster cluster;
-    struct problem problem = {0};
-    const struct service_check_request request = {.group = "gpu", .checks = 1u << DEEP_CHECK_STRESS};
-    (void)state;
-    sim_open(&sim, 94, true);
-    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
-    assert_int_equal(service_cluster_check(&sim.service, &sim_admin, SIM_CLUSTER, &request, 1, &cluster, &problem), 0);
-    sim_run(&sim, MS_PER_MIN);
-    struct sim_reading reading = sim_read(&sim, "gpu-1");
-    assert_int_equal(reading.operation.kind, OPERATION_KIND_CHECK);
-    assert_int_equal(reading.operation.state, OPERATION_STATE_FAILED);
-    assert_non_null(strstr(reading.operation.error, "instance-stress"));
-    assert_int_equal(reading.row.state, NODE_STATE_READY);
-    assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->marks, 0);
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "offers no check"), 1);
-    assert_int_equal(group_of(&sim, "gpu").state, GROUP_STATE_IN_SERVICE);
-    sim_close(&sim);
-}
-
 /* --- deletion ---------------------------------------------------------------------------------- */
 
 static void delete_in(enum provisioning provisioning, bool curse, int64_t after_ms)
@@ -368,7 +343,6 @@ int main(void)
         cmocka_unit_test(a_group_is_added_and_deleted),
         cmocka_unit_test(a_creation_that_fails_leaves_nothing),
         cmocka_unit_test(an_update_that_fails_is_taken_back),
-        cmocka_unit_test(a_check_that_no_agent_has_fails_untouched),
         cmocka_unit_test(a_cluster_is_deleted_whatever_it_is_doing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

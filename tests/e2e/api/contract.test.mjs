@@ -453,6 +453,57 @@ test('an instance is asked to run the lifecycle scripts of its group, and says h
   await call('deleteCluster', 202, { params: { cluster: 'scripts' } });
 });
 
+test('an instance is asked to test itself, and says what it found', async () => {
+  const params = { cluster: 'checks', node: 'c-1' };
+  const of = { cluster: 'checks' };
+  await call('createCluster', 201, { body: { name: 'checks', orchestrator: 'none', instanceGroups: [{ name: 'c', instanceCount: 1 }] } });
+  const id = await until('c-1 has an instance', async () => (await call('describeNode', 200, { params })).instanceId);
+  const { token, bootId } = await until('it has booted', () => hpd.instance(id).bootId && hpd.instance(id).token && hpd.instance(id));
+  const agent = (await call('enrollAgent', 200, { token, body: { instanceId: id, bootId } })).credential;
+  let seq = 0;
+  const beat = async (checks) => await call('heartbeatAgent', 200, { token: agent, body: { instanceId: id, bootId, seq: ++seq, sentAtMs: Date.now(), checks } });
+  await until('c-1 is ready', async () => await beat(['kmsg', 'instance-stress']) && (await call('describeNode', 200, { params })).state === 'ready');
+  const start = (status, body) => call('startChecks', status, { params: of, body });
+  for (const body of [{}, { group: 'c', profile: 'slow' }, { nodes: [7] }, { nodes: [''] }, { nodes: [] }, { group: 'c', checks: ['x'] }, { group: 'c', force: 1 }]) await start(400, body);
+  await start(404, { group: 'nothing' });
+  await start(404, { nodes: ['c-9'] });
+  const { checks: [{ id: check }], refused } = await start(202, { nodes: ['c-1'], group: 'c', profile: 'quick' });
+  assert.deepEqual(refused, []);
+  assert.deepEqual((await start(202, { group: 'c', nodes: ['c-1'] })).refused.map((r) => [r.node, r.code]), [['c-1', 'conflict']]);
+  const key = await until('there is a check', async () => (await beat(['kmsg', 'instance-stress'])).check);
+  assert.equal(key, check);
+  assert.equal((await beat(['kmsg', 'lifecycle'])).check, undefined); // an agent of an earlier version would not understand it
+  const order = await call('describeAgentCheck', 200, { token: agent });
+  assert.deepEqual([order.key, order.instanceId, order.checks, order.profile], [check, id, ['instance-stress'], 'quick']);
+  await call('describeAgentWork', 404, { token: agent });
+  const report = { key, final: false, total: 2, ordinal: 1, test: 'HARDWARE_CHECK', check: 'instance-stress', state: 'running', startedAtMs: Date.now() };
+  const say = (status, over) => call('reportAgentCheck', status, { token: agent, body: { ...report, ...over } });
+  await say(200, {});
+  await say(409, { key: 'something else' });
+  for (const over of [{ state: 'tired' }, { state: 'waiting' }, { state: 'failed' }, { ordinal: 0 }, { ordinal: 17 }, { total: 17 }, { test: 'small' }, { check: 'x' }, { colour: 'red' },
+    { measures: [{ name: 'x' }] }, { measures: Array(13).fill({ name: 'x', value: '1' }) }, { log: 'x'.repeat(16385) }, { detail: 'a\u001bb', state: 'failed' }, { key: undefined }, { test: undefined }]) await say(400, over);
+  const measures = [{ name: 'cpu bogo ops/s', value: '1.5' }, { name: 'bandwidth', value: '80', limit: '>= 30' }];
+  await say(200, { state: 'passed', durationMs: 1500, measures, log: 'line\n' });
+  await say(200, { state: 'failed', detail: 'too late: it has its last word' });
+  await say(200, { ordinal: 2, test: 'DCGM', state: 'skipped', detail: 'no NVIDIA GPU here' });
+  await say(200, { key, final: true, total: 2, ordinal: undefined, test: undefined, check: undefined, state: undefined, startedAtMs: undefined });
+  const told = await call('describeCheck', 200, { params: { check } });
+  assert.deepEqual([told.state, told.passed, told.skipped, told.node, told.instanceId], ['passed', 1, 1, 'c-1', id]);
+  assert.deepEqual(told.tests.map((t) => [t.name, t.state, t.durationMs, t.detail]), [['HARDWARE_CHECK', 'passed', 1500, undefined], ['DCGM', 'skipped', 0, 'no NVIDIA GPU here']]);
+  assert.deepEqual(told.tests[0].measures, measures);
+  assert.deepEqual((await call('readCheckLogs', 200, { params: { check } })).log, 'line\n');
+  for (const read of ['describeCheck', 'readCheckLogs']) await call(read, 404, { params: { check: 'nothing' } });
+  const page = await call('listChecks', 200, { query: { cluster: 'checks', node: 'c-1', limit: 1 } });
+  assert.deepEqual(page.items.map((c) => [c.id, c.actor]), [[check, 'token:admin']]);
+  assert.equal((await call('listChecks', 200, { query: { cluster: 'contract' } })).items.length, 0);
+  await call('listChecks', 400, { query: { node: 'c-1' } });
+  await call('listChecks', 404, { query: { cluster: 'nothing' } });
+  await until('the node is back', async () => await beat(['kmsg', 'instance-stress']) && (await call('describeNode', 200, { params })).state === 'ready');
+  await say(409, {});
+  await call('describeAgentCheck', 404, { token: agent });
+  await call('deleteCluster', 202, { params: { cluster: 'checks' } });
+});
+
 test('clusters go', async () => {
   const { operation } = await call('deleteCluster', 202, { params: { cluster } });
   assert.deepEqual([operation.kind, operation.cluster], ['delete-cluster', cluster]);

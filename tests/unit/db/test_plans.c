@@ -3,6 +3,7 @@
  * here with the reason. The functions are called once each; what they prepared is then in the connection's cache.
  */
 #include "db/access_key.h"
+#include "db/deep.h"
 #include "db/history.h"
 #include "db_world.h"
 
@@ -80,6 +81,19 @@ static void call_lists_of_work(struct db_tx *tx)
         db_operation_list(tx, &filter, ignore, NULL);
     }
     db_operation_repairs(tx, 1, 0, ignore, NULL);
+}
+
+static void call_lists_of_checks(struct db_tx *tx)
+{
+    static struct deep_run run;
+    const struct db_deep_filter filters[] = {{0}, {.cluster_id = 1}, {.node_id = 1}};
+    for (size_t i = 0; i < ARRAY_LEN(filters); i++)
+        db_deep_run_list(tx, &filters[i], ignore, NULL);
+    db_deep_run_get(tx, "x", &run);
+    db_deep_run_of_operation(tx, 1, &run);
+    db_deep_run_update(tx, &run);
+    db_deep_run_close(tx, 1, DEEP_STATE_CANCELLED, "", 1);
+    db_deep_test_list(tx, 1, ignore, NULL);
 }
 
 static void call_lists_of_evidence(struct world *w)
@@ -203,6 +217,7 @@ static void test_no_statement_reads_a_whole_table(void **state)
     struct world *w = *state;
     call_lists_of_fleet(w->tx);
     call_lists_of_work(w->tx);
+    call_lists_of_checks(w->tx);
     call_lists_of_evidence(w);
     call_the_rest(w);
     int seen = 0;

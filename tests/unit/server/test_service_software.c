@@ -1,4 +1,4 @@
-/* What is done to the nodes of whole groups: rolling software updates and deep health checks, as they are asked for. */
+/* Rolling software updates of whole groups, as they are asked for. */
 #include "change_world.h"
 
 static struct world world;
@@ -145,82 +145,13 @@ static void test_states_of_clusters_that_do_not_roll(void **state)
         STATUS_DENIED, PROBLEM_FORBIDDEN);
 }
 
-/* --- checks ------------------------------------------------------------------------------------------ */
-
-static struct service_check_request a_request(const char *group, unsigned checks)
-{
-    struct service_check_request request = {.checks = checks};
-    snprintf(request.group, sizeof(request.group), "%s", group);
-    return request;
-}
-
-static int check(const struct service_check_request *requests, size_t count)
-{
-    struct cluster cluster;
-    return service_cluster_check(&world.service, &world_operator, "ml", requests, count, &cluster, &world.problem);
-}
-
-static struct operation active_of(const char *node)
-{
-    struct service_node_view view;
-    assert_int_equal(service_node_describe(&world.service, "ml", node, &view, &world.problem), 0);
-    return view.active;
-}
-
-static void test_ready_nodes_are_checked_once(void **state)
-{
-    static const char *const ids[] = {"i-1"};
-    struct service_check_request requests[] = {a_request("a", SM_BIT(DEEP_CHECK_STRESS)),
-                                               a_request("a", SM_BIT(DEEP_CHECK_CONNECTIVITY))};
-    (void)state;
-    world_ready(&world, "ml", "a-1", "i-1", NULL);
-    requests[1].instance_ids = ids;
-    requests[1].node_count = 1;
-    assert_int_equal(check(requests, 2), 0); /* which overlap */
-    const struct operation operation = active_of("a-1");
-    assert_int_equal(operation.kind, OPERATION_KIND_CHECK);
-    assert_string_equal(operation.code, "instance-stress+instance-connectivity");
-    assert_int_equal(operation.urgency, URGENCY_AFTER_JOBS);
-    assert_int_equal(active_of("a-2").kind == OPERATION_KIND_CHECK, false); /* starts still */
-    assert_int_equal(check(requests, 1), 0);                                /* busy: left out, and said */
-    assert_string_equal(active_of("a-1").uid, operation.uid);
-    struct event last;
-    assert_true(world_events(&world, EVENT_KIND_OPERATOR_REQUEST, &last) > 0);
-    assert_non_null(strstr(last.message, "no deep health check of a-1"));
-}
-
-static void test_checks_that_are_refused(void **state)
-{
-    static const char *const ids[] = {"i-1"}, *const strange[] = {"i-2"};
-    struct service_check_request request = a_request("c", SM_BIT(DEEP_CHECK_STRESS));
-    (void)state;
-    world_ready(&world, "ml", "a-1", "i-1", NULL);
-    assert_refused(check(&request, 1), STATUS_NOT_FOUND, PROBLEM_NOT_FOUND);
-    request = a_request("b", SM_BIT(DEEP_CHECK_STRESS));
-    request.instance_ids = ids; /* of the other group */
-    request.node_count = 1;
-    assert_refused(check(&request, 1), STATUS_NOT_FOUND, PROBLEM_NOT_FOUND);
-    request = a_request("a", SM_BIT(DEEP_CHECK_STRESS));
-    request.instance_ids = strange;
-    request.node_count = 1;
-    assert_refused(check(&request, 1), STATUS_NOT_FOUND, PROBLEM_NOT_FOUND);
-    assert_int_equal(active_of("a-1").id, 0);
-    change_world_state_set(&world, CLUSTER_STATE_DELETING);
-    request.node_count = 0;
-    assert_refused(check(&request, 1), STATUS_CONFLICT, PROBLEM_CONFLICT);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_all_groups_roll_to_the_default),
-        TEST(test_an_image_of_ones_own),
-        TEST(test_only_named_groups_roll_each_to_its_own),
-        TEST(test_groups_that_are_not_ready),
+        TEST(test_all_groups_roll_to_the_default),         TEST(test_an_image_of_ones_own),
+        TEST(test_only_named_groups_roll_each_to_its_own), TEST(test_groups_that_are_not_ready),
         TEST(test_states_of_clusters_that_do_not_roll),
-        TEST(test_ready_nodes_are_checked_once),
-        TEST(test_checks_that_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

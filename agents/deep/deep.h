@@ -1,0 +1,92 @@
+/*
+ * Deep health checks on this instance. The agent's loop only starts a runner; the runner is another process of hp-agent, which
+ * runs the tests one after the other, as long as they take, and which outlives the agent.
+ *
+ *     agent ──heartbeat──► "check": key ──► deep_begin ──spawn──► hp-agent --deep-check KEY ──► deep_run
+ *
+ *     <state-dir>/deep/  lock     held while a runner lives
+ *                        memory   agents/deep/message.h: which test is next
+ *                        report   what was said last, in case nobody heard it
+ *                        output   of the tool that runs
+ *                        scratch/ where it runs
+ *     <state-dir>/sagemaker-deep-health-check.log   in HyperPod's lines
+ *
+ * A test whose result is remembered is never run again. That is before it is said to anybody. One that was interrupted is run once
+ * more; interrupted again, or by a reboot, it has failed: a test that ends the machine is the strongest finding of all.
+ */
+#ifndef HOLDFAST_AGENTS_DEEP_DEEP_H
+#define HOLDFAST_AGENTS_DEEP_DEEP_H
+
+#include "agents/deep/message.h"
+#include "agents/node/attempt.h"
+#include "base/text.h"
+
+#define DEEP_TIMEOUT_MS 60000
+#define DEEP_PAUSE_MS 2000
+#define DEEP_GRACE_MS 10000
+#define DEEP_PROBE_MS 10000
+#define DEEP_OUTPUT_BYTES_MAX (1024 * 1024) /* of a tool: one that writes more is ended */
+
+struct deep_options {
+    const char *url, *fingerprint; /* of the server */
+    const char *state_dir, *instance_id, *boot_id_file;
+    const char *path;   /* where tools are looked for, with colons; NULL: $PATH */
+    const char *root;   /* goes before /sys and /dev; NULL: "" */
+    int64_t timeout_ms; /* of one exchange with the server */
+    int64_t pause_ms;   /* after a failure, before the next try */
+    int64_t grace_ms;   /* between SIGTERM and SIGKILL */
+    int64_t probe_ms;   /* how often to ask whether it is still wanted */
+};
+
+/* The agent's part: starts runner (a program) for the order unless one is at work. Never waits. CONFLICT when one is. */
+int deep_begin(const struct deep_options *options, const char *runner, const char *key);
+/* The lock that deep_begin left to this process, or a free one. */
+int deep_lock(const struct deep_options *options, int *ret_fd);
+/* The runner's part, with the lock held. 0 when the server has heard the last word, or wants none; else it is to be begun again. */
+int deep_run(const struct deep_options *options, const char *key);
+
+/* --- what a test has in hand --------------------------------------------------------------------------------- */
+
+struct deep_bench; /* deep_run.c */
+const struct deep_options *deep_bench_options(const struct deep_bench *bench);
+const struct deep_job *deep_bench_job(const struct deep_bench *bench);
+
+/* The outcome: one of these, the last one counts. Without any the test has failed. */
+void deep_passed(struct deep_bench *bench);
+void deep_failed(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void deep_skipped(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* limit "": it is told, not judged. */
+void deep_measured(struct deep_bench *bench, const char *name, const char *limit, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A line of the log: level is info, warn or error. */
+void deep_log(struct deep_bench *bench, const char *level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Lines of a tool, as they are. */
+void deep_log_raw(struct deep_bench *bench, const char *lines);
+
+/* A tool, looked for by its name. */
+struct deep_tool {
+    bool found;
+    struct attempt_end end;
+    char *output;
+    size_t output_len;
+};
+/* Runs it and waits. TALK_WITHDRAWN: the server wants no more, return at once. Freed with deep_tool_free in any case. */
+int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t limit_ms, struct deep_tool *ret_tool);
+void deep_tool_free(struct deep_tool *tool);
+bool deep_tool_find(const struct deep_bench *bench, const char *name);
+
+/* --- the tests (one file each) ------------------------------------------------------------------------------- */
+
+struct deep_test_ops {
+    const char *name;
+    enum deep_check check;
+    int (*run)(struct deep_bench *bench); /* 0, TALK_WITHDRAWN, or a status: the test has failed */
+};
+extern const struct deep_test_ops deep_tests[];
+extern const size_t deep_test_count;
+/* What the tests are of: bits by enum deep_check. */
+int64_t deep_offers(void);
+
+int deep_hardware_run(struct deep_bench *bench); /* hardware.c */
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * The step check: the instance runs deep health checks while it takes no work.
+ *
+ * The agent is asked through the errands, with every heartbeat, until its last word is in the store (service/check_report.c);
+ * the step only reads that. So a restart of either loses nothing and runs nothing twice. A run that failed leaves verdicts, and
+ * the node held: what follows is the policy's to say.
+ */
+#include "server/reconcile_step.h"
+
+#include <inttypes.h>
+
+#define DCGM_LEVEL_QUICK 2 /* minutes (facts: 2.5 to 10.5) */
+#define DCGM_LEVEL_DEEP 4  /* HyperPod's own */
+
+/* NOT_FOUND: the operation has none. */
+static int read_run(const struct work *w, struct deep_run *ret_run)
+{
+    return db_deep_run_of_operation(w->turn->tx, w->op.id, ret_run);
+}
+
+static int64_t run_limit_ms(const struct work *w, const struct deep_run *run)
+{
+    const struct reconcile_settings *settings = &w->r->deps.settings;
+    return run->profile == DEEP_PROFILE_QUICK ? settings->check_quick_ms : settings->check_deep_ms;
+}
+
+static int64_t check_deadline(const struct work *w)
+{
+    struct deep_run run;
+    return read_run(w, &run) == 0 ? run_limit_ms(w, &run) : w->r->deps.settings.check_deep_ms;
+}
+
+enum step_result work_may_check(struct work *w)
+{
+    const int64_t asked = deep_checks_parse(w->op.code);
+    struct fleet_view live;
+    bool known = fleet_get(w->r->service->fleet, w->node->id, &live) == 0;
+    if (known && live.last_heartbeat_at == 0 && !live.silent) {
+        work_due(w, w->now + w->r->deps.settings.retry_min_ms);
+        return STEP_WAIT; /* this hpd has just started: an agent that is there will be heard */
+    }
+    if (!known || live.silent) {
+        work_say(w, "the node's agent is not heard, so nothing can be checked");
+        return STEP_FAIL;
+    }
+    for (int i = 0; i < DEEP_CHECK_COUNT; i++)
+        if ((asked & SM_BIT(i)) != 0 && (live.checks & FLEET_CHECK_DEEP(i)) == 0) {
+            work_say(w, "the node's agent offers no check \"%s\": nothing was done to the node",
+                     deep_check_text((enum deep_check)i));
+            return STEP_FAIL;
+        }
+    if (asked == 0)
+        work_say(w, "\"%s\" names no check that is known", w->op.code);
+    return asked == 0 ? STEP_FAIL : STEP_GO_ON;
+}
+
+static void ask(struct work *w, const struct deep_run *run)
+{
+    struct deep_job job = {.checks = run->checks,
+                           .profile = run->profile,
+                           .dcgm_level = run->profile == DEEP_PROFILE_QUICK ? DCGM_LEVEL_QUICK : DCGM_LEVEL_DEEP,
+                           .stress_s = w->r->deps.settings.check_stress_ms / MS_PER_S,
+                           .time_limit_ms = run_limit_ms(w, run)};
+    text_copy_cut(job.key, sizeof(job.key), w->op.uid);
+    text_copy_cut(job.instance_id, sizeof(job.instance_id), w->instance.instance_id);
+    errands_put_check(fleet_errands(w->r->service->fleet), w->node->id, &job);
+}
+
+static enum step_result judge(struct work *w, const struct deep_run *run)
+{
+    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    if (run->state == DEEP_STATE_PASSED) {
+        work_say(w, "%" PRId64 " tests passed, %" PRId64 " skipped", run->passed, run->skipped);
+        return STEP_DONE;
+    }
+    if (run->state == DEEP_STATE_SKIPPED) {
+        work_say(w, "nothing could be tested here: %s", run->detail);
+        return STEP_DONE;
+    }
+    w->relapsed = run->state == DEEP_STATE_FAILED; /* its verdicts are the policy's to judge */
+    work_say(w, "%s", run->detail);
+    return STEP_FAIL;
+}
+
+static enum step_result check_run(struct work *w)
+{
+    struct deep_run run;
+    int status = read_run(w, &run);
+    if (status == STATUS_NOT_FOUND) {
+        work_say(w, "nothing says what was to be tested");
+        return STEP_FAIL;
+    }
+    if (!work_did(w, status))
+        return STEP_WAIT;
+    if (deep_state_is_final(run.state))
+        return judge(w, &run);
+    ask(w, &run);
+    if (run.state == DEEP_STATE_WAITING)
+        work_say(w, "waits for the agent to begin");
+    else
+        work_say(w, "%" PRId64 " of %" PRId64 " tests have ended", run.passed + run.failed + run.skipped, run.total);
+    work_due(w, w->now + w->r->deps.settings.retry_max_ms);
+    return STEP_WAIT;
+}
+
+static enum step_result check_answer(struct work *w, const struct rcall *call)
+{
+    (void)w, (void)call;
+    return STEP_GO_ON;
+}
+
+const struct step_ops step_check = {
+    .run = check_run,
+    .answer = check_answer,
+    .deadline_ms = check_deadline,
+};

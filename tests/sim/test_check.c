@@ -1,0 +1,320 @@
+/* Stories of deep health checks: a node takes no work while it is tested, and is given back as it was, or not at all. */
+#include "base/sm.h"
+#include "tests/sim/sim_cluster.h"
+
+static void open_world(struct sim *sim, uint64_t seed, enum sim_deep deep, int nodes)
+{
+    sim_open(sim, seed, true);
+    sim->deep = deep;
+    sim_create(sim, nodes, NODE_RECOVERY_AUTOMATIC);
+}
+
+/* Asks for gpu-1; the id of the run goes to ret_uid. */
+static void start_as(struct sim *sim, enum deep_profile profile, enum urgency urgency, char ret_uid[ID_UUID_MAX])
+{
+    static const char *const nodes[] = {"gpu-1"};
+    struct problem problem = {0};
+    struct service_check_result result;
+    const struct service_check_request request = {.nodes = nodes, .node_count = 1, .checks = SM_BIT(DEEP_CHECK_STRESS)};
+    const struct service_check_how how = {.profile = profile, .urgency = urgency};
+    if (service_cluster_check(&sim->service, &sim_admin, SIM_CLUSTER, &request, 1, &how, &result, &problem) != 0 ||
+        result.count != 1 || result.nodes[0].uid[0] == '\0')
+        sim_fail(sim, "gpu-1", "%s", problem.detail);
+    snprintf(ret_uid, ID_UUID_MAX, "%s", result.nodes[0].uid);
+    service_check_result_free(&result);
+}
+
+static void start(struct sim *sim, char ret_uid[ID_UUID_MAX])
+{
+    start_as(sim, DEEP_PROFILE_DEEP, URGENCY_AFTER_JOBS, ret_uid);
+}
+
+static int count_row(const void *row, void *arg)
+{
+    (void)row;
+    (*(int *)arg)++;
+    return 0;
+}
+
+static struct deep_run run_of(struct sim *sim, const char *uid, int *ret_tests)
+{
+    struct deep_run run;
+    struct problem problem = {0};
+    *ret_tests = 0;
+    if (service_check_describe(&sim->service, uid, &run, count_row, ret_tests, &problem) != 0)
+        sim_fail(sim, "gpu-1", "%s", problem.detail);
+    return run;
+}
+
+static struct deep_run until_ended(struct sim *sim, const char *uid, int64_t at_most_ms)
+{
+    int tests;
+    int64_t until = clock_wall_ms(&sim->clock) + at_most_ms;
+    for (;;) {
+        struct deep_run run = run_of(sim, uid, &tests);
+        if (deep_state_is_final(run.state))
+            return run;
+        if (clock_wall_ms(&sim->clock) >= until)
+            sim_fail(sim, "gpu-1", "the check does not end: %s", deep_state_text(run.state));
+        sim_tick(sim, until);
+    }
+}
+
+static struct fake_instance *machine(struct sim *sim)
+{
+    return fake_provider_of_node(&sim->provider, "gpu-1");
+}
+
+static const struct fake_scheduler_node *there(struct sim *sim)
+{
+    return fake_scheduler_find(&sim->scheduler, "gpu-1");
+}
+
+static void a_node_is_tested_and_given_back(void **state)
+{
+    static const enum sim_deep ways[] = {SIM_DEEP_PASSES, SIM_DEEP_SKIPS};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        struct sim sim;
+        char uid[ID_UUID_MAX];
+        int tests;
+        open_world(&sim, 301, ways[i], 2);
+        start(&sim, uid);
+        assert_int_equal(run_of(&sim, uid, &tests).state, DEEP_STATE_WAITING);
+        sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_MIN);
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+        const struct deep_run run = run_of(&sim, uid, &tests);
+        assert_int_equal(run.state, ways[i] == SIM_DEEP_PASSES ? DEEP_STATE_PASSED : DEEP_STATE_SKIPPED);
+        assert_int_equal(tests, 1);
+        assert_string_equal(run.instance_id, machine(&sim)->id);
+        assert_int_equal(machine(&sim)->deep_runs, 1);
+        assert_int_equal(there(&sim)->marks, 1);
+        assert_int_equal(there(&sim)->resumes, 2); /* of its launch, and now */
+        assert_false(there(&sim)->out);
+        assert_int_equal(sim_read(&sim, "gpu-1").operation.state, OPERATION_STATE_SUCCEEDED);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, NULL), 2);
+        assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-2")->marks, 0);
+        sim_close(&sim);
+    }
+}
+
+/* No agent offers it: the node is left as it is, and nothing is called passed. */
+static void a_check_that_no_agent_has_fails_untouched(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    int tests;
+    (void)state;
+    open_world(&sim, 302, SIM_DEEP_NOT_OFFERED, 2);
+    start(&sim, uid);
+    sim_run(&sim, MS_PER_MIN);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.operation.kind, OPERATION_KIND_CHECK);
+    assert_int_equal(reading.operation.state, OPERATION_STATE_FAILED);
+    assert_non_null(strstr(reading.operation.error, "instance-stress"));
+    assert_int_equal(reading.row.state, NODE_STATE_READY);
+    assert_int_equal(run_of(&sim, uid, &tests).state, DEEP_STATE_CANCELLED);
+    assert_int_equal(there(&sim)->marks, 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "offers no check"), 1);
+    sim_close(&sim);
+}
+
+/* What failed is evidence: rebooted first, and another machine when it fails again. */
+static void a_node_that_fails_is_repaired(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 303, SIM_DEEP_FAILS, 4);
+    start(&sim, uid);
+    const struct deep_run run = until_ended(&sim, uid, MS_PER_HOUR);
+    assert_int_equal(run.state, DEEP_STATE_FAILED);
+    assert_string_equal(run.detail, "HARDWARE_CHECK: because");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_REBOOT);
+    assert_string_equal(sim_read(&sim, "gpu-1").operation.code, "deep.hardware-check");
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "HARDWARE_CHECK: because"), 1);
+    assert_int_equal(there(&sim)->evictions, 0);
+
+    sim_run(&sim, MS_PER_HOUR);
+    start(&sim, uid);
+    (void)until_ended(&sim, uid, MS_PER_HOUR);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_REPLACE);
+    sim_close(&sim);
+}
+
+static void without_recovery_a_node_that_fails_stays_out(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    sim_open(&sim, 304, true);
+    sim.deep = SIM_DEEP_FAILS;
+    sim_create(&sim, 2, NODE_RECOVERY_NONE);
+    start(&sim, uid);
+    (void)until_ended(&sim, uid, MS_PER_HOUR);
+    sim_run(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_true(there(&sim)->out);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_close(&sim);
+}
+
+static void a_busy_node_is_left_to_its_jobs(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 305, SIM_DEEP_PASSES, 2);
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 2;
+    start(&sim, uid);
+    const struct deep_run run = until_ended(&sim, uid, sim.settings.check_wait_ms + MS_PER_MIN);
+    assert_int_equal(run.state, DEEP_STATE_SKIPPED);
+    assert_non_null(strstr(run.detail, "still busy after 10m"));
+    assert_int_equal(there(&sim)->jobs, 2);
+    assert_int_equal(there(&sim)->evictions, 0);
+    assert_false(there(&sim)->out); /* as it was */
+    assert_int_equal(machine(&sim)->deep_runs, 0);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.row.state, NODE_STATE_READY);
+    assert_int_equal(reading.operation.state, OPERATION_STATE_CANCELLED);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "its jobs were left alone"), 1);
+    sim_close(&sim);
+}
+
+static void a_busy_node_whose_jobs_end_is_tested(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 306, SIM_DEEP_PASSES, 2);
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 2;
+    start(&sim, uid);
+    sim_run(&sim, sim.settings.check_wait_ms / 2);
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 0;
+    assert_int_equal(until_ended(&sim, uid, MS_PER_HOUR).state, DEEP_STATE_PASSED);
+    assert_int_equal(there(&sim)->evictions, 0);
+    sim_close(&sim);
+}
+
+static void a_pressing_check_requeues_jobs(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 307, SIM_DEEP_PASSES, 2);
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 2;
+    start_as(&sim, DEEP_PROFILE_QUICK, URGENCY_NOW, uid);
+    assert_int_equal(until_ended(&sim, uid, MS_PER_HOUR).state, DEEP_STATE_PASSED);
+    assert_int_equal(there(&sim)->evictions, 1);
+    sim_close(&sim);
+}
+
+static void a_cancelled_check_gives_the_node_back(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX], key[KEY_MAX_BYTES];
+    struct operation operation;
+    struct problem problem = {0};
+    (void)state;
+    open_world(&sim, 308, SIM_DEEP_STALLS, 2);
+    start(&sim, uid);
+    for (int i = 0; machine(&sim)->deep_runs == 0; i++) {
+        assert_true(i < 10000);
+        sim_tick(&sim, INT64_MAX);
+    }
+    assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, uid, &operation, &problem), 0);
+    assert_int_equal(until_ended(&sim, uid, MS_PER_MIN).state, DEEP_STATE_CANCELLED);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_MIN);
+    assert_false(there(&sim)->out);
+    struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(errands_key(fleet_errands(sim.service.fleet), reading.row.id, reading.instance.instance_id, key),
+                     ERRAND_NONE);
+    struct deep_report report = {.final = true};
+    snprintf(report.key, sizeof(report.key), "%s", uid); /* what the agent still says is stale: it stops */
+    assert_int_equal(service_agent_report_check(&sim.service, reading.row.id, &report, &problem), STATUS_STALE);
+    sim_close(&sim);
+}
+
+static void time_is_limited(void **state)
+{
+    (void)state;
+    for (int profile = DEEP_PROFILE_QUICK; profile <= DEEP_PROFILE_DEEP; profile++) {
+        struct sim sim;
+        char uid[ID_UUID_MAX];
+        open_world(&sim, 309, SIM_DEEP_STALLS, 2);
+        start_as(&sim, (enum deep_profile)profile, URGENCY_AFTER_JOBS, uid);
+        int64_t limit = profile == DEEP_PROFILE_QUICK ? sim.settings.check_quick_ms : sim.settings.check_deep_ms;
+        sim_until(&sim, "gpu-1", NODE_STATE_FAILED, limit + 5 * MS_PER_MIN);
+        assert_int_equal(until_ended(&sim, uid, 0).state, DEEP_STATE_CANCELLED);
+        assert_true(there(&sim)->out); /* nobody knows how it is */
+        sim_close(&sim);
+    }
+}
+
+/* Dead before every turn once: tested once, told once, and given back. */
+static void a_crash_tests_nothing_twice(void **state)
+{
+    uint64_t all = 0;
+    (void)state;
+    for (uint64_t die = 0; die <= all; die++) {
+        struct sim sim;
+        char uid[ID_UUID_MAX];
+        int tests;
+        open_world(&sim, 310, SIM_DEEP_PASSES, 2);
+        uint64_t begun = sim.turns;
+        sim.die_before_turn = die == 0 ? 0 : begun + die;
+        start(&sim, uid);
+        sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_HOUR);
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+        if (die == 0)
+            all = sim.turns - begun;
+        if (machine(&sim)->deep_runs != 1 || sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, NULL) != 2 ||
+            run_of(&sim, uid, &tests).state != DEEP_STATE_PASSED || there(&sim)->out)
+            sim_fail(&sim, "gpu-1", "died before turn %" PRIu64, die);
+        sim_close(&sim);
+    }
+}
+
+static void the_newest_runs_of_a_node_are_kept(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX], first[ID_UUID_MAX];
+    int count = 0;
+    struct problem problem;
+    (void)state;
+    open_world(&sim, 311, SIM_DEEP_PASSES, 2);
+    start(&sim, first);
+    (void)until_ended(&sim, first, MS_PER_HOUR);
+    for (int i = 0; i < DEEP_RUNS_KEPT; i++) {
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+        start(&sim, uid);
+        (void)until_ended(&sim, uid, MS_PER_HOUR);
+    }
+    assert_int_equal(service_check_list(&sim.service, SIM_CLUSTER, "gpu-1", 0, 0, count_row, &count, &problem), 0);
+    assert_int_equal(count, DEEP_RUNS_KEPT);
+    struct deep_run run;
+    assert_int_equal(service_check_describe(&sim.service, first, &run, count_row, &count, &problem), STATUS_NOT_FOUND);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_is_tested_and_given_back),
+        cmocka_unit_test(a_check_that_no_agent_has_fails_untouched),
+        cmocka_unit_test(a_node_that_fails_is_repaired),
+        cmocka_unit_test(without_recovery_a_node_that_fails_stays_out),
+        cmocka_unit_test(a_busy_node_is_left_to_its_jobs),
+        cmocka_unit_test(a_busy_node_whose_jobs_end_is_tested),
+        cmocka_unit_test(a_pressing_check_requeues_jobs),
+        cmocka_unit_test(a_cancelled_check_gives_the_node_back),
+        cmocka_unit_test(time_is_limited),
+        cmocka_unit_test(a_crash_tests_nothing_twice),
+        cmocka_unit_test(the_newest_runs_of_a_node_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

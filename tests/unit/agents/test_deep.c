@@ -1,0 +1,409 @@
+/*
+ * The runner of deep health checks against a scripted server and scripted tools: what is run, how often, what is said of it, and
+ * what is remembered when it comes again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agents/deep/deep.h"
+#include "base/child.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "tests/support/fake_server.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INSTANCE "i-0123456789abcdef0"
+#define PATIENCE_MS 60000
+
+struct world {
+    char dir[64];
+    char *state_dir, *tools;
+    struct fake_server *server;
+    pthread_mutex_t lock;
+    const char *key; /* of the order; NULL: nothing is asked for */
+    int64_t time_limit_ms;
+    int post_status, posts_max; /* so many reports are taken; then they are answered so */
+    int posts;
+    struct text said; /* "HARDWARE_CHECK=running HARDWARE_CHECK=passed !" */
+    char detail[SENTENCE_MAX_BYTES], log[4096];
+    int64_t measures;
+};
+
+/* --- the server ---------------------------------------------------------------------------------------------- */
+
+static void serve_order(struct world *world, struct fake_answer *answer)
+{
+    if (world->key == NULL) {
+        fake_answer_json(answer, world->server, 404, "{}");
+        return;
+    }
+    autofree char *body = own_printf("{\"key\":\"%s\",\"instanceId\":\"" INSTANCE "\",\"checks\":[\"instance-stress\"],"
+                                     "\"profile\":\"quick\",\"dcgmLevel\":2,\"stressSeconds\":1,\"timeLimitMs\":%d}",
+                                     world->key, (int)world->time_limit_ms);
+    fake_answer_json(answer, world->server, 200, body);
+}
+
+static const char *text_of(json_t *body, const char *name)
+{
+    const char *text = json_string_value(json_object_get(body, name));
+    return text != NULL ? text : "";
+}
+
+static void serve_report(struct world *world, const char *request, struct fake_answer *answer)
+{
+    auto_json json_t *body = json_loads(strstr(request, "\r\n\r\n") + 4, JSON_REJECT_DUPLICATES, NULL);
+    if (body == NULL)
+        abort(); /* an assertion of cmocka belongs to the test's own thread */
+    if (world->posts++ >= world->posts_max) {
+        fake_answer_json(answer, world->server, world->post_status, "{}");
+        return;
+    }
+    /* The other tests are skipped on a machine without accelerators, or not; they are not told of here. */
+    bool final = json_is_true(json_object_get(body, "final"));
+    if (final || text_equal(text_of(body, "test"), "HARDWARE_CHECK")) {
+        text_printf(&world->said, "%s%s", world->said.len > 0 ? " " : "", final ? "!" : text_of(body, "state"));
+        if (!final) {
+            text_copy_cut(world->detail, sizeof(world->detail), text_of(body, "detail"));
+            text_copy_cut(world->log, sizeof(world->log), text_of(body, "log"));
+            world->measures = (int64_t)json_array_size(json_object_get(body, "measures"));
+        }
+    }
+    fake_answer_json(answer, world->server, 200, "{}");
+}
+
+static void serve(const char *request, size_t len, struct fake_answer *answer, void *arg)
+{
+    struct world *world = arg;
+    (void)len;
+    pthread_mutex_lock(&world->lock);
+    if (text_starts_with(request, "GET /v1/agent/check "))
+        serve_order(world, answer);
+    else if (text_starts_with(request, "POST /v1/agent/check "))
+        serve_report(world, request, answer);
+    else
+        abort();
+    pthread_mutex_unlock(&world->lock);
+}
+
+/* --- the instance -------------------------------------------------------------------------------------------- */
+
+static void write_text(const char *dir, const char *name, const char *text, mode_t mode)
+{
+    autofree char *path = own_printf("%s/%s", dir, name);
+    assert_int_equal(file_write(path, text, strlen(text), mode), 0);
+}
+
+/* A stress-ng that leaves a line in the world's "ran" and then does that. */
+static void put_stress(const struct world *world, const char *body)
+{
+    autofree char *text = own_printf("#!/bin/sh\necho \"$*\" >>%s/ran\n%s\n", world->dir, body);
+    write_text(world->tools, "stress-ng", text, 0755);
+}
+
+static int make_world(void **state)
+{
+    struct world *world = own_calloc(1, sizeof(*world));
+    text_copy_cut(world->dir, sizeof(world->dir), "/tmp/holdfast-deep-XXXXXX");
+    if (mkdtemp(world->dir) == NULL)
+        return -1;
+    world->state_dir = own_printf("%s/state", world->dir);
+    world->tools = own_printf("%s/tools", world->dir);
+    autofree char *deep = own_printf("%s/deep", world->state_dir);
+    assert_int_equal(file_make_dirs(deep, 0700) + file_make_dirs(world->tools, 0700), 0);
+    write_text(world->state_dir, "credential", "hfn_1.x " INSTANCE " 5000\n", 0600);
+    write_text(world->dir, "boot", "boot-1\n", 0600);
+    pthread_mutex_init(&world->lock, NULL);
+    world->key = "k1";
+    world->time_limit_ms = PATIENCE_MS;
+    world->posts_max = 1000;
+    world->post_status = 409;
+    log_set_level(LOG_LEVEL_ERROR + 1);
+    pthread_mutex_lock(&world->lock);
+    world->server = fake_server_start(NULL, 0, NULL, NULL, serve, world);
+    pthread_mutex_unlock(&world->lock);
+    *state = world;
+    return 0;
+}
+
+static int remove_world(void **state)
+{
+    struct world *world = *state;
+    fake_server_stop(world->server);
+    int status = file_remove_tree(world->dir);
+    text_free(&world->said);
+    free(world->state_dir);
+    free(world->tools);
+    free(world);
+    return status;
+}
+
+static int run_with(struct world *world, const char *path, const char *key, int64_t probe_ms)
+{
+    autofree char *boot = own_printf("%s/boot", world->dir);
+    const struct deep_options options = {.url = fake_server_url(world->server),
+                                         .state_dir = world->state_dir,
+                                         .instance_id = INSTANCE,
+                                         .boot_id_file = boot,
+                                         .path = path,
+                                         .timeout_ms = PATIENCE_MS,
+                                         .pause_ms = 1,
+                                         .grace_ms = 50,
+                                         .probe_ms = probe_ms};
+    text_clear(&world->said);
+    world->posts = 0;
+    return deep_run(&options, key);
+}
+
+static int run_as(struct world *world, const char *key, int64_t probe_ms)
+{
+    return run_with(world, world->tools, key, probe_ms);
+}
+
+static int run(struct world *world)
+{
+    return run_as(world, "k1", PATIENCE_MS);
+}
+
+static void assert_said(struct world *world, const char *said)
+{
+    assert_string_equal(text_get(&world->said), said);
+}
+
+static int runs(const struct world *world)
+{
+    autofree char *path = own_printf("%s/ran", world->dir), *ran = NULL;
+    int count = 0;
+    if (file_read(path, 65536, &ran, NULL) == 0)
+        for (const char *at = ran; (at = strchr(at, '\n')) != NULL; at++)
+            count++;
+    return count;
+}
+
+/* --- tests --------------------------------------------------------------------------------------------------- */
+
+static void test_a_check_is_run_once(void **state)
+{
+    struct world *world = *state;
+    put_stress(world, "echo 'stress-ng: metrc: [1] cpu 10 1.0 1.0 0.1 9.98'\ntest -d ../scratch && touch left");
+    assert_int_equal(run(world), 0);
+    assert_said(world, "running passed !");
+    assert_int_equal(world->measures, 1);
+    assert_non_null(strstr(world->log, "Z info Executing Hardware stress check with command: stress-ng, and args: "
+                                       "[--cpu 32 --vm 2 --hdd 1 --fork 8 --switch 4 --timeout 1 --metrics]\n"));
+    assert_non_null(strstr(world->log, "Z info stress-ng success\n"));
+    autofree char *ran_path = own_printf("%s/ran", world->dir), *ran = NULL;
+    assert_int_equal(file_read(ran_path, 4096, &ran, NULL), 0);
+    assert_string_equal(ran, "--cpu 32 --vm 2 --hdd 1 --fork 8 --switch 4 --timeout 1 --metrics\n");
+    autofree char *scratch = own_printf("%s/deep/scratch", world->state_dir);
+    assert_false(file_exists(scratch));
+    autofree char *log = own_printf("%s/sagemaker-deep-health-check.log", world->state_dir);
+    assert_true(file_exists(log));
+    assert_int_equal(run(world), 0); /* asked once more: only the last word is repeated */
+    assert_non_null(strstr(text_get(&world->said), "!"));
+    assert_null(strstr(text_get(&world->said), "running"));
+    assert_int_equal(runs(world), 1);
+    world->key = "k2"; /* another check is run again */
+    assert_int_equal(run_as(world, "k2", PATIENCE_MS), 0);
+    assert_int_equal(runs(world), 2);
+}
+
+static void test_what_fails_says_why(void **state)
+{
+    static const struct {
+        const char *body, *says;
+    } cases[] = {
+        {"echo 'stress-ng: fail:  [2] vm: detected 3 bit errors'; exit 2", "stress-ng: vm: detected 3 bit errors"},
+        {"exit 7", "ended with exit code 7"},
+        {"kill -KILL $$", "was ended by signal 9"},
+        {"yes | head -c 3000000; sleep 1000", "wrote more than 1 MiB"},
+        {"printf 'stress-ng: fail: [1] \\033[2J\\n'; exit 2", "stress-ng: ?[2J"},
+    };
+    struct world *world = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *key = own_printf("k%zu", i);
+        world->key = key;
+        put_stress(world, cases[i].body);
+        assert_int_equal(run_as(world, key, PATIENCE_MS), 0);
+        assert_said(world, "running failed !");
+        if (strstr(world->detail, cases[i].says) == NULL)
+            fail_msg("%s: %s", cases[i].body, world->detail);
+    }
+}
+
+static void test_time_is_limited(void **state)
+{
+    struct world *world = *state;
+    put_stress(world, "sleep 1000");
+    world->time_limit_ms = 600;
+    assert_int_equal(run(world), 0);
+    assert_said(world, "running failed !");
+    assert_non_null(strstr(world->detail, "did not end within"));
+}
+
+static void test_what_is_not_there_is_skipped(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(run_with(world, world->dir, "k1", PATIENCE_MS), 0);
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "stress-ng is not installed here");
+}
+
+static void test_what_is_wanted_no_more_is_ended(void **state)
+{
+    struct world *world = *state;
+    autofree char *body = own_printf("echo $$ >%s/pid; sleep 1000", world->dir);
+    put_stress(world, body);
+    world->posts_max = 1; /* "running"; the next probe hears that it is stale */
+    assert_int_equal(run_as(world, "k1", 100), 0);
+    assert_said(world, "running");
+    autofree char *path = own_printf("%s/pid", world->dir), *pid = NULL;
+    assert_int_equal(file_read(path, 64, &pid, NULL), 0);
+    int64_t number;
+    pid[strcspn(pid, "\n")] = '\0';
+    assert_int_equal(text_parse_i64(pid, 2, INT32_MAX, &number), 0);
+    assert_int_equal(kill((pid_t)number, 0), -1);
+    world->key = NULL; /* and nothing is asked for: it goes quietly */
+    assert_int_equal(run(world), 0);
+    assert_said(world, "");
+    assert_int_equal(runs(world), 1);
+}
+
+/* Runs it in a process of its own and ends that in the middle of the test. */
+static void interrupt(struct world *world)
+{
+    int before = runs(world);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(run(world) == 0 ? 0 : 1);
+    for (int i = 0; runs(world) == before && i < PATIENCE_MS / 10; i++)
+        (void)poll(NULL, 0, 10);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(runs(world), before + 1);
+}
+
+static void test_what_was_interrupted_is_run_once_more(void **state)
+{
+    struct world *world = *state;
+    autofree char *body = own_printf("test -e %s/go || sleep 1000", world->dir);
+    put_stress(world, body);
+    interrupt(world);
+    write_text(world->dir, "go", "", 0600);
+    assert_int_equal(run(world), 0);
+    assert_said(world, "running passed !");
+    assert_int_equal(runs(world), 2);
+}
+
+static void test_interrupted_twice_it_has_failed(void **state)
+{
+    struct world *world = *state;
+    put_stress(world, "sleep 1000");
+    interrupt(world);
+    interrupt(world);
+    assert_int_equal(run(world), 0);
+    assert_said(world, "failed !");
+    assert_string_equal(world->detail, "was interrupted 2 times");
+    assert_int_equal(runs(world), 2);
+}
+
+static void test_a_machine_that_came_up_anew_has_failed(void **state)
+{
+    struct world *world = *state;
+    put_stress(world, "sleep 1000");
+    interrupt(world);
+    write_text(world->dir, "boot", "boot-2\n", 0600);
+    assert_int_equal(run(world), 0);
+    assert_said(world, "failed !");
+    assert_string_equal(world->detail, "the machine came up anew while this test ran");
+    assert_int_equal(runs(world), 1);
+}
+
+/* What it found stands on its disk before anybody hears it. */
+static void test_a_result_that_nobody_heard_is_said_again(void **state)
+{
+    struct world *world = *state;
+    put_stress(world, "true");
+    world->posts_max = 1;
+    world->post_status = 503;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(run(world) == 0 ? 0 : 1);
+    autofree char *memory = own_printf("%s/deep/memory", world->state_dir);
+    bool remembered = false;
+    for (int i = 0; !remembered && i < PATIENCE_MS / 10; i++) {
+        autofree char *data = NULL;
+        (void)poll(NULL, 0, 10);
+        remembered = file_read(memory, 4096, &data, NULL) == 0 && strstr(data, "\"at\":1") != NULL;
+    }
+    assert_true(remembered);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    world->posts_max = 1000;
+    assert_int_equal(run(world), 0);
+    assert_non_null(strstr(text_get(&world->said), "passed"));
+    assert_non_null(strstr(text_get(&world->said), "!"));
+    assert_int_equal(runs(world), 1);
+}
+
+static void test_orders(void **state)
+{
+    static const char good[] =
+        "{\"key\":\"k\",\"instanceId\":\"i\",\"checks\":[\"instance-stress\"],\"profile\":\"deep\","
+        "\"dcgmLevel\":4,\"stressSeconds\":60,\"timeLimitMs\":1000}";
+    static const struct {
+        const char *part, *instead;
+    } cases[] = {{"[\"instance-stress\"]", "[]"},
+                 {"[\"instance-stress\"]", "[\"x\"]"},
+                 {"\"deep\"", "\"slow\""},
+                 {"4,", "5,"},
+                 {"60,", "0,"},
+                 {":1000", ":0"},
+                 {"\"key\":\"k\",", ""},
+                 {"\"key\":\"k\",", "\"key\":\"k\",\"key\":\"k\","},
+                 {"\"key\"", "\"colour\""}};
+    struct deep_job job;
+    (void)state;
+    assert_int_equal(deep_read_order(good, strlen(good), &job), 0);
+    assert_int_equal(job.dcgm_level, 4);
+    assert_int_equal(job.profile, DEEP_PROFILE_DEEP);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *at = strstr(good, cases[i].part);
+        autofree char *bad =
+            own_printf("%.*s%s%s", (int)(at - good), good, cases[i].instead, at + strlen(cases[i].part));
+        if (deep_read_order(bad, strlen(bad), &job) == 0)
+            fail_msg("%s", bad);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, remove_world)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_check_is_run_once),
+        TEST(test_what_fails_says_why),
+        TEST(test_time_is_limited),
+        TEST(test_what_is_not_there_is_skipped),
+        TEST(test_what_is_wanted_no_more_is_ended),
+        TEST(test_what_was_interrupted_is_run_once_more),
+        TEST(test_interrupted_twice_it_has_failed),
+        TEST(test_a_machine_that_came_up_anew_has_failed),
+        TEST(test_a_result_that_nobody_heard_is_said_again),
+        cmocka_unit_test(test_orders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
