@@ -27,7 +27,8 @@ static struct thought new_thought(const struct policy_snapshot *snapshot, const 
     thought.decision.node_id = node->id;
     thought.decision.at = snapshot->now_ms;
     thought.decision.refused = ACTION_NONE;
-    text_copy_cut(thought.decision.table_version, sizeof(thought.decision.table_version), fault_table_version());
+    text_copy_cut(thought.decision.table_version, sizeof(thought.decision.table_version),
+                  fault_version_in(&snapshot->faults));
     return thought;
 }
 
@@ -75,12 +76,13 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
     return folded->count > 0;
 }
 
-static void tell_incident(const struct choice *choice, struct decision *decision)
+static void tell_incident(const struct policy_snapshot *snapshot, const struct choice *choice,
+                          struct decision *decision)
 {
     const struct incident *incident = choice->incident;
     const struct verdict *verdict = incident->lead.verdict;
     struct fault_judgement judgement;
-    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
+    fault_judge_in(&snapshot->faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
     char lines[128] = "", span[POLICY_SPAN_MAX];
     if (incident->lead.rate_exceeded && choice->outcome.action == ACTION_REBOOT)
         snprintf(lines, sizeof(lines), ", %d times within %s", incident->lead.bursts,
@@ -106,7 +108,7 @@ static void think_of_incident(const struct policy_snapshot *snapshot, const stru
     thought->present = true;
     thought->severity = choice->incident->lead.severity;
     thought->since = choice->incident->first_at;
-    tell_incident(choice, decision);
+    tell_incident(snapshot, choice, decision);
     policy_tell_fresh(thought->node, folded, decision);
     if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
         policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, thought);

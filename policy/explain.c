@@ -84,8 +84,8 @@ static void tell_evidence(struct text *out, const struct decision *decision, con
                     decision->evidence_count - shown == 1 ? "goes" : "go");
 }
 
-static void tell_meaning(struct text *out, const struct decision *decision, const struct verdict *verdicts,
-                         size_t count)
+static void tell_meaning(struct text *out, const struct fault_scope *faults, const struct decision *decision,
+                         const struct verdict *verdicts, size_t count)
 {
     const struct verdict *lead = NULL;
     for (size_t i = 0; i < count && lead == NULL && decision->evidence_count > 0; i++)
@@ -94,7 +94,7 @@ static void tell_meaning(struct text *out, const struct decision *decision, cons
     if (lead == NULL)
         return;
     struct fault_judgement judgement;
-    fault_judge(lead->source, lead->code, lead->raw_line, &judgement);
+    fault_judge_in(faults, lead->source, lead->code, lead->raw_line, &judgement);
     text_add(out, "\nWhat the table says\n");
     if (judgement.row == NULL) {
         text_printf(out, "  %s\n", judgement.why);
@@ -104,8 +104,8 @@ static void tell_meaning(struct text *out, const struct decision *decision, cons
         text_printf(out, "  Who says so: %s.\n", judgement.row->sources);
     }
     text_printf(out, "  Decided by fault table %s", decision->table_version);
-    if (!text_equal(decision->table_version, fault_table_version()))
-        text_printf(out, " (the words above are of %s)", fault_table_version());
+    if (!text_equal(decision->table_version, fault_version_in(faults)))
+        text_printf(out, " (the words above are of %s)", fault_version_in(faults));
     if (lead->table_version[0] != '\0' && !text_equal(lead->table_version, decision->table_version))
         text_printf(out, "; the agent has %s", lead->table_version);
     text_add(out, ".\n");
@@ -169,13 +169,13 @@ static void tell_next(struct text *out, const struct decision *decision)
     text_add(out, "\n");
 }
 
-char *policy_explain(const struct decision *decision, const struct verdict *verdicts, size_t verdict_count,
-                     const char *node_name)
+char *policy_explain(const struct fault_scope *faults, const struct decision *decision, const struct verdict *verdicts,
+                     size_t verdict_count, const char *node_name)
 {
     struct text out = {0};
     tell_head(&out, decision, node_name);
     tell_evidence(&out, decision, verdicts, verdict_count);
-    tell_meaning(&out, decision, verdicts, verdict_count);
+    tell_meaning(&out, faults, decision, verdicts, verdict_count);
     tell_gates(&out, decision);
     tell_refused(&out, decision);
     tell_next(&out, decision);

@@ -29,10 +29,10 @@ static bool is_fresh(const struct policy_node *node, const struct verdict *verdi
            (boot_id[0] == '\0' || text_equal(verdict->boot_id, boot_id));
 }
 
-static struct sight look(const struct verdict *verdict)
+static struct sight look(const struct policy_snapshot *snapshot, const struct verdict *verdict)
 {
     struct fault_judgement judgement;
-    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
+    fault_judge_in(&snapshot->faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
     return (struct sight){
         .verdict = verdict,
         .row = judgement.row,
@@ -58,7 +58,8 @@ static int by_device_and_time(const void *left, const void *right)
     return order;
 }
 
-static size_t gather(const struct policy_node *node, struct sight *sights, struct folded *folded)
+static size_t gather(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
+                     struct folded *folded)
 {
     size_t count = 0;
     for (size_t i = 0; i < node->verdict_count; i++) {
@@ -66,7 +67,7 @@ static size_t gather(const struct policy_node *node, struct sight *sights, struc
         if (verdict->state != VERDICT_STATE_OPEN)
             continue;
         if (is_fresh(node, verdict)) {
-            sights[count++] = look(verdict);
+            sights[count++] = look(snapshot, verdict);
             continue;
         }
         folded->stale_count++;
@@ -277,7 +278,7 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
 {
     struct folded folded = {0};
     autofree struct sight *sights = own_calloc(node->verdict_count + 1, sizeof(*sights));
-    size_t count = gather(node, sights, &folded);
+    size_t count = gather(snapshot, node, sights, &folded);
     folded.incidents = own_calloc(count + 1, sizeof(*folded.incidents));
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && text_equal(sights[to].verdict->device, sights[from].verdict->device);)

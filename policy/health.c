@@ -12,13 +12,15 @@ static bool asks_for_repair(const struct sight *sight)
     return sight->action >= ACTION_CLASS_RESET;
 }
 
-bool policy_is_node_fault(const struct verdict *verdict)
+bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict)
 {
     struct fault_judgement judgement;
-    if (verdict->node_fault || verdict->severity == SEVERITY_CRITICAL)
+    bool told = verdict->node_fault || verdict->severity == SEVERITY_CRITICAL;
+    if (told && (faults == NULL || !fault_is_overridden(faults->overrides, verdict->code)))
         return true;
-    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
-    return judgement.action >= ACTION_CLASS_RESET;
+    fault_judge_in(faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
+    /* What the agent and its table say counts only where the site says nothing. */
+    return judgement.action >= ACTION_CLASS_RESET || (told && !judgement.by_site);
 }
 
 static enum health from_evidence(const struct policy_snapshot *snapshot, const struct folded *folded)

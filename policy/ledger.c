@@ -21,10 +21,10 @@ bool policy_is_gsp_like(const struct fault_row *row)
            row->action == ACTION_CLASS_REBOOT;
 }
 
-static const struct fault_row *row_of(const char *code)
+static const struct fault_row *row_of(const struct policy_snapshot *snapshot, const char *code)
 {
     struct fault_judgement judgement;
-    fault_judge("ledger", code, "", &judgement);
+    fault_judge_in(&snapshot->faults, "ledger", code, "", &judgement);
     return judgement.row;
 }
 
@@ -34,10 +34,11 @@ static bool took_effect(const struct policy_node *node, const struct policy_repa
     return repair->succeeded || node->boot_at > repair->at;
 }
 
-static void count_reboot(const struct policy_node *node, const struct policy_repair *repair, struct ledger *ledger)
+static void count_reboot(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                         const struct policy_repair *repair, struct ledger *ledger)
 {
     ledger->reboots++;
-    if (policy_is_gsp_like(row_of(plain(repair->code))))
+    if (policy_is_gsp_like(row_of(snapshot, plain(repair->code))))
         ledger->gsp_reboots++;
     bool newer = ledger->reboot == NULL || repair->at > ledger->reboot->at;
     if (took_effect(node, repair) && newer)
@@ -79,7 +80,7 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
         else if (repair->kind != OPERATION_KIND_REBOOT || !text_equal(plain(repair->device), device))
             continue;
         else if (here)
-            count_reboot(node, repair, &ledger);
+            count_reboot(snapshot, node, repair, &ledger);
         else
             ledger.elsewhere++;
     }

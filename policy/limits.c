@@ -22,7 +22,7 @@ static bool is_counted_already(const struct policy_snapshot *snapshot, const str
     int64_t since = snapshot->now_ms - snapshot->settings.breaker_window_ms;
     for (size_t i = 0; i < node->verdict_count; i++)
         if (node->verdicts[i]->state != VERDICT_STATE_STALE && node->verdicts[i]->received_at >= since &&
-            policy_is_node_fault(node->verdicts[i]))
+            policy_is_node_fault(&snapshot->faults, node->verdicts[i]))
             return true;
     return false;
 }

@@ -14,6 +14,7 @@
 #define HOLDFAST_POLICY_POLICY_H
 
 #include "model/model.h"
+#include "policy/faults/faults.h"
 
 struct policy_settings {
     int64_t repeat_window_ms;       /* 7 d: the same device again after a repair escalates */
@@ -82,6 +83,7 @@ struct policy_node {
 
 struct policy_snapshot {
     int64_t now_ms;
+    struct fault_scope faults; /* for the group's type of instance */
     struct policy_settings settings;
     struct policy_group group;
     const struct policy_node *nodes;
@@ -109,10 +111,10 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
 /* Whether this verdict by itself is a fault of the node: its agent called it critical, or the server's own table asks
  * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
  * policy judges by more, as the driver's word. */
-bool policy_is_node_fault(const struct verdict *verdict);
+bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
 
 /* The decision in sentences for people (explain). Caller frees. verdicts are those of decision->evidence. */
-char *policy_explain(const struct decision *decision, const struct verdict *verdicts, size_t verdict_count,
-                     const char *node_name);
+char *policy_explain(const struct fault_scope *faults, const struct decision *decision, const struct verdict *verdicts,
+                     size_t verdict_count, const char *node_name);
 
 #endif

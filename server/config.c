@@ -406,6 +406,7 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
         {"awsPathPrefix", KEY_PATH, config->aws_path_prefix, sizeof(config->aws_path_prefix), 0, 0},
         {"logLevel", KEY_LOG_LEVEL, &config->log_level, 0, 0, 0},
         {"workers", KEY_INT, &config->workers, 0, 1, CONFIG_WORKERS_MAX},
+        {"faultTables", KEY_PATH, config->fault_tables, sizeof(config->fault_tables), 0, 0},
         {"imageRelease", KEY_TEXT, config->image_release, sizeof(config->image_release), 0, 0},
     };
     const struct key tls[] = {

@@ -37,6 +37,7 @@ struct config {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];
     } subnets[CONFIG_SUBNETS_MAX];
     size_t subnet_count;
+    char fault_tables[PATH_MAX];                   /* overrides of the fault tables; "": none */
     char image_release[RELEASE_VERSION_MAX_BYTES]; /* of the image that new instances get; "": not said */
 
     bool local_enabled;

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "policy/faults/faults.h"
 #include "server/config.h"
+#include "server/fault_file.h"
 #include "server/metrics.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile.h"
@@ -45,6 +46,8 @@ struct hpd {
     struct metrics_sources metrics;
     struct api *api;
     atomic_bool reconciling;
+    struct fault_overrides **overrides; /* each that was ever read; the last is in use */
+    size_t override_count;
     char *cert_pem, *key_pem;
     char self[SELF_PATH_MAX];
 };
@@ -352,14 +355,50 @@ static void take_down(struct hpd *hpd)
     api_free(hpd->api);
     service_memory_free(hpd->service.memory);
     fleet_free(hpd->service.fleet);
+    for (size_t i = 0; i < hpd->override_count; i++)
+        fault_overrides_free(hpd->overrides[i]);
+    free(hpd->overrides);
     free(hpd->cert_pem);
     free(hpd->key_pem);
     config_free(&hpd->config);
 }
 
+/* What was read before stays in memory: threads may still look at it, and people change it rarely. */
+static int read_fault_tables(struct hpd *hpd)
+{
+    struct fault_overrides *overrides = NULL;
+    char error[FAULT_FILE_ERROR_MAX];
+    if (*hpd->config.fault_tables == 0)
+        return 0;
+    int rc = fault_file_read(hpd->config.fault_tables, &overrides, error);
+    if (rc != 0)
+        return fail("faultTables", error);
+    hpd->overrides = own_realloc(hpd->overrides, hpd->override_count + 1, sizeof(*hpd->overrides));
+    hpd->overrides[hpd->override_count++] = overrides;
+    const struct fault_scope scope = {.overrides = overrides};
+    atomic_store(&hpd->service.fault_overrides, overrides);
+    log_info("%zu rows of %s stand before the fault tables: version %s", fault_overrides_count(overrides),
+             hpd->config.fault_tables, fault_version_in(&scope));
+    return 0;
+}
+
+/* Until a signal to end. */
+static int wait_for_end(struct hpd *hpd, const sigset_t *signals)
+{
+    int signal_number = 0;
+    while (sigwait(signals, &signal_number) == 0 && signal_number == SIGHUP)
+        if (*hpd->config.fault_tables == 0)
+            log_info("SIGHUP: there is no faultTables to read again");
+        else if (read_fault_tables(hpd) != 0)
+            log_warn("SIGHUP: the fault tables in use stay in use");
+    return signal_number;
+}
+
 static int serve(struct hpd *hpd, const sigset_t *signals)
 {
     int rc = open_store(hpd);
+    if (rc == 0)
+        rc = read_fault_tables(hpd);
     if (rc == 0)
         rc = ensure_admin_token(hpd);
     if (rc == 0)
@@ -373,9 +412,7 @@ static int serve(struct hpd *hpd, const sigset_t *signals)
     if (rc != 0)
         return rc;
     atomic_store(&hpd->reconciling, true);
-    int signal_number = 0;
-    sigwait(signals, &signal_number);
-    log_info("ending on signal %d", signal_number);
+    log_info("ending on signal %d", wait_for_end(hpd, signals));
     return 0;
 }
 
@@ -403,6 +440,7 @@ int main(int argc, char **argv)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread, so that all inherit it */
     signal(SIGPIPE, SIG_IGN);
     rc = serve(&hpd, &signals);

@@ -65,7 +65,7 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->deps = *deps;
     r->service = deps->service;
     r->db = deps->service->db;
-    r->inbox = inbox_new();
+    r->inbox = inbox_new(r->service);
     r->slurm_names = map_new();
     r->govern = reconcile_govern_new();
     r->scheduler_event = -1;

@@ -109,22 +109,29 @@ static int take_newest(const void *row, void *arg)
     return 1;
 }
 
-static bool is_seen_since(const struct decide_item *item, const struct operation *op)
+/* What the tables and the site say of faults on this group's machines. */
+static struct fault_scope faults_of(const struct reconcile *r, const struct rgroup *group)
 {
+    return (struct fault_scope){atomic_load(&r->service->fault_overrides), group->instance_type};
+}
+
+static bool is_seen_since(const struct reconcile *r, const struct decide_item *item, const struct operation *op)
+{
+    const struct fault_scope faults = faults_of(r, item->node->group);
     for (size_t i = 0; i < item->verdict_count; i++)
-        if (item->verdicts[i].received_at > op->finished_at && policy_is_node_fault(&item->verdicts[i]))
+        if (item->verdicts[i].received_at > op->finished_at && policy_is_node_fault(&faults, &item->verdicts[i]))
             return true;
     return false;
 }
 
 /* A repair that a person stopped is not begun again for what that person had seen. */
-static bool is_cancelled(const struct decide_item *item)
+static bool is_cancelled(const struct reconcile *r, const struct decide_item *item)
 {
     const struct operation *op = &item->last_operation;
-    return op->id != 0 && op->state == OPERATION_STATE_CANCELLED && op->cancel_asked && !is_seen_since(item, op);
+    return op->id != 0 && op->state == OPERATION_STATE_CANCELLED && op->cancel_asked && !is_seen_since(r, item, op);
 }
 
-static int read_history(struct db_tx *tx, struct decide_item *item)
+static int read_history(const struct reconcile *r, struct db_tx *tx, struct decide_item *item)
 {
     const struct db_operation_filter newest = {.node_id = item->node->id, .state = -1, .limit = 1};
     int status = db_decision_last(tx, item->node->id, &item->last);
@@ -135,7 +142,7 @@ static int read_history(struct db_tx *tx, struct decide_item *item)
     status = db_operation_list(tx, &newest, take_newest, &item->last_operation);
     if (status < 0)
         return status;
-    item->cancelled = is_cancelled(item);
+    item->cancelled = is_cancelled(r, item);
     return 0;
 }
 
@@ -149,13 +156,14 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     if (status == 0)
         status = read_verdicts(tx, item);
     if (status == 0)
-        status = read_history(tx, item);
+        status = read_history(r, tx, item);
     if (status == 0)
         status = read_repairs(tx, item, now - r->deps.settings.policy.repeat_window_ms);
     if (status != 0)
         return status;
+    const struct fault_scope faults = faults_of(r, item->node->group);
     for (size_t i = 0; i < item->verdict_count; i++)
-        if (policy_is_node_fault(&item->verdicts[i]))
+        if (policy_is_node_fault(&faults, &item->verdicts[i]))
             reconcile_group_failing(r, item->node, item->verdicts[i].received_at);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
@@ -273,13 +281,13 @@ static bool same_decision(const struct decision *a, const struct decision *b)
 }
 
 /* Something happened since the last decision that makes the same words a new decision. */
-static bool something_between(const struct decide_item *item)
+static bool something_between(const struct reconcile *r, const struct decide_item *item)
 {
     const struct rnode *node = item->node;
     const struct operation *op = &item->last_operation;
     bool ended = op->id != 0 && op->id == item->last.operation_id;
     bool repaired = ended && op->state == OPERATION_STATE_SUCCEEDED;
-    bool seen_again = ended && op->state == OPERATION_STATE_CANCELLED && is_seen_since(item, op);
+    bool seen_again = ended && op->state == OPERATION_STATE_CANCELLED && is_seen_since(r, item, op);
     return node->was_clear || repaired || seen_again || (node->wish_fresh && item->view.wish != POLICY_WISH_NONE);
 }
 
@@ -306,7 +314,7 @@ static void take_decision(struct reconcile *r, struct decide_item *item, const s
     count_failing(r, item);
     bool asked = item->view.wish != POLICY_WISH_NONE && item->node->wish_fresh;
     item->fresh = item->node->op == NULL && (asked || !item->cancelled) &&
-                  (!same_decision(&item->last, &item->decision) || something_between(item));
+                  (!same_decision(&item->last, &item->decision) || something_between(r, item));
 }
 
 /* --- one group --------------------------------------------------------------------------------- */
@@ -326,7 +334,8 @@ static void note_breaker(struct decide_batch *batch, struct rgroup *group, const
 static void decide_group(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
                          struct decide_item *items, size_t count, int64_t now)
 {
-    struct policy_snapshot snapshot = {.now_ms = now, .settings = r->deps.settings.policy, .node_count = count};
+    struct policy_snapshot snapshot = {
+        .now_ms = now, .faults = faults_of(r, group), .settings = r->deps.settings.policy, .node_count = count};
     autofree struct policy_node *views = own_calloc(count + 1, sizeof(*views));
     for (size_t i = 0; i < count; i++) {
         view_item(r, &items[i]);

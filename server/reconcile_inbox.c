@@ -14,6 +14,7 @@
 enum sleep { SLEEP_NOT, SLEEP_WAIT, SLEEP_REST };
 
 struct inbox {
+    const struct service *service;
     pthread_mutex_t mutex;
     pthread_cond_t came; /* something came, or the inbox was stopped */
     struct inbox_verdict *verdicts;
@@ -28,9 +29,10 @@ struct inbox {
     enum sleep sleeps; /* what the loop is to be woken for */
 };
 
-struct inbox *inbox_new(void)
+struct inbox *inbox_new(const struct service *service)
 {
     struct inbox *inbox = own_calloc(1, sizeof(*inbox));
+    inbox->service = service;
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -80,8 +82,9 @@ void inbox_wake(void *arg)
 }
 
 /* How soon the most pressing of them wants to be looked at. */
-static enum look look_for(const struct service_stored *stored)
+static enum look look_for(const struct inbox *inbox, const struct service_stored *stored)
 {
+    const struct fault_overrides *overrides = atomic_load(&inbox->service->fault_overrides);
     enum look look = LOOK_NOT;
     for (size_t i = 0; i < VERDICTS_PER_POST_MAX && stored->news >> i != 0; i++) {
         const struct verdict *verdict = &stored->verdicts[i];
@@ -89,7 +92,7 @@ static enum look look_for(const struct service_stored *stored)
             continue;
         if (verdict->severity == SEVERITY_CRITICAL)
             return LOOK_FIRST;
-        if (!fault_is_inert(verdict->code))
+        if (!fault_is_inert(verdict->code) || fault_is_overridden(overrides, verdict->code))
             look = LOOK_LATER;
     }
     return look;
@@ -98,7 +101,7 @@ static enum look look_for(const struct service_stored *stored)
 void inbox_verdicts_stored(void *arg, const struct service_stored *stored)
 {
     struct inbox *inbox = arg;
-    enum look look = look_for(stored);
+    enum look look = look_for(inbox, stored);
     pthread_mutex_lock(&inbox->mutex);
     if (inbox->verdict_count >= INBOX_VERDICTS_MAX) {
         inbox->overflow = true;

@@ -99,13 +99,24 @@ struct critical_count {
     int64_t count;
 };
 
+/* As its agent says, unless the site says otherwise of the code. */
+static bool is_critical(const struct work *w, const struct verdict *verdict)
+{
+    const struct fault_scope faults = {atomic_load(&w->r->service->fault_overrides), w->node->group->instance_type};
+    struct fault_judgement judgement;
+    if (!fault_is_overridden(faults.overrides, verdict->code))
+        return verdict->severity == SEVERITY_CRITICAL;
+    fault_judge_in(&faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
+    return judgement.severity == SEVERITY_CRITICAL;
+}
+
 static int count_critical(const void *row, void *arg)
 {
     struct critical_count *c = arg;
     const struct verdict *verdict = row;
     bool same = text_equal(verdict->instance_id, c->w->instance.instance_id) &&
                 text_equal(verdict->boot_id, c->w->instance.boot_id);
-    if (verdict->severity == SEVERITY_CRITICAL && (same || !c->this_boot))
+    if ((same || !c->this_boot) && is_critical(c->w, verdict))
         c->count++;
     return 0;
 }

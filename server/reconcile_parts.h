@@ -51,7 +51,8 @@ struct inbox_mail {
     bool wake, overflow;
 };
 struct inbox;
-struct inbox *inbox_new(void);
+/* service outlives it: what the site says of faults. */
+struct inbox *inbox_new(const struct service *service);
 /* After the executor: calls that it dropped are freed here. Accepts NULL. */
 void inbox_free(struct inbox *inbox);
 /* The service's callbacks; arg is the inbox. */

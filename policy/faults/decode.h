@@ -29,6 +29,9 @@ bool decode_decimal(const struct decode_detail *detail, size_t *at, uint32_t *re
 /* "xid.79" with the prefix "xid." → 79. False for what is no such code. */
 bool fault_code_number(const char *code, const char *prefix, int *ret_number);
 
+/* NULL: the site says nothing about it. */
+const struct fault_row *fault_override_find(const struct fault_scope *scope, const char *code);
+
 void decode_recovery(const struct decode_detail *detail, struct fault_judgement *judgement,
                      struct decode_note *note); /* Xid 154 */
 void decode_nvlink4(const struct decode_detail *detail, struct fault_judgement *judgement,

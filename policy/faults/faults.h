@@ -79,11 +79,45 @@ struct fault_judgement {
     enum action_class action, again;
     enum urgency urgency;
     enum severity severity;
+    bool by_site;                 /* an override said it, whatever the table and the line say */
     bool driver_word;             /* Xid 154 or its twin of nvidia-smi: supersedes other codes on that device */
     char why[SENTENCE_MAX_BYTES]; /* "Xid 79 (GPU has fallen off the bus): NVIDIA asks for RESTART_BM" */
 };
 
+/* What a site says otherwise about a code. Texts are copied. */
+struct fault_override {
+    const char *code, *instance_type; /* instance_type "": for all that have no row of their own */
+    enum action_class action, again;
+    enum urgency urgency;
+    int rate_count; /* 0: never */
+    int64_t rate_window_ms;
+    enum action_class rate_action;
+    const char *why; /* shown where the sources are */
+};
+#define FAULT_OVERRIDES_MAX 256 /* each is looked at for every verdict */
+
+/* Constant once it is in use. */
+struct fault_overrides;
+/* tag: six characters that tell it from other versions of it; part of fault_version_in. */
+struct fault_overrides *fault_overrides_new(const char *tag);
+void fault_overrides_free(struct fault_overrides *overrides);
+/* INVALID with words that complete "xid.79 …"; static. */
+int fault_overrides_add(struct fault_overrides *overrides, const struct fault_override *wanted, const char **ret_wrong);
+size_t fault_overrides_count(const struct fault_overrides *overrides);
+/* For any type of instance. overrides may be NULL. */
+bool fault_is_overridden(const struct fault_overrides *overrides, const char *code);
+
+/* Whose word counts: the site's for this type of instance, then the tables'. NULL or zeros: the tables alone. */
+struct fault_scope {
+    const struct fault_overrides *overrides;
+    const char *instance_type;
+};
+const char *fault_version_in(const struct fault_scope *scope);
+
 /* code is a verdict's ("xid.79", "node.disk.full"); raw_line may be "". Always fills *ret_judgement. */
+void fault_judge_in(const struct fault_scope *scope, const char *source, const char *code, const char *raw_line,
+                    struct fault_judgement *ret_judgement);
+/* By the tables alone. */
 void fault_judge(const char *source, const char *code, const char *raw_line, struct fault_judgement *ret_judgement);
 
 /* Whether two lines of one code are about the same part of the device, for rate rules: Xid 13 by GPC and TPC, 74 by

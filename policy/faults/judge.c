@@ -73,11 +73,17 @@ static void judge_sxid(int number, const char *raw_line, struct fault_judgement 
 
 void fault_judge(const char *source, const char *code, const char *raw_line, struct fault_judgement *ret_judgement)
 {
+    fault_judge_in(NULL, source, code, raw_line, ret_judgement);
+}
+
+void fault_judge_in(const struct fault_scope *scope, const char *source, const char *code, const char *raw_line,
+                    struct fault_judgement *ret_judgement)
+{
     struct fault_judgement judgement = {.action = ACTION_CLASS_WATCH,
                                         .again = ACTION_CLASS_WATCH,
                                         .urgency = URGENCY_AFTER_JOBS,
                                         .severity = SEVERITY_WARN};
-    const struct fault_row *row = fault_find(code);
+    const struct fault_row *site = fault_override_find(scope, code), *row = site != NULL ? site : fault_find(code);
     int number = 0;
     if (row != NULL)
         take_row(row, &judgement);
@@ -90,6 +96,10 @@ void fault_judge(const char *source, const char *code, const char *raw_line, str
     if (judgement.why[0] == '\0')
         snprintf(judgement.why, sizeof(judgement.why), "%.40s from %.24s is in no table, so it is only watched", code,
                  source);
+    if (site != NULL) { /* also above what the line adds; its words stay, as they say what happened */
+        take_row(site, &judgement);
+        judgement.by_site = true;
+    }
     *ret_judgement = judgement;
 }
 

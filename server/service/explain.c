@@ -109,8 +109,9 @@ static char *sentences(struct service *s, const struct explain *explain)
     struct text text = {0};
     say_state(&text, &explanation->node);
     if (explanation->decision.id != 0) {
-        autofree char *why = policy_explain(&explanation->decision, explanation->evidence, explanation->evidence_count,
-                                            explanation->node.name);
+        const struct fault_scope faults = {atomic_load(&s->fault_overrides), explain->place.group.instance_type};
+        autofree char *why = policy_explain(&faults, &explanation->decision, explanation->evidence,
+                                            explanation->evidence_count, explanation->node.name);
         text_add(&text, why);
         end_line(&text);
         say_operation(&text, &explanation->operation);

@@ -22,6 +22,8 @@
 #include "model/model.h"
 #include "server/fleet.h"
 
+#include <stdatomic.h>
+
 /* Stable codes of problems with their HTTP status; the title is for people. */
 #define PROBLEM_LIST(X)                                                                       \
     X(BAD_REQUEST, 400, "bad-request", "The request cannot be understood")                    \
@@ -109,6 +111,7 @@ void service_scheduler_set(struct service_scheduler *scheduler, const struct ser
 /* Unknown for NULL. */
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
 
+struct fault_overrides; /* policy/faults/faults.h */
 struct service {
     struct db *db;
     struct fleet *fleet;
@@ -127,6 +130,8 @@ struct service {
     void *wake_arg;                                    /* of the first three */
     void *events_arg;                                  /* of events_added */
     struct service_scheduler *scheduler;               /* the reconcile loop's, while there is one; else NULL */
+    /* What the site says otherwise about faults; NULL: nothing. One that another takes the place of stays until the end. */
+    const struct fault_overrides *_Atomic fault_overrides;
     /* NULL: nothing is remembered, so every request asks the store; for tools and tests. */
     struct service_memory *memory;
 };

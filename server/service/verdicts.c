@@ -144,7 +144,8 @@ static int prepare(struct service *s, struct job *job, const struct verdict *ver
         verdict->first_at = corrected(verdict->first_at, correction, verdict->last_at);
         clean_line(verdict->raw_line);
         verdict->node_fault = false; /* that is not the agent's to say */
-        verdict->node_fault = policy_is_node_fault(verdict);
+        verdict->node_fault = !fault_is_overridden(atomic_load(&s->fault_overrides), verdict->code) &&
+                              policy_is_node_fault(NULL, verdict); /* else the loop knows, as it has the type */
         if (judge(s, job, verdict, raw_last_at, &verdict->state) < 0)
             return problem_say(problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
                                "The boot %s was not announced yet. Send a heartbeat of it, then the verdicts again.",

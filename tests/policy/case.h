@@ -5,6 +5,7 @@
  *
  *   story: words
  *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
+ *   override: xid.79 watch watch after-jobs  what a site says otherwise: first, again, urgency
  *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
  *       zone=a zone_lost=4
@@ -49,6 +50,7 @@ struct case_node {
 struct policy_case {
     char story[256], explain[NODE_NAME_MAX_BYTES], error[256];
     struct policy_snapshot snapshot;
+    struct fault_overrides *overrides; /* owned; NULL: none */
     struct case_node *nodes;
     struct policy_node *plain_nodes;
     size_t node_count;
@@ -153,6 +155,19 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
             return true;
         }
     return false;
+}
+
+static inline bool case_override(struct policy_case *c, char **words, int count)
+{
+    struct fault_override wanted = {.instance_type = "", .why = "our own word"};
+    const char *wrong = NULL;
+    if (c->overrides == NULL)
+        c->overrides = fault_overrides_new("golden");
+    c->snapshot.faults.overrides = c->overrides;
+    wanted.code = words[1];
+    return count == 5 && action_class_parse(words[2], &wanted.action) == 0 &&
+           action_class_parse(words[3], &wanted.again) == 0 && urgency_parse(words[4], &wanted.urgency) == 0 &&
+           fault_overrides_add(c->overrides, &wanted, &wrong) == 0;
 }
 
 static inline bool case_group(struct policy_group *group, const char *word)
@@ -385,6 +400,8 @@ static inline bool case_line(struct policy_case *c, char *line)
     if (strcmp(words[0], "set:") == 0)
         for (int i = 1; i < count; i += 2)
             ok = i + 1 < count && case_set(&c->snapshot.settings, words[i], words[i + 1]) && ok;
+    else if (strcmp(words[0], "override:") == 0)
+        ok = case_override(c, words, count);
     else if (strcmp(words[0], "group:") == 0)
         for (int i = 1; i < count; i++)
             ok = case_group(&c->snapshot.group, words[i]) && ok;
@@ -409,6 +426,7 @@ static inline void case_free(struct policy_case *c)
     }
     free(c->nodes);
     free(c->plain_nodes);
+    fault_overrides_free(c->overrides);
 }
 
 /* The pointers of the snapshot; only once nothing moves any more. */
@@ -529,10 +547,12 @@ static inline char *case_render(const struct policy_case *c, const struct policy
         const struct case_node *n = &c->nodes[plan->decisions[i].node_id - 1];
         if (strcmp(n->name, c->explain) != 0)
             continue;
-        autofree char *text = policy_explain(&plan->decisions[i], n->verdicts, n->verdict_count, n->name);
+        autofree char *text =
+            policy_explain(&c->snapshot.faults, &plan->decisions[i], n->verdicts, n->verdict_count, n->name);
         /* A new row raises the version, which is no news to these stories. */
-        for (char *at = text; (at = strstr(at, fault_table_version())) != NULL;)
-            memset(at, '*', strlen(fault_table_version()));
+        const char *version = fault_version_in(&c->snapshot.faults);
+        for (char *at = text; (at = strstr(at, version)) != NULL;)
+            memset(at, '*', strlen(version));
         text_add(&out, "  explanation:\n");
         for (const char *at = text; *at != '\0';) {
             size_t len = strcspn(at, "\n");

@@ -48,7 +48,7 @@ static void it_says_what_was_stored(void **state)
     struct decision d = a_decision(ACTION_REBOOT, 1);
     d.gates[GATE_BUDGET].result = GATE_RESULT_PASSED;
     text_copy_cut(d.gates[GATE_BUDGET].detail, sizeof(d.gates[GATE_BUDGET].detail), "0 in repair");
-    autofree char *text = policy_explain(&d, &v, 1, "gpu-7");
+    autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
     assert_says(text, "gpu-7: to be rebooted. Rule some-rule, decided at 2026-11-20 12:00:05 UTC.");
     assert_says(text, "The sentence as it was stored.");
     assert_says(text, "NVRM: Xid (PCI:0000:b9:00): 79, GPU has fallen off the bus.");
@@ -68,7 +68,7 @@ static void every_action_has_an_end(void **state)
             struct decision d = a_decision((enum action)action, 1);
             d.urgency = (enum urgency)urgency;
             d.retry_at = 1795176065000;
-            autofree char *text = policy_explain(&d, &v, 1, "gpu-7");
+            autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
             assert_says(text, "What happens next\n  ");
             assert_says(text, "It is looked at again at 2026-11-20 12:01:05 UTC.");
             assert_true(text[strlen(text) - 1] == '\n');
@@ -83,7 +83,7 @@ static void kernel_lines_cannot_steer_the_terminal(void **state)
                                  "31m caf\xc3\xa9 \x7f\r\n done");
     struct decision d = a_decision(ACTION_REBOOT, 1);
     text_copy_cut(d.refused_why, sizeof(d.refused_why), "held by \x1b[31mme");
-    autofree char *text = policy_explain(&d, &v, 1, "gpu-7");
+    autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
     for (const char *c = text; *c != '\0'; c++)
         assert_true(*c == '\n' || (unsigned char)*c >= 0x20);
     assert_null(strstr(text, "\xc2\x9b"));
@@ -96,14 +96,14 @@ static void evidence_that_is_gone_is_counted(void **state)
     (void)state;
     struct verdict v[2] = {a_verdict(9, "xid.31", "not ours"), a_verdict(2, "xid.45", "the second")};
     struct decision d = a_decision(ACTION_WATCH, 40);
-    autofree char *text = policy_explain(&d, v, 2, "gpu-7");
+    autofree char *text = policy_explain(NULL, &d, v, 2, "gpu-7");
     assert_says(text, "the second");
     assert_says(text, "and 39 more that go with it");
     assert_null(strstr(text, "not ours"));
-    autofree char *none = policy_explain(&d, NULL, 0, "gpu-7");
+    autofree char *none = policy_explain(NULL, &d, NULL, 0, "gpu-7");
     assert_says(none, "and 40 more");
     d.evidence_count = 0;
-    autofree char *silent = policy_explain(&d, NULL, 0, "gpu-7");
+    autofree char *silent = policy_explain(NULL, &d, NULL, 0, "gpu-7");
     assert_null(strstr(silent, "What was seen"));
 }
 
@@ -114,12 +114,12 @@ static void other_tables_are_named(void **state)
     struct decision d = a_decision(ACTION_REBOOT, 1);
     text_copy_cut(v.table_version, sizeof(v.table_version), "2026-01-01.1");
     text_copy_cut(d.table_version, sizeof(d.table_version), "2026-06-01.1");
-    autofree char *text = policy_explain(&d, &v, 1, "gpu-7");
+    autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
     assert_says(text, "Decided by fault table 2026-06-01.1");
     assert_says(text, "the agent has 2026-01-01.1");
     assert_says(text, fault_table_version());
     struct verdict unknown = a_verdict(1, "xid.999", "");
-    autofree char *other = policy_explain(&d, &unknown, 1, "gpu-7");
+    autofree char *other = policy_explain(NULL, &d, &unknown, 1, "gpu-7");
     assert_says(other, "in no table");
 }
 
