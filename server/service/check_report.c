@@ -92,7 +92,7 @@ static void make_verdict(const struct summing *summing, const struct deep_test *
     say_cut(verdict->raw_line, sizeof(verdict->raw_line), "deep health check %s failed: %s", test->name, test->detail);
     memcpy(verdict->instance_id, reporting->place.instance.instance_id, sizeof(verdict->instance_id));
     memcpy(verdict->boot_id, reporting->place.instance.boot_id, sizeof(verdict->boot_id));
-    verdict->node_fault = policy_is_node_fault(verdict);
+    verdict->node_fault = policy_is_node_fault(NULL, verdict);
 }
 
 static int sum_test(const void *row, void *arg)
