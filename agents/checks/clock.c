@@ -6,7 +6,7 @@
  */
 #include "base/clock.h"
 #include "agents/checks/check.h"
-#include "agents/checks/counters.h"
+#include "agents/checks/recall.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,6 @@
 static void run(const struct check_context *context, struct check_out *out)
 {
     struct timex clock = {.modes = 0};
-    struct counters counters;
     int state = adjtimex(&clock);
     if (state < 0) {
         check_unknown(out, "the kernel does not tell: %s", strerror(errno));
@@ -28,16 +27,15 @@ static void run(const struct check_context *context, struct check_out *out)
     }
     int64_t offset_us = (clock.status & STA_NANO) != 0 ? clock.offset / 1000 : clock.offset;
     bool alone = state == TIME_ERROR && (clock.status & STA_UNSYNC) != 0 && context->uptime_ms >= GRACE_MS;
-    counters_load(&counters, context);
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
     check_value(out, "holdfast_clock_error_seconds", "", (double)clock.maxerror / 1e6);
-    if (counters_same(&counters, "alone", alone) >= 2)
+    if (recall_lasts(recall, "alone", alone, 1))
         check_found(out, "node.clock.unsynchronised", "", 1,
                     "nothing has corrected the clock for long; it may be off by %ld s", clock.maxerror / 1000000);
     if (offset_us >= OFFSET_US || offset_us <= -OFFSET_US)
         check_found(out, "node.clock.offset", "", 1, "the clock is off by %" PRId64 " ms and is being corrected",
                     offset_us / 1000);
-    counters_keep(&counters, out);
-    counters_free(&counters);
+    recall_keep(recall, out);
 }
 
 const struct check check_clock = {.name = "clock",

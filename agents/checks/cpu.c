@@ -8,8 +8,8 @@
 #include "agents/checks/cpu.h"
 
 #include "agents/checks/check.h"
-#include "agents/checks/counters.h"
 #include "agents/checks/lines.h"
+#include "agents/checks/recall.h"
 #include "base/clock.h"
 #include "base/own.h"
 
@@ -84,7 +84,7 @@ const char *cpu_taint(int64_t tainted)
     return tainted & TAINT_LOCKUP ? "a processor was locked up" : "";
 }
 
-static void look_at_exceptions(const struct check_context *context, struct check_out *out, struct counters *counters)
+static void look_at_exceptions(const struct check_context *context, struct check_out *out, struct recall *recall)
 {
     static const struct {
         const char *name, *words;
@@ -99,7 +99,7 @@ static void look_at_exceptions(const struct check_context *context, struct check
         int64_t sum;
         if (!cpu_parse_interrupts(data, len, kinds[i].name, &sum))
             continue;
-        int64_t over = counters_over(counters, kinds[i].name, sum, kinds[i].threshold, MS_PER_HOUR, false);
+        int64_t over = recall_growth(recall, kinds[i].name, sum, kinds[i].threshold - 1, MS_PER_HOUR);
         if (over > 0)
             check_event(out, "node.machine-check", "", over, "%" PRId64 " %s", over, kinds[i].words);
     }
@@ -113,7 +113,7 @@ static bool read_list(const struct check_context *context, const char *file, int
 }
 
 /* Fewer than there were in this boot: what it began without was left out by somebody (maxcpus=, hyper-threads off). */
-static void look_at_processors(const struct check_context *context, struct check_out *out, struct counters *counters)
+static void look_at_processors(const struct check_context *context, struct check_out *out, struct recall *recall)
 {
     autofree char *smt = NULL;
     int64_t online;
@@ -122,7 +122,7 @@ static void look_at_processors(const struct check_context *context, struct check
                     strncmp(smt, "on\n", 3) != 0 && strncmp(smt, "not", 3) != 0;
     if (switched || !read_list(context, CPU_DIR "/online", &online))
         return;
-    int64_t most = counters_most(counters, "online", online);
+    int64_t most = recall_most(recall, "online", online);
     if (online < most)
         check_found(out, "node.cpu.offline", "", 1, "%" PRId64 " of %" PRId64 " processors have gone offline",
                     most - online, most);
@@ -143,13 +143,11 @@ static void look_at_taint(const struct check_context *context, struct check_out 
 
 static void run(const struct check_context *context, struct check_out *out)
 {
-    struct counters counters;
-    counters_load(&counters, context);
-    look_at_exceptions(context, out, &counters);
-    look_at_processors(context, out, &counters);
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
+    look_at_exceptions(context, out, recall);
+    look_at_processors(context, out, recall);
     look_at_taint(context, out);
-    counters_keep(&counters, out);
-    counters_free(&counters);
+    recall_keep(recall, out);
 }
 
 const struct check check_cpu = {.name = "cpu",

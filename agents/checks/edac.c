@@ -2,11 +2,11 @@
  * Memory errors, as the kernel's EDAC drivers count them for each memory controller.
  *
  * Corrected ones are the reason for ECC: a hundred within an hour are a finding, and each further hundred is another.
- * One that could not be corrected is one too many. Which module it was the controller's own counters say, where it has any.
+ * One that could not be corrected is one too many. Which module it was its own counters say, where it has any.
  */
 #include "agents/checks/check.h"
-#include "agents/checks/counters.h"
 #include "agents/checks/lines.h"
+#include "agents/checks/recall.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -55,17 +55,25 @@ static void name_module(const struct check_context *context, const char *dir, co
         closedir(modules);
 }
 
-static void look_at(const struct check_context *context, struct check_out *out, struct counters *counters,
+/* All of them are new at the first look, and when the counter was set back. */
+static int64_t new_since(struct recall *recall, const char *key, int64_t count)
+{
+    int64_t before = recall_get(recall, key, 0);
+    recall_set(recall, key, count);
+    return count < before ? count : count - before;
+}
+
+static void look_at(const struct check_context *context, struct check_out *out, struct recall *recall,
                     const char *controller)
 {
     autofree char *dir = own_printf(EDAC_DIR "/%s", controller);
-    char name[COUNTER_NAME_MAX_BYTES], module[96], labels[CHECK_LABELS_MAX_BYTES] = "";
+    char name[RECALL_KEY_MAX_BYTES], module[96], labels[CHECK_LABELS_MAX_BYTES] = "";
     int64_t count, over;
     check_label(labels, "controller", controller);
     if (read_count(context, dir, "ce_count", &count)) {
         check_value(out, "holdfast_edac_corrected_total", labels, (double)count);
         snprintf(name, sizeof(name), "%.32s.ce", controller);
-        over = counters_over(counters, name, count, CORRECTED_MAX, CORRECTED_WINDOW_MS, false);
+        over = recall_growth(recall, name, count, CORRECTED_MAX - 1, CORRECTED_WINDOW_MS);
         name_module(context, dir, "dimm_ce_count", module, sizeof(module));
         if (over > 0)
             check_event(out, "node.edac.corrected", controller, over,
@@ -74,7 +82,7 @@ static void look_at(const struct check_context *context, struct check_out *out, 
     if (read_count(context, dir, "ue_count", &count)) {
         check_value(out, "holdfast_edac_uncorrected_total", labels, (double)count);
         snprintf(name, sizeof(name), "%.32s.ue", controller);
-        over = counters_over(counters, name, count, 1, CORRECTED_WINDOW_MS, true);
+        over = new_since(recall, name, count);
         name_module(context, dir, "dimm_ue_count", module, sizeof(module));
         if (over > 0)
             check_event(out, "node.edac.uncorrected", controller, over,
@@ -86,19 +94,17 @@ static void run(const struct check_context *context, struct check_out *out)
 {
     autofree char *path = check_path(context, EDAC_DIR);
     DIR *dir = opendir(path);
-    struct counters counters;
     bool any = false;
-    counters_load(&counters, context);
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         if (!text_starts_with(entry->d_name, "mc") || entry->d_name[2] < '0' || entry->d_name[2] > '9')
             continue;
         any = true;
-        look_at(context, out, &counters, entry->d_name);
+        look_at(context, out, recall, entry->d_name);
     }
     if (dir != NULL)
         closedir(dir);
-    counters_keep(&counters, out);
-    counters_free(&counters);
+    recall_keep(recall, out);
     if (!any)
         check_not_applicable(out, "the kernel counts no memory errors (virtual machine, or no EDAC driver)");
 }

@@ -7,8 +7,8 @@
 #include "agents/checks/memory.h"
 
 #include "agents/checks/check.h"
-#include "agents/checks/counters.h"
 #include "agents/checks/lines.h"
+#include "agents/checks/recall.h"
 #include "base/clock.h"
 #include "base/own.h"
 
@@ -27,6 +27,7 @@
 #define LOWEST_KIB (INT64_C(100) << 10)  /* and always */
 #define SWAP_PAGES_PER_S 2500            /* in and out: 10 MiB a second each way, for a whole period, is a storm */
 #define PRESSURE_MILLI 30000             /* all tasks waited for memory in 30 % of five minutes */
+#define AGAIN_MS 1                       /* in the run before, too */
 #define HUGE_LEAK_KIB (INT64_C(1) << 20) /* 1 GiB */
 
 bool memory_parse(const char *data, size_t len, struct memory_info *ret_info)
@@ -86,19 +87,27 @@ static int64_t mapped_huge_kib(const struct check_context *context)
 }
 
 /* Found only when it was so in the run before, too: a program that starts has pages before they show as its own. */
-static void look_for_leak(const struct check_context *context, struct check_out *out, struct counters *counters,
+static void look_for_leak(const struct check_context *context, struct check_out *out, struct recall *recall,
                           const struct memory_info *info)
 {
     int64_t used_kib = (info->huge_total - info->huge_free) * info->huge_kib, leaked = 0;
     if (used_kib >= HUGE_LEAK_KIB)
         leaked = used_kib - mapped_huge_kib(context);
-    if (counters_same(counters, "huge-leak", leaked >= HUGE_LEAK_KIB) >= 2)
+    if (recall_lasts(recall, "huge-leak", leaked >= HUGE_LEAK_KIB, AGAIN_MS))
         check_found(out, "node.memory.hugepages", "", 1,
                     "%" PRId64 " MiB of huge pages are in use and mapped by no process: files in /dev/hugepages",
                     leaked / 1024);
 }
 
-static void look_at_swap(const struct check_context *context, struct check_out *out, struct counters *counters)
+/* Since the run before; 0 when there was none. */
+static int64_t pages_per_second(struct recall *recall, const char *key, int64_t pages)
+{
+    int64_t before = recall_get(recall, key, pages), age_ms = recall_age_ms(recall, key);
+    recall_set(recall, key, pages);
+    return age_ms > 0 && pages > before ? (int64_t)((double)(pages - before) * 1000 / (double)age_ms) : 0;
+}
+
+static void look_at_swap(const struct check_context *context, struct check_out *out, struct recall *recall)
 {
     autofree char *data = NULL;
     size_t len;
@@ -106,8 +115,8 @@ static void look_at_swap(const struct check_context *context, struct check_out *
     if (check_read(context, "/proc/vmstat", FILE_BYTES_MAX, &data, &len) != 0 ||
         !lines_find_i64(data, len, "pswpin", &in) || !lines_find_i64(data, len, "pswpout", &out_pages))
         return; /* a kernel without swap */
-    int64_t in_rate = counters_rate_milli(counters, "pswpin", in) / 1000;
-    int64_t out_rate = counters_rate_milli(counters, "pswpout", out_pages) / 1000;
+    int64_t in_rate = pages_per_second(recall, "pswpin", in);
+    int64_t out_rate = pages_per_second(recall, "pswpout", out_pages);
     if (in_rate >= SWAP_PAGES_PER_S && out_rate >= SWAP_PAGES_PER_S)
         check_found(out, "node.swap.storm", "", 1,
                     "%" PRId64 " pages a second came from swap and %" PRId64 " went there", in_rate, out_rate);
@@ -132,21 +141,19 @@ static void run(const struct check_context *context, struct check_out *out)
     autofree char *data = NULL;
     size_t len;
     struct memory_info info;
-    struct counters counters;
     if (check_read(context, "/proc/meminfo", FILE_BYTES_MAX, &data, &len) != 0 || !memory_parse(data, len, &info)) {
         check_unknown(out, "/proc/meminfo cannot be read");
         return;
     }
-    counters_load(&counters, context);
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
     check_value(out, "holdfast_memory_available_bytes", "", (double)info.available_kib * 1024);
-    if (counters_same(&counters, "low", memory_is_low(&info)) >= 2)
+    if (recall_lasts(recall, "low", memory_is_low(&info), AGAIN_MS))
         check_found(out, "node.memory.low", "", 1, "%" PRId64 " of %" PRId64 " MiB are available",
                     info.available_kib / 1024, info.total_kib / 1024);
-    look_for_leak(context, out, &counters, &info);
-    look_at_swap(context, out, &counters);
+    look_for_leak(context, out, recall, &info);
+    look_at_swap(context, out, recall);
     look_at_pressure(context, out);
-    counters_keep(&counters, out);
-    counters_free(&counters);
+    recall_keep(recall, out);
 }
 
 const struct check check_memory = {.name = "memory",

@@ -8,8 +8,8 @@
 #include "agents/checks/pcie.h"
 
 #include "agents/checks/check.h"
-#include "agents/checks/counters.h"
 #include "agents/checks/lines.h"
+#include "agents/checks/recall.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -23,6 +23,7 @@
 #define FILE_BYTES_MAX 8192
 #define DEVICES_MAX 4096
 #define WIDTH_NONE 255
+#define LOOKED "looked" /* remembered: not the first run */
 
 /* Judgement: a link that corrects now and then works; a hundred an hour cost bandwidth. What was not corrected is told at
  * its first sight. */
@@ -87,7 +88,17 @@ static bool read_value(const struct check_context *context, const char *device, 
     return check_read(context, name, FILE_BYTES_MAX, &data, &len) == 0 && parse(data, len, ret_value);
 }
 
-static void look_at_errors(const struct check_context *context, struct check_out *out, struct counters *counters,
+/* Counters that are 0, as most of hundreds are, are not remembered; whose first error comes after a look began with 0. */
+static int64_t growth(struct recall *recall, const char *key, int64_t total, int64_t limit)
+{
+    if (recall_get(recall, key, -1) < 0 && recall_get(recall, LOOKED, 0) > 0 && total > 0)
+        recall_set(recall, key, 0);
+    return recall_get(recall, key, -1) < 0 && total == 0
+               ? 0
+               : recall_growth(recall, key, total, limit, CORRECTED_WINDOW_MS);
+}
+
+static void look_at_errors(const struct check_context *context, struct check_out *out, struct recall *recall,
                            const char *device)
 {
     static const struct {
@@ -97,12 +108,12 @@ static void look_at_errors(const struct check_context *context, struct check_out
                  {"aer_dev_nonfatal", "node.pcie.aer-nonfatal", "that left the link usable", 1},
                  {"aer_dev_fatal", "node.pcie.aer-fatal", "that were fatal", 1}};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        char name[COUNTER_NAME_MAX_BYTES];
+        char name[RECALL_KEY_MAX_BYTES];
         int64_t total;
         if (!read_value(context, device, kinds[i].file, pcie_parse_total, &total))
             continue;
         snprintf(name, sizeof(name), "%.32s.%s", device, kinds[i].file + strlen("aer_dev_"));
-        int64_t over = counters_over(counters, name, total, kinds[i].threshold, CORRECTED_WINDOW_MS, false);
+        int64_t over = growth(recall, name, total, kinds[i].threshold - 1);
         if (over > 0)
             check_event(out, kinds[i].code, device, over, "%" PRId64 " errors of PCIe %s %s", over, device,
                         kinds[i].word);
@@ -122,17 +133,17 @@ static bool read_most(const struct check_context *context, const char *device, c
     return true;
 }
 
-static void look_at_link(const struct check_context *context, struct check_out *out, struct counters *counters,
+static void look_at_link(const struct check_context *context, struct check_out *out, struct recall *recall,
                          const char *device, enum pcie_kind kind)
 {
     int64_t width = 0, widest = 0, speed = 0, fastest = 0;
-    char name[COUNTER_NAME_MAX_BYTES];
+    char name[RECALL_KEY_MAX_BYTES];
     bool narrow = read_value(context, device, "current_link_width", pcie_parse_width, &width) &&
                   read_most(context, device, "max_link_width", pcie_parse_width, &widest) && width < widest;
     bool slow = kind != PCIE_GPU && read_value(context, device, "current_link_speed", pcie_parse_speed, &speed) &&
                 read_most(context, device, "max_link_speed", pcie_parse_speed, &fastest) && speed < fastest;
     snprintf(name, sizeof(name), "%.32s.link", device);
-    if (counters_same(counters, name, narrow || slow) < 2)
+    if (!recall_lasts(recall, name, narrow || slow, 1))
         return; /* it trains anew when a device is reset */
     if (narrow)
         check_found(out, "node.pcie.link-degraded", device, 1, "the link of %s has %" PRId64 " lanes of %" PRId64,
@@ -142,36 +153,35 @@ static void look_at_link(const struct check_context *context, struct check_out *
                     (double)speed / 1000, (double)fastest / 1000);
 }
 
-static void look_at(const struct check_context *context, struct check_out *out, struct counters *counters,
+static void look_at(const struct check_context *context, struct check_out *out, struct recall *recall,
                     const char *device)
 {
     autofree char *name = own_printf(PCI_DIR "/%s/class", device), *data = NULL;
     size_t len;
-    look_at_errors(context, out, counters, device);
+    look_at_errors(context, out, recall, device);
     if (check_read(context, name, FILE_BYTES_MAX, &data, &len) != 0)
         return;
     enum pcie_kind kind = pcie_parse_class(data, len);
     if (kind != PCIE_OTHER)
-        look_at_link(context, out, counters, device, kind);
+        look_at_link(context, out, recall, device, kind);
 }
 
 static void run(const struct check_context *context, struct check_out *out)
 {
     autofree char *path = check_path(context, PCI_DIR);
     DIR *dir = opendir(path);
-    struct counters counters;
     int seen = 0;
-    counters_load(&counters, context);
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
     for (struct dirent *entry; dir != NULL && seen < DEVICES_MAX && (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] == '.')
             continue;
         seen++;
-        look_at(context, out, &counters, entry->d_name);
+        look_at(context, out, recall, entry->d_name);
     }
     if (dir != NULL)
         closedir(dir);
-    counters_keep(&counters, out);
-    counters_free(&counters);
+    recall_set(recall, LOOKED, 1);
+    recall_keep(recall, out);
     if (seen == 0)
         check_not_applicable(out, "no PCI devices");
 }

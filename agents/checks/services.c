@@ -6,7 +6,7 @@
  * /proc/PID/comm has it: one more look than asking systemd, and it needs no bus, no rights, and no systemd.
  */
 #include "agents/checks/check.h"
-#include "agents/checks/counters.h"
+#include "agents/checks/recall.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/own.h"
@@ -96,19 +96,19 @@ static bool note_processes(const struct check_context *context, bool running[ARR
 
 /* --- both ---------------------------------------------------------------------------------------------------- */
 
-/* In memory: "seen NAME" once it ran, "down NAME" for how many runs it has not. */
-static bool look_at(const struct check_context *context, struct check_out *out, struct counters *counters,
+/* Remembered: "seen-NAME" once it ran, "down-NAME" while it does not. */
+static bool look_at(const struct check_context *context, struct check_out *out, struct recall *recall,
                     const struct service *service, bool running)
 {
-    char seen[COUNTER_NAME_MAX_BYTES], down[COUNTER_NAME_MAX_BYTES];
+    char seen[RECALL_KEY_MAX_BYTES], down[RECALL_KEY_MAX_BYTES];
     snprintf(seen, sizeof(seen), "seen-%s", service->unit);
     snprintf(down, sizeof(down), "down-%s", service->unit);
     bool enabled = is_enabled(context, service->unit);
-    bool was_seen = counters_known(counters, seen) && !has_unit(context, service->unit);
-    if (running || was_seen)
-        (void)counters_same(counters, seen, true);
+    bool was_seen = recall_get(recall, seen, 0) > 0 && !has_unit(context, service->unit);
+    if (running)
+        recall_set(recall, seen, 1);
     bool expected = enabled || was_seen;
-    if (counters_same(counters, down, expected && !running) >= 2 && context->uptime_ms >= GRACE_MS)
+    if (recall_lasts(recall, down, expected && !running, 1) && context->uptime_ms >= GRACE_MS)
         check_found(out, "node.service.down", service->unit, 1, "%s does not run, and %s", service->comm,
                     enabled ? "systemd is to start it at boot" : "it did before");
     return expected || running;
@@ -117,16 +117,14 @@ static bool look_at(const struct check_context *context, struct check_out *out, 
 static void run(const struct check_context *context, struct check_out *out)
 {
     bool running[ARRAY_LEN(services)] = {false}, any = false;
-    struct counters counters;
     if (!note_processes(context, running)) {
         check_unknown(out, "/proc cannot be read");
         return;
     }
-    counters_load(&counters, context);
+    AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
     for (size_t i = 0; i < ARRAY_LEN(services); i++)
-        any |= look_at(context, out, &counters, &services[i], running[i]);
-    counters_keep(&counters, out);
-    counters_free(&counters);
+        any |= look_at(context, out, recall, &services[i], running[i]);
+    recall_keep(recall, out);
     if (!any)
         check_not_applicable(out, "none of the daemons that are known ought to run here");
 }

@@ -1,17 +1,16 @@
 /*
  * The files of /proc, /sys and /etc that the node's checks read: whatever is in them, what is taken from them is sound. Each
- * input goes to every parser, and to the reader of counters that a run before has left.
+ * input goes to every parser.
  */
 // ROOMS: base model policy agents
 #include "tests/fuzz/fuzz.h"
 
-#include "agents/checks/counters.h"
 #include "agents/checks/cpu.h"
 #include "agents/checks/load.h"
 #include "agents/checks/memory.h"
 #include "agents/checks/mountinfo.h"
 #include "agents/checks/pcie.h"
-#include "agents/checks/report.h"
+#include "base/own.h"
 
 static void parse_files(const char *data, size_t len)
 {
@@ -53,31 +52,10 @@ static void parse_mounts(const char *data, size_t len)
     }
 }
 
-static void read_counters(const char *data, size_t len)
-{
-    struct counters counters;
-    struct check_out out = {.fd = -1};
-    struct check_report report;
-    const struct check_context context = {.root = "/nowhere", .now_ms = 1000000, .memory = data, .memory_len = len};
-    counters_load(&counters, &context);
-    REQUIRE(counters.count <= COUNTERS_MAX);
-    REQUIRE(counters_over(&counters, "a", 1000, 100, 1000, false) >= 0);
-    REQUIRE(counters_rate_milli(&counters, "b", 1000) >= -1);
-    REQUIRE(counters_most(&counters, "c", 1000) >= 1000);
-    counters_keep(&counters, &out);
-    report_end(&out);
-    report_read(out.text.data, out.text.len, &report);
-    REQUIRE(report.whole && report.memory != NULL);
-    report_free(&report);
-    text_free(&out.text);
-    counters_free(&counters);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     autofree char *text = fuzz_text(data, size);
     parse_files(text, size);
     parse_mounts(text, size);
-    read_counters(text, size);
     return 0;
 }
