@@ -30,10 +30,11 @@
 #define DEADLINE_MS 55000
 #define REPORT_TIMEOUT_MS 40000 /* without persistence mode the driver initialises each GPU anew: seconds each */
 #define LINKS_TIMEOUT_MS 10000
-#define GRACE_MS 600000 /* HyperPod waits two minutes after boot; machines with eight GPUs were seen to need five [P] */
+#define GRACE_MS \
+    600000 /* HyperPod had to wait two minutes after a boot, as GPUs looked missing [V]; with a margin [P] */
 #define LINKS_BYTES_MAX (256 << 10)
-#define REPLAYS_A_MINUTE_MAX 8 /* DCGM_LIMIT_MAX_PCIREPLAY_RATE of DCGM's health watch */
-#define PAGES_RETIRED_MAX 60   /* NVIDIA, Dynamic Page Retirement: a board with 60 or more may be returned */
+#define REPLAYS_A_MINUTE_MAX 8 /* the limit of DCGM's health watch [R] */
+#define PAGES_RETIRED_MAX 60   /* NVIDIA, Dynamic Page Retirement: a board with so many may be returned [R] */
 #define LINK_BYTES_MAX 4096    /* PATH_MAX */
 #define PCI_DEVICES "/sys/bus/pci/devices"
 

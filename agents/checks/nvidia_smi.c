@@ -45,9 +45,9 @@ enum kind {
     FLAG, /* Yes, Enabled, Active, True and their opposites; one Yes is enough */
 };
 
-/* Below <gpu>. The names of the counters changed twice: by kinds of memory up to Volta and Turing (device_memory, …),
- * SRAM and DRAM from Ampere on (R450), uncorrected SRAM by parity and SEC-DED from R535 on. Clocks' "throttle" became
- * "event" with R535, power_readings gpu_power_readings with R530. */
+/* Below <gpu>. Names changed: memory errors by single_bit and double_bit on boards before Turing, then by SRAM and DRAM, and
+ * uncorrected ones of SRAM by parity and SEC-DED in captures of drivers 550 to 595 (of boards from Ampere on), as one number
+ * in those up to 535 and of Turing; "throttle" became "event", and power_readings gpu_power_readings, between 525 and 535. */
 static const struct {
     const char *path;
     enum kind kind;
