@@ -53,9 +53,12 @@ static bool is_masked(const struct check_context *context, const char *unit)
     return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
+/* Where systemd is not what started this machine (a container) its wishes mean nothing. */
 static bool is_enabled(const struct check_context *context, const char *unit)
 {
-    return !is_masked(context, unit) && is_there(context, "/etc/systemd/system/multi-user.target.wants", unit);
+    autofree char *booted = check_path(context, "/run/systemd/system"); /* sd_booted(3) */
+    return file_exists(booted) && !is_masked(context, unit) &&
+           is_there(context, "/etc/systemd/system/multi-user.target.wants", unit);
 }
 
 static bool has_unit(const struct check_context *context, const char *unit)

@@ -11,6 +11,13 @@
 
 #define WANTS "/etc/systemd/system/multi-user.target.wants/"
 
+static struct machine machine_with_systemd(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    machine_file(&machine, "/run/systemd/system/a.scope", "");
+    return machine;
+}
+
 static enum check_result look(struct machine *machine, const char *down)
 {
     struct check_report report = machine_run(machine, &check_services);
@@ -28,7 +35,7 @@ static void end_process(const struct machine *machine, const char *name)
 
 static void test_enabled_and_down(void **state)
 {
-    struct machine machine = machine_new(*state, "");
+    struct machine machine = machine_with_systemd(state);
     machine_file(&machine, "/proc/7/comm", "slurmd\n");
     machine_file(&machine, WANTS "slurmd.service", "");
     machine_file(&machine, "/lib/systemd/system/slurmd.service", "");
@@ -45,7 +52,7 @@ static void test_enabled_and_down(void **state)
 
 static void test_not_right_after_boot(void **state)
 {
-    struct machine machine = machine_new(*state, "");
+    struct machine machine = machine_with_systemd(state);
     machine.uptime_ms = 1000;
     machine_file(&machine, "/proc/7/comm", "init\n");
     machine_file(&machine, WANTS "kubelet.service", "");
@@ -57,11 +64,21 @@ static void test_not_right_after_boot(void **state)
 
 static void test_masked_is_not_wanted(void **state)
 {
-    struct machine machine = machine_new(*state, "");
+    struct machine machine = machine_with_systemd(state);
     autofree char *unit = own_printf("%s/etc/systemd/system/slurmd.service", machine.root);
     machine_file(&machine, "/proc/7/comm", "init\n");
     machine_file(&machine, WANTS "slurmd.service", "");
     assert_int_equal(symlink("/dev/null", unit), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(look(&machine, NULL), CHECK_RESULT_NOT_APPLICABLE);
+    machine_free(&machine);
+}
+
+static void test_a_container_has_no_systemd(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    machine_file(&machine, "/proc/7/comm", "init\n");
+    machine_file(&machine, WANTS "slurmd.service", "");
     for (int i = 0; i < 3; i++)
         assert_int_equal(look(&machine, NULL), CHECK_RESULT_NOT_APPLICABLE);
     machine_free(&machine);
@@ -97,8 +114,8 @@ static void test_a_machine_without_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_enabled_and_down),     TEST(test_not_right_after_boot),        TEST(test_masked_is_not_wanted),
-        TEST(test_seen_without_systemd), TEST(test_a_machine_without_processes),
+        TEST(test_enabled_and_down),           TEST(test_not_right_after_boot), TEST(test_masked_is_not_wanted),
+        TEST(test_a_container_has_no_systemd), TEST(test_seen_without_systemd), TEST(test_a_machine_without_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
