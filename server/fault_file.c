@@ -186,29 +186,33 @@ static int read_root(struct reading *reading, const json_t *root)
     return 0;
 }
 
-int fault_file_read(const char *path, struct fault_overrides **ret_overrides, char ret_error[FAULT_FILE_ERROR_MAX])
+int fault_file_parse(const char *name, const char *data, size_t len, struct fault_overrides **ret_overrides,
+                     char ret_error[FAULT_FILE_ERROR_MAX])
 {
-    autofree char *data = NULL;
     auto_json json_t *root = NULL;
-    size_t len;
     char error[JSON_ERROR_MAX], tag[ID_SHA256_HEX_MAX];
-    int rc = file_read(path, FAULT_FILE_BYTES_MAX, &data, &len);
+    int rc = yaml_parse(data, len, FAULT_FILE_BYTES_MAX, &root, error);
     if (rc != 0) {
-        snprintf(ret_error, FAULT_FILE_ERROR_MAX, "%.120s: %s", path, status_meaning(rc));
-        return rc;
-    }
-    rc = yaml_parse(data, len, FAULT_FILE_BYTES_MAX, &root, error);
-    if (rc != 0) {
-        snprintf(ret_error, FAULT_FILE_ERROR_MAX, "%.120s: %.300s", path, error);
+        snprintf(ret_error, FAULT_FILE_ERROR_MAX, "%.120s: %.300s", name, error);
         return rc;
     }
     id_sha256_hex(data, len, tag);
-    struct reading reading = {.path = path, .data = data, .overrides = fault_overrides_new(tag), .error = ret_error};
+    struct reading reading = {.path = name, .data = data, .overrides = fault_overrides_new(tag), .error = ret_error};
     rc = read_root(&reading, root);
-    if (rc != 0) {
+    if (rc != 0)
         fault_overrides_free(reading.overrides);
-        return rc;
-    }
-    *ret_overrides = reading.overrides;
-    return 0;
+    else
+        *ret_overrides = reading.overrides;
+    return rc;
+}
+
+int fault_file_read(const char *path, struct fault_overrides **ret_overrides, char ret_error[FAULT_FILE_ERROR_MAX])
+{
+    autofree char *data = NULL;
+    size_t len;
+    int rc = file_read(path, FAULT_FILE_BYTES_MAX, &data, &len);
+    if (rc == 0)
+        return fault_file_parse(path, data, len, ret_overrides, ret_error);
+    snprintf(ret_error, FAULT_FILE_ERROR_MAX, "%.120s: %s", path, status_meaning(rc));
+    return rc;
 }
