@@ -7,6 +7,8 @@
 
 const struct deep_test_ops deep_tests[] = {
     {"HARDWARE_CHECK", DEEP_CHECK_STRESS, deep_hardware_run},
+    {"DCGM", DEEP_CHECK_STRESS, deep_dcgm_run},
+    {"EFA", DEEP_CHECK_STRESS, deep_efa_run},
 };
 const size_t deep_test_count = ARRAY_LEN(deep_tests);
 _Static_assert(ARRAY_LEN(deep_tests) <= DEEP_TESTS_MAX, "more than the server takes");

@@ -88,5 +88,7 @@ extern const size_t deep_test_count;
 int64_t deep_offers(void);
 
 int deep_hardware_run(struct deep_bench *bench); /* hardware.c */
+int deep_dcgm_run(struct deep_bench *bench);     /* dcgm.c */
+int deep_efa_run(struct deep_bench *bench);      /* efa.c */
 
 #endif

@@ -31,6 +31,7 @@
 
 struct world {
     char dir[64];
+    const char *test; /* the one that is told of */
     char *state_dir, *tools;
     struct fake_server *server;
     pthread_mutex_t lock;
@@ -74,7 +75,7 @@ static void serve_report(struct world *world, const char *request, struct fake_a
     }
     /* The other tests are skipped on a machine without accelerators, or not; they are not told of here. */
     bool final = json_is_true(json_object_get(body, "final"));
-    if (final || text_equal(text_of(body, "test"), "HARDWARE_CHECK")) {
+    if (final || text_equal(text_of(body, "test"), world->test)) {
         text_printf(&world->said, "%s%s", world->said.len > 0 ? " " : "", final ? "!" : text_of(body, "state"));
         if (!final) {
             text_copy_cut(world->detail, sizeof(world->detail), text_of(body, "detail"));
@@ -127,6 +128,7 @@ static int make_world(void **state)
     write_text(world->state_dir, "credential", "hfn_1.x " INSTANCE " 5000\n", 0600);
     write_text(world->dir, "boot", "boot-1\n", 0600);
     pthread_mutex_init(&world->lock, NULL);
+    world->test = "HARDWARE_CHECK";
     world->key = "k1";
     world->time_limit_ms = PATIENCE_MS;
     world->posts_max = 1000;
@@ -159,6 +161,7 @@ static int run_with(struct world *world, const char *path, const char *key, int6
                                          .instance_id = INSTANCE,
                                          .boot_id_file = boot,
                                          .path = path,
+                                         .root = world->dir,
                                          .timeout_ms = PATIENCE_MS,
                                          .pause_ms = 1,
                                          .grace_ms = 50,
@@ -359,6 +362,58 @@ static void test_a_result_that_nobody_heard_is_said_again(void **state)
     assert_int_equal(runs(world), 1);
 }
 
+/* --- tests of accelerators ----------------------------------------------------------------------------------- */
+
+static void run_one(struct world *world, const char *test, const char *key)
+{
+    world->test = test;
+    world->key = key;
+    put_stress(world, "true");
+    assert_int_equal(run_as(world, key, PATIENCE_MS), 0);
+}
+
+static void put_dcgmi(const struct world *world, const char *sample, int exit_code)
+{
+    char here[512];
+    assert_non_null(getcwd(here, sizeof(here)));
+    autofree char *text =
+        own_printf("#!/bin/sh\ntest \"$*\" = \"diag -r 2 -j\" || exit 99\n/bin/cat %s/tests/data/dcgm/%s\n"
+                   "exit %d\n",
+                   here, sample, exit_code);
+    write_text(world->tools, "dcgmi", text, 0755);
+}
+
+static void test_dcgm(void **state)
+{
+    struct world *world = *state;
+    run_one(world, "DCGM", "k1");
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "no NVIDIA GPU here");
+    autofree char *gpu = own_printf("%s/proc/driver/nvidia/gpus/0000:b9:00.0", world->dir);
+    assert_int_equal(file_make_dirs(gpu, 0700), 0);
+    run_one(world, "DCGM", "k2");
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "dcgmi is not installed here");
+    put_dcgmi(world, "diag-4.json", 226);
+    run_one(world, "DCGM", "k3");
+    assert_said(world, "running failed !");
+    assert_non_null(strstr(world->detail, "row remapping failed")); /* not that persistence mode is off */
+    assert_non_null(strstr(world->log, "error DCGM diagnostic health summary: dcgmCheckLevel: 2 dcgmVersion: "));
+    assert_non_null(strstr(world->log, "replacementRequired: true"));
+    put_dcgmi(world, "health-well.json", 0); /* no diagnosis */
+    run_one(world, "DCGM", "k4");
+    assert_said(world, "running skipped !");
+    assert_non_null(strstr(world->detail, "made no diagnosis"));
+}
+
+static void test_efa(void **state)
+{
+    struct world *world = *state;
+    run_one(world, "EFA", "k1");
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "no Elastic Fabric Adapter here");
+}
+
 static void test_orders(void **state)
 {
     static const char good[] =
@@ -403,6 +458,8 @@ int main(void)
         TEST(test_interrupted_twice_it_has_failed),
         TEST(test_a_machine_that_came_up_anew_has_failed),
         TEST(test_a_result_that_nobody_heard_is_said_again),
+        TEST(test_dcgm),
+        TEST(test_efa),
         cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

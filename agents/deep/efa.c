@@ -1,0 +1,68 @@
+/*
+ * EFA: each adapter talks to itself through libfabric, as HyperPod's loopback test does. AWS publishes no threshold, so what is
+ * measured is told and not judged; an adapter that does not get through has failed.
+ */
+#include "agents/checks/fabric.h"
+#include "agents/checks/rdma.h"
+#include "agents/deep/deep.h"
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ADAPTER_LIMIT_MS MS_PER_MIN
+#define TOOL "fi_pingpong"
+
+/* 0 when the adapter was tested, well or not. */
+static int test_adapter(struct deep_bench *bench, const struct check_context *context, const char *device, int *failed)
+{
+    char why[SENTENCE_MAX_BYTES];
+    struct fabric_speed speed;
+    autofree char *domain = own_printf("%s-rdm", device);
+    autofree char *bandwidth = own_printf("%.20s MB/s", device), *latency = own_printf("%.20s latency us", device);
+    const struct fabric_pingpong test = {
+        .provider = "efa", .endpoint = "rdm", .domain = domain, .timeout_ms = ADAPTER_LIMIT_MS};
+    int status = fabric_pingpong(context, &test, &speed, why);
+    if (status == STATUS_NOT_FOUND || status == STATUS_IO)
+        return status;
+    if (status != 0) {
+        (*failed)++;
+        deep_log(bench, "error", "EFA Loopback check failed for device: %s . %s", device, why);
+        deep_failed(bench, "%d adapters failed, last %s: %.300s", *failed, device, why);
+        return 0;
+    }
+    deep_measured(bench, bandwidth, "", "%.2f", speed.max_mb_per_s);
+    deep_measured(bench, latency, "", "%.2f", speed.min_latency_us);
+    deep_log(bench, "info",
+             "EFA Loopback check passed for device: %s . Output summary is MaxBw: %.6f, MinTypicalLat: %.6f", device,
+             speed.max_mb_per_s, speed.min_latency_us);
+    return 0;
+}
+
+int deep_efa_run(struct deep_bench *bench)
+{
+    const struct deep_options *options = deep_bench_options(bench);
+    const struct check_context context = {.root = options->root != NULL ? options->root : "",
+                                          .path = options->path,
+                                          .instance_type = "",
+                                          .state_dir = ""};
+    autofree struct rdma_port *ports = NULL;
+    size_t count = 0;
+    int failed = 0, status = 0;
+    if (rdma_read_ports(&context, true, &ports, &count) != 0 || count == 0) {
+        deep_skipped(bench, "no Elastic Fabric Adapter here");
+        return 0;
+    }
+    if (!deep_tool_find(bench, TOOL)) {
+        deep_skipped(bench, TOOL " is not installed here");
+        return 0;
+    }
+    for (size_t i = 0; i < count && status == 0; i++)
+        if (i == 0 || strcmp(ports[i].device, ports[i - 1].device) != 0)
+            status = test_adapter(bench, &context, ports[i].device, &failed);
+    if (status == 0 && failed == 0)
+        deep_passed(bench);
+    return status;
+}
