@@ -83,7 +83,7 @@ static void require_page(struct api_call *call, struct page *page)
     char again[PAGE_CURSOR_MAX];
     REQUIRE(page->limit >= 1 && page->limit <= PAGE_SIZE_MAX);
     if (page_begin(call, page, true) < 0) {
-        REQUIRE(page->items == NULL && page->cursor[0] != '\0');
+        REQUIRE(page->body.len == 0 && page->cursor[0] != '\0');
         return;
     }
     REQUIRE(page_rows(page) == page->limit + 1);
