@@ -106,6 +106,10 @@ static void test_health_answers(void **state)
         {"{\"body\":{\"GPU\":{\"children\":{\"x\":{\"children\":{\"Errors\":{\"children\":{\"SM "
          "system\":{\"value\":\"Failure\"}}}}}}}}}",
          DCGM_HEALTH_BROKEN},
+        {"{\"body\":{\"GPU\":{\"children\":{\"0\":{\"children\":{\"Errors\":{\"children\":{\"SM "
+         "system\":{\"value\":\"Failure\"}}}}}}}}}",
+         DCGM_HEALTH_BROKEN}, /* cut off before its verdict, as a table may be */
+        {"| GPU | |\n| -> 0 | Failure |\n|    -> Errors | |\n|       -> SM system | Failure |\n", DCGM_HEALTH_BROKEN},
         {"| Overall Health | Sick |\n", DCGM_HEALTH_BROKEN},
         {"| Overall Health", DCGM_HEALTH_BROKEN},
         {"| Overall Health | Healthy |", DCGM_HEALTH_REPORT},
