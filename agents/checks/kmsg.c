@@ -52,15 +52,13 @@ static void judge(struct finding *finding)
     finding->action = judgement.action;
 }
 
-static bool know(const struct kmsg *kmsg, const char *line, size_t len, struct finding *finding)
+/* What a known line says, as a finding's code and device. */
+static bool name_it(const struct kmsg_hit *hit, const char *line, size_t len, struct finding *finding)
 {
-    struct kmsg_hit hit;
     struct xid_line xid;
-    if (!kmsg_patterns_find(kmsg->patterns, line, len, &hit))
-        return false;
-    if (!text_equal(hit.code, KMSG_XID)) {
-        text_copy_cut(finding->code, sizeof(finding->code), hit.code);
-        text_copy_cut(finding->device, sizeof(finding->device), hit.device);
+    if (!text_equal(hit->code, KMSG_XID)) {
+        text_copy_cut(finding->code, sizeof(finding->code), hit->code);
+        text_copy_cut(finding->device, sizeof(finding->device), hit->device);
         return true;
     }
     if (xid_line_parse(line, len, &xid) != 0)
@@ -70,11 +68,22 @@ static bool know(const struct kmsg *kmsg, const char *line, size_t len, struct f
     return true;
 }
 
-static void take_text(const struct kmsg *kmsg, const char *line, size_t len, int64_t at_ms, finding_fn *on_finding,
-                      void *arg)
+/* When what the record tells has happened. NULL: a line that does not say it. */
+static int64_t happened_at(const struct kmsg *kmsg, const struct kmsg_record *record)
 {
-    struct finding finding = {.source = KMSG_SOURCE, .at_ms = at_ms, .count = 1};
-    if (!know(kmsg, line, len, &finding))
+    int64_t age_ms = record == NULL ? 0 : clock_mono_ms(kmsg->clock) - record->at_us / US_PER_MS;
+    return clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0);
+}
+
+/* Nearly every line says nothing, so nothing is asked or made ready before one is known. */
+static void take_text(const struct kmsg *kmsg, const char *line, size_t len, const struct kmsg_record *dated_by,
+                      finding_fn *on_finding, void *arg)
+{
+    struct kmsg_hit hit;
+    if (!kmsg_patterns_find(kmsg->patterns, line, len, &hit))
+        return;
+    struct finding finding = {.source = KMSG_SOURCE, .at_ms = happened_at(kmsg, dated_by), .count = 1};
+    if (!name_it(&hit, line, len, &finding))
         return;
     text_copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
     judge(&finding);
@@ -84,11 +93,10 @@ static void take_text(const struct kmsg *kmsg, const char *line, size_t len, int
 void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg)
 {
     struct kmsg_record record;
-    int64_t now = clock_wall_ms(kmsg->clock);
     if (kmsg_record_parse(line, len, &record) == 0)
-        take_text(kmsg, record.text, record.len, now, on_finding, arg);
+        take_text(kmsg, record.text, record.len, NULL, on_finding, arg);
     else
-        take_text(kmsg, line, len, now, on_finding, arg);
+        take_text(kmsg, line, len, NULL, on_finding, arg);
 }
 
 /* --- the device ---------------------------------------------------------------------------------------------- */
@@ -117,8 +125,7 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
         report_overrun(kmsg, lost, on_finding, arg);
     kmsg->overrun = false;
     kmsg->next_seq = record.seq + 1;
-    int64_t age_ms = clock_mono_ms(kmsg->clock) - record.at_us / US_PER_MS;
-    take_text(kmsg, record.text, record.len, clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0), on_finding, arg);
+    take_text(kmsg, record.text, record.len, &record, on_finding, arg);
 }
 
 bool kmsg_take_error(struct kmsg *kmsg, int error)
