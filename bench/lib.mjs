@@ -13,6 +13,7 @@ export const dir = mkdtempSync(join(tmpdir(), 'holdfast-bench.'));
 const running = new Set();
 
 export const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+export const quantile = (list, p) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))];
 export const number = (n) => Math.round(n).toLocaleString('en-US');
 
 const rows = [];
@@ -49,8 +50,8 @@ export async function cleanUp() {
   if (!process.env.KEEP) rmSync(dir, { recursive: true, force: true });
 }
 
-export async function until(what, check, ms = 60000) {
-  for (const end = Date.now() + ms; Date.now() < end; await sleep(50)) if (await check()) return;
+export async function until(what, check, ms = 60000, every = 50) {
+  for (const end = Date.now() + ms; Date.now() < end; await sleep(every)) if (await check()) return;
   throw new Error(`waited in vain: ${what}`);
 }
 
@@ -106,7 +107,7 @@ export async function hpd(nodes, name = `fleet-${nodes}`, perCluster = nodes) {
   const port = Number(/https?:\/\/[0-9.]+:(\d+)/.exec(child.text)[1]);
   const token = readFileSync(join(state, 'admin.token'), 'utf8').trim();
   await until('readiness', answers(`http://127.0.0.1:${port}/readyz`));
-  return { child, port, nodes: file, token, url: `http://127.0.0.1:${port}` };
+  return { child, port, name, nodes: file, token, url: `http://127.0.0.1:${port}` };
 }
 
 export async function nginx() {
@@ -149,6 +150,37 @@ export async function etcd() {
 export function memoryMb(pid) {
   const m = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return m ? Number(m[1]) / 1024 : NaN;
+}
+
+/** What it alone takes, and its share of what it has in common with others. */
+export function proportionalMb(pid) {
+  const m = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+  return m ? Number(m[1]) / 1024 : NaN;
+}
+
+/** Looks after the short-lived children of a process; end() tells how many were seen and the most that one had. */
+export function childMemory(pid) {
+  const seen = new Map();
+  const children = () => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    } catch {
+      return []; // it has ended itself
+    }
+  };
+  const look = () => {
+    for (const child of children())
+      try {
+        const rss = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+        const was = seen.get(child) ?? { rss: 0, pss: 0 };
+        seen.set(child, { rss: Math.max(was.rss, rss), pss: Math.max(was.pss, proportionalMb(child) || 0) });
+      } catch {
+        // it has ended
+      }
+  };
+  const timer = setInterval(look, 2);
+  const most = (what) => Math.max(0, ...[...seen.values()].map((one) => one[what]));
+  return { end: () => (clearInterval(timer), { seen: seen.size, rssMb: most('rss'), pssMb: most('pss') }) };
 }
 
 /**

@@ -1,19 +1,19 @@
 // Prints every performance figure of the README, as ratios in one run where a peer exists.
 //
-//   make bench                          all of it, about six minutes
+//   make bench                          all of it, about twelve minutes
 //   make bench ONLY="heartbeats agent"  some; ROUNDS=5 SECONDS_EACH=10 for steadier ones; MARKDOWN=file for a table
 //
 // Server, load generator and peers share the machine's cores, so absolute rates are the machine's; ratios carry over. Each
 // comparison runs its contestants in turn, three rounds, and takes medians; a ratio is the median of the rounds'
 // ratios, so that a machine that gets busy in between does not favour one side.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { agent, faults, kmsg } from './agent.mjs';
 import {
-  answers, bare, build, cleanUp, cpuMs, dir, etcd, freePort, hpd, load, loadBeside, median, memoryMb, nginx, number, rounds, say,
-  seconds, start, stop, table, until,
+  bare, build, cleanUp, etcd, hpd, load, loadBeside, median, memoryMb, nginx, number, rounds, say, seconds, stop, table,
 } from './lib.mjs';
 
 const only = (process.env.ONLY ?? '').split(' ').filter(Boolean);
@@ -153,43 +153,6 @@ async function connections() {
   await stop(server.child);
 }
 
-async function startAgent(server) {
-  const reply = await fetch(`${server.url}/v1/tokens`, {
-    method: 'POST', headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ kind: 'enrollment', cluster: 'bench', node: 'bench-000000' }),
-  });
-  const state = join(dir, 'agent-state');
-  mkdirSync(state);
-  writeFileSync(join(dir, 'token'), (await reply.json()).secret);
-  writeFileSync(join(dir, 'kmsg'), '');
-  const instance = readFileSync(server.nodes, 'utf8').split('\n')[0].split(' ')[2];
-  return start(join(build, 'hp-agent'), [
-    '--server', server.url, '--state-dir', state, '--node', 'bench-000000', '--instance-id', instance, '--token-file',
-    join(dir, 'token'), '--kmsg', join(dir, 'kmsg'),
-  ]);
-}
-
-async function agent() {
-  const span = Number(process.env.AGENT_SECONDS ?? 60);
-  const server = await hpd(100, 'agent');
-  const port = await freePort();
-  const [ours, peer] = [await startAgent(server), start('prometheus-node-exporter', [`--web.listen-address=127.0.0.1:${port}`])];
-  const scrape = () => fetch(`http://127.0.0.1:${port}/metrics`).then((r) => r.text());
-  await until('node exporter', answers(`http://127.0.0.1:${port}/metrics`));
-  await sleep(11000); // enrolled, and the first heartbeat of the interval that the server asks for
-  const beats = async () => Number(/holdfast_heartbeats_total (\d+)/.exec(await (await fetch(`${server.url}/metrics`)).text())[1]);
-  const before = { ours: cpuMs(ours.pid), peer: cpuMs(peer.pid), beats: await beats() };
-  for (let i = 0; i < span / 10; i++) {
-    await sleep(10000);
-    await scrape();
-  }
-  const share = (pid, was) => `${((cpuMs(pid) - was) / (span * 10)).toFixed(4)} % of a core`;
-  say('hp-agent, memory', `${memoryMb(ours.pid).toFixed(2)} MB`, `prometheus-node-exporter ${memoryMb(peer.pid).toFixed(1)} MB`);
-  say(`hp-agent, processor, ${(await beats()) - before.beats} heartbeats in ${span} s`, share(ours.pid, before.ours),
-      `prometheus-node-exporter, a scrape every 10 s: ${share(peer.pid, before.peer)}`);
-  for (const child of [ours, peer, server.child]) await stop(child);
-}
-
 const timed = (command, args, env) => {
   const from = process.hrtime.bigint();
   const run = spawnSync(command, args, { env: { PATH: process.env.PATH, ...env } });
@@ -212,7 +175,7 @@ async function hpctl() {
   await stop(server.child);
 }
 
-const sections = { heartbeats, verdicts, decisions, reads, signatures, connections, agent, hpctl };
+const sections = { heartbeats, verdicts, decisions, reads, signatures, connections, kmsg, faults, agent, hpctl };
 for (const name of only) if (!(name in sections)) throw new Error(`no such section: ${name}; there are ${Object.keys(sections).join(', ')}`);
 console.log(`${cpus().length} cores, ${cpus()[0].model}; medians of ${rounds} rounds of ${seconds} s\n`);
 let failed = false;
