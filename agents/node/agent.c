@@ -16,6 +16,7 @@
 #include "agents/deep/deep.h"
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
+#include "agents/node/metrics.h"
 #include "agents/node/standing.h"
 #include "agents/node/window.h"
 #include "base/file.h"
@@ -43,6 +44,7 @@ struct agent {
     struct kmsg *kmsg;
     struct windows windows;
     struct checks *checks;
+    struct metrics *metrics; /* NULL: nobody asks */
     struct standing standing;
     struct link link;
     struct lifecycle_options lifecycle;
@@ -147,6 +149,8 @@ static void on_report(const struct check *check, const struct check_report *repo
 {
     struct agent *agent = arg;
     int64_t wall_ms = clock_wall_ms(clock_system());
+    if (agent->metrics != NULL)
+        metrics_note(agent->metrics, check, report);
     for (size_t i = 0; i < report->sighting_count; i++) {
         const struct finding finding = check_finding(check->name, &report->sightings[i], wall_ms);
         if (report->sightings[i].is_event)
@@ -295,7 +299,12 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
     if (file_read(path, STANDING_BYTES_MAX, &kept, &len) == 0)
         standing_read(&agent->standing, kept, len, now_ms());
     int status = checks_new(&checks, &agent->checks, error);
-    return status == 0 ? 0 : fail(status, ret_error, "--checks", error);
+    if (status != 0)
+        return fail(status, ret_error, "--checks", error);
+    status = options->metrics != NULL ? metrics_open(options->metrics, &agent->metrics) : 0;
+    return status == 0 ? 0
+                       : fail(status, ret_error, options->metrics,
+                              status == STATUS_INVALID ? "no loopback address and port" : "cannot be listened at");
 }
 
 /* The program by its name, so that people know the process; by what it was made from when an update has taken the name. */
@@ -388,6 +397,7 @@ void agent_free(struct agent *agent)
         flush(agent, true);
     link_clear(&agent->link);
     checks_free(agent->checks);
+    metrics_free(agent->metrics);
     standing_clear(&agent->standing);
     kmsg_free(agent->kmsg);
     wire_free(agent->wire);
@@ -419,6 +429,8 @@ static int64_t due_ms(const struct agent *agent)
     if (agent->more_to_read)
         return 0;
     due = earliest(due, checks_due_ms(agent->checks));
+    if (agent->metrics != NULL)
+        due = earliest(due, metrics_due_ms(agent->metrics));
     if (kmsg_fd(agent->kmsg) < 0 || !agent->link.kmsg_covered)
         due = earliest(due, agent->read_at);
     if (agent->disk_complained)
@@ -430,12 +442,14 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
 {
     int64_t wait = earliest(wait_ms, due_ms(agent) - now_ms());
     bool busy = wire_is_busy(agent->wire);
-    struct pollfd fds[3 + CHECKS_FDS_MAX] = {
+    struct pollfd fds[3 + CHECKS_FDS_MAX + METRICS_FDS_MAX] = {
         {.fd = stop_fd, .events = POLLIN},
         {.fd = kmsg_fd(agent->kmsg), .events = POLLIN},
         {.fd = busy ? wire_fd(agent->wire) : -1, .events = busy ? wire_events(agent->wire) : (short)0},
     };
     size_t count = 3 + checks_fds(agent->checks, fds + 3);
+    if (agent->metrics != NULL)
+        count += metrics_fds(agent->metrics, fds + count);
     if (poll(fds, count, wait < 0 ? 0 : (int)wait) < 0)
         fds[0].revents = fds[1].revents = fds[2].revents = 0;
     if (fds[0].revents != 0)
@@ -443,6 +457,8 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
     if (fds[1].revents != 0 || agent->more_to_read || now_ms() >= agent->read_at)
         read_log(agent);
     checks_turn(agent->checks, on_report, agent);
+    if (agent->metrics != NULL)
+        metrics_turn(agent->metrics);
     flush(agent, false);
     if (now_ms() >= agent->disk_at)
         retry_disk(agent);

@@ -29,6 +29,7 @@ struct agent_options {
     const char *boot_id_file;
     const char *checks;        /* as in struct checks_options */
     const char *checks_dir;    /* of a site's own; NULL: none */
+    const char *metrics;       /* where what they measure can be asked for, as metrics_open has it; NULL: nowhere */
     const char *checks_root;   /* in place of "/", for tests */
     const char *instance_type; /* "" when not known */
     int64_t checks_first_ms;   /* within which each has its first turn */

@@ -40,6 +40,7 @@
     X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")              \
     X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")               \
     X("checks-dir", 'D', "DIR", "a site's own checks (default /etc/holdfast/checks.d)")                \
+    X("metrics", 'M', "ADDRESS", "127.0.0.1:PORT for Prometheus: what the checks measure")             \
     X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")            \
     X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                         \
     X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                \
@@ -139,6 +140,9 @@ static int set_option(struct agent_options *options, int letter, const char *val
         return 0;
     case 'D':
         options->checks_dir = value;
+        return 0;
+    case 'M':
+        options->metrics = value;
         return 0;
     case 'T':
         options->instance_type = value;
