@@ -49,6 +49,8 @@ static enum part take_part(const char **pattern)
         const char *name;
         enum part part;
     } parts[] = {{"{}", ANY}, {"{word}", WORD}, {"{device}", DEVICE}, {"{n}", NUMBER}};
+    if (**pattern != '{')
+        return PLAIN;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (text_starts_with(*pattern, parts[i].name)) {
             *pattern += strlen(parts[i].name);
