@@ -129,23 +129,24 @@ export async function faults() {
 
 const beatsOf = async (server) => Number(/holdfast_heartbeats_total (\d+)/.exec(await (await fetch(`${server.url}/metrics`)).text())[1]);
 
-/** Agents with and without checks beside each other, and the exporter, which is asked as Prometheus would. */
+/** Agents with and without checks, and the exporter; that one and the agent with checks are asked as Prometheus would. */
 export async function agent() {
   const span = Number(process.env.AGENT_SECONDS ?? 300); // the rarest check runs every five minutes
   const [firstChecks, scrapeEvery] = [35, 15];
   const server = await hpd(100, 'agent');
-  const port = await freePort();
-  const [bare, full] = [await startAgent(server, 0, '--checks', 'none'), await startAgent(server, 1, '--checks', 'all')];
-  const peer = start('prometheus-node-exporter', [`--web.listen-address=127.0.0.1:${port}`]);
-  const scrape = () => fetch(`http://127.0.0.1:${port}/metrics`).then((r) => r.text());
-  await until('node exporter', answers(`http://127.0.0.1:${port}/metrics`));
+  const [here, there] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const bare = await startAgent(server, 0, '--checks', 'none');
+  const full = await startAgent(server, 1, '--checks', 'all', '--metrics', here);
+  const peer = start('prometheus-node-exporter', [`--web.listen-address=${there}`]);
+  const scrape = (address) => fetch(`http://${address}/metrics`).then((r) => r.text());
+  await until('both scraped', async () => (await answers(`http://${here}/metrics`)()) && answers(`http://${there}/metrics`)());
   const children = childMemory(full.pid);
   await sleep(firstChecks * 1000); // enrolled, the interval that the server asks for, and each check has run once
   const all = [bare, full, peer];
   const before = { cpu: all.map(({ pid }) => cpuMs(pid)), beats: await beatsOf(server) };
   for (let i = 0; i < span / scrapeEvery; i++) {
     await sleep(scrapeEvery * 1000);
-    await scrape();
+    await Promise.all([here, there].map(scrape));
   }
   const share = (ms) => `${(ms / (span * 10)).toFixed(4)} % of a core`;
   const used = all.map(({ pid }, i) => cpuMs(pid) - before.cpu[i]);
@@ -154,10 +155,10 @@ export async function agent() {
   const memory = ({ pid }) => `${memoryMb(pid).toFixed(2)} MB (PSS ${proportionalMb(pid).toFixed(2)})`;
   const theirs = memory(peer);
   say('hp-agent without checks, memory', memory(bare), `prometheus-node-exporter ${theirs}`);
-  say('hp-agent with all checks, memory', memory(full),
+  say('hp-agent with all checks and --metrics, memory', memory(full),
       `prometheus-node-exporter ${theirs}; a check's process for its moment at most ${peak.rssMb.toFixed(2)} MB (PSS ${peak.pssMb.toFixed(2)}), of ${number(peak.seen)} that lived long enough to be seen`);
   say(`hp-agent without checks, processor, ${number(beats)} heartbeats in ${span} s`, share(used[0]),
       `prometheus-node-exporter, a scrape every ${scrapeEvery} s: ${share(used[2])}`);
-  say('hp-agent with all checks, processor, their processes with it', share(used[1]));
+  say('hp-agent with all checks and --metrics, their processes with it', share(used[1]), `a scrape every ${scrapeEvery} s, too`);
   for (const child of [bare.child, full.child, peer, server.child]) await stop(child);
 }
