@@ -31,11 +31,12 @@ static const struct sm_row step_rows[STEP_STATE_COUNT] = {
 const struct sm step_state_machine = {"step", step_rows, STEP_STATE_COUNT};
 
 #define STEP(SYMBOL) STEP_KIND_##SYMBOL
-static const enum step_kind launch_steps[] = {STEP(LAUNCH), STEP(JOIN), STEP(PREPARE), STEP(VERIFY), STEP(RESUME)};
+static const enum step_kind launch_steps[] = {STEP(LAUNCH), STEP(JOIN),   STEP(PREPARE),
+                                              STEP(CHECK),  STEP(VERIFY), STEP(RESUME)};
 static const enum step_kind reboot_steps[] = {STEP(MARK), STEP(DRAIN),  STEP(REBOOT),
                                               STEP(JOIN), STEP(VERIFY), STEP(RESUME)};
-static const enum step_kind replace_steps[] = {STEP(MARK), STEP(DRAIN),   STEP(TERMINATE), STEP(LAUNCH),
-                                               STEP(JOIN), STEP(PREPARE), STEP(VERIFY),    STEP(RESUME)};
+static const enum step_kind replace_steps[] = {STEP(MARK),    STEP(DRAIN), STEP(TERMINATE), STEP(LAUNCH), STEP(JOIN),
+                                               STEP(PREPARE), STEP(CHECK), STEP(VERIFY),    STEP(RESUME)};
 static const enum step_kind release_steps[] = {STEP(PREPARE), STEP(VERIFY), STEP(RESUME)};
 static const enum step_kind delete_steps[] = {STEP(MARK), STEP(DRAIN), STEP(TERMINATE), STEP(FORGET)};
 static const enum step_kind check_steps[] = {STEP(MARK), STEP(DRAIN), STEP(CHECK), STEP(VERIFY), STEP(RESUME)};

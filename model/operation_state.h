@@ -84,7 +84,7 @@ bool operation_is_of_cluster(enum operation_kind kind);
  *   join       wait for the agent: a new boot id (reboot) or the new instance id (launch, replace)
  *   prepare    the instance runs the group's lifecycle scripts; skipped when it has none, and by a release unless the
  *              machine has not got through them yet
- *   check      the agent runs deep health checks
+ *   check      the agent runs deep health checks; on a new machine only those of its group (OnStartDeepHealthChecks)
  *   verify     the return gate: fresh heartbeat, checks covered, quiet since boot, scheduler sees it
  *   resume     scheduler: back in service
  *   forget     remove the slot from the scheduler's sight and the store
@@ -108,7 +108,7 @@ enum step_kind {
 };
 ENUM_DECLARE(step_kind);
 
-#define OPERATION_STEPS_MAX 8
+#define OPERATION_STEPS_MAX 9
 
 /* The steps of a kind in order; *ret_count <= OPERATION_STEPS_MAX, 0 for those of a cluster. Static. */
 const enum step_kind *operation_steps(enum operation_kind kind, int *ret_count);

@@ -1,5 +1,6 @@
 /*
- * The step check: the instance runs deep health checks while it takes no work.
+ * The step check: the instance runs deep health checks while it takes no work: those that somebody asked for, or on a new machine
+ * those that its group wants before it takes any.
  *
  * The agent is asked through the errands, with every heartbeat, until its last word is in the store (service/check_report.c);
  * the step only reads that. So a restart of either loses nothing and runs nothing twice. A run that failed leaves verdicts, and
@@ -82,10 +83,65 @@ static enum step_result judge(struct work *w, const struct deep_run *run)
     return STEP_FAIL;
 }
 
+/* --- on a new machine -------------------------------------------------------------------------- */
+
+static int64_t wanted_on_start(struct work *w)
+{
+    autofree char *document = NULL;
+    int status = db_group_document_get(w->turn->tx, w->row.group_id, &document);
+    if (status == 0)
+        return service_checks_on_start(document);
+    if (status != STATUS_NOT_FOUND)
+        work_did(w, status);
+    return 0;
+}
+
+static enum step_result check_enter(struct work *w)
+{
+    bool asked = w->op.kind == OPERATION_KIND_CHECK || wanted_on_start(w) != 0;
+    return asked ? STEP_GO_ON : STEP_SKIP;
+}
+
+/* What the agent does not offer is left out, and said: it is no fault of the machine. */
+static enum step_result begin_on_start(struct work *w)
+{
+    struct fleet_view live;
+    char lacks[DEEP_CHECKS_MAX_BYTES];
+    int64_t wanted = wanted_on_start(w), offered = 0;
+    if (fleet_get(w->r->service->fleet, w->node->id, &live) != 0 || live.last_heartbeat_at == 0) {
+        work_say(w, "waits for the agent's first heartbeat");
+        work_due(w, w->now + w->r->deps.settings.retry_min_ms);
+        return STEP_WAIT;
+    }
+    for (int i = 0; i < DEEP_CHECK_COUNT; i++)
+        if ((live.checks & FLEET_CHECK_DEEP(i)) != 0)
+            offered |= SM_BIT(i);
+    deep_checks_text(wanted & ~offered, lacks);
+    if (lacks[0] != '\0')
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_DEEP_CHECK, "the agent offers no check \"%s\" that the group wants",
+                   lacks);
+    if ((wanted & offered) == 0) {
+        work_say(w, "the agent offers no check that the group wants: nothing was tested");
+        return STEP_SKIP;
+    }
+    struct deep_run run = {.operation_id = w->op.id,
+                           .cluster_id = w->row.cluster_id,
+                           .node_id = w->node->id,
+                           .profile = DEEP_PROFILE_DEEP,
+                           .checks = wanted & offered,
+                           .state = DEEP_STATE_WAITING,
+                           .created_at = w->now};
+    return work_did(w, db_deep_run_insert(w->turn->tx, &run)) ? STEP_GO_ON : STEP_WAIT;
+}
+
+/* --- all of them ------------------------------------------------------------------------------- */
+
 static enum step_result check_run(struct work *w)
 {
     struct deep_run run;
     int status = read_run(w, &run);
+    if (status == STATUS_NOT_FOUND && w->op.kind != OPERATION_KIND_CHECK)
+        return begin_on_start(w);
     if (status == STATUS_NOT_FOUND) {
         work_say(w, "nothing says what was to be tested");
         return STEP_FAIL;
@@ -110,6 +166,7 @@ static enum step_result check_answer(struct work *w, const struct rcall *call)
 }
 
 const struct step_ops step_check = {
+    .enter = check_enter,
     .run = check_run,
     .answer = check_answer,
     .deadline_ms = check_deadline,

@@ -24,12 +24,21 @@ static void steps_close_rest(struct work *w)
     }
 }
 
+/* A step of deep health checks was begun on a new machine. */
+static bool has_checked(const struct operation *op)
+{
+    for (int i = 0; i < op->step_count; i++)
+        if (op->steps[i].kind == STEP_KIND_CHECK && op->steps[i].started_at > 0)
+            return true;
+    return false;
+}
+
 /* --- ends -------------------------------------------------------------------------------------- */
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
     bool left_out = w->op.cancel_asked && w->op.error[0] != '\0'; /* nothing was tested, and nobody said so */
     steps_close_rest(w);
-    if (w->op.kind == OPERATION_KIND_CHECK)
+    if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op))
         work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,
                                       error, w->now));
     int from = (int)w->op.state;
@@ -73,6 +82,8 @@ static const char *advice(const struct work *w, enum step_kind step)
         return "look at the instance, then replace or release the node";
     if (step == STEP_KIND_PREPARE)
         return "repair the script, then release or replace the node";
+    if (step == STEP_KIND_CHECK)
+        return "look at what the check found, then replace or release the node";
     if (step == STEP_KIND_RESUME)
         return "resume it in the scheduler, then release the node";
     return "see to the cause, then repeat or release the node";

@@ -4,6 +4,8 @@
  */
 #include "server/service/private.h"
 
+#include "base/json.h"
+#include "base/sm.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -226,6 +228,25 @@ void service_check_result_free(struct service_check_result *result)
 {
     free(TAKE(result->nodes));
     result->count = result->capacity = 0;
+}
+
+/* --- what groups ask for --------------------------------------------------------------------------- */
+
+int64_t service_checks_on_start(const char *group_document)
+{
+    static const char *const words[] = {
+        [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};
+    char error[JSON_ERROR_MAX];
+    auto_json json_t *document = NULL;
+    int64_t checks = 0;
+    size_t i;
+    const json_t *item;
+    if (json_parse(group_document, strlen(group_document), CLUSTER_DOCUMENT_BYTES_MAX, &document, error) != 0)
+        return 0;
+    json_array_foreach(json_object_get(document, "OnStartDeepHealthChecks"), i,
+                       item) for (size_t k = 0; k < ARRAY_LEN(words);
+                                  k++) if (text_equal(json_string_value(item), words[k])) checks |= SM_BIT(k);
+    return checks;
 }
 
 /* --- runs as people see them ----------------------------------------------------------------------- */

@@ -341,6 +341,8 @@ int service_check_list(struct service *s, const char *cluster, const char *node,
 /* One run by its id; fn gets its tests (struct db_deep_test_row), after *ret_run was filled. */
 int service_check_describe(struct service *s, const char *uid, struct deep_run *ret_run, db_row_fn fn, void *arg,
                            struct problem *ret_problem);
+/* What a group's document wants of every new machine (OnStartDeepHealthChecks), as bits; 0: nothing. */
+int64_t service_checks_on_start(const char *group_document);
 /* What the node's instance is asked to test. NOT_FOUND when nothing is. */
 int service_agent_check(struct service *s, int64_t node_id, struct deep_job *ret_job, struct problem *ret_problem);
 /* Durable when it returns; a repeat adds nothing. STALE when this is no longer asked for. */

@@ -301,6 +301,92 @@ static void the_newest_runs_of_a_node_are_kept(void **state)
     sim_close(&sim);
 }
 
+/* --- on new machines ----------------------------------------------------------------------------- */
+
+#define ON_START "{\"OnStartDeepHealthChecks\":[\"InstanceStress\",\"InstanceConnectivity\"]}"
+
+static struct deep_run launch_run(struct sim *sim)
+{
+    int tests;
+    return run_of(sim, sim_read(sim, "gpu-1").operation.uid, &tests);
+}
+
+static void a_new_machine_is_tested_before_it_takes_work(void **state)
+{
+    struct sim sim;
+    struct operation operation;
+    struct problem problem = {0};
+    (void)state;
+    sim_open(&sim, 312, true);
+    sim.document = ON_START;
+    sim.deep = SIM_DEEP_PASSES;
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    const struct deep_run run = launch_run(&sim);
+    assert_int_equal(run.state, DEEP_STATE_PASSED);
+    assert_int_equal(run.profile, DEEP_PROFILE_DEEP);
+    assert_int_equal(run.checks, SM_BIT(DEEP_CHECK_STRESS)); /* what else the group wants is said to be missing */
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "offers no check \"instance-connectivity\""), 1);
+    assert_int_equal(machine(&sim)->deep_runs, 1);
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL); /* a reboot: the same machine */
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_HOUR);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(machine(&sim)->deep_runs, 1);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REPLACE,
+                                          URGENCY_NOW, "because", "", &operation, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(machine(&sim)->deep_runs, 1); /* of the new one */
+    assert_int_equal(launch_run(&sim).state, DEEP_STATE_PASSED);
+    sim_close(&sim);
+}
+
+static void a_new_machine_that_fails_takes_no_work(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 313, true);
+    sim.document = ON_START;
+    sim.deep = SIM_DEEP_FAILS;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
+    assert_int_equal(launch_run(&sim).state, DEEP_STATE_FAILED);
+    assert_non_null(strstr(sim_read(&sim, "gpu-1").operation.error, "check: HARDWARE_CHECK: because"));
+    assert_int_equal(there(&sim)->resumes, 0);
+    sim_close(&sim);
+}
+
+static void an_agent_without_checks_holds_nothing_up(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 314, true);
+    sim.document = ON_START;
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "offers no check"), 1);
+    sim_close(&sim);
+}
+
+/* Dead before every turn of a launch once. */
+static void a_crash_tests_no_new_machine_twice(void **state)
+{
+    uint64_t all = 0;
+    (void)state;
+    for (uint64_t die = 0; die <= all; die++) {
+        struct sim sim;
+        sim_open(&sim, 315, true);
+        sim.document = ON_START;
+        sim.deep = SIM_DEEP_PASSES;
+        sim.die_before_turn = die;
+        sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+        if (die == 0)
+            all = sim.turns;
+        if (machine(&sim)->deep_runs != 1 || launch_run(&sim).state != DEEP_STATE_PASSED ||
+            sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "offers no check") != 1)
+            sim_fail(&sim, "gpu-1", "died before turn %" PRIu64, die);
+        sim_close(&sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +401,10 @@ int main(void)
         cmocka_unit_test(time_is_limited),
         cmocka_unit_test(a_crash_tests_nothing_twice),
         cmocka_unit_test(the_newest_runs_of_a_node_are_kept),
+        cmocka_unit_test(a_new_machine_is_tested_before_it_takes_work),
+        cmocka_unit_test(a_new_machine_that_fails_takes_no_work),
+        cmocka_unit_test(an_agent_without_checks_holds_nothing_up),
+        cmocka_unit_test(a_crash_tests_no_new_machine_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,7 +193,7 @@ static void test_create_leaves_a_launch_for_every_node(void **state)
     assert_string_equal(operations[2].key, key); /* newest first */
     assert_int_equal(operations[2].kind, OPERATION_KIND_LAUNCH);
     assert_int_equal(operations[2].state, OPERATION_STATE_PENDING);
-    assert_int_equal(operations[2].step_count, 5);
+    assert_int_equal(operations[2].step_count, 6);
     assert_int_equal(operations[2].steps[0].kind, STEP_KIND_LAUNCH);
     assert_string_equal(operations[2].actor, "token:admin");
 

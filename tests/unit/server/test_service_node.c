@@ -62,7 +62,7 @@ static void test_a_request_is_a_decision_and_an_operation(void **state)
     assert_string_equal(operation.old_boot, WORLD_BOOT);
     assert_int_equal(operation.urgency, URGENCY_NOW);
     assert_int_equal(operation.state, OPERATION_STATE_PENDING);
-    assert_int_equal(operation.step_count, 8);
+    assert_int_equal(operation.step_count, 9);
     assert_int_equal(world.wakes, 1);
     assert_int_equal(world.events_heard, 1);
 
