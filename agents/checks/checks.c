@@ -9,6 +9,7 @@
 #include "agents/checks/run.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -96,16 +97,20 @@ static char *memory_path(const struct checks *checks, const struct slot *slot)
     return dir[0] == '\0' ? NULL : own_printf("%s/memory-%s", dir, slot->check->name);
 }
 
-/* The first line of the file is the boot. */
+/* The first line of the file says which machine and which boot: an image may hold the memory of the machine it was made of. */
+static char *memory_owner(const struct checks *checks)
+{
+    return own_printf("%s %s\n", checks->options.instance_id, checks->options.boot_id);
+}
+
 static void load_memory(const struct checks *checks, struct slot *slot)
 {
-    autofree char *path = memory_path(checks, slot), *data = NULL;
-    size_t len, boot = strlen(checks->options.boot_id);
-    if (path == NULL || file_read(path, CHECK_MEMORY_MAX_BYTES + BOOT_ID_MAX_BYTES, &data, &len) != 0)
+    autofree char *path = memory_path(checks, slot), *data = NULL, *owner = memory_owner(checks);
+    size_t len, machine = strlen(checks->options.instance_id) + 1;
+    if (path == NULL || file_read(path, CHECK_MEMORY_MAX_BYTES + ID_INSTANCE_MAX + BOOT_ID_MAX_BYTES, &data, &len) != 0)
         return;
     const char *feed = memchr(data, '\n', len);
-    bool same_boot = feed != NULL && (size_t)(feed - data) == boot && memcmp(data, checks->options.boot_id, boot) == 0;
-    if (feed == NULL || (!same_boot && !slot->check->spans_boots))
+    if (feed == NULL || strncmp(data, owner, slot->check->spans_boots ? machine : strlen(owner)) != 0)
         return;
     slot->memory_len = len - (size_t)(feed + 1 - data);
     slot->memory = own_calloc(slot->memory_len + 1, 1);
@@ -115,10 +120,10 @@ static void load_memory(const struct checks *checks, struct slot *slot)
 /* What cannot be written now is written after a later run. */
 static void keep_memory(const struct checks *checks, struct slot *slot)
 {
-    autofree char *path = memory_path(checks, slot);
+    autofree char *path = memory_path(checks, slot), *owner = memory_owner(checks);
     AUTO(text) struct text text = {0};
     slot->keep_at = 0;
-    text_printf(&text, "%s\n", checks->options.boot_id);
+    text_add(&text, owner);
     text_add_bytes(&text, slot->memory, slot->memory_len);
     if (path != NULL && file_write(path, text.data, text.len, 0600) != 0)
         log_debug("what a check remembers cannot be stored path=%s", path);
@@ -147,7 +152,7 @@ static void add(struct checks *checks, const struct check *check)
     checks->slots = own_realloc(checks->slots, checks->count + 1, sizeof(*checks->slots));
     checks->slots[checks->count++] = (struct slot){
         .check = check,
-        .due_at = checks->options.once ? 0 : now_ms() + jitter(checks->options.seed, check->name, within)};
+        .due_at = checks->options.once ? 0 : now_ms() + jitter(checks->options.instance_id, check->name, within)};
     load_memory(checks, &checks->slots[checks->count - 1]);
 }
 

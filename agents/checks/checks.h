@@ -43,8 +43,8 @@ struct checks_options {
     const char *dir;                                     /* of a site's own checks (custom.h); NULL: none */
     const char *boot_id;                                 /* what is remembered is of it */
     int64_t first_within_ms;                             /* of a check's first turn */
-    const char *seed; /* differs from node to node: what a check's first turn depends on */
-    bool once;        /* each as soon as possible, and never again */
+    const char *instance_id; /* whose memories they are, and what a check's first turn depends on */
+    bool once;               /* each as soon as possible, and never again */
 };
 
 struct checks;

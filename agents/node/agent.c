@@ -294,7 +294,7 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
                                           .dir = options->checks_dir,
                                           .boot_id = agent->boot_id,
                                           .first_within_ms = options->checks_first_ms,
-                                          .seed = agent->instance_id};
+                                          .instance_id = agent->instance_id};
     standing_init(&agent->standing, agent->instance_id, agent->boot_id);
     if (file_read(path, STANDING_BYTES_MAX, &kept, &len) == 0)
         standing_read(&agent->standing, kept, len, now_ms());

@@ -179,7 +179,7 @@ int by_hand(int argc, char **argv)
                                     .dir = CUSTOM_DIR_DEFAULT,
                                     .state_dir = "",
                                     .boot_id = "",
-                                    .seed = "",
+                                    .instance_id = "",
                                     .once = true}};
     AUTO(text) struct text names = {0};
     struct checks *checks = NULL;

@@ -37,7 +37,7 @@ static struct checks_options options_of(const struct machine *machine, const cha
                                    .instance_type = "",
                                    .state_dir = machine->place->dir,
                                    .boot_id = "boot-1",
-                                   .seed = "i-1",
+                                   .instance_id = "i-1",
                                    .once = true};
 }
 
@@ -134,6 +134,30 @@ static void test_what_is_remembered(void **state)
     machine_free(&machine);
 }
 
+/* What spans boots: how many adapters there were before one was lost. */
+static void test_an_image_brings_no_memory_of_another_machine(void **state)
+{
+    static const struct {
+        const char *kept;
+        enum check_result result;
+    } cases[] = {
+        {"i-1 boot-0\ngone 2 5\n", CHECK_RESULT_OK},
+        {"i-1 boot-1\ngone 2 5\n", CHECK_RESULT_OK},
+        {"i-2 boot-0\ngone 2 5\n", CHECK_RESULT_NOT_APPLICABLE},
+        {"i-12 boot-1\ngone 2 5\n", CHECK_RESULT_NOT_APPLICABLE},
+        {"i-1\ngone 2 5\n", CHECK_RESULT_NOT_APPLICABLE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct machine machine = machine_new(*state, "");
+        struct checks_options options = options_of(&machine, "efa");
+        autofree char *path = own_printf("%s/memory-efa", machine.place->dir);
+        machine_file(&machine, "/sys/class/infiniband/README", "");
+        assert_int_equal(file_write(path, cases[i].kept, strlen(cases[i].kept), 0600), 0);
+        assert_int_equal(run_once(&options).last, cases[i].result);
+        machine_free(&machine);
+    }
+}
+
 static void test_a_fleet_does_not_look_together(void **state)
 {
     struct machine machine = machine_new(*state, "");
@@ -144,7 +168,7 @@ static void test_a_fleet_does_not_look_together(void **state)
         char seed[16], error[CHECKS_ERROR_MAX];
         struct checks_options options = options_of(&machine, "disk");
         snprintf(seed, sizeof(seed), "i-%d", i);
-        options.seed = seed;
+        options.instance_id = seed;
         options.once = false;
         options.first_within_ms = 1000000000;
         assert_int_equal(checks_new(&options, &checks, error), 0);
@@ -167,6 +191,7 @@ int main(void)
         TEST(test_all_have_their_turn),
         TEST(test_a_sites_own),
         TEST(test_what_is_remembered),
+        TEST(test_an_image_brings_no_memory_of_another_machine),
         TEST(test_a_fleet_does_not_look_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
