@@ -222,12 +222,15 @@ int fabric_pingpong(const struct check_context *context, const struct fabric_pin
         return STATUS_IO;
     int status = run_connecting_end(&end, deadline_at, &result);
     pthread_join(thread, NULL);
+    bool unseen = end.result.exit_code == ENODATA || (status == 0 && result.exit_code == ENODATA);
     if (end.status == STATUS_NOT_FOUND)
         status = STATUS_NOT_FOUND;
+    else if (unseen)
+        status = STATUS_UNSUPPORTED;
     else if (status == 0 &&
              (result.exit_code != 0 || result.out_cut || fabric_parse_pingpong(result.out, ret_speed) != 0))
         status = STATUS_BACKEND;
-    if (status == STATUS_BACKEND)
+    if (status == STATUS_BACKEND || status == STATUS_UNSUPPORTED)
         say_why(&end.result, &result, ret_why);
     else if (status != 0)
         snprintf(ret_why, SENTENCE_MAX_BYTES, "fi_pingpong: %s", status_meaning(status));

@@ -37,8 +37,8 @@ struct fabric_pingpong {
     int64_t timeout_ms;              /* both ends together; shorter than the check's deadline */
 };
 
-/* Starts both ends on this node and takes the table of the one that connects. NOT_FOUND: no such tool. TIMEOUT. BACKEND: the
- * tool failed or printed what is no table; ret_why says it. Both processes are gone when this returns. */
+/* Starts both ends on this node and takes the table of the one that connects. NOT_FOUND: no such tool. TIMEOUT.
+ * UNSUPPORTED: libfabric has no such provider or domain. BACKEND: the tool failed or printed what is no table; ret_why says it. Both processes are gone when this returns. */
 int fabric_pingpong(const struct check_context *context, const struct fabric_pingpong *test,
                     struct fabric_speed *ret_speed, char ret_why[SENTENCE_MAX_BYTES]);
 

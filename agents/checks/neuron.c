@@ -254,7 +254,12 @@ static void look_at_cores(const struct look *look, const struct device *device, 
 {
     int wanted = type != NULL ? type->neuron_cores : 0;
     bool is_paired = wanted >= 8 && device->cores * 2 == wanted;
-    if (device->cores >= 0 && device->cores < wanted && !is_paired)
+    if (device->cores < 0 || device->cores >= wanted || is_paired)
+        return;
+    if (look->context->uptime_ms < GRACE_MS)
+        check_unknown(look->out, "%s has %" PRId64 " cores so far, and the machine has just started", device->name,
+                      device->cores);
+    else
         check_found(look->out, "neuron.device.missing", device->name, wanted - device->cores,
                     "%" PRId64 " cores, and there should be %d", device->cores, wanted);
 }

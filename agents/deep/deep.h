@@ -12,7 +12,8 @@
  *     <state-dir>/sagemaker-deep-health-check.log   in HyperPod's lines
  *
  * A test whose result is remembered is never run again. That is before it is said to anybody. One that was interrupted is run once
- * more; interrupted again, or by a reboot, it has failed: a test that ends the machine is the strongest finding of all.
+ * more; interrupted again it is skipped. By a reboot it has failed: a test that ends the machine is the strongest finding of
+ * all. What could not be carried out, for want of room or of time, is skipped: it says nothing of the machine.
  */
 #ifndef HOLDFAST_AGENTS_DEEP_DEEP_H
 #define HOLDFAST_AGENTS_DEEP_DEEP_H
@@ -70,7 +71,8 @@ struct deep_tool {
     char *output;
     size_t output_len;
 };
-/* Runs it and waits. TALK_WITHDRAWN: the server wants no more, return at once. Freed with deep_tool_free in any case. */
+/* Runs it and waits. TALK_WITHDRAWN: the server wants no more, return at once. TIMEOUT: the time of the whole run was over.
+ * Freed with deep_tool_free in any case. */
 int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t limit_ms, struct deep_tool *ret_tool);
 void deep_tool_free(struct deep_tool *tool);
 bool deep_tool_find(const struct deep_bench *bench, const char *name);
@@ -80,7 +82,7 @@ bool deep_tool_find(const struct deep_bench *bench, const char *name);
 struct deep_test_ops {
     const char *name;
     enum deep_check check;
-    int (*run)(struct deep_bench *bench); /* 0, TALK_WITHDRAWN, or a status: the test has failed */
+    int (*run)(struct deep_bench *bench); /* 0, TALK_WITHDRAWN, or a status: the test is skipped */
 };
 extern const struct deep_test_ops deep_tests[];
 extern const size_t deep_test_count;

@@ -375,6 +375,8 @@ int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t li
     close(fd);
     bench->memory.pid = 0;
     (void)file_remove_tree(bench->scratch);
+    if (status == 0 && ret_tool->end.timed_out && attempt.time_limit_ms < limit_ms)
+        return STATUS_TIMEOUT; /* of the whole run: that says nothing of the tool */
     return status == 0 && ret_tool->end.withdrawn ? TALK_WITHDRAWN : status;
 }
 
@@ -396,7 +398,7 @@ static void take_up(struct deep_bench *bench)
     text_clear(&bench->log);
 }
 
-/* True when it was begun before and has to count as failed. */
+/* True when it was begun before and is not to be begun again. Who ended the runner need not be the machine. */
 static bool was_lost(struct deep_bench *bench)
 {
     const struct deep_memory *memory = &bench->memory;
@@ -405,14 +407,13 @@ static bool was_lost(struct deep_bench *bench)
     bool rebooted = !text_equal(memory->boot_id, bench->boot_id);
     if (!rebooted && memory->pid != 0)
         attempt_kill_left((pid_t)memory->pid, (uint64_t)memory->ticks);
-    if (rebooted)
+    if (rebooted) {
         deep_failed(bench, "the machine came up anew while this test ran");
-    else if (memory->begun >= TRIES_MAX)
-        deep_failed(bench, "was interrupted %d times", TRIES_MAX);
-    else
-        return false;
-    deep_log(bench, "error", "%s %s", bench->test.name, bench->test.detail);
-    return true;
+        deep_log(bench, "error", "%s %s", bench->test.name, bench->test.detail);
+    } else if (memory->begun >= TRIES_MAX) {
+        deep_skipped(bench, "was interrupted %d times", TRIES_MAX);
+    }
+    return bench->test.state != DEEP_STATE_RUNNING;
 }
 
 static int begin_test(struct deep_bench *bench)
@@ -441,7 +442,7 @@ static int carry_out(struct deep_bench *bench)
     if (status == TALK_WITHDRAWN)
         return status;
     if (status != 0)
-        deep_failed(bench, "cannot be run: %s", status_meaning(status));
+        deep_skipped(bench, "could not be carried out: %s", status_meaning(status));
     else if (bench->test.state == DEEP_STATE_RUNNING)
         deep_failed(bench, "ended without a result");
     return 0;

@@ -247,14 +247,45 @@ static void test_what_fails_says_why(void **state)
     }
 }
 
+/* stress-ng's own words for it: no memory, no room, no such stressor. */
+static void test_want_is_no_fault(void **state)
+{
+    static const char *const bodies[] = {
+        "echo 'stress-ng: error: [2] out of memory'; exit 1",
+        "echo 'stress-ng: error: [2] hdd: no room'; exit 3",
+        "exit 4",
+    };
+    struct world *world = *state;
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        autofree char *key = own_printf("k%zu", i);
+        world->key = key;
+        put_stress(world, bodies[i]);
+        assert_int_equal(run_as(world, key, PATIENCE_MS), 0);
+        assert_said(world, "running skipped !");
+        assert_non_null(strstr(world->detail, "stress-ng: "));
+    }
+}
+
+/* The time of the whole run, which a site sets: that it is short is no fault of the machine. */
 static void test_time_is_limited(void **state)
 {
     struct world *world = *state;
     put_stress(world, "sleep 1000");
     world->time_limit_ms = 600;
     assert_int_equal(run(world), 0);
-    assert_said(world, "running failed !");
-    assert_non_null(strstr(world->detail, "did not end within"));
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "could not be carried out: the deadline passed");
+}
+
+static void test_no_room_is_no_fault(void **state)
+{
+    struct world *world = *state;
+    autofree char *output = own_printf("%s/deep/output", world->state_dir);
+    put_stress(world, "true");
+    assert_int_equal(file_make_dirs(output, 0700), 0); /* a directory is in the way of the file */
+    assert_int_equal(run(world), 0);
+    assert_said(world, "running skipped !");
+    assert_int_equal(runs(world), 0);
 }
 
 static void test_what_is_not_there_is_skipped(void **state)
@@ -311,14 +342,14 @@ static void test_what_was_interrupted_is_run_once_more(void **state)
     assert_int_equal(runs(world), 2);
 }
 
-static void test_interrupted_twice_it_has_failed(void **state)
+static void test_interrupted_twice_it_is_skipped(void **state)
 {
     struct world *world = *state;
     put_stress(world, "sleep 1000");
     interrupt(world);
     interrupt(world);
     assert_int_equal(run(world), 0);
-    assert_said(world, "failed !");
+    assert_said(world, "skipped !");
     assert_string_equal(world->detail, "was interrupted 2 times");
     assert_int_equal(runs(world), 2);
 }
@@ -451,11 +482,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_check_is_run_once),
         TEST(test_what_fails_says_why),
+        TEST(test_want_is_no_fault),
         TEST(test_time_is_limited),
+        TEST(test_no_room_is_no_fault),
         TEST(test_what_is_not_there_is_skipped),
         TEST(test_what_is_wanted_no_more_is_ended),
         TEST(test_what_was_interrupted_is_run_once_more),
-        TEST(test_interrupted_twice_it_has_failed),
+        TEST(test_interrupted_twice_it_is_skipped),
         TEST(test_a_machine_that_came_up_anew_has_failed),
         TEST(test_a_result_that_nobody_heard_is_said_again),
         TEST(test_dcgm),

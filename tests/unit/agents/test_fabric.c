@@ -136,7 +136,7 @@ static void test_a_provider_that_is_not_there(void **state)
     struct fabric_speed speed;
     char why[SENTENCE_MAX_BYTES];
     (void)state;
-    assert_int_equal(fabric_pingpong(&real, &test, &speed, why), STATUS_BACKEND);
+    assert_int_equal(fabric_pingpong(&real, &test, &speed, why), STATUS_UNSUPPORTED);
     if (strstr(why, "exit code 61") == NULL)
         fail_msg("%s", why);
 }

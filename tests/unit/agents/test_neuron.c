@@ -145,6 +145,9 @@ static void test_cores(void **state)
 {
     struct machine machine = machine_of_six(state);
     tree_file(&machine, DEVICES "/neuron4/core_count", "1");
+    machine.uptime_ms = 60000; /* not yet */
+    expect(&machine, CHECK_RESULT_UNKNOWN, "");
+    machine.uptime_ms = MACHINE_OLD_MS;
     expect(&machine, CHECK_RESULT_FOUND, "neuron.device.missing neuron4*1");
     tree_file(&machine, DEVICES "/neuron4/core_count", "?");
     expect(&machine, CHECK_RESULT_OK, "");
