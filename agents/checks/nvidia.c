@@ -44,6 +44,7 @@ struct look {
     json_t *gpus_before; /* by UUID; NULL: none are remembered */
     json_t *gpus_now;
     bool same_boot;
+    bool was_missing; /* a GPU, in the run before of this boot */
     int64_t since_ms; /* the run before; 0: there was none in this boot */
 };
 
@@ -329,29 +330,32 @@ static bool is_listed(const struct nvidia_report *report, const char *name)
     return false;
 }
 
-/* wanted: how many there should be; 0: nobody knows. */
-static void look_at_count(const struct look *look, const struct nvidia_report *report, const struct bus *bus,
+/* One is called missing in the second run that misses it: while somebody resets a GPU it is in no list. wanted: how many there
+ * should be; 0: nobody knows. True when one is missing. */
+static bool look_at_count(const struct look *look, const struct nvidia_report *report, const struct bus *bus,
                           int wanted)
 {
-    bool is_young = look->context->uptime_ms < GRACE_MS;
+    bool is_young = look->context->uptime_ms < GRACE_MS, is_sure = look->was_missing && !is_young;
     size_t missing = 0;
     check_value(look->out, "holdfast_gpus", "", (double)report->gpu_count);
     for (size_t i = 0; i < bus->count; i++) {
         if (is_listed(report, bus->names[i]))
             continue;
         missing++;
-        if (!is_young)
+        if (is_sure)
             check_found(look->out, "nvidia.gpu.missing", bus->names[i], 1,
                         "on the PCI bus with NVIDIA's driver, and not in nvidia-smi's list of %zu", report->gpu_count);
     }
     if (wanted > 0 && report->gpu_count + missing < (size_t)wanted) {
-        if (!is_young)
+        if (is_sure)
             check_found(look->out, "nvidia.gpu.missing", "", wanted - (int64_t)(report->gpu_count + missing),
                         "%zu GPUs, and there should be %d", report->gpu_count, wanted);
         missing++;
     }
-    if (missing > 0 && is_young)
-        check_unknown(look->out, "%zu GPUs so far, and the machine has just started", report->gpu_count);
+    if (missing > 0 && !is_sure)
+        check_unknown(look->out, "%zu GPUs so far, and %s", report->gpu_count,
+                      is_young ? "the machine has just started" : "the next look decides");
+    return missing > 0 && !is_young;
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
@@ -369,13 +373,14 @@ static void keep_absent(const struct look *look)
     }
 }
 
-/* {"at": ms, "count": most GPUs seen, "gpus": {uuid: {…}}} */
-static void remember(const struct look *look, int64_t most)
+/* {"at": ms, "count": most GPUs seen, "missing": whether one was, "gpus": {uuid: {…}}} */
+static void remember(const struct look *look, int64_t most, bool is_missing)
 {
     auto_json json_t *memory = json_object();
     keep_absent(look);
     json_put_i64(memory, "at", look->context->now_ms);
     json_put_i64(memory, "count", most);
+    json_put(memory, "missing", json_boolean(is_missing));
     json_put(memory, "gpus", json_incref(look->gpus_now));
     notes_write(look->context, memory, look->out);
 }
@@ -424,13 +429,10 @@ static size_t ask_links(const struct check_context *context, struct nvidia_links
     return count;
 }
 
-static void look_at_gpus(struct look *look, const struct nvidia_report *report, const json_t *memory)
+static void look_at_gpus(const struct look *look, const struct nvidia_report *report)
 {
     static struct nvidia_links links[NVIDIA_GPUS_MAX];
     size_t link_count = ask_links(look->context, links);
-    look->same_boot = notes_are_of_this_boot(look->context, memory);
-    look->since_ms = look->same_boot ? json_integer_value(json_object_get(memory, "at")) : 0;
-    look->gpus_before = json_object_get(memory, "gpus");
     for (size_t i = 0; i < report->gpu_count; i++) {
         const struct nvidia_links *own = NULL;
         for (size_t j = 0; j < link_count; j++)
@@ -438,8 +440,14 @@ static void look_at_gpus(struct look *look, const struct nvidia_report *report, 
                 own = &links[j];
         look_at_gpu(look, &report->gpus[i], own);
     }
-    int64_t most = json_integer_value(json_object_get(memory, "count"));
-    remember(look, (int64_t)report->gpu_count > most ? (int64_t)report->gpu_count : most);
+}
+
+static void look_back(struct look *look, const json_t *memory)
+{
+    look->same_boot = notes_are_of_this_boot(look->context, memory);
+    look->since_ms = look->same_boot ? json_integer_value(json_object_get(memory, "at")) : 0;
+    look->was_missing = look->same_boot && json_is_true(json_object_get(memory, "missing"));
+    look->gpus_before = json_object_get(memory, "gpus");
 }
 
 static void nvidia_run(const struct check_context *context, struct check_out *out)
@@ -448,6 +456,8 @@ static void nvidia_run(const struct check_context *context, struct check_out *ou
     auto_json json_t *memory = notes_read(context), *now = json_object();
     struct look look = {.context = context, .out = out, .gpus_now = now};
     struct bus bus;
+    bool is_missing;
+    look_back(&look, memory);
     read_bus(context, &bus);
     int64_t most = json_integer_value(json_object_get(memory, "count"));
     int wanted = type != NULL ? type->gpus : most > 0 && most <= NVIDIA_GPUS_MAX ? (int)most : 0;
@@ -457,14 +467,15 @@ static void nvidia_run(const struct check_context *context, struct check_out *ou
         return;
     switch (report->answer) {
     case NVIDIA_ANSWER_REPORT:
-        look_at_gpus(&look, report, memory);
-        look_at_count(&look, report, &bus, wanted);
+        look_at_gpus(&look, report);
+        is_missing = look_at_count(&look, report, &bus, wanted);
+        remember(&look, (int64_t)report->gpu_count > most ? (int64_t)report->gpu_count : most, is_missing);
         if (report->attached > (int)report->gpu_count)
             check_unknown(out, "nvidia-smi counts %d GPUs and lists %zu", report->attached, report->gpu_count);
         return;
     case NVIDIA_ANSWER_NO_DEVICES:
         if (is_expected)
-            look_at_count(&look, report, &bus, wanted);
+            remember(&look, most, look_at_count(&look, report, &bus, wanted));
         else
             check_not_applicable(out, "%s", report->why);
         return;
