@@ -191,40 +191,54 @@ static const char *text_of(const json_t *json, const char *member)
     return text != NULL ? text : "";
 }
 
-/* Tests that have ended since the last look. */
-static void print_news(FILE *f, const json_t *check, size_t *shown)
+struct shown {
+    char state[16];
+    size_t tests;
+};
+
+/* A new state before the last one, and the tests that have ended since the last look. */
+static void print_news(struct cli *cli, const json_t *check, struct shown *shown)
 {
     const json_t *tests = json_object_get(check, "tests");
-    for (; *shown < json_array_size(tests); (*shown)++) {
-        const json_t *test = json_array_get(tests, *shown);
+    if (json_object_get(check, "finishedAt") == NULL && !text_equal(shown->state, text_of(check, "state"))) {
+        text_copy_cut(shown->state, sizeof(shown->state), text_of(check, "state"));
+        fprintf(cli->err, "  %s\n", shown->state);
+    }
+    for (; shown->tests < json_array_size(tests); shown->tests++) {
+        const json_t *test = json_array_get(tests, shown->tests);
         const char *state = text_of(test, "state"), *why = text_of(test, "detail");
         if (text_equal(state, "running"))
             return;
-        fprintf(f, "%s %s%s%s\n", text_of(test, "name"), state, why[0] != '\0' ? ": " : "", why);
+        fprintf(cli->out, "%s %s%s%s\n", text_of(test, "name"), state, why[0] != '\0' ? ": " : "", why);
     }
 }
 
 int cli_check_watch(struct cli *cli)
 {
     int64_t timeout_ms;
-    size_t shown = 0;
+    struct shown shown = {0};
     int rc = cli_parse_timeout(cli, &timeout_ms);
     int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
-    while (rc == CLI_EXIT_OK) {
+    autofree char *id = cli_encode(cli->argument[0]), *path = own_printf("/v1/checks/%s", id);
+    for (bool known = false; rc == CLI_EXIT_OK; known = true) {
         auto_json json_t *check = NULL;
-        rc = ask_one(cli, "", &check);
+        rc = cli_ask_again(cli, path, known ? until : 0, &check);
         if (rc != CLI_EXIT_OK)
             return rc;
         bool table = cli->format == CLI_FORMAT_TABLE;
         if (table)
-            print_news(cli->out, check, &shown);
+            print_news(cli, check, &shown);
         if (json_object_get(check, "finishedAt") != NULL) {
+            const char *state = text_of(check, "state"), *why = text_of(check, "detail");
             if (!cli_print_data(cli, check))
-                fprintf(cli->out, "%s %s\n", text_of(check, "state"), text_of(check, "detail"));
-            return text_equal(text_of(check, "state"), FAILED_STATE) ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
+                fprintf(cli->out, "%s%s%s\n", state, why[0] != '\0' ? ": " : "", why);
+            return text_equal(state, FAILED_STATE) ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
         }
-        if (clock_mono_ms(clock_system()) >= until)
+        if (clock_mono_ms(clock_system()) >= until) {
+            fprintf(cli->err, "hpctl: check %s is still %s; it goes on without us\n", cli->argument[0],
+                    text_of(check, "state"));
             return CLI_EXIT_TIMEOUT;
+        }
         struct timespec pause = {.tv_nsec = WATCH_PAUSE_NS};
         nanosleep(&pause, NULL);
     }

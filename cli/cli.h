@@ -15,14 +15,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define CLI_EXIT_LIST(X)                                                                 \
-    X(OK, 0, "done")                                                                     \
-    X(REFUSED, 1, "the server said no, or the operation failed")                         \
-    X(USAGE, 2, "the command line or a file given to it is wrong")                       \
-    X(UNREACHABLE, 3, "the server cannot be reached, or is not the one it claims to be") \
-    X(AUTH, 4, "not authenticated, or the token's role is too small")                    \
-    X(NOT_FOUND, 5, "no such cluster, node, operation or token")                         \
-    X(TIMEOUT, 6, "gave up waiting; what was asked for goes on")                         \
+#define CLI_EXIT_LIST(X)                                                                   \
+    X(OK, 0, "done")                                                                       \
+    X(REFUSED, 1, "the server said no, or the operation failed")                           \
+    X(USAGE, 2, "the command line or a file given to it is wrong")                         \
+    X(UNREACHABLE, 3, "the server cannot be reached, or is not the one it claims to be")   \
+    X(AUTH, 4, "not authenticated, or the token's role is too small")                      \
+    X(NOT_FOUND, 5, "no such cluster, group, node, operation, check, fault code or token") \
+    X(TIMEOUT, 6, "gave up waiting; what was asked for goes on")                           \
     X(CONFLICT, 7, "the present state forbids it")
 enum cli_exit {
 #define X(SYMBOL, code, meaning) CLI_EXIT_##SYMBOL = (code),
@@ -34,7 +34,7 @@ enum cli_exit {
 #define CLI_OPTION_LIST(X)                                                                                     \
     X(SERVER, "server", 0, "URL", "where hpd listens (HPCTL_URL)")                                             \
     X(TOKEN, "token", 0, "TEXT", "API token; better: HPCTL_TOKEN or the configuration file")                   \
-    X(FINGERPRINT, "fingerprint", 0, "sha256:…", "public key of a server with its own certificate")            \
+    X(FINGERPRINT, "fingerprint", 0, "sha256:...", "public key of a server with its own certificate")          \
     X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")              \
     X(OUTPUT, "output", 'o', "table|json|yaml", "how to print (table)")                                        \
     X(HELP, "help", 'h', NULL, "this text")                                                                    \
@@ -135,6 +135,8 @@ int cli_connect(struct cli *cli);
  * be NULL; it is NULL for an empty reply. */
 int cli_ask(struct cli *cli, const char *method, const char *path, const json_t *body, const char *const *headers,
             json_t **ret_json);
+/* GET, again and again while nobody answers and until_ms of the monotonic clock is not over: hpd may be starting. */
+int cli_ask_again(struct cli *cli, const char *path, int64_t until_ms, json_t **ret_json);
 /* Follows cursors until limit items (0: all) are there. path has no cursor or limit yet. */
 int cli_ask_list(struct cli *cli, const char *path, int64_t limit, json_t **ret_items);
 /* Percent-encodes one path segment or query value; caller frees. */

@@ -250,7 +250,7 @@ static void show_news(struct cli *cli, const json_t *operation, struct shown *sh
     char progress[sizeof(shown->progress)];
     show_new_steps(cli, operation, shown);
     cli_progress(operation, progress, sizeof(progress));
-    if (!text_equal(progress, shown->progress))
+    if (*progress != 0 && !text_equal(progress, shown->progress))
         fprintf(cli->err, "  %s\n", progress);
     memcpy(shown->progress, progress, sizeof(progress));
 }
@@ -262,8 +262,9 @@ const char *cli_progress(const json_t *operation, char *ret_text, size_t size)
     } rest[] = {{"nodesFailed", "failed"}, {"nodesLeft", "to go"}};
     const json_t *progress = json_object_get(operation, "progress");
     *ret_text = '\0';
-    if (progress == NULL)
-        return ret_text;
+    if (json_integer_value(json_object_get(progress, "nodesWanted")) == 0 &&
+        json_integer_value(json_object_get(progress, "nodesLeft")) == 0)
+        return ret_text; /* none; or not counted yet, or all are gone */
     int at = snprintf(ret_text, size, "%lld of %lld nodes in service",
                       (long long)json_integer_value(json_object_get(progress, "nodesInService")),
                       (long long)json_integer_value(json_object_get(progress, "nodesWanted")));
@@ -284,6 +285,17 @@ int cli_parse_timeout(struct cli *cli, int64_t *ret_timeout_ms)
     return CLI_EXIT_OK;
 }
 
+int cli_ask_again(struct cli *cli, const char *path, int64_t until_ms, json_t **ret_json)
+{
+    for (;;) {
+        int rc = cli_ask(cli, "GET", path, NULL, NULL, ret_json);
+        bool away = rc == CLI_EXIT_UNREACHABLE || rc == CLI_EXIT_TIMEOUT;
+        if (!away || clock_mono_ms(clock_system()) >= until_ms)
+            return rc;
+        usleep(WAIT_AWAY_MS * 1000);
+    }
+}
+
 int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms)
 {
     int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
@@ -292,12 +304,7 @@ int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms)
     struct shown shown = {0};
     for (bool known = false;;) {
         auto_json json_t *operation = NULL;
-        int rc = cli_ask(cli, "GET", path, NULL, NULL, &operation);
-        bool away = rc == CLI_EXIT_UNREACHABLE || rc == CLI_EXIT_TIMEOUT;
-        if (known && away && clock_mono_ms(clock_system()) < until) {
-            usleep(WAIT_AWAY_MS * 1000); /* hpd is started again, and goes on with the operation */
-            continue;
-        }
+        int rc = cli_ask_again(cli, path, known ? until : 0, &operation);
         if (rc != CLI_EXIT_OK)
             return rc;
         known = true;

@@ -166,7 +166,7 @@ int cli_fault_describe(struct cli *cli)
     const struct fault_row *row = find_row(cli->argument[0], &table);
     if (row == NULL) {
         fprintf(cli->err,
-                "hpctl: no table has %s. Codes nobody knows are recorded and watched; hpctl fault list shows those "
+                "hpctl: no table has \"%s\". Codes nobody knows are recorded and watched; hpctl fault list shows those "
                 "that are known.\n",
                 cli->argument[0]);
         return CLI_EXIT_NOT_FOUND;

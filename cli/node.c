@@ -219,7 +219,9 @@ int cli_node_add(struct cli *cli)
     if (refused != NULL) {
         char why[600];
         fprintf(cli->err, "hpctl: %s\n", cli_value(refused, "detail", why, sizeof(why)));
-        return CLI_EXIT_REFUSED;
+        return text_equal(json_string_value(json_object_get(refused, "code")), "instance-group-not-found")
+                   ? CLI_EXIT_NOT_FOUND
+                   : CLI_EXIT_REFUSED;
     }
     static const struct cli_column columns[] = {
         {"NODE", "name"}, {"GROUP", "group"}, {"ZONE", "zone"}, {"STATE", "state"}};
@@ -283,7 +285,7 @@ int cli_inject_xid(struct cli *cli)
 {
     int64_t code;
     if (text_parse_i64(cli->argument[0], 1, 999, &code) != 0)
-        return cli_usage(cli, "an Xid is a number such as 79, not \"%s\"", cli->argument[0]);
+        return cli_usage(cli, "an Xid is a number from 1 to 999 such as 79, not \"%s\"", cli->argument[0]);
     if (cli->option[CLI_OPTION_NODE] == NULL)
         return cli_usage(cli, "inject xid needs --node NAME");
     autofree char *path = NULL;

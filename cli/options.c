@@ -57,7 +57,7 @@ void cli_print_help(FILE *f)
         char left[64];
         const struct cli_verb *v = &cli_verbs[i];
         snprintf(left, sizeof(left), "%s %s %s", v->noun, v->verb, v->arguments);
-        fprintf(f, "  %-26s %s\n", left, v->help);
+        fprintf(f, "  %-30s %s\n", left, v->help);
     }
     fputs("\noptions of every verb:\n", f);
     print_options(f, COMMON);

@@ -1,6 +1,7 @@
 // Deep health checks on real machines: a real hpd, the local provider, real agents, and the real stress-ng.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
@@ -93,11 +94,20 @@ test('a check that is cancelled ends its tools, and hpd may die meanwhile', asyn
   const reply = await world.call('POST', '/v1/clusters/demo/checks', { nodes: [name], profile: 'deep' });
   const { id } = reply.body.checks[0];
   const pid = await until('the tool runs', () => existsSync(join(world.dir, 'pid')) && Number(readFileSync(join(world.dir, 'pid'), 'utf8')), SLOW);
+  const watch = spawn(hpctlPath, ['check', 'watch', id], { env: { ...process.env, HPCTL_URL: `http://127.0.0.1:${world.port}`, HPCTL_TOKEN: world.token } });
+  let out = '', err = '';
+  watch.stdout.on('data', (text) => (out += text));
+  watch.stderr.on('data', (text) => (err += text));
+  const watched = once(watch, 'close');
+  await until('somebody watches', () => err.includes('  running\n'), SLOW);
   await world.stopHpd('SIGKILL');
+  await until('the watcher has missed hpd', () => err.includes('Failed to connect'), SLOW);
   await world.start();
   process.kill(pid, 0); // it goes on
   await until('hpd asks for it again', async () => (await checks()).find((c) => c.id === id && c.state === 'running'), SLOW);
   hpctl('check', 'cancel', id);
+  assert.deepEqual(await watched, [0, null], err);
+  assert.equal(out, 'cancelled: cancelled by a person\n');
   await until('the tool is gone', () => {
     try {
       process.kill(pid, 0);

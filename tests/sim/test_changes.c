@@ -202,6 +202,8 @@ static void a_deletion_is_seen_when_the_cluster_is_gone(void **state)
     assert_int_equal(last.cluster_id, 0);
     assert_string_equal(last.cluster, SIM_CLUSTER);
     expect_progress(&last, 0, 0, 0, 0);
+    assert_int_equal(
+        sim_events(&sim, NULL, EVENT_KIND_OPERATION_SUCCEEDED, "delete-cluster succeeded: no node is left"), 1);
     sim_run(&sim, 5 * MS_PER_HOUR); /* it is history */
     assert_int_equal(sim_change_of(&sim, OPERATION_KIND_DELETE_CLUSTER, 0).id, 0);
     sim_close(&sim);
