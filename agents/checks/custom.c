@@ -174,7 +174,7 @@ static void tell(struct check_out *out, const struct custom *custom, const struc
     else if (result->exit_code == EXIT_NOT_FOUND_OUT)
         check_unknown(out, "%.*s", len, line.len > 0 ? line.at : "it could not find out");
     else if (result->exit_code != EXIT_GOOD)
-        check_unknown(out, "it ended with exit code %d: %.*s", result->exit_code, len, line.at);
+        check_unknown(out, "it ended with exit code %d%s%.*s", result->exit_code, len > 0 ? ": " : "", len, line.at);
 }
 
 static void run(const struct check_context *context, struct check_out *out)
