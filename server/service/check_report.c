@@ -19,6 +19,7 @@
 
 struct reporting {
     const struct deep_report *report;
+    const struct fault_overrides *overrides;
     int64_t node_id, now_ms;
     bool told;
     struct problem *problem;
@@ -92,7 +93,8 @@ static void make_verdict(const struct summing *summing, const struct deep_test *
     say_cut(verdict->raw_line, sizeof(verdict->raw_line), "deep health check %s failed: %s", test->name, test->detail);
     memcpy(verdict->instance_id, reporting->place.instance.instance_id, sizeof(verdict->instance_id));
     memcpy(verdict->boot_id, reporting->place.instance.boot_id, sizeof(verdict->boot_id));
-    verdict->node_fault = policy_is_node_fault(NULL, verdict);
+    verdict->node_fault = !fault_is_overridden(reporting->overrides, verdict->code) &&
+                          policy_is_node_fault(NULL, verdict); /* else the loop knows, as it has the type */
 }
 
 static int sum_test(const void *row, void *arg)
@@ -217,8 +219,12 @@ int service_agent_report_check(struct service *s, int64_t node_id, const struct 
     const char *refusal = wrong(report);
     if (refusal != NULL)
         return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "The report is refused: %s.", refusal);
-    *reporting = (struct reporting){
-        .report = report, .node_id = node_id, .now_ms = service_now(s), .told = false, .problem = problem};
+    *reporting = (struct reporting){.report = report,
+                                    .overrides = atomic_load(&s->fault_overrides),
+                                    .node_id = node_id,
+                                    .now_ms = service_now(s),
+                                    .told = false,
+                                    .problem = problem};
     int status = service_write(s, "agent-check", report_write, reporting, problem);
     if (status < 0)
         return status;

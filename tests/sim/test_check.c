@@ -146,6 +146,46 @@ static void a_node_that_fails_is_repaired(void **state)
     sim_close(&sim);
 }
 
+static int count_fault(const void *row, void *arg)
+{
+    const struct verdict *verdict = row;
+    if (strcmp(verdict->code, "deep.hardware-check") != 0)
+        return 0;
+    int *counts = arg;
+    counts[verdict->node_fault ? 1 : 0]++;
+    return 0;
+}
+
+/* What the site calls no fault does not count as one for the breaker either. */
+static void the_site_says_what_a_failure_means(void **state)
+{
+    const struct fault_override wanted = {.code = "deep.hardware-check",
+                                          .instance_type = "",
+                                          .action = ACTION_CLASS_WATCH,
+                                          .again = ACTION_CLASS_WATCH,
+                                          .why = "the test is being tried out"};
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    int counts[2] = {0, 0};
+    const char *wrong = NULL;
+    struct problem problem = {0};
+    struct fault_overrides *overrides = fault_overrides_new("0123456789abcdef");
+    (void)state;
+    assert_int_equal(fault_overrides_add(overrides, &wanted, &wrong), 0);
+    open_world(&sim, 311, SIM_DEEP_FAILS, 2);
+    atomic_store(&sim.service.fault_overrides, overrides);
+    start(&sim, uid);
+    assert_int_equal(until_ended(&sim, uid, MS_PER_HOUR).state, DEEP_STATE_FAILED);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(
+        service_verdict_list(&sim.service, SIM_CLUSTER, "gpu-1", -1, 0, 100, count_fault, counts, &problem), 0);
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[1], 0);
+    sim_close(&sim);
+    fault_overrides_free(overrides);
+}
+
 static void without_recovery_a_node_that_fails_stays_out(void **state)
 {
     struct sim sim;
@@ -393,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_node_is_tested_and_given_back),
         cmocka_unit_test(a_check_that_no_agent_has_fails_untouched),
         cmocka_unit_test(a_node_that_fails_is_repaired),
+        cmocka_unit_test(the_site_says_what_a_failure_means),
         cmocka_unit_test(without_recovery_a_node_that_fails_stays_out),
         cmocka_unit_test(a_busy_node_is_left_to_its_jobs),
         cmocka_unit_test(a_busy_node_whose_jobs_end_is_tested),
