@@ -35,9 +35,9 @@ int check_read(const struct check_context *context, const char *name, size_t byt
     return file_read(path, bytes_max, ret_data, ret_len);
 }
 
-/* The first of the directories that has it. Caller frees; NULL. */
-static char *find_tool(const char *path, const char *name)
+char *check_find_tool(const char *path, const char *name)
 {
+    path = path != NULL ? path : getenv("PATH");
     while (path != NULL && *path != '\0') {
         size_t len = strcspn(path, ":");
         autofree char *full = own_printf("%.*s/%s", (int)len, path, name);
@@ -53,7 +53,7 @@ int check_tool(const struct check_context *context, const char *const argv[], in
 {
     const char *full_argv[32];
     size_t count = 0;
-    autofree char *tool = find_tool(context->path != NULL ? context->path : getenv("PATH"), argv[0]);
+    autofree char *tool = check_find_tool(context->path, argv[0]);
     if (tool == NULL)
         return STATUS_NOT_FOUND;
     while (argv[count] != NULL && count + 1 < ARRAY_LEN(full_argv)) {

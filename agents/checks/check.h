@@ -72,6 +72,8 @@ char *check_path(const struct check_context *context, const char *name);
 /* The file below root: base/file.h's statuses. For /proc and /sys, whose files have no size; the data ends with a zero. */
 int check_read(const struct check_context *context, const char *name, size_t bytes_max, char **ret_data,
                size_t *ret_len);
+/* The first of the directories of path, with colons between, that has this program; path NULL: $PATH. Caller frees; NULL. */
+char *check_find_tool(const char *path, const char *name);
 /* A tool by its name, looked for in context->path, in this run's process group, so that it ends with it. timeout_ms has
  * to be shorter than the check's deadline for an answer of one's own. child_run's statuses; ret_result as there. */
 int check_tool(const struct check_context *context, const char *const argv[], int64_t timeout_ms, size_t out_bytes_max,

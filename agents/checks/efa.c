@@ -20,8 +20,7 @@
 #define INFO_EVERY_MS (10 * MS_PER_MIN)
 #define INFO_TIMEOUT_MS (20 * MS_PER_S)
 #define INFO_BYTES_MAX (256 * 1024)
-#define INFO_NO_DATA 61                 /* fi_info's exit code when nothing is found: ENODATA */
-#define INSTALLED "/opt/amazon/efa/bin" /* where Amazon's installer puts the tools, in nobody's PATH */
+#define INFO_NO_DATA 61 /* fi_info's exit code when nothing is found: ENODATA */
 
 static const struct rdma_codes codes = {.down = "efa.port.down",
                                         .flapping = "efa.port.flapping",
@@ -69,12 +68,11 @@ static int count_domains(const struct fabric_info *infos, size_t count)
 static int ask_libfabric(const struct check_context *context, int *ret_domains)
 {
     static const char *const argv[] = {"fi_info", "-p", "efa", NULL};
-    const char *path = context->path != NULL ? context->path : getenv("PATH");
-    autofree char *longer = own_printf("%s:" INSTALLED, path != NULL ? path : "");
+    autofree char *path = fabric_path(context->path);
     autofree struct fabric_info *infos = own_calloc(FABRIC_INFOS_MAX, sizeof(*infos));
     struct check_context with_path = *context;
     struct child_result result;
-    with_path.path = longer;
+    with_path.path = path;
     int status = check_tool(&with_path, argv, INFO_TIMEOUT_MS, INFO_BYTES_MAX, &result);
     if (status != 0)
         return status;

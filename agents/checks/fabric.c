@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define INSTALLED "/opt/amazon/efa/bin" /* where Amazon's installer puts the tools, in nobody's PATH */
 #define OUT_BYTES_MAX 65536
 #define HERE "127.0.0.1"
 #define COLUMNS 8 /* bytes #sent #ack total time MB/sec usec/xfer Mxfers/sec */
@@ -127,6 +128,12 @@ int fabric_parse_pingpong(const char *text, struct fabric_speed *ret_speed)
         return STATUS_INVALID;
     *ret_speed = speed;
     return 0;
+}
+
+char *fabric_path(const char *path)
+{
+    const char *from = path != NULL ? path : getenv("PATH");
+    return own_printf("%s:" INSTALLED, from != NULL ? from : "");
 }
 
 /* --- both ends ----------------------------------------------------------------------------------------------- */

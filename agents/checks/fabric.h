@@ -31,6 +31,9 @@ struct fabric_speed {
 /* What fi_pingpong prints at one end. INVALID: there is no table, no row, or a row that is none; a table that was cut off. */
 int fabric_parse_pingpong(const char *text, struct fabric_speed *ret_speed);
 
+/* Where libfabric's tools are looked for: path (NULL: $PATH), and where Amazon puts them. Caller frees. */
+char *fabric_path(const char *path);
+
 struct fabric_pingpong {
     const char *provider, *endpoint; /* "efa" and "rdm"; "tcp" and "msg" */
     const char *domain;              /* NULL: any */

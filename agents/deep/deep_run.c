@@ -7,6 +7,7 @@
  */
 #include "agents/deep/deep.h"
 
+#include "agents/checks/check.h"
 #include "agents/node/talk.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -294,23 +295,9 @@ static void keep_log(const struct deep_bench *bench)
 
 /* --- tools --------------------------------------------------------------------------------------------------- */
 
-/* Caller frees; NULL: it is not there. */
-static char *find_tool(const struct deep_bench *bench, const char *name)
-{
-    const char *from = bench->options->path != NULL ? bench->options->path : getenv("PATH");
-    while (from != NULL && *from != '\0') {
-        size_t len = strcspn(from, ":");
-        autofree char *path = own_printf("%.*s/%s", (int)len, from, name);
-        if (len > 0 && access(path, X_OK) == 0)
-            return TAKE(path);
-        from += len + (from[len] == ':');
-    }
-    return NULL;
-}
-
 bool deep_tool_find(const struct deep_bench *bench, const char *name)
 {
-    autofree char *path = find_tool(bench, name);
+    autofree char *path = check_find_tool(bench->options->path, name);
     return path != NULL;
 }
 
@@ -348,7 +335,7 @@ static void read_output(int fd, struct deep_tool *tool)
 int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t limit_ms, struct deep_tool *ret_tool)
 {
     const char *words[TOOL_WORDS_MAX] = {NULL};
-    autofree char *path = find_tool(bench, argv[0]);
+    autofree char *path = check_find_tool(bench->options->path, argv[0]);
     *ret_tool = (struct deep_tool){.found = path != NULL};
     if (path == NULL)
         return 0;

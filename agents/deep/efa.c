@@ -44,10 +44,9 @@ static int test_adapter(struct deep_bench *bench, const struct check_context *co
 int deep_efa_run(struct deep_bench *bench)
 {
     const struct deep_options *options = deep_bench_options(bench);
-    const struct check_context context = {.root = options->root != NULL ? options->root : "",
-                                          .path = options->path,
-                                          .instance_type = "",
-                                          .state_dir = ""};
+    autofree char *path = fabric_path(options->path), *tool = check_find_tool(path, TOOL);
+    const struct check_context context = {
+        .root = options->root != NULL ? options->root : "", .path = path, .instance_type = "", .state_dir = ""};
     autofree struct rdma_port *ports = NULL;
     size_t count = 0;
     int failed = 0, status = 0;
@@ -55,7 +54,7 @@ int deep_efa_run(struct deep_bench *bench)
         deep_skipped(bench, "no Elastic Fabric Adapter here");
         return 0;
     }
-    if (!deep_tool_find(bench, TOOL)) {
+    if (tool == NULL) {
         deep_skipped(bench, TOOL " is not installed here");
         return 0;
     }

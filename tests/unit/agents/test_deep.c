@@ -462,6 +462,19 @@ static void test_efa(void **state)
     run_one(world, "EFA", "k1");
     assert_said(world, "running skipped !");
     assert_string_equal(world->detail, "no Elastic Fabric Adapter here");
+    autofree char *device = own_printf("%s/sys/class/infiniband/rdmap0s6/device", world->dir);
+    autofree char *port = own_printf("%s/sys/class/infiniband/rdmap0s6/ports/1", world->dir);
+    assert_int_equal(file_make_dirs(device, 0700) + file_make_dirs(port, 0700), 0);
+    write_text(device, "vendor", "0x1d0f\n", 0600);
+    write_text(device, "device", "0xefa1\n", 0600);
+    write_text(world->tools, "fi_pingpong", "#!/bin/sh\necho no provider >&2; exit 61\n", 0755);
+    run_one(world, "EFA", "k2"); /* a libfabric that was built without it */
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "libfabric does not know the adapters here");
+    write_text(world->tools, "fi_pingpong", "#!/bin/sh\necho broken >&2; exit 5\n", 0755);
+    run_one(world, "EFA", "k3");
+    assert_said(world, "running failed !");
+    assert_non_null(strstr(world->detail, "1 adapters failed, last rdmap0s6: "));
 }
 
 static void test_orders(void **state)

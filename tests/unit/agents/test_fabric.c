@@ -141,6 +141,13 @@ static void test_a_provider_that_is_not_there(void **state)
         fail_msg("%s", why);
 }
 
+static void test_where_tools_are(void **state)
+{
+    autofree char *path = fabric_path("/a:/b");
+    (void)state;
+    assert_string_equal(path, "/a:/b:/opt/amazon/efa/bin");
+}
+
 static int with_tool(void **state, const char *script, int64_t timeout_ms, char why[SENTENCE_MAX_BYTES])
 {
     const struct fabric_pingpong test = {
@@ -179,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_table_that_is_none),
         cmocka_unit_test(test_a_real_measurement),
         cmocka_unit_test(test_a_provider_that_is_not_there),
+        cmocka_unit_test(test_where_tools_are),
         PLACE_TEST(test_tools_that_do_not_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
