@@ -106,10 +106,16 @@ int custom_parse_header(const char *data, size_t len, struct custom_header *ret_
     return status;
 }
 
+/* It becomes the source of verdicts, and these sources are others': what the kernel log said is never taken back. */
+static bool is_taken(const char *name)
+{
+    return strcmp(name, "kmsg") == 0 || strcmp(name, "deep") == 0;
+}
+
 bool custom_is_name(const char *name)
 {
     size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
-    return isalnum((unsigned char)name[0]) && name[len] == '\0' && len < CHECK_NAME_MAX_BYTES;
+    return !is_taken(name) && isalnum((unsigned char)name[0]) && name[len] == '\0' && len < CHECK_NAME_MAX_BYTES;
 }
 
 /* --- whose it is --------------------------------------------------------------------------------------------- */

@@ -147,7 +147,8 @@ static void test_heads(void **state)
 
 static void test_names(void **state)
 {
-    static const char *const bad[] = {"", ".hidden", "-x", "a b", "a/b", "a\nb", "a-name-longer-than-may-be"};
+    static const char *const bad[] = {"",     ".hidden", "-x", "a b", "a/b", "a\nb", "a-name-longer-than-may-be",
+                                      "kmsg", "deep"};
     struct machine machine = machine_new(*state, "");
     struct custom_list list;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
