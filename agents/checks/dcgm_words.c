@@ -61,6 +61,7 @@ static const struct {
     {"test is skipped for this GPU", 48},
     {"ECC is not enabled", 55},
     {"not currently active", 55},
+    {"Detected XID ", 101}, /* the kernel log has it as what it is, an event; to DCGM it is a state that lasts */
 };
 
 int dcgm_error_of(const char *message)
@@ -71,24 +72,9 @@ int dcgm_error_of(const char *message)
     return 0;
 }
 
-/* "Detected XID 79 for GPU 0": DCGM_FR_XID_ERROR. 0: none. */
-static int xid_of(const char *message)
-{
-    static const char mark[] = "Detected XID ";
-    const char *at = strcasestr(message, mark);
-    int xid = 0;
-    if (at == NULL)
-        return 0;
-    for (at += sizeof(mark) - 1; *at >= '0' && *at <= '9' && xid < 10000; at++)
-        xid = xid * 10 + (*at - '0');
-    return xid;
-}
-
 void dcgm_code(int number, const char *message, const char *otherwise, char code[CODE_MAX_BYTES])
 {
-    const struct fault_row *row = fault_find_number("xid", xid_of(message));
-    if (row == NULL)
-        row = fault_find_number("dcgm", number > 0 ? number : dcgm_error_of(message));
+    const struct fault_row *row = fault_find_number("dcgm", number > 0 ? number : dcgm_error_of(message));
     text_copy_cut(code, CODE_MAX_BYTES, row != NULL ? row->code : otherwise);
 }
 

@@ -27,8 +27,7 @@ void dcgm_entity_name(const struct dcgm_gpu *gpus, size_t count, const char *gro
 
 /* DCGM's number of the error that a message of its health watches or diagnostics tells, 0 when its words are not known. */
 int dcgm_error_of(const char *message);
-/* The code of a fault table for an error: by its number, else by its message; "xid.79" for a message that names an Xid.
- * otherwise: for errors that nobody knows. */
+/* The code of a fault table for an error: by its number, else by its message. otherwise: for errors that nobody knows. */
 void dcgm_code(int number, const char *message, const char *otherwise, char code[CODE_MAX_BYTES]);
 
 /* The JSON in what a tool printed, with lines before and behind it. NULL when there is none. Caller frees. */

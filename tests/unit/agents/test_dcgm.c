@@ -59,7 +59,7 @@ static void test_health_in_both_dresses(void **state)
          "dcgm.pending-row-remap", 0, false},
         {"GPU", "NVLINK system", "GPU 0's NvLink link 3 is currently down, GPU 0's NvLink link 5", "dcgm.health.nvlink",
          0, true},
-        {"GPU", "Driver", "Detected XID 79", "xid.79", 3, true},
+        {"GPU", "Driver", "Detected XID 79", "dcgm.xid-error", 3, true},
         {"Switch", "NvSwitch Nonfatal", "Something", "dcgm.health.nvswitch-nonfatal", 1, false},
     };
     (void)state;
@@ -292,10 +292,10 @@ static void test_codes(void **state)
         {85, "GPU 1 had uncorrectable memory errors and row remapping failed.", "dcgm.pending-row-remap"},
         {0, "GPU 1 had uncorrectable memory errors and row remapping failed.", "dcgm.row-remap-failure"},
         {0, "GPU had an uncontained error (XID 95)", "dcgm.uncontained-error"},
-        {101, "Detected XID 48 for GPU 1", "xid.48"},
+        {101, "Detected XID 48 for GPU 1", "dcgm.xid-error"},
         {101, "Detected XID 4242 for GPU 1", "dcgm.xid-error"},
-        {0, "Detected XID for GPU 1", "dcgm.diag.failed"},
-        {0, "Detected XID 99999999999999999999 for GPU 1", "dcgm.diag.failed"},
+        {0, "Detected XID for GPU 1", "dcgm.xid-error"},
+        {0, "Detected XID 99999999999999999999 for GPU 1", "dcgm.xid-error"},
         {0, "Detected 12 volatile double-bit ECC error(s) in GPU 7.", "dcgm.volatile-dbe-detected"},
         {0, "GPU 0's NvLink link 3 is currently down", "dcgm.diag.failed"},
         {0, "", "dcgm.diag.failed"},
@@ -348,7 +348,7 @@ static void test_check(void **state)
     autofree char *failure = sample("health-failure.json"), *well = sample("health-well.json");
     says(&machine, failure);
     expect(&machine, CHECK_RESULT_FOUND,
-           "dcgm.pending-row-remap 0000:53:00, dcgm.health.nvlink 0000:53:00, xid.79 0000:b9:00, "
+           "dcgm.pending-row-remap 0000:53:00, dcgm.health.nvlink 0000:53:00, dcgm.xid-error 0000:b9:00, "
            "dcgm.health.nvswitch-nonfatal Switch:1");
     says(&machine, well);
     expect(&machine, CHECK_RESULT_OK, "");
