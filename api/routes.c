@@ -113,6 +113,9 @@ const struct api_route api_routes[] = {
     {"DELETE", "/v1/access-keys/{accessKey}", "deleteAccessKey", ACCESS_ADMIN, LANE_POOL, PLAIN, 0,
      api_access_key_delete},
 
+    {"GET", "/v1/policies", "listPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_list},
+    {"GET", CLUSTER "/policies", "listClusterPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_list_of_cluster},
+
     {"GET", "/v1/audit", "listAudit", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_audit_list},
 
     {"POST", "/", "callAws", ACCESS_SIGNED, LANE_POOL, PLAIN, AWS_BODY_BYTES_MAX, aws_door},

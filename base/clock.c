@@ -269,12 +269,22 @@ int clock_parse(const char *text, int64_t *ret_ms)
     return 0;
 }
 
+static const struct {
+    const char *unit;
+    int64_t ms;
+} units[] = {{"ms", 1}, {"s", MS_PER_S}, {"m", MS_PER_MIN}, {"h", MS_PER_HOUR}, {"d", MS_PER_DAY}};
+
+const char *clock_write_duration(int64_t duration_ms, char *ret_text)
+{
+    size_t i = ARRAY_LEN(units) - 1;
+    while (i > 0 && (duration_ms == 0 ? i > 1 : duration_ms % units[i].ms != 0))
+        i--;
+    snprintf(ret_text, CLOCK_TEXT_MAX, "%" PRId64 "%s", duration_ms / units[i].ms, units[i].unit);
+    return ret_text;
+}
+
 int clock_parse_duration(const char *text, int64_t *ret_ms)
 {
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = {{"ms", 1}, {"s", MS_PER_S}, {"m", MS_PER_MIN}, {"h", MS_PER_HOUR}, {"d", MS_PER_DAY}};
     char digits[20]; /* of an int64_t, and the zero */
     int64_t value;
 

@@ -49,5 +49,7 @@ int clock_parse(const char *text, int64_t *ret_ms);
 int clock_parse_duration(const char *text, int64_t *ret_ms);
 /* "3m12s" style text of a duration for people; ret_text has at least CLOCK_TEXT_MAX bytes. */
 const char *clock_format_duration(int64_t duration_ms, char *ret_text);
+/* The same for clock_parse_duration, which reads exactly this again: "90s", "7d". */
+const char *clock_write_duration(int64_t duration_ms, char *ret_text);
 
 #endif

@@ -232,6 +232,7 @@ int cli_tag_delete(struct cli *cli);
 int cli_fault_list(struct cli *cli);
 int cli_fault_describe(struct cli *cli);
 int cli_inject_xid(struct cli *cli);
+int cli_policy_show(struct cli *cli);
 int cli_version(struct cli *cli);
 /* The cluster of --file. */
 int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);

@@ -99,6 +99,8 @@ const struct cli_verb cli_verbs[] = {
      "the codes that are known, what each asks for, and when; asks no server"},
     {"fault", "describe", "CODE", 1, 1, 0, cli_fault_describe,
      "one code (79, xid.79, node.disk.full): what it means, what is done, and who says so"},
+    {"policy", "show", "", 0, 0, CLUSTER, cli_policy_show,
+     "the numbers that hpd decides by, and where each is from; of a cluster with what it chooses itself"},
     {"inject", "xid", "CODE", 1, 1, CLUSTER | CLI_BIT(NODE) | CLI_BIT(PCI), cli_inject_xid,
      "write a genuine Xid line into a node's kernel log, to see what happens"},
     {"version", "", "", 0, 0, 0, cli_version, "versions of hpctl and of the server"},

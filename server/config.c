@@ -1,8 +1,8 @@
 /*
- * Reads hpd's YAML file by a list of sections and keys. The list is the documentation's source: docs/man/hpd.8
+ * Reads hpd's YAML file by lists of sections and keys; those of the policy and the loop are in settings.c. docs/man/hpd.8
  * names the same keys. Durations are texts with a unit ("90s"), never bare numbers.
  */
-#include "server/config.h"
+#include "server/settings.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -20,7 +20,7 @@ struct key {
     const char *name;
     enum key_type type;
     void *target;
-    size_t size;      /* KEY_TEXT: bytes of target */
+    size_t size;      /* KEY_TEXT: bytes of target; KEY_INT: that of an int, else it is an int64_t */
     int64_t min, max; /* KEY_INT: the value; KEY_DURATION: milliseconds */
 };
 
@@ -99,7 +99,10 @@ static int read_int(const struct key *key, const json_t *value, const char *sect
         snprintf(rule, sizeof(rule), "a whole number from %lld to %lld", (long long)key->min, (long long)key->max);
         return key_error(ret_error, section, key, rule);
     }
-    *(int64_t *)key->target = json_integer_value(value);
+    if (key->size == sizeof(int))
+        *(int *)key->target = (int)json_integer_value(value);
+    else
+        *(int64_t *)key->target = json_integer_value(value);
     return 0;
 }
 
@@ -309,16 +312,30 @@ static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
     return read_section(config, slurm, "slurm", keys, ARRAY_LEN(keys), NULL, ret_error);
 }
 
+/* A section that is all settings. */
+static int read_settings(struct config *config, json_t *object, const char *section, char *ret_error)
+{
+    struct key keys[CONFIG_SETTINGS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < setting_count; i++) {
+        const struct setting *setting = &settings[i];
+        if (!text_equal(setting->section, section))
+            continue;
+        keys[count++] = (struct key){.name = setting->name,
+                                     .type = setting->type == SETTING_DURATION ? KEY_DURATION : KEY_INT,
+                                     .target = (char *)config + setting->offset,
+                                     .size = setting->size,
+                                     .min = setting->min,
+                                     .max = setting->max};
+        config->configured[i] = json_object_get(object, setting->name) != NULL;
+    }
+    return read_section(config, object, section, keys, count, NULL, ret_error);
+}
+
 static int read_agents(struct config *config, json_t *agents, char *ret_error)
 {
-    struct policy_settings *policy = &config->reconcile.policy;
-    const struct key keys[] = {
-        {"heartbeatInterval", KEY_DURATION, &config->heartbeat_interval_ms, 0, 100, 10 * MS_PER_MIN},
-        {"silentAfter", KEY_DURATION, &policy->silent_after_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"unreachableAfter", KEY_DURATION, &policy->unreachable_after_ms, 0, MS_PER_S, MS_PER_DAY},
-    };
-    int rc = read_section(config, agents, "agents", keys, ARRAY_LEN(keys), NULL, ret_error);
-    if (rc == 0 && policy->silent_after_ms < 2 * config->heartbeat_interval_ms) {
+    int rc = read_settings(config, agents, "agents", ret_error);
+    if (rc == 0 && config->reconcile.policy.silent_after_ms < 2 * config->heartbeat_interval_ms) {
         snprintf(
             ret_error, CONFIG_ERROR_MAX,
             "agents.silentAfter must be at least twice agents.heartbeatInterval, or every lost packet is a finding");
@@ -329,41 +346,7 @@ static int read_agents(struct config *config, json_t *agents, char *ret_error)
 
 static int read_recovery(struct config *config, json_t *recovery, char *ret_error)
 {
-    struct reconcile_settings *r = &config->reconcile;
-    int64_t reboots = r->policy.reboots_max, replaces = r->policy.replaces_max, budget = r->policy.budget_percent;
-    int64_t breaker = r->policy.breaker_percent, breaker_min = r->policy.breaker_min;
-    const struct key keys[] = {
-        {"observeInterval", KEY_DURATION, &r->observe_interval_ms, 0, 100, MS_PER_HOUR},
-        {"verifyQuiet", KEY_DURATION, &r->verify_quiet_ms, 0, 0, MS_PER_HOUR},
-        {"drainDeadline", KEY_DURATION, &r->drain_deadline_ms, 0, 0, 14 * MS_PER_DAY},
-        {"evictDeadline", KEY_DURATION, &r->evict_deadline_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"backendDeadline", KEY_DURATION, &r->backend_deadline_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"joinDeadline", KEY_DURATION, &r->join_deadline_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"verifyDeadline", KEY_DURATION, &r->verify_deadline_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"minCountDeadline", KEY_DURATION, &r->provision.min_count_deadline_ms, 0, MS_PER_S, 14 * MS_PER_DAY},
-        {"launchPauseMin", KEY_DURATION, &r->provision.launch_pause_min_ms, 0, 10, MS_PER_DAY},
-        {"launchPauseMax", KEY_DURATION, &r->provision.launch_pause_max_ms, 0, 10, MS_PER_DAY},
-        {"prepareDeadline", KEY_DURATION, &r->prepare_deadline_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"scriptTimeLimit", KEY_DURATION, &r->script_limit_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"scriptAttempts", KEY_INT, &r->script_attempts_max, 0, 1, 20},
-        {"retryMin", KEY_DURATION, &r->retry_min_ms, 0, 10, MS_PER_HOUR},
-        {"retryMax", KEY_DURATION, &r->retry_max_ms, 0, 10, MS_PER_HOUR},
-        {"repeatWindow", KEY_DURATION, &r->policy.repeat_window_ms, 0, MS_PER_MIN, 365 * MS_PER_DAY},
-        {"rebootsMax", KEY_INT, &reboots, 0, 0, 100},
-        {"replacesMax", KEY_INT, &replaces, 0, 0, 100},
-        {"budgetPercent", KEY_INT, &budget, 0, 0, 100},
-        {"breakerPercent", KEY_INT, &breaker, 0, 1, 100},
-        {"breakerMin", KEY_INT, &breaker_min, 0, 1, 10000},
-        {"breakerWindow", KEY_DURATION, &r->policy.breaker_window_ms, 0, MS_PER_S, MS_PER_DAY},
-        {"breakerCloseAfter", KEY_DURATION, &r->policy.breaker_close_after_ms, 0, MS_PER_S, MS_PER_DAY},
-    };
-    int rc = read_section(config, recovery, "recovery", keys, ARRAY_LEN(keys), NULL, ret_error);
-    r->policy.reboots_max = (int)reboots;
-    r->policy.replaces_max = (int)replaces;
-    r->policy.budget_percent = (int)budget;
-    r->policy.breaker_percent = (int)breaker;
-    r->policy.breaker_min = (int)breaker_min;
-    return rc;
+    return read_settings(config, recovery, "recovery", ret_error);
 }
 
 static int read_checks(struct config *config, json_t *checks, char *ret_error)
@@ -380,14 +363,7 @@ static int read_checks(struct config *config, json_t *checks, char *ret_error)
 
 static int read_history(struct config *config, json_t *history, char *ret_error)
 {
-    struct reconcile_settings *r = &config->reconcile;
-    const struct key keys[] = {
-        {"keepFor", KEY_DURATION, &r->history_ms, 0, MS_PER_HOUR, 3650 * MS_PER_DAY},
-        {"verdictsPerNode", KEY_INT, &r->verdicts_keep, 0, 100, 100000},
-        {"decisionsPerNode", KEY_INT, &r->decisions_keep, 0, 10, 100000},
-        {"events", KEY_INT, &r->events_keep, 0, 1000, 100000000},
-    };
-    return read_section(config, history, "history", keys, ARRAY_LEN(keys), NULL, ret_error);
+    return read_settings(config, history, "history", ret_error);
 }
 
 static int read_root(struct config *config, json_t *root, char *ret_error)

@@ -17,6 +17,7 @@
 #define CONFIG_ERROR_MAX 512
 #define CONFIG_WORKERS_MAX 64
 #define CONFIG_SUBNETS_MAX 64
+#define CONFIG_SETTINGS_MAX SERVICE_SETTINGS_MAX
 
 struct config {
     char state_dir[PATH_MAX];
@@ -47,6 +48,7 @@ struct config {
     size_t local_service_count;
 
     struct reconcile_settings reconcile;
+    bool configured[CONFIG_SETTINGS_MAX]; /* by settings[] of settings.h: the file says it */
 };
 
 void config_default(struct config *ret_config);

@@ -11,13 +11,13 @@
 #include "base/tls.h"
 #include "base/version.h"
 #include "policy/faults/faults.h"
-#include "server/config.h"
 #include "server/fault_file.h"
 #include "server/metrics.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile.h"
 #include "server/scheduler/slurm/slurm.h"
 #include "server/service/service.h"
+#include "server/settings.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -35,6 +35,7 @@
 
 struct hpd {
     struct config config;
+    struct service_policy policy;
     bool new_admin_token;
     struct id_source ids;
     struct db *db;
@@ -140,7 +141,9 @@ static int open_store(struct hpd *hpd)
     rc = db_open(hpd->config.state_dir, clock_system(), 0, &hpd->db, error);
     if (rc != 0)
         return fail("the store cannot be opened", *error ? error : status_meaning(rc));
+    settings_show(&hpd->config, &hpd->policy);
     hpd->service = (struct service){
+        .policy = &hpd->policy,
         .db = hpd->db,
         .fleet = fleet_new(),
         .clock = clock_system(),

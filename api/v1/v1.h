@@ -67,6 +67,9 @@ void api_tag_list_of_quota(struct api_call *call);
 void api_tag_add_to_quota(struct api_call *call);
 void api_tag_delete_from_quota(struct api_call *call);
 
+void api_policy_list(struct api_call *call);
+void api_policy_list_of_cluster(struct api_call *call);
+
 void api_version_describe(struct api_call *call);
 
 void api_system_health(struct api_call *call);

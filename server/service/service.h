@@ -112,6 +112,32 @@ void service_scheduler_set(struct service_scheduler *scheduler, const struct ser
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
 
 struct fault_overrides; /* policy/faults/faults.h */
+/* What the policy and the loop go by, for people; set once, before any door opens. */
+#define SERVICE_SETTINGS_MAX 64
+#define SETTING_SOURCE_LIST(X)                                     \
+    X(DEFAULT, "default")                                          \
+    X(FILE, "configuration-file")                                  \
+    X(CLUSTER, "cluster") /* of this one, and it can be changed */ \
+    X(FIXED, "built-in")  /* no file says it */
+enum setting_source {
+#define X(SYMBOL, text) SETTING_SOURCE_##SYMBOL,
+    SETTING_SOURCE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(setting_source);
+struct service_setting {
+    const char *section; /* of the configuration file; "": none */
+    const char *name, *help;
+    bool is_duration; /* in milliseconds */
+    int64_t value, standard;
+    int64_t min, max; /* both 0: it cannot be changed */
+    enum setting_source source;
+};
+struct service_policy {
+    struct service_setting settings[SERVICE_SETTINGS_MAX];
+    size_t count;
+};
+
 struct service {
     struct db *db;
     struct fleet *fleet;
@@ -122,6 +148,7 @@ struct service {
     int64_t heartbeat_interval_ms;
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */
     const struct service_backends *backends; /* NULL: nothing is known of them and any is taken; for tools and tests */
+    const struct service_policy *policy;     /* NULL: nothing is known of it; for tools and tests */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);
@@ -357,6 +384,13 @@ int service_cluster_delete(struct service *s, const struct actor *actor, const c
  * of the others it knows nothing, and they are brought up and seen to without it. */
 enum slurm_role { SLURM_ROLE_COMPUTE, SLURM_ROLE_CONTROLLER, SLURM_ROLE_LOGIN };
 enum slurm_role service_slurm_role(const char *group_document);
+
+/* --- policies ---------------------------------------------------------------------------------- */
+/* Of the fault tables and of what the site puts before them. Lives as long as the service. */
+const char *service_fault_version(struct service *s);
+/* What hpd decides by; with a cluster also that, as it was asked for (cluster NULL: ret_cluster may be, too). */
+int service_policy_list(struct service *s, const char *cluster, const struct service_policy **ret_policy,
+                        struct cluster *ret_cluster, struct problem *ret_problem);
 
 /* --- nodes ------------------------------------------------------------------------------------- */
 struct service_node_view {

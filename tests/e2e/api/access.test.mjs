@@ -18,7 +18,7 @@ const ROUTES = {
   enroll: ['enrollAgent'],
   signed: ['callAws'],
   viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
-    'describeSchedulerConfig', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
+    'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
   operator: ['updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
   admin: ['createCluster', 'deleteCluster', 'injectXid', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',
     'createSchedulerConfig', 'deleteSchedulerConfig', 'createQuota', 'deleteQuota', 'deleteClusterTag', 'deleteSchedulerConfigTag', 'deleteQuotaTag'],

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answered, assertReply, assertValid, openapiText, operations, requestBody } from './contract.mjs';
 import { sign } from '../lib/sigv4.mjs';
-import { Hpd } from './hpd.mjs';
+import { CONFIG, Hpd } from './hpd.mjs';
 import { exchange, wrong } from './provoke.mjs';
 
 const hpd = new Hpd();
@@ -58,6 +58,17 @@ test('the system answers without a token', async () => {
   await call('readDocs', 200, { token: null, params: { file: 'page.js' } });
   await call('readDocs', 304, { token: null, params: { file: 'page.js' }, headers: { 'if-none-match': '*' } });
   await call('describeVersion', 200);
+});
+
+test('policies', async () => {
+  const policies = await call('listPolicies', 200);
+  assert.equal(policies.faultTableVersion, (await call('describeVersion', 200)).faultTableVersion);
+  assert.deepEqual(policies.items.map((policy) => policy.name), ['agents', 'recovery', 'history', 'built-in']);
+  const settings = new Map(policies.items.flatMap((policy) => policy.settings).map((setting) => [setting.name, setting]));
+  for (const [section, keys] of Object.entries(CONFIG))
+    for (const [key, value] of Object.entries(['agents', 'recovery', 'history'].includes(section) ? keys : {}))
+      assert.deepEqual([settings.get(`${section}.${key}`).value, settings.get(`${section}.${key}`).source], [value, 'configuration-file'], `${section}.${key}`);
+  assert.deepEqual([settings.get('recovery.replacesMax').source, settings.get('foldWindow').source], ['default', 'built-in']);
 });
 
 test('clusters', async () => {
@@ -329,6 +340,23 @@ test('operations', async () => {
   await call('listOperations', 400, { query: { kind: 'dance' } });
   await cancelActive('gpu-1');
   assert.ok(driven.has('cancelOperation'));
+});
+
+test('the policies of a cluster begin with what it chooses itself', async () => {
+  const recovery = async () => {
+    const policies = await call('listClusterPolicies', 200, { params: { cluster } });
+    assert.equal(policies.cluster, cluster);
+    assert.deepEqual(policies.items.slice(1), (await call('listPolicies', 200)).items);
+    return policies.items[0].settings.find((setting) => setting.name === 'nodeRecovery');
+  };
+  const before = await recovery();
+  assert.deepEqual([before.default, before.source], ['Automatic', 'cluster']);
+  const other = before.value === 'None' ? 'Automatic' : 'None';
+  for (const nodeRecovery of [other, before.value]) {
+    assert.equal((await call('updateCluster', 200, { params: { cluster }, body: { nodeRecovery } })).operation, undefined, 'it takes no time');
+    assert.equal((await recovery()).value, nodeRecovery);
+  }
+  await call('listClusterPolicies', 404, { params: { cluster: 'nothing' } });
 });
 
 test('events, as pages and as a stream', async () => {

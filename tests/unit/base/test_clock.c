@@ -280,6 +280,25 @@ static void test_format_duration(void **state)
         assert_string_equal(clock_format_duration(rows[i].ms, text), rows[i].expected);
 }
 
+/* What is written is what is read again. */
+static void test_write_duration(void **state)
+{
+    static const struct {
+        int64_t ms;
+        const char *expected;
+    } rows[] = {{0, "0s"},        {1, "1ms"},       {250, "250ms"},    {1000, "1s"},
+                {1001, "1001ms"}, {90000, "90s"},   {120000, "2m"},    {INT64_C(5400000), "90m"},
+                {7200000, "2h"},  {86400000, "1d"}, {604800000, "7d"}, {INT64_C(90000000), "25h"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[CLOCK_TEXT_MAX];
+        int64_t value = -1;
+        assert_string_equal(clock_write_duration(rows[i].ms, text), rows[i].expected);
+        assert_int_equal(clock_parse_duration(text, &value), 0);
+        assert_int_equal(value, rows[i].ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_every_day),      cmocka_unit_test(test_parse_good),
         cmocka_unit_test(test_parse_bad),      cmocka_unit_test(test_parse_every_beginning),
         cmocka_unit_test(test_parse_duration), cmocka_unit_test(test_format_duration),
+        cmocka_unit_test(test_write_duration),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

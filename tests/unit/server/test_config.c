@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "server/config.h"
+#include "server/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -162,7 +162,58 @@ static void test_man_page_names_every_key(void **state)
             fail_msg("docs/man/hpd.8 does not name %s", key);
         keys++;
     }
+    for (size_t i = 0; i < setting_count; i++) {
+        if (settings[i].section[0] != '\0' && strstr(page, settings[i].name) == NULL)
+            fail_msg("docs/man/hpd.8 does not name %s", settings[i].name);
+        keys += settings[i].section[0] != '\0';
+    }
     assert_true(keys > 25);
+}
+
+/* What a door shows is what is in force, and says who said so. */
+static void test_settings_say_where_they_are_from(void **state)
+{
+    static struct service_policy policy;
+    static struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    int told = 0;
+    (void)state;
+    assert_int_equal(read_text(&config,
+                               "agents: {silentAfter: 2m}\n"
+                               "recovery: {rebootsMax: 2, budgetPercent: 7, verifyQuiet: 45s}\n"
+                               "history: {events: 5000}\n",
+                               error),
+                     0);
+    settings_show(&config, &policy);
+    assert_int_equal(policy.count, setting_count);
+    for (size_t i = 0; i < policy.count; i++) {
+        const struct service_setting *s = &policy.settings[i];
+        bool fixed = s->section[0] == '\0';
+        assert_true(fixed ? s->source == SETTING_SOURCE_FIXED : s->value >= s->min && s->value <= s->max);
+        assert_true(s->source == SETTING_SOURCE_FILE || s->value == s->standard);
+        assert_true(fixed || (s->standard >= s->min && s->standard <= s->max));
+        assert_true(s->help[0] != '\0');
+        told += s->source == SETTING_SOURCE_FILE;
+        for (size_t k = 0; k < i; k++)
+            assert_false(text_equal(s->section, policy.settings[k].section) &&
+                         text_equal(s->name, policy.settings[k].name));
+        if (text_equal(s->name, "rebootsMax")) /* said, although it is what it would be anyway */
+            assert_true(s->source == SETTING_SOURCE_FILE && s->value == 2 && !s->is_duration);
+        if (text_equal(s->name, "verifyQuiet"))
+            assert_true(s->value == 45 * MS_PER_S && s->standard == 30 * MS_PER_S && s->is_duration);
+    }
+    assert_int_equal(told, 5);
+    config_free(&config);
+}
+
+static void test_what_is_built_in_is_no_key(void **state)
+{
+    struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    (void)state;
+    assert_int_equal(read_text(&config, "recovery: {foldWindow: 1s}", error), STATUS_INVALID);
+    assert_non_null(strstr(error, "recovery.foldWindow is not a key"));
+    config_free(&config);
 }
 
 int main(void)
@@ -173,6 +224,8 @@ int main(void)
         cmocka_unit_test(test_empty_file_keeps_the_defaults),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_man_page_names_every_key),
+        cmocka_unit_test(test_settings_say_where_they_are_from),
+        cmocka_unit_test(test_what_is_built_in_is_no_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
