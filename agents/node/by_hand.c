@@ -63,8 +63,10 @@ static int parse(int argc, char **argv, struct hand *hand, struct text *names)
             hand->options.dir = optarg;
         else if (letter == 'r')
             hand->options.root = optarg;
-        else
-            return EXIT_USAGE; /* getopt has said why */
+        else {
+            fprintf(stderr, "Try hp-agent check --help.\n"); /* getopt has said why */
+            return EXIT_USAGE;
+        }
     }
     for (int i = optind; i < argc; i++)
         text_printf(names, "%s%s", i > optind ? "," : "", argv[i]);

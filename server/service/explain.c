@@ -86,7 +86,11 @@ static void say_operation(struct text *text, const struct operation *operation)
 {
     if (operation->id == 0)
         return;
-    text_printf(text, "The %s (operation %s) is %s", operation_kind_text(operation->kind), operation->uid,
+    bool goes_on = operation->state == OPERATION_STATE_PENDING || operation->state == OPERATION_STATE_RUNNING;
+    text_printf(text, "The %s (operation %s) %s %s", operation_kind_text(operation->kind), operation->uid,
+                goes_on                                         ? "is"
+                : operation->state == OPERATION_STATE_CANCELLED ? "was"
+                                                                : "has",
                 operation_state_text(operation->state));
     for (int i = 0; i < operation->step_count; i++)
         if (operation->steps[i].state == STEP_STATE_RUNNING)
