@@ -82,16 +82,8 @@ struct listing {
 static int list_read(struct db_tx *tx, void *arg)
 {
     struct listing *listing = arg;
-    int status = 0;
-    if (listing->node != NULL) {
-        struct place place;
-        status = place_find(tx, listing->cluster, listing->node, &place, listing->problem);
-        listing->filter.node_id = status == 0 ? place.node.id : 0;
-    } else if (listing->cluster != NULL) {
-        struct cluster cluster;
-        status = place_find_cluster(tx, listing->cluster, &cluster, listing->problem);
-        listing->filter.cluster_id = status == 0 ? cluster.id : 0;
-    }
+    int status = place_narrow(tx, listing->cluster, listing->node, &listing->filter.cluster_id,
+                              &listing->filter.node_id, listing->problem);
     return status < 0 ? status : db_operation_list(tx, &listing->filter, listing->fn, listing->arg);
 }
 
@@ -101,9 +93,6 @@ int service_operation_list(struct service *s, const char *cluster, const char *n
 {
     struct listing listing = {
         .cluster = cluster, .node = node, .filter = *filter, .fn = fn, .arg = arg, .problem = ret_problem};
-    if (node != NULL && cluster == NULL)
-        return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                           "node is given without cluster; names of nodes are unique within a cluster only.");
     return service_read(s, list_read, &listing, ret_problem);
 }
 

@@ -65,6 +65,25 @@ int place_find(struct db_tx *tx, const char *cluster, const char *node, struct p
     return status;
 }
 
+int place_narrow(struct db_tx *tx, const char *cluster, const char *node, int64_t *ret_cluster_id, int64_t *ret_node_id,
+                 struct problem *problem)
+{
+    struct place place = {.node.id = 0};
+    int status = 0;
+    if (node != NULL && cluster == NULL)
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "node is given without cluster; names of nodes are unique within a cluster only.");
+    if (node != NULL)
+        status = place_find(tx, cluster, node, &place, problem);
+    else if (cluster != NULL)
+        status = place_find_cluster(tx, cluster, &place.cluster, problem);
+    if (status < 0)
+        return status;
+    *ret_cluster_id = node == NULL ? place.cluster.id : 0;
+    *ret_node_id = place.node.id;
+    return 0;
+}
+
 int place_find_row(struct db_tx *tx, int64_t node_id, struct place *ret_place)
 {
     struct place place = {0};

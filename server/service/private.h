@@ -65,6 +65,10 @@ struct place {
 int place_find_cluster(struct db_tx *tx, const char *name, struct cluster *ret_cluster, struct problem *problem);
 int place_find(struct db_tx *tx, const char *cluster, const char *node, struct place *ret_place,
                struct problem *problem);
+/* What a list is narrowed to, by row: of the node, or of the cluster, or 0 of both (NULL: neither is named). A node without its
+ * cluster is INVALID. */
+int place_narrow(struct db_tx *tx, const char *cluster, const char *node, int64_t *ret_cluster_id, int64_t *ret_node_id,
+                 struct problem *problem);
 /* NOT_FOUND when the node is gone. */
 int place_find_row(struct db_tx *tx, int64_t node_id, struct place *ret_place);
 /* True of the nodes of a group that is described as Slurm's controllers. */
