@@ -86,7 +86,11 @@ enum cli_option {
 #undef X
         CLI_OPTIONS
 };
-#define CLI_BIT(SYMBOL) (UINT64_C(1) << CLI_OPTION_##SYMBOL)
+/* A set of options: there are more than 64. */
+__extension__ typedef unsigned __int128 cli_option_set;
+#define CLI_BIT_OF(option) ((cli_option_set)1 << (option))
+#define CLI_BIT(SYMBOL) CLI_BIT_OF(CLI_OPTION_##SYMBOL)
+_Static_assert(CLI_OPTIONS <= 128, "a set of options has no bit for the last one");
 
 #define CLI_POSITIONAL_MAX 4
 #define CLI_NODES_MAX 100000  /* of one group */
@@ -110,7 +114,7 @@ struct cli_verb {
     const char *noun, *verb;
     const char *arguments; /* "NODE", "[NAME]" as the help shows them */
     int arguments_min, arguments_max;
-    uint64_t options; /* CLI_BIT()s beside the common ones */
+    cli_option_set options; /* CLI_BIT()s beside the common ones */
     int (*run)(struct cli *cli);
     const char *help;
 };

@@ -34,10 +34,10 @@ int cli_usage(struct cli *cli, const char *fmt, ...)
     return CLI_EXIT_USAGE;
 }
 
-static void print_options(FILE *f, uint64_t set)
+static void print_options(FILE *f, cli_option_set set)
 {
     for (int i = 0; i < CLI_OPTIONS; i++) {
-        if ((set & (UINT64_C(1) << i)) == 0)
+        if ((set & CLI_BIT_OF(i)) == 0)
             continue;
         char left[64], letter[8] = "    ";
         if (options[i].letter != 0)
@@ -48,17 +48,35 @@ static void print_options(FILE *f, uint64_t set)
     }
 }
 
+/* noun NULL: of all. Returns how many there are. */
+static size_t print_verbs(FILE *f, const char *noun)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        char left[64];
+        const struct cli_verb *v = &cli_verbs[i];
+        if (noun != NULL && !text_equal(v->noun, noun))
+            continue;
+        snprintf(left, sizeof(left), "%s %s %s", v->noun, v->verb, v->arguments);
+        fprintf(f, "  %-30s %s\n", left, v->help);
+        count++;
+    }
+    return count;
+}
+
+static void print_noun_help(FILE *f, const char *noun)
+{
+    fprintf(f, "usage: hpctl %s VERB [ARGUMENTS] [OPTIONS]\n\n", noun);
+    print_verbs(f, noun);
+    fprintf(f, "\nhpctl %s VERB --help shows the options of a verb.\n", noun);
+}
+
 void cli_print_help(FILE *f)
 {
     fputs("hpctl drives Holdfast, which keeps GPU clusters training through hardware failure.\n\n"
           "usage: hpctl NOUN VERB [ARGUMENTS] [OPTIONS]\n\n",
           f);
-    for (size_t i = 0; i < cli_verb_count; i++) {
-        char left[64];
-        const struct cli_verb *v = &cli_verbs[i];
-        snprintf(left, sizeof(left), "%s %s %s", v->noun, v->verb, v->arguments);
-        fprintf(f, "  %-30s %s\n", left, v->help);
-    }
+    print_verbs(f, NULL);
     fputs("\noptions of every verb:\n", f);
     print_options(f, COMMON);
     fputs("\nThe server and the token are looked for in the options, in HPCTL_URL, HPCTL_TOKEN and HPCTL_FINGERPRINT,\n"
@@ -83,6 +101,14 @@ static const struct cli_verb *find_verb(const char *noun, const char *name)
         if (text_equal(cli_verbs[i].noun, noun) && (*cli_verbs[i].verb == 0 || text_equal(cli_verbs[i].verb, name)))
             return &cli_verbs[i];
     return NULL;
+}
+
+static bool is_noun(const char *word)
+{
+    for (size_t i = 0; i < cli_verb_count; i++)
+        if (text_equal(cli_verbs[i].noun, word))
+            return true;
+    return false;
 }
 
 static int unknown_verb(struct cli *cli, const char *noun, const char *name)
@@ -144,7 +170,7 @@ static int take_option(struct cli *cli, int argc, char **argv, int *at)
 static int check_options(struct cli *cli, const struct cli_verb *verb)
 {
     for (int i = 0; i < CLI_OPTIONS; i++)
-        if (cli->option[i] != NULL && ((verb->options | COMMON) & (UINT64_C(1) << i)) == 0)
+        if (cli->option[i] != NULL && ((verb->options | COMMON) & CLI_BIT_OF(i)) == 0)
             return cli_usage(cli, "--%s is not an option of %s %s; add --help to see those", options[i].name,
                              verb->noun, verb->verb);
     const char *format = cli->option[CLI_OPTION_OUTPUT];
@@ -173,6 +199,20 @@ static int take_arguments(struct cli *cli, const struct cli_verb *verb, const ch
     return CLI_EXIT_OK;
 }
 
+/* As near to what was typed as there is something to say. Not asked for, it is an error. */
+static int help(struct cli *cli, const struct cli_verb *verb, const char *const *words, int count, bool asked)
+{
+    if (verb != NULL)
+        cli_print_verb_help(cli->out, verb);
+    else if (count > 0 && (count > 1 || !is_noun(words[0])))
+        return unknown_verb(cli, words[0], count > 1 ? words[1] : NULL);
+    else if (count > 0)
+        print_noun_help(cli->out, words[0]);
+    else
+        cli_print_help(asked ? cli->out : cli->err);
+    return asked ? CLI_EXIT_OK : CLI_EXIT_USAGE;
+}
+
 int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **ret_verb)
 {
     const char *words[2 + CLI_POSITIONAL_MAX];
@@ -192,15 +232,13 @@ int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **re
             words[count++] = only_words || !text_equal(argv[i], "--version") ? argv[i] : "version";
         }
     }
-    bool help = cli->option[CLI_OPTION_HELP] != NULL || count == 0 || text_equal(words[0], "help");
+    bool asked = count > 0 && text_equal(words[0], "help"); /* "help node list" is "node list --help" */
+    if (asked)
+        memmove(words, words + 1, (size_t)--count * sizeof(*words));
+    asked = asked || cli->option[CLI_OPTION_HELP] != NULL;
     const struct cli_verb *verb = count > 0 ? find_verb(words[0], count > 1 ? words[1] : NULL) : NULL;
-    if (help) {
-        if (verb != NULL)
-            cli_print_verb_help(cli->out, verb);
-        else
-            cli_print_help(count == 0 && cli->option[CLI_OPTION_HELP] == NULL ? cli->err : cli->out);
-        return count == 0 && cli->option[CLI_OPTION_HELP] == NULL ? CLI_EXIT_USAGE : CLI_EXIT_OK;
-    }
+    if (asked || count == 0)
+        return help(cli, verb, words, count, asked);
     if (verb == NULL)
         return unknown_verb(cli, words[0], count > 1 ? words[1] : NULL);
     int rc = check_options(cli, verb);

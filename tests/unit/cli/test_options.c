@@ -118,6 +118,19 @@ static void test_help(void **state)
     assert_non_null(strstr(message, "--idempotency-key"));
     assert_null(strstr(message, "--enrollment"));
     free(TAKE(message));
+    assert_int_equal(parse(&cli, &verb, &message, (const char *[]){"node", "--help", NULL}), CLI_EXIT_OK);
+    assert_non_null(strstr(message, "  node reboot NODE "));
+    assert_null(strstr(message, "  cluster "));
+    free(TAKE(message));
+    assert_int_equal(parse(&cli, &verb, &message, (const char *[]){"help", "node", "reboot", NULL}), CLI_EXIT_OK);
+    assert_non_null(strstr(message, "usage: hpctl node reboot NODE"));
+    free(TAKE(message));
+    assert_int_equal(parse(&cli, &verb, &message, (const char *[]){"help", NULL}), CLI_EXIT_OK);
+    assert_non_null(strstr(message, "  cluster list "));
+    free(TAKE(message));
+    assert_int_equal(parse(&cli, &verb, &message, (const char *[]){"nodes", "--help", NULL}), CLI_EXIT_USAGE);
+    assert_non_null(strstr(message, "there is no \"nodes\""));
+    free(TAKE(message));
     assert_int_equal(parse(&cli, &verb, &message, (const char *[]){NULL}), CLI_EXIT_USAGE);
     free(message);
 }
