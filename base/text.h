@@ -34,6 +34,12 @@ static inline void auto_text_cleanup(struct text *t)
     text_free(t);
 }
 
+/* What the noun ends with: "3 nodes", "1 node". */
+static inline const char *text_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts_with(const char *s, const char *prefix);
 bool text_ends_with(const char *s, const char *suffix);

@@ -7,6 +7,7 @@
  */
 #include "cli/cli.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -222,7 +223,7 @@ static void say_gone(struct apply *apply, const char *group, const json_t *wante
             text_printf(&list, " %s", name);
     }
     if (gone > 0)
-        say(apply, "- group %s: %zu of its nodes go:%s%s", group, gone, text_get(&list),
+        say(apply, "- group %s: %zu of its nodes go%s:%s%s", group, gone, gone == 1 ? "es" : "", text_get(&list),
             gone > SHOWN_GONE_MAX ? " …" : "");
     text_list_free(names, count);
 }
@@ -266,8 +267,8 @@ static void compare_groups(struct apply *apply)
         const char *name = json_string_value(json_object_get(group, "name"));
         if (find_group(apply->wanted, name) != NULL)
             continue;
-        say(apply, "- group %s: its %lld nodes go", name,
-            (long long)json_integer_value(json_object_get(group, "instanceCount")));
+        int64_t nodes = json_integer_value(json_object_get(group, "instanceCount"));
+        say(apply, "- group %s: its %" PRId64 " node%s go%s", name, nodes, text_plural(nodes), nodes == 1 ? "es" : "");
         json_array_append_new(gone, json_string(name));
     }
     if (json_array_size(changed) > 0)

@@ -125,7 +125,7 @@ static void batch_done(const struct provision_snapshot *s, const struct provisio
 {
     struct rollout *r = &p->rollout;
     r->next_batch_at = s->now_ms + (r->wait_ms > 0 ? r->wait_ms : 0);
-    say(p, "batch %" PRId64 " is done, %" PRId64 " nodes are left", r->batch, g->outdated);
+    say(p, "batch %" PRId64 " is done, %" PRId64 " node%s left", r->batch, g->outdated, text_plural(g->outdated));
 }
 
 static void go_on(const struct provision_snapshot *s, const struct provision_group *g, struct provision_group_plan *p,

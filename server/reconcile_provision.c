@@ -329,7 +329,8 @@ static int write_group(struct turn *turn, const struct provision_part *part, con
         status = tell_group(turn, group, plan);
     if (status == 0 && part->shrinks)
         status = turn_group_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_GROUP_SCALING, group, "",
-                                  "%" PRId64 " nodes go: the group has more than it shall have", plan->remove);
+                                  "%" PRId64 " node%s go%s: the group has more than it shall have", plan->remove,
+                                  text_plural(plan->remove), plan->remove == 1 ? "es" : "");
     return status;
 }
 

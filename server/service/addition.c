@@ -232,8 +232,8 @@ static int add_item(struct adding *adding, size_t at)
         return status;
     adding->added = true;
     return cluster_event(adding->slots.tx, &adding->cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_UPDATED,
-                         "%s added %" PRId64 " nodes to %s, which has %" PRId64 " now", adding->actor->name,
-                         item->count, group.name, group.desired);
+                         "%s added %" PRId64 " node%s to %s, which has %" PRId64 " now", adding->actor->name,
+                         item->count, text_plural(item->count), group.name, group.desired);
 }
 
 /* --- all of it ------------------------------------------------------------------------------------- */
@@ -265,7 +265,8 @@ static int remember(const struct adding *adding, struct db_tx *tx, const uint8_t
 
 static int begin_addition(struct adding *adding)
 {
-    autofree char *reason = own_printf("%zu nodes more", adding->result->node_count);
+    autofree char *reason =
+        own_printf("%zu node%s more", adding->result->node_count, text_plural((int64_t)adding->result->node_count));
     int status = cluster_operation_begin(adding->slots.tx, adding->s, &adding->cluster, OPERATION_KIND_UPDATE_CLUSTER,
                                          adding->actor->name, reason);
     text_copy_cut(adding->result->operation, ID_UUID_MAX, adding->cluster.operation);
@@ -408,11 +409,11 @@ static int remove_place(struct db_tx *tx, const struct removing *removing, struc
             place->group.min_count = place->group.desired;
         status = db_group_update(tx, &place->group);
         if (status == 0)
-            status =
-                place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST,
-                            "%s removed %s (%s)%s%s; %s has %" PRId64 " nodes now", removing->actor->name,
-                            place->node.name, urgency_text(removing->urgency), removing->reason[0] != '\0' ? ": " : "",
-                            removing->reason, place->group.name, place->group.desired);
+            status = place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST,
+                                 "%s removed %s (%s)%s%s; %s has %" PRId64 " node%s now", removing->actor->name,
+                                 place->node.name, urgency_text(removing->urgency),
+                                 removing->reason[0] != '\0' ? ": " : "", removing->reason, place->group.name,
+                                 place->group.desired, text_plural(place->group.desired));
     }
     return status < 0 ? status : slot_remove(tx, &removal, place, removing->operation);
 }

@@ -133,7 +133,8 @@ static void begin_scaling(struct change *change, struct instance_group *group, c
     bool grows = spec->instance_count > group->desired;
     if (spec->instance_count == group->desired)
         return;
-    say_change(change, "%s from %" PRId64 " to %" PRId64 " nodes", group->name, group->desired, spec->instance_count);
+    say_change(change, "%s from %" PRId64 " to %" PRId64 " node%s", group->name, group->desired, spec->instance_count,
+               text_plural(spec->instance_count));
     change->groups_change = true;
     if (whole || (grows && spec->min_count > 0))
         group->previous_desired = group->desired;
@@ -339,7 +340,8 @@ static int add_or_change_group(struct change *change, const struct service_group
                            "The cluster \"%s\" has no group \"%s\"; a new one needs an instance count.",
                            change->cluster.name, spec->name);
     full.min_count = full.min_count < 0 ? 0 : full.min_count;
-    say_change(change, "the new group %s with %" PRId64 " nodes", full.name, full.instance_count);
+    say_change(change, "the new group %s with %" PRId64 " node%s", full.name, full.instance_count,
+               text_plural(full.instance_count));
     change->groups_change = true;
     change->adds = change->adds || full.instance_count > 0;
     bool whole = change->cluster.provisioning == PROVISIONING_ALL_OR_NOTHING;
@@ -355,7 +357,8 @@ static int delete_group(struct change *change, const char *name)
                            "The cluster \"%s\" has no group \"%s\" that could be deleted.", change->cluster.name, name);
     if (status < 0 || group.state == GROUP_STATE_DELETING)
         return status;
-    say_change(change, "the group %s with %" PRId64 " nodes goes", group.name, group.desired);
+    say_change(change, "the group %s with %" PRId64 " node%s goes", group.name, group.desired,
+               text_plural(group.desired));
     change->groups_change = true;
     bool whole = change->cluster.provisioning == PROVISIONING_ALL_OR_NOTHING;
     group.state = GROUP_STATE_DELETING;

@@ -6,6 +6,8 @@
  */
 #include "server/service/private.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +41,9 @@ static int create_groups(struct db_tx *tx, struct creation *creation)
 
 static int begin_creation(struct db_tx *tx, struct creation *creation)
 {
-    autofree char *reason =
-        own_printf("%" PRId64 " nodes in %zu groups", spec_node_count(creation->spec), creation->spec->group_count);
+    autofree char *reason = own_printf("%" PRId64 " node%s in %zu group%s", spec_node_count(creation->spec),
+                                       text_plural(spec_node_count(creation->spec)), creation->spec->group_count,
+                                       text_plural((int64_t)creation->spec->group_count));
     return cluster_operation_begin(tx, creation->s, &creation->cluster, OPERATION_KIND_CREATE_CLUSTER,
                                    creation->actor->name, reason);
 }
@@ -67,9 +70,10 @@ static int create_write(struct db_tx *tx, void *arg)
     if (status < 0)
         return status;
     status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_CREATED,
-                           "%s created the cluster %s: %zu groups, %" PRId64 " nodes, NodeRecovery %s",
+                           "%s created the cluster %s: %zu group%s, %" PRId64 " node%s, NodeRecovery %s",
                            creation->actor->name, cluster->name, creation->spec->group_count,
-                           spec_node_count(creation->spec), node_recovery_text(cluster->recovery));
+                           text_plural((int64_t)creation->spec->group_count), spec_node_count(creation->spec),
+                           text_plural(spec_node_count(creation->spec)), node_recovery_text(cluster->recovery));
     if (status >= 0)
         status = cluster_notice(tx, cluster, creation->spec->notice);
     return status >= 0 && creation->spec->dry_run ? ONLY_TRIED : status;
@@ -154,7 +158,8 @@ static int note_slot(const void *row, void *arg)
 static int begin_operation(struct db_tx *tx, struct deletion *deletion)
 {
     int status = cluster_operation_find(tx, &deletion->cluster, OPERATION_KIND_DELETE_CLUSTER);
-    autofree char *reason = own_printf("%" PRId64 " nodes go", deletion->counts.nodes);
+    autofree char *reason =
+        own_printf("%" PRId64 " node%s to end", deletion->counts.nodes, text_plural(deletion->counts.nodes));
     return status != STATUS_NOT_FOUND
                ? status
                : cluster_operation_begin(tx, deletion->s, &deletion->cluster, OPERATION_KIND_DELETE_CLUSTER,
@@ -172,8 +177,8 @@ static int begin_deletion(struct db_tx *tx, struct deletion *deletion)
         status = delete_groups(tx, deletion);
     return status < 0 ? status
                       : cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_CLUSTER_UPDATED,
-                                      "%s deletes the cluster %s: %" PRId64 " nodes go", deletion->actor->name,
-                                      cluster->name, deletion->counts.nodes);
+                                      "%s deletes the cluster %s with its %" PRId64 " node%s", deletion->actor->name,
+                                      cluster->name, deletion->counts.nodes, text_plural(deletion->counts.nodes));
 }
 
 static int delete_write(struct db_tx *tx, void *arg)

@@ -112,7 +112,7 @@ test('groups shrink and go as the file says, and the others are not touched', as
   write(spec(1));
   const done = apply('--yes');
   assert.equal(done.code, 0, done.err);
-  assert.match(done.out, /^~ group gpu: instanceCount: 3 -> 1\n- group login: its 1 nodes go\n/);
+  assert.match(done.out, /^~ group gpu: instanceCount: 3 -> 1\n- group login: its 1 node goes\n/);
   await allReady(1);
   assert.deepEqual(await names(), ['gpu-1']);
   assert.equal((await world.node('gpu-1')).instanceId, before.get('gpu-1'));

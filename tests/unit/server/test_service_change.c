@@ -117,7 +117,7 @@ static void test_new_groups_and_groups_that_go(void **state)
     assert_int_equal(change_world_group(&world, "c").state, GROUP_STATE_CREATING);
     assert_string_equal(change_world_group(&world, "c").provider, "local");
     assert_true(world_events(&world, EVENT_KIND_CLUSTER_UPDATED, &last) == 1);
-    assert_non_null(strstr(last.message, "the group b with 1 nodes goes, the new group c with 2 nodes"));
+    assert_non_null(strstr(last.message, "the group b with 1 node goes, the new group c with 2 nodes"));
     assert_refused(change_group(a_spec("b", 2)), STATUS_CONFLICT, PROBLEM_CONFLICT); /* while it goes */
     struct service_group_spec both = a_spec("b", 1);
     assert_refused(change(&(struct service_cluster_change){
