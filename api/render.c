@@ -258,6 +258,7 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     put_text(json, "urgency", urgency_text(decision->urgency));
     put_text(json, "rule", decision->rule);
     put_text(json, "code", decision->code);
+    put_text(json, "class", fault_class_text(decision->fault));
     put_text(json, "device", decision->device);
     put_text(json, "sentence", decision->sentence);
     put_text(json, "refused", action_text(decision->refused));

@@ -49,10 +49,11 @@ static json_t *sources_json(const char *sources)
 
 static json_t *row_json(const struct fault_table *table, const struct fault_row *row)
 {
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "code", row->code, "table", table->name,
-                             "meaning", row->meaning, "action", action_class_text(row->action), "again",
-                             action_class_text(row->again), "urgency", urgency_text(row->urgency), "severity",
-                             severity_text(row->severity), "sources", sources_json(row->sources));
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "code", row->code, "table", table->name,
+                             "class", fault_class_text(fault_class_of(row->code)), "meaning", row->meaning, "action",
+                             action_class_text(row->action), "again", action_class_text(row->again), "urgency",
+                             urgency_text(row->urgency), "severity", severity_text(row->severity), "sources",
+                             sources_json(row->sources));
     if (row->number != 0)
         json_object_set_new(json, "number", json_integer(row->number));
     if (row->mnemonic[0] != '\0')
@@ -81,8 +82,9 @@ static const char *rate_text(const struct fault_row *row, char buffer[RATE_TEXT_
 
 int cli_fault_list(struct cli *cli)
 {
-    static const struct cli_column columns[] = {{"CODE", "code"},    {"FIRST", "action"}, {"AGAIN", "again"},
-                                                {"JOBS", "urgency"}, {"RATE", "_rate"},   {"MEANING", "meaning"}};
+    static const struct cli_column columns[] = {{"CODE", "code"},      {"CLASS", "class"},  {"FIRST", "action"},
+                                                {"AGAIN", "again"},    {"JOBS", "urgency"}, {"RATE", "_rate"},
+                                                {"MEANING", "meaning"}};
     const char *wanted = cli->option[CLI_OPTION_TABLE];
     size_t count = 0;
     const struct fault_table *tables = fault_tables(&count);
@@ -142,6 +144,7 @@ static void print_row(FILE *f, const struct fault_table *table, const struct fau
     fprintf(f, "%s: %s\n\n", row->code, row->meaning);
     cli_print_field(f, "Name", row->mnemonic);
     fprintf(f, "%-16s %s: %s\n", "Table", table->name, table->about);
+    cli_print_field(f, "Class", fault_class_text(fault_class_of(row->code)));
     cli_print_field(f, "NVIDIA asks", row->nvidia);
     cli_print_field(f, "Severity", severity_text(row->severity));
     fprintf(f, "%-16s %s: %s\n", "First time", action_class_text(row->action), doing(row->action));

@@ -49,6 +49,36 @@ enum action_class {
 };
 ENUM_DECLARE(action_class);
 
+/*
+ * What is broken, as far as limits and modes have to tell it apart: whose remedy differs, whose bursts have another cause, or
+ * whose owner is somebody else (facts: peers 2 and 4.4). Published fleets count faulty GPUs, their memory and the network
+ * apart (Llama 3: 148, 72 and 35 of 419), and each of the three asks for something else: a device that is lost for its jobs,
+ * rows that a reset remaps, a cable or switch that no machine's repair mends. The links between GPUs stand by themselves,
+ * as a fault there has two ends. Software is what comes back on any machine until it is changed. A table's row has its
+ * class from policy/faults/class.c.
+ */
+#define FAULT_CLASS_LIST(X)                                                                        \
+    X(NONE, "none")               /* nothing is at fault: a person asked, or a fault is over */    \
+    X(APPLICATION, "application") /* a program's: never the node's */                              \
+    X(GPU, "gpu")                 /* the device: off the bus, its processors, heat, power */       \
+    X(GPU_MEMORY, "gpu-memory")   /* ECC, rows to be remapped, retired pages */                    \
+    X(FABRIC, "fabric")           /* NVLink, NVSwitch and what manages them */                     \
+    X(ACCELERATOR, "accelerator") /* Trainium and Inferentia, with their memory */                 \
+    X(NETWORK, "network")         /* EFA, InfiniBand, interfaces, names and routes */              \
+    X(HOST, "host")               /* processors, memory, PCIe, power and cooling of the machine */ \
+    X(STORAGE, "storage")         /* disks and file systems */                                     \
+    X(SOFTWARE, "software")       /* drivers, kernel, services, set-up */                          \
+    X(UNREACHABLE, "unreachable") /* nobody hears the node */                                      \
+    X(CUSTOM, "custom")           /* what a site's own check found */                              \
+    X(UNKNOWN, "unknown")         /* a code that no table has */
+enum fault_class {
+#define X(SYMBOL, text) FAULT_CLASS_##SYMBOL,
+    FAULT_CLASS_LIST(X)
+#undef X
+        FAULT_CLASS_COUNT
+};
+ENUM_DECLARE(fault_class);
+
 /* What a decision does. */
 #define ACTION_LIST(X)                                                     \
     X(NONE, "none") /* evidence noted, nothing follows */                  \

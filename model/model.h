@@ -186,6 +186,7 @@ struct decision {
     enum urgency urgency;
     char rule[RULE_MAX_BYTES]; /* "repeat-after-reboot" */
     char code[CODE_MAX_BYTES]; /* of the leading evidence */
+    enum fault_class fault;    /* what is broken */
     char device[DEVICE_MAX_BYTES];
     char sentence[SENTENCE_MAX_BYTES];    /* why, in one sentence */
     enum action refused;                  /* the strongest alternative that was not taken */

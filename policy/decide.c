@@ -76,6 +76,13 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
     return folded->count > 0;
 }
 
+/* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
+static enum fault_class fault_of(const struct sight *lead)
+{
+    enum fault_class fault = fault_class_of(lead->verdict->code);
+    return fault == FAULT_CLASS_APPLICATION && lead->rate_exceeded ? FAULT_CLASS_GPU : fault;
+}
+
 static void tell_incident(const struct policy_snapshot *snapshot, const struct choice *choice,
                           struct decision *decision)
 {
@@ -92,6 +99,7 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
     else if (incident->lines > 1)
         snprintf(lines, sizeof(lines), ", %" PRId64 " lines", incident->lines);
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
+    decision->fault = fault_of(&incident->lead);
     text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
     policy_say(decision->sentence, sizeof(decision->sentence), "%s: %s%s. %s.",
                verdict->device[0] != '\0' ? verdict->device : "The node", judgement.why, lines,
@@ -152,6 +160,7 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     thought->since = node->last_heartbeat_at;
     decision->urgency = URGENCY_NOW;
     text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_UNREACHABLE);
+    decision->fault = FAULT_CLASS_UNREACHABLE;
     policy_say(decision->sentence, sizeof(decision->sentence),
                "Nobody hears the node: its agent was last heard at %s and the scheduler gets no answer either.%s%s%s",
                policy_time(node->last_heartbeat_at, time), zone ? "" : " ", zone ? "" : outcome.because,
@@ -176,6 +185,7 @@ static void think_of_no_return(const struct policy_snapshot *snapshot, const str
     thought->present = true;
     thought->severity = SEVERITY_CRITICAL;
     thought->since = reboot->at;
+    decision->fault = FAULT_CLASS_UNREACHABLE;
     decision->urgency = URGENCY_NOW;
     policy_say(decision->sentence, sizeof(decision->sentence),
                "The reboot of %s did not bring the machine back%s: a person has to look, and to replace or release it.",
@@ -203,6 +213,7 @@ static void think_of_silence(const struct policy_snapshot *snapshot, struct thou
     char time[POLICY_TIME_MAX], span[POLICY_SPAN_MAX], why[REASON_MAX_BYTES];
     int64_t repair_at = node->last_heartbeat_at + snapshot->settings.unreachable_after_ms;
     thought->present = true;
+    decision->fault = FAULT_CLASS_UNREACHABLE;
     policy_rule(decision, ACTION_WATCH, "no-verdict");
     policy_say(decision->sentence, sizeof(decision->sentence),
                "The agent was last heard at %s: nobody looks at this node, so its health is unknown.",
@@ -227,6 +238,7 @@ static void think_of_stale(const struct folded *folded, struct thought *thought)
     thought->present = true;
     policy_rule(decision, ACTION_NONE, "stale-evidence");
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
+    decision->fault = fault_class_of(verdict->code);
     text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
     policy_say(decision->sentence, sizeof(decision->sentence),
                "%s on %s belongs to an earlier boot or instance of this node: noted, never acted on.", verdict->code,

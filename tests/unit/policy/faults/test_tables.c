@@ -118,6 +118,50 @@ static void repairs_have_a_source(void **state)
     for_each_row(check_repair);
 }
 
+static void check_class(const struct fault_table *table, const struct fault_row *row)
+{
+    (void)table;
+    enum fault_class fault = fault_class_of(row->code);
+    if (fault == FAULT_CLASS_UNKNOWN || fault == FAULT_CLASS_NONE || fault == FAULT_CLASS_UNREACHABLE)
+        fail_msg("%s has no class: policy/faults/class.c says what is broken", row->code);
+    if ((fault == FAULT_CLASS_APPLICATION) != (row->action == ACTION_CLASS_APP) &&
+        strcmp(row->code, "nvidia.process.leftover") != 0)
+        fail_msg("%s: only what is a program's is of its class", row->code);
+}
+
+static void rows_have_a_class(void **state)
+{
+    (void)state;
+    for_each_row(check_class);
+    static const struct {
+        const char *code;
+        enum fault_class fault;
+    } known[] = {
+        {"xid.79", FAULT_CLASS_GPU},
+        {"xid.13", FAULT_CLASS_APPLICATION},
+        {"xid.48", FAULT_CLASS_GPU_MEMORY},
+        {"xid.74", FAULT_CLASS_FABRIC},
+        {"xid.748", FAULT_CLASS_GPU}, /* no row, and not 74 */
+        {"sxid.99999", FAULT_CLASS_FABRIC},
+        {"dcgm.memory-alloc", FAULT_CLASS_SOFTWARE},
+        {"dcgm.fallen-off-bus", FAULT_CLASS_GPU},
+        {"neuron.memory.uncorrected", FAULT_CLASS_ACCELERATOR},
+        {"efa.device.gone", FAULT_CLASS_NETWORK},
+        {"kernel.fs.server", FAULT_CLASS_STORAGE},
+        {"kernel.oom.job", FAULT_CLASS_APPLICATION},
+        {"kernel.oom.node", FAULT_CLASS_HOST},
+        {"node.disk.full", FAULT_CLASS_STORAGE},
+        {"node.memory.less", FAULT_CLASS_HOST},
+        {"node.memory.hugepages", FAULT_CLASS_SOFTWARE},
+        {"custom.anything", FAULT_CLASS_CUSTOM},
+        {"kernel", FAULT_CLASS_UNKNOWN},
+        {"nodes.disk.full", FAULT_CLASS_UNKNOWN},
+        {"", FAULT_CLASS_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        assert_string_equal(fault_class_text(fault_class_of(known[i].code)), fault_class_text(known[i].fault));
+}
+
 static char *stories; /* all golden cases */
 
 static void check_story(const struct fault_table *table, const struct fault_row *row)
@@ -156,6 +200,7 @@ int main(void)
         cmocka_unit_test(codes_are_found),
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(repairs_have_a_source),
+        cmocka_unit_test(rows_have_a_class),
         cmocka_unit_test(rows_that_act_have_a_golden_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,55 @@
+/*
+ * What is broken when a code is seen: its class, by which limits and modes are said (model/health.h has the words).
+ *
+ * A table's codes are of its class but for the exceptions of class.def; "kernel", "node" and "deep" tell of everything and
+ * have none, so that a new row of theirs is told there or a test fails. What a table calls a program's (APP) is one whatever
+ * the rest says. Exceptions are whole words of a code: "node.disk" is "node.disk.full", too; the longer stands first.
+ */
+#include "policy/faults/faults.h"
+
+#include <string.h>
+
+struct class_rule {
+    const char *code;
+    enum fault_class fault;
+};
+
+static const struct class_rule exceptions[] = {
+#define CLASS(code, SYMBOL) {code, FAULT_CLASS_##SYMBOL},
+/* clang-format off */
+#include "policy/faults/class.def"
+/* clang-format on */
+#undef CLASS
+};
+
+/* Of the rest of a table, and of its codes that no row has. */
+static const struct class_rule defaults[] = {
+    {"xid", FAULT_CLASS_GPU},     {"sxid", FAULT_CLASS_FABRIC},        {"nvidia", FAULT_CLASS_GPU},
+    {"dcgm", FAULT_CLASS_GPU},    {"neuron", FAULT_CLASS_ACCELERATOR}, {"efa", FAULT_CLASS_NETWORK},
+    {"net", FAULT_CLASS_NETWORK}, {"custom", FAULT_CLASS_CUSTOM},
+};
+
+static bool covers(const char *rule, const char *code)
+{
+    size_t len = strlen(rule);
+    return strncmp(rule, code, len) == 0 && (code[len] == '\0' || code[len] == '.');
+}
+
+static enum fault_class find(const struct class_rule *rules, size_t count, const char *code)
+{
+    for (size_t i = 0; i < count; i++)
+        if (covers(rules[i].code, code))
+            return rules[i].fault;
+    return FAULT_CLASS_UNKNOWN;
+}
+
+enum fault_class fault_class_of(const char *code)
+{
+    const struct fault_row *row = fault_find(code);
+    if (row != NULL && row->action == ACTION_CLASS_APP)
+        return FAULT_CLASS_APPLICATION;
+    if (row != NULL && row->action == ACTION_CLASS_IGNORE && covers("dcgm", code))
+        return FAULT_CLASS_SOFTWARE; /* a test that could not be run says nothing about the device */
+    enum fault_class fault = find(exceptions, sizeof(exceptions) / sizeof(exceptions[0]), code);
+    return fault != FAULT_CLASS_UNKNOWN ? fault : find(defaults, sizeof(defaults) / sizeof(defaults[0]), code);
+}
