@@ -1,12 +1,13 @@
 /*
  * The golden cases' small language, read with a strict line parser: a story, the group, nodes with what was seen and
- * tried, and what the policy has to say to it. Times are relative to now ("-30s", "-2d"). Everything is optional but the story
- * and one node; see any file in tests/policy/cases.
+ * tried, and what the policy has to say to it. Times are relative to now ("-30s", "-2d"). Everything is optional but the story,
+ * its source and one node; see any file in tests/policy/cases.
  *
  *   story: words
+ *   source: where it comes from              a thread, an incident, a table, or the peer whose mechanism it is
  *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
- *   override: xid.79 watch watch after-jobs  what a site says otherwise: first, again, urgency
- *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m
+ *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
+ *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
  *       zone=a zone_lost=4
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
@@ -48,7 +49,7 @@ struct case_node {
 };
 
 struct policy_case {
-    char story[256], explain[NODE_NAME_MAX_BYTES], error[256];
+    char story[256], source[256], type[64], explain[NODE_NAME_MAX_BYTES], error[256];
     struct policy_snapshot snapshot;
     struct fault_overrides *overrides; /* owned; NULL: none */
     struct case_node *nodes;
@@ -165,14 +166,18 @@ static inline bool case_override(struct policy_case *c, char **words, int count)
         c->overrides = fault_overrides_new("golden");
     c->snapshot.faults.overrides = c->overrides;
     wanted.code = words[1];
-    return count == 5 && action_class_parse(words[2], &wanted.action) == 0 &&
-           action_class_parse(words[3], &wanted.again) == 0 && urgency_parse(words[4], &wanted.urgency) == 0 &&
-           fault_overrides_add(c->overrides, &wanted, &wrong) == 0;
+    wanted.instance_type = count == 6 && case_value(words[5], "type") != NULL ? case_value(words[5], "type") : "";
+    return count >= 5 && count - 5 == (wanted.instance_type[0] != '\0' ? 1 : 0) &&
+           action_class_parse(words[2], &wanted.action) == 0 && action_class_parse(words[3], &wanted.again) == 0 &&
+           urgency_parse(words[4], &wanted.urgency) == 0 && fault_overrides_add(c->overrides, &wanted, &wrong) == 0;
 }
 
-static inline bool case_group(struct policy_group *group, const char *word)
+static inline bool case_group(struct policy_case *c, const char *word)
 {
+    struct policy_group *group = &c->snapshot.group;
     const char *value;
+    if ((value = case_value(word, "type")) != NULL)
+        return text_copy(c->type, sizeof(c->type), value) == 0;
     if ((value = case_value(word, "desired")) != NULL)
         return text_parse_i64(value, 0, 1000000, &group->desired) == 0;
     if ((value = case_value(word, "in_repair")) != NULL)
@@ -392,6 +397,8 @@ static inline bool case_line(struct policy_case *c, char *line)
         return true;
     if (text_starts_with(line, "story: "))
         return text_copy(c->story, sizeof(c->story), line + 7) == 0;
+    if (text_starts_with(line, "source: "))
+        return text_copy(c->source, sizeof(c->source), line + 8) == 0;
     if (text_starts_with(line, "line "))
         return case_add_line(c, line + 5);
     char *words[CASE_WORDS_MAX];
@@ -404,7 +411,7 @@ static inline bool case_line(struct policy_case *c, char *line)
         ok = case_override(c, words, count);
     else if (strcmp(words[0], "group:") == 0)
         for (int i = 1; i < count; i++)
-            ok = case_group(&c->snapshot.group, words[i]) && ok;
+            ok = case_group(c, words[i]) && ok;
     else if (strcmp(words[0], "node") == 0)
         ok = case_add_node(c, words, count);
     else if (strcmp(words[0], "verdict") == 0)
@@ -446,6 +453,7 @@ static inline void case_wire(struct policy_case *c)
         n->node.repair_count = n->repair_count;
         c->plain_nodes[i] = n->node;
     }
+    c->snapshot.faults.instance_type = c->type;
     c->snapshot.nodes = c->plain_nodes;
     c->snapshot.node_count = c->node_count;
 }
@@ -477,8 +485,8 @@ static inline bool case_read(const char *source, struct policy_case *ret_case)
         at = next;
     }
     case_wire(c);
-    if (c->story[0] == '\0' || c->node_count == 0 || c->expect_at == 0)
-        snprintf(c->error, sizeof(c->error), "a case needs a story, a node and an \"expect\" line");
+    if (c->story[0] == '\0' || c->source[0] == '\0' || c->node_count == 0 || c->expect_at == 0)
+        snprintf(c->error, sizeof(c->error), "a case needs a story, its source, a node and an \"expect\" line");
     return c->error[0] == '\0';
 }
 

@@ -12,8 +12,8 @@
 #include <dirent.h>
 
 #define CASES_DIR "tests/policy/cases"
-#define CASES_MAX 256
-#define CASES_AT_LEAST 45
+#define CASES_MAX 512
+#define CASES_AT_LEAST 150
 
 static char *read_file(const char *path)
 {
