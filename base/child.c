@@ -310,6 +310,23 @@ void child_result_free(struct child_result *result)
     free(TAKE(result->err));
 }
 
+int child_spawn_piped(const char *const argv[], pid_t *ret_pid, int *ret_fd)
+{
+    const struct child_options options = {.input = NULL};
+    int out[2];
+    if (make_pipe(out) != 0)
+        return STATUS_IO;
+    int status = spawn(argv, &options, (const int[3]){-1, out[1], STDERR_FILENO}, ret_pid);
+    close_fd(&out[1]);
+    if (status != 0) {
+        close_fd(&out[0]);
+        return status;
+    }
+    set_nonblocking(out[0]);
+    *ret_fd = out[0];
+    return 0;
+}
+
 struct detached {
     int error;
     pid_t pid;

@@ -37,6 +37,10 @@ struct child_options {
 int child_run(const char *const argv[], const struct child_options *options, struct child_result *ret_result);
 void child_result_free(struct child_result *result);
 
+/* Starts argv in a process group of its own and returns; *ret_fd reads its standard output and does not block. Its standard
+ * error is ours. The caller reaps it. NOT_FOUND, IO. */
+int child_spawn_piped(const char *const argv[], pid_t *ret_pid, int *ret_fd);
+
 #define CHILD_KEPT_FD 3
 
 /* Starts argv in its own session, double-forked (never our zombie), output appended to log_path. kept_fd, unless it is

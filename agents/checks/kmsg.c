@@ -6,13 +6,17 @@
  * away for so long that sequence numbers are missing. A plain file (agents/checks/tail.h) may hold bare lines, lines
  * with syslog's stamps, or records.
  *
- * The time of a record is the kernel's own; a line of a file is dated by its reading.
+ * The journal (agents/checks/journal.h) has the same messages with a place of its own in it; it tells what is missing as well.
+ *
+ * The time of a record or an entry is the kernel's own; a line of a file is dated by its reading.
  */
 #include "agents/checks/kmsg.h"
 
+#include "agents/checks/journal.h"
 #include "agents/checks/kmsg_pattern.h"
 #include "agents/checks/kmsg_record.h"
 #include "agents/checks/tail.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -33,9 +37,11 @@
 
 struct kmsg {
     char *path;
+    bool may_be_journal; /* nobody has said which log it is to be */
     const struct clock *clock;
     int fd; /* the device; -1 when it is a file or cannot be opened */
     struct tail *tail;
+    struct journal *journal;
     struct kmsg_patterns *patterns;
     struct kmsg_position from;
     int64_t next_seq; /* of the device; -1: nothing read yet and no earlier position */
@@ -68,21 +74,21 @@ static bool name_it(const struct kmsg_hit *hit, const char *line, size_t len, st
     return true;
 }
 
-/* When what the record tells has happened. NULL: a line that does not say it. */
-static int64_t happened_at(const struct kmsg *kmsg, const struct kmsg_record *record)
+/* at_us: since boot; -1: of a line that does not say when it was. */
+static int64_t happened_at(const struct kmsg *kmsg, int64_t at_us)
 {
-    int64_t age_ms = record == NULL ? 0 : clock_mono_ms(kmsg->clock) - record->at_us / US_PER_MS;
+    int64_t age_ms = at_us < 0 ? 0 : clock_mono_ms(kmsg->clock) - at_us / US_PER_MS;
     return clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0);
 }
 
 /* Nearly every line says nothing, so nothing is asked or made ready before one is known. */
-static void take_text(const struct kmsg *kmsg, const char *line, size_t len, const struct kmsg_record *dated_by,
-                      finding_fn *on_finding, void *arg)
+static void take_text(const struct kmsg *kmsg, const char *line, size_t len, int64_t at_us, finding_fn *on_finding,
+                      void *arg)
 {
     struct kmsg_hit hit;
     if (!kmsg_patterns_find(kmsg->patterns, line, len, &hit))
         return;
-    struct finding finding = {.source = KMSG_SOURCE, .at_ms = happened_at(kmsg, dated_by), .count = 1};
+    struct finding finding = {.source = KMSG_SOURCE, .at_ms = happened_at(kmsg, at_us), .count = 1};
     if (!name_it(&hit, line, len, &finding))
         return;
     text_copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
@@ -94,12 +100,10 @@ void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn 
 {
     struct kmsg_record record;
     if (kmsg_record_parse(line, len, &record) == 0)
-        take_text(kmsg, record.text, record.len, NULL, on_finding, arg);
+        take_text(kmsg, record.text, record.len, -1, on_finding, arg);
     else
-        take_text(kmsg, line, len, NULL, on_finding, arg);
+        take_text(kmsg, line, len, -1, on_finding, arg);
 }
-
-/* --- the device ---------------------------------------------------------------------------------------------- */
 
 static void report_overrun(struct kmsg *kmsg, int64_t lost, finding_fn *on_finding, void *arg)
 {
@@ -113,6 +117,8 @@ static void report_overrun(struct kmsg *kmsg, int64_t lost, finding_fn *on_findi
     on_finding(&finding, arg);
 }
 
+/* --- the device ---------------------------------------------------------------------------------------------- */
+
 void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_fn *on_finding, void *arg)
 {
     struct kmsg_record record;
@@ -125,7 +131,7 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
         report_overrun(kmsg, lost, on_finding, arg);
     kmsg->overrun = false;
     kmsg->next_seq = record.seq + 1;
-    take_text(kmsg, record.text, record.len, &record, on_finding, arg);
+    take_text(kmsg, record.text, record.len, record.at_us, on_finding, arg);
 }
 
 bool kmsg_take_error(struct kmsg *kmsg, int error)
@@ -157,7 +163,9 @@ static bool read_device(struct kmsg *kmsg, finding_fn *on_finding, void *arg)
 
 /* --- either -------------------------------------------------------------------------------------------------- */
 
-struct line_target {
+/* --- files and the journal ----------------------------------------------------------------------------------- */
+
+struct target {
     struct kmsg *kmsg;
     finding_fn *on_finding;
     void *arg;
@@ -165,30 +173,60 @@ struct line_target {
 
 static void on_file_line(const char *line, size_t len, void *arg)
 {
-    const struct line_target *target = arg;
+    const struct target *target = arg;
     kmsg_take_line(target->kmsg, line, len, target->on_finding, target->arg);
+}
+
+static void on_journal_entry(const struct journal_entry *entry, void *arg)
+{
+    const struct target *target = arg;
+    if (entry->lost > 0)
+        report_overrun(target->kmsg, entry->lost, target->on_finding, target->arg);
+    take_text(target->kmsg, entry->text, entry->len, entry->at_us, target->on_finding, target->arg);
+}
+
+/* --- which log it is ----------------------------------------------------------------------------------------- */
+
+static bool is_journal(const char *path)
+{
+    return strcmp(path, KMSG_JOURNAL) == 0 || text_starts_with(path, KMSG_JOURNAL ":");
+}
+
+static void open_journal(struct kmsg *kmsg)
+{
+    const char *colon = is_journal(kmsg->path) ? strchr(kmsg->path, ':') : NULL;
+    kmsg->journal = journal_new("journalctl", colon != NULL ? colon + 1 : NULL, kmsg->from.cursor, kmsg->clock);
 }
 
 /* A character device is read by records; everything else, also what is not there yet, is followed as a file. */
 static void open_log(struct kmsg *kmsg)
 {
     struct stat st;
-    if (stat(kmsg->path, &st) == 0 && S_ISCHR(st.st_mode)) {
+    bool is_device = stat(kmsg->path, &st) == 0 && S_ISCHR(st.st_mode);
+    if (is_device)
         kmsg->fd = open(kmsg->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        return;
+    if (is_journal(kmsg->path)) {
+        open_journal(kmsg);
+    } else if (kmsg->may_be_journal && kmsg->fd < 0) {
+        if (journal_is_there("journalctl")) {
+            log_warn("%s cannot be read; the journal is followed instead", kmsg->path);
+            open_journal(kmsg);
+        }
+    } else if (!is_device) {
+        const struct tail_position from = {kmsg->from.file, kmsg->from.offset, kmsg->from.earlier_boot};
+        kmsg->tail = tail_new(kmsg->path, &from);
     }
-    const struct tail_position from = {kmsg->from.file, kmsg->from.offset, kmsg->from.earlier_boot};
-    kmsg->tail = tail_new(kmsg->path, &from);
 }
 
 struct kmsg *kmsg_new(const char *path, const struct kmsg_position *from, const struct clock *clock)
 {
     struct kmsg *kmsg = own_calloc(1, sizeof(*kmsg));
-    kmsg->path = own_strdup(path);
+    kmsg->path = own_strdup(path != NULL ? path : KMSG_DEVICE);
+    kmsg->may_be_journal = path == NULL;
     kmsg->clock = clock;
     kmsg->patterns = kmsg_patterns_new();
     kmsg->fd = -1;
-    kmsg->next_seq = from != NULL && from->file == 0 ? from->offset : -1;
+    kmsg->next_seq = from != NULL && from->file == 0 && from->cursor[0] == '\0' ? from->offset : -1;
     if (from != NULL)
         kmsg->from = *from;
     open_log(kmsg);
@@ -202,6 +240,7 @@ void kmsg_free(struct kmsg *kmsg)
     if (kmsg->fd >= 0)
         close(kmsg->fd);
     tail_free(kmsg->tail);
+    journal_free(kmsg->journal);
     kmsg_patterns_free(kmsg->patterns);
     free(kmsg->path);
     free(kmsg);
@@ -209,31 +248,38 @@ void kmsg_free(struct kmsg *kmsg)
 
 bool kmsg_read(struct kmsg *kmsg, finding_fn *on_finding, void *arg)
 {
-    if (kmsg->fd < 0 && kmsg->tail == NULL)
+    struct target target = {kmsg, on_finding, arg};
+    if (kmsg->fd < 0 && kmsg->tail == NULL && kmsg->journal == NULL)
         open_log(kmsg);
     if (kmsg->fd >= 0)
         return read_device(kmsg, on_finding, arg);
-    if (kmsg->tail == NULL)
-        return false;
-    struct line_target target = {kmsg, on_finding, arg};
-    return tail_read(kmsg->tail, READ_BYTES_MAX, on_file_line, &target);
+    if (kmsg->journal != NULL)
+        return journal_read(kmsg->journal, READ_BYTES_MAX, on_journal_entry, &target);
+    return kmsg->tail != NULL && tail_read(kmsg->tail, READ_BYTES_MAX, on_file_line, &target);
 }
 
 struct kmsg_position kmsg_position(const struct kmsg *kmsg)
 {
+    struct kmsg_position position = {.offset = kmsg->next_seq < 0 ? 0 : kmsg->next_seq};
+    if (kmsg->journal != NULL)
+        text_copy_cut(position.cursor, sizeof(position.cursor), journal_cursor(kmsg->journal));
     if (kmsg->tail == NULL)
-        return (struct kmsg_position){.offset = kmsg->next_seq < 0 ? 0 : kmsg->next_seq};
+        return position;
     struct tail_position at = tail_position(kmsg->tail);
-    return (struct kmsg_position){at.file, at.offset, at.pass_over};
+    return (struct kmsg_position){.file = at.file, .offset = at.offset, .earlier_boot = at.pass_over};
 }
 
 bool kmsg_is_open(const struct kmsg *kmsg)
 {
+    if (kmsg->journal != NULL)
+        return journal_is_open(kmsg->journal);
     return kmsg->tail != NULL ? tail_is_open(kmsg->tail) : kmsg->fd >= 0;
 }
 
 int kmsg_fd(const struct kmsg *kmsg)
 {
+    if (kmsg->journal != NULL)
+        return journal_fd(kmsg->journal);
     return kmsg->tail != NULL ? tail_fd(kmsg->tail) : kmsg->fd;
 }
 
@@ -248,7 +294,8 @@ int kmsg_inject(struct kmsg *kmsg, const char *line)
             return STATUS_INVALID;
     bool device = kmsg->tail == NULL;
     int out_len = snprintf(out, sizeof(out), "%s%s\n", device ? INJECT_PREFIX : "", line);
-    int fd = open(kmsg->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    const char *path = is_journal(kmsg->path) ? KMSG_DEVICE : kmsg->path;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return STATUS_IO;
     ssize_t n = write(fd, out, (size_t)out_len);

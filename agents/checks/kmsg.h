@@ -1,11 +1,12 @@
 /*
- * The kernel log check: reads /dev/kmsg, or a plain file in its place, and finds NVIDIA's Xid and SXid lines and those of
- * kmsg_patterns.def.
+ * The kernel log check: reads /dev/kmsg, systemd's journal or a plain file in its place, and finds NVIDIA's Xid and SXid lines
+ * and those of kmsg_patterns.def.
  */
 #ifndef HOLDFAST_AGENTS_CHECKS_KMSG_H
 #define HOLDFAST_AGENTS_CHECKS_KMSG_H
 
 #include "agents/checks/finding.h"
+#include "agents/checks/journal_entry.h"
 #include "base/clock.h"
 
 #include <stdbool.h>
@@ -14,18 +15,22 @@
 
 #define KMSG_SOURCE "kmsg"
 #define KMSG_OVERRUN_CODE "kernel.log.overrun"
+#define KMSG_DEVICE "/dev/kmsg"
+#define KMSG_JOURNAL "journal"     /* and "journal:DIR" */
 #define KMSG_RECORD_BYTES_MAX 8192 /* CONSOLE_EXT_LOG_MAX: no record is larger */
 
 struct kmsg;
 
-/* How far the log was read in this boot. file 0 is the device, whose offset is the next sequence number. */
+/* How far the log was read in this boot. file 0 is the device, whose offset is the next sequence number, or the journal. */
 struct kmsg_position {
     int64_t file;
     int64_t offset;
+    char cursor[JOURNAL_CURSOR_MAX_BYTES]; /* the journal's; "" */
     bool earlier_boot; /* a file's: what is added to it by now may be that boot's, and is passed over */
 };
 
-/* clock outlives the check. from: NULL to read all that is there. The log need not be there yet. */
+/* path: a device, a file, KMSG_JOURNAL, or NULL: the device, and where that cannot be read, the journal. clock outlives the
+ * check. from: NULL to read all that is there. The log need not be there yet. */
 struct kmsg *kmsg_new(const char *path, const struct kmsg_position *from, const struct clock *clock);
 void kmsg_free(struct kmsg *kmsg);
 /* Reads what there is, within a limit; true when there may be more at once. */

@@ -107,7 +107,7 @@ static void save_position(struct agent *agent)
     struct kmsg_position at = kmsg_position(agent->kmsg);
     agent->save_at = now_ms() + POSITION_SAVE_MS;
     bool same = at.file == agent->saved.file && at.offset == agent->saved.offset &&
-                at.earlier_boot == agent->saved.earlier_boot;
+                at.earlier_boot == agent->saved.earlier_boot && strcmp(at.cursor, agent->saved.cursor) == 0;
     if (!spool_is_durable(agent->spool) || same)
         return;
     if (state_save_position(&agent->state, agent->boot_id, &at) == 0)
@@ -212,8 +212,7 @@ static void on_check(const char *key, void *arg)
 
 void agent_options_init(struct agent_options *options)
 {
-    *options = (struct agent_options){.kmsg = "/dev/kmsg",
-                                      .boot_id_file = "/proc/sys/kernel/random/boot_id",
+    *options = (struct agent_options){.boot_id_file = "/proc/sys/kernel/random/boot_id",
                                       .checks = "all",
                                       .checks_dir = CUSTOM_DIR_DEFAULT,
                                       .checks_root = "",
@@ -368,7 +367,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     agent->kmsg = kmsg_new(options->kmsg, known ? &agent->saved : NULL, clock_system());
     agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
     if (!agent->link.kmsg_covered)
-        log_warn("the kernel log cannot be read yet path=%s", options->kmsg);
+        log_warn("the kernel log cannot be read yet path=%s", options->kmsg != NULL ? options->kmsg : KMSG_DEVICE);
     else if (agent->saved.earlier_boot)
         save_position(agent); /* from here on it is this boot's: a crash must not pass over more */
     return 0;

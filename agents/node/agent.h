@@ -25,7 +25,7 @@ struct agent_options {
     const char *token_file;  /* NULL: none */
     const char *address;     /* where others reach this machine; NULL: where the connection to the server comes from */
     const char *fingerprint; /* NULL: none */
-    const char *kmsg;        /* "/dev/kmsg" or a file */
+    const char *kmsg;        /* as kmsg_new has it; NULL: /dev/kmsg or the journal */
     const char *boot_id_file;
     const char *checks;        /* as in struct checks_options */
     const char *checks_dir;    /* of a site's own; NULL: none */
@@ -54,7 +54,7 @@ struct agent_figures {
     bool known; /* to the server */
 };
 
-/* Everything but the required url, state_dir and kmsg set to its default. */
+/* Everything but the required url and state_dir set to its default. */
 void agent_options_init(struct agent_options *options);
 int agent_new(const struct agent_options *options, struct agent **ret_agent, char ret_error[AGENT_ERROR_MAX]);
 /* Stores what is not yet stored. */

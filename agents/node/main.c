@@ -1,6 +1,7 @@
 /*
  * hp-agent: options, signals, and the loop around agents/node/agent.c.
  */
+#include "agents/checks/kmsg.h"
 #include "agents/deep/deep.h"
 #include "agents/node/agent.h"
 #include "agents/node/by_hand.h"
@@ -28,29 +29,31 @@
 #define INTERVAL_MIN_MS 100
 
 /* X(long name, letter, argument or NULL, help) */
-#define OPTION_LIST(X)                                                                                 \
-    X("server", 's', "URL", "the control plane: https://host:port, or http:// on the loopback")        \
-    X("state-dir", 'd', "DIR", "where credential, spool and position are kept")                        \
-    X("node", 'n', "NAME", "the node's name; not needed when the token names it")                      \
-    X("instance-id", 'i', "ID", "i-... of this machine; made and kept when not given")                 \
-    X("token-file", 't', "FILE", "an enrolment token, for the first contact")                          \
-    X("fingerprint", 'f', "sha256:...", "the server's public key; without it the system's CAs decide") \
-    X("address", 'a', "IP", "where others reach this machine (default: the connection's own end)")     \
-    X("kmsg", 'k', "PATH", "the kernel log (default /dev/kmsg), or a file in its place")               \
-    X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")              \
-    X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")               \
-    X("checks-dir", 'D', "DIR", "a site's own checks (default /etc/holdfast/checks.d)")                \
-    X("metrics", 'M', "ADDRESS", "127.0.0.1:PORT for Prometheus: what the checks measure")             \
-    X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")            \
-    X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                         \
-    X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                \
-    X("no-lifecycle", 'L', NULL, "run no lifecycle scripts, and say so to the server")                 \
-    X("lifecycle-log", 'o', "FILE", "their output (default: lifecycle.log in the state directory)")    \
-    X("ca-file", 'c', "FILE", "CAs for https sources of lifecycle scripts (default: the system's)")    \
-    X("lifecycle", 'w', "KEY", "run the scripts of this order and end; hp-agent calls itself so")      \
-    X("deep-check", 'E', "KEY", "run the tests of this order and end; hp-agent calls itself so")       \
-    X("log-level", 'l', "LEVEL", "debug, info (default), warn, error")                                 \
-    X("version", 'V', NULL, "print the version")                                                       \
+#define OPTION_LIST(X)                                                                                     \
+    X("server", 's', "URL", "the control plane: https://host:port, or http:// on the loopback")            \
+    X("state-dir", 'd', "DIR", "where credential, spool and position are kept")                            \
+    X("node", 'n', "NAME", "the node's name; not needed when the token names it")                          \
+    X("instance-id", 'i', "ID", "i-... of this machine; made and kept when not given")                     \
+    X("token-file", 't', "FILE", "an enrolment token, for the first contact")                              \
+    X("fingerprint", 'f', "sha256:...", "the server's public key; without it the system's CAs decide")     \
+    X("address", 'a', "IP", "where others reach this machine (default: the connection's own end)")         \
+    X("kernel-log", 'k', "WHERE", "/dev/kmsg, journal, journal:DIR or a file (default: what can be read)") \
+    X("kmsg", 'k', "PATH", "the same, for those who know it by this name")                                 \
+    X("journal", 'J', NULL, "the same as --kernel-log journal")                                            \
+    X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")                  \
+    X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")                   \
+    X("checks-dir", 'D', "DIR", "a site's own checks (default /etc/holdfast/checks.d)")                    \
+    X("metrics", 'M', "ADDRESS", "127.0.0.1:PORT for Prometheus: what the checks measure")                 \
+    X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")                \
+    X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                             \
+    X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                    \
+    X("no-lifecycle", 'L', NULL, "run no lifecycle scripts, and say so to the server")                     \
+    X("lifecycle-log", 'o', "FILE", "their output (default: lifecycle.log in the state directory)")        \
+    X("ca-file", 'c', "FILE", "CAs for https sources of lifecycle scripts (default: the system's)")        \
+    X("lifecycle", 'w', "KEY", "run the scripts of this order and end; hp-agent calls itself so")          \
+    X("deep-check", 'E', "KEY", "run the tests of this order and end; hp-agent calls itself so")           \
+    X("log-level", 'l', "LEVEL", "debug, info (default), warn, error")                                     \
+    X("version", 'V', NULL, "print the version")                                                           \
     X("help", 'h', NULL, "print this")
 
 static const struct option long_options[] = {
@@ -98,9 +101,45 @@ static int set_interval(struct agent_options *options, const char *text)
     return 0;
 }
 
+/* Where the value of an option goes that may be any text; NULL: it is not one of these. */
+static const char **text_of(struct agent_options *options, int letter)
+{
+    switch (letter) {
+    case 's':
+        return &options->url;
+    case 'd':
+        return &options->state_dir;
+    case 't':
+        return &options->token_file;
+    case 'k':
+        return &options->kmsg;
+    case 'b':
+        return &options->boot_id_file;
+    case 'C':
+        return &options->checks;
+    case 'D':
+        return &options->checks_dir;
+    case 'M':
+        return &options->metrics;
+    case 'T':
+        return &options->instance_type;
+    case 'o':
+        return &options->lifecycle_log;
+    case 'c':
+        return &options->ca_file;
+    default:
+        return NULL;
+    }
+}
+
 static int set_option(struct agent_options *options, int letter, const char *value)
 {
     static char address[ADDRESS_TEXT_MAX]; /* as long as the options */
+    const char **text = text_of(options, letter);
+    if (text != NULL) {
+        *text = value;
+        return 0;
+    }
     switch (letter) {
     case 'w':
         options->lifecycle_key = value;
@@ -108,44 +147,20 @@ static int set_option(struct agent_options *options, int letter, const char *val
     case 'E':
         options->check_key = value;
         return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
-    case 's':
-        options->url = value;
-        return 0;
-    case 'd':
-        options->state_dir = value;
-        return 0;
     case 'n':
         options->node = value;
         return value[0] != '\0' && strlen(value) < NODE_NAME_MAX_BYTES ? 0 : STATUS_INVALID;
     case 'i':
         options->instance_id = value;
         return text_starts_with(value, "i-") ? 0 : STATUS_INVALID;
-    case 't':
-        options->token_file = value;
-        return 0;
     case 'f':
         options->fingerprint = value[0] != '\0' ? value : NULL;
         return 0;
     case 'a':
         options->address = address;
         return address_parse(value, address);
-    case 'k':
-        options->kmsg = value;
-        return 0;
-    case 'b':
-        options->boot_id_file = value;
-        return 0;
-    case 'C':
-        options->checks = value;
-        return 0;
-    case 'D':
-        options->checks_dir = value;
-        return 0;
-    case 'M':
-        options->metrics = value;
-        return 0;
-    case 'T':
-        options->instance_type = value;
+    case 'J':
+        options->kmsg = KMSG_JOURNAL;
         return 0;
     case 'H':
         return set_interval(options, value);
@@ -154,12 +169,6 @@ static int set_option(struct agent_options *options, int letter, const char *val
         return 0;
     case 'L':
         options->no_lifecycle = true;
-        return 0;
-    case 'o':
-        options->lifecycle_log = value;
-        return 0;
-    case 'c':
-        options->ca_file = value;
         return 0;
     case 'l':
         return set_level(value);
@@ -277,8 +286,8 @@ int main(int argc, char **argv)
         log_error("hp-agent cannot start: %s", stop_fd < 0 ? "no signalfd" : error);
         return EXIT_FAILURE;
     }
-    log_info("hp-agent %s started server=%s kmsg=%s faultTable=%s", HOLDFAST_VERSION, options.url, options.kmsg,
-             fault_table_version());
+    log_info("hp-agent %s started server=%s kernelLog=%s faultTable=%s", HOLDFAST_VERSION, options.url,
+             options.kmsg != NULL ? options.kmsg : KMSG_DEVICE, fault_table_version());
     while (agent_turn(agent, stop_fd, TURN_MS_MAX))
         ;
     struct agent_figures figures = agent_figures(agent);

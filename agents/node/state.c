@@ -60,8 +60,12 @@ int state_read_line(const char *path, char *dst, size_t size)
     return text_copy_bytes(dst, size, data, line) == 0 ? 0 : STATUS_INVALID;
 }
 
-/* Reads a small file and takes three words from it. */
-static int read_words(const struct state *state, const char *name, char words[3][CREDENTIAL_MAX_BYTES])
+#define WORDS_MAX 4
+#define WORD_MAX_BYTES JOURNAL_CURSOR_MAX_BYTES
+_Static_assert(CREDENTIAL_MAX_BYTES <= WORD_MAX_BYTES, "a word of a file");
+
+/* Reads a small file and takes three words from it, or four: then the last is no more "". */
+static int read_words(const struct state *state, const char *name, char words[WORDS_MAX][WORD_MAX_BYTES])
 {
     autofree char *path = state_path(state, name), *data = NULL;
     size_t len;
@@ -69,9 +73,9 @@ static int read_words(const struct state *state, const char *name, char words[3]
     if (status != 0)
         return status;
     char *rest = data;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < WORDS_MAX; i++) {
         char *word = strtok_r(rest, " \n", &rest);
-        if (word == NULL || text_copy(words[i], CREDENTIAL_MAX_BYTES, word) != 0)
+        if (text_copy(words[i], WORD_MAX_BYTES, word != NULL ? word : "") != 0 || (word == NULL && i + 1 < WORDS_MAX))
             return STATUS_NOT_FOUND;
     }
     return 0;
@@ -79,15 +83,14 @@ static int read_words(const struct state *state, const char *name, char words[3]
 
 int state_load_credential(const struct state *state, const char *instance_id, struct message_enrolled *ret_enrolled)
 {
-    char words[3][CREDENTIAL_MAX_BYTES];
+    char words[WORDS_MAX][WORD_MAX_BYTES];
     struct message_enrolled enrolled = {0};
     int status = read_words(state, "credential", words);
     if (status != 0)
         return status;
-    if (strcmp(words[1], instance_id) != 0 ||
+    if (strcmp(words[1], instance_id) != 0 || text_copy(enrolled.credential, CREDENTIAL_MAX_BYTES, words[0]) != 0 ||
         text_parse_i64(words[2], 1, INT32_MAX, &enrolled.heartbeat_interval_ms) != 0)
         return STATUS_NOT_FOUND;
-    memcpy(enrolled.credential, words[0], sizeof(enrolled.credential));
     *ret_enrolled = enrolled;
     return 0;
 }
@@ -102,7 +105,7 @@ int state_save_credential(const struct state *state, const char *instance_id, co
 
 int state_load_position(const struct state *state, const char *boot_id, struct kmsg_position *ret_position)
 {
-    char words[3][CREDENTIAL_MAX_BYTES];
+    char words[WORDS_MAX][WORD_MAX_BYTES];
     struct kmsg_position position = {0};
     int status = read_words(state, "position", words);
     if (status != 0)
@@ -110,6 +113,7 @@ int state_load_position(const struct state *state, const char *boot_id, struct k
     if (text_parse_i64(words[1], 0, INT64_MAX, &position.file) != 0 ||
         text_parse_i64(words[2], 0, INT64_MAX, &position.offset) != 0)
         return STATUS_NOT_FOUND;
+    text_copy_cut(position.cursor, sizeof(position.cursor), words[3]);
     position.earlier_boot = strcmp(words[0], boot_id) != 0;
     if (position.earlier_boot && position.file == 0)
         return STATUS_NOT_FOUND;
@@ -120,7 +124,8 @@ int state_load_position(const struct state *state, const char *boot_id, struct k
 int state_save_position(const struct state *state, const char *boot_id, const struct kmsg_position *position)
 {
     autofree char *path = state_path(state, "position");
-    autofree char *data = own_printf("%s %" PRId64 " %" PRId64 "\n", boot_id, position->file, position->offset);
+    autofree char *data =
+        own_printf("%s %" PRId64 " %" PRId64 " %s\n", boot_id, position->file, position->offset, position->cursor);
     return file_write(path, data, strlen(data), 0600);
 }
 

@@ -3,7 +3,7 @@
  *
  *     lock          held while an agent runs
  *     credential    mode 0600: credential, instance it was given to, heartbeat interval
- *     position      boot, file and offset of the kernel log
+ *     position      boot, file and offset of the kernel log, and the cursor of the journal
  *     instance-id   made once when none is given
  *     spool         agents/node/spool.h
  *     standing      agents/node/standing.h
