@@ -380,6 +380,8 @@ static json_t *render_measure(const struct deep_measure *measure)
     put_text(json, "name", measure->name);
     put_text(json, "value", measure->value);
     put_text(json, "limit", measure->limit);
+    if (measure->mark != DEEP_MARK_NONE)
+        put_text(json, "mark", deep_mark_text(measure->mark));
     return json;
 }
 

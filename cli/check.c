@@ -125,7 +125,7 @@ static int ask_one(struct cli *cli, const char *suffix, json_t **ret_json)
 static void print_measures(FILE *f, const json_t *tests)
 {
     static const struct cli_column columns[] = {
-        {"TEST", "test"}, {"MEASURED", "name"}, {"VALUE", "value"}, {"LIMIT", "limit"}};
+        {"TEST", "test"}, {"MEASURED", "name"}, {"VALUE", "value"}, {"LIMIT", "limit"}, {"", "mark"}};
     size_t i, k;
     const json_t *test;
     json_t *measure;

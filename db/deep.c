@@ -30,6 +30,9 @@ static const char SQL_UPDATE[] = "UPDATE deep_run SET instance_id = ?, state = ?
                                  "started_at = ?, finished_at = ? WHERE id = ?";
 static const char SQL_CLOSE[] = "UPDATE deep_run SET state = ?, detail = ?, finished_at = ? "
                                 "WHERE operation_id = ? AND finished_at = 0";
+static const char SQL_CLOSE_TESTS[] =
+    "UPDATE deep_test SET state = ?, detail = ? WHERE state = 'running' AND run_id IN "
+    "(SELECT id FROM deep_run WHERE operation_id = ? AND finished_at = 0)";
 static const char SQL_LIST_ALL[] = RUN_SELECT "WHERE ?1 = 0 " RUN_NEWEST;
 static const char SQL_LIST_CLUSTER[] = RUN_SELECT "WHERE r.cluster_id = ?1 " RUN_NEWEST;
 static const char SQL_LIST_NODE[] = RUN_SELECT "WHERE r.node_id = ?1 " RUN_NEWEST;
@@ -131,9 +134,23 @@ int db_deep_run_update(struct db_tx *tx, const struct deep_run *run)
     return db_query_hit(&q);
 }
 
+/* A test that ran then has no result, and does not run any more. */
+static int close_tests(struct db_tx *tx, int64_t operation_id, const char *why)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CLOSE_TESTS);
+    db_bind_text(&q, deep_state_text(DEEP_STATE_CANCELLED));
+    db_bind_text(&q, why);
+    db_bind_i64(&q, operation_id);
+    return db_query_run(&q, NULL);
+}
+
 int db_deep_run_close(struct db_tx *tx, int64_t operation_id, enum deep_state state, const char *why, int64_t at)
 {
     auto_query struct db_query q;
+    int status = close_tests(tx, operation_id, why);
+    if (status != 0)
+        return status;
     db_query_open(&q, tx, SQL_CLOSE);
     db_bind_text(&q, deep_state_text(state));
     db_bind_text(&q, why);
@@ -161,29 +178,40 @@ int db_deep_run_list(struct db_tx *tx, const struct db_deep_filter *filter, db_r
 static void measures_write(const struct deep_test *test, struct text *out)
 {
     for (int64_t i = 0; i < test->measure_count; i++)
-        text_printf(out, "%s\t%s\t%s\n", test->measures[i].name, test->measures[i].value, test->measures[i].limit);
+        text_printf(out, "%s\t%s\t%s\t%s\n", test->measures[i].name, test->measures[i].value, test->measures[i].limit,
+                    deep_mark_text(test->measures[i].mark));
 }
 
-/* Up to the tab or line feed at *from; false at the end of the text. */
-static bool part_read(const char **from, char end, char *dst)
+/* Up to the end that is meant, within the line; false when that has none. */
+static bool part_read(const char **from, const char *end, char *dst, size_t size)
 {
-    const char *at = strchr(*from, end);
-    if (at == NULL || text_copy_bytes(dst, DEEP_MEASURE_MAX_BYTES, *from, (size_t)(at - *from)) != 0)
+    size_t len = strcspn(*from, end);
+    if ((*from)[len] == '\0' || text_copy_bytes(dst, size, *from, len) != 0)
         return false;
-    *from = at + 1;
+    *from += len + ((*from)[len] == '\t');
+    return true;
+}
+
+/* A line of an earlier version has no mark at its end. */
+static bool measure_read(const char **from, struct deep_measure *measure)
+{
+    char mark[16] = "";
+    measure->mark = DEEP_MARK_NONE;
+    if (!part_read(from, "\t", measure->name, sizeof(measure->name)) ||
+        !part_read(from, "\t", measure->value, sizeof(measure->value)) ||
+        !part_read(from, "\t\n", measure->limit, sizeof(measure->limit)) ||
+        (**from != '\n' && !part_read(from, "\n", mark, sizeof(mark))))
+        return false;
+    (void)deep_mark_parse(mark, &measure->mark);
+    (*from)++;
     return true;
 }
 
 static void measures_read(const char *from, struct deep_test *test)
 {
     test->measure_count = 0;
-    while (test->measure_count < DEEP_MEASURES_MAX) {
-        struct deep_measure *measure = &test->measures[test->measure_count];
-        if (!part_read(&from, '\t', measure->name) || !part_read(&from, '\t', measure->value) ||
-            !part_read(&from, '\n', measure->limit))
-            return;
+    while (test->measure_count < DEEP_MEASURES_MAX && measure_read(&from, &test->measures[test->measure_count]))
         test->measure_count++;
-    }
 }
 
 int db_deep_test_put(struct db_tx *tx, int64_t run_id, const struct deep_test *test, const char *log, bool *ret_changed)

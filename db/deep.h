@@ -11,7 +11,8 @@ int db_deep_run_get(struct db_tx *tx, const char *uid, struct deep_run *ret_run)
 int db_deep_run_of_operation(struct db_tx *tx, int64_t operation_id, struct deep_run *ret_run);
 /* Its instance, state, detail, total and times. */
 int db_deep_run_update(struct db_tx *tx, const struct deep_run *run);
-/* The operation ended: its run, if it has no end yet, ends in this state. Nothing when it has none. */
+/* The operation ended: its run, if it has no end yet, ends in this state, and a test that was running was cancelled. Nothing
+ * when it has none. */
 int db_deep_run_close(struct db_tx *tx, int64_t operation_id, enum deep_state state, const char *why, int64_t at);
 
 struct db_deep_filter {

@@ -9,6 +9,7 @@
 
 #include "base/enum.h"
 #include "base/id.h"
+#include "model/deep_limit.h"
 #include "model/limits.h"
 
 #include <stdbool.h>
@@ -36,7 +37,7 @@ enum deep_profile {
 };
 ENUM_DECLARE(deep_profile);
 
-/* Of a whole run, and of a test, which only knows RUNNING, PASSED, FAILED and SKIPPED. */
+/* Of a whole run, and of a test, of which agents say RUNNING, PASSED, FAILED or SKIPPED. */
 #define DEEP_STATE_LIST(X)                                                   \
     X(WAITING, "waiting") /* for its node, or for the agent to begin */      \
     X(RUNNING, "running")                                                    \
@@ -57,15 +58,28 @@ static inline bool deep_state_is_final(enum deep_state state)
 
 #define DEEP_TESTS_MAX 16           /* of one run: HyperPod's categories are a handful */
 #define DEEP_TEST_NAME_MAX_BYTES 24 /* "HARDWARE_CHECK" */
-#define DEEP_MEASURES_MAX 12        /* of one test */
+#define DEEP_MEASURES_MAX 80        /* of one test: 32 adapters with bandwidth and latency each */
 #define DEEP_MEASURE_MAX_BYTES 40   /* "bogo ops/s (cpu)", "58.590000 Gbit/s" */
 #define DEEP_LOG_MAX_BYTES 16385    /* of one test, in HyperPod's lines; the end of it when there is more */
 #define DEEP_RUNS_KEPT 20           /* of a node */
 
-/* What a test measured. Texts, as the tool said them: what has no limit is told, not judged. */
+/* How a measure came off against its limit. */
+#define DEEP_MARK_LIST(X)                                  \
+    X(NONE, "none") /* no limit: it is told, not judged */ \
+    X(OK, "ok")                                            \
+    X(FAILED, "failed")
+enum deep_mark {
+#define X(SYMBOL, text) DEEP_MARK_##SYMBOL,
+    DEEP_MARK_LIST(X)
+#undef X
+};
+ENUM_DECLARE(deep_mark);
+
+/* What a test measured. Texts, as the tool said them. */
 struct deep_measure {
     char name[DEEP_MEASURE_MAX_BYTES], value[DEEP_MEASURE_MAX_BYTES];
     char limit[DEEP_MEASURE_MAX_BYTES]; /* ">= 20"; "": none */
+    enum deep_mark mark;
 };
 
 struct deep_test {
@@ -83,12 +97,29 @@ struct deep_test {
 struct deep_job {
     char key[KEY_MAX_BYTES]; /* tells one order from the next: of one key nothing is run twice */
     char instance_id[ID_INSTANCE_MAX];
-    int64_t checks; /* bits by enum deep_check */
+    char instance_type[NAME_MAX_BYTES]; /* "": not known */
+    int64_t checks;                     /* bits by enum deep_check */
     enum deep_profile profile;
+    struct deep_limit limits[DEEP_LIMITS_MAX]; /* what the site judges by, instead of the agent's own table */
+    size_t limit_count;
     int64_t dcgm_level;    /* dcgmi diag -r */
     int64_t stress_s;      /* stress-ng --timeout */
     int64_t time_limit_ms; /* of all of it */
 };
+
+/* "p5.48xlarge" of "ml.p5.48xlarge", which is SageMaker's name of it. */
+const char *deep_plain_type(const char *instance_type);
+
+/* What a site judges by, for its types of instance. */
+struct deep_site {
+    struct deep_site_limit {
+        char instance_type[NAME_MAX_BYTES]; /* the plain one */
+        struct deep_limit limit;
+    } * rows;
+    size_t count;
+};
+/* Those of the job's type of instance go into the job. */
+void deep_site_fill(const struct deep_site *site, struct deep_job *job);
 
 /* What the agent says: how a test stands, or (no test, final) that there is nothing more to come. */
 struct deep_report {

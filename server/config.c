@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "server/check_limits.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -358,7 +359,10 @@ static int read_checks(struct config *config, json_t *checks, char *ret_error)
         {"deepDeadline", KEY_DURATION, &r->check_deep_ms, 0, MS_PER_S, MS_PER_DAY},
         {"stressTime", KEY_DURATION, &r->check_stress_ms, 0, MS_PER_S, MS_PER_HOUR},
     };
-    return read_section(config, checks, "checks", keys, ARRAY_LEN(keys), NULL, ret_error);
+    static const char *const skip[] = {"limits", NULL};
+    int rc = read_section(config, checks, "checks", keys, ARRAY_LEN(keys), skip, ret_error);
+    json_t *limits = json_object_get(checks, "limits");
+    return rc != 0 || limits == NULL ? rc : check_limits_read(limits, &r->check_limits, ret_error, CONFIG_ERROR_MAX);
 }
 
 static int read_history(struct config *config, json_t *history, char *ret_error)
@@ -431,4 +435,5 @@ void config_free(struct config *config)
             free(config->local_services[i].argv[k]);
             config->local_services[i].argv[k] = NULL;
         }
+    check_limits_free(&config->reconcile.check_limits);
 }

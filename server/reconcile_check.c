@@ -64,6 +64,8 @@ static void ask(struct work *w, const struct deep_run *run)
                            .time_limit_ms = run_limit_ms(w, run)};
     text_copy_cut(job.key, sizeof(job.key), w->op.uid);
     text_copy_cut(job.instance_id, sizeof(job.instance_id), w->instance.instance_id);
+    text_copy_cut(job.instance_type, sizeof(job.instance_type), w->node->group->instance_type);
+    deep_site_fill(&w->r->deps.settings.check_limits, &job);
     errands_put_check(fleet_errands(w->r->service->fleet), w->node->id, &job);
 }
 

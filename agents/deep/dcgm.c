@@ -60,11 +60,12 @@ static struct finding_sum sum_up(const struct dcgm_diag *diag)
 
 static void judge_diag(struct deep_bench *bench, const struct dcgm_diag *diag)
 {
+    static const struct deep_limit none = {.measure = "failed", .at_most = true, .value = 0};
     const struct finding_sum sum = sum_up(diag);
-    deep_measured(bench, "passed", "", "%d", diag->counts[DCGM_STATUS_PASS]);
-    deep_measured(bench, "failed", "0", "%d", sum.counted);
-    deep_measured(bench, "warned", "", "%d", diag->counts[DCGM_STATUS_WARN]);
-    deep_measured(bench, "skipped", "", "%d", diag->counts[DCGM_STATUS_SKIP]);
+    deep_measured(bench, "passed", "%d", diag->counts[DCGM_STATUS_PASS]);
+    deep_judged(bench, "failed", &none, sum.counted);
+    deep_measured(bench, "warned", "%d", diag->counts[DCGM_STATUS_WARN]);
+    deep_measured(bench, "skipped", "%d", diag->counts[DCGM_STATUS_SKIP]);
     deep_log(bench, sum.counted > 0 ? "error" : "info",
              "DCGM diagnostic health summary: dcgmCheckLevel: %" PRId64
              " dcgmVersion: %s gpuDriverVersion: %s, gpuDeviceIds: [] replacementRequired: %s rebootRequired:%s",

@@ -7,6 +7,7 @@
 
 const struct deep_test_ops deep_tests[] = {
     {"HARDWARE_CHECK", DEEP_CHECK_STRESS, deep_hardware_run},
+    {"DEVICE_COUNT", DEEP_CHECK_STRESS, deep_devices_run},
     {"DCGM", DEEP_CHECK_STRESS, deep_dcgm_run},
     {"EFA", DEEP_CHECK_STRESS, deep_efa_run},
 };

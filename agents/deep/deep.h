@@ -9,11 +9,12 @@
  *                        report   what was said last, in case nobody heard it
  *                        output   of the tool that runs
  *                        scratch/ where it runs
+ *                        told     there when the runner was told to end, as it is when the machine goes down in order
  *     <state-dir>/sagemaker-deep-health-check.log   in HyperPod's lines
  *
  * A test whose result is remembered is never run again. That is before it is said to anybody. One that was interrupted is run once
- * more; interrupted again it is skipped. By a reboot it has failed: a test that ends the machine is the strongest finding of
- * all. What could not be carried out, for want of room or of time, is skipped: it says nothing of the machine.
+ * more; interrupted again it is skipped. By a reboot that nobody asked for it has failed: a test that ends the machine is the
+ * strongest finding of all. What could not be carried out, for want of room or of time, is skipped: it says nothing of the machine.
  */
 #ifndef HOLDFAST_AGENTS_DEEP_DEEP_H
 #define HOLDFAST_AGENTS_DEEP_DEEP_H
@@ -56,9 +57,11 @@ const struct deep_job *deep_bench_job(const struct deep_bench *bench);
 void deep_passed(struct deep_bench *bench);
 void deep_failed(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void deep_skipped(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* limit "": it is told, not judged. */
-void deep_measured(struct deep_bench *bench, const char *name, const char *limit, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+/* It is told, not judged. */
+void deep_measured(struct deep_bench *bench, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Judged by its limit, when there is one (limits.h): false when it misses it. The outcome is the test's own to say. */
+bool deep_judged(struct deep_bench *bench, const char *name, const struct deep_limit *limit, double value);
 /* A line of the log: level is info, warn or error. */
 void deep_log(struct deep_bench *bench, const char *level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Lines of a tool, as they are. */
@@ -76,6 +79,8 @@ struct deep_tool {
 int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t limit_ms, struct deep_tool *ret_tool);
 void deep_tool_free(struct deep_tool *tool);
 bool deep_tool_find(const struct deep_bench *bench, const char *name);
+/* Waits. TALK_WITHDRAWN and TIMEOUT as above. */
+int deep_pause(struct deep_bench *bench, int64_t ms);
 
 /* --- the tests (one file each) ------------------------------------------------------------------------------- */
 
@@ -90,6 +95,7 @@ extern const size_t deep_test_count;
 int64_t deep_offers(void);
 
 int deep_hardware_run(struct deep_bench *bench); /* hardware.c */
+int deep_devices_run(struct deep_bench *bench);  /* devices.c */
 int deep_dcgm_run(struct deep_bench *bench);     /* dcgm.c */
 int deep_efa_run(struct deep_bench *bench);      /* efa.c */
 

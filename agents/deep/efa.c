@@ -1,10 +1,11 @@
 /*
  * EFA: each adapter talks to itself through libfabric, as HyperPod's loopback test does. AWS publishes no threshold, so what is
- * measured is told and not judged; an adapter that does not get through has failed.
+ * measured is judged by the site's limits, if it has any; an adapter that does not get through has failed.
  */
 #include "agents/checks/fabric.h"
 #include "agents/checks/rdma.h"
 #include "agents/deep/deep.h"
+#include "agents/deep/limits.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -15,26 +16,44 @@
 #define ADAPTER_LIMIT_MS MS_PER_MIN
 #define TOOL "fi_pingpong"
 
+static bool judge(struct deep_bench *bench, const char *device, const char *measure, double value)
+{
+    struct deep_limit limit;
+    bool known = limits_find(deep_bench_job(bench), measure, &limit);
+    autofree char *name = own_printf("%.20s %s", device, measure + sizeof("EFA"));
+    return deep_judged(bench, name, known ? &limit : NULL, value);
+}
+
+static void fail(struct deep_bench *bench, const char *device, int *failed, const char *why)
+{
+    (*failed)++;
+    deep_log(bench, "error", "EFA Loopback check failed for device: %s . %s", device, why);
+    deep_failed(bench, "%d adapters failed, last %s: %.300s", *failed, device, why);
+}
+
 /* 0 when the adapter was tested, well or not. */
 static int test_adapter(struct deep_bench *bench, const struct check_context *context, const char *device, int *failed)
 {
     char why[SENTENCE_MAX_BYTES];
     struct fabric_speed speed;
     autofree char *domain = own_printf("%s-rdm", device);
-    autofree char *bandwidth = own_printf("%.20s MB/s", device), *latency = own_printf("%.20s latency us", device);
     const struct fabric_pingpong test = {
         .provider = "efa", .endpoint = "rdm", .domain = domain, .timeout_ms = ADAPTER_LIMIT_MS};
     int status = fabric_pingpong(context, &test, &speed, why);
     if (status == STATUS_NOT_FOUND || status == STATUS_UNSUPPORTED || status == STATUS_IO)
         return status;
     if (status != 0) {
-        (*failed)++;
-        deep_log(bench, "error", "EFA Loopback check failed for device: %s . %s", device, why);
-        deep_failed(bench, "%d adapters failed, last %s: %.300s", *failed, device, why);
+        fail(bench, device, failed, why);
         return 0;
     }
-    deep_measured(bench, bandwidth, "", "%.2f", speed.max_mb_per_s);
-    deep_measured(bench, latency, "", "%.2f", speed.min_latency_us);
+    bool good = judge(bench, device, MEASURE_EFA_SPEED, speed.max_mb_per_s);
+    good = judge(bench, device, MEASURE_EFA_LATENCY, speed.min_latency_us) && good;
+    if (!good) {
+        snprintf(why, sizeof(why), "MaxBw: %.2f, MinTypicalLat: %.2f, beyond a limit", speed.max_mb_per_s,
+                 speed.min_latency_us);
+        fail(bench, device, failed, why);
+        return 0;
+    }
     deep_log(bench, "info",
              "EFA Loopback check passed for device: %s . Output summary is MaxBw: %.6f, MinTypicalLat: %.6f", device,
              speed.max_mb_per_s, speed.min_latency_us);

@@ -23,7 +23,7 @@ static void judge(struct deep_bench *bench, const struct deep_tool *tool)
     stress_read(tool->output, tool->output_len, &report);
     for (size_t i = 0; i < report.metric_count; i++) {
         autofree char *name = own_printf("%s bogo ops/s", report.metrics[i].stressor);
-        deep_measured(bench, name, "", "%s", report.metrics[i].rate);
+        deep_measured(bench, name, "%s", report.metrics[i].rate);
     }
     if (tool->end.succeeded) {
         deep_log(bench, "info", "stress-ng success");

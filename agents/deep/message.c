@@ -39,8 +39,33 @@ static void read_profile(struct pull *p, enum deep_profile *ret_profile)
         pull_fail(p, "a profile that this agent does not know");
 }
 
-enum { O_KEY = 1, O_INSTANCE = 2, O_CHECKS = 4, O_PROFILE = 8, O_LEVEL = 16, O_STRESS = 32, O_LIMIT = 64 };
-#define O_ALL 127u
+static void read_limits(struct pull *p, struct deep_job *job)
+{
+    char text[DEEP_LIMIT_MEASURE_MAX_BYTES + DEEP_LIMIT_TEXT_MAX_BYTES];
+    pull_array(p);
+    while (pull_element(p)) {
+        pull_text(p, text, sizeof(text));
+        if (p->error != 0)
+            return;
+        if (job->limit_count == DEEP_LIMITS_MAX || deep_limit_parse(text, &job->limits[job->limit_count++]) != 0) {
+            pull_fail(p, "too many limits, or one that is none");
+            return;
+        }
+    }
+}
+
+enum {
+    O_KEY = 1,
+    O_INSTANCE = 2,
+    O_CHECKS = 4,
+    O_PROFILE = 8,
+    O_LEVEL = 16,
+    O_STRESS = 32,
+    O_LIMIT = 64,
+    O_NEEDED = 127,
+    O_TYPE = 128,
+    O_LIMITS = 256
+};
 
 static unsigned read_member(struct pull *p, struct pull_view name, struct deep_job *job)
 {
@@ -51,6 +76,14 @@ static unsigned read_member(struct pull *p, struct pull_view name, struct deep_j
     if (pull_view_is(name, "instanceId")) {
         pull_text(p, job->instance_id, sizeof(job->instance_id));
         return O_INSTANCE;
+    }
+    if (pull_view_is(name, "instanceType")) {
+        pull_text(p, job->instance_type, sizeof(job->instance_type));
+        return O_TYPE;
+    }
+    if (pull_view_is(name, "limits")) {
+        read_limits(p, job);
+        return O_LIMITS;
     }
     if (pull_view_is(name, "checks")) {
         read_checks(p, &job->checks);
@@ -89,7 +122,7 @@ int deep_read_order(const char *body, size_t len, struct deep_job *ret_job)
             pull_fail(&p, "a member is there twice");
         seen |= bit;
     }
-    if (pull_end(&p) != 0 || seen != O_ALL)
+    if (pull_end(&p) != 0 || (seen & O_NEEDED) != O_NEEDED)
         return STATUS_INVALID;
     *ret_job = job;
     return 0;
@@ -106,6 +139,8 @@ static void write_measures(struct text *out, const struct deep_test *test)
         shape_put_text(out, ",\"value\":", measure->value);
         if (measure->limit[0] != '\0')
             shape_put_text(out, ",\"limit\":", measure->limit);
+        if (measure->mark != DEEP_MARK_NONE)
+            shape_put_text(out, ",\"mark\":", deep_mark_text(measure->mark));
         text_add_char(out, '}');
     }
     text_add_char(out, ']');

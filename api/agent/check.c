@@ -15,13 +15,21 @@ void agent_check(struct api_call *call)
         api_problem(call, &problem);
         return;
     }
-    json_t *json = json_object(), *checks = json_array();
+    json_t *json = json_object(), *checks = json_array(), *limits = json_array();
     json_put_text(json, "key", job.key);
     json_put_text(json, "instanceId", job.instance_id);
     for (int i = 0; i < DEEP_CHECK_COUNT; i++)
         if ((job.checks & SM_BIT(i)) != 0)
             json_array_append_new(checks, json_string(deep_check_text((enum deep_check)i)));
+    for (size_t i = 0; i < job.limit_count; i++) {
+        char limit[DEEP_LIMIT_TEXT_MAX_BYTES];
+        deep_limit_text(&job.limits[i], limit);
+        json_array_append_new(limits, json_sprintf("%s %s", job.limits[i].measure, limit));
+    }
     json_put(json, "checks", checks);
+    json_put(json, "limits", limits);
+    if (job.instance_type[0] != '\0')
+        json_put_text(json, "instanceType", job.instance_type);
     json_put_text(json, "profile", deep_profile_text(job.profile));
     json_put_i64(json, "dcgmLevel", job.dcgm_level);
     json_put_i64(json, "stressSeconds", job.stress_s);
@@ -61,7 +69,15 @@ static void read_state(struct pull *p, enum deep_state *ret_state)
         pull_fail(p, "state is not running, passed, failed or skipped");
 }
 
-enum { E_NAME = 1, E_VALUE = 2, E_LIMIT = 4 };
+enum { E_NAME = 1, E_VALUE = 2, E_LIMIT = 4, E_MARK = 8 };
+
+static void read_mark(struct pull *p, enum deep_mark *ret_mark)
+{
+    char text[16];
+    pull_text(p, text, sizeof text);
+    if (p->error == 0 && deep_mark_parse(text, ret_mark) != 0)
+        pull_fail(p, "mark is not none, ok or failed");
+}
 
 static void read_measure(struct pull *p, struct deep_measure *measure)
 {
@@ -72,9 +88,14 @@ static void read_measure(struct pull *p, struct deep_measure *measure)
                                        {"limit", E_LIMIT, measure->limit, sizeof measure->limit}};
     measure->limit[0] = '\0';
     pull_object(p);
+    measure->mark = DEEP_MARK_NONE;
     while (pull_member(p, &name))
-        if (!agent_text(p, name, &seen, texts, ARRAY_LEN(texts)))
+        if (pull_view_is(name, "mark")) {
+            agent_once(p, &seen, E_MARK);
+            read_mark(p, &measure->mark);
+        } else if (!agent_text(p, name, &seen, texts, ARRAY_LEN(texts))) {
             pull_fail(p, "a member is not one of a measure's");
+        }
     if (p->error == 0 && (seen & (E_NAME | E_VALUE)) != (E_NAME | E_VALUE))
         pull_fail(p, "a measure has a name and a value");
 }

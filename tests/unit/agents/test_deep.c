@@ -38,11 +38,13 @@ struct world {
     pthread_mutex_t lock;
     const char *key; /* of the order; NULL: nothing is asked for */
     int64_t time_limit_ms;
+    const char *more;           /* members of the order */
     int post_status, posts_max; /* so many reports are taken; then they are answered so */
     int posts;
     struct text said; /* "HARDWARE_CHECK=running HARDWARE_CHECK=passed !" */
     char detail[SENTENCE_MAX_BYTES], log[4096];
     int64_t measures;
+    struct text marks; /* "GPUs 8 >= 8 ok; " */
 };
 
 /* --- the server ---------------------------------------------------------------------------------------------- */
@@ -54,8 +56,8 @@ static void serve_order(struct world *world, struct fake_answer *answer)
         return;
     }
     autofree char *body = own_printf("{\"key\":\"%s\",\"instanceId\":\"" INSTANCE "\",\"checks\":[\"instance-stress\"],"
-                                     "\"profile\":\"quick\",\"dcgmLevel\":2,\"stressSeconds\":1,\"timeLimitMs\":%d}",
-                                     world->key, (int)world->time_limit_ms);
+                                     "\"profile\":\"quick\",\"dcgmLevel\":2,\"stressSeconds\":1,\"timeLimitMs\":%d%s}",
+                                     world->key, (int)world->time_limit_ms, world->more != NULL ? world->more : "");
     fake_answer_json(answer, world->server, 200, body);
 }
 
@@ -63,6 +65,17 @@ static const char *text_of(json_t *body, const char *name)
 {
     const char *text = json_string_value(json_object_get(body, name));
     return text != NULL ? text : "";
+}
+
+static void take_marks(struct world *world, json_t *measures)
+{
+    size_t i;
+    json_t *measure;
+    text_clear(&world->marks);
+    json_array_foreach(measures, i, measure)
+        text_printf(&world->marks, "%s %s%s%s%s%s; ", text_of(measure, "name"), text_of(measure, "value"),
+                    text_of(measure, "limit")[0] != '\0' ? " " : "", text_of(measure, "limit"),
+                    text_of(measure, "mark")[0] != '\0' ? " " : "", text_of(measure, "mark"));
 }
 
 static void serve_report(struct world *world, const char *request, struct fake_answer *answer)
@@ -82,6 +95,7 @@ static void serve_report(struct world *world, const char *request, struct fake_a
             text_copy_cut(world->detail, sizeof(world->detail), text_of(body, "detail"));
             text_copy_cut(world->log, sizeof(world->log), text_of(body, "log"));
             world->measures = (int64_t)json_array_size(json_object_get(body, "measures"));
+            take_marks(world, json_object_get(body, "measures"));
         }
     }
     fake_answer_json(answer, world->server, 200, "{}");
@@ -148,6 +162,7 @@ static int remove_world(void **state)
     fake_server_stop(world->server);
     int status = file_remove_tree(world->dir);
     text_free(&world->said);
+    text_free(&world->marks);
     free(world->state_dir);
     free(world->tools);
     free(world);
@@ -337,7 +352,7 @@ static void test_what_is_wanted_no_more_is_ended(void **state)
 }
 
 /* Runs it in a process of its own and ends that in the middle of the test. */
-static void interrupt(struct world *world)
+static void interrupt_by(struct world *world, int number)
 {
     int before = runs(world);
     pid_t pid = fork();
@@ -345,9 +360,14 @@ static void interrupt(struct world *world)
         _exit(deep(world, world->tools, "k1", PATIENCE_MS) == 0 ? 0 : 1);
     for (int i = 0; runs(world) == before && i < PATIENCE_MS / 10; i++)
         (void)poll(NULL, 0, 10);
-    kill(pid, SIGKILL);
+    kill(pid, number);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(runs(world), before + 1);
+}
+
+static void interrupt(struct world *world)
+{
+    interrupt_by(world, SIGKILL);
 }
 
 static void test_what_was_interrupted_is_run_once_more(void **state)
@@ -399,6 +419,23 @@ static void test_a_machine_that_came_up_anew_has_failed(void **state)
 }
 
 /* What it found stands on its disk before anybody hears it. */
+/* Somebody shut it down: that is no finding. But the test has no result either. */
+static void test_a_machine_that_was_told_to_go_down_has_not_failed(void **state)
+{
+    struct world *world = *state;
+    autofree char *body = own_printf("echo $$ >%s/tool\ntest -e %s/go || exec sleep 1000", world->dir, world->dir);
+    autofree char *path = own_printf("%s/tool", world->dir), *pid = NULL;
+    put_stress(world, body);
+    interrupt_by(world, SIGTERM);
+    assert_int_equal(file_read(path, 64, &pid, NULL), 0);
+    (void)kill((pid_t)strtol(pid, NULL, 10), SIGKILL); /* no other boot ends it here */
+    write_text(world->dir, "boot", "boot-2\n", 0600);
+    write_text(world->dir, "go", "", 0600);
+    assert_int_equal(run(world), 0);
+    assert_said(world, "running passed !");
+    assert_int_equal(runs(world), 2);
+}
+
 static void test_a_result_that_nobody_heard_is_said_again(void **state)
 {
     struct world *world = *state;
@@ -468,6 +505,68 @@ static void test_dcgm(void **state)
     assert_non_null(strstr(world->detail, "made no diagnosis"));
 }
 
+/* What nvidia-smi says with so many GPUs, of which each has so many links. */
+static void put_gpus(const struct world *world, int gpus, int links)
+{
+    AUTO(text) struct text script = {0};
+    text_add(&script, "#!/bin/sh\nif [ $1 = -q ]; then\necho '<?xml version=\"1.0\"?><nvidia_smi_log>");
+    text_printf(&script, "<attached_gpus>%d</attached_gpus>'\n", gpus);
+    for (int i = 0; i < gpus; i++)
+        text_printf(&script, "echo '<gpu id=\"00000000:%02X:00.0\"><uuid>GPU-%d</uuid></gpu>'\n", i + 1, i);
+    text_add(&script, "echo '</nvidia_smi_log>'\nelse\n");
+    for (int i = 0; i < gpus; i++) {
+        text_printf(&script, "echo 'GPU %d: NVIDIA A100-SXM4-80GB (UUID: GPU-%d)'\n", i, i);
+        for (int k = 0; k < links; k++)
+            text_printf(&script, "echo '\t Link %d: 25 GB/s'\n", k);
+    }
+    text_add(&script, "fi\n");
+    write_text(world->tools, "nvidia-smi", text_get(&script), 0755);
+}
+
+static void put_pci(const struct world *world, int number)
+{
+    autofree char *device = own_printf("%s/sys/bus/pci/devices/0000:%02x:00.0", world->dir, number);
+    assert_int_equal(file_make_dirs(device, 0700), 0);
+    write_text(device, "vendor", "0x10de\n", 0600);
+    write_text(device, "class", "0x030200\n", 0600);
+}
+
+static void test_devices_are_counted(void **state)
+{
+    struct world *world = *state;
+    run_one(world, "DEVICE_COUNT", "k1");
+    assert_said(world, "running skipped !");
+    assert_string_equal(world->detail, "what should be here is not known: the type of this instance is not");
+    world->more = ",\"instanceType\":\"x9.huge\"";
+    put_gpus(world, 2, 4);
+    run_one(world, "DEVICE_COUNT", "k2");
+    assert_said(world, "running skipped !"); /* counted all the same */
+    assert_non_null(strstr(world->detail, "what should be in a x9.huge is not known"));
+    assert_string_equal(text_get(&world->marks), "GPUs 2; NVLinks 8; ");
+
+    world->more = ",\"instanceType\":\"ml.g5.12xlarge\"";
+    put_gpus(world, 4, 0);
+    for (int i = 1; i <= 3; i++)
+        put_pci(world, i);
+    run_one(world, "DEVICE_COUNT", "k3");
+    assert_true(text_ends_with(text_get(&world->said), "running failed !")); /* it looked some times */
+    assert_non_null(strstr(world->detail, "3 GPUs on PCI, and there should be >= 4"));
+    assert_non_null(strstr(text_get(&world->marks), "GPUs 4 >= 4 ok; GPUs on PCI 3 >= 4 failed; "));
+    assert_non_null(strstr(world->log, "error GpuPci Count check failed: 3 GPUs on PCI"));
+
+    put_pci(world, 4);
+    world->more = ",\"instanceType\":\"ml.g5.12xlarge\",\"limits\":[\"EFA adapters >= 0\"]"; /* the site knows better */
+    run_one(world, "DEVICE_COUNT", "k4");
+    assert_said(world, "running passed !");
+    assert_non_null(strstr(world->log, "info GpuPci Count check success"));
+
+    world->more = ",\"instanceType\":\"p4d.24xlarge\",\"limits\":[\"EFA adapters >= 0\",\"GPUs on PCI >= 4\"]";
+    put_gpus(world, 8, 11); /* a link of each is down */
+    run_one(world, "DEVICE_COUNT", "k5");
+    assert_true(text_ends_with(text_get(&world->said), "running failed !"));
+    assert_string_equal(world->detail, "88 NVLinks, and there should be >= 96");
+}
+
 static void test_efa(void **state)
 {
     struct world *world = *state;
@@ -493,7 +592,8 @@ static void test_orders(void **state)
 {
     static const char good[] =
         "{\"key\":\"k\",\"instanceId\":\"i\",\"checks\":[\"instance-stress\"],\"profile\":\"deep\","
-        "\"dcgmLevel\":4,\"stressSeconds\":60,\"timeLimitMs\":1000}";
+        "\"dcgmLevel\":4,\"stressSeconds\":60,\"timeLimitMs\":1000,\"instanceType\":\"ml.g5.xlarge\","
+        "\"limits\":[\"EFA MB/s >= 9000.5\",\"EFA latency us <= 40\"]}";
     static const struct {
         const char *part, *instead;
     } cases[] = {{"[\"instance-stress\"]", "[]"},
@@ -504,12 +604,21 @@ static void test_orders(void **state)
                  {":1000", ":0"},
                  {"\"key\":\"k\",", ""},
                  {"\"key\":\"k\",", "\"key\":\"k\",\"key\":\"k\","},
+                 {"9000.5", "1.2.3"},
+                 {"9000.5", "-1"},
+                 {"9000.5", "1e9"},
+                 {"9000.5", ""},
+                 {" >= ", " > "},
+                 {"EFA MB/s >=", ">="},
                  {"\"key\"", "\"colour\""}};
     struct deep_job job;
     (void)state;
     assert_int_equal(deep_read_order(good, strlen(good), &job), 0);
     assert_int_equal(job.dcgm_level, 4);
     assert_int_equal(job.profile, DEEP_PROFILE_DEEP);
+    assert_int_equal(job.limit_count, 2);
+    assert_string_equal(job.limits[1].measure, "EFA latency us");
+    assert_true(job.limits[1].at_most);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *at = strstr(good, cases[i].part);
         autofree char *bad =
@@ -534,6 +643,8 @@ int main(void)
         TEST(test_what_was_interrupted_is_run_once_more),
         TEST(test_interrupted_twice_it_is_skipped),
         TEST(test_a_machine_that_came_up_anew_has_failed),
+        TEST(test_a_machine_that_was_told_to_go_down_has_not_failed),
+        TEST(test_devices_are_counted),
         TEST(test_a_result_that_nobody_heard_is_said_again),
         TEST(test_dcgm),
         TEST(test_efa),

@@ -22,15 +22,16 @@ static struct deep_run a_run(struct world *w, const struct node *node, const cha
 
 static struct deep_test a_test(int64_t ordinal, enum deep_state state)
 {
-    struct deep_test test = {.ordinal = ordinal,
-                             .name = "HARDWARE_CHECK",
-                             .check = DEEP_CHECK_STRESS,
-                             .state = state,
-                             .detail = "why",
-                             .started_at = 5,
-                             .duration_ms = 6,
-                             .measures = {{"cpu bogo ops/s", "1.5", ""}, {"bandwidth", "80", ">= 30"}},
-                             .measure_count = 2};
+    struct deep_test test = {
+        .ordinal = ordinal,
+        .name = "HARDWARE_CHECK",
+        .check = DEEP_CHECK_STRESS,
+        .state = state,
+        .detail = "why",
+        .started_at = 5,
+        .duration_ms = 6,
+        .measures = {{"cpu bogo ops/s", "1.5", "", DEEP_MARK_NONE}, {"bandwidth", "80", ">= 30", DEEP_MARK_OK}},
+        .measure_count = 2};
     return test;
 }
 
@@ -40,7 +41,8 @@ static int take_test(const void *row, void *arg)
     struct text *out = arg;
     text_printf(out, "%d %s %s %s", (int)r->test.ordinal, r->test.name, deep_state_text(r->test.state), r->log);
     for (int64_t i = 0; i < r->test.measure_count; i++)
-        text_printf(out, " [%s=%s%s]", r->test.measures[i].name, r->test.measures[i].value, r->test.measures[i].limit);
+        text_printf(out, " [%s=%s%s%s]", r->test.measures[i].name, r->test.measures[i].value, r->test.measures[i].limit,
+                    r->test.measures[i].mark == DEEP_MARK_OK ? " ok" : "");
     text_add(out, "\n");
     return 0;
 }
@@ -86,6 +88,23 @@ static void test_a_run_comes_back(void **state)
     assert_string_equal(out.detail, "gone");
 }
 
+static void test_a_test_that_ran_when_its_run_was_closed_is_cancelled(void **state)
+{
+    struct world *w = *state;
+    struct deep_run run = a_run(w, &w->nodes[0], "one"), other = a_run(w, &w->nodes[1], "other");
+    struct deep_test passed = a_test(1, DEEP_STATE_PASSED), running = a_test(2, DEEP_STATE_RUNNING);
+    bool changed;
+    passed.measure_count = running.measure_count = 0;
+    MUST(db_deep_test_put(w->tx, run.id, &passed, "", &changed));
+    MUST(db_deep_test_put(w->tx, run.id, &running, "", &changed));
+    MUST(db_deep_test_put(w->tx, other.id, &running, "", &changed));
+    run.finished_at = 0;
+    MUST(db_deep_run_update(w->tx, &run));
+    MUST(db_deep_run_close(w->tx, run.operation_id, DEEP_STATE_CANCELLED, "gone", 9));
+    assert_tests(w, run.id, "1 HARDWARE_CHECK passed \n2 HARDWARE_CHECK cancelled \n");
+    assert_tests(w, other.id, "2 HARDWARE_CHECK running \n");
+}
+
 static void test_the_last_word_of_a_test_stays(void **state)
 {
     struct world *w = *state;
@@ -106,8 +125,8 @@ static void test_the_last_word_of_a_test_stays(void **state)
     assert_false(changed);
     MUST(db_deep_test_put(w->tx, run.id, &skipped, "", &changed));
     assert_tests(w, run.id,
-                 "1 HARDWARE_CHECK passed log [cpu bogo ops/s=1.5] [bandwidth=80>= 30]\n"
-                 "2 HARDWARE_CHECK skipped  [cpu bogo ops/s=1.5] [bandwidth=80>= 30]\n");
+                 "1 HARDWARE_CHECK passed log [cpu bogo ops/s=1.5] [bandwidth=80>= 30 ok]\n"
+                 "2 HARDWARE_CHECK skipped  [cpu bogo ops/s=1.5] [bandwidth=80>= 30 ok]\n");
     MUST(db_deep_run_get(w->tx, "one", &out));
     assert_int_equal(out.passed, 1);
     assert_int_equal(out.skipped, 1);
@@ -145,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_a_run_comes_back),
+        WORLD_TEST(test_a_test_that_ran_when_its_run_was_closed_is_cancelled),
         WORLD_TEST(test_the_last_word_of_a_test_stays),
         WORLD_TEST(test_the_newest_of_each_node_are_kept),
     };

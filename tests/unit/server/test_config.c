@@ -90,6 +90,29 @@ static void test_empty_file_keeps_the_defaults(void **state)
     config_free(&config);
 }
 
+static void test_limits_go_to_their_type_of_instance(void **state)
+{
+    struct config config;
+    char error[CONFIG_ERROR_MAX];
+    struct deep_job job = {.instance_type = "ml.p5.48xlarge"}, other = {.instance_type = "g5.xlarge"};
+    (void)state;
+    config_default(&config);
+    assert_int_equal(read_text(&config,
+                               "checks: {limits: {p5.48xlarge: [EFA MB/s >= 9000, EFA latency us <= 40], "
+                               "ml.g5.xlarge: [GPUs >= 1]}}",
+                               error),
+                     0);
+    deep_site_fill(&config.reconcile.check_limits, &job);
+    deep_site_fill(&config.reconcile.check_limits, &other);
+    assert_int_equal(job.limit_count, 2);
+    assert_string_equal(job.limits[0].measure, "EFA MB/s");
+    assert_true(deep_limit_holds(&job.limits[1], 40));
+    assert_false(deep_limit_holds(&job.limits[1], 40.5));
+    assert_int_equal(other.limit_count, 1);
+    assert_string_equal(other.limits[0].measure, "GPUs");
+    config_free(&config);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -123,6 +146,9 @@ static void test_refuses(void **state)
         {"providers: {local: {services: [{name: a b, command: [x]}]}}", "entry 1: the name must be"},
         {"providers: {local: {services: [{name: a, command: [x]}, {name: a, command: [y]}]}}",
          "entry 2: another service"},
+        {"checks: {limits: [x]}", "checks.limits must be a mapping"},
+        {"checks: {limits: {p5.48xlarge: 5}}", "\"p5.48xlarge\" must be a type of instance"},
+        {"checks: {limits: {p5.48xlarge: [EFA MB/s > 5]}}", "limit 1 must be such as"},
         {"subnets: [{id: s-1, zone: a}, {id: s-2, zone: a}, {id: s-1, zone: b}]", "entry 3: entry 1 has the same id"},
         {"a: b: c", "line"},
         {"[1, 2]", "the file must be a mapping"},
@@ -222,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_full_file),
         cmocka_unit_test(test_examples_are_taken),
         cmocka_unit_test(test_empty_file_keeps_the_defaults),
+        cmocka_unit_test(test_limits_go_to_their_type_of_instance),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_man_page_names_every_key),
         cmocka_unit_test(test_settings_say_where_they_are_from),

@@ -1,0 +1,22 @@
+/* What a measure is judged by on this type of instance: the site's word in the order, or the agent's own table. Pure. */
+#ifndef HOLDFAST_AGENTS_DEEP_LIMITS_H
+#define HOLDFAST_AGENTS_DEEP_LIMITS_H
+
+#include "model/deep.h"
+
+#define MEASURE_GPUS "GPUs"
+#define MEASURE_GPUS_ON_BUS "GPUs on PCI"
+#define MEASURE_NVLINKS "NVLinks"
+#define MEASURE_NEURON "Neuron devices"
+#define MEASURE_EFA "EFA adapters"
+#define MEASURE_INFINIBAND "InfiniBand devices"
+#define MEASURE_EFA_SPEED "EFA MB/s"
+#define MEASURE_EFA_LATENCY "EFA latency us"
+#define MEASURE_NCCL "NCCL busbw GB/s"
+#define MEASURE_NCCOM "NCCOM busbw GB/s"
+#define MEASURE_NCCOM_LOCAL "NCCOM local busbw GB/s"
+#define MEASURE_PAIR_SPEED "pair MB/s"
+
+/* False: there is none, and what is measured is told and not judged. */
+bool limits_find(const struct deep_job *job, const char *measure, struct deep_limit *ret_limit);
+#endif
