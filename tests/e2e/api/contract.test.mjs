@@ -509,8 +509,8 @@ test('an instance is asked to test itself, and says what it found', async () => 
   await say(200, {});
   await say(409, { key: 'something else' });
   for (const over of [{ state: 'tired' }, { state: 'waiting' }, { state: 'failed' }, { ordinal: 0 }, { ordinal: 17 }, { total: 17 }, { test: 'small' }, { check: 'x' }, { colour: 'red' },
-    { measures: [{ name: 'x' }] }, { measures: Array(13).fill({ name: 'x', value: '1' }) }, { log: 'x'.repeat(16385) }, { detail: 'a\u001bb', state: 'failed' }, { key: undefined }, { test: undefined }]) await say(400, over);
-  const measures = [{ name: 'cpu bogo ops/s', value: '1.5' }, { name: 'bandwidth', value: '80', limit: '>= 30' }];
+    { measures: [{ name: 'x' }] }, { measures: [{ name: 'x', value: '1', mark: 'good' }] }, { measures: Array(81).fill({ name: 'x', value: '1' }) }, { log: 'x'.repeat(16385) }, { detail: 'a\u001bb', state: 'failed' }, { key: undefined }, { test: undefined }]) await say(400, over);
+  const measures = [{ name: 'cpu bogo ops/s', value: '1.5' }, { name: 'bandwidth', value: '80', limit: '>= 30', mark: 'ok' }];
   await say(200, { state: 'passed', durationMs: 1500, measures, log: 'line\n' });
   await say(200, { state: 'failed', detail: 'too late: it has its last word' });
   await say(200, { ordinal: 2, test: 'DCGM', state: 'skipped', detail: 'no NVIDIA GPU here' });
