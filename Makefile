@@ -31,7 +31,7 @@ sources = $(filter-out %/main.c,$(shell find $(1) -name '*.c' 2>/dev/null | sort
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 ROOM_LIBS = $(foreach room,$(ROOMS),$(BUILD)/lib$(room).a)
 
-LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat
+LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat -lssh2
 LIBS_http := -lcurl
 
 .PHONY: all

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/ssh.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "server/check_limits.h"
@@ -34,6 +35,7 @@ void config_default(struct config *ret_config)
         .workers = 2,
         .heartbeat_interval_ms = 5 * MS_PER_S,
         .slurm_timeout_ms = 20 * MS_PER_S,
+        .slurm_ssh = {.user = "slurm", .port = SSH_PORT},
         .local_boot_delay_ms = MS_PER_S,
     };
     reconcile_settings_default(&ret_config->reconcile);
@@ -302,6 +304,30 @@ static int read_subnets(struct config *config, json_t *subnets, char *ret_error)
     return 0;
 }
 
+static int read_slurm_ssh(struct config *config, json_t *ssh, char *ret_error)
+{
+    const struct key keys[] = {
+        {"host", KEY_TEXT, config->slurm_ssh.host, sizeof(config->slurm_ssh.host), 0, 0},
+        {"port", KEY_INT, &config->slurm_ssh.port, sizeof(config->slurm_ssh.port), 1, UINT16_MAX},
+        {"user", KEY_TEXT, config->slurm_ssh.user, sizeof(config->slurm_ssh.user), 0, 0},
+        {"keyFile", KEY_TEXT, config->slurm_ssh.key_file, sizeof(config->slurm_ssh.key_file), 0, 0},
+        {"agent", KEY_TEXT, config->slurm_ssh.agent, sizeof(config->slurm_ssh.agent), 0, 0},
+        {"knownHosts", KEY_TEXT, config->slurm_ssh.known_hosts, sizeof(config->slurm_ssh.known_hosts), 0, 0},
+    };
+    int rc = read_section(config, ssh, "slurm.ssh", keys, ARRAY_LEN(keys), NULL, ret_error);
+    if (rc != 0)
+        return rc;
+    const char *missing = config->slurm_ssh.host[0] == '\0'          ? "host, the machine on which Slurm's commands are"
+                          : config->slurm_ssh.known_hosts[0] == '\0' ? "knownHosts, a file with that machine's host key"
+                                                                     : NULL;
+    if (missing != NULL) {
+        snprintf(ret_error, CONFIG_ERROR_MAX, "slurm.ssh needs %s", missing);
+        return STATUS_INVALID;
+    }
+    config->slurm_over_ssh = true;
+    return 0;
+}
+
 static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
 {
     const struct key keys[] = {
@@ -309,8 +335,11 @@ static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
         {"conf", KEY_TEXT, config->slurm_conf, sizeof(config->slurm_conf), 0, 0},
         {"timeout", KEY_DURATION, &config->slurm_timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
     };
+    static const char *const skip[] = {"ssh", NULL};
     config->slurm_enabled = true;
-    return read_section(config, slurm, "slurm", keys, ARRAY_LEN(keys), NULL, ret_error);
+    int rc = read_section(config, slurm, "slurm", keys, ARRAY_LEN(keys), skip, ret_error);
+    json_t *ssh = json_object_get(slurm, "ssh");
+    return rc != 0 || ssh == NULL ? rc : read_slurm_ssh(config, ssh, ret_error);
 }
 
 /* A section that is all settings. */

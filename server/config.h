@@ -33,6 +33,12 @@ struct config {
     bool slurm_enabled;
     char slurm_bin_dir[PATH_MAX], slurm_conf[PATH_MAX];
     int64_t slurm_timeout_ms;
+    bool slurm_over_ssh;
+    struct {
+        char host[ADDRESS_MAX_BYTES], user[NAME_MAX_BYTES];
+        int64_t port;
+        char key_file[PATH_MAX], agent[PATH_MAX], known_hosts[PATH_MAX];
+    } slurm_ssh;
 
     struct {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];

@@ -231,9 +231,16 @@ static int make_backends(struct hpd *hpd)
     struct config *c = &hpd->config;
     hpd->deps = (struct reconcile_deps){.service = &hpd->service, .settings = c->reconcile};
     if (c->slurm_enabled) {
+        struct ssh_options ssh = {.host = c->slurm_ssh.host,
+                                  .user = c->slurm_ssh.user,
+                                  .port = (int)c->slurm_ssh.port,
+                                  .key_file = c->slurm_ssh.key_file,
+                                  .agent = c->slurm_ssh.agent,
+                                  .known_hosts = c->slurm_ssh.known_hosts};
         struct slurm_options options = {.bin_dir = *c->slurm_bin_dir ? c->slurm_bin_dir : NULL,
                                         .conf = *c->slurm_conf ? c->slurm_conf : NULL,
-                                        .timeout_ms = c->slurm_timeout_ms};
+                                        .timeout_ms = c->slurm_timeout_ms,
+                                        .ssh = c->slurm_over_ssh ? &ssh : NULL};
         int rc = slurm_new(&options, &hpd->deps.slurm);
         if (rc != 0)
             return fail("slurm", status_meaning(rc));

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define OUT_BYTES_MAX ((size_t)256 * 1024 * 1024) /* some 900 bytes a node, and 100,000 of them at most: with room */
+#define FRAME_WORDS 4                             /* "timeout --kill-after=2 20.000 env" */
 
 static int64_t now_ms(void)
 {
@@ -107,6 +108,64 @@ static bool is_half_told(const struct slurm_call *call, const char *program, con
     return program == call->s->sacctmgr && strstr(result->err, "sacctmgr: error:") != NULL;
 }
 
+static int too_late(struct slurm_call *call, const char *name)
+{
+    return slurm_call_fail(call, STATUS_TIMEOUT, "%s did not end within %lld ms; is slurmctld up, and munged?", name,
+                           (long long)call->s->timeout_ms);
+}
+
+static int run_here(struct slurm_call *call, const char *name, const char *const argv[], int64_t left_ms,
+                    struct child_result *ret_result)
+{
+    struct child_options options = {.timeout_ms = left_ms, .out_bytes_max = OUT_BYTES_MAX, .env = call->s->env};
+    int status = child_run(argv, &options, ret_result);
+    if (status == STATUS_TIMEOUT)
+        return too_late(call, name);
+    if (status != 0)
+        return slurm_call_fail(call, status == STATUS_NOT_FOUND ? STATUS_UNAVAILABLE : status,
+                               "%s could not be run (%s)", argv[0], status_meaning(status));
+    return 0;
+}
+
+/* "timeout … env NAME=VALUE … argv": a program that outlives our deadline ends itself there. Caller frees. */
+static char *command_there(const struct scheduler *s, const char *const argv[], int64_t left_ms)
+{
+    size_t args = 0, count = 0;
+    while (argv[args] != NULL)
+        args++;
+    autofree const char **words = own_calloc(FRAME_WORDS + SLURM_ENV_MAX + args + 1, sizeof(*words));
+    autofree char *limit = own_printf("%lld.%03lld", (long long)(left_ms / 1000), (long long)(left_ms % 1000));
+    words[count++] = "timeout";
+    words[count++] = "--kill-after=2";
+    words[count++] = limit;
+    words[count++] = "env";
+    for (char *const *entry = s->env; *entry != NULL; entry++)
+        words[count++] = *entry;
+    memcpy(words + count, argv, args * sizeof(*words));
+    return ssh_quote(words);
+}
+
+/* What those two say by their exit codes (timeout(1), env(1)), before the program has said anything. */
+static int run_there(struct slurm_call *call, const char *name, const char *const argv[], int64_t left_ms,
+                     struct child_result *ret_result)
+{
+    enum { TIMED_OUT = 124, NOT_RUN = 125, NOT_EXECUTABLE = 126, NO_SUCH_PROGRAM = 127 };
+    autofree char *command = command_there(call->s, argv, left_ms);
+    char error[SSH_ERROR_MAX];
+    int status = ssh_run(call->s->ssh, command, left_ms, OUT_BYTES_MAX, ret_result, error);
+    if (status == STATUS_TIMEOUT)
+        return slurm_call_fail(call, status, "%s did not end within %lld ms (%s); is slurmctld up, and munged?", name,
+                               (long long)call->s->timeout_ms, error);
+    if (status != 0)
+        return slurm_call_fail(call, status == STATUS_IO ? STATUS_UNAVAILABLE : status, "%s", error);
+    if (ret_result->exit_code == TIMED_OUT)
+        return too_late(call, name);
+    if (ret_result->exit_code >= NOT_RUN && ret_result->exit_code <= NO_SUCH_PROGRAM)
+        return slurm_call_fail(call, STATUS_UNAVAILABLE, "%s could not be run on %s: %s", argv[0], call->s->host,
+                               last_line(ret_result->err));
+    return 0;
+}
+
 int slurm_run(struct slurm_call *call, const char *const argv[], char **ret_out)
 {
     const char *slash = strrchr(argv[0], '/');
@@ -115,15 +174,13 @@ int slurm_run(struct slurm_call *call, const char *const argv[], char **ret_out)
     if (left_ms <= 0)
         return slurm_call_fail(call, STATUS_TIMEOUT, "Slurm took longer than %lld ms, before %s could be run",
                                (long long)call->s->timeout_ms, name);
-    struct child_options options = {.timeout_ms = left_ms, .out_bytes_max = OUT_BYTES_MAX, .env = call->s->env};
     struct child_result result = {0};
-    int status = child_run(argv, &options, &result);
-    if (status == STATUS_TIMEOUT)
-        return slurm_call_fail(call, status, "%s did not end within %lld ms; is slurmctld up, and munged?", name,
-                               (long long)call->s->timeout_ms);
-    if (status != 0)
-        return slurm_call_fail(call, status == STATUS_NOT_FOUND ? STATUS_UNAVAILABLE : status,
-                               "%s could not be run (%s)", argv[0], status_meaning(status));
+    int status = call->s->ssh == NULL ? run_here(call, name, argv, left_ms, &result)
+                                      : run_there(call, name, argv, left_ms, &result);
+    if (status != 0) {
+        child_result_free(&result);
+        return status;
+    }
     if (result.exit_code != 0 || is_half_told(call, argv[0], &result))
         status = failed(call, name, &result);
     else if (result.out_cut || memchr(result.out, '\0', result.out_len) != NULL)

@@ -1,11 +1,12 @@
 /*
- * Slurm's programs, run under a deadline that one call of the vtable shares, with their failures put into
- * our words.
+ * Slurm's programs, run here or over SSH under a deadline that one call of the vtable shares, with their failures put
+ * into our words.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_COMMAND_H
 #define HOLDFAST_SERVER_SCHEDULER_SLURM_COMMAND_H
 
 #include "base/child.h"
+#include "base/ssh.h"
 #include "server/scheduler/slurm/slurm.h"
 
 #define SLURM_STAMP_MAX 12 /* SLURM_TIME_FORMAT has to stay under 32 bytes, and its result too */
@@ -13,8 +14,10 @@
 
 struct scheduler {
     char *scontrol, *squeue, *scancel, *sacctmgr; /* paths, or names to be found in PATH */
-    char *env[SLURM_ENV_MAX + 1];                 /* all that the programs see of our environment */
-    char stamp[SLURM_STAMP_MAX];                  /* marks times as printed for us: see parse.c */
+    char *env[SLURM_ENV_MAX + 1]; /* all that the programs see of our environment; over SSH, beside theirs */
+    struct ssh *ssh;              /* NULL: the programs run here */
+    char *host;                   /* where they run; "": here */
+    char stamp[SLURM_STAMP_MAX];  /* marks times as printed for us: see parse.c */
     int64_t timeout_ms;
 };
 

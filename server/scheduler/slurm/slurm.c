@@ -215,6 +215,8 @@ static void slurm_free(struct scheduler *s)
     free(s->sacctmgr);
     for (char **entry = s->env; *entry != NULL; entry++)
         free(*entry);
+    ssh_free(s->ssh);
+    free(s->host);
     free(s);
 }
 
@@ -223,17 +225,18 @@ static char *program(const char *bin_dir, const char *name)
     return bin_dir == NULL || bin_dir[0] == '\0' ? own_strdup(name) : own_printf("%s/%s", bin_dir, name);
 }
 
-/* Slurm's programs obey some fifty SLURM_*, SQUEUE_* and SCONTROL_* variables; they get only these. */
+/* Slurm's programs obey some fifty SLURM_*, SQUEUE_* and SCONTROL_* variables; they get only these. Ours mean nothing on another
+ * machine. */
 static void set_env(struct scheduler *s, const char *conf)
 {
     static const char *const inherited[] = {"PATH", "HOME", "SLURM_JWT"};
     size_t count = 0;
-    for (size_t i = 0; i < ARRAY_LEN(inherited); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(inherited) && s->ssh == NULL; i++) {
         const char *value = getenv(inherited[i]);
         if (value != NULL)
             s->env[count++] = own_printf("%s=%s", inherited[i], value);
     }
-    const char *file = conf != NULL && conf[0] != '\0' ? conf : getenv("SLURM_CONF");
+    const char *file = conf != NULL && conf[0] != '\0' ? conf : s->ssh == NULL ? getenv("SLURM_CONF") : NULL;
     if (file != NULL)
         s->env[count++] = own_printf("SLURM_CONF=%s", file);
     s->env[count++] = own_strdup("LC_ALL=C");
@@ -264,6 +267,8 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
     s->scancel = program(options->bin_dir, "scancel");
     s->sacctmgr = program(options->bin_dir, "sacctmgr");
     s->timeout_ms = options->timeout_ms;
+    s->ssh = options->ssh == NULL ? NULL : ssh_new(options->ssh);
+    s->host = own_strdup(options->ssh == NULL ? "" : options->ssh->host);
     set_env(s, options->conf);
     *ret_driver = (struct scheduler_driver){.ops = &ops, .self = s};
     return 0;

@@ -38,7 +38,8 @@ static void test_full_file(void **state)
                   "debug\nworkers: 3\n"
                   "tls: {certificate: /a.crt, key: /a.key}\n"
                   "agents: {heartbeatInterval: 10s, silentAfter: 2m, unreachableAfter: 1h}\n"
-                  "slurm: {binDir: /opt/slurm/bin, conf: /etc/slurm.conf, timeout: 5s}\n"
+                  "slurm: {binDir: /opt/slurm/bin, conf: /etc/slurm.conf, timeout: 5s,\n"
+                  "        ssh: {host: ctl, port: 2222, keyFile: /k, knownHosts: /h}}\n"
                   "providers: {local: {dir: /d, bootDelay: 250ms, services: [{name: a, command: [x, \"{node}\"]}]}}\n"
                   "recovery: {verifyQuiet: 1m, rebootsMax: 1, budgetPercent: 10}\n",
                   error);
@@ -53,6 +54,11 @@ static void test_full_file(void **state)
     assert_int_equal(config.reconcile.policy.unreachable_after_ms, MS_PER_HOUR);
     assert_true(config.slurm_enabled && config.local_enabled);
     assert_string_equal(config.slurm_conf, "/etc/slurm.conf");
+    assert_true(config.slurm_over_ssh);
+    assert_string_equal(config.slurm_ssh.host, "ctl");
+    assert_string_equal(config.slurm_ssh.user, "slurm");
+    assert_int_equal(config.slurm_ssh.port, 2222);
+    assert_string_equal(config.slurm_ssh.known_hosts, "/h");
     assert_int_equal(config.local_boot_delay_ms, 250);
     assert_int_equal(config.local_service_count, 1);
     assert_string_equal(config.local_services[0].argv[1], "{node}");
@@ -135,6 +141,10 @@ static void test_refuses(void **state)
         {"agents: [1]", "agents must be a mapping"},
         {"recovery: {verifyQuite: 1s}", "recovery.verifyQuite is not a key"},
         {"recovery: {budgetPercent: 101}", "recovery.budgetPercent must be a whole number from 0 to 100"},
+        {"slurm: {ssh: {knownHosts: /h}}", "slurm.ssh needs host"},
+        {"slurm: {ssh: {host: ctl}}", "slurm.ssh needs knownHosts"},
+        {"slurm: {ssh: {host: ctl, knownHosts: /h, password: x}}", "slurm.ssh.password is not a key"},
+        {"slurm: {ssh: [ctl]}", "slurm.ssh must be a mapping"},
         {"providers: {remote: {}}", "providers.remote is not a key"},
         {"providers: {local: {dir: \"\"}}", "providers.local.dir must be a non-empty text"},
         {"providers: {local: {services: [{name: a}]}}", "entry 1"},
