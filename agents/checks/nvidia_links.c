@@ -39,9 +39,8 @@ static void take_link(const char *line, struct nvidia_links *links)
     if (links->up < 0)
         links->up = 0;
     links->up += !is_down;
-    size_t used = strlen(links->down);
-    if (is_down && sizeof(links->down) - used > 8)
-        snprintf(links->down + used, sizeof(links->down) - used, "%s%d", used > 0 ? ", " : "", (int)number);
+    if (is_down)
+        nvidia_link_down(links, (int)number);
 }
 
 size_t nvidia_links_parse(const char *data, size_t len, struct nvidia_links ret_links[NVIDIA_GPUS_MAX])

@@ -17,26 +17,6 @@
 
 static const char root_name[] = "nvidia_smi_log";
 
-const char *nvidia_value_metric(enum nvidia_value value)
-{
-    static const char *const metrics[] = {
-#define X(SYMBOL, metric) metric,
-        NVIDIA_VALUE_LIST(X)
-#undef X
-    };
-    return metrics[value];
-}
-
-const char *nvidia_answer_text(enum nvidia_answer answer)
-{
-    static const char *const texts[] = {
-#define X(SYMBOL, text) text,
-        NVIDIA_ANSWER_LIST(X)
-#undef X
-    };
-    return texts[answer];
-}
-
 /* --- values ---------------------------------------------------------------------------------------------------- */
 
 enum kind {
@@ -206,8 +186,6 @@ static bool flag_of(const char *text, double *ret_flag)
     return false;
 }
 
-_Static_assert(NVIDIA_VALUE_COUNT <= 64, "a bit of nvidia_gpu.unreadable each");
-
 static void take_value(struct nvidia_gpu *gpu, enum kind kind, enum nvidia_value value, const char *path,
                        const char *text)
 {
@@ -236,56 +214,6 @@ struct reading {
     bool is_ours;           /* the root is nvidia-smi's */
 };
 
-/* No control characters, and nothing that ends a quotation: this goes into logs, terminals and metrics. */
-static void copy_clean(char *dst, size_t size, const char *src)
-{
-    text_copy_cut(dst, size, src);
-    for (unsigned char *c = (unsigned char *)dst; *c != '\0'; c++) {
-        if (*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-        else if (*c == '"' || *c == '\\')
-            *c = '\'';
-        else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 to U+009F */
-            c[0] = c[1] = '?';
-    }
-}
-
-bool nvidia_pci_name(const char *text, size_t len, char name[DEVICE_MAX_BYTES])
-{
-    uint32_t part[4] = {0};
-    size_t parts = 0, at = len >= 3 && strncasecmp(text, "GPU", 3) == 0 ? 3 : 0;
-    size_t digits = 0;
-    while (at < len && text[at] == ' ')
-        at++;
-    for (; at < len; at++) {
-        int digit = text_hex_digit(text[at]);
-        if (digit >= 0 && digits < 8) {
-            part[parts] = part[parts] * 16 + (uint32_t)digit;
-            digits++;
-        } else if (digits > 0 && parts < 3 && text[at] == (parts < 2 ? ':' : '.')) {
-            parts++;
-            digits = 0;
-        } else {
-            return false;
-        }
-    }
-    if (digits == 0 || parts < 2 || part[1] > 0xff || part[2] > 0x1f || part[3] > 7)
-        return false;
-    snprintf(name, DEVICE_MAX_BYTES, "%04" PRIx32 ":%02" PRIx32 ":%02" PRIx32, part[0], part[1], part[2]);
-    return true;
-}
-
-static struct nvidia_gpu *add_gpu(struct nvidia_report *report)
-{
-    if (report->gpu_count == NVIDIA_GPUS_MAX)
-        return NULL;
-    struct nvidia_gpu *gpu = &report->gpus[report->gpu_count++];
-    *gpu = (struct nvidia_gpu){0};
-    for (size_t i = 0; i < NVIDIA_VALUE_COUNT; i++)
-        gpu->values[i] = NAN;
-    return gpu;
-}
-
 /* What follows the GPU's element in path; NULL outside of one. */
 static const char *below_gpu(const char *path)
 {
@@ -301,7 +229,7 @@ static void on_open(const char *path, const char *const attributes[], void *arg)
     if (strcmp(path, "nvidia_smi_log/gpu") != 0)
         return;
     reading->seen++;
-    reading->gpu = add_gpu(reading->report);
+    reading->gpu = nvidia_add_gpu(reading->report);
     for (; reading->gpu != NULL && *attributes != NULL; attributes += 2)
         if (strcmp(attributes[0], "id") == 0)
             nvidia_pci_name(attributes[1], strlen(attributes[1]), reading->gpu->name);
@@ -324,7 +252,7 @@ static void take_element(struct nvidia_gpu *gpu, const char *path, const char *t
             take_value(gpu, paths[i].kind, paths[i].value, path, text);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (strcmp(texts[i].path, path) == 0 && !is_error(text) && strcmp(text, "N/A") != 0)
-            copy_clean((char *)gpu + texts[i].offset, NVIDIA_TEXT_BYTES_MAX, text);
+            nvidia_copy_clean((char *)gpu + texts[i].offset, NVIDIA_TEXT_BYTES_MAX, text);
 }
 
 static void on_close(const char *path, const char *text, void *arg)
@@ -403,7 +331,7 @@ static struct nvidia_gpu *gpu_of_line(const char *line, struct nvidia_report *re
     for (size_t i = 0; i < report->gpu_count; i++)
         if (strcmp(report->gpus[i].name, name) == 0)
             return &report->gpus[i];
-    struct nvidia_gpu *gpu = add_gpu(report);
+    struct nvidia_gpu *gpu = nvidia_add_gpu(report);
     if (gpu != NULL)
         memcpy(gpu->name, name, sizeof(name));
     return gpu;
@@ -434,7 +362,7 @@ static void take_message(const char *line, struct nvidia_report *report)
         if (has_word(line, answers[i].words))
             report->answer = answers[i].answer;
     if (report->why[0] == '\0')
-        copy_clean(report->why, sizeof(report->why), line);
+        nvidia_copy_clean(report->why, sizeof(report->why), line);
 }
 
 /* Of a document that broke off, the lines between its elements. */
@@ -466,6 +394,7 @@ void nvidia_smi_parse(const char *data, size_t len, struct nvidia_report *ret_re
 {
     static const char close[] = "</nvidia_smi_log>";
     ret_report->answer = NVIDIA_ANSWER_BROKEN;
+    ret_report->source = "nvidia-smi";
     ret_report->why[0] = '\0';
     ret_report->attached = -1;
     ret_report->gpu_count = 0;
