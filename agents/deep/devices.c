@@ -6,6 +6,7 @@
  * again for a while before one is called missing.
  */
 #include "agents/checks/nvidia_links.h"
+#include "agents/checks/nvidia_smi.h"
 #include "agents/checks/rdma.h"
 #include "agents/checks/sysfs.h"
 #include "agents/deep/deep.h"
