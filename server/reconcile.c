@@ -68,6 +68,7 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->inbox = inbox_new(r->service);
     r->slurm_names = map_new();
     r->govern = reconcile_govern_new();
+    r->apart = reconcile_apart_new();
     r->scheduler_event = -1;
     r->housekeeping_at = r->history_at = reconcile_now(r) + HOUSEKEEPING_MS;
     pthread_mutex_init(&r->stats_mutex, NULL);
@@ -101,6 +102,7 @@ void reconcile_free(struct reconcile *r)
         r->service->scheduler = NULL;
     service_scheduler_free(r->scheduler_shown);
     reconcile_govern_free(r->govern);
+    reconcile_apart_free(r->apart);
     inbox_free(r->inbox);
     reconcile_table_free(r);
     pthread_mutex_destroy(&r->stats_mutex);
@@ -175,6 +177,9 @@ static void take_result(struct reconcile *r, struct rcall *call)
         reconcile_call_free(call);
     } else if (call->kind == CALL_GOVERN) {
         reconcile_govern_take(r, call);
+        reconcile_call_free(call);
+    } else if (call->kind == CALL_APART) {
+        reconcile_apart_take(r, call);
         reconcile_call_free(call);
     } else {
         take_operation_result(r, call);
@@ -313,6 +318,9 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
     int64_t govern = reconcile_govern_due(r, now);
     if (govern > 0)
         next = earlier(next, govern);
+    int64_t apart = reconcile_apart_due(r, now);
+    if (apart > 0)
+        next = earlier(next, apart);
     int64_t provision = reconcile_provision_due(r, now);
     return provision > 0 ? earlier(next, provision) : next;
 }
@@ -366,6 +374,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
             worked = true;
         }
         worked = reconcile_govern(r, now) || worked;
+        worked = reconcile_apart(r, now) || worked;
         worked = decide_and_write(r, now) || worked;
         if (r->history_at <= now)
             reconcile_history(r, now);

@@ -19,6 +19,7 @@ void reconcile_call_free(struct rcall *call)
         return;
     scheduler_observation_free(&call->observation);
     scheduler_governance_free(call->governance);
+    scheduler_apart_free(call->apart);
     free(call->jobs);
     free(call);
 }
@@ -102,6 +103,8 @@ static int call_do(struct rcall *call)
         return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
     case CALL_GOVERN:
         return s->ops->govern(s->self, call->governance, call->error);
+    case CALL_APART:
+        return s->ops->set_apart(s->self, call->apart, call->error);
     case CALL_REBOOT:
         return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
     case CALL_TERMINATE:

@@ -136,6 +136,49 @@ static enum step_result begin_on_start(struct work *w)
     return work_did(w, db_deep_run_insert(w->turn->tx, &run)) ? STEP_GO_ON : STEP_WAIT;
 }
 
+/* A new machine has no mark of its own yet, and may have been given work since it came up. */
+static bool needs_room(const struct work *w, const struct deep_run *run)
+{
+    return w->op.kind == OPERATION_KIND_LAUNCH && run->state == DEEP_STATE_WAITING && !w->memo.cleared &&
+           work_has_scheduler(w) && reconcile_scheduler_usable(w->r) && !reconcile_unknown_there(w->r, w->node);
+}
+
+static enum step_result make_room(struct work *w)
+{
+    w->quiet = true;
+    w->call = work_scheduler_call(w, w->memo.marked ? CALL_JOBS : CALL_MARK);
+    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(OPERATION_KIND_CHECK));
+    return STEP_CALL;
+}
+
+/* Whoever else holds the node keeps work away as well. */
+static enum step_result take_room(struct work *w, const struct rcall *call)
+{
+    const struct reconcile_settings *settings = &w->r->deps.settings;
+    if (call->status != 0 && call->status != STATUS_CONFLICT && !reconcile_call_is_final(call->status)) {
+        work_say_error(w, call);
+        return STEP_RETRY;
+    }
+    w->memo.failures = 0;
+    if (call->kind == CALL_MARK) {
+        w->memo.marked = true;
+        return STEP_GO_ON;
+    }
+    if (call->job_count == 0) {
+        w->memo.cleared = true;
+        return STEP_GO_ON;
+    }
+    if (w->now >= w->step->started_at + settings->check_wait_ms) {
+        work_say(w, "%zu jobs began on the machine before it could be tested: they were left alone", call->job_count);
+        work_did(w, db_deep_run_close(w->turn->tx, w->op.id, DEEP_STATE_SKIPPED, w->detail, w->now));
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_DEEP_CHECK, "not tested: %s", w->detail);
+        return STEP_SKIP;
+    }
+    work_say(w, "waits for %zu jobs", call->job_count);
+    work_due(w, w->now + settings->observe_interval_ms);
+    return STEP_WAIT;
+}
+
 /* --- all of them ------------------------------------------------------------------------------- */
 
 static enum step_result check_run(struct work *w)
@@ -152,6 +195,10 @@ static enum step_result check_run(struct work *w)
         return STEP_WAIT;
     if (deep_state_is_final(run.state))
         return judge(w, &run);
+    if (needs_room(w, &run))
+        return make_room(w);
+    if (!work_is_apart(w))
+        return STEP_WAIT;
     ask(w, &run);
     if (run.state == DEEP_STATE_WAITING)
         work_say(w, "waits for the agent to begin");
@@ -161,15 +208,9 @@ static enum step_result check_run(struct work *w)
     return STEP_WAIT;
 }
 
-static enum step_result check_answer(struct work *w, const struct rcall *call)
-{
-    (void)w, (void)call;
-    return STEP_GO_ON;
-}
-
 const struct step_ops step_check = {
     .enter = check_enter,
     .run = check_run,
-    .answer = check_answer,
+    .answer = take_room,
     .deadline_ms = check_deadline,
 };

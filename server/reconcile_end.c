@@ -38,9 +38,11 @@ void work_end(struct work *w, enum operation_state state, const char *error)
 {
     bool left_out = w->op.cancel_asked && w->op.error[0] != '\0'; /* nothing was tested, and nobody said so */
     steps_close_rest(w);
-    if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op))
+    if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op)) {
         work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,
                                       error, w->now));
+        work_apart_leave(w);
+    }
     int from = (int)w->op.state;
     sm_move(&operation_state_machine, &from, (int)state);
     w->op.state = state;
@@ -175,6 +177,8 @@ enum step_result work_cancel_run(struct work *w)
         work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
+    if (!work_is_back(w, w->memo.undo_until - w->r->deps.settings.backend_deadline_ms))
+        return STEP_WAIT;
     w->memo.undoing = true;
     w->quiet = true;
     w->call = work_scheduler_call(w, CALL_RESUME);

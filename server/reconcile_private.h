@@ -13,6 +13,7 @@
  *   reconcile_zone.c      which nodes of a zone vanished together
  *   reconcile_reckon.c    how many nodes of a group are what
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
+ *   reconcile_apart.c     nodes that are set apart in the scheduler while they are tested
  *   reconcile_provision.c clusters and groups that come up, grow, shrink and go, by policy/provision.h
  *   reconcile_change.c    the operations of changes of whole clusters
  *   reconcile_batch.c     which nodes go when a group shrinks, and which are next in a software update
@@ -210,6 +211,7 @@ struct rop_memo {
     bool addressed;       /* the scheduler knows the instance's address */
     bool undoing;         /* the mark is being taken back now */
     bool paused;          /* the scheduler was away: the step's time begins anew */
+    bool marked, cleared; /* a new machine that is to be tested was taken out of scheduling, and has no jobs */
 };
 
 struct rop {
@@ -234,6 +236,7 @@ enum call_kind {
     CALL_EVICT,
     CALL_RESUME,
     CALL_GOVERN,
+    CALL_APART,
     CALL_REBOOT,
     CALL_TERMINATE,
     CALL_LAUNCH,
@@ -265,6 +268,7 @@ struct rcall {
     struct provider_instance instance;
     struct scheduler_observation observation;
     struct scheduler_governance *governance; /* owned */
+    struct scheduler_apart *apart;           /* owned */
     bool addressed;
 };
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);
@@ -284,6 +288,7 @@ enum effect_kind {
     EFFECT_DECIDED,       /* a node was looked at */
     EFFECT_FLEET,         /* another instance fills the slot */
     EFFECT_BREAKER,       /* a group's breaker opened or closed */
+    EFFECT_APART,         /* a node is to be set apart, or to be given back */
     EFFECT_NODE_GONE,     /* a slot that was deleted was forgotten */
 };
 
@@ -396,7 +401,8 @@ struct reconcile {
     uint16_t zone_count;
     struct zone_silence *silences; /* by zone and time, for the batch that is decided on */
     size_t silence_count;
-    struct govern *govern; /* reconcile_govern.c */
+    struct govern *govern;    /* reconcile_govern.c */
+    struct apart_loop *apart; /* reconcile_apart.c */
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 
@@ -500,6 +506,17 @@ bool reconcile_govern(struct reconcile *r, int64_t now);
 void reconcile_govern_take(struct reconcile *r, struct rcall *call);
 /* 0: when the answer comes. */
 int64_t reconcile_govern_due(const struct reconcile *r, int64_t now);
+
+/* reconcile_apart.c */
+struct apart_loop *reconcile_apart_new(void);
+void reconcile_apart_free(struct apart_loop *loop);
+/* Somebody is to be set apart, or given back. */
+void reconcile_apart_poke(struct reconcile *r);
+/* Asks the scheduler when it is due; true when it did something. */
+bool reconcile_apart(struct reconcile *r, int64_t now);
+void reconcile_apart_take(struct reconcile *r, struct rcall *call);
+/* 0: when the answer comes, or when somebody is to be. */
+int64_t reconcile_apart_due(const struct reconcile *r, int64_t now);
 
 /* reconcile_load.c */
 int reconcile_load(struct reconcile *r);

@@ -345,6 +345,9 @@ static void effect_do(struct turn *turn, struct effect *effect)
     case EFFECT_BREAKER:
         do_breaker(r, effect);
         break;
+    case EFFECT_APART:
+        reconcile_apart_poke(r);
+        break;
     case EFFECT_NODE_GONE:
         fleet_remove(r->service->fleet, effect->node->id);
         reconcile_node_remove(r, effect->node);

@@ -52,6 +52,14 @@ struct step_ops {
 };
 const struct step_ops *step_ops_of(enum step_kind kind);
 
+/* reconcile_apart.c: beside the mark, the node is set apart for as long as it is tested, and given back before it is
+ * resumed. True when that is so, or cannot be and was told. False: work_due says when to look again. */
+bool work_is_apart(struct work *w);
+bool work_is_back(struct work *w, int64_t since);
+/* It is to be set apart from now on; it is to be given back. Nothing where the scheduler has no such thing. */
+void work_apart_ask(struct work *w);
+void work_apart_leave(struct work *w);
+
 /* reconcile_operate.c */
 void work_say(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "timeout: slurm_update error: …" of a call that failed. */

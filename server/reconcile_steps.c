@@ -83,6 +83,8 @@ static enum step_result mark_answer(struct work *w, const struct rcall *call)
 {
     if (call->status == 0) {
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, "taken out of scheduling: %s", call->reason);
+        if (w->op.kind == OPERATION_KIND_CHECK)
+            work_apart_ask(w);
         return STEP_DONE;
     }
     work_say_error(w, call);
@@ -259,6 +261,8 @@ static enum step_result resume_judge(struct work *w)
 
 static enum step_result resume_run(struct work *w)
 {
+    if (!work_is_back(w, w->step->started_at))
+        return STEP_WAIT;
     if (w->memo.conflict)
         return resume_judge(w);
     w->call = work_scheduler_call(w, CALL_RESUME);

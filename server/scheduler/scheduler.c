@@ -13,6 +13,14 @@ void scheduler_observation_free(struct scheduler_observation *observation)
     observation->count = 0;
 }
 
+void scheduler_apart_free(struct scheduler_apart *apart)
+{
+    if (apart == NULL)
+        return;
+    free(apart->nodes);
+    free(apart);
+}
+
 ENUM_DEFINE(scheduler_part, SCHEDULER_PART_LIST)
 
 struct scheduler_governance *scheduler_governance_new(void)

@@ -11,6 +11,7 @@
 #ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 
+#include "model/apart.h"
 #include "model/model.h"
 #include "server/scheduler/governance.h"
 
@@ -58,6 +59,19 @@ struct scheduler_observation {
 };
 void scheduler_observation_free(struct scheduler_observation *observation); /* the contents, not the struct */
 
+/* The nodes that are set apart while they are tested, and those that are to be as they were again: all of them. */
+struct scheduler_apart_node {
+    struct apart row; /* state, had and why are answered */
+    bool noted;       /* it was ASKED, and what it had is answered: nothing was touched for it yet */
+    bool gone;        /* it is not wanted, and as it was */
+    bool kept;        /* the caller's: it is asked for as wanted, though nobody wants it any more */
+};
+struct scheduler_apart {
+    struct scheduler_apart_node *nodes;
+    size_t count;
+};
+void scheduler_apart_free(struct scheduler_apart *apart); /* accepts NULL */
+
 struct scheduler; /* a backend's own state */
 
 struct scheduler_ops {
@@ -87,6 +101,10 @@ struct scheduler_ops {
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the
      * rest does not; see governance.h. On failure the answers say nothing. */
     int (*govern)(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);
+    /* Sets nodes apart beside their mark, in whatever way people of this scheduler know to mean "under test", and gives others
+     * back. A node that is ASKED is looked at only, and touched when it is asked for again with what it had written down. What
+     * was there before, and what others made, stays. On failure the answers say nothing. */
+    int (*set_apart)(struct scheduler *s, struct scheduler_apart *apart, char *ret_error);
     void (*free)(struct scheduler *s);
 };
 

@@ -90,7 +90,8 @@ static void a_node_is_tested_and_given_back(void **state)
         assert_int_equal(machine(&sim)->deep_runs, 1);
         assert_int_equal(there(&sim)->marks, 1);
         assert_int_equal(there(&sim)->resumes, 2); /* of its launch, and now */
-        assert_false(there(&sim)->out);
+        assert_int_equal(there(&sim)->aparts, 1);
+        assert_false(there(&sim)->out || there(&sim)->apart);
         assert_int_equal(sim_read(&sim, "gpu-1").operation.state, OPERATION_STATE_SUCCEEDED);
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, NULL), 2);
         assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-2")->marks, 0);
@@ -216,7 +217,7 @@ static void a_busy_node_is_left_to_its_jobs(void **state)
     assert_non_null(strstr(run.detail, "still busy after 10m"));
     assert_int_equal(there(&sim)->jobs, 2);
     assert_int_equal(there(&sim)->evictions, 0);
-    assert_false(there(&sim)->out); /* as it was */
+    assert_false(there(&sim)->out || there(&sim)->apart); /* as it was */
     assert_int_equal(machine(&sim)->deep_runs, 0);
     struct sim_reading reading = sim_read(&sim, "gpu-1");
     assert_int_equal(reading.row.state, NODE_STATE_READY);
@@ -266,10 +267,11 @@ static void a_cancelled_check_gives_the_node_back(void **state)
         assert_true(i < 10000);
         sim_tick(&sim, INT64_MAX);
     }
+    assert_true(there(&sim)->apart);
     assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, uid, &operation, &problem), 0);
     assert_int_equal(until_ended(&sim, uid, MS_PER_MIN).state, DEEP_STATE_CANCELLED);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_MIN);
-    assert_false(there(&sim)->out);
+    assert_false(there(&sim)->out || there(&sim)->apart);
     struct sim_reading reading = sim_read(&sim, "gpu-1");
     assert_int_equal(errands_key(fleet_errands(sim.service.fleet), reading.row.id, reading.instance.instance_id, key),
                      ERRAND_NONE);
@@ -313,7 +315,8 @@ static void a_crash_tests_nothing_twice(void **state)
         if (die == 0)
             all = sim.turns - begun;
         if (machine(&sim)->deep_runs != 1 || sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, NULL) != 2 ||
-            run_of(&sim, uid, &tests).state != DEEP_STATE_PASSED || there(&sim)->out)
+            run_of(&sim, uid, &tests).state != DEEP_STATE_PASSED || there(&sim)->out || there(&sim)->apart ||
+            there(&sim)->aparts != 1)
             sim_fail(&sim, "gpu-1", "died before turn %" PRIu64, die);
         sim_close(&sim);
     }
@@ -392,6 +395,50 @@ static void a_new_machine_that_fails_takes_no_work(void **state)
     assert_int_equal(launch_run(&sim).state, DEEP_STATE_FAILED);
     assert_non_null(strstr(sim_read(&sim, "gpu-1").operation.error, "check: HARDWARE_CHECK: because"));
     assert_int_equal(there(&sim)->resumes, 0);
+    assert_int_equal(there(&sim)->aparts, 1);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_true(there(&sim)->out); /* held, and only then no longer set apart */
+    assert_false(there(&sim)->apart);
+    sim_close(&sim);
+}
+
+/* It came up, and Slurm gave it work before anybody could say no. */
+static void a_new_machine_that_has_work_is_left_to_it(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 316, true);
+    sim.document = ON_START;
+    sim.deep = SIM_DEEP_PASSES;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; there(&sim)->marks == 0; i++) {
+        assert_true(i < 10000);
+        fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 1;
+        sim_tick(&sim, INT64_MAX);
+    }
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(launch_run(&sim).state, DEEP_STATE_SKIPPED);
+    assert_non_null(strstr(launch_run(&sim).detail, "they were left alone"));
+    assert_int_equal(there(&sim)->jobs, 1);
+    assert_int_equal(there(&sim)->evictions, 0);
+    assert_int_equal(machine(&sim)->deep_runs, 0);
+    assert_false(there(&sim)->out || there(&sim)->apart);
+    sim_close(&sim);
+}
+
+/* A person had set it apart before: that stays. */
+static void what_there_was_before_stays(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 317, SIM_DEEP_PASSES, 2);
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->theirs = fake_scheduler_find(&sim.scheduler, "gpu-1")->apart = true;
+    start(&sim, uid);
+    assert_int_equal(until_ended(&sim, uid, MS_PER_HOUR).state, DEEP_STATE_PASSED);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_true(there(&sim)->apart);
+    assert_false(there(&sim)->out);
     sim_close(&sim);
 }
 
@@ -444,6 +491,8 @@ int main(void)
         cmocka_unit_test(the_newest_runs_of_a_node_are_kept),
         cmocka_unit_test(a_new_machine_is_tested_before_it_takes_work),
         cmocka_unit_test(a_new_machine_that_fails_takes_no_work),
+        cmocka_unit_test(a_new_machine_that_has_work_is_left_to_it),
+        cmocka_unit_test(what_there_was_before_stays),
         cmocka_unit_test(an_agent_without_checks_holds_nothing_up),
         cmocka_unit_test(a_crash_tests_no_new_machine_twice),
     };

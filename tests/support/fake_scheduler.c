@@ -210,6 +210,34 @@ static int readdress(struct scheduler *s, const char *name, const char *address,
     return fake_fate_end(fake->fate, 0, error);
 }
 
+/* Keeps the contract: nothing is touched before what it had is written down. */
+static int set_apart(struct scheduler *s, struct scheduler_apart *wish, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    int status = begin(fake, error);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < wish->count; i++) {
+        struct scheduler_apart_node *asked = &wish->nodes[i];
+        struct fake_scheduler_node *node = fake_scheduler_find(fake, asked->row.name);
+        bool theirs = node != NULL && node->theirs;
+        if (asked->row.state == APART_STATE_ASKED) {
+            asked->gone = !asked->row.wanted;
+            asked->noted = asked->row.wanted;
+            asked->row.state = APART_STATE_NOTED;
+            asked->row.had = theirs ? APART_HAD_FEATURE : 0;
+            continue;
+        }
+        if (node == NULL || ((asked->row.had & APART_HAD_FEATURE) != 0) != theirs)
+            abort();
+        node->aparts += asked->row.wanted && !node->apart;
+        node->apart = asked->row.wanted || theirs;
+        asked->gone = !asked->row.wanted;
+        asked->row.state = APART_STATE_HELD;
+    }
+    return fake_fate_end(fake->fate, 0, error);
+}
+
 struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
 {
     static const struct scheduler_ops ops = {
@@ -221,6 +249,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
         .resume = resume,
         .readdress = readdress,
         .govern = fake_govern,
+        .set_apart = set_apart,
     };
     return (struct scheduler_driver){&ops, (struct scheduler *)(void *)fake};
 }

@@ -22,6 +22,8 @@ struct fake_scheduler_node {
     int jobs;
     bool jobs_are_stuck;           /* told to go, they stay */
     int marks, evictions, resumes; /* what the control plane did */
+    bool apart, theirs;            /* set apart; by a person, for ever */
+    int aparts;                    /* how often it was */
 };
 
 struct fake_partition {

@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/scheduler/slurm/apart.h"
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/govern.h"
 #include "server/scheduler/slurm/jobs.h"
@@ -254,6 +255,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .resume = resume,
         .readdress = readdress,
         .govern = slurm_govern,
+        .set_apart = slurm_set_apart,
         .free = slurm_free,
     };
     if (options->timeout_ms <= 0)

@@ -79,8 +79,9 @@ export class World {
     const config = {
       agents: { heartbeatInterval: '1s', silentAfter: '5s', unreachableAfter: '15s' },
       slurm: { conf: this.env.SLURM_CONF, timeout: '10s' },
-      providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [{ name: 'slurmd', command: this.slurmd }, agentService] } },
+      providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [{ name: 'slurmd', command: this.slurmd }, this.options.agent ?? agentService] } },
       recovery: { observeInterval: '500ms', verifyQuiet: '1s', evictDeadline: '1m', drainDeadline: '2m', retryMin: '100ms', retryMax: '1s', ...this.options.recovery },
+      ...this.options.config,
       ...(this.options.publicUrl ? { publicUrl: this.options.publicUrl } : {}),
     };
     this.config = join(this.dir, 'hpd.yaml');

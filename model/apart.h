@@ -1,0 +1,46 @@
+/*
+ * Nodes that are set apart in their scheduler while they are tested. What there was is written down before anything there is
+ * touched, so that whoever goes on after a crash knows what to take back, and to what.
+ *
+ *   ASKED ──► NOTED ──► HELD ◄──► REFUSED
+ */
+#ifndef HOLDFAST_MODEL_APART_H
+#define HOLDFAST_MODEL_APART_H
+
+#include "base/enum.h"
+#include "model/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define APART_STATE_LIST(X)                                                \
+    X(ASKED, "asked")     /* nothing there was touched */                  \
+    X(NOTED, "noted")     /* what there was is known: it may be touched */ \
+    X(HELD, "held")       /* seen there as wished */                       \
+    X(REFUSED, "refused") /* not all of it is: why says what */
+enum apart_state {
+#define X(SYMBOL, text) APART_STATE_##SYMBOL,
+    APART_STATE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(apart_state);
+
+/* What there was before us, as bits. The last two are of the scheduler as a whole, and the same in all rows. */
+enum apart_had {
+    APART_HAD_FEATURE = 1 << 0,
+    APART_HAD_MEMBER = 1 << 1, /* the node was in the partition */
+    APART_HAD_PARTITION = 1 << 2,
+    APART_HAD_RESERVATION = 1 << 3,
+};
+#define APART_HAD_SHARED (APART_HAD_PARTITION | APART_HAD_RESERVATION)
+
+struct apart {
+    int64_t node_id;
+    char name[NODE_NAME_MAX_BYTES];
+    bool wanted; /* else it is to be as it was, and then the row goes */
+    enum apart_state state;
+    int64_t had;
+    char why[SENTENCE_MAX_BYTES];
+};
+
+#endif
