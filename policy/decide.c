@@ -218,7 +218,9 @@ static void think_of_silence(const struct policy_snapshot *snapshot, struct thou
     policy_say(decision->sentence, sizeof(decision->sentence),
                "The agent was last heard at %s: nobody looks at this node, so its health is unknown.",
                policy_time(node->last_heartbeat_at, time));
-    if (!node->scheduler_known)
+    if (!node->has_scheduler)
+        policy_say(why, sizeof(why), "no scheduler holds the node, and one silent witness is not enough");
+    else if (!node->scheduler_known)
         policy_say(why, sizeof(why), "the scheduler cannot be asked, and one silent witness is not enough");
     else if (node->scheduler_responding)
         policy_say(why, sizeof(why), "the scheduler still hears the node: the agent is at fault, not the node");

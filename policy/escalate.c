@@ -13,6 +13,29 @@
 
 #include "base/text.h"
 
+#define TIMES_MAX 24
+
+static const char *times(int count, char buffer[TIMES_MAX])
+{
+    policy_say(buffer, TIMES_MAX, count == 1 ? "once" : "%d times", count);
+    return buffer;
+}
+
+static void say_slot_used(struct policy_outcome *outcome, int replaces, int allowed, const char *span)
+{
+    if (allowed == 0) {
+        text_copy_cut(outcome->because, sizeof(outcome->because),
+                      "Another machine would be due, and none is given here: a person has to look");
+        text_copy_cut(outcome->refused_why, sizeof(outcome->refused_why), "no replacements are allowed here");
+        return;
+    }
+    policy_say(outcome->because, sizeof(outcome->because),
+               "The slot was replaced %s in %s and still fails, so the cause is not the machine: a person has to look",
+               times(replaces, (char[TIMES_MAX]){0}), span);
+    policy_say(outcome->refused_why, sizeof(outcome->refused_why), "%d of %d replacements in %s are used", replaces,
+               allowed, span);
+}
+
 static struct policy_outcome replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
                                                const char *rule, const char *because)
 {
@@ -26,12 +49,7 @@ static struct policy_outcome replace_or_person(const struct policy_snapshot *sna
     outcome.rule = "replaces-exhausted";
     outcome.attempts_used = outcome.slot_used = true;
     outcome.refused = ACTION_REPLACE;
-    policy_say(
-        outcome.because, sizeof(outcome.because),
-        "The slot was replaced %d times in %s and still fails, so the cause is not the machine: a person has to look",
-        ledger->replaces, span);
-    policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d replacements in %s are used",
-               ledger->replaces, snapshot->settings.replaces_max, span);
+    say_slot_used(&outcome, ledger->replaces, snapshot->settings.replaces_max, span);
     return outcome;
 }
 
@@ -77,11 +95,12 @@ static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot
     struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = rule, .refused = ACTION_REPLACE};
     char span[POLICY_SPAN_MAX];
     policy_span(snapshot->settings.repeat_window_ms, span);
-    policy_say(outcome.because, sizeof(outcome.because), "%s, number %d of at most %d for this %s in %s",
+    bool of_device = lead->verdict != NULL && lead->verdict->device[0] != '\0';
+    policy_say(outcome.because, sizeof(outcome.because), "%s, number %d of at most %d%s in %s",
                lead->action == ACTION_CLASS_RESET
                    ? "A reset of the GPU alone is not built yet, so a reboot of the node is due"
                    : "A reboot is due",
-               ledger->reboots + 1, snapshot->settings.reboots_max, lead->verdict != NULL ? "device" : "cause", span);
+               ledger->reboots + 1, snapshot->settings.reboots_max, of_device ? " for this device" : "", span);
     policy_say(outcome.refused_why, sizeof(outcome.refused_why),
                lead->again == ACTION_CLASS_SUPPORT
                    ? "a reboot may clear it; a fault that comes back within %s is for a person"
@@ -98,14 +117,20 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
     char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
     bool for_person = lead->again == ACTION_CLASS_SUPPORT;
     policy_span(settings->repeat_window_ms, span);
-    policy_say(because, sizeof(because), "%d reboots in %s did not clear it, so %s", ledger->reboots, span,
-               for_person ? "a person has to look" : "the machine is replaced");
+    const char *so = for_person ? "a person has to look" : "the machine is replaced";
+    if (settings->reboots_max == 0)
+        policy_say(because, sizeof(because), "A reboot would be due, and none is allowed here, so %s", so);
+    else
+        policy_say(because, sizeof(because), "Rebooted %s in %s without clearing it, so %s",
+                   times(ledger->reboots, (char[TIMES_MAX]){0}), span, so);
     if (for_person)
         return used_up(
             person("reboots-exhausted", because, "no source says that another machine helps against this code"));
     struct policy_outcome outcome = replace_or_person(snapshot, ledger, "reboots-exhausted", because);
-    if (!outcome.slot_used)
-        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d reboots of this device in %s are used",
+    if (!outcome.slot_used && settings->reboots_max == 0)
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "no reboots are allowed here");
+    else if (!outcome.slot_used)
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d reboots for it in %s are used",
                    ledger->reboots, settings->reboots_max, span);
     return outcome;
 }

@@ -101,6 +101,8 @@ static void tell_meaning(struct text *out, const struct fault_scope *faults, con
     } else {
         text_printf(out, "  %s. At first it asks for %s, again for %s.\n", judgement.why,
                     action_class_text(judgement.action), action_class_text(judgement.again));
+        if (judgement.row->nvidia[0] != '\0')
+            text_printf(out, "  In NVIDIA's catalog: %s.\n", judgement.row->nvidia);
         text_printf(out, "  Who says so: %s.\n", judgement.row->sources);
     }
     text_printf(out, "  Decided by fault table %s", decision->table_version);

@@ -31,7 +31,7 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
         policy_say(why, sizeof(why), "a person took this node out of automatic repair");
     } else if (node->foreign_drain) {
         rule = "foreign-drain";
-        policy_say(why, sizeof(why), "somebody else holds it in the scheduler: %.120s",
+        policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.120s)",
                    plain(node->scheduler_reason)[0] != '\0' ? node->scheduler_reason : "no reason given");
     } else {
         policy_gate(decision, GATE_OWNER, GATE_RESULT_PASSED, "nobody else holds it");

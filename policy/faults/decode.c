@@ -66,3 +66,39 @@ bool decode_decimal(const struct decode_detail *detail, size_t *at, uint32_t *re
     *ret_value = value;
     return true;
 }
+
+const char *decode_bucket(const char *bucket)
+{
+    static const struct {
+        const char *name, *words;
+    } buckets[] = {
+        {"IGNORE", "for nothing"},
+        {"RESTART_APP", "to restart the program"},
+        {"RESET_GPU", "to reset the GPU"},
+        {"RESTART_VM", "to restart the virtual machine"},
+        {"RESTART_BM", "to restart the machine"},
+        {"CONTACT_SUPPORT", "to contact its support"},
+        {"CHECK_MECHANICALS", "to check its seat and its cables"},
+        {"UPDATE_SWFW", "to update software or firmware"},
+        {"CHECK_UVM", "to reset the GPU where unified memory is in use"},
+        {"WORKFLOW_XID_45", "to follow the error it goes with"},
+        {"WORKFLOW_XID_48", "to reset the GPU"},
+        {"WORKFLOW_NVLINK_ERR", "to read its registers, which this line does not show"},
+        {"WORKFLOW_NVLINK5_ERR", "to read its registers, which this line does not show"},
+        {"XID_154", "to read its value, which this line does not show"},
+        {"XID_154_EVAL", "to do what an Xid 154 beside it says"},
+        {"CHECK_NVLINK_FAILURE_FLOW", "to look for a link that has just gone down"},
+        {"SYMPATHETIC_REPORT_SOLO", "to treat what it goes with"},
+        {"REPORT_ISSUE (if seen >1 per day)", "to report it when it comes more than once a day"},
+        {"INVESTIGATE_LINK_SI", "to check the link's signal"},
+        {"INVESTIGATE_LINK_SI_AND_CABLES", "to check the link's signal and cables"},
+        {"INVESTIGATE_SW_USER", "to look for the software or the person that did it"},
+        {"INVESTIGATE_SW_USER_LINK_SI", "to look for who did it, and at the link's signal"},
+        {"INVESTIGATE_PEER_DEVICE", "to look at the link's other end"},
+        {"INVESTIGATE_HOST", "to look for a cause in the host"},
+    };
+    for (size_t i = 0; i < sizeof(buckets) / sizeof(buckets[0]); i++)
+        if (strcmp(buckets[i].name, bucket) == 0)
+            return buckets[i].words;
+    return bucket;
+}

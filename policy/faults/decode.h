@@ -18,6 +18,10 @@ struct decode_note {
 };
 void decode_note(struct decode_note *note, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A bucket of NVIDIA's catalog in words that complete "NVIDIA asks …": "to reset the GPU". Static; one that is not known as it
+ * is. */
+const char *decode_bucket(const char *bucket);
+
 /* Small readers that never leave [text, text + len). Positions are offsets; len means "not there". */
 size_t decode_find(const struct decode_detail *detail, size_t from, const char *word);
 bool decode_has(const struct decode_detail *detail, const char *word);

@@ -84,7 +84,7 @@ struct fault_judgement {
     enum severity severity;
     bool by_site;                 /* an override said it, whatever the table and the line say */
     bool driver_word;             /* Xid 154 or its twin of nvidia-smi: supersedes other codes on that device */
-    char why[SENTENCE_MAX_BYTES]; /* "Xid 79 (GPU has fallen off the bus): NVIDIA asks for RESTART_BM" */
+    char why[SENTENCE_MAX_BYTES]; /* "Xid 79 (GPU has fallen off the bus): NVIDIA asks to restart the machine" */
 };
 
 /* What a site says otherwise about a code. Texts are copied. */

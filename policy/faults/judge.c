@@ -44,14 +44,22 @@ static void decode_xid(int number, const char *raw_line, struct fault_judgement 
         decode_nvlink5(&detail, judgement, note);
 }
 
+/* What NVIDIA leaves to the program, and those who run fleets repair. */
+static bool asks_less(const struct fault_row *row)
+{
+    return row->action >= ACTION_CLASS_RESET &&
+           (strcmp(row->nvidia, "IGNORE") == 0 || strcmp(row->nvidia, "RESTART_APP") == 0);
+}
+
 static void judge_xid(int number, const char *raw_line, struct fault_judgement *judgement)
 {
     const struct fault_row *row = judgement->row;
     struct decode_note note = {""};
-    char table[80] = "";
+    char table[120] = "";
     decode_xid(number, raw_line, judgement, &note);
     if (note.text[0] == '\0' && row->nvidia[0] != '\0')
-        snprintf(table, sizeof(table), "NVIDIA asks for %s", row->nvidia);
+        snprintf(table, sizeof(table), "NVIDIA asks %s%s", decode_bucket(row->nvidia),
+                 asks_less(row) ? ", others ask for a repair" : "");
     else if (note.text[0] == '\0')
         snprintf(table, sizeof(table), "NVIDIA names no action");
     snprintf(judgement->why, sizeof(judgement->why), "Xid %d (%s): %s%s", number, row->meaning, table, note.text);
@@ -99,6 +107,9 @@ void fault_judge_in(const struct fault_scope *scope, const char *source, const c
     if (site != NULL) { /* also above what the line adds; its words stay, as they say what happened */
         take_row(site, &judgement);
         judgement.by_site = true;
+        size_t len = strlen(judgement.why);
+        snprintf(judgement.why + len, sizeof(judgement.why) - len, ", the site's own rule says %s",
+                 action_class_text(site->action));
     }
     *ret_judgement = judgement;
 }

@@ -145,8 +145,8 @@ void decode_nvlink5(const struct decode_detail *detail, struct fault_judgement *
             ask_reset(judgement, true);
         return;
     }
-    decode_note(note, "%.*s, status 0x%08x: NVIDIA asks for %s, then %s", name_len, line.name, line.status,
-                row->asks_text, row->investigate);
+    decode_note(note, "%.*s, status 0x%08x: NVIDIA asks %s, then %s", name_len, line.name, line.status,
+                decode_bucket(row->asks_text), decode_bucket(row->investigate));
     if (row->asks == RESET_GPU)
         ask_reset(judgement, row->weight >= FATAL_USUALLY);
     else if (row->asks ==
