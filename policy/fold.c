@@ -253,6 +253,15 @@ static void soften_by_company(const struct sight *sights, size_t from, size_t to
         incident->lead.urgency = URGENCY_AFTER_JOBS;
 }
 
+static int64_t last_watched(const struct sight *sights, size_t count)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!sights[i].dropped && sights[i].action >= ACTION_CLASS_WATCH && sights[i].verdict->last_at > at)
+            at = sights[i].verdict->last_at;
+    return at;
+}
+
 static struct incident make_incident(const struct sight *sights, size_t count, int64_t fold_ms)
 {
     size_t lead = 0;
@@ -260,8 +269,11 @@ static struct incident make_incident(const struct sight *sights, size_t count, i
         if (leads(&sights[i], &sights[lead]))
             lead = i;
     const struct verdict *verdict = sights[lead].verdict;
-    struct incident incident = {
-        .device = verdict->device, .lead = sights[lead], .first_at = verdict->first_at, .last_at = verdict->last_at};
+    struct incident incident = {.device = verdict->device,
+                                .lead = sights[lead],
+                                .first_at = verdict->first_at,
+                                .last_at = verdict->last_at,
+                                .watched_at = last_watched(sights, count)};
     size_t from, to;
     find_company(sights, count, lead, fold_ms, &from, &to);
     add_evidence(&incident, verdict);

@@ -30,7 +30,7 @@ static enum health from_evidence(const struct policy_snapshot *snapshot, const s
         const struct incident *incident = &folded->incidents[i];
         if (asks_for_repair(&incident->lead) && incident->lead.severity == SEVERITY_CRITICAL)
             return HEALTH_UNHEALTHY;
-        bool recent = incident->last_at >= snapshot->now_ms - POLICY_WATCH_MEMORY_MS;
+        bool recent = incident->watched_at >= snapshot->now_ms - POLICY_WATCH_MEMORY_MS;
         if (asks_for_repair(&incident->lead) || (incident->lead.action == ACTION_CLASS_WATCH && recent))
             health = HEALTH_DEGRADED;
     }

@@ -62,8 +62,9 @@ struct incident {
     const char *device;
     struct sight lead;
     int64_t first_at, last_at;
-    int64_t lines;    /* of all its evidence */
-    char company[64]; /* the codes beside the leading one: "xid.63, xid.94" */
+    int64_t watched_at; /* when the device last showed anything that is at least watched */
+    int64_t lines;      /* of all its evidence */
+    char company[64];   /* the codes beside the leading one: "xid.63, xid.94" */
     int64_t evidence[DECISION_EVIDENCE_MAX];
     int evidence_count;
 };
