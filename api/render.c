@@ -292,6 +292,18 @@ json_t *render_verdict(const struct verdict *verdict)
     return json;
 }
 
+static json_t *render_ways(const struct policy_situation *situation)
+{
+    json_t *ways = json_array();
+    for (int i = 0; i < situation->way_count; i++) {
+        json_t *json = json_object();
+        put_text(json, "command", situation->ways[i].command);
+        put_text(json, "why", situation->ways[i].why);
+        json_array_append_new(ways, json);
+    }
+    return ways;
+}
+
 json_t *render_explanation(const struct service_explanation *explanation, const struct db_node_row *row)
 {
     json_t *json = json_object();
@@ -299,6 +311,9 @@ json_t *render_explanation(const struct service_explanation *explanation, const 
     for (size_t i = 0; i < explanation->evidence_count; i++)
         json_array_append_new(evidence, render_verdict(&explanation->evidence[i]));
     json_put(json, "node", render_node(row));
+    put_text(json, "situation", situation_text(explanation->situation.situation));
+    put_text(json, "why", explanation->situation.sentence);
+    json_put(json, "ways", render_ways(&explanation->situation));
     if (explanation->decision.id != 0)
         json_put(json, "decision", render_decision(&explanation->decision, explanation->operation.uid));
     json_put(json, "evidence", evidence);

@@ -35,7 +35,7 @@ const struct cli_verb cli_verbs[] = {
      "drain it, end its instance, and let its group be one smaller"},
     {"node", "describe", "NODE", 1, 1, CLUSTER, cli_node_describe, "one node with its instance, agent and operation"},
     {"node", "explain", "NODE", 1, 1, CLUSTER, cli_node_explain,
-     "why the last decision on a node was taken, in sentences"},
+     "why a node is as it is, or why nothing has happened, and what you can do"},
     {"node", "verdicts", "NODE", 1, 1, CLUSTER | CLI_BIT(STATE) | CLI_BIT(LIMIT), cli_node_verdicts,
      "what the node's agent reported"},
     {"node", "reboot", "NODE", 1, 1, OPERATE, cli_node_reboot, "drain it, reboot it, check it, give it back"},

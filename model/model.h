@@ -73,6 +73,9 @@ struct instance_group {
     int64_t created_at;
 };
 
+/* How a node's reason begins when it is in service and somebody else holds it in the scheduler. */
+#define NODE_REASON_HELD "held in Slurm"
+
 struct node {
     int64_t id, cluster_id, group_id;
     char name[NODE_NAME_MAX_BYTES];

@@ -78,7 +78,6 @@ static bool is_unheard(const struct node *row, const struct fleet_view *live)
 }
 
 /* --- why a node in service needs a look --------------------------------------------------------- */
-#define BY_PERSON "held in Slurm"
 #define UNHEARD_SINCE "agent silent since "
 
 static bool is_held_by_person(const struct rnode *node)
@@ -89,7 +88,7 @@ static bool is_held_by_person(const struct rnode *node)
 static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
 {
     bool user = node->reason_user != NULL, reason = node->reason != NULL;
-    autofree char *text = own_printf(BY_PERSON "%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
+    autofree char *text = own_printf(NODE_REASON_HELD "%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
                                      reason ? ": " : "", reason ? node->reason : "");
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
@@ -99,7 +98,7 @@ static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES]
 static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
 {
     bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
-    return (unseen && text_starts_with(row->reason, BY_PERSON)) ||
+    return (unseen && text_starts_with(row->reason, NODE_REASON_HELD)) ||
            (!node->lost && (node->silent_since > 0 || is_unheard(row, live)) &&
             text_starts_with(row->reason, UNHEARD_SINCE));
 }

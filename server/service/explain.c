@@ -1,6 +1,6 @@
 /*
- * Why a node is as it is, in sentences: the last decision with its evidence, what came of it, and whether anybody has
- * looked lately. Without a decision it says what is known instead, and never takes silence for health.
+ * Why a node is as it is, in sentences: what it waits for, or why nothing has happened, and what a person can do; then the last
+ * decision with its evidence, what came of it, and whether anybody has looked lately. Silence is never taken for health.
  */
 #include "server/service/private.h"
 
@@ -14,6 +14,8 @@ struct explain {
     const char *cluster, *node;
     struct problem *problem;
     struct place place;
+    struct operation active, last;
+    int64_t open_verdicts;
     struct service_explanation *explanation;
 };
 
@@ -32,6 +34,32 @@ static int read_evidence(struct db_tx *tx, struct service_explanation *explanati
     return 0;
 }
 
+static int take_newest(const void *row, void *arg)
+{
+    struct operation *newest = arg;
+    *newest = *(const struct operation *)row;
+    return 1;
+}
+
+static int count_row(const void *row, void *arg)
+{
+    (void)row;
+    ++*(int64_t *)arg;
+    return 0;
+}
+
+static int read_surroundings(struct db_tx *tx, struct explain *explain)
+{
+    const struct db_operation_filter newest = {.node_id = explain->place.node.id, .state = -1, .limit = 1};
+    const struct db_verdict_filter open = {.node_id = explain->place.node.id, .state = VERDICT_STATE_OPEN};
+    explain->active = explain->last = (struct operation){0};
+    explain->open_verdicts = 0;
+    int status = db_operation_active(tx, explain->place.node.id, &explain->active);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        status = db_operation_list(tx, &newest, take_newest, &explain->last);
+    return status < 0 ? status : db_verdict_list(tx, &open, count_row, &explain->open_verdicts);
+}
+
 static int explain_read(struct db_tx *tx, void *arg)
 {
     struct explain *explain = arg;
@@ -40,6 +68,9 @@ static int explain_read(struct db_tx *tx, void *arg)
     if (status < 0)
         return status;
     explanation->node = explain->place.node;
+    status = read_surroundings(tx, explain);
+    if (status < 0)
+        return status;
     status = db_decision_last(tx, explanation->node.id, &explanation->decision);
     if (status < 0)
         return status == STATUS_NOT_FOUND ? 0 : status;
@@ -101,6 +132,52 @@ static void say_operation(struct text *text, const struct operation *operation)
     text_add(text, ".\n");
 }
 
+/* What the last decision stands on is still so. */
+static bool decision_stands(const struct service_explanation *explanation, bool silent)
+{
+    if (explanation->decision.id != 0 && explanation->decision.evidence_count == 0)
+        return silent;
+    for (size_t i = 0; i < explanation->evidence_count; i++)
+        if (explanation->evidence[i].state == VERDICT_STATE_OPEN)
+            return true;
+    return false;
+}
+
+static void find_situation(struct service *s, const struct explain *explain)
+{
+    struct service_explanation *explanation = explain->explanation;
+    const struct place *place = &explain->place;
+    struct fleet_view live;
+    if (fleet_get(s->fleet, place->node.id, &live) != 0)
+        live = (struct fleet_view){0};
+    const struct policy_scene scene = {
+        .now_ms = service_now(s),
+        .cluster = &place->cluster,
+        .group = &place->group,
+        .node = &place->node,
+        .instance = &place->instance,
+        .active = &explain->active,
+        .last = &explain->last,
+        .decision = &explanation->decision,
+        .decision_stands = decision_stands(explanation, live.silent),
+        .held_by_others = text_starts_with(place->node.reason, NODE_REASON_HELD),
+        .silent = live.silent,
+        .last_heartbeat_at = live.last_heartbeat_at,
+        .open_verdicts = explain->open_verdicts,
+    };
+    policy_explain_situation(&scene, &explanation->situation);
+}
+
+static void say_situation(struct text *text, const struct policy_situation *situation)
+{
+    text_printf(text, "\n%s\n", situation->sentence);
+    if (situation->way_count == 0)
+        return;
+    text_add(text, "\nWhat you can do\n");
+    for (int i = 0; i < situation->way_count; i++)
+        text_printf(text, "  %s\n      %s\n", situation->ways[i].command, situation->ways[i].why);
+}
+
 static void end_line(struct text *text)
 {
     if (text->len > 0 && text->data[text->len - 1] != '\n')
@@ -112,7 +189,10 @@ static char *sentences(struct service *s, const struct explain *explain)
     const struct service_explanation *explanation = explain->explanation;
     struct text text = {0};
     say_state(&text, &explanation->node);
+    say_situation(&text, &explanation->situation);
+    text_add(&text, "\n");
     if (explanation->decision.id != 0) {
+        text_add(&text, "The last decision on it\n\n");
         const struct fault_scope faults = {atomic_load(&s->fault_overrides), explain->place.group.instance_type};
         autofree char *why = policy_explain(&faults, &explanation->decision, explanation->evidence,
                                             explanation->evidence_count, explanation->node.name);
@@ -136,6 +216,7 @@ int service_node_explain(struct service *s, const char *cluster, const char *nod
         service_explanation_free(&explanation);
         return status;
     }
+    find_situation(s, &explain);
     explanation.text = sentences(s, &explain);
     *ret_explanation = explanation;
     return 0;

@@ -20,6 +20,7 @@
 #include "db/token.h"
 #include "db/verdict.h"
 #include "model/model.h"
+#include "policy/situation.h"
 #include "server/fleet.h"
 
 #include <stdatomic.h>
@@ -417,10 +418,11 @@ int64_t service_node_revision(const struct node *node);
 /* if_revision: PRECONDITION_FAILED when the node is at another; 0: whatever it is. */
 int service_node_set_opt_out(struct service *s, const struct actor *actor, const char *cluster, const char *node,
                              bool opted_out, int64_t if_revision, struct node *ret_node, struct problem *ret_problem);
-/* The last decision with its evidence and the sentences. Freed with service_explanation_free. decision.id 0: none yet, and
- * text says what is known instead. */
+/* Why the node is as it is, and why nothing has happened; the last decision with its evidence. Freed with
+ * service_explanation_free. decision.id 0: none yet. */
 struct service_explanation {
     struct node node;
+    struct policy_situation situation;
     struct decision decision;
     struct verdict *evidence;
     size_t evidence_count;

@@ -18,7 +18,7 @@ const INCLUDE_LAW = [
     { files: /^db\//, may: ['db/', 'model/', 'base/', 'policy/policy.h'] },
     { files: /^server\/scheduler\//, may: ['server/scheduler/', 'model/', 'base/'] },
     { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
-    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'db/', 'model/', 'base/', 'policy/policy.h'] },
+    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/situation.h'] },
     {
         files: /^server\/reconcile[^/]*$/,
         may: ['server/reconcile', 'server/scheduler/scheduler.h', 'server/provider/provider.h', 'server/service/service.h',

@@ -24,6 +24,8 @@ static void test_without_a_decision_it_says_what_is_known(void **state)
     assert_says(&explanation, "gpu-2 is pending");
     assert_says(&explanation, "No decision was ever needed");
     assert_says(&explanation, "no instance fills the slot");
+    assert_int_equal(explanation.situation.situation, SITUATION_WORKING); /* its launch */
+    assert_says(&explanation, explanation.situation.sentence);
     service_explanation_free(&explanation);
 
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
@@ -34,12 +36,15 @@ static void test_without_a_decision_it_says_what_is_known(void **state)
     clock_fake_advance(&world.clock, 3000);
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
     assert_says(&explanation, "Its agent spoke 3s ago");
+    assert_says(&explanation, "Nothing has happened because nothing is wrong");
     service_explanation_free(&explanation);
 
     clock_fake_advance(&world.clock, 40 * MS_PER_MIN - 3000);
     world_sweep(&world);
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
     assert_says(&explanation, "No verdict: the agent has been silent for 40m");
+    assert_int_equal(explanation.situation.situation, SITUATION_SILENT);
+    assert_says(&explanation, "What you can do\n  systemctl status hp-agent\n");
     service_explanation_free(&explanation);
     service_explanation_free(&explanation); /* twice is harmless */
     service_explanation_free(NULL);
@@ -95,6 +100,8 @@ static void test_with_a_decision_it_tells_why(void **state)
     assert_int_equal(explanation.operation.id, 0);
     assert_says(&explanation, "The budget of the group is used up");
     assert_says(&explanation, "Its agent spoke");
+    assert_int_equal(explanation.situation.situation,
+                     SITUATION_DECIDED); /* in service still: it follows at the next look */
     service_explanation_free(&explanation);
     world_close(&world);
 }
@@ -114,6 +121,8 @@ static void test_a_persons_request_is_explained_with_its_operation(void **state)
     assert_says(&explanation, "fan noise");
     assert_says(&explanation, operation.uid);
     assert_says(&explanation, "gpu-1 is repairing");
+    assert_int_equal(explanation.situation.situation, SITUATION_WORKING);
+    assert_says(&explanation, "A reboot is at work on it since");
     service_explanation_free(&explanation);
     assert_int_equal(explain(&world, "gpu-9", &explanation), STATUS_NOT_FOUND);
     assert_problem(&world, PROBLEM_NOT_FOUND);

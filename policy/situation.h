@@ -1,0 +1,69 @@
+/*
+ * Why has nothing happened? What a node is waiting for, or why nothing is waited for: one paragraph, and what a person can do
+ * about it. Made from what is stored and heard, for any node in any state; pure, like the rest of the policy.
+ */
+#ifndef HOLDFAST_POLICY_SITUATION_H
+#define HOLDFAST_POLICY_SITUATION_H
+
+#include "base/enum.h"
+#include "model/model.h"
+
+/* In the order in which they are asked; the first that is true is told. */
+#define SITUATION_LIST(X)                                                              \
+    X(WORKING, "operation-at-work")                                                    \
+    X(DELETED, "deleted")                                                              \
+    X(DELETING, "being-deleted")                                                       \
+    X(LAUNCH_AGAIN, "launch-tried-again")                                              \
+    X(FAILED, "failed")                                                                \
+    X(EMPTY, "slot-is-empty")                                                          \
+    X(STARTING, "starting")                                                            \
+    X(CANCELLED, "repair-cancelled")                                                   \
+    X(WAITS, "repair-waits") /* for budget, breaker, a zone, an approval */            \
+    X(MARKED, "marked-only") /* NodeRecovery None */                                   \
+    X(PERSON, "person-needed")                                                         \
+    X(RETURNING, "about-to-return") /* held, and nothing speaks against it any more */ \
+    X(OPTED_OUT, "opted-out")                                                          \
+    X(FOREIGN, "held-by-others")                                                       \
+    X(NEVER_HEARD, "agent-never-heard")                                                \
+    X(SILENT, "agent-silent")                                                          \
+    X(DECIDED, "decided") /* the last decision stands and says what follows */         \
+    X(QUIET, "nothing-is-wrong")
+enum situation {
+#define X(SYMBOL, text) SITUATION_##SYMBOL,
+    SITUATION_LIST(X)
+#undef X
+        SITUATION_COUNT
+};
+ENUM_DECLARE(situation);
+
+/* All that is known. Rows that there are none of have the id 0. */
+struct policy_scene {
+    int64_t now_ms;
+    const struct cluster *cluster;
+    const struct instance_group *group;
+    const struct node *node;
+    const struct instance *instance;
+    const struct operation *active, *last; /* at work; the newest of all */
+    const struct decision *decision;       /* the last one */
+    bool decision_stands;                  /* what it stands on is still open */
+    bool held_by_others;                   /* in the scheduler */
+    bool silent;
+    int64_t last_heartbeat_at; /* 0: none since the server started */
+    int64_t open_verdicts;
+};
+
+#define SITUATION_WAYS_MAX 3
+struct policy_way {
+    char command[NODE_NAME_MAX_BYTES + NAME_MAX_BYTES + 64]; /* "hpctl node release gpu-7 --cluster train" */
+    const char *why;                                         /* static */
+};
+
+struct policy_situation {
+    enum situation situation;
+    char sentence[2 * SENTENCE_MAX_BYTES];
+    struct policy_way ways[SITUATION_WAYS_MAX];
+    int way_count;
+};
+void policy_explain_situation(const struct policy_scene *scene, struct policy_situation *ret_situation);
+
+#endif

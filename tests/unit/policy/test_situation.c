@@ -1,0 +1,316 @@
+/* Why has nothing happened? Each situation with its paragraph, and commands that hpctl knows. */
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "policy/situation.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define NOW INT64_C(1795176000000) /* 2026-11-20 12:00:00 UTC */
+#define MINUTE INT64_C(60000)
+
+static struct cluster cluster;
+static struct instance_group group;
+static struct node node;
+static struct instance instance;
+static struct operation active, last;
+static struct decision decision;
+static struct policy_scene scene;
+static struct policy_situation told;
+static bool was_told[SITUATION_COUNT];
+
+/* A healthy node in service, as most are. */
+static void begin(void)
+{
+    cluster = (struct cluster){.id = 1, .name = "train", .state = CLUSTER_STATE_IN_SERVICE};
+    group = (struct instance_group){.id = 1, .name = "gpu"};
+    node = (struct node){.id = 1, .name = "gpu-7", .state = NODE_STATE_READY, .health = HEALTH_HEALTHY};
+    instance = (struct instance){.id = 1, .instance_id = "i-7", .boot_at = NOW - 60 * MINUTE};
+    active = last = (struct operation){0};
+    decision = (struct decision){0};
+    scene = (struct policy_scene){.now_ms = NOW,
+                                  .cluster = &cluster,
+                                  .group = &group,
+                                  .node = &node,
+                                  .instance = &instance,
+                                  .active = &active,
+                                  .last = &last,
+                                  .decision = &decision,
+                                  .last_heartbeat_at = NOW - 3000};
+}
+
+static void decide(enum action action, const char *rule, const char *sentence)
+{
+    decision = (struct decision){.id = 9, .at = NOW - MINUTE, .action = action, .refused = ACTION_REBOOT};
+    text_copy_cut(decision.rule, sizeof(decision.rule), rule);
+    text_copy_cut(decision.sentence, sizeof(decision.sentence), sentence);
+    scene.decision_stands = true;
+}
+
+static void operate(struct operation *op, enum operation_kind kind, enum operation_state state)
+{
+    *op = (struct operation){.id = 5, .uid = "k7d2", .kind = kind, .state = state, .created_at = NOW - 10 * MINUTE};
+    op->started_at = NOW - 9 * MINUTE;
+    op->finished_at = state == OPERATION_STATE_RUNNING ? 0 : NOW - 5 * MINUTE;
+    text_copy_cut(op->actor, sizeof(op->actor), "policy");
+    const enum step_kind *kinds = operation_steps(kind, &op->step_count);
+    for (int i = 0; i < op->step_count; i++)
+        op->steps[i] = (struct operation_step){.ordinal = i, .kind = kinds[i], .state = STEP_STATE_WAITING};
+}
+
+static void assert_ways_exist(void)
+{
+    for (int i = 0; i < told.way_count; i++) {
+        const char *command = told.ways[i].command;
+        bool known = text_starts_with(command, "systemctl ") || text_starts_with(command, "scontrol ");
+        for (size_t k = 0; k < cli_verb_count && !known; k++) {
+            autofree char *start = own_printf("hpctl %s %s ", cli_verbs[k].noun, cli_verbs[k].verb);
+            known = text_starts_with(command, start);
+        }
+        if (!known)
+            fail_msg("hpctl has no such verb: %s", command);
+        assert_true(told.ways[i].why[0] != '\0');
+    }
+}
+
+static void assert_told(enum situation situation, const char *sentence, const char *first_way)
+{
+    policy_explain_situation(&scene, &told);
+    assert_string_equal(situation_text(told.situation), situation_text(situation));
+    assert_string_equal(told.sentence, sentence);
+    assert_string_equal(told.way_count > 0 ? told.ways[0].command : "", first_way);
+    assert_ways_exist();
+    was_told[situation] = true;
+}
+
+static void in_service(void **state)
+{
+    (void)state;
+    begin();
+    assert_told(
+        SITUATION_QUIET,
+        "Nothing has happened because nothing is wrong: its agent spoke 3 s ago, and nothing that it reported asks for "
+        "anything.",
+        "");
+    decide(ACTION_NONE, "application-fault",
+           "0000:b9:00: Xid 31 (page fault). A fault of the program, not of the node.");
+    assert_told(SITUATION_DECIDED,
+                "Nothing has happened because nothing that was seen asks for it. 0000:b9:00: Xid 31 (page fault). A "
+                "fault of the "
+                "program, not of the node.",
+                "hpctl node verdicts gpu-7 --cluster train");
+    node.opted_out = true;
+    assert_told(
+        SITUATION_OPTED_OUT,
+        "A person took this node out of automatic repair, so nothing is done to it by itself. 0000:b9:00: Xid 31 (page "
+        "fault). A fault of the program, not of the node.",
+        "hpctl node opt-in gpu-7 --cluster train");
+    begin();
+    scene.held_by_others = true;
+    text_copy_cut(node.reason, sizeof(node.reason), NODE_REASON_HELD " by ana: swapping a DIMM");
+    assert_told(SITUATION_FOREIGN,
+                "Somebody else holds it in the scheduler, so nothing is done to it by itself: held in Slurm by ana: "
+                "swapping a DIMM. "
+                "Nothing that is open asks for a repair either.",
+                "scontrol update nodename=gpu-7 state=resume");
+}
+
+static void unheard(void **state)
+{
+    (void)state;
+    begin();
+    scene.silent = true;
+    scene.last_heartbeat_at = NOW - 40 * MINUTE;
+    decide(ACTION_WATCH, "no-verdict", "The agent was last heard then.");
+    text_copy_cut(decision.refused_why, sizeof(decision.refused_why), "the scheduler still hears the node");
+    assert_told(SITUATION_SILENT,
+                "Its agent was last heard at 2026-11-20 11:20:00 UTC, 40 min ago: nobody looks at this node, so "
+                "nothing can be found "
+                "on it. It is not touched for that: the scheduler still hears the node.",
+                "systemctl status hp-agent");
+    begin();
+    scene.last_heartbeat_at = 0;
+    assert_told(SITUATION_NEVER_HEARD,
+                "The agent of the instance i-7 has not spoken since this server started. Nothing is concluded from "
+                "that: what was "
+                "known before stands.",
+                "");
+    instance.boot_at = 0;
+    assert_told(SITUATION_NEVER_HEARD,
+                "The agent of the instance i-7 has never spoken: it does not run, or was never enrolled. Nobody looks "
+                "at this node, "
+                "so nothing can be found on it.",
+                "hpctl token create --enrollment --cluster train --node gpu-7");
+}
+
+static void held(void **state)
+{
+    (void)state;
+    begin();
+    node.state = NODE_STATE_HELD;
+    text_copy_cut(node.reason, sizeof(node.reason), "xid.79 on 0000:b9:00");
+    decide(ACTION_HOLD, "breaker-hold", "A reboot is due. It waits: the group's breaker is open.");
+    decision.retry_at = node.retry_at = NOW + MINUTE;
+    decision.gates[GATE_BREAKER].result = GATE_RESULT_FAILED;
+    text_copy_cut(decision.gates[GATE_BREAKER].detail, sizeof(decision.gates[GATE_BREAKER].detail), "open: 13 of 64");
+    group.breaker_opened_at = NOW - 10 * MINUTE;
+    assert_told(SITUATION_WAITS,
+                "A reboot is due. It waits: the group's breaker is open. The breaker opened at 2026-11-20 11:50:00 UTC "
+                "and closes by "
+                "itself (open: 13 of 64). It is looked at again at 2026-11-20 12:01:00 UTC.",
+                "hpctl node reboot gpu-7 --cluster train");
+    decide(ACTION_HOLD, "budget-hold", "A new machine is due. It waits.");
+    decision.refused = ACTION_REPLACE;
+    node.retry_at = 0;
+    assert_told(SITUATION_WAITS, "A new machine is due. It waits. It is looked at again now.",
+                "hpctl node replace gpu-7 --cluster train");
+    decide(ACTION_MARK, "recovery-none", "Marked only.");
+    assert_told(SITUATION_MARKED, "Marked only. No repair follows by itself.",
+                "hpctl node reboot gpu-7 --cluster train");
+    decide(ACTION_SUPPORT, "support-needed", "A person has to look.");
+    assert_told(SITUATION_PERSON, "A person has to look. No repair follows by itself.",
+                "hpctl node verdicts gpu-7 --cluster train");
+    scene.decision_stands = false;
+    assert_told(SITUATION_RETURNING,
+                "It was held (xid.79 on 0000:b9:00), and nothing that is open speaks against it any more. It returns "
+                "by itself, "
+                "through the return checks, unless somebody else holds it in the scheduler.",
+                "hpctl node release gpu-7 --cluster train");
+    scene.silent = true;
+    scene.last_heartbeat_at = NOW - 5 * MINUTE;
+    assert_told(SITUATION_RETURNING,
+                "It was held (xid.79 on 0000:b9:00), and nothing that is open speaks against it any more. It returns "
+                "once its agent "
+                "is heard again, which it last was at 2026-11-20 11:55:00 UTC.",
+                "hpctl node release gpu-7 --cluster train");
+}
+
+static void stopped_by_a_person(void **state)
+{
+    (void)state;
+    begin();
+    node.state = NODE_STATE_HELD;
+    decide(ACTION_REBOOT, "table-reboot", "A reboot is due.");
+    operate(&last, OPERATION_KIND_REBOOT, OPERATION_STATE_CANCELLED);
+    last.cancel_asked = true;
+    assert_told(SITUATION_CANCELLED,
+                "A person stopped its reboot at 2026-11-20 11:55:00 UTC. It is not begun again for what had been seen "
+                "by then; new "
+                "evidence is.",
+                "hpctl node reboot gpu-7 --cluster train");
+}
+
+static void at_work(void **state)
+{
+    (void)state;
+    begin();
+    node.state = NODE_STATE_REPAIRING;
+    operate(&active, OPERATION_KIND_REBOOT, OPERATION_STATE_RUNNING);
+    text_copy_cut(active.reason, sizeof(active.reason), "Action:Reboot");
+    active.steps[0].state = STEP_STATE_DONE;
+    active.steps[1].state = STEP_STATE_RUNNING;
+    active.steps[1].started_at = NOW - 8 * MINUTE;
+    active.steps[1].deadline_at = NOW + 22 * MINUTE;
+    text_copy_cut(active.steps[1].detail, sizeof(active.steps[1].detail), "waits for 2 jobs");
+    assert_told(SITUATION_WORKING,
+                "A reboot is at work on it since 2026-11-20 11:51:00 UTC, asked for by policy: Action:Reboot. Step 2 "
+                "of 6, drain: its "
+                "jobs are waited for since 2026-11-20 11:52:00 UTC. It says: waits for 2 jobs. It has time until "
+                "2026-11-20 12:22:00 "
+                "UTC.",
+                "hpctl operation describe k7d2");
+    assert_int_equal(told.way_count, 2);
+    active.steps[1].state = STEP_STATE_DONE;
+    active.steps[2].state = STEP_STATE_RUNNING; /* the reboot: there is no way back */
+    policy_explain_situation(&scene, &told);
+    assert_int_equal(told.way_count, 1);
+    cluster.state = CLUSTER_STATE_CREATING;
+    operate(&active, OPERATION_KIND_LAUNCH, OPERATION_STATE_PENDING);
+    policy_explain_situation(&scene, &told);
+    assert_true(text_starts_with(told.sentence, "The cluster is still being created. A launch is at work on it"));
+}
+
+static void not_in_service(void **state)
+{
+    (void)state;
+    begin();
+    node.state = NODE_STATE_FAILED;
+    operate(&last, OPERATION_KIND_REPLACE, OPERATION_STATE_FAILED);
+    text_copy_cut(last.error, sizeof(last.error), "join: nothing was heard for 30 min");
+    assert_told(SITUATION_FAILED,
+                "Its replace gave up at 2026-11-20 11:55:00 UTC: join: nothing was heard for 30 min. Nothing follows "
+                "by itself: the "
+                "node takes no work until a person has looked.",
+                "hpctl operation describe k7d2");
+    last.kind = OPERATION_KIND_LAUNCH;
+    cluster.provisioning = PROVISIONING_CONTINUOUS;
+    assert_told(SITUATION_LAUNCH_AGAIN,
+                "Its launch gave up at 2026-11-20 11:55:00 UTC: join: nothing was heard for 30 min. It is launched "
+                "again by itself, at "
+                "a growing pace, for as long as the group wants it.",
+                "hpctl operation describe k7d2");
+    begin();
+    node.state = NODE_STATE_PENDING;
+    assert_told(SITUATION_EMPTY, "No instance fills the slot. One is launched at one of the next looks.", "");
+    node.state = NODE_STATE_VERIFYING;
+    assert_told(SITUATION_STARTING,
+                "It is at the return checks: it takes work once it has been heard and seen to be well.", "");
+    node.state = NODE_STATE_DELETING;
+    assert_told(SITUATION_DELETING,
+                "The node is to be deleted. Its deletion begins, or is tried again, at one of the next looks.", "");
+    node.state = NODE_STATE_DELETED;
+    assert_told(SITUATION_DELETED,
+                "The node was deleted. It is shown a little longer, so that who waited for it sees its end.", "");
+}
+
+/* Last: no situation without a paragraph that somebody has read. */
+static void every_situation_was_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SITUATION_COUNT; i++)
+        if (!was_told[i])
+            fail_msg("nothing here leads to %s", situation_text((enum situation)i));
+}
+
+/* Whatever is combined, there is a paragraph. */
+static void every_combination_says_something(void **state)
+{
+    (void)state;
+    for (int node_state = 0; node_state < NODE_STATE_COUNT; node_state++)
+        for (int bits = 0; bits < 256; bits++) {
+            begin();
+            node.state = (enum node_state)node_state;
+            node.opted_out = bits & 1;
+            scene.silent = bits & 2;
+            scene.last_heartbeat_at = bits & 4 ? 0 : NOW - 1000;
+            scene.held_by_others = bits & 8;
+            if (bits & 16)
+                decide((enum action)(bits % 7), "rule", "A sentence.");
+            scene.decision_stands = (bits & 16) && (bits & 32);
+            if (bits & 64)
+                operate(&last, OPERATION_KIND_REBOOT, OPERATION_STATE_FAILED);
+            if (bits & 128)
+                operate(&active, OPERATION_KIND_LAUNCH, OPERATION_STATE_RUNNING);
+            policy_explain_situation(&scene, &told);
+            assert_true(text_ends_with(told.sentence, "."));
+            assert_ways_exist();
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_service),
+        cmocka_unit_test(unheard),
+        cmocka_unit_test(held),
+        cmocka_unit_test(stopped_by_a_person),
+        cmocka_unit_test(at_work),
+        cmocka_unit_test(not_in_service),
+        cmocka_unit_test(every_situation_was_told),
+        cmocka_unit_test(every_combination_says_something),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
