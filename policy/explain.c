@@ -183,3 +183,25 @@ char *policy_explain(const struct fault_scope *faults, const struct decision *de
     tell_next(&out, decision);
     return text_take(&out);
 }
+
+/* Where the sentence after the next full stop begins; NULL: there is none. */
+static const char *next_sentence(const char *text)
+{
+    for (const char *stop = strstr(text, ". "); stop != NULL; stop = strstr(stop + 1, ". "))
+        if (stop[2] >= 'A' && stop[2] <= 'Z')
+            return stop + 2;
+    return NULL;
+}
+
+void policy_explain_short(const struct decision *decision, char *dst, size_t size)
+{
+    char lead[CODE_MAX_BYTES + DEVICE_MAX_BYTES + 8];
+    policy_say(lead, sizeof(lead), "%s%s%s", decision->code[0] != '\0' ? decision->code : decision->rule,
+               decision->device[0] != '\0' ? " on " : "", decision->device);
+    /* The first says what was seen, for which the code stands; then as much of the end as there is room for. */
+    const char *rest = next_sentence(decision->sentence), *next;
+    rest = rest != NULL ? rest : decision->sentence;
+    while (strlen(lead) + sizeof(": ") + strlen(rest) > size && (next = next_sentence(rest)) != NULL)
+        rest = next;
+    policy_say(dst, size, "%s: %s", lead, rest);
+}

@@ -113,6 +113,10 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
  * policy judges by more, as the driver's word. */
 bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
 
+/* What there is little room for, as sinfo and a list of nodes: the code and the device, then the end of the decision's sentence, word for
+ * word. */
+void policy_explain_short(const struct decision *decision, char *dst, size_t size);
+
 /* The decision in sentences for people (explain). Caller frees. verdicts are those of decision->evidence. */
 char *policy_explain(const struct fault_scope *faults, const struct decision *decision, const struct verdict *verdicts,
                      size_t verdict_count, const char *node_name);

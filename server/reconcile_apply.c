@@ -282,22 +282,10 @@ static int give_back(struct apply *a)
 }
 
 /* --- decisions --------------------------------------------------------------------------------- */
-static const char *failed_gate_detail(const struct decision *d)
-{
-    for (int gate = 0; gate < GATE_COUNT; gate++)
-        if (d->gates[gate].result == GATE_RESULT_FAILED)
-            return d->gates[gate].detail[0] != '\0' ? d->gates[gate].detail : gate_text((enum gate)gate);
-    return "";
-}
-
-/* What sinfo and people read about a node that is out of service. */
+/* What sinfo and people read about a node that is out of service: the words of the decision. */
 static void out_reason(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
 {
-    const char *detail = failed_gate_detail(d);
-    autofree char *text = own_printf(
-        "%s%s%s%s%s%s", d->code[0] != '\0' ? d->code : d->rule, d->device[0] != '\0' ? " on " : "", d->device,
-        d->action == ACTION_SUPPORT ? ", a person is needed" : "", detail[0] != '\0' ? ", " : "", detail);
-    text_copy_cut(ret_reason, REASON_MAX_BYTES - sizeof(HOLD_PREFIX), text);
+    policy_explain_short(d, ret_reason, REASON_MAX_BYTES - sizeof(HOLD_PREFIX));
 }
 
 static int hold_node(struct apply *a, const struct decision *d)

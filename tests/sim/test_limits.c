@@ -275,7 +275,7 @@ static void a_slot_that_eats_machines_ends_with_a_person(void **state)
     assert_int_equal(reading.decision.action, ACTION_SUPPORT);
     assert_int_equal(reading.row.state, NODE_STATE_HELD);
     assert_int_equal(sim.provider.launches, 4 + 2);
-    assert_non_null(strstr(fake_scheduler_find(&sim.scheduler, "gpu-1")->reason, "a person is needed"));
+    assert_non_null(strstr(fake_scheduler_find(&sim.scheduler, "gpu-1")->reason, "a person has to look"));
     sim_close(&sim);
 }
 

@@ -123,6 +123,34 @@ static void other_tables_are_named(void **state)
     assert_says(other, "in no table");
 }
 
+static void assert_short(const char *code, const char *device, const char *sentence, size_t size, const char *expected)
+{
+    struct decision d = a_decision(ACTION_HOLD, 0);
+    char text[REASON_MAX_BYTES];
+    text_copy_cut(d.code, sizeof(d.code), code);
+    text_copy_cut(d.device, sizeof(d.device), device);
+    text_copy_cut(d.sentence, sizeof(d.sentence), sentence);
+    policy_explain_short(&d, text, size);
+    assert_string_equal(text, expected);
+}
+
+/* Where there is little room the words are the same, only fewer. */
+static void the_short_form_is_the_end_of_the_sentence(void **state)
+{
+    (void)state;
+    const char *whole =
+        "0000:b9:00: Xid 79 (GPU has fallen off the bus): NVIDIA asks to restart the machine. A reboot is due. It "
+        "waits: the group has no room.";
+    assert_short("xid.79", "0000:b9:00", whole, REASON_MAX_BYTES,
+                 "xid.79 on 0000:b9:00: A reboot is due. It waits: the group has no room.");
+    assert_short("xid.79", "0000:b9:00", whole, 60, "xid.79 on 0000:b9:00: It waits: the group has no room.");
+    assert_short("xid.79", "0000:b9:00", whole, 30, "xid.79 on 0000:b9:00: It wait");
+    assert_short("", "", "The reboot did not bring the machine back.", REASON_MAX_BYTES,
+                 "some-rule: The reboot did not bring the machine back.");
+    assert_short("", "", "Held by ana: back at 4. p.m. or so.", REASON_MAX_BYTES,
+                 "some-rule: Held by ana: back at 4. p.m. or so.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +159,7 @@ int main(void)
         cmocka_unit_test(kernel_lines_cannot_steer_the_terminal),
         cmocka_unit_test(evidence_that_is_gone_is_counted),
         cmocka_unit_test(other_tables_are_named),
+        cmocka_unit_test(the_short_form_is_the_end_of_the_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
