@@ -31,6 +31,7 @@ const struct api_route api_routes[] = {
      agent_heartbeat},
     {"POST", "/v1/agent/verdicts", "reportVerdicts", ACCESS_AGENT, LANE_DIRECT, PLAIN, AGENT_BODY_BYTES_MAX,
      agent_verdicts},
+    {"POST", "/v1/agent/machine", "reportMachine", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX, agent_machine},
     {"GET", "/v1/agent/work", "describeAgentWork", ACCESS_AGENT, LANE_POOL, PLAIN, 0, agent_work},
     {"POST", "/v1/agent/work", "reportAgentWork", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX,
      agent_report_work},
@@ -59,6 +60,7 @@ const struct api_route api_routes[] = {
     {"POST", NODE "/replace", "replaceNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_replace},
     {"POST", NODE "/release", "releaseNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_release},
     {"GET", NODE "/explanation", "explainNode", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_explain},
+    {"GET", NODE "/hardware", "describeNodeHardware", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_hardware},
     {"GET", NODE "/verdicts", "listVerdicts", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_verdict_list},
     {"POST", NODE "/inject", "injectXid", ACCESS_ADMIN, LANE_POOL, PLAIN, SMALL, api_node_inject},
 

@@ -103,6 +103,28 @@ int cli_node_describe(struct cli *cli)
     return CLI_EXIT_OK;
 }
 
+int cli_node_hardware(struct cli *cli)
+{
+    static const struct cli_column pieces[] = {{"KIND", "kind"},    {"WHERE", "location"}, {"IDENTITY", "identity"},
+                                               {"BOARD", "serial"}, {"THERE", "present"},  {"SEEN FOR", "~firstSeenAt"},
+                                               {"DETAIL", "detail"}};
+    static const struct cli_column checks[] = {
+        {"CHECK", "name"}, {"RESULT", "result"}, {"SINCE", "~since"}, {"WHY", "why"}};
+    autofree char *path = NULL;
+    auto_json json_t *machine = NULL;
+    int rc = node_path(cli, cli->argument[0], "/hardware", &path);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_ask(cli, "GET", path, NULL, NULL, &machine);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, machine))
+        return rc;
+    cli_print_table(cli->out, json_object_get(machine, "hardware"), pieces, ARRAY_LEN(pieces),
+                    "the agent has told of no hardware yet");
+    fputc('\n', cli->out);
+    cli_print_table(cli->out, json_object_get(machine, "checks"), checks, ARRAY_LEN(checks),
+                    "the agent has told of no checks yet");
+    return rc;
+}
+
 int cli_node_explain(struct cli *cli)
 {
     autofree char *path = NULL;

@@ -34,6 +34,8 @@ const struct cli_verb cli_verbs[] = {
     {"node", "remove", "NODE", 1, 1, CLUSTER | CLI_BIT(REASON) | CLI_BIT(NOW) | CLI_BIT(YES) | WAITING, cli_node_remove,
      "drain it, end its instance, and let its group be one smaller"},
     {"node", "describe", "NODE", 1, 1, CLUSTER, cli_node_describe, "one node with its instance, agent and operation"},
+    {"node", "hardware", "NODE", 1, 1, CLUSTER, cli_node_hardware,
+     "what the node is made of, and how its agent's checks stand"},
     {"node", "explain", "NODE", 1, 1, CLUSTER, cli_node_explain,
      "why a node is as it is, or why nothing has happened, and what you can do"},
     {"node", "verdicts", "NODE", 1, 1, CLUSTER | CLI_BIT(STATE) | CLI_BIT(LIMIT), cli_node_verdicts,

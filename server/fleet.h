@@ -40,6 +40,7 @@ void fleet_remove(struct fleet *fleet, int64_t node_id);
 
 #define FLEET_CHECK_KMSG 1u                       /* bits of checks an agent says it is running */
 #define FLEET_RUNS_LIFECYCLE 2u                   /* no check: it knows what to do with an errand */
+#define FLEET_TELLS_MACHINE 4u                    /* it reports what it is made of and how its checks stand */
 #define FLEET_CHECK_DEEP(check) (256u << (check)) /* and of deep ones it could run: enum deep_check */
 
 struct fleet_heartbeat {

@@ -15,7 +15,7 @@
 #define HOLDFAST_AGENTS_CHECKS_CHECK_H
 
 #include "base/child.h"
-#include "model/limits.h"
+#include "model/hardware.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +49,9 @@ void check_event(struct check_out *out, const char *code, const char *device, in
     __attribute__((format(printf, 5, 6)));
 /* A measurement, which becomes a metric. labels as Prometheus writes them between the braces: gpu="0",uuid="GPU-…"; "". */
 void check_value(struct check_out *out, const char *metric, const char *labels, double value);
+/* A piece of the machine that the run has seen, with what tells it from others. All of them in each whole run: a piece that is
+ * not in it is not there any more. */
+void check_hardware(struct check_out *out, const struct hardware *hardware);
 /* The device or tool is not there, so there is nothing to say: never "ok". */
 void check_not_applicable(struct check_out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* It, or a part of it, could not be found out, and why. States that were found before stand. */

@@ -78,6 +78,11 @@ const struct check *checks_find(const struct checks *checks, const char *name)
     return NULL;
 }
 
+const struct check *checks_at(const struct checks *checks, size_t n)
+{
+    return n < checks->count ? checks->slots[n].check : NULL;
+}
+
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
 /* A node's own moment within the time given: FNV-1a over its name and the check's. */

@@ -25,6 +25,7 @@
     X(edac) \
     X(pcie) \
     X(cpu) \
+    X(machine) \
     X(nvidia) \
     X(dcgm) \
     X(neuron) \
@@ -63,6 +64,8 @@ size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_
 int64_t checks_due_ms(const struct checks *checks);
 /* The check of that name among those that are chosen, or NULL. */
 const struct check *checks_find(const struct checks *checks, const char *name);
+/* The n-th of those that are chosen; NULL: there are no more. */
+const struct check *checks_at(const struct checks *checks, size_t n);
 /* All of ours: *ret_count rows. Static. */
 const struct check *const *checks_table(size_t *ret_count);
 

@@ -11,6 +11,7 @@
 #include "agents/checks/notes.h"
 #include "agents/checks/nvidia_ask.h"
 #include "agents/checks/nvidia_look.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,19 @@ static void look_back(struct nvidia_look *look, const json_t *memory)
     look->gpus_before = json_object_get(memory, "gpus");
 }
 
+/* Of a GPU that a hypervisor cuts into parts neither name is the card's: another guest has another part of it. */
+static void tell_hardware(const struct nvidia_gpu *gpu, struct check_out *out)
+{
+    struct hardware hardware = {.kind = HARDWARE_KIND_GPU};
+    bool is_whole = strcasecmp(gpu->virtualization, "VGPU") != 0;
+    text_copy_cut(hardware.identity, sizeof(hardware.identity), is_whole ? gpu->uuid : "");
+    text_copy_cut(hardware.serial, sizeof(hardware.serial), is_whole ? gpu->serial : "");
+    text_copy_cut(hardware.location, sizeof(hardware.location), gpu->name);
+    snprintf(hardware.detail, sizeof(hardware.detail), "%.50s%s%.50s", gpu->product,
+             gpu->vbios[0] != '\0' ? ", VBIOS " : "", gpu->vbios);
+    check_hardware(out, &hardware);
+}
+
 static void nvidia_run(const struct check_context *context, struct check_out *out)
 {
     const struct accelerators *type = accelerators_find(context->instance_type);
@@ -73,8 +87,10 @@ static void nvidia_run(const struct check_context *context, struct check_out *ou
     const struct nvidia_report *report = &answer->report;
     switch (report->answer) {
     case NVIDIA_ANSWER_REPORT:
-        for (size_t i = 0; i < report->gpu_count; i++)
+        for (size_t i = 0; i < report->gpu_count; i++) {
             nvidia_look_at_gpu(&look, &report->gpus[i], &answer->links[i]);
+            tell_hardware(&report->gpus[i], out);
+        }
         is_missing = nvidia_look_at_count(&look, report, &bus, wanted);
         remember(&look, (int64_t)report->gpu_count > most ? (int64_t)report->gpu_count : most, is_missing);
         if (report->attached > (int)report->gpu_count)

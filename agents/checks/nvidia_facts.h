@@ -74,7 +74,8 @@ const char *nvidia_value_metric(enum nvidia_value value);
 struct nvidia_gpu {
     char name[DEVICE_MAX_BYTES]; /* as the kernel log names it, "0000:b9:00" */
     char uuid[NVIDIA_TEXT_BYTES_MAX], serial[NVIDIA_TEXT_BYTES_MAX], board_part[NVIDIA_TEXT_BYTES_MAX];
-    char product[NVIDIA_TEXT_BYTES_MAX];
+    char product[NVIDIA_TEXT_BYTES_MAX], vbios[NVIDIA_TEXT_BYTES_MAX];
+    char virtualization[NVIDIA_TEXT_BYTES_MAX];    /* "VGPU": a part of a GPU that others share */
     char performance_state[NVIDIA_TEXT_BYTES_MAX]; /* "P0" is full speed */
     char recovery_action[NVIDIA_TEXT_BYTES_MAX];   /* the driver's word; "" where it has none */
     char fabric_state[NVIDIA_TEXT_BYTES_MAX], fabric_status[NVIDIA_TEXT_BYTES_MAX],

@@ -121,6 +121,8 @@ static const struct {
     }
     TEXT("uuid", uuid),
     TEXT("serial", serial),
+    TEXT("vbios_version", vbios),
+    TEXT("gpu_virtualization_mode/virtualization_mode", virtualization),
     TEXT("board_part_number", board_part),
     TEXT("product_name", product),
     TEXT("performance_state", performance_state),

@@ -473,6 +473,7 @@ static void ask_texts(const struct nvml *nvml)
     } texts[] = {{"nvmlDeviceGetUUID", gpu->uuid},
                  {"nvmlDeviceGetName", gpu->product},
                  {"nvmlDeviceGetSerial", gpu->serial},
+                 {"nvmlDeviceGetVbiosVersion", gpu->vbios},
                  {"nvmlDeviceGetBoardPartNumber", gpu->board_part}};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         char text[128] = "";
@@ -483,6 +484,17 @@ static void ask_texts(const struct nvml *nvml)
         text[sizeof(text) - 1] = '\0';
         nvidia_copy_clean(texts[i].text, NVIDIA_TEXT_BYTES_MAX, text);
     }
+}
+
+#define VIRTUALIZATION_VGPU 2 /* nvmlGpuVirtualizationMode_t */
+
+static void ask_virtualization(const struct nvml *nvml)
+{
+    unsigned mode = 0;
+    int (*ask)(device, unsigned *);
+    find(nvml, "nvmlDeviceGetVirtualizationMode", &ask);
+    if (ask != NULL && ask(nvml->device, &mode) == SAID && mode == VIRTUALIZATION_VGPU)
+        text_copy_cut(nvml->gpu->virtualization, NVIDIA_TEXT_BYTES_MAX, "VGPU");
 }
 
 static bool name_it(const struct nvml *nvml)
@@ -499,6 +511,7 @@ static bool name_it(const struct nvml *nvml)
 static void ask_gpu(const struct nvml *nvml, struct nvidia_links *links)
 {
     ask_texts(nvml);
+    ask_virtualization(nvml);
     ask_numbers(nvml);
     ask_kinds(nvml);
     ask_modes(nvml);

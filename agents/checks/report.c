@@ -11,9 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIELDS_MAX 5
-
-ENUM_DEFINE(check_result, CHECK_RESULT_LIST)
+#define FIELDS_MAX 6
 
 /* --- writing ------------------------------------------------------------------------------------------------- */
 
@@ -91,6 +89,20 @@ void check_value(struct check_out *out, const char *metric, const char *labels, 
     add_word(out, metric, CHECK_METRIC_MAX_BYTES);
     add_clean(out, labels, CHECK_LABELS_MAX_BYTES);
     text_printf(&out->text, "\t%.17g\n", value);
+    send(out);
+}
+
+void check_hardware(struct check_out *out, const struct hardware *hardware)
+{
+    if (out->hardware++ >= HARDWARE_MAX)
+        return;
+    text_add_char(&out->text, 'I');
+    add_word(out, hardware_kind_text(hardware->kind), HARDWARE_IDENTITY_MAX_BYTES);
+    add_clean(out, hardware_identifies(hardware->identity) ? hardware->identity : "", HARDWARE_IDENTITY_MAX_BYTES);
+    add_clean(out, hardware_identifies(hardware->serial) ? hardware->serial : "", HARDWARE_IDENTITY_MAX_BYTES);
+    add_word(out, hardware->location, DEVICE_MAX_BYTES);
+    add_clean(out, hardware->detail, HARDWARE_DETAIL_MAX_BYTES);
+    text_add_char(&out->text, '\n');
     send(out);
 }
 
@@ -197,6 +209,22 @@ static bool take_measure(struct check_report *report, const struct field *fields
     return true;
 }
 
+static bool take_hardware(struct check_report *report, const struct field *fields)
+{
+    struct hardware hardware = {.present = true};
+    char kind[HARDWARE_IDENTITY_MAX_BYTES];
+    if (report->hardware_count == HARDWARE_MAX || !copy_word(&fields[1], kind, sizeof(kind)) ||
+        hardware_kind_parse(kind, &hardware.kind) != 0 ||
+        !copy_text(&fields[2], hardware.identity, sizeof(hardware.identity)) ||
+        !copy_text(&fields[3], hardware.serial, sizeof(hardware.serial)) ||
+        !copy_word(&fields[4], hardware.location, sizeof(hardware.location)) ||
+        !copy_text(&fields[5], hardware.detail, sizeof(hardware.detail)))
+        return false;
+    report->hardware = own_realloc(report->hardware, report->hardware_count + 1, sizeof(hardware));
+    report->hardware[report->hardware_count++] = hardware;
+    return true;
+}
+
 static bool take_memory(struct check_report *report, struct reader *reader, const struct field *fields)
 {
     int64_t len;
@@ -252,6 +280,8 @@ static bool take_record(struct reader *reader, struct check_report *report)
         return count == 5 && take_sighting(report, fields, fields[0].at[0] == 'E');
     case 'V':
         return count == 4 && take_measure(report, fields);
+    case 'I':
+        return count == 6 && take_hardware(report, fields);
     case 'M':
         return count == 2 && take_memory(report, reader, fields);
     case 'N':
@@ -313,6 +343,7 @@ void report_free(struct check_report *report)
 {
     free(TAKE(report->sightings));
     free(TAKE(report->measures));
+    free(TAKE(report->hardware));
     free(TAKE(report->memory));
     *report = (struct check_report){0};
 }

@@ -6,6 +6,7 @@
  *     F code device count text     a state was found          V metric labels value     a measurement
  *     E code device count text     an event happened          N text                    not applicable
  *     M length ⏎ bytes ⏎           for the next run           U text                    (a part is) unknown
+ *     I kind identity serial location detail                  a piece of hardware
  *     .                            the run came to its own end
  *
  * The reader takes no byte on trust: the other side may have been overwritten by what it looked at.
@@ -15,24 +16,12 @@
 
 #include "agents/checks/check.h"
 #include "agents/checks/finding.h"
-#include "base/enum.h"
 #include "base/text.h"
+#include "model/hardware.h"
 
 #define REPORT_BYTES_MAX \
     (512 * 1024) /* more than the limits of its parts allow in practice; a run that says more is ended */
-#define REPORT_WHY_MAX_BYTES 256
-
-#define CHECK_RESULT_LIST(X) \
-    X(OK, "ok")              \
-    X(FOUND, "found")        \
-    X(UNKNOWN, "unknown")    \
-    X(NOT_APPLICABLE, "not-applicable") /* there is nothing to look at: neither good nor bad */
-enum check_result {
-#define X(SYMBOL, text) CHECK_RESULT_##SYMBOL,
-    CHECK_RESULT_LIST(X)
-#undef X
-};
-ENUM_DECLARE(check_result);
+#define REPORT_WHY_MAX_BYTES CHECK_WHY_MAX_BYTES
 
 struct check_sighting {
     bool is_event;
@@ -56,6 +45,8 @@ struct check_report {
     size_t sighting_count;
     struct check_measure *measures;
     size_t measure_count;
+    struct hardware *hardware;
+    size_t hardware_count;
     char *memory; /* NULL: none was left */
     size_t memory_len;
 };
@@ -64,7 +55,7 @@ struct check_report {
 struct check_out {
     int fd;
     struct text text;
-    size_t sightings, values;
+    size_t sightings, values, hardware;
 };
 
 /* The last record of a run that came to its own end. */

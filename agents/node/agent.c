@@ -14,6 +14,7 @@
 #include "agents/checks/custom.h"
 #include "agents/checks/kmsg.h"
 #include "agents/deep/deep.h"
+#include "agents/node/inventory.h"
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
 #include "agents/node/metrics.h"
@@ -46,6 +47,7 @@ struct agent {
     struct checks *checks;
     struct metrics *metrics; /* NULL: nobody asks */
     struct standing standing;
+    struct inventory inventory;
     struct link link;
     struct lifecycle_options lifecycle;
     struct deep_options deep;
@@ -156,6 +158,9 @@ static void on_report(const struct check *check, const struct check_report *repo
         if (report->sightings[i].is_event)
             on_finding(&finding, agent);
     }
+    inventory_take(&agent->inventory, check->name, report);
+    agent->link.machine_changed |= agent->inventory.changed;
+    agent->inventory.changed = false;
     if (standing_take(&agent->standing, check->name, report, now_ms(), wall_ms, tell, agent))
         save_standing(agent);
 }
@@ -196,6 +201,12 @@ static void on_work(const char *key, void *arg)
         log_info("asked to run lifecycle scripts key=%s", key);
     else if (status != STATUS_CONFLICT)
         log_error("lifecycle scripts cannot be begun: %s key=%s", status_meaning(status), key);
+}
+
+static void on_machine(struct text *out, void *arg)
+{
+    const struct agent *agent = arg;
+    message_write_machine(out, &agent->inventory.report, clock_wall_ms(clock_system()));
 }
 
 static void on_check(const char *key, void *arg)
@@ -300,6 +311,9 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
     int status = checks_new(&checks, &agent->checks, error);
     if (status != 0)
         return fail(status, ret_error, "--checks", error);
+    inventory_init(&agent->inventory, agent->instance_id, agent->boot_id);
+    for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
+        inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
     status = options->metrics != NULL ? metrics_open(options->metrics, &agent->metrics) : 0;
     return status == 0 ? 0
                        : fail(status, ret_error, options->metrics,
@@ -334,6 +348,8 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                         .boot_id_file = options->boot_id_file};
     agent->link.on_work = on_work;
     agent->link.on_check = on_check;
+    agent->link.write_machine = on_machine;
+    agent->link.machine_changed = true;
     agent->link.deep_checks = deep_offers();
 }
 

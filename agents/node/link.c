@@ -85,6 +85,16 @@ static void back_off(struct link *link, const char *why)
     link->away = true;
 }
 
+/* What is told of the machine is not kept anywhere: it has to be written anew. */
+static void try_again(struct link *link, enum link_ask ask, const char *why)
+{
+    if (ask == LINK_MACHINE) {
+        link->machine_changed = true;
+        link->machine_at = 0;
+    }
+    back_off(link, why);
+}
+
 static void came_through(struct link *link)
 {
     if (link->away)
@@ -137,6 +147,7 @@ static void enrolled(struct link *link, const char *body, size_t len)
     link->standing = LINK_KNOWN;
     link->told_no_token = false;
     link->heartbeat_at = 0;
+    link->machine_changed = true;
     came_through(link);
 }
 
@@ -169,6 +180,13 @@ static bool is_final(int status)
            status != 429;
 }
 
+/* An older server does not know what this is: it is told again when it changes, as the server may have been renewed by then. */
+static void machine_refused(struct link *link, const char *why)
+{
+    log_warn("the server does not take what is told of this machine: %s", why);
+    came_through(link);
+}
+
 static void answered_badly(struct link *link, enum link_ask ask, int status, const char *body, size_t len)
 {
     struct message_problem problem;
@@ -185,8 +203,10 @@ static void answered_badly(struct link *link, enum link_ask ask, int status, con
         came_through(link);
     else if (ask == LINK_REPORT && is_final(status))
         report_refused(link, status, &problem);
+    else if (ask == LINK_MACHINE && (status == 404 || is_final(status)))
+        machine_refused(link, why);
     else
-        back_off(link, why);
+        try_again(link, ask, why);
 }
 
 static void answered(struct link *link, enum link_ask ask)
@@ -201,6 +221,8 @@ static void answered(struct link *link, enum link_ask ask)
         enrolled(link, body, len);
     else if (ask == LINK_REPORT)
         report_taken(link);
+    else if (ask == LINK_MACHINE)
+        came_through(link);
     else {
         link->standing = LINK_KNOWN;
         came_through(link);
@@ -221,7 +243,7 @@ static bool ask(struct link *link, enum link_ask what, const char *path, const c
     if (wire_start(link->wire, path, credential, link->body.data, link->body.len, why) == 0)
         return true;
     link->ask = LINK_NOTHING;
-    back_off(link, why);
+    try_again(link, what, why);
     return false;
 }
 
@@ -302,6 +324,20 @@ static bool ask_report(struct link *link)
     return link->batch_len > 0 && ask(link, LINK_REPORT, "/v1/agent/verdicts", link->enrolled.credential);
 }
 
+static bool may_tell_machine(const struct link *link)
+{
+    return link->machine_changed && link->write_machine != NULL;
+}
+
+static bool ask_machine(struct link *link)
+{
+    text_clear(&link->body);
+    link->write_machine(&link->body, link->arg);
+    link->machine_changed = false;
+    link->machine_at = now_ms(link) + LINK_MACHINE_MS;
+    return ask(link, LINK_MACHINE, "/v1/agent/machine", link->enrolled.credential);
+}
+
 static void wait_for_token(struct link *link)
 {
     if (!link->told_no_token)
@@ -338,7 +374,9 @@ static bool ask_next(struct link *link)
     bool report = spool_count(link->spool) > 0;
     if (report && !(beat && link->reported_last))
         return ask_report(link);
-    return beat && ask_heartbeat(link);
+    if (beat)
+        return ask_heartbeat(link);
+    return may_tell_machine(link) && now >= link->machine_at && ask_machine(link);
 }
 
 void link_turn(struct link *link)
@@ -352,7 +390,7 @@ void link_turn(struct link *link)
         enum link_ask asked = link->ask;
         link->ask = LINK_NOTHING;
         if (status != 0)
-            back_off(link, why);
+            try_again(link, asked, why);
         else
             answered(link, asked);
     }
@@ -365,5 +403,7 @@ int64_t link_due_ms(const struct link *link)
     if (link->standing != LINK_KNOWN)
         return link->not_before;
     int64_t due = spool_count(link->spool) > 0 ? 0 : link->heartbeat_at;
+    if (may_tell_machine(link) && link->machine_at < due)
+        due = link->machine_at;
     return due > link->not_before ? due : link->not_before;
 }

@@ -21,10 +21,11 @@
 
 #include <stdbool.h>
 
+#define LINK_MACHINE_MS 5000              /* what changes together (all checks at the agent's start) is told together */
 #define LINK_REPORT_BYTES_MAX (96 * 1024) /* under AGENT_BODY_BYTES_MAX with the largest verdict on top */
 
 enum link_standing { LINK_STRANGER, LINK_KNOWN, LINK_REJECTED, LINK_STALE };
-enum link_ask { LINK_NOTHING, LINK_ENROLL, LINK_HEARTBEAT, LINK_REPORT };
+enum link_ask { LINK_NOTHING, LINK_ENROLL, LINK_HEARTBEAT, LINK_REPORT, LINK_MACHINE };
 
 struct link_options {
     const char *node;       /* NULL: the token names it */
@@ -56,8 +57,11 @@ struct link {
     int failures;
     bool away, told_no_token, reported_last, rested;
     bool (*on_inject)(const char *line, void *arg);
-    void (*on_work)(const char *key, void *arg);  /* with every heartbeat for as long as it is wanted */
-    void (*on_check)(const char *key, void *arg); /* the same, of deep health checks */
+    void (*on_work)(const char *key, void *arg);        /* with every heartbeat for as long as it is wanted */
+    void (*on_check)(const char *key, void *arg);       /* the same, of deep health checks */
+    void (*write_machine)(struct text *out, void *arg); /* all that there is to tell of the machine; NULL: nothing */
+    bool machine_changed;                               /* set by the owner: it is to be told */
+    int64_t machine_at;                                 /* but not before */
     void *arg;
     int64_t refused; /* verdicts that the server will never take */
 };

@@ -34,7 +34,7 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
     shape_put_text(out, ",\"bootId\":", heartbeat->boot_id);
     shape_put_i64(out, ",\"seq\":", heartbeat->seq);
     shape_put_i64(out, ",\"sentAtMs\":", heartbeat->sent_at_ms);
-    text_add(out, ",\"checks\":[\"lifecycle\"");
+    text_add(out, ",\"checks\":[\"lifecycle\",\"machine\"");
     for (int i = 0; i < DEEP_CHECK_COUNT; i++)
         if ((heartbeat->deep_checks & SM_BIT(i)) != 0)
             shape_put_text(out, ",", deep_check_text((enum deep_check)i));
@@ -45,6 +45,44 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
     if (heartbeat->address != NULL)
         shape_put_text(out, ",\"address\":", heartbeat->address);
     text_add_char(out, '}');
+}
+
+static void write_hardware(struct text *out, const struct hardware *hardware)
+{
+    shape_put_text(out, "{\"kind\":", hardware_kind_text(hardware->kind));
+    shape_put_text(out, ",\"identity\":", hardware->identity);
+    shape_put_text(out, ",\"serial\":", hardware->serial);
+    shape_put_text(out, ",\"location\":", hardware->location);
+    shape_put_text(out, ",\"detail\":", hardware->detail);
+    text_add_char(out, '}');
+}
+
+static void write_check(struct text *out, const struct check_state *check)
+{
+    shape_put_text(out, "{\"name\":", check->name);
+    if (check->has_run)
+        shape_put_text(out, ",\"result\":", check_result_text(check->result));
+    if (check->why[0] != '\0')
+        shape_put_text(out, ",\"why\":", check->why);
+    text_add_char(out, '}');
+}
+
+void message_write_machine(struct text *out, const struct machine_report *report, int64_t sent_at_ms)
+{
+    shape_put_text(out, "{\"instanceId\":", report->instance_id);
+    shape_put_text(out, ",\"bootId\":", report->boot_id);
+    shape_put_i64(out, ",\"sentAtMs\":", sent_at_ms);
+    text_printf(out, ",\"hardwareKnown\":%s,\"hardware\":[", report->hardware_known ? "true" : "false");
+    for (size_t i = 0; i < report->hardware_count; i++) {
+        text_add(out, i > 0 ? "," : "");
+        write_hardware(out, &report->hardware[i]);
+    }
+    text_add(out, "],\"checks\":[");
+    for (size_t i = 0; i < report->check_count; i++) {
+        text_add(out, i > 0 ? "," : "");
+        write_check(out, &report->checks[i]);
+    }
+    text_add(out, "]}");
 }
 
 void message_open_report(struct text *out, const char *instance_id, const char *boot_id, int64_t sent_at_ms)

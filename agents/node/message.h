@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "model/deep.h"
+#include "model/hardware.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -24,6 +25,9 @@ struct message_heartbeat {
     const char *address; /* NULL: not known */
 };
 void message_write_heartbeat(struct text *out, const struct message_heartbeat *heartbeat);
+
+/* What the machine is made of and how its checks stand; all of it, each time. */
+void message_write_machine(struct text *out, const struct machine_report *report, int64_t sent_at_ms);
 
 /* A report is opened, gets 1..VERDICTS_PER_POST_MAX verdicts, and is closed. */
 void message_open_report(struct text *out, const char *instance_id, const char *boot_id, int64_t sent_at_ms);

@@ -8,6 +8,7 @@
 void agent_enroll(struct api_call *call);
 void agent_heartbeat(struct api_call *call);
 void agent_verdicts(struct api_call *call);
+void agent_machine(struct api_call *call);
 void agent_work(struct api_call *call);
 void agent_report_work(struct api_call *call);
 void agent_check(struct api_call *call);

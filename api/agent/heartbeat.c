@@ -46,8 +46,8 @@ bool agent_message_end(struct api_call *call, struct pull *p, unsigned seen, uns
     return rc == 0;
 }
 
-/* Names we do not know are a newer agent's and tell nothing. "lifecycle" is no check: it says that the agent understands work;
- * and the names of deep checks say what it could be asked to run. */
+/* Names we do not know are a newer agent's and tell nothing. "lifecycle" and "machine" are no checks: they say that the agent
+ * understands work, and tells what it is made of; and the names of deep checks say what it could be asked to run. */
 static void read_checks(struct pull *p, unsigned *ret_checks)
 {
     char name[CHECK_NAME_MAX];
@@ -62,6 +62,8 @@ static void read_checks(struct pull *p, unsigned *ret_checks)
             *ret_checks |= FLEET_CHECK_KMSG;
         else if (p->error == 0 && strcmp(name, "lifecycle") == 0)
             *ret_checks |= FLEET_RUNS_LIFECYCLE;
+        else if (p->error == 0 && strcmp(name, "machine") == 0)
+            *ret_checks |= FLEET_TELLS_MACHINE;
         else if (p->error == 0 && deep_check_parse(name, &deep) == 0)
             *ret_checks |= FLEET_CHECK_DEEP(deep);
     }

@@ -24,6 +24,7 @@ void api_node_update(struct api_call *call);
 void api_node_reboot(struct api_call *call);
 void api_node_replace(struct api_call *call);
 void api_node_release(struct api_call *call);
+void api_node_hardware(struct api_call *call);
 void api_node_explain(struct api_call *call);
 void api_node_inject(struct api_call *call);
 

@@ -86,6 +86,11 @@ int cluster_notice(struct db_tx *tx, const struct cluster *cluster, const char *
 /* Moves the node by the table, stores it and says so in the timeline. */
 int place_move(struct db_tx *tx, struct place *place, enum node_state state, const char *reason, int64_t now_ms);
 
+/* --- machines (machine.c) -------------------------------------------------------------------------- */
+
+/* What an instance is made of and how its checks stand; its ids are left alone. */
+int machine_read(struct db_tx *tx, int64_t instance_row, struct service_machine *ret_machine);
+
 /* --- slots (slot.c) -------------------------------------------------------------------------------- */
 
 /* What making slots needs, within one transaction. All but the rivals is the caller's. */

@@ -19,6 +19,7 @@
 #include "db/operation.h"
 #include "db/token.h"
 #include "db/verdict.h"
+#include "model/hardware.h"
 #include "model/model.h"
 #include "policy/situation.h"
 #include "server/fleet.h"
@@ -403,6 +404,16 @@ struct service_node_view {
 };
 int service_node_describe(struct service *s, const char *cluster, const char *node, struct service_node_view *ret_view,
                           struct problem *ret_problem);
+/* What the node's instance is made of and how its checks stand; hardware that is gone is in it, too. Large. */
+struct service_machine {
+    char instance_id[ID_INSTANCE_MAX], boot_id[BOOT_ID_MAX_BYTES]; /* of now; "": none */
+    struct hardware hardware[2 * HARDWARE_MAX];
+    size_t hardware_count;
+    struct check_state checks[CHECK_STATES_MAX];
+    size_t check_count;
+};
+int service_node_hardware(struct service *s, const char *cluster, const char *node, struct service_machine *ret_machine,
+                          struct problem *ret_problem);
 int service_node_list(struct service *s, const char *cluster, const char *group, int state, int health,
                       const char *after_name, int limit, db_row_fn fn, void *arg, struct problem *ret_problem);
 /* search->cluster_id is filled in; *ret_cluster (may be NULL) says which that was, before the first row. */
@@ -551,6 +562,9 @@ int service_agent_verdicts(struct service *s, int64_t node_id, const struct verd
 int service_lifecycle_read(const char *group_document, struct lifecycle_job *ret_job);
 /* Why these cannot be run, in words; NULL when they can. Static. */
 const char *service_lifecycle_refusal(const struct lifecycle_job *job);
+/* STALE, CONFLICT (another boot than the one that is known), INVALID. */
+int service_agent_machine(struct service *s, int64_t node_id, const struct machine_report *report,
+                          struct problem *ret_problem);
 /* What the node's instance is asked to do, and the resource_config.json it may read; caller frees that. peer: where the agent
  * asks from. NOT_FOUND when nothing is asked for. UNAVAILABLE while too much of it is under way to others; so whoever got it says
  * when it was sent. */

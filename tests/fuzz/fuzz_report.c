@@ -15,6 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(sighting->code[0] != '\0' && sighting->count > 0);
         REQUIRE(text_is_utf8(sighting->text, strlen(sighting->text)));
     }
+    for (size_t i = 0; i < report.hardware_count; i++)
+        REQUIRE(text_is_utf8(report.hardware[i].detail, strlen(report.hardware[i].detail)));
     report_free(&report);
     return 0;
 }

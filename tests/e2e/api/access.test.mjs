@@ -14,10 +14,10 @@ import { Hpd } from './hpd.mjs';
 const ROUTES = {
   open: ['checkHealth', 'checkReadiness', 'readOpenapi', 'openDocs', 'readDocs'],
   local: ['readMetrics'], // nothing from this machine, which is where the test runs
-  agent: ['heartbeatAgent', 'reportVerdicts', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck'],
+  agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck'],
   enroll: ['enrollAgent'],
   signed: ['callAws'],
-  viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
+  viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
     'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
   operator: ['updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
   admin: ['createCluster', 'deleteCluster', 'injectXid', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',

@@ -1,5 +1,6 @@
 // Drives every operation of openapi.yaml against a real hpd and checks each reply, good or bad, against its schema.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answered, assertReply, assertValid, openapiText, operations, requestBody } from './contract.mjs';
@@ -491,6 +492,18 @@ test('an instance is asked to test itself, and says what it found', async () => 
   let seq = 0;
   const beat = async (checks) => await call('heartbeatAgent', 200, { token: agent, body: { instanceId: id, bootId, seq: ++seq, sentAtMs: Date.now(), checks } });
   await until('c-1 is ready', async () => await beat(['kmsg', 'instance-stress']) && (await call('describeNode', 200, { params })).state === 'ready');
+  const machine = { instanceId: id, bootId, sentAtMs: Date.now(), hardwareKnown: true, checks: [{ name: 'disk', result: 'ok' }, { name: 'nvidia' }],
+    hardware: [{ kind: 'gpu', identity: 'GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31', serial: 'N/A', location: '0000:b9:00', detail: 'H100' }, { kind: 'warp-drive', identity: 'of a newer agent' }] };
+  const tell = (status, over) => call('reportMachine', status, { token: agent, body: { ...machine, ...over } });
+  await tell(200, {});
+  for (const over of [{ checks: undefined }, { colour: 'red' }, { hardware: [{}] }, { hardware: Array(129).fill(machine.hardware[0]) }, { hardware: [{ kind: 'gpu', identity: 'x'.repeat(64) }] },
+    { checks: [{ name: 'disk', result: 'good' }] }, { checks: [{}] }, { checks: Array(65).fill({ name: 'x' }) }]) await tell(400, over);
+  await tell(409, { bootId: randomUUID() });
+  await tell(409, { instanceId: 'i-0000000000000dead' });
+  const made = await call('describeNodeHardware', 200, { params });
+  assert.deepEqual(made.hardware.map((h) => [h.kind, h.identity, h.serial, h.location, h.present]), [['gpu', 'GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31', undefined, '0000:b9:00', true]]);
+  assert.deepEqual(made.checks.map((c) => [c.name, c.result]), [['disk', 'ok'], ['nvidia', 'waiting']]);
+  await call('describeNodeHardware', 404, { params: { ...params, node: 'c-9' } });
   const start = (status, body) => call('startChecks', status, { params: of, body });
   for (const body of [{}, { group: 'c', profile: 'slow' }, { nodes: [7] }, { nodes: [''] }, { nodes: [] }, { group: 'c', checks: ['x'] }, { group: 'c', force: 1 }]) await start(400, body);
   await start(404, { group: 'nothing' });

@@ -43,12 +43,12 @@ struct world {
     pthread_mutex_t lock;
     struct fake_server *server;
     int port;
-    int enroll_status, heartbeat_status, report_status;
+    int enroll_status, heartbeat_status, report_status, machine_status;
     const char *problem; /* code of a refusal */
     const char *inject;  /* once */
     const char *poison;  /* a report with this in it is refused */
     int hold_heartbeats, half_reports;
-    int enrolled, heartbeats, reports, refused_reports, interval_ms;
+    int enrolled, heartbeats, reports, refused_reports, machines, interval_ms;
     int64_t last_seq;
     int seq_went_back;
     struct map *delivered; /* key → struct delivery */
@@ -173,6 +173,15 @@ static inline void serve_report(struct world *world, const char *request, json_t
     }
 }
 
+static inline void serve_machine(struct world *world, struct fake_answer *answer)
+{
+    world->machines++;
+    if (world->machine_status != 0)
+        refuse(world, answer, world->machine_status);
+    else
+        fake_answer_json(answer, world->server, 200, "{}");
+}
+
 static inline void serve(const char *request, size_t len, struct fake_answer *answer, void *arg)
 {
     struct world *world = arg;
@@ -192,6 +201,8 @@ static inline void serve(const char *request, size_t len, struct fake_answer *an
         serve_heartbeat(world, body, answer);
     else if (text_starts_with(request, "POST /v1/agent/verdicts "))
         serve_report(world, request, body, answer);
+    else if (text_starts_with(request, "POST /v1/agent/machine "))
+        serve_machine(world, answer);
     else
         abort();
     pthread_mutex_unlock(&world->lock);

@@ -15,7 +15,7 @@ static void test_enrols_and_beats(void **state)
     assert_string_equal(world->last_boot, "boot-1");
     assert_string_equal(world->last_instance, "i-0123456789abcdef0");
     pthread_mutex_unlock(&world->lock);
-    assert_int_equal(peek(world, &world->last_checks), 3); /* lifecycle, one deep check, kmsg */
+    assert_int_equal(peek(world, &world->last_checks), 4); /* lifecycle, machine, one deep check, kmsg */
     autofree char *path = own_printf("%s/credential", world->state_dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
@@ -26,6 +26,33 @@ static void test_enrols_and_beats(void **state)
     turn_until(world, agent, has_beaten);
     assert_int_equal(peek(world, &world->enrolled), 1);
     assert_false(peek(world, &world->seq_went_back));
+    agent_free(agent);
+}
+
+static bool has_told(struct world *world, struct agent *agent)
+{
+    (void)agent;
+    return world->machines >= 1;
+}
+
+static bool has_told_again(struct world *world, struct agent *agent)
+{
+    (void)agent;
+    return world->machines >= 2;
+}
+
+/* Once when it starts, and again when the server could not take it; not with every heartbeat. */
+static void test_the_machine_is_told(void **state)
+{
+    struct world *world = *state;
+    poke(world, &world->machine_status, 503);
+    struct agent *agent = start(world);
+    turn_until(world, agent, has_told);
+    poke(world, &world->machine_status, 0);
+    turn_until(world, agent, has_told_again);
+    poke(world, &world->heartbeats, 0);
+    turn_until(world, agent, has_beaten);
+    assert_int_equal(peek(world, &world->machines), 2);
     agent_free(agent);
 }
 
@@ -138,13 +165,13 @@ static void test_injection(void **state)
 static bool has_beaten_without_checks(struct world *world, struct agent *agent)
 {
     (void)agent;
-    return world->heartbeats >= 1 && world->last_checks == 2;
+    return world->heartbeats >= 1 && world->last_checks == 3;
 }
 
 static bool has_beaten_with_checks(struct world *world, struct agent *agent)
 {
     (void)agent;
-    return world->last_checks == 3;
+    return world->last_checks == 4;
 }
 
 /* What is not looked at is not claimed. */
@@ -327,6 +354,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_world, remove_world)
     const struct CMUnitTest tests[] = {
         CASE(test_enrols_and_beats),
+        CASE(test_the_machine_is_told),
         CASE(test_the_address_that_is_told),
         CASE(test_a_flood_is_one_verdict),
         CASE(test_lines_from_before_the_start),

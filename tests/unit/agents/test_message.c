@@ -45,19 +45,20 @@ static void test_written(void **state)
     message_write_heartbeat(&out, &beat);
     assert_string_equal(
         out.data,
-        "{\"instanceId\":\"i-1\",\"bootId\":\"b-1\",\"seq\":3,\"sentAtMs\":4,\"checks\":[\"lifecycle\",\"kmsg\"],"
-        "\"spooled\":2}");
+        "{\"instanceId\":\"i-1\",\"bootId\":\"b-1\",\"seq\":3,\"sentAtMs\":4,\"checks\":[\"lifecycle\",\"machine\","
+        "\"kmsg\"],\"spooled\":2}");
     text_clear(&out);
     beat.kmsg_covered = false;
     beat.deep_checks = 3;
     message_write_heartbeat(&out, &beat);
-    assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\",\"instance-stress\",\"instance-connectivity\"],"));
+    assert_non_null(
+        strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\",\"instance-stress\",\"instance-connectivity\"],"));
     text_clear(&out);
     beat.deep_checks = 0;
     beat.address = "2001:db8::7";
     message_write_heartbeat(&out, &beat);
     assert_true(text_ends_with(out.data, ",\"spooled\":2,\"address\":\"2001:db8::7\"}"));
-    assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\"],"));
+    assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\"],"));
     text_clear(&out);
     message_open_report(&out, "i-1", "b-1", 9);
     message_add_verdict(&out, &v, true);

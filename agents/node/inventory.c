@@ -1,0 +1,107 @@
+/* A run that was not whole says nothing about pieces that it did not name: what was known of them stays. */
+#include "agents/node/inventory.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* The checks that tell of hardware (check_hardware): until each of them has looked, what is not there is not known. */
+static const char *const tellers[] = {"machine", "nvidia"};
+
+void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id)
+{
+    memset(inventory, 0, sizeof(*inventory));
+    text_copy_cut(inventory->report.instance_id, sizeof(inventory->report.instance_id), instance_id);
+    text_copy_cut(inventory->report.boot_id, sizeof(inventory->report.boot_id), boot_id);
+    inventory->changed = true;
+}
+
+static struct check_state *state_of(struct inventory *inventory, const char *name)
+{
+    struct machine_report *report = &inventory->report;
+    for (size_t i = 0; i < report->check_count; i++)
+        if (text_equal(report->checks[i].name, name))
+            return &report->checks[i];
+    return NULL;
+}
+
+void inventory_expect(struct inventory *inventory, const char *name)
+{
+    struct machine_report *report = &inventory->report;
+    if (report->check_count < CHECK_STATES_MAX)
+        text_copy_cut(report->checks[report->check_count++].name, SOURCE_MAX_BYTES, name);
+}
+
+static void take_result(struct inventory *inventory, const char *name, const struct check_report *said)
+{
+    struct check_state *state = state_of(inventory, name);
+    if (state == NULL)
+        return;
+    inventory->changed |= !state->has_run || state->result != said->result;
+    state->has_run = true;
+    state->result = said->result;
+    text_copy_cut(state->why, sizeof(state->why), said->why);
+}
+
+static bool is_equal(const struct hardware *a, const struct hardware *b)
+{
+    return a->kind == b->kind && text_equal(a->identity, b->identity) && text_equal(a->serial, b->serial) &&
+           text_equal(a->location, b->location) && text_equal(a->detail, b->detail);
+}
+
+static bool tells_the_same(const struct inventory *inventory, const char *name, const struct check_report *said)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < inventory->report.hardware_count; i++) {
+        if (!text_equal(inventory->tellers[i], name))
+            continue;
+        if (found >= said->hardware_count || !is_equal(&inventory->report.hardware[i], &said->hardware[found]))
+            return false;
+        found++;
+    }
+    return found == said->hardware_count;
+}
+
+static void drop(struct inventory *inventory, const char *name)
+{
+    struct machine_report *report = &inventory->report;
+    size_t kept = 0;
+    for (size_t i = 0; i < report->hardware_count; i++) {
+        if (text_equal(inventory->tellers[i], name))
+            continue;
+        report->hardware[kept] = report->hardware[i];
+        inventory->tellers[kept++] = inventory->tellers[i];
+    }
+    report->hardware_count = kept;
+}
+
+static void take_hardware(struct inventory *inventory, const char *name, const struct check_report *said)
+{
+    struct machine_report *report = &inventory->report;
+    if (tells_the_same(inventory, name, said))
+        return;
+    inventory->changed = true;
+    drop(inventory, name);
+    for (size_t i = 0; i < said->hardware_count && report->hardware_count < HARDWARE_MAX; i++) {
+        inventory->tellers[report->hardware_count] = name;
+        report->hardware[report->hardware_count++] = said->hardware[i];
+    }
+}
+
+static bool is_known(struct inventory *inventory)
+{
+    for (size_t i = 0; i < ARRAY_LEN(tellers); i++) {
+        const struct check_state *state = state_of(inventory, tellers[i]);
+        if (state == NULL || !state->has_run || state->result == CHECK_RESULT_UNKNOWN)
+            return false;
+    }
+    return true;
+}
+
+void inventory_take(struct inventory *inventory, const char *name, const struct check_report *said)
+{
+    take_result(inventory, name, said);
+    if (said->hardware_count > 0 || (said->whole && said->result != CHECK_RESULT_UNKNOWN))
+        take_hardware(inventory, name, said);
+    inventory->report.hardware_known = inventory->report.hardware_known || is_known(inventory);
+}

@@ -1,0 +1,21 @@
+/*
+ * What this machine is made of and how its checks stand, as their runs say it: gathered for the server, which is told all of it
+ * when something of it has changed. In memory alone: after a start of the agent the checks say it anew.
+ */
+#ifndef HOLDFAST_AGENTS_NODE_INVENTORY_H
+#define HOLDFAST_AGENTS_NODE_INVENTORY_H
+
+#include "agents/checks/report.h"
+
+struct inventory {
+    struct machine_report report;
+    const char *tellers[HARDWARE_MAX]; /* the check that told of each piece; static */
+    bool changed;
+};
+
+void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id);
+/* A check that is to run, before any has. */
+void inventory_expect(struct inventory *inventory, const char *name);
+void inventory_take(struct inventory *inventory, const char *name, const struct check_report *report);
+
+#endif

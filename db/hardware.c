@@ -1,0 +1,137 @@
+/* Hardware and check states, both keyed by the instance that has them. */
+#include "db/hardware.h"
+
+#include "db/intern.h"
+
+static const char SQL_PUT[] =
+    "INSERT INTO hardware (instance_row, kind, location, identity, serial, detail, first_at, last_at, present) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1) ON CONFLICT (instance_row, kind, location, identity) DO UPDATE SET "
+    "serial = excluded.serial, detail = excluded.detail, last_at = excluded.last_at, present = 1";
+static const char SQL_GONE[] = "UPDATE hardware SET present = 0 WHERE instance_row = ? AND last_at < ? AND present = 1";
+static const char SQL_FORGET[] =
+    "DELETE FROM hardware WHERE instance_row = ?1 AND present = 0 AND (kind, location, identity) IN (SELECT kind, "
+    "location, identity FROM hardware WHERE instance_row = ?1 AND present = 0 ORDER BY last_at DESC LIMIT -1 OFFSET "
+    "?2)";
+static const char SQL_LIST[] =
+    "SELECT kind, location, identity, serial, detail, first_at, last_at, present FROM hardware WHERE instance_row = ? "
+    "ORDER BY kind, present DESC, location, last_at DESC";
+static const char SQL_CHECK_PUT[] =
+    "INSERT INTO check_state (instance_row, name, boot_id, result, why, at) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (instance_row, name) DO UPDATE SET at = CASE WHEN result = excluded.result AND boot_id = "
+    "excluded.boot_id THEN at ELSE excluded.at END, boot_id = excluded.boot_id, result = excluded.result, "
+    "why = excluded.why";
+static const char SQL_CHECK_DROP[] = "DELETE FROM check_state WHERE instance_row = ? AND name = ?";
+#define CHECK_SELECT "SELECT name, boot_id, result, why, at FROM check_state WHERE instance_row = ? "
+static const char SQL_CHECK_LIST[] = CHECK_SELECT "ORDER BY name";
+static const char SQL_CHECK_GET[] = CHECK_SELECT "AND name = ?";
+
+int db_hardware_put(struct db_tx *tx, int64_t instance_row, const struct hardware *hardware, int64_t at)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PUT);
+    db_bind_i64(&q, instance_row);
+    db_bind_text(&q, hardware_kind_text(hardware->kind));
+    db_bind_text(&q, hardware->location);
+    db_bind_text(&q, hardware->identity);
+    db_bind_text(&q, hardware->serial);
+    db_bind_text(&q, hardware->detail);
+    db_bind_i64(&q, at);
+    return db_query_run(&q, NULL);
+}
+
+static int forget(struct db_tx *tx, int64_t instance_row)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_FORGET);
+    db_bind_i64(&q, instance_row);
+    db_bind_i64(&q, HARDWARE_MAX);
+    return db_query_run(&q, NULL);
+}
+
+int db_hardware_gone(struct db_tx *tx, int64_t instance_row, int64_t before)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GONE);
+    db_bind_i64(&q, instance_row);
+    db_bind_i64(&q, before);
+    int status = db_query_run(&q, NULL);
+    return status != 0 ? status : forget(tx, instance_row);
+}
+
+static void hardware_read(struct db_query *q, void *row)
+{
+    struct hardware *hardware = row;
+    DB_GET_ENUM(q, hardware_kind, &hardware->kind);
+    DB_GET_TEXT(q, hardware->location);
+    DB_GET_TEXT(q, hardware->identity);
+    DB_GET_TEXT(q, hardware->serial);
+    DB_GET_TEXT(q, hardware->detail);
+    hardware->first_at = db_get_i64(q);
+    hardware->last_at = db_get_i64(q);
+    hardware->present = db_get_i64(q) != 0;
+}
+
+int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg)
+{
+    struct hardware hardware;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST);
+    db_bind_i64(&q, instance_row);
+    return db_query_walk(&q, hardware_read, &hardware, fn, arg);
+}
+
+/* --- checks -------------------------------------------------------------------------------------- */
+
+int db_check_put(struct db_tx *tx, int64_t instance_row, const struct check_state *state)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CHECK_PUT);
+    db_bind_i64(&q, instance_row);
+    db_bind_text(&q, state->name);
+    db_bind_text(&q, state->boot_id);
+    db_bind_text(&q, state->has_run ? check_result_text(state->result) : "");
+    db_bind_text(&q, state->why);
+    db_bind_i64(&q, state->at);
+    return db_query_run(&q, NULL);
+}
+
+int db_check_drop(struct db_tx *tx, int64_t instance_row, const char *name)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CHECK_DROP);
+    db_bind_i64(&q, instance_row);
+    db_bind_text(&q, name);
+    return db_query_run(&q, NULL);
+}
+
+static void check_read(struct db_query *q, void *row)
+{
+    struct check_state *state = row;
+    DB_GET_TEXT(q, state->name);
+    DB_GET_TEXT(q, state->boot_id);
+    const char *result = db_get_word(q);
+    state->has_run = result[0] != '\0';
+    state->result = CHECK_RESULT_UNKNOWN;
+    if (state->has_run && check_result_parse(result, &state->result) < 0)
+        db_query_fail(q, STATUS_IO);
+    DB_GET_TEXT(q, state->why);
+    state->at = db_get_i64(q);
+}
+
+int db_check_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg)
+{
+    struct check_state state;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CHECK_LIST);
+    db_bind_i64(&q, instance_row);
+    return db_query_walk(&q, check_read, &state, fn, arg);
+}
+
+int db_check_get(struct db_tx *tx, int64_t instance_row, const char *name, struct check_state *ret_state)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CHECK_GET);
+    db_bind_i64(&q, instance_row);
+    db_bind_text(&q, name);
+    return db_query_take(&q, check_read, ret_state);
+}

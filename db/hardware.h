@@ -1,0 +1,24 @@
+/* What instances are made of, and how their checks stand. Both go with the instance. */
+#ifndef HOLDFAST_DB_HARDWARE_H
+#define HOLDFAST_DB_HARDWARE_H
+
+#include "db/db.h"
+#include "model/hardware.h"
+
+/* A piece that was seen at this time: kept since it was first seen in this instance. */
+int db_hardware_put(struct db_tx *tx, int64_t instance_row, const struct hardware *hardware, int64_t at);
+/* Those of the instance that were last seen before this are not there any more; the oldest of them, beyond HARDWARE_MAX, are
+ * forgotten. */
+int db_hardware_gone(struct db_tx *tx, int64_t instance_row, int64_t before);
+/* Rows are struct hardware: the chassis first, then by kind and place; what is there before what is gone. */
+int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg);
+
+/* at stays when the result does, in the same boot. */
+int db_check_put(struct db_tx *tx, int64_t instance_row, const struct check_state *state);
+int db_check_drop(struct db_tx *tx, int64_t instance_row, const char *name);
+/* Rows are struct check_state, by name. */
+int db_check_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg);
+/* NOT_FOUND: the agent has no such check, or has not told of any. */
+int db_check_get(struct db_tx *tx, int64_t instance_row, const char *name, struct check_state *ret_state);
+
+#endif

@@ -1,0 +1,106 @@
+/* What agents tell of their machines: who may, what is kept of it, and what is not believed. */
+#include "tests/support/service_world.h"
+
+static struct machine_report *a_report(const char *instance_id, const char *boot_id)
+{
+    struct machine_report *report = own_calloc(1, sizeof(*report));
+    snprintf(report->instance_id, sizeof(report->instance_id), "%s", instance_id);
+    snprintf(report->boot_id, sizeof(report->boot_id), "%s", boot_id);
+    report->hardware_known = true;
+    report->hardware[0] = (struct hardware){
+        .kind = HARDWARE_KIND_CHASSIS, .identity = "To be filled by O.E.M.", .serial = "None", .detail = "Example"};
+    report->hardware[1] = (struct hardware){.kind = HARDWARE_KIND_GPU,
+                                            .identity = "GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31",
+                                            .serial = "0",
+                                            .location = "0000:b9:00"};
+    report->hardware_count = 2;
+    report->checks[0] = (struct check_state){.name = "disk", .has_run = true, .result = CHECK_RESULT_OK};
+    report->checks[1] = (struct check_state){.name = "nvidia"};
+    report->check_count = 2;
+    return report;
+}
+
+static void test_what_is_told_is_shown(void **state)
+{
+    struct world world;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    autofree struct machine_report *report = a_report("i-1", WORLD_BOOT);
+    autofree struct service_machine *machine = own_calloc(1, sizeof(*machine));
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_node_hardware(&world.service, "ml", "gpu-1", machine, &world.problem), 0);
+    assert_string_equal(machine->instance_id, "i-1");
+    assert_int_equal(machine->hardware_count, 2);
+    assert_string_equal(machine->hardware[0].identity, ""); /* an agent that believes a placeholder is not believed */
+    assert_string_equal(machine->hardware[0].serial, "");
+    assert_string_equal(machine->hardware[1].identity, "GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31");
+    assert_string_equal(machine->hardware[1].serial, "");
+    assert_int_equal(machine->hardware[1].first_at, WORLD_T0);
+    assert_int_equal(machine->check_count, 2);
+    assert_true(machine->checks[0].has_run);
+    assert_false(machine->checks[1].has_run);
+    clock_fake_advance(&world.clock, 60000);
+    report->check_count = 1;
+    report->hardware_count = 1;
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_node_hardware(&world.service, "ml", "gpu-1", machine, &world.problem), 0);
+    assert_int_equal(machine->check_count, 1); /* the agent has no check "nvidia" any more */
+    assert_int_equal(machine->checks[0].at, WORLD_T0);
+    assert_true(machine->hardware[0].present);
+    assert_false(machine->hardware[1].present);
+    world_close(&world);
+}
+
+static void test_what_was_not_looked_at_is_not_gone(void **state)
+{
+    struct world world;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    autofree struct machine_report *report = a_report("i-1", WORLD_BOOT);
+    autofree struct service_machine *machine = own_calloc(1, sizeof(*machine));
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
+    clock_fake_advance(&world.clock, 60000);
+    report->hardware_known = false;
+    report->hardware_count = 0;
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_node_hardware(&world.service, "ml", "gpu-1", machine, &world.problem), 0);
+    assert_true(machine->hardware[0].present && machine->hardware[1].present);
+    world_close(&world);
+}
+
+static void test_whom_it_counts_from(void **state)
+{
+    static const struct {
+        const char *instance_id, *boot_id;
+        int status;
+        enum problem_code code;
+    } rows[] = {{"i-2", WORLD_BOOT, STATUS_STALE, PROBLEM_STALE_REPORT},
+                {"i-1", WORLD_BOOT_2, STATUS_CONFLICT, PROBLEM_CONFLICT},
+                {"i-1", "", STATUS_INVALID, PROBLEM_INVALID_VALUE},
+                {"i 1", WORLD_BOOT, STATUS_INVALID, PROBLEM_INVALID_VALUE}};
+    struct world world;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        autofree struct machine_report *report = a_report(rows[i].instance_id, rows[i].boot_id);
+        assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), rows[i].status);
+        assert_int_equal(world.problem.code, rows[i].code);
+    }
+    autofree struct machine_report *report = a_report("i-1", WORLD_BOOT);
+    snprintf(report->hardware[1].detail, sizeof(report->hardware[1].detail), "\x1b[2J");
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), STATUS_INVALID);
+    report->hardware[1].detail[0] = '\0';
+    snprintf(report->checks[0].name, sizeof(report->checks[0].name), "a b");
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), STATUS_INVALID);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_told_is_shown),
+        cmocka_unit_test(test_what_was_not_looked_at_is_not_gone),
+        cmocka_unit_test(test_whom_it_counts_from),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
