@@ -115,7 +115,7 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
 {
     const struct policy_settings *settings = &snapshot->settings;
     char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
-    bool for_person = lead->again == ACTION_CLASS_SUPPORT;
+    bool for_person = lead->again == ACTION_CLASS_SUPPORT || (policy_is_gsp_like(lead->row) && !lead->driver_word);
     policy_span(settings->repeat_window_ms, span);
     const char *so = for_person ? "a person has to look" : "the machine is replaced";
     if (settings->reboots_max == 0)

@@ -27,7 +27,15 @@ static bool is_counted_already(const struct policy_snapshot *snapshot, const str
     return false;
 }
 
-/* A lost zone is one incident: the first of its nodes stands for all. */
+/* Nodes that vanish leave no verdicts: a dark rack has to count too. */
+static bool is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node)
+{
+    bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
+    return in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
+           !is_counted_already(snapshot, node);
+}
+
+/* A lost zone is one incident: the first of its nodes that counts stands for all. */
 static bool is_counted_with_zone(const struct policy_snapshot *snapshot, size_t at)
 {
     const struct policy_node *node = &snapshot->nodes[at];
@@ -35,22 +43,16 @@ static bool is_counted_with_zone(const struct policy_snapshot *snapshot, size_t 
         return false;
     for (size_t i = 0; i < at; i++)
         if (snapshot->nodes[i].zone != NULL && text_equal(snapshot->nodes[i].zone, node->zone) &&
-            policy_zone_is_lost(snapshot, &snapshot->nodes[i]))
+            policy_zone_is_lost(snapshot, &snapshot->nodes[i]) && is_lost(snapshot, &snapshot->nodes[i]))
             return true;
     return false;
 }
 
-/* Nodes that vanish leave no verdicts: a dark rack has to count too. */
 static int64_t count_lost(const struct policy_snapshot *snapshot)
 {
     int64_t lost = 0;
-    for (size_t i = 0; i < snapshot->node_count; i++) {
-        const struct policy_node *node = &snapshot->nodes[i];
-        bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
-        if (in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
-            !is_counted_already(snapshot, node) && !is_counted_with_zone(snapshot, i))
-            lost++;
-    }
+    for (size_t i = 0; i < snapshot->node_count; i++)
+        lost += is_lost(snapshot, &snapshot->nodes[i]) && !is_counted_with_zone(snapshot, i);
     return lost;
 }
 
