@@ -26,7 +26,7 @@ endif
 
 # One static library per room; a program links the rooms it may use and nothing else.
 # ROOMS limits what `make unit` builds, so that one room can be worked on alone.
-ROOMS ?= base model policy db server api agents cli
+ROOMS ?= base model policy simulate db server api agents cli
 sources = $(filter-out %/main.c,$(shell find $(1) -name '*.c' 2>/dev/null | sort))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 ROOM_LIBS = $(foreach room,$(ROOMS),$(BUILD)/lib$(room).a)
@@ -42,7 +42,7 @@ $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1)))
 	@rm -f $$@
 	@$$(AR) rcs $$@ $$^
 endef
-$(foreach room,base model policy db server api agents cli,$(eval $(call room_rules,$(room))))
+$(foreach room,base model policy simulate db server api agents cli,$(eval $(call room_rules,$(room))))
 
 # Other flags or another compiler in the same directory build everything anew, instead of mixing.
 $(BUILD)/flags: always
@@ -70,7 +70,7 @@ link = @mkdir -p $(@D); echo "LD    $@"; $(CC) $(CFLAGS_ALL) -o $@ $(1) $(LDFLAG
 
 $(BUILD)/hpd: $(BUILD)/server/main.o $(BUILD)/libapi.a $(BUILD)/libserver.a $(BUILD)/libdb.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,-lmicrohttpd -lsqlite3 $(LIBS_base))
-$(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+$(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libsimulate.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_http) $(LIBS_base))
 $(BUILD)/hp-agent: $(BUILD)/agents/node/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_base))

@@ -79,7 +79,12 @@ enum cli_exit {
     X(SCHEDULER_CONFIG, "scheduler-config", 0, NULL, "the tags of the cluster's scheduler configuration")      \
     X(QUOTA, "quota", 0, "NAME", "the tags of this compute quota")                                             \
     X(TABLE, "table", 0, "NAME", "only this fault table: xid, sxid, kernel, nvidia, dcgm, …")                  \
-    X(PCI, "pci", 0, "ADDRESS", "PCI address of the GPU in the injected line (0000:b9:00)")
+    X(PCI, "pci", 0, "ADDRESS", "PCI address of the GPU in the injected line (0000:b9:00)")                    \
+    X(PROFILE, "profile", 0, "NAME", "a published fleet: llama3, rsc-1, rsc-2 (rsc-1)")                        \
+    X(LIST_PROFILES, "list-profiles", 0, NULL, "the published fleets with their sources, and every number")    \
+    X(SWEEP, "sweep", 0, "NAME=A..B[:STEP]", "one run for each value, as in spares=0..64:4")                   \
+    X(PLOT, "plot", 0, "FILE.svg", "write the picture there, too")                                             \
+    X(ASCII, "ascii", 0, NULL, "plots without characters beyond ASCII")
 enum cli_option {
 #define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,
     CLI_OPTION_LIST(X)
@@ -92,7 +97,7 @@ __extension__ typedef unsigned __int128 cli_option_set;
 #define CLI_BIT(SYMBOL) CLI_BIT_OF(CLI_OPTION_##SYMBOL)
 _Static_assert(CLI_OPTIONS <= 128, "a set of options has no bit for the last one");
 
-#define CLI_POSITIONAL_MAX 4
+#define CLI_POSITIONAL_MAX 8
 #define CLI_NODES_MAX 100000  /* of one group */
 #define CLI_LIMIT_DEFAULT 100 /* of what grows for ever: events, operations, verdicts */
 #define CLI_REPLY_BYTES_MAX (64 * 1024 * 1024)
@@ -238,6 +243,7 @@ int cli_fault_list(struct cli *cli);
 int cli_fault_describe(struct cli *cli);
 int cli_inject_xid(struct cli *cli);
 int cli_policy_show(struct cli *cli);
+int cli_simulate(struct cli *cli);
 int cli_version(struct cli *cli);
 /* The cluster of --file. */
 int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);

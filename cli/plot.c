@@ -107,7 +107,8 @@ const char *plot_number(double value, double step, char ret_number[PLOT_NUMBER_M
         suffix = divisor >= 1e9 ? "G" : divisor >= 1e6 ? "M" : "k";
     if (step > 0 && fabs(value) < step / 1000)
         value = 0, suffix = ""; /* rounding left something of it */
-    snprintf(ret_number, PLOT_NUMBER_MAX, "%.6g%s", value / (suffix[0] != '\0' ? divisor : 1), suffix);
+    snprintf(ret_number, PLOT_NUMBER_MAX, step > 0 ? "%.6g%s" : "%.4g%s", value / (suffix[0] != '\0' ? divisor : 1),
+             suffix);
     return ret_number;
 }
 

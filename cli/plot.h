@@ -91,7 +91,7 @@ double plot_scale_at(const struct plot_scale *scale, double value);
 double plot_series_x(const struct plot_series *series, size_t i);
 /* The i-th point of a series; false when it is not finite. */
 bool plot_point(const struct plot_series *series, size_t i, double *ret_x, double *ret_y);
-/* "12", "0.5", "20k", "3M", as exact as a step of the scale asks for; step 0: six digits. */
+/* "12", "0.5", "20k", "3M", as exact as a step of the scale asks for; step 0: four digits. */
 const char *plot_number(double value, double step, char ret_number[PLOT_NUMBER_MAX]);
 /* Characters that a text takes. */
 int plot_width(const char *text);

@@ -4,7 +4,8 @@
 /* Has its answer at hand, or asks by itself. */
 static bool needs_no_server(const struct cli_verb *verb)
 {
-    return verb->run == cli_version || verb->run == cli_fault_list || verb->run == cli_fault_describe;
+    return verb->run == cli_version || verb->run == cli_fault_list || verb->run == cli_fault_describe ||
+           verb->run == cli_simulate;
 }
 
 int cli_main(int argc, char **argv, FILE *out, FILE *err)

@@ -4,7 +4,7 @@
 // its length, above or inside of a function for the function's.
 import { Source } from './source.mjs';
 
-export const PRODUCT_ROOMS = ['base', 'model', 'policy', 'db', 'server', 'api', 'agents', 'cli'];
+export const PRODUCT_ROOMS = ['base', 'model', 'policy', 'simulate', 'db', 'server', 'api', 'agents', 'cli'];
 const FUNCTION_LINES_MAX = 70; // a screen
 const FILE_LINES_MAX = 700; // one thought
 const HEAD_LETTERS_MIN = 20; // fewer say nothing
@@ -15,6 +15,7 @@ const INCLUDE_LAW = [
     { files: /^base\//, may: ['base/'] },
     { files: /^model\//, may: ['model/', 'base/'] },
     { files: /^policy\//, may: ['policy/', 'model/', 'base/own.h', 'base/text.h', 'base/status.h', 'base/enum.h', 'base/sm.h'] },
+    { files: /^simulate\//, may: ['simulate/', 'policy/', 'model/', 'base/'] },
     { files: /^db\//, may: ['db/', 'model/', 'base/', 'policy/policy.h'] },
     { files: /^server\/scheduler\//, may: ['server/scheduler/', 'model/', 'base/'] },
     { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
@@ -30,7 +31,7 @@ const INCLUDE_LAW = [
     { files: /^server\/[^/]*$/, may: ['server/', 'db/', 'model/', 'base/'] },
     { files: /^api\//, may: ['api/', 'server/service/', 'model/', 'base/'] },
     { files: /^agents\//, may: ['agents/', 'policy/faults/', 'model/', 'base/'] },
-    { files: /^cli\//, may: ['cli/', 'policy/faults/', 'model/', 'base/'] },
+    { files: /^cli\//, may: ['cli/', 'simulate/', 'policy/faults/', 'model/', 'base/'] },
 ];
 
 // A third-party header and the files that may know it. files_max 1: one file, whichever.

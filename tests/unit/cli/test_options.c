@@ -88,8 +88,8 @@ static void test_refuses(void **state)
         {{"node", "list", "--nonsense"}, "unknown option --nonsense"},
         {{"node", "list", "-Z"}, "unknown option -Z"},
         {{"node", "list", "-o", "xml"}, "table, json or yaml"},
-        {{"a", "b", "c", "d", "e", "f", "g"}, "too many words"},
-        {{"a", "b", "c", "d", "e", "f", "--version"}, "too many words"},
+        {{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}, "too many words"},
+        {{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "--version"}, "too many words"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct cli cli;

@@ -1,0 +1,234 @@
+/* What came of a simulation, for people: the answer first, then where it comes from, then the picture. */
+#include "cli/simulate.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define TEXT_MAX 256
+
+static void field(struct cli *cli, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void field(struct cli *cli, const char *name, const char *fmt, ...)
+{
+    char text[TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    cli_print_field(cli->out, name, text);
+}
+
+static void print_head(struct cli *cli, const struct simulation *simulation)
+{
+    const int64_t *number = simulation->scenario.number;
+    char time[CLOCK_TEXT_MAX];
+    fprintf(cli->out, "%s: %" PRId64 " nodes (%" PRId64 " GPUs) and %" PRId64 " spares, over %s; seed %" PRId64,
+            simulation->scenario.name, number[SIMULATE_NODES], number[SIMULATE_NODES] * number[SIMULATE_GPUS],
+            number[SIMULATE_SPARES], simulation_value(SIMULATE_TIME, number[SIMULATE_TIME], time, sizeof(time)),
+            number[SIMULATE_SEED]);
+    if (simulation->runs > 1)
+        fprintf(cli->out, " and the next %" PRId64 ", means", simulation->runs - 1);
+    fputs("\n\n", cli->out);
+}
+
+static void print_answer(struct cli *cli, const struct simulation *s)
+{
+    double hours = (double)s->scenario.number[SIMULATE_TIME] / (double)MS_PER_HOUR;
+    double interruptions = SIMULATION_MEAN(s, interruptions), planned = SIMULATION_MEAN(s, planned);
+    field(cli, "Effective time", "%.1f %% of the jobs' time became work that was kept",
+          SIMULATION_MEAN(s, effective_percent));
+    field(cli, "Goodput", "%.1f %% of all machines' time, spares and broken ones with it",
+          SIMULATION_MEAN(s, goodput_percent));
+    field(cli, "Interruptions", "%.0f of jobs, one in %.2f h; %.0f planned ones beside them", interruptions,
+          interruptions > 0 ? hours / interruptions : hours, planned);
+    field(cli, "Repairs",
+          "%.0f reboots and %.0f replacements, %.0f of which failed and led to more; %.0f cases for people",
+          SIMULATION_MEAN(s, reboots), SIMULATION_MEAN(s, replaces), SIMULATION_MEAN(s, ops_failed),
+          SIMULATION_MEAN(s, people));
+    field(cli, "Back in service", "%.1f h after a fault", SIMULATION_MEAN(s, repair_hours_mean));
+    field(cli, "Out of service", "%.1f nodes on average, %.0f at most", SIMULATION_MEAN(s, out_mean),
+          SIMULATION_MEAN(s, out_max));
+    field(cli, "Spares needed", "%.0f for half of the time, %.0f for 99 %%, %.0f for 99.9 %%, %.0f for all of it",
+          SIMULATION_MEAN(s, out_p50), SIMULATION_MEAN(s, out_p99), SIMULATION_MEAN(s, out_p999),
+          SIMULATION_MEAN(s, out_max));
+    double breakers = SIMULATION_MEAN(s, breaker_opened), racks = SIMULATION_MEAN(s, racks_lost);
+    if (racks > 0)
+        field(cli, "Racks lost", "%.0f", racks);
+    if (breakers > 0)
+        field(cli, "Breaker opened", "%.0f times", breakers);
+}
+
+static void print_plot(struct cli *cli, struct text *text)
+{
+    fputc('\n', cli->out);
+    fputs(text_get(text), cli->out);
+    text_free(text);
+}
+
+static void print_hours(struct cli *cli, const struct simulate_outcome *outcome)
+{
+    const struct simulate_hours *h = &outcome->hours;
+    double all = h->all > 0 ? h->all / 100 : 1;
+    const struct plot_bar bars[] = {
+        {.label = "work that was kept", .value = h->useful / all},
+        {.label = "work lost again", .value = h->lost / all, .stands_out = true},
+        {.label = "checkpoints", .value = h->checkpoints / all, .stands_out = true},
+        {.label = "until it was noticed", .value = h->noticing / all, .stands_out = true},
+        {.label = "waiting for nodes", .value = h->waiting / all, .stands_out = true},
+        {.label = "restarting", .value = h->restarting / all, .stands_out = true},
+        {.label = "planned stops", .value = h->planned / all, .stands_out = true},
+    };
+    struct text text = {0};
+    const struct plot_style style = plot_style_here(cli->option[CLI_OPTION_ASCII] != NULL);
+    plot_bars_text(
+        &(struct plot_bars){
+            .title = "Where the jobs' time went", .label = "percent", .bars = bars, .count = ARRAY_LEN(bars)},
+        &style, &text);
+    print_plot(cli, &text);
+}
+
+static void print_causes(struct cli *cli, const struct simulation *s)
+{
+    static const struct cli_column columns[] = {
+        {"CAUSE", "name"}, {"FAULTS", "faults"}, {"INTERRUPTIONS", "interruptions"}, {"REPAIRS", "repairs"}};
+    auto_json json_t *json = simulation_json(s);
+    const json_t *first = json_array_get(json_object_get(json, "runs"), 0);
+    static const struct cli_column rules[] = {{"DECISION", "action"}, {"RULE", "rule"}, {"TIMES", "count"}};
+    fputc('\n', cli->out);
+    cli_print_table(cli->out, json_object_get(first, "classes"), columns, ARRAY_LEN(columns), "no faults");
+    fputc('\n', cli->out);
+    cli_print_table(cli->out, json_object_get(first, "rules"), rules, ARRAY_LEN(rules), "no decisions");
+}
+
+static void print_mttf(struct cli *cli, const struct simulate_outcome *outcome, int64_t gpus)
+{
+    fputc('\n', cli->out);
+    for (size_t i = 0; i < outcome->mttf_count; i++) {
+        const struct simulate_mttf *mttf = &outcome->mttf[i];
+        char name[64];
+        snprintf(name, sizeof(name), "Jobs of %" PRId64, mttf->nodes * gpus);
+        if (mttf->interruptions == 0)
+            field(cli, name, "never interrupted in %.0f h", mttf->job_hours);
+        else
+            field(cli, name, "GPUs: interrupted after %.3g h on average, %" PRId64 " times",
+                  mttf->job_hours / (double)mttf->interruptions, mttf->interruptions);
+    }
+}
+
+/* --- over time ---------------------------------------------------------------------------------------------------- */
+
+struct picture {
+    double days[SIMULATE_SAMPLES], out[SIMULATE_SAMPLES], effective[SIMULATE_SAMPLES];
+    struct plot_series series[2];
+    char title[TEXT_MAX];
+    struct plot_field field;
+};
+
+static void draw_out(const struct simulation *s, struct picture *ret_picture)
+{
+    const struct simulate_outcome *outcome = &s->outcomes[0];
+    *ret_picture = (struct picture){0};
+    for (size_t i = 0; i < outcome->sample_count; i++) {
+        ret_picture->days[i] = outcome->samples[i].days;
+        ret_picture->out[i] = outcome->samples[i].out;
+    }
+    snprintf(ret_picture->title, TEXT_MAX, "%s: nodes out of service", s->scenario.name);
+    ret_picture->series[0] =
+        (struct plot_series){NULL, PLOT_STEPS, ret_picture->days, ret_picture->out, NULL, outcome->sample_count};
+    ret_picture->field = (struct plot_field){.title = ret_picture->title,
+                                             .x_label = "days",
+                                             .y_label = "nodes",
+                                             .series = ret_picture->series,
+                                             .series_count = 1,
+                                             .y_from_zero = true};
+}
+
+void simulation_svg(const struct simulation *simulation, struct text *ret_svg)
+{
+    struct picture picture;
+    draw_out(simulation, &picture);
+    plot_field_svg(&picture.field, ret_svg);
+}
+
+void simulation_print(struct cli *cli, const struct simulation *simulation)
+{
+    struct picture picture;
+    struct text text = {0};
+    const struct plot_style style = plot_style_here(cli->option[CLI_OPTION_ASCII] != NULL);
+    print_head(cli, simulation);
+    print_answer(cli, simulation);
+    print_mttf(cli, &simulation->outcomes[0], simulation->scenario.number[SIMULATE_GPUS]);
+    print_hours(cli, &simulation->outcomes[0]);
+    print_causes(cli, simulation);
+    draw_out(simulation, &picture);
+    plot_field_text(&picture.field, &style, &text);
+    print_plot(cli, &text);
+    if (simulation->scenario.source[0] != '\0') {
+        fputc('\n', cli->out);
+        cli_print_field(cli->out, "Source", simulation->scenario.source);
+    }
+}
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------- */
+
+static double unit_of(enum simulate_number swept)
+{
+    return simulate_numbers[swept].unit == SIMULATE_UNIT_TIME ? (double)MS_PER_MIN : 1;
+}
+
+static void draw_sweep(const struct simulation *points, size_t count, enum simulate_number swept,
+                       struct picture *ret_picture)
+{
+    struct picture *p = ret_picture;
+    *p = (struct picture){0};
+    for (size_t i = 0; i < count && i < SIMULATE_SAMPLES; i++) {
+        p->days[i] = (double)points[i].value / unit_of(swept);
+        p->out[i] = SIMULATION_MEAN(&points[i], goodput_percent);
+        p->effective[i] = SIMULATION_MEAN(&points[i], effective_percent);
+    }
+    snprintf(p->title, TEXT_MAX, "%s: what %s does", points[0].scenario.name, simulate_numbers[swept].name);
+    p->series[0] = (struct plot_series){"goodput of all machines", PLOT_LINE, p->days, p->out, NULL, count};
+    p->series[1] = (struct plot_series){"effective time of jobs", PLOT_LINE, p->days, p->effective, NULL, count};
+    p->field = (struct plot_field){
+        .title = p->title,
+        .x_label = simulate_numbers[swept].unit == SIMULATE_UNIT_TIME ? "minutes" : simulate_numbers[swept].name,
+        .y_label = "percent",
+        .series = p->series,
+        .series_count = 2};
+}
+
+void simulation_sweep_svg(const struct simulation *points, size_t count, enum simulate_number swept,
+                          struct text *ret_svg)
+{
+    struct picture picture;
+    draw_sweep(points, count, swept, &picture);
+    plot_field_svg(&picture.field, ret_svg);
+}
+
+void simulation_print_sweep(struct cli *cli, const struct simulation *points, size_t count, enum simulate_number swept)
+{
+    struct picture picture;
+    struct text text = {0};
+    const struct plot_style style = plot_style_here(cli->option[CLI_OPTION_ASCII] != NULL);
+    char value[CLOCK_TEXT_MAX];
+    size_t best = 0;
+    fprintf(cli->out, "%-20s %9s %9s %14s %9s %7s\n", simulate_numbers[swept].name, "GOODPUT", "EFFECTIVE",
+            "INTERRUPTIONS", "WAITING", "PEOPLE");
+    draw_sweep(points, count, swept, &picture);
+    for (size_t i = 0; i < count; i++) {
+        const struct simulation *p = &points[i];
+        double waiting = SIMULATION_MEAN(p, hours.waiting), all = SIMULATION_MEAN(p, hours.all);
+        fprintf(cli->out, "%-20s %7.2f %% %7.2f %% %14.0f %7.2f %% %7.0f\n",
+                simulation_value(swept, p->value, value, sizeof(value)), picture.out[i], picture.effective[i],
+                SIMULATION_MEAN(p, interruptions), all > 0 ? 100 * waiting / all : 0, SIMULATION_MEAN(p, people));
+        best = picture.out[i] > picture.out[best] ? i : best;
+    }
+    fprintf(cli->out, "\nThe most goodput: %.2f %%, at %s=%s\n", picture.out[best], simulate_numbers[swept].name,
+            simulation_value(swept, points[best].value, value, sizeof(value)));
+    plot_field_text(&picture.field, &style, &text);
+    print_plot(cli, &text);
+}

@@ -1,0 +1,330 @@
+/*
+ * The policy is asked as hpd asks it: about the nodes with something new, group by group, and again when a decision says so.
+ * What follows is what the reconcile loop does: a repair, a node that is held, a person who is called.
+ */
+#include "simulate/world.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_TEXT 24
+
+/* A node as the policy sees it, with all that its pointers point to. */
+struct view {
+    char name[NUMBER_TEXT], machine[NUMBER_TEXT], boot[NUMBER_TEXT], zone[NUMBER_TEXT];
+    struct verdict *verdicts;
+    const struct verdict *refs[NOTES_MAX];
+    struct policy_repair repairs[PAST_MAX];
+    char machines[PAST_MAX][NUMBER_TEXT], devices[PAST_MAX][NUMBER_TEXT];
+};
+
+static const char *code_of(const struct world *w, int class)
+{
+    return class == NONE || w->scenario->faults[class].code[0] == '\0' ? "unreachable"
+                                                                       : w->scenario->faults[class].code;
+}
+
+static void view_verdict(const struct world *w, const struct trouble *trouble, const struct note *note,
+                         struct verdict *ret_verdict)
+{
+    struct fault_judgement judgement;
+    ret_verdict->id = note->id;
+    snprintf(ret_verdict->key, sizeof(ret_verdict->key), "%" PRId64, note->id);
+    snprintf(ret_verdict->instance_id, sizeof(ret_verdict->instance_id), "i-%" PRId64, note->machine);
+    snprintf(ret_verdict->boot_id, sizeof(ret_verdict->boot_id), "%" PRId64, note->boot);
+    snprintf(ret_verdict->device, sizeof(ret_verdict->device), "gpu%d", trouble->device);
+    text_copy_cut(ret_verdict->source, sizeof(ret_verdict->source), "kmsg");
+    text_copy_cut(ret_verdict->code, sizeof(ret_verdict->code), code_of(w, note->class));
+    fault_judge(ret_verdict->source, ret_verdict->code, "", &judgement);
+    ret_verdict->severity = judgement.row != NULL ? judgement.row->severity : SEVERITY_WARN;
+    ret_verdict->state = VERDICT_STATE_OPEN;
+    ret_verdict->count = 1;
+    ret_verdict->first_at = ret_verdict->last_at = ret_verdict->received_at = note->at;
+}
+
+static void view_past(const struct world *w, const struct trouble *trouble, struct view *view)
+{
+    for (int i = 0; i < trouble->past_count; i++) {
+        const struct past *past = &trouble->past[i];
+        snprintf(view->machines[i], NUMBER_TEXT, "i-%" PRId64, past->machine);
+        if (past->class != NONE && w->scenario->faults[past->class].code[0] != '\0')
+            snprintf(view->devices[i], NUMBER_TEXT, "gpu%d", past->device);
+        view->repairs[i] = (struct policy_repair){.kind = past->kind,
+                                                  .instance_id = view->machines[i],
+                                                  .device = view->devices[i],
+                                                  .code = code_of(w, past->class),
+                                                  .at = past->at,
+                                                  .succeeded = past->succeeded,
+                                                  .by_person = past->by_person,
+                                                  .no_return = past->no_return,
+                                                  .error = ""};
+    }
+}
+
+static struct policy_node see(struct world *w, int32_t node, struct view *view)
+{
+    const struct machine *machine = &w->machines[node];
+    const struct trouble *trouble = fleet_trouble(w, node);
+    int32_t rack = fleet_rack(w, node);
+    snprintf(view->name, NUMBER_TEXT, "node-%06d", node + 1);
+    snprintf(view->machine, NUMBER_TEXT, "i-%" PRId64, trouble->machine);
+    snprintf(view->boot, NUMBER_TEXT, "%" PRId64, trouble->boot);
+    snprintf(view->zone, NUMBER_TEXT, "rack-%d", rack + 1);
+    view->verdicts = own_calloc((size_t)trouble->note_count + 1, sizeof(*view->verdicts));
+    for (int i = 0; i < trouble->note_count; i++) {
+        view_verdict(w, trouble, &trouble->notes[i], &view->verdicts[i]);
+        view->refs[i] = &view->verdicts[i];
+    }
+    view_past(w, trouble, view);
+    return (struct policy_node){.id = node + 1,
+                                .name = view->name,
+                                .state = (enum node_state)machine->state,
+                                .instance_id = view->machine,
+                                .boot_id = view->boot,
+                                .boot_at = trouble->boot_at,
+                                .has_active_operation = trouble->has_op,
+                                .last_heartbeat_at = machine->silent ? trouble->silent_since : w->now,
+                                .has_scheduler = true,
+                                .scheduler_known = true,
+                                .scheduler_responding = !machine->unheard,
+                                .scheduler_reason = "",
+                                .zone = view->zone,
+                                .zone_lost = machine->silent ? w->rack_silent[rack] : 0,
+                                .wish_by = "",
+                                .verdicts = view->refs,
+                                .verdict_count = (size_t)trouble->note_count,
+                                .repairs = view->repairs,
+                                .repair_count = (size_t)trouble->past_count};
+}
+
+/* --- what follows --------------------------------------------------------------------------------------------------- */
+
+static void look_again(struct world *w, int32_t node, int64_t at)
+{
+    struct trouble *trouble = fleet_trouble(w, node);
+    world_at(w, at > w->now ? at : w->now + 1, HAPPENS_LOOK, node, ++trouble->look_ticket);
+}
+
+static void call_person(struct world *w, int32_t node)
+{
+    struct trouble *trouble = fleet_trouble(w, node);
+    if (trouble->waits_for_person)
+        return;
+    trouble->waits_for_person = true;
+    w->out->people++;
+    world_at(w, w->now + world_about(w, world_number(w, SIMULATE_PERSON)), HAPPENS_PERSON, node, 0);
+}
+
+static void hold(struct world *w, int32_t node)
+{
+    if (w->machines[node].state != NODE_STATE_HELD)
+        w->out->held++;
+    fleet_state(w, node, NODE_STATE_HELD);
+    node_leave(w, node);
+}
+
+static int class_of(const struct world *w, int32_t node, const char *code)
+{
+    const struct trouble *trouble = w->machines[node].trouble;
+    for (int i = trouble->note_count - 1; i >= 0; i--)
+        if (strcmp(code_of(w, trouble->notes[i].class), code) == 0)
+            return trouble->notes[i].class;
+    return NONE;
+}
+
+static void count_rule(struct world *w, const struct decision *decision)
+{
+    struct simulate_outcome *out = w->out;
+    w->out->decisions++;
+    for (size_t i = 0; i < out->rule_count; i++)
+        if (strcmp(out->rules[i].rule, decision->rule) == 0 && out->rules[i].action == decision->action) {
+            out->rules[i].count++;
+            return;
+        }
+    if (out->rule_count == SIMULATE_RULES_MAX)
+        return;
+    struct simulate_rule *rule = &out->rules[out->rule_count++];
+    text_copy_cut(rule->rule, sizeof(rule->rule), decision->rule);
+    rule->action = decision->action;
+    rule->count = 1;
+}
+
+static void follow(struct world *w, int32_t node, const struct decision *decision)
+{
+    count_rule(w, decision);
+    switch (decision->action) {
+    case ACTION_REBOOT:
+        repair_begin(w, node, OPERATION_KIND_REBOOT, decision->urgency, class_of(w, node, decision->code));
+        return;
+    case ACTION_REPLACE:
+        repair_begin(w, node, OPERATION_KIND_REPLACE, decision->urgency, class_of(w, node, decision->code));
+        return;
+    case ACTION_HOLD:
+        hold(w, node);
+        break;
+    case ACTION_MARK:
+    case ACTION_SUPPORT:
+        hold(w, node);
+        call_person(w, node);
+        break;
+    default:
+        break;
+    }
+    if (decision->retry_at > 0)
+        look_again(w, node, decision->retry_at);
+}
+
+/* Nothing holds it any more: through the return gate, as a release is. What failed without leaving evidence is a person's. */
+static void return_if_clear(struct world *w, int32_t node, const struct decision *decision)
+{
+    const struct trouble *trouble = w->machines[node].trouble;
+    bool clear = decision == NULL || decision->action <= ACTION_WATCH;
+    if (!clear || w->machines[node].state != NODE_STATE_HELD || trouble->has_op || trouble->waits_for_person)
+        return;
+    bool failed = trouble->past_count > 0 && !trouble->past[0].succeeded && trouble->past[0].at >= trouble->boot_at;
+    if (failed || w->machines[node].silent)
+        call_person(w, node);
+    else
+        repair_begin(w, node, OPERATION_KIND_RELEASE, URGENCY_NOW, NONE);
+}
+
+void decide_person(struct world *w, int32_t node)
+{
+    struct trouble *trouble = fleet_trouble(w, node);
+    trouble->waits_for_person = false;
+    if (trouble->has_op)
+        return;
+    repair_remember(trouble, &(struct past){.kind = OPERATION_KIND_REPLACE,
+                                            .machine = trouble->machine,
+                                            .at = w->now,
+                                            .class = NONE,
+                                            .succeeded = true,
+                                            .by_person = true});
+    trouble->note_count = 0;
+    fleet_boot(w, node, true);
+    if (w->machines[node].state == NODE_STATE_HELD && !w->machines[node].silent)
+        repair_begin(w, node, OPERATION_KIND_RELEASE, URGENCY_NOW, NONE);
+    else if (w->machines[node].silent)
+        call_person(w, node); /* the rack is dark: the person comes again */
+}
+
+/* --- one group ------------------------------------------------------------------------------------------------------ */
+
+static void expire(struct world *w, struct group *group)
+{
+    while (group->count > 0) {
+        const struct failing *oldest = &group->failing[group->head];
+        if (oldest->at > w->now - w->scenario->policy.breaker_window_ms)
+            return;
+        struct trouble *trouble = w->machines[oldest->node].trouble;
+        if (trouble->failing_at == oldest->at) { /* it did not fail again since */
+            trouble->failing_at = 0;
+            group->failed_recently--;
+        }
+        group->head = (group->head + 1) % group->capacity;
+        group->count--;
+    }
+}
+
+/* Nodes that nobody hears, beyond those of this snapshot and of lost zones. */
+static int64_t count_lost_elsewhere(const struct world *w, const struct group *group)
+{
+    const struct policy_settings *settings = &w->scenario->policy;
+    int64_t lost = 0;
+    for (size_t i = 0; i < group->silent_count; i++) {
+        const struct machine *machine = &w->machines[group->silent[i]];
+        const struct trouble *trouble = machine->trouble;
+        lost += !machine->asked && machine->unheard && trouble->failing_at == 0 &&
+                w->now - trouble->silent_since >= settings->unreachable_after_ms &&
+                w->rack_silent[fleet_rack(w, group->silent[i])] < settings->zone_lost_min &&
+                (machine->state == NODE_STATE_READY || machine->state == NODE_STATE_HELD);
+    }
+    return lost;
+}
+
+static struct policy_group see_group(struct world *w, struct group *group)
+{
+    const struct policy_settings *settings = &w->scenario->policy;
+    expire(w, group);
+    int64_t limit = group->desired * settings->breaker_percent / 100;
+    int64_t failing = group->failed_recently + count_lost_elsewhere(w, group);
+    if (failing > (limit < settings->breaker_min ? settings->breaker_min : limit))
+        group->calm_since = 0;
+    else if (group->calm_since == 0)
+        group->calm_since = w->now;
+    return (struct policy_group){.cluster = "simulated",
+                                 .name = group->name,
+                                 .recovery = world_number(w, SIMULATE_AUTOMATIC) != 0 ? NODE_RECOVERY_AUTOMATIC
+                                                                                      : NODE_RECOVERY_NONE,
+                                 .desired = group->desired,
+                                 .in_repair = group->in_repair,
+                                 .failed_recently = failing,
+                                 .breaker_opened_at = group->breaker_opened_at,
+                                 .breaker_calm_since = group->calm_since};
+}
+
+static void decide_group(struct world *w, struct group *group, const int32_t *nodes, size_t count)
+{
+    autofree struct view *views = own_calloc(count, sizeof(*views));
+    autofree struct policy_node *seen = own_calloc(count, sizeof(*seen));
+    autofree const struct decision **said = own_calloc(count, sizeof(struct decision *));
+    for (size_t i = 0; i < count; i++)
+        seen[i] = see(w, nodes[i], &views[i]);
+    for (size_t i = 0; i < count; i++)
+        w->machines[nodes[i]].asked = true;
+    const struct policy_snapshot snapshot = {.now_ms = w->now,
+                                             .settings = w->scenario->policy,
+                                             .group = see_group(w, group),
+                                             .nodes = seen,
+                                             .node_count = count};
+    struct policy_plan plan;
+    policy_decide(&snapshot, &plan);
+    for (size_t i = 0; i < count; i++)
+        w->machines[nodes[i]].asked = false;
+    if (plan.breaker_opens) {
+        w->out->breaker_opened++;
+        group->breaker_opened_at = w->now;
+    }
+    if (plan.breaker_closes)
+        group->breaker_opened_at = 0;
+    for (size_t i = 0, d = 0; i < count; i++) { /* both are by name, which is by number here */
+        while (d < plan.count && plan.decisions[d].node_id < seen[i].id)
+            d++;
+        if (d < plan.count && plan.decisions[d].node_id == seen[i].id)
+            said[i] = &plan.decisions[d];
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (said[i] != NULL && !seen[i].has_active_operation)
+            follow(w, nodes[i], said[i]);
+        return_if_clear(w, nodes[i], said[i]);
+        free(views[i].verdicts);
+    }
+    policy_plan_free(&plan);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int32_t *)a < *(const int32_t *)b ? -1 : *(const int32_t *)a > *(const int32_t *)b;
+}
+
+void decide_dirty(struct world *w)
+{
+    size_t count = (size_t)w->dirty_count;
+    autofree int32_t *nodes = own_calloc(count, sizeof(*nodes));
+    memcpy(nodes, w->dirty, count * sizeof(*nodes));
+    w->dirty_count = 0;
+    for (size_t i = 0; i < count; i++)
+        w->machines[nodes[i]].dirty = false;
+    qsort(nodes, count, sizeof(*nodes), by_number); /* groups are runs of numbers */
+    for (size_t from = 0, to; from < count; from = to) {
+        struct group *group = fleet_group(w, nodes[from]);
+        for (to = from; to < count && fleet_group(w, nodes[to]) == group;)
+            to++;
+        decide_group(w, group, nodes + from, to - from);
+    }
+}

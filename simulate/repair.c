@@ -1,0 +1,180 @@
+/*
+ * Operations: the steps are those of the model (operation_steps), each takes its time, and the return gate finds what a reboot did
+ * not cure. A repair that fails leaves the node held, and the policy says what comes next.
+ */
+#include "simulate/world.h"
+
+#include <string.h>
+
+#define CALL_MS MS_PER_S /* a call to the scheduler or the provider that does not wait for a machine */
+#define JOIN_DEADLINE_MS (30 * MS_PER_MIN)
+
+void repair_remember(struct trouble *trouble, const struct past *past)
+{
+    int keep = trouble->past_count < PAST_MAX ? trouble->past_count : PAST_MAX - 1;
+    memmove(trouble->past + 1, trouble->past, (size_t)keep * sizeof(*past));
+    trouble->past[0] = *past;
+    trouble->past_count = keep + 1;
+}
+
+static void due(struct world *w, int32_t node, int64_t in_ms)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    world_at(w, w->now + in_ms, HAPPENS_STEP, node, ++trouble->step_ticket);
+}
+
+static void end(struct world *w, int32_t node, bool succeeded, bool no_return)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    trouble->has_op = false;
+    trouble->look_ticket++;
+    if (trouble->op != OPERATION_KIND_RELEASE) {
+        fleet_group(w, node)->in_repair--;
+        repair_remember(trouble, &(struct past){.kind = trouble->op,
+                                                .machine = trouble->machine,
+                                                .at = trouble->op_at,
+                                                .class = trouble->op_class,
+                                                .device = trouble->device,
+                                                .succeeded = succeeded,
+                                                .no_return = no_return});
+    }
+    w->out->ops_failed += !succeeded;
+    if (!succeeded) {
+        fleet_state(w, node, NODE_STATE_HELD);
+        fleet_dirty(w, node);
+        return;
+    }
+    trouble->note_count = 0;
+    fleet_state(w, node, NODE_STATE_READY);
+    node_give(w, node);
+}
+
+/* Jobs go at once, or may run on until their end or the deadline. */
+static void begin_drain(struct world *w, int32_t node)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    trouble->waits_for_job = w->machines[node].job != NONE;
+    if (!trouble->waits_for_job) {
+        due(w, node, CALL_MS);
+    } else if (trouble->urgency == URGENCY_NOW) {
+        w->out->drains++;
+        job_interrupt(w, w->machines[node].job, SIMULATE_FAULTS_MAX, world_number(w, SIMULATE_DETECT));
+    } else {
+        due(w, node, world_number(w, SIMULATE_DRAIN));
+    }
+}
+
+void repair_freed(struct world *w, int32_t node)
+{
+    struct trouble *trouble = fleet_trouble(w, node);
+    if (trouble->has_op && trouble->waits_for_job) {
+        trouble->waits_for_job = false;
+        due(w, node, CALL_MS);
+    } else {
+        node_give(w, node); /* if it is in service after all */
+    }
+}
+
+/* Begins the step that is next; RESUME's end is the operation's. */
+static void begin_step(struct world *w, int32_t node)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    int count;
+    const enum step_kind *steps = operation_steps(trouble->op, &count);
+    if (trouble->step == count) {
+        end(w, node, true, false);
+        return;
+    }
+    switch (steps[trouble->step]) {
+    case STEP_KIND_DRAIN:
+        begin_drain(w, node);
+        break;
+    case STEP_KIND_REBOOT:
+        due(w, node, world_about(w, world_number(w, SIMULATE_REBOOT)));
+        break;
+    case STEP_KIND_LAUNCH:
+        due(w, node, world_about(w, world_number(w, SIMULATE_REPLACE)));
+        break;
+    case STEP_KIND_JOIN:
+        due(w, node, w->machines[node].silent ? JOIN_DEADLINE_MS : CALL_MS);
+        break;
+    case STEP_KIND_VERIFY:
+        due(w, node, world_about(w, world_number(w, SIMULATE_VERIFY)));
+        break;
+    case STEP_KIND_PREPARE:
+        due(w, node, 0);
+        break;
+    default:
+        due(w, node, CALL_MS);
+    }
+}
+
+void repair_begin(struct world *w, int32_t node, enum operation_kind kind, enum urgency urgency, int class)
+{
+    struct trouble *trouble = fleet_trouble(w, node);
+    trouble->has_op = true;
+    trouble->waits_for_job = false;
+    trouble->op = kind;
+    trouble->urgency = urgency;
+    trouble->op_class = class;
+    trouble->op_at = w->now;
+    trouble->step = 0;
+    trouble->broken_since = trouble->broken_since == 0 ? w->now : trouble->broken_since;
+    if (kind != OPERATION_KIND_RELEASE)
+        fleet_group(w, node)->in_repair++;
+    w->out->reboots += kind == OPERATION_KIND_REBOOT;
+    w->out->replaces += kind == OPERATION_KIND_REPLACE;
+    if (class != NONE)
+        w->out->classes[class].repairs++;
+    fleet_state(w, node, NODE_STATE_REPAIRING);
+    node_leave(w, node); /* the first step marks it, so that nothing new begins there */
+    begin_step(w, node);
+}
+
+/* The fault is there again. One whose verdict no job runs into now. */
+static bool relapses(struct world *w, int32_t node)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    if (trouble->hard == NONE || w->scenario->faults[trouble->hard].effect == SIMULATE_EFFECT_VANISH)
+        return false;
+    fleet_verdict(w, node, trouble->hard);
+    return true;
+}
+
+void repair_step(struct world *w, int32_t node)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    int count;
+    const enum step_kind *steps = operation_steps(trouble->op, &count);
+    switch (steps[trouble->step]) {
+    case STEP_KIND_DRAIN:
+        if (trouble->waits_for_job) { /* the deadline: they are requeued, and the node is freed with that */
+            w->out->drains++;
+            job_interrupt(w, w->machines[node].job, SIMULATE_FAULTS_MAX, world_number(w, SIMULATE_DETECT));
+            return;
+        }
+        break;
+    case STEP_KIND_REBOOT:
+        fleet_boot(w, node, false);
+        break;
+    case STEP_KIND_LAUNCH:
+        fleet_boot(w, node, true);
+        break;
+    case STEP_KIND_JOIN:
+        if (w->machines[node].silent) {
+            end(w, node, false, true);
+            return;
+        }
+        break;
+    case STEP_KIND_VERIFY:
+        if (w->machines[node].silent || relapses(w, node)) {
+            end(w, node, false, false);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    trouble->step++;
+    begin_step(w, node);
+}

@@ -1,0 +1,342 @@
+/*
+ * The simulator against itself (the same seed is the same run, and all time is accounted for), against the policy (what it forbids
+ * does not happen), and against published fleets, within ranges that stand here: what does not fit is said, too.
+ */
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "simulate/simulate.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+static struct simulate_scenario scenario;
+static struct simulate_outcome outcome, other;
+
+/* A profile with numbers of its own, run with the first of some seeds. */
+static void prepare(const char *profile, const char *const *words)
+{
+    char error[SIMULATE_ERROR_MAX], name[64];
+    assert_int_equal(simulate_profile_load(profile, &scenario), 0);
+    for (; words != NULL && *words != NULL; words++) {
+        const char *equals = strchr(*words, '=');
+        assert_int_equal(text_copy_bytes(name, sizeof(name), *words, (size_t)(equals - *words)), 0);
+        if (simulate_set(&scenario, name, equals + 1, error) != 0)
+            fail_msg("%s", error);
+    }
+    if (simulate_check(&scenario, error) != 0)
+        fail_msg("%s", error);
+}
+
+static void run(const char *profile, const char *const *words)
+{
+    prepare(profile, words);
+    simulate_run(&scenario, 1, &outcome);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static bool is_near(double value, double wanted, double percent)
+{
+    return fabs(value - wanted) <= wanted * percent / 100;
+}
+
+/* --- itself -------------------------------------------------------------------------------------------------------- */
+
+static void test_a_seed_is_a_run(void **state)
+{
+    (void)state;
+    prepare("rsc-1", WORDS("rackLossesPerYear=50", "lemons=2"));
+    simulate_run(&scenario, 7, &outcome);
+    simulate_run(&scenario, 7, &other);
+    assert_memory_equal(&outcome, &other, sizeof(outcome));
+    simulate_run(&scenario, 8, &other);
+    assert_memory_not_equal(&outcome, &other, sizeof(outcome));
+    assert_true(outcome.racks_lost > 0);
+}
+
+static void test_all_time_is_accounted_for(void **state)
+{
+    (void)state;
+    static const char *const profiles[] = {"llama3", "rsc-1", "rsc-2"};
+    for (size_t i = 0; i < ARRAY_LEN(profiles); i++) {
+        run(profiles[i], NULL);
+        const struct simulate_hours *h = &outcome.hours;
+        double sum = h->useful + h->lost + h->checkpoints + h->noticing + h->restarting + h->waiting + h->planned;
+        assert_true(is_near(sum, h->all, 0.0001));
+        int64_t faults = 0, interruptions = outcome.classes[SIMULATE_FAULTS_MAX].interruptions;
+        for (size_t c = 0; c < scenario.fault_count; c++) {
+            faults += outcome.classes[c].faults;
+            interruptions += outcome.classes[c].interruptions;
+        }
+        assert_int_equal(faults, outcome.faults);
+        assert_int_equal(interruptions, outcome.interruptions);
+        assert_int_equal(outcome.sample_count, SIMULATE_SAMPLES);
+    }
+}
+
+static void test_nothing_fails_without_faults(void **state)
+{
+    (void)state;
+    run("rsc-1", WORDS("faultRate=0", "restart=0", "checkpointCost=0"));
+    assert_int_equal(outcome.faults + outcome.interruptions + outcome.decisions + outcome.out_max, 0);
+    assert_true(outcome.effective_percent > 99.99);
+}
+
+/* --- the policy ------------------------------------------------------------------------------------------------------ */
+
+static void test_more_spares_less_waiting(void **state)
+{
+    (void)state;
+    run("llama3", WORDS("spares=0", "replace=3h"));
+    double none = outcome.hours.waiting, effective = outcome.effective_percent;
+    run("llama3", WORDS("spares=8", "replace=3h"));
+    assert_true(none > 0.2 * outcome.hours.all);
+    assert_true(outcome.hours.waiting < 0.01 * outcome.hours.all);
+    assert_true(outcome.effective_percent > effective + 20);
+}
+
+static void test_a_dark_rack_is_not_replaced_node_by_node(void **state)
+{
+    (void)state;
+    run("rsc-1", WORDS("faultRate=0", "rackLossAt=1d", "rackLossRacks=3", "rackLossFor=6h", "time=3d"));
+    assert_int_equal(outcome.racks_lost, 3);
+    assert_int_equal(outcome.out_max, 48);
+    assert_int_equal(outcome.reboots + outcome.replaces, 0); /* they were held, as one incident each */
+    assert_true(outcome.held > 0);
+    assert_true(outcome.repair_hours_mean > 6 && outcome.repair_hours_mean < 6.5);
+}
+
+/* Hundreds of faults a day among 100 nodes. */
+static void test_limits_hold(void **state)
+{
+    (void)state;
+    run("llama3", WORDS("nodes=100", "spares=0", "jobNodes=1", "faultRate=100000", "breakerPercent=1",
+                        "budgetPercent=1", "time=1d"));
+    assert_true(outcome.breaker_opened > 0);
+    bool held = false;
+    for (size_t i = 0; i < outcome.rule_count; i++)
+        held = held || strcmp(outcome.rules[i].rule, "budget-hold") == 0;
+    assert_true(held);
+    run("llama3", WORDS("nodes=100", "spares=0", "jobNodes=1", "automatic=0", "faultRate=1000", "time=10d"));
+    assert_int_equal(outcome.reboots + outcome.replaces, 0);
+    assert_true(outcome.people > 0);
+}
+
+static void test_policy_settings_count(void **state)
+{
+    (void)state;
+    run("llama3", WORDS("rebootsMax=0"));
+    int64_t without = outcome.reboots;
+    run("llama3", WORDS("rebootsMax=2"));
+    assert_true(outcome.reboots > without);
+}
+
+static void test_checkpoints_cost_and_save(void **state)
+{
+    (void)state;
+    run("llama3", WORDS("checkpointEvery=1m", "checkpointCost=30s"));
+    double often = outcome.effective_percent, lost = outcome.hours.lost;
+    run("llama3", WORDS("checkpointEvery=6h", "checkpointCost=30s"));
+    double seldom = outcome.effective_percent;
+    assert_true(outcome.hours.lost > 10 * lost);
+    run("llama3", WORDS("checkpointEvery=15m", "checkpointCost=30s"));
+    assert_true(outcome.effective_percent > often && outcome.effective_percent > seldom);
+}
+
+/* --- published fleets -------------------------------------------------------------------------------------------------- */
+
+#define SEEDS 8
+
+/* Llama 3: 419 unexpected interruptions in 54 days, 47 planned, more than 90 % effective time. Ours over some seeds: within 8 % of
+ * 419 on average, each within what chance does to such a number (four standard deviations), 47 planned but where one falls into
+ * another stop, and more than 90 % each time. */
+static void test_llama3(void **state)
+{
+    (void)state;
+    double sum = 0;
+    prepare("llama3", NULL);
+    for (int64_t seed = 1; seed <= SEEDS; seed++) {
+        simulate_run(&scenario, seed, &outcome);
+        sum += (double)outcome.interruptions;
+        assert_in_range((uintmax_t)outcome.interruptions, 419 - 82, 419 + 82);
+        assert_in_range((uintmax_t)outcome.planned, 43, 47);
+        assert_true(outcome.effective_percent > 90 && outcome.effective_percent < 97);
+    }
+    print_message("Llama 3: %.1f interruptions on average, 419 were published\n", sum / SEEDS);
+    assert_true(is_near(sum / SEEDS, 419, 8));
+}
+
+static double mttf(const char *profile, const char *nodes, const char *job, const char *time)
+{
+    double hours = 0, interruptions = 0;
+    prepare(profile, WORDS(nodes, job, time));
+    scenario.size_count = 0;
+    for (int64_t seed = 1; seed <= 4; seed++) {
+        simulate_run(&scenario, seed, &outcome);
+        hours += outcome.mttf[0].job_hours;
+        interruptions += (double)outcome.mttf[0].interruptions;
+    }
+    return hours / interruptions;
+}
+
+/* RSC-1: 6.50 failures per 1,000 node-days, from which its authors project 1.8 h between failures at 16,384 GPUs and 0.23 h at
+ * 131,072: within 8 %. The 7.9 h that they saw at 1,024 GPUs do not follow from that rate (it gives 28.8 h), and so not from the
+ * simulator: it says 3.6 times as much. */
+static void test_rsc(void **state)
+{
+    (void)state;
+    assert_true(is_near(mttf("rsc-1", "nodes=2048", "jobNodes=2048", "time=30d"), 1.80, 8));
+    assert_true(is_near(mttf("rsc-1", "nodes=16384", "jobNodes=16384", "time=5d"), 0.23, 8));
+    double small = mttf("rsc-1", "nodes=2048", "jobNodes=128", "time=60d");
+    print_message("RSC-1 at 1,024 GPUs: %.1f h, 7.9 h were published\n", small);
+    assert_true(is_near(small, 28.8, 8));
+    assert_true(is_near(small / 7.9, 3.6, 8));
+    double days = 0, faults = 0;
+    prepare("rsc-2", NULL);
+    for (int64_t seed = 1; seed <= SEEDS; seed++) {
+        simulate_run(&scenario, seed, &outcome);
+        faults += (double)outcome.faults;
+        days += 30 * (1000 - outcome.out_mean);
+    }
+    assert_true(is_near(1000 * faults / days, 2.34, 5));
+}
+
+/* The rate of RSC-1 is not Llama 3's: by it the run would have been stopped 72 % more often. */
+static void test_llama3_by_the_rate_of_rsc(void **state)
+{
+    (void)state;
+    double hours = mttf("rsc-1", "nodes=2048", "jobNodes=2048", "time=54d");
+    assert_true(is_near(54 * 24 / hours, 419 * 1.72, 8));
+}
+
+/* A job of N nodes whose faults come by chance at rate r keeps, for small r, 1 - N r (checkpoint / 2 + restart + detect). */
+static void test_effective_time_by_formula(void **state)
+{
+    (void)state;
+    prepare("rsc-1", WORDS("nodes=512", "jobNodes=512", "spares=32", "checkpointEvery=1h", "checkpointCost=0",
+                           "restart=5m", "time=300d"));
+    scenario.size_count = 0;
+    simulate_run(&scenario, 3, &outcome);
+    double a_day = 512 * 6.5 / 1000, lost_h = 0.5 + 5 / 60.0 + 30 / 3600.0;
+    double wanted = 100 * (1 - a_day * lost_h / 24);
+    assert_true(fabs(outcome.effective_percent - wanted) < 1);
+}
+
+/* --- what is wanted ------------------------------------------------------------------------------------------------------ */
+
+static void test_profiles_are_whole(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    const struct simulate_profile *profiles = simulate_profiles(&count);
+    for (size_t p = 0; p < count; p++) {
+        prepare(profiles[p].name, NULL);
+        assert_true(strlen(scenario.source) > 100 && strlen(scenario.source) < sizeof(scenario.source) - 1);
+        assert_true(scenario.fault_count > 4);
+        for (size_t i = 0; i < scenario.fault_count; i++) {
+            const struct simulate_fault *fault = &scenario.faults[i];
+            bool coded = fault->effect == SIMULATE_EFFECT_FAULT || fault->effect == SIMULATE_EFFECT_NOTICE;
+            assert_true(coded == (fault->code[0] != '\0'));
+            if (coded && fault_find(fault->code) == NULL)
+                fail_msg("%s: no table has %s", profiles[p].name, fault->code);
+        }
+        char words[512] = "";
+        for (const char *w = profiles[p].numbers; *w != '\0'; w++) /* each is a number, and one that is taken */
+            assert_true(strspn(w, "=") <= 1);
+        snprintf(words, sizeof(words), "%s", profiles[p].numbers);
+        char *save = NULL, error[SIMULATE_ERROR_MAX];
+        for (char *word = strtok_r(words, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
+            char *value = strchr(word, '=');
+            *value = '\0';
+            if (simulate_set(&scenario, word, value + 1, error) != 0)
+                fail_msg("%s: %s", profiles[p].name, error);
+        }
+    }
+    assert_int_equal(simulate_profile_load("none", &scenario), STATUS_NOT_FOUND);
+}
+
+static void test_documents(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *document, *error; /* NULL: it is taken */
+    } cases[] = {
+        {"{\"profile\":\"llama3\",\"nodes\":100,\"time\":\"2d\",\"jobs\":[{\"nodes\":10,\"share\":50}]}", NULL},
+        {"{\"faults\":[{\"name\":\"x\",\"code\":\"xid.79\",\"per1000NodeDays\":5,\"hardPercent\":10}]}", NULL},
+        {"{\"faults\":[{\"name\":\"x\",\"effect\":\"vanish\",\"per1000NodeDays\":0.5}]}", NULL},
+        {"{\"profile\":\"x\"}", "no such profile"},
+        {"{\"profile\":3}", "profile must be a name"},
+        {"{\"nodes\":0}", "nodes must be a whole number"},
+        {"{\"nodes\":200001}", "from 1 to 200000"},
+        {"{\"nodes\":200000}", NULL},
+        {"{\"time\":\"soon\"}", "time must be a duration"},
+        {"{\"tyme\":3}", "there is no number tyme"},
+        {"{\"faults\":{}}", "a list"},
+        {"{\"faults\":[3]}", "each of faults has"},
+        {"{\"faults\":[{\"name\":\"x\",\"per1000NodeDays\":5}]}", "code must be one of the fault tables"},
+        {"{\"faults\":[{\"name\":\"x\",\"code\":\"xid.99999\",\"per1000NodeDays\":5}]}", "code must be"},
+        {"{\"faults\":[{\"name\":\"x\",\"code\":\"xid.79\",\"per1000NodeDays\":0}]}", "more than 0"},
+        {"{\"faults\":[{\"name\":\"x\",\"code\":\"xid.79\",\"per1000NodeDays\":1,\"hardPercent\":101}]}", "0 to 100"},
+        {"{\"faults\":[{\"name\":\"x\",\"code\":\"xid.79\",\"per1000NodeDays\":1,\"effect\":\"y\"}]}",
+         "effect must be"},
+        {"{\"faults\":[{\"name\":\"x\",\"code\":\"xid.79\",\"per1000NodeDays\":1,\"hard\":1}]}", "each of faults has"},
+        {"{\"jobs\":[{\"nodes\":10,\"share\":60},{\"nodes\":1,\"share\":50}]}", "more than 100"},
+        {"{\"jobs\":[{\"nodes\":0,\"share\":60}]}", "each of jobs has"},
+        {"{\"jobs\":3}", "a list"},
+    };
+    char error[SIMULATE_ERROR_MAX];
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_json json_t *json = NULL;
+        char wrong[JSON_ERROR_MAX];
+        assert_int_equal(json_parse(cases[i].document, strlen(cases[i].document), 4096, &json, wrong), 0);
+        simulate_profile_load("rsc-1", &scenario);
+        int status = simulate_read(&scenario, json, error);
+        if (cases[i].error == NULL ? status != 0 : status != STATUS_INVALID || strstr(error, cases[i].error) == NULL)
+            fail_msg("%s: %s", cases[i].document, status == 0 ? "was taken" : error);
+    }
+}
+
+static void test_what_does_not_go_together(void **state)
+{
+    (void)state;
+    char error[SIMULATE_ERROR_MAX];
+    simulate_profile_load("rsc-1", &scenario);
+    assert_int_equal(simulate_set(&scenario, "nodes", "10", error), 0);
+    assert_int_equal(simulate_check(&scenario, error), STATUS_INVALID); /* its largest jobs have 128 */
+    scenario.size_count = 0;
+    assert_int_equal(simulate_check(&scenario, error), 0);
+    assert_int_equal(simulate_set(&scenario, "jobNodes", "11", error), 0);
+    assert_int_equal(simulate_check(&scenario, error), STATUS_INVALID);
+    assert_int_equal(simulate_set(&scenario, "budgetPercent", "-1", error), STATUS_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_seed_is_a_run),
+        cmocka_unit_test(test_all_time_is_accounted_for),
+        cmocka_unit_test(test_nothing_fails_without_faults),
+        cmocka_unit_test(test_more_spares_less_waiting),
+        cmocka_unit_test(test_a_dark_rack_is_not_replaced_node_by_node),
+        cmocka_unit_test(test_limits_hold),
+        cmocka_unit_test(test_policy_settings_count),
+        cmocka_unit_test(test_checkpoints_cost_and_save),
+        cmocka_unit_test(test_llama3),
+        cmocka_unit_test(test_rsc),
+        cmocka_unit_test(test_llama3_by_the_rate_of_rsc),
+        cmocka_unit_test(test_effective_time_by_formula),
+        cmocka_unit_test(test_profiles_are_whole),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_what_does_not_go_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
