@@ -1,8 +1,8 @@
 /*
  * What the doors know of a change: operation, peer and request id at its beginning, names as they are read.
  *
- * A request is a change when it is neither GET nor HEAD, or, at the AWS door, when its operation needs more than the role
- * viewer. What agents send all the time, heartbeats and verdicts, reports and changes nothing.
+ * A request is a change when it is neither GET nor HEAD and needs more than the role viewer; at the AWS door the role alone
+ * says it. What agents send all the time, heartbeats and verdicts, reports and changes nothing.
  */
 #include "api/audit.h"
 
@@ -52,7 +52,7 @@ static bool is_change(const struct api_call *call)
     if (route == NULL || route->access == ACCESS_AGENT || strcmp(route->method, "GET") == 0)
         return false;
     if (route->access != ACCESS_SIGNED)
-        return true;
+        return route->access != ACCESS_VIEWER;
     const struct aws_operation *operation = aws_target(call);
     return operation != NULL && aws_operation_role(operation) > ROLE_VIEWER;
 }

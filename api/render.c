@@ -269,6 +269,8 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     json_put_time(json, "retryAt", decision->retry_at);
     put_text(json, "operation", operation);
     put_text(json, "tableVersion", decision->table_version);
+    if (decision->policy_version != 0)
+        json_put_i64(json, "policyVersion", decision->policy_version);
     return json;
 }
 

@@ -117,6 +117,18 @@ const struct api_route api_routes[] = {
 
     {"GET", "/v1/policies", "listPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_list},
     {"GET", CLUSTER "/policies", "listClusterPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_list_of_cluster},
+    {"GET", CLUSTER "/groups/{group}/policies", "listGroupPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
+     api_policy_list_of_group},
+    {"GET", "/v1/policy", "describePolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_document_describe},
+    {"PUT", "/v1/policy", "applyPolicy", ACCESS_ADMIN, LANE_POOL, PLAIN, DOCUMENT, api_policy_document_apply},
+    {"POST", "/v1/policy/validate", "validatePolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, DOCUMENT,
+     api_policy_document_validate},
+    {"POST", "/v1/policy/rollback", "rollbackPolicy", ACCESS_ADMIN, LANE_POOL, PLAIN, SMALL,
+     api_policy_document_rollback},
+    {"GET", "/v1/policy/versions", "listPolicyVersions", ACCESS_VIEWER, LANE_POOL, QUERY, 0,
+     api_policy_document_versions},
+    {"GET", "/v1/policy/versions/{version}", "describePolicyVersion", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
+     api_policy_document_version},
 
     {"GET", "/v1/audit", "listAudit", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_audit_list},
 

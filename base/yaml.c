@@ -289,6 +289,75 @@ int yaml_parse(const char *data, size_t len, size_t bytes_max, json_t **ret_json
     return status;
 }
 
+/* --- where it stands ------------------------------------------------------------------------------------------ */
+
+/* Behind the value at whose beginning the reader stands. */
+static int skip(struct reader *r)
+{
+    for (size_t depth = 0;;) {
+        yaml_event_type_t type = r->event.type;
+        if (type == YAML_MAPPING_START_EVENT || type == YAML_SEQUENCE_START_EVENT)
+            depth++;
+        if (type == YAML_MAPPING_END_EVENT || type == YAML_SEQUENCE_END_EVENT)
+            depth--;
+        int status = next(r);
+        if (status != 0 || depth == 0)
+            return status;
+    }
+}
+
+/* True when the reader stands before the value of that member; *line is its key's. */
+static bool find_member(struct reader *r, const char *key, size_t *line)
+{
+    if (r->event.type != YAML_MAPPING_START_EVENT || next(r) != 0)
+        return false;
+    while (r->event.type == YAML_SCALAR_EVENT) {
+        size_t at = r->event.start_mark.line + 1;
+        bool found = strcmp((const char *)r->event.data.scalar.value, key) == 0;
+        if (next(r) != 0)
+            return false;
+        if (found) {
+            *line = at;
+            return true;
+        }
+        if (skip(r) != 0)
+            return false;
+    }
+    return false;
+}
+
+static bool find_element(struct reader *r, int64_t number, size_t *line)
+{
+    if (r->event.type != YAML_SEQUENCE_START_EVENT || next(r) != 0)
+        return false;
+    for (; number > 0 && r->event.type != YAML_SEQUENCE_END_EVENT; number--)
+        if (skip(r) != 0)
+            return false;
+    *line = r->event.start_mark.line + 1;
+    return r->event.type != YAML_SEQUENCE_END_EVENT;
+}
+
+size_t yaml_line(const char *data, size_t len, const char *const *path, size_t depth)
+{
+    char error[JSON_ERROR_MAX];
+    struct reader r = {.error = error};
+    if (!yaml_parser_initialize(&r.parser))
+        abort();
+    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)data, len);
+    size_t line = 0;
+    bool found = next(&r) == 0 && next(&r) == 0 && next(&r) == 0; /* behind the stream's and the document's beginning */
+    for (size_t i = 0; found && i < depth; i++) {
+        int64_t number;
+        bool element = r.event.type == YAML_SEQUENCE_START_EVENT && text_parse_i64(path[i], 0, INT32_MAX, &number) == 0;
+        found = element ? find_element(&r, number, &line) : find_member(&r, path[i], &line);
+    }
+    if (r.has_event)
+        yaml_event_delete(&r.event);
+    yaml_parser_delete(&r.parser);
+    return found ? line : 0;
+}
+
 /* --- out ----------------------------------------------------------------------------------------------------- */
 
 static int append(void *arg, unsigned char *bytes, size_t len)

@@ -155,6 +155,8 @@ int cli_cluster_name(struct cli *cli, char **ret_name);
 /* Adds "?name=value" or "&name=value" when value is there. */
 void cli_add_query(struct text *path, const char *name, const char *value);
 int cli_http_exit(int http_status);
+/* The whole of a file, or of standard input for "-". */
+int cli_read_input(struct cli *cli, const char *path, char **ret_data, size_t *ret_len);
 /* The document of -f, a mapping. what and members are for the messages. */
 int cli_read_file(struct cli *cli, const char *verb, const char *what, const char *members, json_t **ret_json);
 /* Polls an operation until it has ended, and prints it; people see meanwhile what it does. OK, REFUSED (failed, cancelled),
@@ -244,6 +246,11 @@ int cli_fault_describe(struct cli *cli);
 int cli_inject_xid(struct cli *cli);
 int cli_policy_show(struct cli *cli);
 int cli_simulate(struct cli *cli);
+int cli_policy_export(struct cli *cli);
+int cli_policy_validate(struct cli *cli);
+int cli_policy_apply(struct cli *cli);
+int cli_policy_history(struct cli *cli);
+int cli_policy_rollback(struct cli *cli);
 int cli_version(struct cli *cli);
 /* The cluster of --file. */
 int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The whole of a file, or of standard input for "-". */
-static int read_input(struct cli *cli, const char *path, char **ret_data, size_t *ret_len)
+int cli_read_input(struct cli *cli, const char *path, char **ret_data, size_t *ret_len)
 {
     if (!text_equal(path, "-")) {
         errno = 0;
@@ -40,7 +40,7 @@ int cli_read_file(struct cli *cli, const char *verb, const char *what, const cha
         return cli_usage(cli, "%s needs -f FILE: %s in YAML or JSON", verb, what);
     autofree char *data = NULL;
     size_t len = 0;
-    int rc = read_input(cli, path, &data, &len);
+    int rc = cli_read_input(cli, path, &data, &len);
     if (rc != CLI_EXIT_OK)
         return rc;
     auto_json json_t *json = NULL;

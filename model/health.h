@@ -79,6 +79,42 @@ enum fault_class {
 };
 ENUM_DECLARE(fault_class);
 
+/* How far a decision may go, per fault class and group; NodeRecovery None stands above all of them. */
+#define REPAIR_MODE_LIST(X)                                                               \
+    X(OBSERVE, "observe")     /* it is stored what would have been done, nothing is */    \
+    X(RECOMMEND, "recommend") /* the same, and people are told; the node stays at work */ \
+    X(APPROVE, "approve")     /* out of scheduling; a repair waits for a person's yes */  \
+    X(ACT, "act")
+enum repair_mode {
+#define X(SYMBOL, text) REPAIR_MODE_##SYMBOL,
+    REPAIR_MODE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(repair_mode);
+
+/*
+ * A repair that waits for a person's word (mode approve).
+ *
+ *      ASKED ──► APPROVED ──► DONE        the repair has begun
+ *        │  │        └──────► EXPIRED
+ *        │  ├──► REJECTED
+ *        │  └──► EXPIRED
+ *        └─────► WITHDRAWN (from APPROVED, too): the fault asks for it no more, or for something else
+ */
+#define APPROVAL_STATE_LIST(X) \
+    X(ASKED, "asked")          \
+    X(APPROVED, "approved")    \
+    X(REJECTED, "rejected")    \
+    X(EXPIRED, "expired")      \
+    X(WITHDRAWN, "withdrawn")  \
+    X(DONE, "done")
+enum approval_state {
+#define X(SYMBOL, text) APPROVAL_STATE_##SYMBOL,
+    APPROVAL_STATE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(approval_state);
+
 /* What a decision does. */
 #define ACTION_LIST(X)                                                     \
     X(NONE, "none") /* evidence noted, nothing follows */                  \

@@ -22,6 +22,7 @@
 #define RELEASE_VERSION_MAX_BYTES 72             /* botocore ImageReleaseVersion: up to 64 characters */
 #define ZONE_MAX_BYTES 32                        /* "us-west-2a" */
 #define CLUSTER_DOCUMENT_BYTES_MAX (1024 * 1024) /* as large as a request */
+#define POLICY_TEXT_MAX_BYTES (32 * 1024)        /* the policy document: hundreds of groups */
 #define SCRIPT_STATE_MAX_BYTES 16
 #define ADDRESS_MAX_BYTES 128        /* host:port of an instance */
 #define AUDIT_WORD_MAX_BYTES 64      /* an operation or a code of the audit log */

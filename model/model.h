@@ -158,6 +158,7 @@ bool verdict_is_over(const struct verdict *verdict);
     X(ONE_OPERATION, "one-operation") /* at most one active operation per node */   \
     X(RECOVERY, "node-recovery")      /* the cluster's NodeRecovery is Automatic */ \
     X(ATTEMPTS, "attempts")           /* the ledger allows another repair */        \
+    X(MODE, "mode")                   /* the mode of the fault's class lets it */   \
     X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */      \
     X(BREAKER, "group-breaker")       /* more than max(3, 20 %) failed within 15 min */
 enum gate {
@@ -203,6 +204,7 @@ struct decision {
     int64_t retry_at;                        /* for HOLD: when to ask again; 0: on change */
     int64_t operation_id;                    /* what it started; 0: nothing */
     char table_version[TABLE_VERSION_MAX_BYTES];
+    int64_t policy_version; /* of the policy document; 0: there was none */
 };
 
 struct operation_step {
@@ -314,6 +316,17 @@ struct event {
     char failure[SENTENCE_MAX_BYTES];                /* what went wrong, when something did; "" */
     int64_t instance_count, target_count, min_count; /* of group-scaling: ready nodes, desired, MinInstanceCount */
     char script_state[SCRIPT_STATE_MAX_BYTES];       /* of lifecycle-script: "Started", "Succeeded", "Failed"; "" */
+};
+
+/* One version of the policy document. */
+struct policy_version {
+    int64_t version; /* from 1; 0: there is none, and built-in numbers and hpd's configuration file stand */
+    char text[POLICY_TEXT_MAX_BYTES];
+    char sha256[ID_SHA256_HEX_MAX];
+    char comment[REASON_MAX_BYTES];
+    char author[NAME_MAX_BYTES];
+    int64_t restores; /* the version whose text it has again; 0: none */
+    int64_t created_at;
 };
 
 #define ROLE_LIST(X)        \

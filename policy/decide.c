@@ -27,6 +27,7 @@ static struct thought new_thought(const struct policy_snapshot *snapshot, const 
     thought.decision.node_id = node->id;
     thought.decision.at = snapshot->now_ms;
     thought.decision.refused = ACTION_NONE;
+    thought.decision.policy_version = snapshot->policy_version;
     text_copy_cut(thought.decision.table_version, sizeof(thought.decision.table_version),
                   fault_version_in(&snapshot->faults));
     return thought;
@@ -49,10 +50,26 @@ struct choice {
     enum urgency urgency; /* the most urgent of all devices that need a repair */
 };
 
-static bool beats(const struct choice *a, const struct choice *b)
+/* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
+static enum fault_class fault_of(const struct sight *lead)
 {
-    if (rank(&a->outcome) != rank(&b->outcome))
-        return rank(&a->outcome) > rank(&b->outcome);
+    enum fault_class fault = fault_class_of(lead->verdict->code);
+    return fault == FAULT_CLASS_APPLICATION && lead->rate_exceeded ? FAULT_CLASS_GPU : fault;
+}
+
+/* What its mode lets happen comes before what is only said of another device. */
+static int weight(const struct policy_snapshot *snapshot, const struct choice *choice)
+{
+    enum repair_mode mode = snapshot->settings.modes[fault_of(&choice->incident->lead)];
+    bool said = mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND;
+    bool fault = rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
+    return rank(&choice->outcome) + (fault && !said ? 10 : 0);
+}
+
+static bool beats(const struct policy_snapshot *snapshot, const struct choice *a, const struct choice *b)
+{
+    if (weight(snapshot, a) != weight(snapshot, b))
+        return weight(snapshot, a) > weight(snapshot, b);
     if (a->incident->lead.urgency != b->incident->lead.urgency)
         return a->incident->lead.urgency == URGENCY_NOW;
     return a->incident->first_at < b->incident->first_at; /* ties: by device, as they come */
@@ -68,19 +85,12 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
         if (choice.outcome.action == ACTION_REBOOT || choice.outcome.action == ACTION_REPLACE)
             urgency = choice.incident->lead.urgency == URGENCY_NOW ? URGENCY_NOW : urgency;
-        if (i == 0 || beats(&choice, ret_choice))
+        if (i == 0 || beats(snapshot, &choice, ret_choice))
             *ret_choice = choice;
     }
     if (folded->count > 0)
         ret_choice->urgency = urgency;
     return folded->count > 0;
-}
-
-/* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
-static enum fault_class fault_of(const struct sight *lead)
-{
-    enum fault_class fault = fault_class_of(lead->verdict->code);
-    return fault == FAULT_CLASS_APPLICATION && lead->rate_exceeded ? FAULT_CLASS_GPU : fault;
 }
 
 static void tell_incident(const struct policy_snapshot *snapshot, const struct choice *choice,

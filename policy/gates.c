@@ -1,5 +1,6 @@
 /*
- * The gates of one node, in order: whose evidence, whose node, one operation at a time, the cluster's mode, the ledger.
+ * The gates of one node, in order: whose evidence, whose node, one operation at a time, NodeRecovery, the ledger, the mode of the
+ * fault's class.
  * The first that fails ends the walk; the group's limits (limits.c) come after all of these.
  */
 #include "policy/think.h"
@@ -84,6 +85,105 @@ static void tell_attempts(const struct policy_snapshot *snapshot, const struct l
     policy_gate(decision, GATE_ATTEMPTS, outcome->attempts_used ? GATE_RESULT_FAILED : GATE_RESULT_PASSED, detail);
 }
 
+/* --- the mode ------------------------------------------------------------------------------------------------- */
+
+static const char *doing(enum action action)
+{
+    return action == ACTION_REBOOT    ? "rebooted"
+           : action == ACTION_REPLACE ? "replaced"
+           : action == ACTION_SUPPORT ? "held for a person"
+                                      : "held";
+}
+
+static const char *noun(enum action action)
+{
+    return action == ACTION_REPLACE ? "replacement" : "reboot";
+}
+
+/* Nothing is done to the node: what would have been is stored. */
+static void only_say(const struct policy_outcome *outcome, enum repair_mode mode, struct decision *decision)
+{
+    char why[REASON_MAX_BYTES];
+    const char *fault = fault_class_text(decision->fault);
+    policy_say(why, sizeof(why), "the mode of %s faults is %s", fault, repair_mode_text(mode));
+    policy_gate(decision, GATE_MODE, GATE_RESULT_FAILED, why);
+    policy_rule(decision, ACTION_WATCH, mode == REPAIR_MODE_OBSERVE ? "mode-observe" : "mode-recommend");
+    policy_add(decision, "%s: the node would be %s, but %s.",
+               mode == REPAIR_MODE_OBSERVE ? "Only observed" : "Recommended", doing(outcome->action), why);
+    policy_refuse(decision, outcome->action, why);
+}
+
+/* Something was seen since a person answered, or the time for an answer ran out. */
+static bool is_new_since(const struct policy_snapshot *snapshot, const struct policy_node *node, int64_t at)
+{
+    if (policy_silence(snapshot, node) == SILENCE_UNREACHABLE)
+        return node->last_heartbeat_at > at;
+    for (size_t i = 0; i < node->verdict_count; i++)
+        if (node->verdicts[i]->received_at > at && policy_is_node_fault(&snapshot->faults, node->verdicts[i]))
+            return true;
+    return false;
+}
+
+static void wait_for_word(const struct policy_outcome *outcome, const char *rule, const char *why, int64_t retry_at,
+                          struct decision *decision)
+{
+    policy_gate(decision, GATE_MODE, GATE_RESULT_FAILED, why);
+    policy_rule(decision, ACTION_HOLD, rule);
+    policy_add(decision, "It waits: %s.", why);
+    policy_refuse(decision, outcome->action, why);
+    decision->retry_at = retry_at;
+}
+
+/* A repair needs a yes for just this; a hold needs none, as it is a person's turn then anyway. */
+static bool approval_lets(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                          const struct policy_outcome *outcome, struct decision *decision)
+{
+    const struct policy_approval *approval = &node->approval;
+    bool same = approval->action == outcome->action;
+    bool in_time = snapshot->now_ms < approval->expires_at;
+    char time[POLICY_TIME_MAX], why[REASON_MAX_BYTES];
+    if (same && approval->state == APPROVAL_STATE_APPROVED && in_time) {
+        policy_say(why, sizeof(why), "%s approved it at %s", plain(approval->by), policy_time(approval->at, time));
+        policy_gate(decision, GATE_MODE, GATE_RESULT_PASSED, why);
+        return true;
+    }
+    bool rejected = same && approval->state == APPROVAL_STATE_REJECTED;
+    bool waiting = same && approval->state == APPROVAL_STATE_ASKED;
+    bool expired = same && (approval->state == APPROVAL_STATE_EXPIRED ||
+                            ((waiting || approval->state == APPROVAL_STATE_APPROVED) && !in_time));
+    int64_t answered_at = in_time ? approval->at : approval->expires_at;
+    bool stands = (rejected || expired) && !is_new_since(snapshot, node, rejected ? approval->at : answered_at);
+    if (stands && rejected) {
+        policy_say(why, sizeof(why), "%s rejected the %s at %s, and nothing new was seen since", plain(approval->by),
+                   noun(outcome->action), policy_time(approval->at, time));
+        wait_for_word(outcome, "approval-rejected", why, 0, decision);
+    } else if (stands) {
+        policy_say(why, sizeof(why), "nobody approved the %s until %s, and nothing new was seen since",
+                   noun(outcome->action), policy_time(answered_at, time));
+        wait_for_word(outcome, "approval-expired", why, 0, decision);
+    } else {
+        policy_say(why, sizeof(why), "the mode of %s faults is approve: the %s needs a person's yes",
+                   fault_class_text(decision->fault), noun(outcome->action));
+        wait_for_word(outcome, "approval-needed", why, waiting && in_time ? approval->expires_at : 0, decision);
+    }
+    return false;
+}
+
+static bool mode_lets(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                      const struct policy_outcome *outcome, struct decision *decision)
+{
+    enum repair_mode mode = snapshot->settings.modes[decision->fault];
+    bool repairs = outcome->action == ACTION_REBOOT || outcome->action == ACTION_REPLACE;
+    if (mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND) {
+        only_say(outcome, mode, decision);
+        return false;
+    }
+    if (mode == REPAIR_MODE_APPROVE && repairs)
+        return approval_lets(snapshot, node, outcome, decision);
+    policy_gate(decision, GATE_MODE, GATE_RESULT_PASSED, repair_mode_text(mode));
+    return true;
+}
+
 /* Walks the gates up to the limits, which see all nodes at once. */
 void policy_pass_gates(const struct policy_snapshot *snapshot, const struct policy_outcome *outcome,
                        const struct ledger *ledger, struct thought *thought)
@@ -93,6 +193,8 @@ void policy_pass_gates(const struct policy_snapshot *snapshot, const struct poli
         !recovery_lets(snapshot, outcome, decision))
         return;
     tell_attempts(snapshot, ledger, outcome, decision);
+    if (!mode_lets(snapshot, thought->node, outcome, decision))
+        return;
     policy_rule(decision, outcome->action, outcome->rule);
     policy_refuse(decision, outcome->refused, outcome->refused_why);
     thought->limited = outcome->action == ACTION_REBOOT || outcome->action == ACTION_REPLACE;

@@ -30,6 +30,7 @@ struct policy_settings {
     int64_t zone_window_ms;         /* … 2 min are the zone's fault, not theirs */
     int64_t unreachable_after_ms;   /* silent for so long and the scheduler does not hear it either: reboot (10 min) */
     int64_t fold_window_ms;         /* 60 s: codes of one device this close are one incident */
+    enum repair_mode modes[FAULT_CLASS_COUNT]; /* act: how far a decision may go */
 };
 /* The defaults, with the source of each number in policy.c. */
 void policy_settings_default(struct policy_settings *ret_settings);
@@ -55,6 +56,15 @@ struct policy_repair {
     const char *error; /* of what it failed */
 };
 
+/* What a person said to the last repair that was to be approved. */
+struct policy_approval {
+    enum approval_state state;
+    enum action action; /* REBOOT or REPLACE; NONE: nothing was asked */
+    const char *by;     /* who answered */
+    int64_t at;         /* when it was answered, or ran out; asked: when it was asked */
+    int64_t expires_at;
+};
+
 enum policy_wish { POLICY_WISH_NONE, POLICY_WISH_REBOOT, POLICY_WISH_REPLACE };
 
 struct policy_node {
@@ -75,6 +85,7 @@ struct policy_node {
     int64_t zone_lost;     /* nodes of that zone that nobody hears since about the same time, itself among them */
     enum policy_wish wish; /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
     const char *wish_by;
+    struct policy_approval approval;
     const struct verdict *const *verdicts; /* open ones */
     size_t verdict_count;
     const struct policy_repair *repairs;
@@ -83,8 +94,9 @@ struct policy_node {
 
 struct policy_snapshot {
     int64_t now_ms;
-    struct fault_scope faults; /* for the group's type of instance */
-    struct policy_settings settings;
+    struct fault_scope faults;       /* for the group's type of instance */
+    struct policy_settings settings; /* of this group */
+    int64_t policy_version;          /* of the document that they are from; 0: none */
     struct policy_group group;
     const struct policy_node *nodes;
     size_t node_count;

@@ -22,4 +22,6 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
         .fold_window_ms = 60 * SECOND_MS, /* companions of one fault come within seconds, floods within a minute */
     };
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
+        ret_settings->modes[fault] = REPAIR_MODE_ACT; /* HyperPod's Automatic; the others are a site's choice */
 }

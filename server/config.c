@@ -345,21 +345,28 @@ static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
 /* A section that is all settings. */
 static int read_settings(struct config *config, json_t *object, const char *section, char *ret_error)
 {
-    struct key keys[CONFIG_SETTINGS_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < setting_count; i++) {
-        const struct setting *setting = &settings[i];
-        if (!text_equal(setting->section, section))
-            continue;
-        keys[count++] = (struct key){.name = setting->name,
-                                     .type = setting->type == SETTING_DURATION ? KEY_DURATION : KEY_INT,
-                                     .target = (char *)config + setting->offset,
-                                     .size = setting->size,
-                                     .min = setting->min,
-                                     .max = setting->max};
-        config->configured[i] = json_object_get(object, setting->name) != NULL;
+    const char *name;
+    json_t *value;
+    if (!json_is_object(object))
+        return read_section(config, object, section, NULL, 0, NULL, ret_error); /* which says so */
+    json_object_foreach(object, name, value)
+    {
+        const struct setting *setting = setting_find(section, name);
+        char rule[SETTING_RULE_MAX];
+        int64_t number = 0;
+        if (setting == NULL) {
+            snprintf(ret_error, CONFIG_ERROR_MAX, "%s.%s is not a key of this file; see hpd(8) for the list", section,
+                     name);
+            return STATUS_INVALID;
+        }
+        if (setting_read(setting, value, &number, rule) != 0) {
+            snprintf(ret_error, CONFIG_ERROR_MAX, "%s.%s must be %s", section, name, rule);
+            return STATUS_INVALID;
+        }
+        setting_put(config, setting, number);
+        config->configured[setting - settings] = true;
     }
-    return read_section(config, object, section, keys, count, NULL, ret_error);
+    return 0;
 }
 
 static int read_agents(struct config *config, json_t *agents, char *ret_error)

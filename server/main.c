@@ -13,6 +13,7 @@
 #include "policy/faults/faults.h"
 #include "server/fault_file.h"
 #include "server/metrics.h"
+#include "server/policy_book.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile.h"
 #include "server/scheduler/slurm/slurm.h"
@@ -35,7 +36,7 @@
 
 struct hpd {
     struct config config;
-    struct service_policy policy;
+    struct policy_book *book;
     bool new_admin_token;
     struct id_source ids;
     struct db *db;
@@ -132,6 +133,20 @@ static int fail(const char *what, const char *detail)
     return 1;
 }
 
+/* A document that cannot be read any more is no reason not to start: the last good one stays. */
+static int load_policy(struct hpd *hpd)
+{
+    struct problem problem = {0};
+    int64_t version = 0;
+    int rc = service_policy_load(&hpd->service, &version, &problem);
+    if (rc < 0 && rc != STATUS_INVALID)
+        return fail("the store cannot be read", problem.detail);
+    if (rc == STATUS_INVALID)
+        log_error("%s; version %lld stands instead (0: what hpd is configured with)", problem.detail,
+                  (long long)version);
+    return 0;
+}
+
 static int open_store(struct hpd *hpd)
 {
     char error[DB_ERROR_MAX] = "";
@@ -141,9 +156,9 @@ static int open_store(struct hpd *hpd)
     rc = db_open(hpd->config.state_dir, clock_system(), 0, &hpd->db, error);
     if (rc != 0)
         return fail("the store cannot be opened", *error ? error : status_meaning(rc));
-    settings_show(&hpd->config, &hpd->policy);
+    hpd->book = policy_book_new(&hpd->config);
     hpd->service = (struct service){
-        .policy = &hpd->policy,
+        .book = hpd->book,
         .db = hpd->db,
         .fleet = fleet_new(),
         .clock = clock_system(),
@@ -151,6 +166,9 @@ static int open_store(struct hpd *hpd)
         .heartbeat_interval_ms = hpd->config.heartbeat_interval_ms,
         .memory = service_memory_new(),
     };
+    rc = load_policy(hpd);
+    if (rc != 0)
+        return rc;
     autofree char *key = own_printf("%s/secret.key", hpd->config.state_dir);
     rc = seal_key_file(key, &hpd->service.seal_key);
     if (rc != 0)
@@ -363,6 +381,7 @@ static void take_down(struct hpd *hpd)
             hpd->deps.providers[i].ops->free(hpd->deps.providers[i].self);
     db_close(hpd->db);
     api_free(hpd->api);
+    policy_book_free(hpd->book);
     service_memory_free(hpd->service.memory);
     fleet_free(hpd->service.fleet);
     for (size_t i = 0; i < hpd->override_count; i++)

@@ -31,6 +31,7 @@ void reconcile_settings_default(struct reconcile_settings *ret_settings)
         .check_quick_ms = 30 * MS_PER_MIN,
         .check_deep_ms = 4 * MS_PER_HOUR,
         .check_stress_ms = 60 * MS_PER_S,
+        .approval_expires_ms = MS_PER_DAY,
         .retry_min_ms = 2 * MS_PER_S,
         .retry_max_ms = 60 * MS_PER_S,
         .slot_linger_ms = 15 * MS_PER_S,
@@ -231,7 +232,7 @@ static void node_is_due(struct reconcile *r, struct rnode *node, int64_t now)
 {
     node->due_at = 0;
     reconcile_node_dirty(r, node);
-    if (node->silent_since > 0 && now >= reconcile_lost_at(r, node))
+    if (node->silent_since > 0 && now >= reconcile_lost_at(node))
         reconcile_group_silent(r, node->group);
 }
 
@@ -361,6 +362,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
 {
     int64_t now = reconcile_now(r);
     bool worked = take_inbox(r);
+    reconcile_policy_refresh(r);
     r->stats.turns++;
     if (r->paused_until <= now) {
         if (r->undecided_wanted)

@@ -173,7 +173,7 @@ static int64_t next_deletion_at(const struct apply *a)
 {
     const struct operation *last = &a->item->last_operation;
     bool failed = last->id != 0 && last->kind == OPERATION_KIND_DELETE && last->state == OPERATION_STATE_FAILED;
-    return failed ? last->finished_at + a->turn->r->deps.settings.backend_deadline_ms : 0;
+    return failed ? last->finished_at + a->node->group->settings.backend_deadline_ms : 0;
 }
 
 static int empty_slot(struct apply *a)
@@ -198,7 +198,7 @@ static int empty_slot(struct apply *a)
 static int forget_slot(struct apply *a)
 {
     const struct rgroup *group = a->node->group;
-    int64_t at = a->row.state_since + a->turn->r->deps.settings.slot_linger_ms;
+    int64_t at = a->row.state_since + a->node->group->settings.slot_linger_ms;
     if (group->cluster->state == CLUSTER_STATE_DELETING)
         return 0; /* the cluster goes as a whole */
     if (at > a->turn->now && group->row.state != GROUP_STATE_DELETING) {
@@ -225,7 +225,7 @@ static bool is_tried_again(const struct apply *a)
 
 static int try_again(struct apply *a)
 {
-    const struct provision_settings *settings = &a->turn->r->deps.settings.provision;
+    const struct provision_settings *settings = &a->node->group->settings.provision;
     int64_t at = a->item->last_operation.finished_at + policy_launch_pause(settings, a->node->launch_tries);
     if (at > a->turn->now) {
         a->look_at = at;

@@ -21,14 +21,14 @@ static int read_run(const struct work *w, struct deep_run *ret_run)
 
 static int64_t run_limit_ms(const struct work *w, const struct deep_run *run)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     return run->profile == DEEP_PROFILE_QUICK ? settings->check_quick_ms : settings->check_deep_ms;
 }
 
 static int64_t check_deadline(const struct work *w)
 {
     struct deep_run run;
-    return read_run(w, &run) == 0 ? run_limit_ms(w, &run) : w->r->deps.settings.check_deep_ms;
+    return read_run(w, &run) == 0 ? run_limit_ms(w, &run) : w->node->group->settings.check_deep_ms;
 }
 
 enum step_result work_may_check(struct work *w)
@@ -37,7 +37,7 @@ enum step_result work_may_check(struct work *w)
     struct fleet_view live;
     bool known = fleet_get(w->r->service->fleet, w->node->id, &live) == 0;
     if (known && live.last_heartbeat_at == 0 && !live.silent) {
-        work_due(w, w->now + w->r->deps.settings.retry_min_ms);
+        work_due(w, w->now + w->node->group->settings.retry_min_ms);
         return STEP_WAIT; /* this hpd has just started: an agent that is there will be heard */
     }
     if (!known || live.silent) {
@@ -60,7 +60,7 @@ static void ask(struct work *w, const struct deep_run *run)
     struct deep_job job = {.checks = run->checks,
                            .profile = run->profile,
                            .dcgm_level = run->profile == DEEP_PROFILE_QUICK ? DCGM_LEVEL_QUICK : DCGM_LEVEL_DEEP,
-                           .stress_s = w->r->deps.settings.check_stress_ms / MS_PER_S,
+                           .stress_s = w->node->group->settings.check_stress_ms / MS_PER_S,
                            .time_limit_ms = run_limit_ms(w, run)};
     text_copy_cut(job.key, sizeof(job.key), w->op.uid);
     text_copy_cut(job.instance_id, sizeof(job.instance_id), w->instance.instance_id);
@@ -112,7 +112,7 @@ static enum step_result begin_on_start(struct work *w)
     int64_t wanted = wanted_on_start(w), offered = 0;
     if (fleet_get(w->r->service->fleet, w->node->id, &live) != 0 || live.last_heartbeat_at == 0) {
         work_say(w, "waits for the agent's first heartbeat");
-        work_due(w, w->now + w->r->deps.settings.retry_min_ms);
+        work_due(w, w->now + w->node->group->settings.retry_min_ms);
         return STEP_WAIT;
     }
     for (int i = 0; i < DEEP_CHECK_COUNT; i++)
@@ -204,7 +204,7 @@ static enum step_result check_run(struct work *w)
         work_say(w, "waits for the agent to begin");
     else
         work_say(w, "%" PRId64 " of %" PRId64 " tests have ended", run.passed + run.failed + run.skipped, run.total);
-    work_due(w, w->now + w->r->deps.settings.retry_max_ms);
+    work_due(w, w->now + w->node->group->settings.retry_max_ms);
     return STEP_WAIT;
 }
 

@@ -158,7 +158,7 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     if (status == 0)
         status = read_history(r, tx, item);
     if (status == 0)
-        status = read_repairs(tx, item, now - r->deps.settings.policy.repeat_window_ms);
+        status = read_repairs(tx, item, now - item->node->group->settings.policy.repeat_window_ms);
     if (status != 0)
         return status;
     const struct fault_scope faults = faults_of(r, item->node->group);
@@ -228,9 +228,9 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
         int64_t id = group->silent.ids[(group->silent.head + i) % group->silent.capacity];
         const struct rnode *node = reconcile_node_find(r, id);
         bool counts = node != NULL && !node->in_batch && node->lost && node->failing_at == 0 &&
-                      reconcile_zone_lost(r, node) < r->deps.settings.policy.zone_lost_min &&
+                      reconcile_zone_lost(r, node) < group->settings.policy.zone_lost_min &&
                       (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
-        lost += counts && now - node->silent_since >= r->deps.settings.policy.unreachable_after_ms &&
+        lost += counts && now - node->silent_since >= group->settings.policy.unreachable_after_ms &&
                 reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
                 !reconcile_foreign_drain(node);
     }
@@ -240,7 +240,7 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
 static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, struct policy_group *ret_view)
 {
     reconcile_group_expire(r, group, now);
-    if (over_breaker_limit(&r->deps.settings.policy, group))
+    if (over_breaker_limit(&group->settings.policy, group))
         group->calm_since = 0;
     else if (group->calm_since == 0)
         group->calm_since = now;
@@ -334,8 +334,11 @@ static void note_breaker(struct decide_batch *batch, struct rgroup *group, const
 static void decide_group(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
                          struct decide_item *items, size_t count, int64_t now)
 {
-    struct policy_snapshot snapshot = {
-        .now_ms = now, .faults = faults_of(r, group), .settings = r->deps.settings.policy, .node_count = count};
+    struct policy_snapshot snapshot = {.now_ms = now,
+                                       .faults = faults_of(r, group),
+                                       .settings = group->settings.policy,
+                                       .policy_version = r->policy_version,
+                                       .node_count = count};
     autofree struct policy_node *views = own_calloc(count + 1, sizeof(*views));
     for (size_t i = 0; i < count; i++) {
         view_item(r, &items[i]);

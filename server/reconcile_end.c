@@ -171,7 +171,7 @@ enum step_result work_cancel_run(struct work *w)
         return STEP_WAIT;
     }
     if (w->memo.undo_until == 0)
-        w->memo.undo_until = w->now + w->r->deps.settings.backend_deadline_ms;
+        w->memo.undo_until = w->now + w->node->group->settings.backend_deadline_ms;
     if (w->now >= w->memo.undo_until) {
         autofree char *kept = own_printf("%.300s, but its mark could not be taken back", why);
         work_end_cancelled(w, NODE_STATE_HELD, kept);
@@ -200,6 +200,6 @@ enum step_result work_cancel_answer(struct work *w, const struct rcall *call)
         work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
-    work_due(w, w->now + w->r->deps.settings.retry_min_ms);
+    work_due(w, w->now + w->node->group->settings.retry_min_ms);
     return STEP_WAIT;
 }

@@ -12,7 +12,7 @@
 /* --- join -------------------------------------------------------------------------------------- */
 static int64_t join_deadline(const struct work *w)
 {
-    return w->r->deps.settings.join_deadline_ms;
+    return w->node->group->settings.join_deadline_ms;
 }
 
 static bool has_joined(const struct work *w)
@@ -67,12 +67,12 @@ static enum step_result join_arrived(struct work *w)
 
 static enum step_result join_run(struct work *w)
 {
-    int64_t every = w->r->deps.settings.retry_max_ms;
+    int64_t every = w->node->group->settings.retry_max_ms;
     if (has_joined(w))
         return join_arrived(w);
     /* An enrolled agent wakes us; that its first heartbeat follows does not. */
     if (w->instance.boot_id[0] != '\0' && w->op.kind != OPERATION_KIND_REBOOT)
-        work_due(w, w->now + w->r->deps.settings.retry_min_ms);
+        work_due(w, w->now + w->node->group->settings.retry_min_ms);
     if (work_by_person(w)) {
         bool reboot = w->op.kind == OPERATION_KIND_REBOOT;
         work_say(w, "%s", reboot ? ASK_REBOOT : "waits for the agent's first heartbeat");
@@ -124,7 +124,7 @@ const struct step_ops step_join = {
 /* --- verify ------------------------------------------------------------------------------------ */
 static int64_t verify_deadline(const struct work *w)
 {
-    return w->r->deps.settings.verify_deadline_ms;
+    return w->node->group->settings.verify_deadline_ms;
 }
 
 static enum step_result verify_enter(struct work *w)
@@ -144,7 +144,7 @@ static const char *machine_lacks(struct work *w)
     if (fleet_get(w->r->service->fleet, w->node->id, &live) != 0 || live.last_heartbeat_at == 0 ||
         !text_equal(live.slot.boot_id, w->instance.boot_id))
         return "waits for the agent's first heartbeat";
-    if (live.silent || w->now - live.last_heartbeat_at > w->r->deps.settings.policy.silent_after_ms)
+    if (live.silent || w->now - live.last_heartbeat_at > w->node->group->settings.policy.silent_after_ms)
         return "waits for the agent, which is silent";
     if ((live.checks & FLEET_CHECK_KMSG) == 0)
         return "waits for the agent to read the kernel log";
@@ -170,7 +170,7 @@ static int64_t quiet_since(const struct work *w)
 
 static enum step_result verify_run(struct work *w)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     int64_t critical = work_open_critical(w, true);
     if (critical > 0) {
         w->relapsed = true;

@@ -62,6 +62,7 @@ static struct rgroup *add_group(struct reconcile *r, struct rcluster *cluster, c
         r->stats.open_breakers++;
     group->next = r->groups;
     r->groups = group;
+    reconcile_group_settings(r, group);
     return group;
 }
 
@@ -79,6 +80,7 @@ static int load_group(const void *row, void *arg)
     struct rgroup *group = reconcile_group_find(r, from->id);
     if (cluster == NULL)
         return 0;
+    bool other_type = group != NULL && !text_equal(group->instance_type, from->instance_type);
     if (group == NULL)
         group = add_group(r, cluster, from);
     group->listed = true;
@@ -87,6 +89,8 @@ static int load_group(const void *row, void *arg)
     cluster->stirred = cluster->stirred || !same_group(&group->row, from);
     group->row = *from;
     text_copy_cut(group->instance_type, sizeof(group->instance_type), from->instance_type);
+    if (other_type)
+        reconcile_group_settings(r, group);
     if (group->image != image) {
         group->image = image;
         reconcile_group_reckon(group, true);
@@ -271,7 +275,7 @@ static int load_failing(const void *row, void *arg)
 
 static int list_failing(struct reconcile *r, struct db_tx *tx)
 {
-    return db_verdict_failed_nodes(tx, reconcile_now(r) - r->deps.settings.policy.breaker_window_ms, load_failing, r);
+    return db_verdict_failed_nodes(tx, reconcile_now(r) - reconcile_breaker_window_max(r), load_failing, r);
 }
 
 struct mark_search {

@@ -15,7 +15,7 @@
 
 static int64_t backend_deadline(const struct work *w)
 {
-    return w->r->deps.settings.backend_deadline_ms;
+    return w->node->group->settings.backend_deadline_ms;
 }
 
 static void instance_move(struct work *w, struct instance *instance, enum instance_state to)
@@ -285,7 +285,7 @@ static void make_token(struct work *w, char ret_text[SERVICE_TOKEN_TEXT_MAX])
                           .cluster_id = w->row.cluster_id,
                           .node_id = w->node->id,
                           .created_at = w->now,
-                          .expires_at = w->now + w->r->deps.settings.enrollment_ttl_ms};
+                          .expires_at = w->now + w->node->group->settings.enrollment_ttl_ms};
     id_uuid(w->r->service->ids, token.uid);
     id_secret(w->r->service->ids, secret);
     id_sha256(secret, strlen(secret), token.hash);

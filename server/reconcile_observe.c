@@ -203,9 +203,9 @@ static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
     reconcile_node_dirty(r, node);
 }
 
-int64_t reconcile_lost_at(const struct reconcile *r, const struct rnode *node)
+int64_t reconcile_lost_at(const struct rnode *node)
 {
-    int64_t at = node->silent_since + r->deps.settings.policy.unreachable_after_ms;
+    int64_t at = node->silent_since + node->group->settings.policy.unreachable_after_ms;
     return (at + LOST_TOGETHER_MS - 1) / LOST_TOGETHER_MS * LOST_TOGETHER_MS;
 }
 

@@ -238,7 +238,7 @@ void work_step_close(struct work *w, enum step_state to)
 /* --- going on ---------------------------------------------------------------------------------- */
 static int64_t pause_after(const struct work *w)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     int64_t pause = settings->retry_min_ms;
     for (int i = 1; i < w->memo.failures && pause < settings->retry_max_ms; i++)
         pause *= 2;
@@ -306,7 +306,7 @@ static bool scheduler_is_away(struct work *w, const struct step_ops *ops)
         return true;
     }
     if (w->memo.paused && w->step->deadline_at > 0) {
-        int64_t at_least = w->now + w->r->deps.settings.backend_deadline_ms;
+        int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
         if (w->step->deadline_at < at_least)
             w->step->deadline_at = at_least;
     }
@@ -348,7 +348,7 @@ static enum step_result step_look(struct work *w, const struct step_ops *ops)
 /* Calls that may still be sent by this operation. */
 static int slots_left(const struct work *w)
 {
-    int all = w->r->deps.settings.steps_in_flight_max;
+    int all = w->node->group->settings.steps_in_flight_max;
     int kept = w->op.kind == OPERATION_KIND_LAUNCH ? all - all * LAUNCHES_SHARE_PERCENT / 100 : 0;
     return w->turn->slots_left - kept;
 }

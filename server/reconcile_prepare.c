@@ -14,13 +14,13 @@
 
 static int64_t prepare_deadline(const struct work *w)
 {
-    return w->r->deps.settings.prepare_deadline_ms;
+    return w->node->group->settings.prepare_deadline_ms;
 }
 
 /* NOT_FOUND: the group wants no script. */
 static int read_job(struct work *w, struct lifecycle_job *ret_job)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     autofree char *document = NULL;
     int status = db_group_document_get(w->turn->tx, w->row.group_id, &document);
     if (status == 0)
@@ -115,7 +115,7 @@ static enum step_result prepare_run(struct work *w)
         result = ask(w);
     if (result == STEP_WAIT)
         say_what_lacks(w);
-    work_due(w, w->now + w->r->deps.settings.retry_max_ms);
+    work_due(w, w->now + w->node->group->settings.retry_max_ms);
     return result;
 }
 

@@ -9,6 +9,7 @@
  *   reconcile_load.c      reading the store at the start, and again piece by piece after a wake
  *   reconcile_observe.c   the scheduler's picture, and agents that fell silent
  *   reconcile_decide.c    snapshot of a group, the policy's plan, what of it is new
+ *   reconcile_policy.c    the settings of each group
  *   reconcile_apply.c     the plan into the store
  *   reconcile_zone.c      which nodes of a zone vanished together
  *   reconcile_reckon.c    how many nodes of a group are what
@@ -107,7 +108,8 @@ struct rgroup {
     int64_t id;
     struct instance_group row; /* as it is in the store */
     char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES], provider[NAME_MAX_BYTES];
-    bool role_known, off_scheduler; /* its nodes are none of the scheduler's: service_slurm_role */
+    struct reconcile_settings settings; /* what counts for it: reconcile_policy.c */
+    bool role_known, off_scheduler;     /* its nodes are none of the scheduler's: service_slurm_role */
     int64_t breaker_opened_at, calm_since;
     int64_t in_repair;
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
@@ -404,7 +406,8 @@ struct reconcile {
     struct govern *govern;    /* reconcile_govern.c */
     struct apart_loop *apart; /* reconcile_apart.c */
 
-    int64_t provisioned; /* the cluster that moved last: the next one has its turn */
+    int64_t policy_version; /* of the document that the groups' settings are from; 0: none */
+    int64_t provisioned;    /* the cluster that moved last: the next one has its turn */
 
     bool resync_wanted, resync_running, undecided_wanted;
     int64_t newest_operation;
@@ -454,6 +457,13 @@ void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster);
 void reconcile_table_free(struct reconcile *r);
 bool reconcile_node_has_scheduler(const struct rnode *node);
 bool reconcile_node_is_out(const struct rnode *node);
+
+/* reconcile_policy.c */
+/* What the policy in force says of a group that is new, or is another now. */
+void reconcile_group_settings(struct reconcile *r, struct rgroup *group);
+/* Between two turns: takes a new policy, when there is one. */
+void reconcile_policy_refresh(struct reconcile *r);
+int64_t reconcile_breaker_window_max(const struct reconcile *r);
 
 /* reconcile_zone.c */
 uint16_t reconcile_zone_intern(struct reconcile *r, const char *name);
@@ -529,7 +539,7 @@ void reconcile_observe_send(struct reconcile *r);
 void reconcile_observe_take(struct reconcile *r, struct rcall *call);
 void reconcile_sweep(struct reconcile *r);
 /* When a silent node counts as lost, and with it all silent nodes of its group are looked at. */
-int64_t reconcile_lost_at(const struct reconcile *r, const struct rnode *node);
+int64_t reconcile_lost_at(const struct rnode *node);
 void reconcile_group_silent(struct reconcile *r, struct rgroup *group);
 void reconcile_agent_changed(struct reconcile *r, struct rnode *node);
 /* The picture is young enough to be believed, and holds the node as it is after our own last change. */

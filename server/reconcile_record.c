@@ -306,8 +306,8 @@ static void do_decided(struct reconcile *r, struct effect *effect)
     reconcile_node_due(r, node, effect->u.decided.look_at);
     if (effect->u.decided.unheard)
         reconcile_node_due(r, node, reconcile_now(r) + UNHEARD_LOOK_MS);
-    if (node->silent_since > 0 && reconcile_lost_at(r, node) > reconcile_now(r))
-        reconcile_node_due(r, node, reconcile_lost_at(r, node));
+    if (node->silent_since > 0 && reconcile_lost_at(node) > reconcile_now(r))
+        reconcile_node_due(r, node, reconcile_lost_at(node));
 }
 
 static void do_breaker(struct reconcile *r, struct effect *effect)

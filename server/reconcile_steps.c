@@ -12,7 +12,7 @@
 
 static int64_t backend_deadline(const struct work *w)
 {
-    return w->r->deps.settings.backend_deadline_ms;
+    return w->node->group->settings.backend_deadline_ms;
 }
 
 static bool is_deletion(const struct work *w)
@@ -32,7 +32,7 @@ static enum step_result skip_without_scheduler(struct work *w)
 static enum step_result wait_for_picture(struct work *w)
 {
     w->r->observe_now = true;
-    work_due(w, w->now + w->r->deps.settings.observe_interval_ms);
+    work_due(w, w->now + w->node->group->settings.observe_interval_ms);
     return STEP_WAIT;
 }
 
@@ -110,7 +110,7 @@ static bool spares_jobs(const struct work *w)
 
 static int64_t evict_at(const struct work *w)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     bool now = w->op.urgency == URGENCY_NOW;
     return w->step->started_at + (now ? 0 : spares_jobs(w) ? settings->check_wait_ms : settings->drain_deadline_ms);
 }
@@ -119,7 +119,7 @@ static int64_t evict_at(const struct work *w)
 static enum step_result leave_out(struct work *w)
 {
     char span[CLOCK_TEXT_MAX];
-    clock_format_duration(w->r->deps.settings.check_wait_ms, span);
+    clock_format_duration(w->node->group->settings.check_wait_ms, span);
     autofree char *why = own_printf("the node was still busy after %s; its jobs were left alone", span);
     text_copy_cut(w->op.error, sizeof(w->op.error), why);
     w->op.cancel_asked = true;
@@ -129,7 +129,7 @@ static enum step_result leave_out(struct work *w)
 
 static enum step_result drain_enter(struct work *w)
 {
-    w->step->deadline_at = evict_at(w) + w->r->deps.settings.evict_deadline_ms;
+    w->step->deadline_at = evict_at(w) + w->node->group->settings.evict_deadline_ms;
     enum step_result result = skip_without_scheduler(w);
     if (result == STEP_GO_ON)
         work_did(w, db_operation_step_update(w->turn->tx, w->op.id, w->step));
@@ -161,7 +161,7 @@ static uint64_t jobs_hash(const struct rcall *call)
 /* What stays after the jobs were told to go cannot be ended from here; the reboot or the new machine ends it. */
 static bool gave_up_waiting(const struct work *w)
 {
-    return w->memo.evicted_at > 0 && w->now >= w->memo.evicted_at + w->r->deps.settings.evict_deadline_ms;
+    return w->memo.evicted_at > 0 && w->now >= w->memo.evicted_at + w->node->group->settings.evict_deadline_ms;
 }
 
 static enum step_result drain_run(struct work *w)
@@ -179,7 +179,7 @@ static enum step_result drain_run(struct work *w)
 
 static enum step_result drain_error(struct work *w, const struct rcall *call)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     int64_t give_up_at = evict_at(w) + settings->evict_deadline_ms + settings->backend_deadline_ms;
     work_say_error(w, call);
     if (w->now < give_up_at)
@@ -193,7 +193,7 @@ static void tell_jobs(struct work *w, const struct rcall *call)
     uint64_t hash = jobs_hash(call);
     list_jobs(call, jobs, sizeof(jobs));
     bool evicted = w->memo.evicted_at > 0;
-    clock_format(evicted ? w->memo.evicted_at + w->r->deps.settings.evict_deadline_ms : evict_at(w), until);
+    clock_format(evicted ? w->memo.evicted_at + w->node->group->settings.evict_deadline_ms : evict_at(w), until);
     work_say(w, "%s %s, until %s at most", evicted ? "waits for the end of" : "lets finish", jobs, until);
     if (call->kind == CALL_EVICT)
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "requeued or ended at once: %s", jobs);
@@ -204,7 +204,7 @@ static void tell_jobs(struct work *w, const struct rcall *call)
 
 static enum step_result drain_answer(struct work *w, const struct rcall *call)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     if (call->status != 0)
         return drain_error(w, call);
     w->memo.failures = 0;

@@ -225,7 +225,7 @@ static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
 void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at)
 {
     struct rgroup *group = node->group;
-    if (at <= node->failing_at || at <= reconcile_now(r) - r->deps.settings.policy.breaker_window_ms)
+    if (at <= node->failing_at || at <= reconcile_now(r) - node->group->settings.policy.breaker_window_ms)
         return;
     if (node->failing_at == 0)
         group->failed_recently++;
@@ -235,7 +235,7 @@ void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at
 
 void reconcile_group_expire(struct reconcile *r, struct rgroup *group, int64_t now)
 {
-    int64_t since = now - r->deps.settings.policy.breaker_window_ms;
+    int64_t since = now - group->settings.policy.breaker_window_ms;
     while (group->failing_head < group->failing_tail && group->failing[group->failing_head].at <= since) {
         struct failing entry = group->failing[group->failing_head++];
         struct rnode *node = reconcile_node_find(r, entry.node_id);

@@ -88,7 +88,7 @@ static size_t count_before(const struct reconcile *r, uint16_t zone, int64_t sin
 
 int64_t reconcile_zone_lost(const struct reconcile *r, const struct rnode *node)
 {
-    int64_t window = r->deps.settings.policy.zone_window_ms;
+    int64_t window = node->group->settings.policy.zone_window_ms;
     if (node->zone == 0 || node->silent_since == 0 || r->silence_count == 0)
         return 0;
     size_t from = count_before(r, node->zone, node->silent_since - window);

@@ -3,58 +3,65 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/text.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct config, field), sizeof(((struct config *)NULL)->field)
-#define DURATION(section, name, field, min, max, help)             \
-    {                                                              \
-        section, name, help, SETTING_DURATION, AT(field), min, max \
+#define ROW(section, name, help, type, at, min, max, server_only)             \
+    {                                                                         \
+        section, name, help, SETTING_##type, at, min, max, server_only, false \
     }
-#define NUMBER(section, name, field, min, max, help)             \
-    {                                                            \
-        section, name, help, SETTING_NUMBER, AT(field), min, max \
-    }
-#define FIXED_DURATION(name, field, help) DURATION("", name, field, 0, 0, help)
-#define FIXED_NUMBER(name, field, help) NUMBER("", name, field, 0, 0, help)
+/* What the policy document can say, too, for groups of its choice. */
+#define DURATION(section, name, field, min, max, help) ROW(section, name, help, DURATION, AT(field), min, max, false)
+#define NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, false)
+/* What is one for all groups. */
+#define SERVER_DURATION(section, name, field, min, max, help) \
+    ROW(section, name, help, DURATION, AT(field), min, max, true)
+#define SERVER_NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, true)
+#define FIXED_DURATION(name, field, help) SERVER_DURATION("", name, field, 0, 0, help)
+#define FIXED_NUMBER(name, field, help) SERVER_NUMBER("", name, field, 0, 0, help)
 
 const struct setting settings[] = {
-    DURATION("agents", "heartbeatInterval", heartbeat_interval_ms, 100, 10 * MS_PER_MIN,
-             "how often an agent says that it lives"),
-    DURATION("agents", "silentAfter", reconcile.policy.silent_after_ms, MS_PER_S, MS_PER_DAY,
-             "an agent not heard for so long is no verdict, never healthy"),
+    SERVER_DURATION("agents", "heartbeatInterval", heartbeat_interval_ms, 100, 10 * MS_PER_MIN,
+                    "how often an agent says that it lives"),
+    SERVER_DURATION("agents", "silentAfter", reconcile.policy.silent_after_ms, MS_PER_S, MS_PER_DAY,
+                    "an agent not heard for so long is no verdict, never healthy"),
     DURATION("agents", "unreachableAfter", reconcile.policy.unreachable_after_ms, MS_PER_S, MS_PER_DAY,
              "a node that neither its agent nor the scheduler has heard of for so long is rebooted"),
 
-    DURATION("recovery", "observeInterval", reconcile.observe_interval_ms, 100, MS_PER_HOUR,
-             "how often the scheduler is looked at"),
+    SERVER_DURATION("recovery", "observeInterval", reconcile.observe_interval_ms, 100, MS_PER_HOUR,
+                    "how often the scheduler is looked at"),
     DURATION("recovery", "verifyQuiet", reconcile.verify_quiet_ms, 0, MS_PER_HOUR,
              "how long a node stays without a critical verdict before it is given back"),
     DURATION("recovery", "drainDeadline", reconcile.drain_deadline_ms, 0, 14 * MS_PER_DAY,
              "how long running jobs may go on when the fault is contained"),
     DURATION("recovery", "evictDeadline", reconcile.evict_deadline_ms, MS_PER_S, MS_PER_DAY,
              "how long jobs may take to go once they are requeued or ended"),
-    DURATION("recovery", "backendDeadline", reconcile.backend_deadline_ms, MS_PER_S, MS_PER_DAY,
-             "how long a call to the scheduler or provider is tried"),
+    SERVER_DURATION("recovery", "backendDeadline", reconcile.backend_deadline_ms, MS_PER_S, MS_PER_DAY,
+                    "how long a call to the scheduler or provider is tried"),
     DURATION("recovery", "joinDeadline", reconcile.join_deadline_ms, MS_PER_S, MS_PER_DAY,
              "how long an agent may take to report its new boot"),
     DURATION("recovery", "verifyDeadline", reconcile.verify_deadline_ms, MS_PER_S, MS_PER_DAY,
              "how long the return checks may take"),
-    DURATION("recovery", "minCountDeadline", reconcile.provision.min_count_deadline_ms, MS_PER_S, 14 * MS_PER_DAY,
-             "how long a group with a minimum of nodes may take to reach it before it is taken back"),
-    DURATION("recovery", "launchPauseMin", reconcile.provision.launch_pause_min_ms, 10, MS_PER_DAY,
-             "the first pause before a launch that failed is tried again"),
-    DURATION("recovery", "launchPauseMax", reconcile.provision.launch_pause_max_ms, 10, MS_PER_DAY,
-             "what that pause grows to"),
+    SERVER_DURATION("recovery", "minCountDeadline", reconcile.provision.min_count_deadline_ms, MS_PER_S,
+                    14 * MS_PER_DAY,
+                    "how long a group with a minimum of nodes may take to reach it before it is taken back"),
+    SERVER_DURATION("recovery", "launchPauseMin", reconcile.provision.launch_pause_min_ms, 10, MS_PER_DAY,
+                    "the first pause before a launch that failed is tried again"),
+    SERVER_DURATION("recovery", "launchPauseMax", reconcile.provision.launch_pause_max_ms, 10, MS_PER_DAY,
+                    "what that pause grows to"),
     DURATION("recovery", "prepareDeadline", reconcile.prepare_deadline_ms, MS_PER_S, MS_PER_DAY,
              "how long the lifecycle scripts of a new instance may take, all attempts together"),
     DURATION("recovery", "scriptTimeLimit", reconcile.script_limit_ms, MS_PER_S, MS_PER_DAY,
              "how long one attempt of one script may take"),
     NUMBER("recovery", "scriptAttempts", reconcile.script_attempts_max, 1, 20, "how many attempts each script has"),
-    DURATION("recovery", "retryMin", reconcile.retry_min_ms, 10, MS_PER_HOUR,
-             "the first pause between tries of a step"),
-    DURATION("recovery", "retryMax", reconcile.retry_max_ms, 10, MS_PER_HOUR, "what that pause grows to"),
+    SERVER_DURATION("recovery", "retryMin", reconcile.retry_min_ms, 10, MS_PER_HOUR,
+                    "the first pause between tries of a step"),
+    SERVER_DURATION("recovery", "retryMax", reconcile.retry_max_ms, 10, MS_PER_HOUR, "what that pause grows to"),
     DURATION("recovery", "repeatWindow", reconcile.policy.repeat_window_ms, MS_PER_MIN, 365 * MS_PER_DAY,
              "a fault of the same device within it escalates"),
     NUMBER("recovery", "rebootsMax", reconcile.policy.reboots_max, 0, 100,
@@ -72,13 +79,19 @@ const struct setting settings[] = {
     DURATION("recovery", "breakerCloseAfter", reconcile.policy.breaker_close_after_ms, MS_PER_S, MS_PER_DAY,
              "repairs go on when the count has been back under the limit for so long"),
 
-    DURATION("history", "keepFor", reconcile.history_ms, MS_PER_HOUR, 3650 * MS_PER_DAY,
-             "how long decisions, past verdicts and ended operations of clusters are kept"),
-    NUMBER("history", "verdictsPerNode", reconcile.verdicts_keep, 100, 100000,
-           "never more verdicts of one node, in each state"),
-    NUMBER("history", "decisionsPerNode", reconcile.decisions_keep, 10, 100000, "never more decisions of one node"),
-    NUMBER("history", "events", reconcile.events_keep, 1000, 100000000,
-           "lines of the timeline that are kept, of all clusters together"),
+    {"recovery", "mode", "how far a decision may go, by fault class: observe, recommend, approve or act", SETTING_MODE,
+     offsetof(struct config, reconcile.policy.modes), sizeof(enum repair_mode), 0, 0, false, true},
+    DURATION("recovery", "approvalExpires", reconcile.approval_expires_ms, MS_PER_MIN, 14 * MS_PER_DAY,
+             "a repair that nobody approved for so long is asked for again only when something new is seen"),
+
+    SERVER_DURATION("history", "keepFor", reconcile.history_ms, MS_PER_HOUR, 3650 * MS_PER_DAY,
+                    "how long decisions, past verdicts and ended operations of clusters are kept"),
+    SERVER_NUMBER("history", "verdictsPerNode", reconcile.verdicts_keep, 100, 100000,
+                  "never more verdicts of one node, in each state"),
+    SERVER_NUMBER("history", "decisionsPerNode", reconcile.decisions_keep, 10, 100000,
+                  "never more decisions of one node"),
+    SERVER_NUMBER("history", "events", reconcile.events_keep, 1000, 100000000,
+                  "lines of the timeline that are kept, of all clusters together"),
 
     FIXED_NUMBER("zoneLostMin", reconcile.policy.zone_lost_min,
                  "so many nodes of a zone that vanish together are the zone's fault, not theirs"),
@@ -89,17 +102,120 @@ const struct setting settings[] = {
 const size_t setting_count = ARRAY_LEN(settings);
 _Static_assert(ARRAY_LEN(settings) <= SERVICE_SETTINGS_MAX, "the doors have no place for it");
 
-int64_t setting_get(const struct config *config, const struct setting *setting)
+#define RECONCILE_AT offsetof(struct config, reconcile)
+
+const struct setting *setting_find(const char *section, const char *name)
 {
-    const char *at = (const char *)config + setting->offset;
+    for (size_t i = 0; i < setting_count; i++)
+        if (text_equal(settings[i].section, section) && text_equal(settings[i].name, name))
+            return &settings[i];
+    return NULL;
+}
+
+bool setting_is_grouped(const struct setting *setting)
+{
+    return !setting->server_only && setting->offset >= RECONCILE_AT &&
+           setting->offset < RECONCILE_AT + sizeof(struct reconcile_settings);
+}
+
+/* --- what a file has ------------------------------------------------------------------------------------------ */
+
+static int read_duration(const struct setting *setting, const json_t *value, int64_t *ret_value, char *ret_rule)
+{
+    int64_t ms;
+    char low[CLOCK_TEXT_MAX], high[CLOCK_TEXT_MAX];
+    if (!json_is_string(value) || clock_parse_duration(json_string_value(value), &ms) != 0)
+        snprintf(ret_rule, SETTING_RULE_MAX, "a duration with a unit, such as 250ms, 30s, 5m, 2h or 7d");
+    else if (ms < setting->min || ms > setting->max)
+        snprintf(ret_rule, SETTING_RULE_MAX, "between %s and %s", clock_format_duration(setting->min, low),
+                 clock_format_duration(setting->max, high));
+    else
+        return *ret_value = ms, 0;
+    return STATUS_INVALID;
+}
+
+static int read_mode(const json_t *value, int64_t *ret_value, char *ret_rule)
+{
+    enum repair_mode mode;
+    if (!json_is_string(value) || repair_mode_parse(json_string_value(value), &mode) != 0) {
+        snprintf(ret_rule, SETTING_RULE_MAX, "observe, recommend, approve or act");
+        return STATUS_INVALID;
+    }
+    *ret_value = mode;
+    return 0;
+}
+
+int setting_read(const struct setting *setting, const json_t *value, int64_t *ret_value,
+                 char ret_rule[SETTING_RULE_MAX])
+{
+    if (setting->type == SETTING_DURATION)
+        return read_duration(setting, value, ret_value, ret_rule);
+    if (setting->type == SETTING_MODE)
+        return read_mode(value, ret_value, ret_rule);
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < setting->min || number > setting->max) {
+        snprintf(ret_rule, SETTING_RULE_MAX, "a whole number from %" PRId64 " to %" PRId64, setting->min, setting->max);
+        return STATUS_INVALID;
+    }
+    *ret_value = number;
+    return 0;
+}
+
+/* --- where it stands ------------------------------------------------------------------------------------------ */
+
+static int64_t get_at(const char *at, size_t size)
+{
     int64_t value;
     int small;
-    if (setting->size == sizeof(value)) {
+    if (size == sizeof(value)) {
         memcpy(&value, at, sizeof(value));
         return value;
     }
     memcpy(&small, at, sizeof(small));
     return small;
+}
+
+static void put_at(char *at, size_t size, int64_t value)
+{
+    int small = (int)value;
+    if (size == sizeof(value))
+        memcpy(at, &value, sizeof(value));
+    else
+        memcpy(at, &small, sizeof(small));
+}
+
+int64_t setting_get(const struct config *config, const struct setting *setting)
+{
+    return get_at((const char *)config + setting->offset, setting->size);
+}
+
+void setting_put(struct config *config, const struct setting *setting, int64_t value)
+{
+    for (int i = 0; i < (setting->classed ? FAULT_CLASS_COUNT : 1); i++)
+        put_at((char *)config + setting->offset + (size_t)i * setting->size, setting->size, value);
+}
+
+void setting_put_in(struct reconcile_settings *in, const struct setting *setting, enum fault_class fault, int64_t value)
+{
+    char *at = (char *)in + (setting->offset - RECONCILE_AT);
+    if (!setting->classed)
+        put_at(at, setting->size, value);
+    for (size_t i = 0; setting->classed && i < FAULT_CLASS_COUNT; i++)
+        if (fault == FAULT_CLASS_COUNT || fault == (enum fault_class)i)
+            put_at(at + i * setting->size, setting->size, value);
+}
+
+int64_t setting_get_in(const struct reconcile_settings *in, const struct setting *setting, enum fault_class fault)
+{
+    size_t i = setting->classed ? (size_t)fault : 0;
+    return get_at((const char *)in + (setting->offset - RECONCILE_AT) + i * setting->size, setting->size);
+}
+
+static enum setting_kind kind_of(const struct setting *setting)
+{
+    return setting->type == SETTING_DURATION ? SETTING_KIND_DURATION
+           : setting->type == SETTING_MODE   ? SETTING_KIND_MODE
+                                             : SETTING_KIND_NUMBER;
 }
 
 void settings_show(const struct config *config, struct service_policy *ret_policy)
@@ -113,11 +229,12 @@ void settings_show(const struct config *config, struct service_policy *ret_polic
             .section = setting->section,
             .name = setting->name,
             .help = setting->help,
-            .is_duration = setting->type == SETTING_DURATION,
+            .kind = kind_of(setting),
             .value = setting_get(config, setting),
             .standard = setting_get(&standard, setting),
             .min = setting->min,
             .max = setting->max,
+            .fault = FAULT_CLASS_COUNT,
             .source = setting->section[0] == '\0' ? SETTING_SOURCE_FIXED
                       : config->configured[i]     ? SETTING_SOURCE_FILE
                                                   : SETTING_SOURCE_DEFAULT,

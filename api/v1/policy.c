@@ -11,21 +11,32 @@
 static void put_value(json_t *json, const char *member, const struct service_setting *setting, int64_t value)
 {
     char text[CLOCK_TEXT_MAX];
-    if (setting->is_duration)
+    if (setting->kind == SETTING_KIND_DURATION)
         json_put_text(json, member, clock_write_duration(value, text));
+    else if (setting->kind == SETTING_KIND_MODE)
+        json_put_text(json, member, repair_mode_text((enum repair_mode)value));
     else
         json_put_i64(json, member, value);
 }
 
+/* As the document says it, where the document can. */
+static void put_name(json_t *json, const struct service_setting *setting)
+{
+    char name[2 * NAME_MAX_BYTES];
+    if (setting->fault != FAULT_CLASS_COUNT)
+        snprintf(name, sizeof name, "classes.%s.%s", fault_class_text(setting->fault), setting->name);
+    else
+        snprintf(name, sizeof name, "%s%s%s", setting->section, setting->section[0] != '\0' ? "." : "", setting->name);
+    json_put_text(json, "name", name);
+}
+
 static json_t *render_setting(const struct service_setting *setting)
 {
-    char name[NAME_MAX_BYTES];
     json_t *json = json_object();
-    snprintf(name, sizeof name, "%s%s%s", setting->section, setting->section[0] != '\0' ? "." : "", setting->name);
-    json_put_text(json, "name", name);
+    put_name(json, setting);
     put_value(json, "value", setting, setting->value);
     put_value(json, "default", setting, setting->standard);
-    if (setting->source != SETTING_SOURCE_FIXED) {
+    if (setting->source != SETTING_SOURCE_FIXED && setting->kind != SETTING_KIND_MODE) {
         put_value(json, "minimum", setting, setting->min);
         put_value(json, "maximum", setting, setting->max);
     }
@@ -44,14 +55,24 @@ static json_t *render_section(const struct service_policy *policy, const char *s
     return json_pack("{s:s, s:o}", "name", section[0] != '\0' ? section : BUILT_IN, "settings", list);
 }
 
+static bool is_first_of_section(const struct service_policy *policy, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (text_equal(policy->settings[i].section, policy->settings[at].section))
+            return false;
+    return true;
+}
+
 /* In the order of the list, in which a section stands together. */
-static json_t *render_policies(const struct service_policy *policy, const char *fault_version)
+static json_t *render_policies(struct api_call *call, const struct service_policy *policy, int64_t version)
 {
     json_t *items = json_array();
     for (size_t i = 0; i < policy->count; i++)
-        if (i == 0 || !text_equal(policy->settings[i].section, policy->settings[i - 1].section))
+        if (is_first_of_section(policy, i))
             json_array_append_new(items, render_section(policy, policy->settings[i].section));
-    return json_pack("{s:s, s:o}", "faultTableVersion", fault_version, "items", items);
+    json_t *json = json_pack("{s:s, s:o}", "faultTableVersion", service_fault_version(call->service), "items", items);
+    json_put_i64(json, "policyVersion", version);
+    return json;
 }
 
 static json_t *render_choice(const char *name, const char *value, const char *standard, const char *description)
@@ -71,27 +92,36 @@ static json_t *render_choices(const struct cluster *cluster)
                       "whether nodes come one by one, or a change succeeds with all of them or is taken back"));
 }
 
-void api_policy_list(struct api_call *call)
+static void reply_list(struct api_call *call, const char *cluster_name, const char *group)
 {
     struct problem problem;
-    const struct service_policy *policy;
-    if (service_policy_list(call->service, NULL, &policy, NULL, &problem) != 0)
+    struct cluster cluster;
+    int64_t version = 0;
+    autofree struct service_policy *policy = own_calloc(1, sizeof *policy);
+    if (service_policy_list(call->service, cluster_name, group, policy, &version, &cluster, &problem) != 0) {
         api_problem(call, &problem);
-    else
-        api_reply_json(call, 200, render_policies(policy, service_fault_version(call->service)));
+        return;
+    }
+    json_t *json = render_policies(call, policy, version);
+    if (cluster_name != NULL) {
+        json_put_text(json, "cluster", cluster.name);
+        json_array_insert_new(json_object_get(json, "items"), 0, render_choices(&cluster));
+    }
+    json_put_text(json, "group", group);
+    api_reply_json(call, 200, json);
+}
+
+void api_policy_list(struct api_call *call)
+{
+    reply_list(call, NULL, NULL);
 }
 
 void api_policy_list_of_cluster(struct api_call *call)
 {
-    struct problem problem;
-    struct cluster cluster;
-    const struct service_policy *policy;
-    if (service_policy_list(call->service, call->params[0], &policy, &cluster, &problem) != 0) {
-        api_problem(call, &problem);
-        return;
-    }
-    json_t *json = render_policies(policy, service_fault_version(call->service));
-    json_put_text(json, "cluster", cluster.name);
-    json_array_insert_new(json_object_get(json, "items"), 0, render_choices(&cluster));
-    api_reply_json(call, 200, json);
+    reply_list(call, call->params[0], NULL);
+}
+
+void api_policy_list_of_group(struct api_call *call)
+{
+    reply_list(call, call->params[0], call->params[1]);
 }

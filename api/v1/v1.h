@@ -70,6 +70,13 @@ void api_tag_delete_from_quota(struct api_call *call);
 
 void api_policy_list(struct api_call *call);
 void api_policy_list_of_cluster(struct api_call *call);
+void api_policy_list_of_group(struct api_call *call);
+void api_policy_document_describe(struct api_call *call);
+void api_policy_document_apply(struct api_call *call);
+void api_policy_document_validate(struct api_call *call);
+void api_policy_document_versions(struct api_call *call);
+void api_policy_document_version(struct api_call *call);
+void api_policy_document_rollback(struct api_call *call);
 
 void api_version_describe(struct api_call *call);
 

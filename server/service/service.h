@@ -17,6 +17,7 @@
 #include "db/event.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "db/policy.h"
 #include "db/token.h"
 #include "db/verdict.h"
 #include "model/hardware.h"
@@ -114,11 +115,12 @@ void service_scheduler_set(struct service_scheduler *scheduler, const struct ser
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
 
 struct fault_overrides; /* policy/faults/faults.h */
-/* What the policy and the loop go by, for people; set once, before any door opens. */
-#define SERVICE_SETTINGS_MAX 64
+/* What the policy and the loop go by, for people. */
+#define SERVICE_SETTINGS_MAX 128
 #define SETTING_SOURCE_LIST(X)                                     \
     X(DEFAULT, "default")                                          \
     X(FILE, "configuration-file")                                  \
+    X(DOCUMENT, "policy-document")                                 \
     X(CLUSTER, "cluster") /* of this one, and it can be changed */ \
     X(FIXED, "built-in")  /* no file says it */
 enum setting_source {
@@ -127,12 +129,14 @@ enum setting_source {
 #undef X
 };
 ENUM_DECLARE(setting_source);
+enum setting_kind { SETTING_KIND_NUMBER, SETTING_KIND_DURATION /* ms */, SETTING_KIND_MODE /* enum repair_mode */ };
 struct service_setting {
     const char *section; /* of the configuration file; "": none */
     const char *name, *help;
-    bool is_duration; /* in milliseconds */
+    enum setting_kind kind;
     int64_t value, standard;
-    int64_t min, max; /* both 0: it cannot be changed */
+    int64_t min, max;       /* both 0: it cannot be changed, or is a word */
+    enum fault_class fault; /* what the document says of this class; FAULT_CLASS_COUNT: of all */
     enum setting_source source;
 };
 struct service_policy {
@@ -150,7 +154,7 @@ struct service {
     int64_t heartbeat_interval_ms;
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */
     const struct service_backends *backends; /* NULL: nothing is known of them and any is taken; for tools and tests */
-    const struct service_policy *policy;     /* NULL: nothing is known of it; for tools and tests */
+    struct policy_book *book; /* the policy in force; NULL: nothing is known of it; for tools and tests */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);
@@ -390,9 +394,31 @@ enum slurm_role service_slurm_role(const char *group_document);
 /* --- policies ---------------------------------------------------------------------------------- */
 /* Of the fault tables and of what the site puts before them. Lives as long as the service. */
 const char *service_fault_version(struct service *s);
-/* What hpd decides by; with a cluster also that, as it was asked for (cluster NULL: ret_cluster may be, too). */
-int service_policy_list(struct service *s, const char *cluster, const struct service_policy **ret_policy,
-                        struct cluster *ret_cluster, struct problem *ret_problem);
+/* What hpd decides by; of a cluster what counts for its groups where nothing is said of one, and *ret_cluster (cluster NULL:
+ * ret_cluster may be, too); of a group what counts there. *ret_version: of the document. */
+int service_policy_list(struct service *s, const char *cluster, const char *group, struct service_policy *ret_policy,
+                        int64_t *ret_version, struct cluster *ret_cluster, struct problem *ret_problem);
+/* Version 0: the newest; where there is none at all, it is version 0 without a text. */
+int service_policy_get(struct service *s, int64_t version, struct policy_version *ret_version,
+                       struct problem *ret_problem);
+/* Rows are struct policy_version without text, newest first, from before a version (0: the newest) on. */
+int service_policy_versions(struct service *s, int64_t before, int limit, db_row_fn fn, void *arg,
+                            struct problem *ret_problem);
+/* INVALID_VALUE with the line and what to do. */
+int service_policy_validate(const char *text, struct problem *ret_problem);
+/* What is wanted of a new version. */
+struct service_policy_change {
+    const char *text;    /* NULL: that of the version restores */
+    const char *comment; /* "": none */
+    int64_t restores;
+    int64_t expected; /* the newest version must be this; -1: whichever */
+};
+/* Stored, and in force at once. The text that is in force already makes no new version. */
+int service_policy_apply(struct service *s, const struct actor *actor, const struct service_policy_change *change,
+                         struct policy_version *ret_version, struct problem *ret_problem);
+/* At the start: the newest version that can be read is put in force; *ret_version is that (0: none). What the newer ones
+ * have is said in ret_problem, as INVALID; the start goes on. */
+int service_policy_load(struct service *s, int64_t *ret_version, struct problem *ret_problem);
 
 /* --- nodes ------------------------------------------------------------------------------------- */
 struct service_node_view {

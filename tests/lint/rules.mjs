@@ -19,11 +19,11 @@ const INCLUDE_LAW = [
     { files: /^db\//, may: ['db/', 'model/', 'base/', 'policy/policy.h'] },
     { files: /^server\/scheduler\//, may: ['server/scheduler/', 'model/', 'base/'] },
     { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
-    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/situation.h'] },
+    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'server/policy_book.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/situation.h'] },
     {
         files: /^server\/reconcile[^/]*$/,
         may: ['server/reconcile', 'server/scheduler/scheduler.h', 'server/provider/provider.h', 'server/service/service.h',
-              'server/fleet.h', 'server/executor.h', 'server/metrics.h', 'db/', 'policy/', 'model/', 'base/'],
+              'server/fleet.h', 'server/executor.h', 'server/policy_book.h', 'server/metrics.h', 'db/', 'policy/', 'model/', 'base/'],
     },
     // These two wire everything together.
     { files: /^server\/(main|config)[^/]*$/, may: PRODUCT_ROOMS.filter((room) => !['cli', 'agents'].includes(room)).map((room) => `${room}/`) },
@@ -149,7 +149,7 @@ function* pure({ sources, byPath }) {
 // Doors and services record what people want and what agents saw, with what the policy calls it; deciding is the loop's.
 function* decide({ sources }) {
     for (const source of sources.filter((s) => s.path.startsWith('server/service/')))
-        for (const { match, line } of source.find(/\b(policy_(?!explain|is_node_fault|settings|table_version|text)\w+)\s*\(/g))
+        for (const { match, line } of source.find(/\b(policy_(?!explain|is_node_fault|settings|table_version|text|book_)\w+)\s*\(/g))
             yield { path: source.path, line, message: `${match[1]}(): a service may ask the policy for words, nothing else` };
 }
 

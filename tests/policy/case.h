@@ -6,10 +6,11 @@
  *   story: words
  *   source: where it comes from              a thread, an incident, a table, or the peer whose mechanism it is
  *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
+ *   modes: gpu=observe gpu-memory=approve    by fault class; act without
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
- *       zone=a zone_lost=4
+ *       zone=a zone_lost=4 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
  *     repair reboot 0000:b9:00 xid.79 at=-2d instance=… failed by_person no_return="why"
@@ -158,6 +159,20 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
     return false;
 }
 
+static inline bool case_modes(struct policy_settings *settings, char **words, int count)
+{
+    for (int i = 1; i < count; i++) {
+        char *value = strchr(words[i], '=');
+        enum fault_class fault = FAULT_CLASS_NONE;
+        if (value == NULL)
+            return false;
+        *value = '\0';
+        if (fault_class_parse(words[i], &fault) != 0 || repair_mode_parse(value + 1, &settings->modes[fault]) != 0)
+            return false;
+    }
+    return count > 1;
+}
+
 static inline bool case_override(struct policy_case *c, char **words, int count)
 {
     struct fault_override wanted = {.instance_type = "", .why = "our own word"};
@@ -228,6 +243,16 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         n->node.last_heartbeat_at = 0;
         return true;
     }
+    if ((value = case_value(word, "approval")) != NULL) {
+        n->node.approval.by = "alice";
+        n->node.approval.expires_at = CASE_NOW_MS + 3600000;
+        return approval_state_parse(value, &n->node.approval.state) == 0;
+    }
+    if ((value = case_value(word, "approves")) != NULL)
+        return action_parse(value, &n->node.approval.action) == 0;
+    if (case_when(word, "approval_at", &n->node.approval.at) ||
+        case_when(word, "expires", &n->node.approval.expires_at))
+        return true;
     if (strcmp(word, "opted_out") == 0)
         return n->node.opted_out = true;
     if (strcmp(word, "busy") == 0)
@@ -407,6 +432,8 @@ static inline bool case_line(struct policy_case *c, char *line)
     if (strcmp(words[0], "set:") == 0)
         for (int i = 1; i < count; i += 2)
             ok = i + 1 < count && case_set(&c->snapshot.settings, words[i], words[i + 1]) && ok;
+    else if (strcmp(words[0], "modes:") == 0)
+        ok = case_modes(&c->snapshot.settings, words, count);
     else if (strcmp(words[0], "override:") == 0)
         ok = case_override(c, words, count);
     else if (strcmp(words[0], "group:") == 0)

@@ -18,9 +18,9 @@ const ROUTES = {
   enroll: ['enrollAgent'],
   signed: ['callAws'],
   viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
-    'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
+    'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listGroupPolicies', 'describePolicy', 'validatePolicy', 'listPolicyVersions', 'describePolicyVersion', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
   operator: ['updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
-  admin: ['createCluster', 'deleteCluster', 'injectXid', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',
+  admin: ['createCluster', 'deleteCluster', 'injectXid', 'applyPolicy', 'rollbackPolicy', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',
     'createSchedulerConfig', 'deleteSchedulerConfig', 'createQuota', 'deleteQuota', 'deleteClusterTag', 'deleteSchedulerConfigTag', 'deleteQuotaTag'],
 };
 

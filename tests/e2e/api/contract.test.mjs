@@ -72,6 +72,36 @@ test('policies', async () => {
   assert.deepEqual([settings.get('recovery.replacesMax').source, settings.get('foldWindow').source], ['default', 'built-in']);
 });
 
+test('the policy document', async () => {
+  assert.deepEqual(await call('describePolicy', 200), { version: 0 });
+  assert.deepEqual((await call('listPolicyVersions', 200)).items, []);
+  const document = 'version: 1\ndefaults:\n  recovery: {replacesMax: 3}\nclasses:\n  gpu: {mode: approve}\n';
+  assert.deepEqual(await call('validatePolicy', 200, { body: { document } }), { valid: true });
+  // What is wrong is refused with its line, by both alike, and changes nothing.
+  const wrong = `${document}groups:\n  - match: {cluster: train}\n    recovery: {rebootsMax: 101}\n`;
+  for (const name of ['validatePolicy', 'applyPolicy'])
+    assert.equal((await call(name, 400, { body: { document: wrong } })).detail, 'line 8: rebootsMax must be a whole number from 0 to 100');
+  await call('applyPolicy', 412, { body: { document, expectedVersion: 1 } });
+  const first = await call('applyPolicy', 200, { body: { document, comment: 'a first one', expectedVersion: 0 } });
+  assert.deepEqual([first.version, first.document, first.comment, first.author], [1, document, 'a first one', 'token:admin']);
+  assert.equal((await call('applyPolicy', 200, { body: { document } })).version, 1, 'the same text is no new version');
+  const policies = await call('listPolicies', 200);
+  const settings = new Map(policies.items.flatMap((policy) => policy.settings).map((setting) => [setting.name, setting]));
+  assert.equal(policies.policyVersion, 1);
+  assert.deepEqual([settings.get('recovery.replacesMax').value, settings.get('recovery.replacesMax').source], [3, 'policy-document']);
+  assert.deepEqual([settings.get('classes.gpu.mode').value, settings.get('recovery.mode').value], ['approve', 'act']);
+  const second = await call('applyPolicy', 200, { body: { document: 'version: 1\n', expectedVersion: 1 } });
+  assert.equal(second.version, 2);
+  await call('rollbackPolicy', 404, { body: { version: 7 } });
+  await call('rollbackPolicy', 412, { body: { version: 1, expectedVersion: 1 } });
+  const third = await call('rollbackPolicy', 200, { body: { version: 1, comment: 'back', expectedVersion: 2 } });
+  assert.deepEqual([third.version, third.restores, third.sha256], [3, 1, first.sha256]);
+  assert.equal((await call('describePolicyVersion', 200, { params: { version: 2 } })).document, 'version: 1\n');
+  await call('describePolicyVersion', 404, { params: { version: 9 } });
+  assert.deepEqual((await call('listPolicyVersions', 200, { query: { limit: 2 } })).items.map((version) => version.version), [3, 2]);
+  await call('applyPolicy', 200, { body: { document: 'version: 1\n' } });
+});
+
 test('clusters', async () => {
   const spec = { name: cluster, nodeRecovery: 'None', orchestrator: 'none', instanceGroups: [{ name: 'gpu', instanceCount: 4, nodeNames: 'gpu-[1-4]' }] };
   await call('createCluster', 204, { body: spec, query: { dryRun: 'true' } });
@@ -358,6 +388,13 @@ test('the policies of a cluster begin with what it chooses itself', async () => 
     assert.equal((await recovery()).value, nodeRecovery);
   }
   await call('listClusterPolicies', 404, { params: { cluster: 'nothing' } });
+  const document = `version: 1\ngroups:\n  - match: {cluster: ${cluster}, group: "g*"}\n    recovery: {rebootsMax: 7}\n`;
+  await call('applyPolicy', 200, { body: { document } });
+  const reboots = async (name, params) => (await call(name, 200, { params })).items.flatMap((policy) => policy.settings).find((setting) => setting.name === 'recovery.rebootsMax').value;
+  assert.equal(await reboots('listGroupPolicies', { cluster, group: 'gpu' }), 7);
+  assert.equal(await reboots('listClusterPolicies', { cluster }), 2, 'it is said of some groups');
+  await call('listGroupPolicies', 404, { params: { cluster, group: 'nothing' } });
+  await call('applyPolicy', 200, { body: { document: 'version: 1\n' } });
 });
 
 test('events, as pages and as a stream', async () => {

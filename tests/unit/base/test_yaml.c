@@ -157,12 +157,51 @@ static void test_dump_reads_well(void **state)
                         "a\n  b\n");
 }
 
+static void test_says_on_which_line(void **state)
+{
+    static const char text[] = "a: 1\n"
+                               "list:\n"
+                               "  - x: 1\n"
+                               "  - [1, 2]\n"
+                               "\n"
+                               "  - y:\n"
+                               "      z: {deep: true}\n"
+                               "\"b\": |\n"
+                               "  text\n"
+                               "c: 0\n";
+    static const struct {
+        const char *path[5];
+        size_t depth, line;
+    } cases[] = {
+        {{"a"}, 1, 1},
+        {{"list"}, 1, 2},
+        {{"list", "0"}, 2, 3},
+        {{"list", "0", "x"}, 3, 3},
+        {{"list", "1", "1"}, 3, 4},
+        {{"list", "2", "y"}, 3, 6},
+        {{"list", "2", "y", "z", "deep"}, 5, 7},
+        {{"b"}, 1, 8},
+        {{"c"}, 1, 10},
+        {{"d"}, 1, 0},
+        {{"a", "b"}, 2, 0},
+        {{"list", "3"}, 2, 0},
+        {{"list", "x"}, 2, 0},
+        {{"a"}, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_int_equal(yaml_line(text, strlen(text), cases[i].path, cases[i].depth), cases[i].line);
+    assert_int_equal(yaml_line("", 0, cases[0].path, 1), 0);
+    assert_int_equal(yaml_line("{", 1, cases[0].path, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_read), cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_limits),       cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_dump_reads_well),
+        cmocka_unit_test(test_says_on_which_line), cmocka_unit_test(test_what_is_read),
+        cmocka_unit_test(test_what_is_refused),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_prefixes),           cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_dump_reads_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,18 +225,19 @@ static void test_settings_say_where_they_are_from(void **state)
     for (size_t i = 0; i < policy.count; i++) {
         const struct service_setting *s = &policy.settings[i];
         bool fixed = s->section[0] == '\0';
-        assert_true(fixed ? s->source == SETTING_SOURCE_FIXED : s->value >= s->min && s->value <= s->max);
+        bool mode = s->kind == SETTING_KIND_MODE;
+        assert_true(fixed ? s->source == SETTING_SOURCE_FIXED : mode || (s->value >= s->min && s->value <= s->max));
         assert_true(s->source == SETTING_SOURCE_FILE || s->value == s->standard);
-        assert_true(fixed || (s->standard >= s->min && s->standard <= s->max));
+        assert_true(fixed || mode || (s->standard >= s->min && s->standard <= s->max));
         assert_true(s->help[0] != '\0');
         told += s->source == SETTING_SOURCE_FILE;
         for (size_t k = 0; k < i; k++)
             assert_false(text_equal(s->section, policy.settings[k].section) &&
                          text_equal(s->name, policy.settings[k].name));
         if (text_equal(s->name, "rebootsMax")) /* said, although it is what it would be anyway */
-            assert_true(s->source == SETTING_SOURCE_FILE && s->value == 2 && !s->is_duration);
+            assert_true(s->source == SETTING_SOURCE_FILE && s->value == 2 && s->kind == SETTING_KIND_NUMBER);
         if (text_equal(s->name, "verifyQuiet"))
-            assert_true(s->value == 45 * MS_PER_S && s->standard == 30 * MS_PER_S && s->is_duration);
+            assert_true(s->value == 45 * MS_PER_S && s->standard == 30 * MS_PER_S && s->kind == SETTING_KIND_DURATION);
     }
     assert_int_equal(told, 5);
     config_free(&config);

@@ -1,0 +1,122 @@
+/* The configuration with the newest document over it, under a lock. */
+#include "server/policy_book.h"
+
+#include "base/own.h"
+#include "server/policy_document.h"
+
+#include <pthread.h>
+#include <string.h>
+
+_Static_assert(POLICY_BOOK_ERROR_MAX == POLICY_DOCUMENT_ERROR_MAX, "one error");
+
+struct policy_book {
+    const struct config *config;
+    struct service_policy configured; /* the same for people */
+    pthread_mutex_t mutex;
+    int64_t version;
+    struct policy_document *document; /* NULL: none */
+};
+
+struct policy_book *policy_book_new(const struct config *config)
+{
+    struct policy_book *book = own_calloc(1, sizeof(*book));
+    book->config = config;
+    settings_show(config, &book->configured);
+    pthread_mutex_init(&book->mutex, NULL);
+    return book;
+}
+
+void policy_book_free(struct policy_book *book)
+{
+    if (book == NULL)
+        return;
+    policy_document_free(book->document);
+    pthread_mutex_destroy(&book->mutex);
+    free(book);
+}
+
+int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX])
+{
+    struct policy_document *document = NULL;
+    int rc = policy_document_parse(text, strlen(text), &document, ret_error);
+    policy_document_free(document);
+    return rc;
+}
+
+int policy_book_put(struct policy_book *book, int64_t version, const char *text, char ret_error[POLICY_BOOK_ERROR_MAX])
+{
+    struct policy_document *document = NULL;
+    int rc = policy_document_parse(text, strlen(text), &document, ret_error);
+    if (rc != 0)
+        return rc;
+    pthread_mutex_lock(&book->mutex);
+    if (version > book->version) {
+        struct policy_document *older = book->document;
+        book->document = document;
+        book->version = version;
+        document = older;
+    }
+    pthread_mutex_unlock(&book->mutex);
+    policy_document_free(document);
+    return 0;
+}
+
+int64_t policy_book_version(struct policy_book *book)
+{
+    pthread_mutex_lock(&book->mutex);
+    int64_t version = book->version;
+    pthread_mutex_unlock(&book->mutex);
+    return version;
+}
+
+static int64_t resolve(struct policy_book *book, const struct policy_place *place,
+                       struct reconcile_settings *ret_settings, struct policy_said *ret_said)
+{
+    *ret_settings = book->config->reconcile;
+    pthread_mutex_lock(&book->mutex);
+    policy_document_apply(book->document, place, ret_settings, ret_said);
+    int64_t version = book->version;
+    pthread_mutex_unlock(&book->mutex);
+    return version;
+}
+
+int64_t policy_book_resolve(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
+                            struct reconcile_settings *ret_settings)
+{
+    return resolve(book, &(struct policy_place){cluster, group, instance_type}, ret_settings, NULL);
+}
+
+/* What the document says of one class stands behind the setting itself, a row each. */
+static void show_classes(const struct reconcile_settings *in, const struct policy_said *said, size_t at,
+                         struct service_policy *policy)
+{
+    for (int fault = 0; fault < FAULT_CLASS_COUNT && policy->count < SERVICE_SETTINGS_MAX; fault++) {
+        if (!said->fault[at][fault])
+            continue;
+        struct service_setting *row = &policy->settings[policy->count++];
+        *row = policy->settings[at];
+        row->fault = (enum fault_class)fault;
+        row->value = setting_get_in(in, &settings[at], (enum fault_class)fault);
+        row->source = SETTING_SOURCE_DOCUMENT;
+    }
+}
+
+int64_t policy_book_show(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
+                         struct service_policy *ret_policy)
+{
+    autofree struct reconcile_settings *in = own_calloc(1, sizeof(*in));
+    autofree struct policy_said *said = own_calloc(1, sizeof(*said));
+    const struct policy_place place = {cluster, group, instance_type};
+    int64_t version = resolve(book, cluster == NULL ? NULL : &place, in, said);
+    *ret_policy = book->configured;
+    for (size_t i = 0; i < setting_count; i++) {
+        if (!said->all[i])
+            continue;
+        /* Of a setting with classes that of faults of no class, which no entry can say. */
+        ret_policy->settings[i].value = setting_get_in(in, &settings[i], FAULT_CLASS_NONE);
+        ret_policy->settings[i].source = SETTING_SOURCE_DOCUMENT;
+    }
+    for (size_t i = 0; i < setting_count; i++)
+        show_classes(in, said, i, ret_policy);
+    return version;
+}

@@ -1,0 +1,37 @@
+/*
+ * The policy that is in force: what hpd was configured with, and over it the newest document that could be read. The use cases
+ * put documents in and show what follows; the loop asks for each group's settings when the version has changed. Any thread.
+ */
+#ifndef HOLDFAST_SERVER_POLICY_BOOK_H
+#define HOLDFAST_SERVER_POLICY_BOOK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct config;
+struct policy_book;
+struct policy_place;
+struct reconcile_settings;
+struct service_policy;
+
+#define POLICY_BOOK_ERROR_MAX 320
+
+/* config stays the caller's, and as it is. */
+struct policy_book *policy_book_new(const struct config *config);
+void policy_book_free(struct policy_book *book); /* accepts NULL */
+
+/* Whether it could be put. INVALID or TOO_LARGE with the line and what to do. */
+int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
+/* Takes the place of an older version; a younger one stays. What cannot be read changes nothing. */
+int policy_book_put(struct policy_book *book, int64_t version, const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
+/* 0: no document. */
+int64_t policy_book_version(struct policy_book *book);
+
+/* What counts for this group, and by which version. */
+int64_t policy_book_resolve(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
+                            struct reconcile_settings *ret_settings);
+/* The same for people; cluster NULL: what counts for groups that no entry of the document matches. */
+int64_t policy_book_show(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
+                         struct service_policy *ret_policy);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * The settings of each group, as the policy document has them over the configuration. They change between two turns and never
+ * in one; what is looked at then is what is not well, because another policy may want something else done about it.
+ */
+#include "server/reconcile_private.h"
+
+#include "server/policy_book.h"
+
+void reconcile_group_settings(struct reconcile *r, struct rgroup *group)
+{
+    group->settings = r->deps.settings;
+    if (r->service->book != NULL)
+        r->policy_version = policy_book_resolve(r->service->book, group->cluster->name, group->name,
+                                                group->instance_type, &group->settings);
+}
+
+int64_t reconcile_breaker_window_max(const struct reconcile *r)
+{
+    int64_t longest = r->deps.settings.policy.breaker_window_ms;
+    for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (group->settings.policy.breaker_window_ms > longest)
+            longest = group->settings.policy.breaker_window_ms;
+    return longest;
+}
+
+void reconcile_policy_refresh(struct reconcile *r)
+{
+    if (r->service->book == NULL || policy_book_version(r->service->book) == r->policy_version)
+        return;
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
+        reconcile_group_settings(r, group);
+        group->cluster->stirred = true;
+        for (struct rnode *node = group->first; node != NULL; node = node->group_next)
+            if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY)
+                reconcile_node_later(r, node);
+    }
+    if (r->groups == NULL)
+        r->policy_version = policy_book_version(r->service->book);
+}
