@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NODES_MAX 500
 #define WATCH_PAUSE_NS 500000000
@@ -194,7 +195,42 @@ static const char *text_of(const json_t *json, const char *member)
 struct shown {
     char state[16];
     size_t tests;
+    bool bar; /* a line that is written over again and again stands on the terminal */
 };
+
+#define BAR_CELLS 20
+
+static void wipe_bar(struct cli *cli, struct shown *shown)
+{
+    if (shown->bar)
+        fputs("\r\033[K", cli->err);
+    shown->bar = false;
+}
+
+/* "[#########...........] 3 of 7, DCGM": only where somebody looks on. */
+static void draw_bar(struct cli *cli, const json_t *check, struct shown *shown)
+{
+    size_t i, ended = 0;
+    const json_t *test;
+    const char *running = "";
+    size_t total = (size_t)json_integer_value(json_object_get(check, "total"));
+    if (!isatty(fileno(cli->err)) || total == 0)
+        return;
+    json_array_foreach(json_object_get(check, "tests"), i, test)
+    {
+        bool runs = text_equal(text_of(test, "state"), "running");
+        ended += !runs;
+        running = runs ? text_of(test, "name") : running;
+    }
+    size_t full = ended >= total ? BAR_CELLS : BAR_CELLS * ended / total;
+    wipe_bar(cli, shown);
+    fputc('[', cli->err);
+    for (i = 0; i < BAR_CELLS; i++)
+        fputc(i < full ? '#' : '.', cli->err);
+    fprintf(cli->err, "] %zu of %zu%s%s", ended, total, running[0] != '\0' ? ", " : "", running);
+    fflush(cli->err);
+    shown->bar = true;
+}
 
 /* A new state before the last one, and the tests that have ended since the last look. */
 static void print_news(struct cli *cli, const json_t *check, struct shown *shown)
@@ -226,8 +262,10 @@ int cli_check_watch(struct cli *cli)
         if (rc != CLI_EXIT_OK)
             return rc;
         bool table = cli->format == CLI_FORMAT_TABLE;
-        if (table)
+        if (table) {
+            wipe_bar(cli, &shown);
             print_news(cli, check, &shown);
+        }
         if (json_object_get(check, "finishedAt") != NULL) {
             const char *state = text_of(check, "state"), *why = text_of(check, "detail");
             if (!cli_print_data(cli, check))
@@ -239,6 +277,8 @@ int cli_check_watch(struct cli *cli)
                     text_of(check, "state"));
             return CLI_EXIT_TIMEOUT;
         }
+        if (table)
+            draw_bar(cli, check, &shown);
         struct timespec pause = {.tv_nsec = WATCH_PAUSE_NS};
         nanosleep(&pause, NULL);
     }

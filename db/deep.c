@@ -7,21 +7,21 @@
 #include <stdio.h>
 
 #define COUNT_OF(state) "(SELECT count(*) FROM deep_test t WHERE t.run_id = r.id AND t.state = '" state "')"
-#define RUN_SELECT                                                                                               \
-    "SELECT r.id, r.operation_id, r.cluster_id, r.node_id, o.uid, c.name, g.name, n.name, g.instance_type, "     \
-    "r.instance_id, "                                                                                            \
-    "o.actor, r.profile, r.checks, r.state, r.detail, r.total, " COUNT_OF("passed") ", " COUNT_OF(               \
-        "failed") ", " COUNT_OF("skipped") ", r.created_at, r.started_at, r.finished_at FROM deep_run r "        \
-                                           "JOIN operation o ON o.id = r.operation_id JOIN cluster c ON c.id = " \
-                                           "r.cluster_id "                                                       \
-                                           "JOIN node n ON n.id = r.node_id JOIN instance_group g ON g.id = "    \
+#define RUN_SELECT                                                                                                \
+    "SELECT r.id, r.operation_id, r.cluster_id, r.node_id, o.uid, c.name, g.name, n.name, g.instance_type, "      \
+    "r.instance_id, "                                                                                             \
+    "o.actor, r.profile, r.checks, r.needs_spare, r.state, r.detail, r.total, " COUNT_OF("passed") ", " COUNT_OF( \
+        "failed") ", " COUNT_OF("skipped") ", r.created_at, r.started_at, r.finished_at FROM deep_run r "         \
+                                           "JOIN operation o ON o.id = r.operation_id JOIN cluster c ON c.id = "  \
+                                           "r.cluster_id "                                                        \
+                                           "JOIN node n ON n.id = r.node_id JOIN instance_group g ON g.id = "     \
                                            "n.group_id "
 /* ?1 scope, ?2 the cursor, ?3 limit. */
 #define RUN_NEWEST "AND r.id < ?2 ORDER BY r.id DESC LIMIT ?3"
 
-static const char SQL_INSERT[] =
-    "INSERT INTO deep_run (operation_id, cluster_id, node_id, instance_id, profile, checks, state, detail, total, "
-    "created_at, started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+static const char SQL_INSERT[] = "INSERT INTO deep_run (operation_id, cluster_id, node_id, instance_id, profile, "
+                                 "checks, needs_spare, state, detail, total, "
+                                 "created_at, started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_DROP_OLD[] = "DELETE FROM deep_run WHERE id IN (SELECT id FROM deep_run WHERE node_id = ?1 "
                                    "ORDER BY id DESC LIMIT -1 OFFSET ?2)";
 static const char SQL_GET[] = RUN_SELECT "WHERE o.uid = ?";
@@ -67,6 +67,7 @@ int db_deep_run_insert(struct db_tx *tx, struct deep_run *run)
     db_bind_text(&q, run->instance_id);
     db_bind_text(&q, deep_profile_text(run->profile));
     db_bind_i64(&q, run->checks);
+    db_bind_i64(&q, run->needs_spare);
     db_bind_text(&q, deep_state_text(run->state));
     db_bind_text(&q, run->detail);
     db_bind_i64(&q, run->total);
@@ -93,6 +94,7 @@ static void run_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, run->actor);
     DB_GET_ENUM(q, deep_profile, &run->profile);
     run->checks = db_get_i64(q);
+    run->needs_spare = db_get_i64(q) != 0;
     DB_GET_ENUM(q, deep_state, &run->state);
     DB_GET_TEXT(q, run->detail);
     run->total = db_get_i64(q);

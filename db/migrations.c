@@ -30,6 +30,7 @@ EMBED(migration_0012, "migrations/0012_fault_class.sql");
 EMBED(migration_0013, "migrations/0013_apart.sql");
 EMBED(migration_0014, "migrations/0014_hardware.sql");
 EMBED(migration_0015, "migrations/0015_policy.sql");
+EMBED(migration_0016, "migrations/0016_check_spares.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -47,6 +48,7 @@ static const struct db_migration migrations[] = {
     {"0013_apart", migration_0013_data, migration_0013_end},
     {"0014_hardware", migration_0014_data, migration_0014_end},
     {"0015_policy", migration_0015_data, migration_0015_end},
+    {"0016_check_spares", migration_0016_data, migration_0016_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

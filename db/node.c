@@ -12,10 +12,11 @@
     "n.health_since, n.retry_at, n.opted_out, n.zone, n.created_at"
 #define NODE_ROWS                                                                                    \
     "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT ", g.name, c.name, g.instance_type, g.provider, " \
-    "g.image_id, g.release, o.kind "                                                                 \
+    "g.image_id, g.release, o.kind, d.id "                                                           \
     "FROM node n JOIN instance_group g ON g.id = n.group_id JOIN cluster c ON c.id = n.cluster_id "  \
     "LEFT JOIN instance i ON i.id = n.instance_row "                                                 \
-    "LEFT JOIN operation o ON o.node_id = n.id AND o.state IN ('pending', 'running') "
+    "LEFT JOIN operation o ON o.node_id = n.id AND o.state IN ('pending', 'running') "               \
+    "LEFT JOIN deep_run d ON d.operation_id = o.id AND d.finished_at = 0 "
 /* ?1 scope, ?2 the cursor, ?3 state, ?4 health ("" for any), ?5 limit. */
 #define NODE_STATE_REST "AND (?3 = '' OR n.state = ?3) "
 #define NODE_HEALTH_REST "AND (?4 = '' OR n.health = ?4) "
@@ -103,6 +104,8 @@ static void node_row_read(struct db_query *q, void *arg)
         DB_GET_ENUM(q, operation_kind, &row->busy_with);
     else
         q->column++;
+    row->is_tested = !db_next_is_null(q);
+    q->column++;
 }
 
 int db_node_insert(struct db_tx *tx, struct node *node)

@@ -25,6 +25,7 @@ struct db_node_row {
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES]; /* that the group wants */
     bool is_busy;                                                          /* an operation is active */
     enum operation_kind busy_with;
+    bool is_tested; /* deep health checks of that operation have begun, and not ended */
 };
 int db_node_list(struct db_tx *tx, const struct db_node_filter *filter, db_row_fn fn, void *arg);
 

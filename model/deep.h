@@ -138,7 +138,8 @@ struct deep_run {
     char instance_type[NAME_MAX_BYTES], instance_id[ID_INSTANCE_MAX]; /* that was tested; "" until then */
     char actor[NAME_MAX_BYTES];
     enum deep_profile profile;
-    int64_t checks; /* bits by enum deep_check */
+    int64_t checks;   /* bits by enum deep_check */
+    bool needs_spare; /* it begins only while another node of its group is idle */
     enum deep_state state;
     char detail[SENTENCE_MAX_BYTES];
     int64_t total, passed, failed, skipped; /* tests */

@@ -2,7 +2,7 @@
  * A node's health, read from the same folded evidence as its decision, so that the two never contradict.
  *
  * Nodes in repair and nodes whose repair gave up count as unhealthy whatever the evidence says: a machine that is being
- * rebooted, or that did not come back from it, serves nobody. "Unknown" is for nodes on which nobody has looked, never a
+ * rebooted, or that did not come back from it, serves nobody. One that is only tested is not: until it is, nobody knows. "Unknown" is for nodes on which nobody has looked, never a
  * friendly word for healthy.
  */
 #include "policy/think.h"
@@ -46,6 +46,9 @@ enum health policy_health(const struct policy_snapshot *snapshot, const struct p
     case NODE_STATE_DELETED:
         return HEALTH_UNKNOWN;
     case NODE_STATE_REPAIRING:
+        if (node->under_test)
+            break;
+        return HEALTH_UNHEALTHY;
     case NODE_STATE_FAILED:
         return HEALTH_UNHEALTHY;
     case NODE_STATE_VERIFYING:
@@ -68,5 +71,6 @@ enum health policy_health(const struct policy_snapshot *snapshot, const struct p
     if (silence == SILENCE_NO_VERDICT || node->last_heartbeat_at <= 0)
         return HEALTH_UNKNOWN;
     /* Alive and quiet, but not yet through the return gate. */
-    return node->state == NODE_STATE_VERIFYING && health == HEALTH_HEALTHY ? HEALTH_UNKNOWN : health;
+    bool unproven = node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_REPAIRING;
+    return unproven && health == HEALTH_HEALTHY ? HEALTH_UNKNOWN : health;
 }

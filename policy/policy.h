@@ -75,6 +75,7 @@ struct policy_node {
     int64_t boot_at; /* when this boot was first reported */
     bool opted_out;
     bool has_active_operation;
+    bool under_test;           /* that operation is a deep health check */
     int64_t last_heartbeat_at; /* 0: never since launch */
     bool has_scheduler;
     bool scheduler_known; /* the scheduler's picture is fresh and holds this node */

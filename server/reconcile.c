@@ -28,7 +28,7 @@ void reconcile_settings_default(struct reconcile_settings *ret_settings)
         .script_limit_ms = 15 * MS_PER_MIN,
         .script_attempts_max = 3,
         .check_wait_ms = 10 * MS_PER_MIN,
-        .check_quick_ms = 30 * MS_PER_MIN,
+        .check_quick_ms = 5 * MS_PER_MIN,
         .check_deep_ms = 4 * MS_PER_HOUR,
         .check_stress_ms = 60 * MS_PER_S,
         .approval_expires_ms = MS_PER_DAY,

@@ -10,8 +10,9 @@
 
 #include <inttypes.h>
 
-#define DCGM_LEVEL_QUICK 2 /* minutes (facts: 2.5 to 10.5) */
-#define DCGM_LEVEL_DEEP 4  /* HyperPod's own */
+#define DCGM_LEVEL_QUICK 1            /* seconds; level 2 takes up to 10.5 minutes (facts), which is not quick */
+#define DCGM_LEVEL_DEEP 4             /* HyperPod's own */
+#define LAST_WORD_MS (2 * MS_PER_MIN) /* beyond the limit that the agent keeps, to hear from it what became of it */
 
 /* NOT_FOUND: the operation has none. */
 static int read_run(const struct work *w, struct deep_run *ret_run)
@@ -28,7 +29,45 @@ static int64_t run_limit_ms(const struct work *w, const struct deep_run *run)
 static int64_t check_deadline(const struct work *w)
 {
     struct deep_run run;
-    return read_run(w, &run) == 0 ? run_limit_ms(w, &run) : w->node->group->settings.check_deep_ms;
+    return LAST_WORD_MS + (read_run(w, &run) == 0 ? run_limit_ms(w, &run) : w->node->group->settings.check_deep_ms);
+}
+
+/* It was taken for a test in this very turn. */
+static bool is_taken(const struct turn *turn, const struct rnode *node)
+{
+    for (size_t i = 0; i < turn->effect_count; i++)
+        if (turn->effects[i].kind == EFFECT_NODE && turn->effects[i].node == node)
+            return true;
+    return false;
+}
+
+/* In service, healthy, without work; and if it is to be tested as well, that has not begun. */
+static bool is_spare(const struct work *w, const struct rnode *node)
+{
+    bool idle = node->op == NULL || node->op->kind == OPERATION_KIND_CHECK;
+    bool free = !reconcile_node_has_scheduler(node) || (reconcile_sees(w->r, node) && node->schedulable && !node->busy);
+    return node != w->node && node->state == NODE_STATE_READY && node->health == HEALTH_HEALTHY && idle && free &&
+           !is_taken(w->turn, node);
+}
+
+static enum step_result may_take(struct work *w)
+{
+    struct deep_run run;
+    int status = read_run(w, &run);
+    if (status == STATUS_NOT_FOUND || (status == 0 && !run.needs_spare))
+        return STEP_GO_ON;
+    if (!work_did(w, status))
+        return STEP_WAIT;
+    for (const struct rnode *node = w->node->group->first; node != NULL; node = node->group_next)
+        if (is_spare(w, node))
+            return STEP_GO_ON;
+    if (w->now < w->op.created_at + w->node->group->settings.check_wait_ms) {
+        work_due(w, w->now + w->node->group->settings.observe_interval_ms);
+        return STEP_WAIT;
+    }
+    work_say(w, "there is no spare: no other node of the group is in service, healthy, idle and not under test; "
+                "ask again later, for the quick profile, or force it");
+    return STEP_FAIL;
 }
 
 enum step_result work_may_check(struct work *w)
@@ -52,7 +91,7 @@ enum step_result work_may_check(struct work *w)
         }
     if (asked == 0)
         work_say(w, "\"%s\" names no check that is known", w->op.code);
-    return asked == 0 ? STEP_FAIL : STEP_GO_ON;
+    return asked == 0 ? STEP_FAIL : may_take(w);
 }
 
 static void ask(struct work *w, const struct deep_run *run)
@@ -100,8 +139,13 @@ static int64_t wanted_on_start(struct work *w)
 
 static enum step_result check_enter(struct work *w)
 {
-    bool asked = w->op.kind == OPERATION_KIND_CHECK || wanted_on_start(w) != 0;
-    return asked ? STEP_GO_ON : STEP_SKIP;
+    if (w->op.kind == OPERATION_KIND_CHECK)
+        return STEP_GO_ON;
+    if (wanted_on_start(w) == 0)
+        return STEP_SKIP;
+    if (w->op.kind == OPERATION_KIND_REPLACE) /* if it fails, the policy says what is next, as for any machine */
+        work_move(w, NODE_STATE_VERIFYING, "a new machine is tested before it takes work");
+    return STEP_GO_ON;
 }
 
 /* What the agent does not offer is left out, and said: it is no fault of the machine. */
@@ -154,7 +198,7 @@ static enum step_result make_room(struct work *w)
 /* Whoever else holds the node keeps work away as well. */
 static enum step_result take_room(struct work *w, const struct rcall *call)
 {
-    const struct reconcile_settings *settings = &w->r->deps.settings;
+    const struct reconcile_settings *settings = &w->node->group->settings;
     if (call->status != 0 && call->status != STATUS_CONFLICT && !reconcile_call_is_final(call->status)) {
         work_say_error(w, call);
         return STEP_RETRY;

@@ -195,6 +195,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .boot_at = item->instance.boot_at,
         .opted_out = item->row.opted_out,
         .has_active_operation = node->op != NULL,
+        .under_test = node->op != NULL && node->op->kind == OPERATION_KIND_CHECK,
         .last_heartbeat_at = item->live.last_heartbeat_at,
         .has_scheduler = reconcile_node_has_scheduler(node),
         .scheduler_known = known,

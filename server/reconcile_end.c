@@ -36,7 +36,9 @@ static bool has_checked(const struct operation *op)
 /* --- ends -------------------------------------------------------------------------------------- */
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
-    bool left_out = w->op.cancel_asked && w->op.error[0] != '\0'; /* nothing was tested, and nobody said so */
+    /* Nothing was tested, and nobody stopped it. */
+    bool left_out = (w->op.cancel_asked && w->op.error[0] != '\0') ||
+                    (state == OPERATION_STATE_FAILED && w->op.state == OPERATION_STATE_PENDING);
     steps_close_rest(w);
     if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op)) {
         work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,

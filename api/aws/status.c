@@ -71,10 +71,10 @@ const char *aws_instance_status(const struct db_node_row *row)
     const struct instance *instance = &row->instance;
     enum node_state state = row->node.state;
 
+    if (!is_over(state) && (row->is_tested || (row->is_busy && row->busy_with == OPERATION_KIND_CHECK)))
+        return CHECKING;
     if (row->is_busy && !is_over(state) && row->busy_with == OPERATION_KIND_UPDATE)
         return UPDATING;
-    if (row->is_busy && !is_over(state) && row->busy_with == OPERATION_KIND_CHECK)
-        return CHECKING;
     return instance_status[state][instance->id == 0 ? 0 : 1 + instance->state];
 }
 

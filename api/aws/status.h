@@ -13,8 +13,8 @@
  *      deleted       NotFound in every case
  *
  * A held node is Running, as HyperPod's own faulty nodes are that nothing is done to: the machine runs, and Message says
- * why it gets no work. While a software update is at work on a node it is SystemUpdating, while deep health checks are it is
- * DeepHealthCheckInProgress, whatever the table says, but for nodes that are failed, deleting or deleted.
+ * why it gets no work. While deep health checks are at work on a node, also on a new machine, it is DeepHealthCheckInProgress,
+ * while a software update is SystemUpdating, whatever the table says, but for nodes that are failed, deleting or deleted.
  *
  * Clusters and groups have HyperPod's states under our names (model/cluster_state.h); a group in service is Degraded while
  * one of its nodes has failed or is unhealthy.

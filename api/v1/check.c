@@ -21,6 +21,7 @@
 
 /* --- started: HyperPod's document -------------------------------------------------------------------- */
 
+/* Its clients have no word for force, so what they ask for is done without spares, too. */
 static const struct service_check_how as_hyperpod = {.profile = DEEP_PROFILE_DEEP, .urgency = URGENCY_AFTER_JOBS};
 
 void api_cluster_check(struct api_call *call)
@@ -148,6 +149,7 @@ void api_check_start(struct api_call *call)
     }
     (void)deep_profile_parse(profile, &how.profile);
     how.urgency = force ? URGENCY_NOW : URGENCY_AFTER_JOBS;
+    how.needs_spare = how.profile == DEEP_PROFILE_DEEP && !force;
     if (!read_checks(call, checks, &request.checks))
         return;
     autofree const char **names = read_nodes(call, nodes);

@@ -113,8 +113,32 @@ static struct service_check_node *add_result(struct service_check_result *result
     return added;
 }
 
+static int count_row(const void *row, void *arg)
+{
+    (void)row;
+    (*(int *)arg)++;
+    return 0;
+}
+
+/* A group of which only this node is in service can have no spare. */
+static int lacks_spare(struct db_tx *tx, const struct place *place, char *ret_why, size_t size)
+{
+    int ready = 0;
+    const struct db_node_filter filter = {.cluster_id = place->cluster.id,
+                                          .group_id = place->group.id,
+                                          .state = NODE_STATE_READY,
+                                          .health = -1,
+                                          .limit = 2};
+    int status = db_node_list(tx, &filter, count_row, &ready);
+    if (status == 0 && ready < 2)
+        say_cut(ret_why, size,
+                "a deep check needs a spare, and no other node of its group is in service: "
+                "add one, check it with the quick profile, or force it");
+    return status;
+}
+
 /* A sentence when the node cannot be checked now. */
-static int refusal(struct db_tx *tx, const struct place *place, char *ret_why, size_t size)
+static int refusal(struct db_tx *tx, const struct place *place, bool needs_spare, char *ret_why, size_t size)
 {
     struct operation active;
     autofree char *document = NULL;
@@ -131,7 +155,8 @@ static int refusal(struct db_tx *tx, const struct place *place, char *ret_why, s
     status = db_group_document_get(tx, place->group.id, &document);
     if (status == 0 && service_slurm_role(document) != SLURM_ROLE_COMPUTE)
         say_cut(ret_why, size, "only nodes that compute are checked");
-    return status == STATUS_NOT_FOUND ? 0 : status;
+    status = status == STATUS_NOT_FOUND ? 0 : status;
+    return status == 0 && needs_spare && ret_why[0] == '\0' ? lacks_spare(tx, place, ret_why, size) : status;
 }
 
 static int begin(struct checking *checking, struct db_tx *tx, const struct slot *slot, const struct place *place,
@@ -151,6 +176,7 @@ static int begin(struct checking *checking, struct db_tx *tx, const struct slot 
                            .node_id = place->node.id,
                            .profile = checking->how->profile,
                            .checks = slot->checks,
+                           .needs_spare = checking->how->needs_spare,
                            .state = DEEP_STATE_WAITING,
                            .created_at = checking->now_ms};
     if (status == 0)
@@ -166,7 +192,7 @@ static int begin_or_leave(struct checking *checking, struct db_tx *tx, const str
     if (status < 0)
         return status;
     struct service_check_node *node = add_result(checking->result, place.node.name);
-    status = refusal(tx, &place, node->why, sizeof(node->why));
+    status = refusal(tx, &place, checking->how->needs_spare, node->why, sizeof(node->why));
     if (status < 0)
         return status;
     if (node->why[0] != '\0')

@@ -350,6 +350,8 @@ struct service_check_request {
 struct service_check_how {
     enum deep_profile profile;
     enum urgency urgency; /* after-jobs: a node that stays busy is left out; now: its jobs are requeued */
+    bool
+        needs_spare; /* a node begins only while another one of its group is idle, and not at all where there is none */
 };
 /* What became of each node that was asked for. */
 struct service_check_result {

@@ -114,7 +114,8 @@ static void a_check_that_no_agent_has_fails_untouched(void **state)
     assert_int_equal(reading.operation.state, OPERATION_STATE_FAILED);
     assert_non_null(strstr(reading.operation.error, "instance-stress"));
     assert_int_equal(reading.row.state, NODE_STATE_READY);
-    assert_int_equal(run_of(&sim, uid, &tests).state, DEEP_STATE_CANCELLED);
+    assert_int_equal(run_of(&sim, uid, &tests).state, DEEP_STATE_SKIPPED);
+    assert_non_null(strstr(run_of(&sim, uid, &tests).detail, "instance-stress"));
     assert_int_equal(there(&sim)->marks, 0);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "offers no check"), 1);
     sim_close(&sim);
@@ -474,9 +475,121 @@ static void a_crash_tests_no_new_machine_twice(void **state)
     }
 }
 
+/* --- spares -------------------------------------------------------------------------------------- */
+
+/* Asks for deep checks of the first nodes that need a spare; the ids of the runs go to ret_uids. */
+static void start_sparing(struct sim *sim, size_t count, char ret_uids[][ID_UUID_MAX])
+{
+    static const char *const nodes[] = {"gpu-1", "gpu-2", "gpu-3"};
+    struct problem problem = {0};
+    struct service_check_result result;
+    const struct service_check_request request = {
+        .nodes = nodes, .node_count = count, .checks = SM_BIT(DEEP_CHECK_STRESS)};
+    const struct service_check_how how = {
+        .profile = DEEP_PROFILE_DEEP, .urgency = URGENCY_AFTER_JOBS, .needs_spare = true};
+    if (service_cluster_check(&sim->service, &sim_admin, SIM_CLUSTER, &request, 1, &how, &result, &problem) != 0)
+        sim_fail(sim, "gpu-1", "%s", problem.detail);
+    assert_int_equal(result.count, count);
+    for (size_t i = 0; i < count; i++)
+        snprintf(ret_uids[i], ID_UUID_MAX, "%s", result.nodes[i].uid);
+    if (count == 1 && ret_uids[0][0] == '\0')
+        assert_non_null(strstr(result.nodes[0].why, "needs a spare"));
+    service_check_result_free(&result);
+}
+
+/* All are asked for, and one is always left for work. */
+static void deep_checks_leave_a_spare(void **state)
+{
+    struct sim sim;
+    char uids[3][ID_UUID_MAX];
+    int tests, most = 0;
+    (void)state;
+    open_world(&sim, 320, SIM_DEEP_PASSES, 3);
+    start_sparing(&sim, 3, uids);
+    for (int i = 0; !deep_state_is_final(run_of(&sim, uids[0], &tests).state) ||
+                    !deep_state_is_final(run_of(&sim, uids[1], &tests).state) ||
+                    !deep_state_is_final(run_of(&sim, uids[2], &tests).state);
+         i++) {
+        assert_true(i < 10000);
+        sim_tick(&sim, INT64_MAX);
+        int taken = sim_count_state(&sim, NODE_STATE_REPAIRING);
+        most = taken > most ? taken : most;
+    }
+    assert_int_equal(most, 2);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run_of(&sim, uids[i], &tests).state, DEEP_STATE_PASSED);
+    sim_close(&sim);
+}
+
+static void without_a_spare_a_deep_check_is_skipped(void **state)
+{
+    struct sim sim;
+    char uid[1][ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 321, SIM_DEEP_PASSES, 2);
+    fake_scheduler_find(&sim.scheduler, "gpu-2")->jobs = 1;
+    sim_run(&sim, MS_PER_MIN); /* it is seen */
+    start_sparing(&sim, 1, uid);
+    const struct deep_run run = until_ended(&sim, uid[0], sim.settings.check_wait_ms + MS_PER_MIN);
+    assert_int_equal(run.state, DEEP_STATE_SKIPPED);
+    assert_non_null(strstr(run.detail, "there is no spare"));
+    assert_int_equal(there(&sim)->marks, 0);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+    open_world(&sim, 322, SIM_DEEP_PASSES, 1);
+    start_sparing(&sim, 1, uid);
+    assert_string_equal(uid[0], "");
+    sim_close(&sim);
+}
+
+/* Nobody knows how it is, which is not that it is bad. */
+static void a_node_under_test_is_not_called_unhealthy(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 323, SIM_DEEP_STALLS, 2);
+    start(&sim, uid);
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_MIN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim_read(&sim, "gpu-1").row.health, HEALTH_UNKNOWN);
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim_read(&sim, "gpu-1").row.health, HEALTH_UNHEALTHY);
+    sim_close(&sim);
+}
+
+/* The machine that was to be the cure is ill: that is evidence like any other, and the next one is tried. */
+static void a_replacement_that_fails_its_test_is_the_policys(void **state)
+{
+    struct sim sim;
+    struct operation operation;
+    struct problem problem = {0};
+    (void)state;
+    sim_open(&sim, 324, true);
+    sim.document = ON_START;
+    sim.deep = SIM_DEEP_PASSES;
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim.deep = SIM_DEEP_FAILS;
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REPLACE,
+                                          URGENCY_NOW, "because", "", &operation, &problem),
+                     0);
+    while (sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "deep health check failed") == 0)
+        sim_tick(&sim, INT64_MAX);
+    sim.deep = SIM_DEEP_PASSES;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_string_equal(sim_read(&sim, "gpu-1").operation.code, "deep.hardware-check");
+    assert_string_equal(sim_read(&sim, "gpu-1").operation.actor, "policy");
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deep_checks_leave_a_spare),
+        cmocka_unit_test(without_a_spare_a_deep_check_is_skipped),
+        cmocka_unit_test(a_node_under_test_is_not_called_unhealthy),
+        cmocka_unit_test(a_replacement_that_fails_its_test_is_the_policys),
         cmocka_unit_test(a_node_is_tested_and_given_back),
         cmocka_unit_test(a_check_that_no_agent_has_fails_untouched),
         cmocka_unit_test(a_node_that_fails_is_repaired),
