@@ -179,7 +179,7 @@ enum step_result work_cancel_run(struct work *w)
         work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
-    if (!work_is_back(w, w->memo.undo_until - w->r->deps.settings.backend_deadline_ms))
+    if (!work_is_back(w, w->memo.undo_until - w->node->group->settings.backend_deadline_ms))
         return STEP_WAIT;
     w->memo.undoing = true;
     w->quiet = true;
