@@ -15,6 +15,19 @@ static const char SQL_FORGET[] =
 static const char SQL_LIST[] =
     "SELECT kind, location, identity, serial, detail, first_at, last_at, present FROM hardware WHERE instance_row = ? "
     "ORDER BY kind, present DESC, location, last_at DESC";
+/* What was blamed is the piece that the operation's device named there; a chassis is blamed when nothing in it could be. */
+#define PAST(column)                                                                                                 \
+    "SELECT o.id, o.node_id, o.kind, o.state, o.actor, mine.location, o.code, o.old_instance, o.new_instance, "      \
+    "o.created_at, o.started_at, o.finished_at, o.error, n.name FROM hardware mine JOIN hardware theirs ON "         \
+    "theirs." column " = mine." column " AND theirs." column                                                         \
+    " <> '' AND theirs.kind = mine.kind AND theirs.instance_row <> "                                                 \
+    "mine.instance_row JOIN instance i ON i.id = theirs.instance_row JOIN node n ON n.id = i.node_id JOIN "          \
+    "operation o ON o.node_id = i.node_id AND o.old_instance = i.instance_id AND o.kind IN ('reboot', 'replace') "   \
+    "AND o.state IN ('succeeded', 'failed') AND o.created_at >= ?2 WHERE mine.instance_row = ?1 AND mine.present = " \
+    "1 AND (o.device IN (theirs.location, theirs.identity) OR (theirs.kind = 'chassis' AND o.kind = 'replace' AND "  \
+    "NOT EXISTS (SELECT 1 FROM hardware p WHERE p.instance_row = theirs.instance_row AND p.location = o.device "     \
+    "AND p.identity <> '')))"
+static const char SQL_PAST[] = PAST("identity") " UNION " PAST("serial") " ORDER BY 1 DESC LIMIT ?3";
 static const char SQL_CHECK_PUT[] =
     "INSERT INTO check_state (instance_row, name, boot_id, result, why, at) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (instance_row, name) DO UPDATE SET at = CASE WHEN result = excluded.result AND boot_id = "
@@ -78,6 +91,37 @@ int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void 
     db_query_open(&q, tx, SQL_LIST);
     db_bind_i64(&q, instance_row);
     return db_query_walk(&q, hardware_read, &hardware, fn, arg);
+}
+
+static void past_read(struct db_query *q, void *row)
+{
+    struct db_past *past = row;
+    struct operation *operation = &past->operation;
+    operation->id = db_get_i64(q);
+    operation->node_id = db_get_i64(q);
+    DB_GET_ENUM(q, operation_kind, &operation->kind);
+    DB_GET_ENUM(q, operation_state, &operation->state);
+    DB_GET_TEXT(q, operation->actor);
+    DB_GET_TEXT(q, operation->device);
+    DB_GET_TEXT(q, operation->code);
+    DB_GET_TEXT(q, operation->old_instance);
+    DB_GET_TEXT(q, operation->new_instance);
+    operation->created_at = db_get_i64(q);
+    operation->started_at = db_get_i64(q);
+    operation->finished_at = db_get_i64(q);
+    DB_GET_TEXT(q, operation->error);
+    DB_GET_TEXT(q, past->node);
+}
+
+int db_hardware_past(struct db_tx *tx, int64_t instance_row, int64_t since_at, int limit, db_row_fn fn, void *arg)
+{
+    struct db_past past = {.operation = {.id = 0}};
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PAST);
+    db_bind_i64(&q, instance_row);
+    db_bind_i64(&q, since_at);
+    db_bind_limit(&q, limit);
+    return db_query_walk(&q, past_read, &past, fn, arg);
 }
 
 /* --- checks -------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include "db/db.h"
 #include "model/hardware.h"
+#include "model/model.h"
 
 /* A piece that was seen at this time: kept since it was first seen in this instance. */
 int db_hardware_put(struct db_tx *tx, int64_t instance_row, const struct hardware *hardware, int64_t at);
@@ -12,6 +13,15 @@ int db_hardware_put(struct db_tx *tx, int64_t instance_row, const struct hardwar
 int db_hardware_gone(struct db_tx *tx, int64_t instance_row, int64_t before);
 /* Rows are struct hardware: the chassis first, then by kind and place; what is there before what is gone. */
 int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg);
+
+/* A past repair of what is in this instance now, when it was in another one. */
+struct db_past {
+    struct operation operation;     /* device: where the piece is now; "" for the chassis */
+    char node[NODE_NAME_MAX_BYTES]; /* the slot of then */
+};
+/* Reboots and replacements of other instances that were begun since then for a piece that is in this one, or that gave up its
+ * chassis without another piece to blame. Rows are struct db_past, newest first; the operations have no steps. */
+int db_hardware_past(struct db_tx *tx, int64_t instance_row, int64_t since_at, int limit, db_row_fn fn, void *arg);
 
 /* at stays when the result does, in the same boot. */
 int db_check_put(struct db_tx *tx, int64_t instance_row, const struct check_state *state);

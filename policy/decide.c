@@ -242,6 +242,33 @@ static void think_of_silence(const struct policy_snapshot *snapshot, struct thou
         decision->retry_at = repair_at;
 }
 
+/* No fault is seen, but the machine has a piece of which one was. */
+static void think_of_came_back(const struct policy_snapshot *snapshot, const struct policy_repair *repair,
+                               struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    struct ledger ledger;
+    char past[REASON_MAX_BYTES];
+    const char *device = plain(repair->device);
+    thought->present = true;
+    thought->since = repair->at;
+    policy_ledger(snapshot, thought->node, device, &ledger);
+    text_copy_cut(decision->code, sizeof(decision->code), plain(repair->code));
+    decision->fault = fault_class_of(decision->code);
+    text_copy_cut(decision->device, sizeof(decision->device), device);
+    policy_say(decision->sentence, sizeof(decision->sentence), "%s%s came back: it was given up by %s.",
+               device[0] != '\0' ? "The device " : "The same machine", device,
+               policy_tell_past(repair, past, sizeof(past)));
+    if (snapshot->settings.came_back == POLICY_CAME_BACK_REPLACE) {
+        struct policy_outcome outcome = policy_after_came_back(snapshot, &ledger);
+        policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "its identity is the evidence");
+        policy_pass_gates(snapshot, &outcome, &ledger, thought);
+        return;
+    }
+    policy_rule(decision, ACTION_WATCH, "same-hardware-came-back");
+    policy_refuse(decision, ACTION_REPLACE, "it may have been repaired; another fault of it costs the machine at once");
+}
+
 static void think_of_stale(const struct folded *folded, struct thought *thought)
 {
     struct decision *decision = &thought->decision;
@@ -314,6 +341,7 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
     bool fault = found && rank(&choice.outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
     enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
     const struct policy_repair *no_return = no_return_of(snapshot, node);
+    const struct policy_repair *came_back = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
     if (fault)
         think_of_incident(snapshot, &folded, &choice, thought);
     else if (silence == SILENCE_UNREACHABLE)
@@ -322,6 +350,8 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
         think_of_no_return(snapshot, no_return, thought);
     else if (silence == SILENCE_NO_VERDICT)
         think_of_silence(snapshot, thought);
+    else if (came_back != NULL && !node->has_active_operation)
+        think_of_came_back(snapshot, came_back, thought);
     else if (found && !node->has_active_operation)
         think_of_incident(snapshot, &folded, &choice, thought);
     else if (folded.stale != NULL && !node->has_active_operation)

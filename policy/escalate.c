@@ -5,6 +5,7 @@
  *   reboot → replace, when the fault came back after a reboot of this device, or when the reboots are used up; for
  *            codes whose repeat is for a person (the table's, and those that programs cause): a person
  *   reboot → replace, whatever the code, when the machine did not come back from the last one
+ *   reboot → replace, for a device that was replaced away before and is back, and on probation (probation.c)
  *   replace → a person, when the slot has eaten its replacements
  *
  * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
@@ -36,7 +37,7 @@ static void say_slot_used(struct policy_outcome *outcome, int replaces, int allo
                allowed, span);
 }
 
-static struct policy_outcome replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+struct policy_outcome policy_replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
                                                const char *rule, const char *because)
 {
     struct policy_outcome outcome = {.action = ACTION_REPLACE, .rule = rule, .refused = ACTION_REBOOT};
@@ -53,7 +54,7 @@ static struct policy_outcome replace_or_person(const struct policy_snapshot *sna
     return outcome;
 }
 
-static struct policy_outcome person(const char *rule, const char *because, const char *refused_why)
+struct policy_outcome policy_person(const char *rule, const char *because, const char *refused_why)
 {
     struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = rule, .refused = ACTION_REPLACE};
     text_copy_cut(outcome.because, sizeof(outcome.because), because);
@@ -76,13 +77,13 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
     if (again == ACTION_CLASS_SUPPORT) {
         policy_say(because, sizeof(because),
                    "It came back after the reboot of %s, and the table sends a repeat to a person", time);
-        return used_up(
-            person("repeat-needs-person", because, "no source says that another machine helps against this code"));
+        return used_up(policy_person("repeat-needs-person", because,
+                                     "no source says that another machine helps against this code"));
     }
     policy_say(because, sizeof(because),
                "It came back after the reboot of %s, so another reboot will not help and the machine is replaced",
                time);
-    struct policy_outcome outcome = replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
     if (!outcome.slot_used)
         policy_say(outcome.refused_why, sizeof(outcome.refused_why),
                    "it was rebooted for this device at %s and the fault came back", time);
@@ -125,8 +126,8 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
                    times(ledger->reboots, (char[TIMES_MAX]){0}), span, so);
     if (for_person)
         return used_up(
-            person("reboots-exhausted", because, "no source says that another machine helps against this code"));
-    struct policy_outcome outcome = replace_or_person(snapshot, ledger, "reboots-exhausted", because);
+            policy_person("reboots-exhausted", because, "no source says that another machine helps against this code"));
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "reboots-exhausted", because);
     if (!outcome.slot_used && settings->reboots_max == 0)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "no reboots are allowed here");
     else if (!outcome.slot_used)
@@ -141,7 +142,7 @@ static struct policy_outcome after_no_return(const struct policy_snapshot *snaps
     char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX], because[REASON_MAX_BYTES];
     policy_say(because, sizeof(because), "The reboot of %s did not bring the machine back%s, so it is replaced",
                policy_time(ledger->no_return->at, time), policy_error(ledger->no_return, told));
-    struct policy_outcome outcome = replace_or_person(snapshot, ledger, "reboot-failed", because);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "reboot-failed", because);
     if (!outcome.slot_used)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "the last reboot did not bring the machine back");
@@ -158,8 +159,8 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         policy_say(because, sizeof(because),
                    "Time %d within %s despite reboots: the driver or its firmware needs a person",
                    ledger->gsp_reboots + 1, span);
-        return used_up(
-            person("rate-exceeded", because, "the driver and its firmware would be the same on another machine"));
+        return used_up(policy_person("rate-exceeded", because,
+                                     "the driver and its firmware would be the same on another machine"));
     }
     if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
         return after_reboot(snapshot, ledger, lead->again);
@@ -167,6 +168,10 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return after_all_reboots(snapshot, lead, ledger);
     if (ledger->no_return != NULL)
         return after_no_return(snapshot, ledger);
+    if (ledger->came_back != NULL)
+        return policy_after_came_back(snapshot, ledger);
+    if (policy_fails_probation(lead, ledger, false))
+        return policy_after_probation(snapshot, lead, ledger);
     return first_reboot(snapshot, ledger, lead, rule);
 }
 
@@ -221,21 +226,22 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
         return quiet(ACTION_NONE, "application-fault", "A fault of the program, not of the node",
                      "an application fault never costs a node");
     case ACTION_CLASS_WATCH:
-        return watch(lead);
+        return policy_fails_probation(lead, ledger, true) ? policy_after_probation(snapshot, lead, ledger)
+                                                          : watch(lead);
     case ACTION_CLASS_RESET:
         return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot");
     case ACTION_CLASS_REBOOT:
         return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reboot");
     case ACTION_CLASS_REPLACE:
-        outcome = replace_or_person(snapshot, ledger, word != NULL ? word : "table-replace", because);
+        outcome = policy_replace_or_person(snapshot, ledger, word != NULL ? word : "table-replace", because);
         if (!outcome.slot_used)
             text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                           "the table names no case in which a reboot clears it");
         return outcome;
     case ACTION_CLASS_SUPPORT:
-        return person(lead->rate_exceeded ? "rate-exceeded" : "support-needed",
-                      lead->rate_exceeded ? because : "No machine knows the remedy: a person has to look",
-                      "nothing says that another machine would not do the same");
+        return policy_person(lead->rate_exceeded ? "rate-exceeded" : "support-needed",
+                             lead->rate_exceeded ? because : "No machine knows the remedy: a person has to look",
+                             "nothing says that another machine would not do the same");
     }
     return outcome;
 }

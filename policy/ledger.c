@@ -1,7 +1,8 @@
 /*
  * What was tried before: attempts are counted per piece of hardware, replacements per slot.
  *
- * A new instance is other hardware, so reboots of an earlier one prove nothing about it. People's own repairs are shown
+ * A new instance is other hardware, so reboots of an earlier one prove nothing about it, unless a piece of it is known to be
+ * the same: then its past goes with it, from whichever slot. People's own repairs are shown
  * but not counted: an operator who reboots a node twice must not use up its chances.
  */
 #include "policy/think.h"
@@ -31,7 +32,8 @@ static const struct fault_row *row_of(const struct policy_snapshot *snapshot, co
 /* A reboot that failed before it changed anything is an attempt, but the fault did not come back after it. */
 static bool took_effect(const struct policy_node *node, const struct policy_repair *repair)
 {
-    return repair->succeeded || node->boot_at > repair->at;
+    bool here = text_equal(plain(repair->instance_id), plain(node->instance_id));
+    return repair->succeeded || (here && node->boot_at > repair->at);
 }
 
 static void count_reboot(const struct policy_snapshot *snapshot, const struct policy_node *node,
@@ -61,10 +63,27 @@ static void note_no_return(const struct policy_node *node, const struct policy_r
         ledger->no_return = repair;
 }
 
+bool policy_same_device(const struct policy_node *node, const char *a, const char *b)
+{
+    if (text_equal(a, b))
+        return true;
+    const struct hardware *piece = hardware_find(node->hardware, node->hardware_count, a);
+    return piece != NULL && piece == hardware_find(node->hardware, node->hardware_count, b);
+}
+
+static void count_replacement(const struct policy_node *node, const struct policy_repair *repair, const char *device,
+                              struct ledger *ledger)
+{
+    ledger->replaces += repair->node == NULL ? 1 : 0;
+    bool newer = ledger->came_back == NULL || repair->at > ledger->came_back->at;
+    if (repair->same_piece && newer && policy_same_device(node, plain(repair->device), device))
+        ledger->came_back = repair;
+}
+
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger)
 {
-    struct ledger ledger = {0};
+    struct ledger ledger = {.probation = policy_probation(&snapshot->settings, node, snapshot->now_ms)};
     int64_t since = snapshot->now_ms - snapshot->settings.repeat_window_ms;
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
@@ -76,10 +95,10 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
         if (repair->by_person)
             ledger.by_people++;
         else if (repair->kind == OPERATION_KIND_REPLACE)
-            ledger.replaces++;
-        else if (repair->kind != OPERATION_KIND_REBOOT || !text_equal(plain(repair->device), device))
+            count_replacement(node, repair, device, &ledger);
+        else if (repair->kind != OPERATION_KIND_REBOOT || !policy_same_device(node, plain(repair->device), device))
             continue;
-        else if (here)
+        else if (here || repair->same_piece)
             count_reboot(snapshot, node, repair, &ledger);
         else
             ledger.elsewhere++;

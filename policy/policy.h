@@ -13,6 +13,7 @@
 #ifndef HOLDFAST_POLICY_POLICY_H
 #define HOLDFAST_POLICY_POLICY_H
 
+#include "model/hardware.h"
 #include "model/model.h"
 #include "policy/faults/faults.h"
 
@@ -30,10 +31,19 @@ struct policy_settings {
     int64_t zone_window_ms;         /* … 2 min are the zone's fault, not theirs */
     int64_t unreachable_after_ms;   /* silent for so long and the scheduler does not hear it either: reboot (10 min) */
     int64_t fold_window_ms;         /* 60 s: codes of one device this close are one incident */
+    int64_t probation_ms;           /* 6 h: after its return a machine gets less tolerance this long */
+    int came_back;                  /* 1, enum policy_came_back: hardware that was replaced away is in a new machine */
     enum repair_mode modes[FAULT_CLASS_COUNT]; /* act: how far a decision may go */
 };
 /* The defaults, with the source of each number in policy.c. */
 void policy_settings_default(struct policy_settings *ret_settings);
+
+/* What is done about a machine with a piece, or in a chassis, that was replaced away for a fault. */
+enum policy_came_back {
+    POLICY_CAME_BACK_TELL,    /* it is said, and a fault of that piece costs the machine at once */
+    POLICY_CAME_BACK_CHECK,   /* and it passes deep health checks before it takes work */
+    POLICY_CAME_BACK_REPLACE, /* it is replaced without waiting for a fault, as far as the slot's limit goes */
+};
 
 struct policy_group {
     const char *cluster, *name;
@@ -45,11 +55,14 @@ struct policy_group {
     int64_t breaker_calm_since; /* when failed_recently last went back under the limit; 0: it has not */
 };
 
-/* One past repair of the slot, newest first. */
+/* One past repair of the slot, or of hardware that is in it now; newest first. */
 struct policy_repair {
     enum operation_kind kind; /* REBOOT or REPLACE */
     const char *instance_id, *device, *code;
-    int64_t at;
+    const char *new_instance; /* of a replacement; "" */
+    int64_t at, finished_at;
+    bool same_piece;  /* of another instance: what it was for is in this machine, where device says */
+    const char *node; /* the slot, when it is another; NULL: this one */
     bool succeeded;
     bool by_person;    /* people's own repairs are shown, but do not count as attempts */
     bool no_return;    /* the machine did not come back from it, and nothing was done to the node since */
@@ -91,6 +104,8 @@ struct policy_node {
     size_t verdict_count;
     const struct policy_repair *repairs;
     size_t repair_count;
+    const struct hardware *hardware; /* of the instance, so that one device under several names is one */
+    size_t hardware_count;
 };
 
 struct policy_snapshot {
@@ -112,6 +127,13 @@ struct policy_plan {
 
 void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *ret_plan);
 void policy_plan_free(struct policy_plan *plan);
+
+/* The repair after whose return the machine is on probation at this time, or NULL: the newest of our own that succeeded. */
+const struct policy_repair *policy_probation(const struct policy_settings *settings, const struct policy_node *node,
+                                             int64_t now_ms);
+/* The newest replacement that took away, for a fault, a piece that is in the machine now; NULL: none. */
+const struct policy_repair *policy_same_hardware(const struct policy_settings *settings, const struct policy_node *node,
+                                                 int64_t now_ms);
 
 /* A node's health from its open verdicts and its last sign of life. */
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);

@@ -20,7 +20,9 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .zone_lost_min = 3,
         .zone_window_ms = 2 * MINUTE_MS,        /* agents beat every 5 s, and switches die one after the other */
         .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
-        .fold_window_ms = 60 * SECOND_MS, /* companions of one fault come within seconds, floods within a minute */
+        .probation_ms = 6 * 60 * MINUTE_MS,     /* facts: peers 8.4; nobody in the field has one to compare with */
+        .came_back = POLICY_CAME_BACK_CHECK, /* a provider may have repaired it: proof instead of another replacement */
+        .fold_window_ms = 60 * SECOND_MS,    /* companions of one fault come within seconds, floods within a minute */
     };
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
         ret_settings->modes[fault] = REPAIR_MODE_ACT; /* HyperPod's Automatic; the others are a site's choice */

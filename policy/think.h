@@ -3,6 +3,7 @@
  *
  *   fold.c    a node's open verdicts → one incident per device
  *   ledger.c  past repairs → what may still be tried
+ *   probation.c, came_back.c less tolerance after a return, and for hardware with a past
  *   escalate.c what an incident asks for, raised by the ledger
  *   gates.c   whether the node may have it
  *   decide.c  incident, silence or request → a decision for the node, limits left out
@@ -89,6 +90,8 @@ struct ledger {
     int by_people, elsewhere;              /* shown, not counted: people's repairs; reboots of earlier instances */
     const struct policy_repair *reboot;    /* the newest after which the device came back; NULL: none */
     const struct policy_repair *no_return; /* the reboot the held machine has not come back from; NULL: none */
+    const struct policy_repair *came_back; /* the replacement that took this very device away before; NULL: none */
+    const struct policy_repair *probation; /* policy_probation */
 };
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger);
@@ -108,8 +111,24 @@ struct policy_outcome {
 #define POLICY_ERROR_MAX 100 /* the sentence around it has to fit beside it */
 /* " (join: nothing was heard)"; "" when nobody said why it failed. */
 const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_ERROR_MAX]);
+/* Within the slot's limit; beyond it a person. */
+struct policy_outcome policy_replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                               const char *rule, const char *because);
+struct policy_outcome policy_person(const char *rule, const char *because, const char *refused_why);
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
                                       const struct ledger *ledger);
+
+/* --- probation.c, came_back.c -------------------------------------------------------------------------------- */
+
+/* Whether this is what the probation is about: the same class of fault, or the same device. same_device: only the device. */
+bool policy_fails_probation(const struct sight *lead, const struct ledger *ledger, bool same_device);
+struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                             const struct ledger *ledger);
+struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger);
+/* "the replacement of 2026-… (xid.79 on 0000:b9:00 of gpu-7)" */
+const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size);
+/* One device under two of its names. */
+bool policy_same_device(const struct policy_node *node, const char *a, const char *b);
 
 /* --- gates.c ------------------------------------------------------------------------------------------------  */
 

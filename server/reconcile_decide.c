@@ -6,12 +6,14 @@
  * two (a repair that succeeded, a quiet time, a new request). Otherwise every heartbeat of a broken node would be
  * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
  */
+#include "db/hardware.h"
 #include "server/reconcile_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define LEDGER_MAX 64 /* past repairs of a node that the policy sees, newest first */
+#define PASTS_MAX 64  /* and of its hardware in other machines */
 
 void reconcile_decide_free(struct decide_batch *batch)
 {
@@ -22,6 +24,8 @@ void reconcile_decide_free(struct decide_batch *batch)
         free(batch->items[i].verdict_refs);
         free(batch->items[i].ledger);
         free(batch->items[i].repairs);
+        free(batch->items[i].pasts);
+        free(batch->items[i].hardware);
     }
     free(batch->items);
     free(batch->breakers);
@@ -79,26 +83,73 @@ static bool is_without_return(const struct operation *op)
     return false;
 }
 
+static struct policy_repair repair_of(const struct decide_item *item, const struct operation *op)
+{
+    return (struct policy_repair){
+        .kind = op->kind,
+        .instance_id = op->old_instance,
+        .new_instance = op->new_instance,
+        .device = op->device,
+        .code = op->code,
+        .at = op->started_at > 0 ? op->started_at : op->created_at,
+        .finished_at = op->finished_at,
+        .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
+        .by_person = !text_equal(op->actor, ACTOR_POLICY),
+        .no_return = op->id == item->last_operation.id && is_without_return(op),
+        .error = op->error,
+    };
+}
+
+static int take_past(const void *row, void *arg)
+{
+    struct decide_item *item = arg;
+    if (item->past_count % 8 == 0)
+        item->pasts = own_realloc(item->pasts, item->past_count + 8, sizeof(*item->pasts));
+    item->pasts[item->past_count++] = *(const struct db_past *)row;
+    return 0;
+}
+
+/* A piece that is back in the slot from which it was taken stands in the slot's own ledger already. */
+static void add_past(struct decide_item *item, const struct db_past *past, size_t own_count)
+{
+    struct policy_repair *repair = &item->repairs[item->repair_count];
+    bool ours = past->operation.node_id == item->node->id;
+    *repair = repair_of(item, &past->operation);
+    repair->same_piece = true;
+    repair->node = ours ? NULL : past->node;
+    for (size_t i = 0; ours && i < own_count; i++)
+        if (item->ledger[i].id == past->operation.id) {
+            item->repairs[i].same_piece = true;
+            item->repairs[i].device = past->operation.device;
+            return;
+        }
+    item->repair_count++;
+}
+
+static int take_hardware(const void *row, void *arg)
+{
+    struct decide_item *item = arg;
+    if (item->hardware_count % 16 == 0)
+        item->hardware = own_realloc(item->hardware, item->hardware_count + 16, sizeof(*item->hardware));
+    item->hardware[item->hardware_count++] = *(const struct hardware *)row;
+    return 0;
+}
+
 static int read_repairs(struct db_tx *tx, struct decide_item *item, int64_t since)
 {
     int status = db_operation_repairs(tx, item->node->id, since, take_repair, item);
+    if (status >= 0 && item->instance.id != 0)
+        status = db_hardware_past(tx, item->instance.id, since, PASTS_MAX, take_past, item);
+    if (status >= 0 && item->instance.id != 0 && item->verdict_count > 0)
+        status = db_hardware_list(tx, item->instance.id, take_hardware, item);
     if (status < 0)
         return status;
-    item->repairs = own_calloc(item->repair_count + 1, sizeof(*item->repairs));
-    for (size_t i = 0; i < item->repair_count; i++) {
-        const struct operation *op = &item->ledger[i];
-        item->repairs[i] = (struct policy_repair){
-            .kind = op->kind,
-            .instance_id = op->old_instance,
-            .device = op->device,
-            .code = op->code,
-            .at = op->started_at > 0 ? op->started_at : op->created_at,
-            .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
-            .by_person = !text_equal(op->actor, ACTOR_POLICY),
-            .no_return = op->id == item->last_operation.id && is_without_return(op),
-            .error = op->error,
-        };
-    }
+    item->repairs = own_calloc(item->repair_count + item->past_count + 1, sizeof(*item->repairs));
+    for (size_t i = 0; i < item->repair_count; i++)
+        item->repairs[i] = repair_of(item, &item->ledger[i]);
+    const size_t own_count = item->repair_count;
+    for (size_t i = 0; i < item->past_count; i++)
+        add_past(item, &item->pasts[i], own_count);
     return 0;
 }
 
@@ -210,6 +261,8 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .verdict_count = item->verdict_count,
         .repairs = item->repairs,
         .repair_count = item->repair_count,
+        .hardware = item->hardware,
+        .hardware_count = item->hardware_count,
     };
 }
 

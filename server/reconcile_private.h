@@ -560,8 +560,11 @@ struct decide_item {
     const struct verdict **verdict_refs;
     size_t verdict_count, plain_count;
     struct operation *ledger;
+    struct db_past *pasts; /* of its hardware, in other machines */
     struct policy_repair *repairs;
-    size_t repair_count;
+    size_t repair_count, past_count; /* repairs: of the ledger, then of pasts that it has not */
+    struct hardware *hardware;       /* read only where there is evidence */
+    size_t hardware_count;
     struct decision last;
     struct operation last_operation; /* the node's newest; id 0: none */
     struct fleet_view live;

@@ -13,7 +13,8 @@
  *       zone=a zone_lost=4 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
- *     repair reboot 0000:b9:00 xid.79 at=-2d instance=… failed by_person no_return="why"
+ *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed by_person no_return="why" same_piece of=gpu-7
+ *     hardware gpu 0000:b9:00 GPU-1234-5678     one device under several names
  *   explain gpu-1                            shows its explanation too
  *   expect
  *     (written by the runner: UPDATE=1 tests/policy/test_golden)
@@ -35,6 +36,7 @@
 #define CASE_NODES_MAX 256
 #define CASE_VERDICTS_MAX 1024 /* of one node */
 #define CASE_REPAIRS_MAX 16
+#define CASE_HARDWARE_MAX 8
 #define CASE_WORDS_MAX 24
 
 struct case_node {
@@ -44,7 +46,8 @@ struct case_node {
     const struct verdict **refs;
     size_t verdict_count, verdict_group; /* verdict_group: how many the last line made */
     struct policy_repair repairs[CASE_REPAIRS_MAX];
-    char repair_texts[CASE_REPAIRS_MAX][4][SENTENCE_MAX_BYTES];
+    char repair_texts[CASE_REPAIRS_MAX][6][SENTENCE_MAX_BYTES];
+    struct hardware hardware[CASE_HARDWARE_MAX];
     size_t repair_count;
     struct policy_node node;
 };
@@ -141,12 +144,19 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         int64_t *ms;
         int *number;
     } table[] = {
-        {"repeat_window", &s->repeat_window_ms, NULL},   {"reboots_max", NULL, &s->reboots_max},
-        {"replaces_max", NULL, &s->replaces_max},        {"budget_percent", NULL, &s->budget_percent},
-        {"breaker_percent", NULL, &s->breaker_percent},  {"breaker_min", NULL, &s->breaker_min},
-        {"breaker_window", &s->breaker_window_ms, NULL}, {"breaker_close_after", &s->breaker_close_after_ms, NULL},
-        {"silent_after", &s->silent_after_ms, NULL},     {"unreachable_after", &s->unreachable_after_ms, NULL},
+        {"repeat_window", &s->repeat_window_ms, NULL},
+        {"reboots_max", NULL, &s->reboots_max},
+        {"replaces_max", NULL, &s->replaces_max},
+        {"budget_percent", NULL, &s->budget_percent},
+        {"breaker_percent", NULL, &s->breaker_percent},
+        {"breaker_min", NULL, &s->breaker_min},
+        {"breaker_window", &s->breaker_window_ms, NULL},
+        {"breaker_close_after", &s->breaker_close_after_ms, NULL},
+        {"silent_after", &s->silent_after_ms, NULL},
+        {"unreachable_after", &s->unreachable_after_ms, NULL},
         {"fold_window", &s->fold_window_ms, NULL},
+        {"probation", &s->probation_ms, NULL},
+        {"came_back", NULL, &s->came_back},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (strcmp(table[i].name, name) == 0) {
@@ -384,12 +394,38 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
         return !(r->succeeded = false);
     if (strcmp(word, "by_person") == 0)
         return r->by_person = true;
+    if (strcmp(word, "same_piece") == 0)
+        return r->same_piece = true;
+    if ((value = case_value(word, "of")) != NULL) {
+        r->node = texts[5];
+        return text_copy(texts[5], sizeof(texts[5]), value) == 0;
+    }
     if ((value = case_value(word, "no_return")) != NULL) {
         r->succeeded = false;
         r->no_return = true;
         return text_copy(texts[3], sizeof(texts[3]), value) == 0;
     }
-    return case_when(word, "at", &r->at);
+    if (case_when(word, "returned", &r->finished_at))
+        return true;
+    bool ok = case_when(word, "at", &r->at);
+    r->finished_at = r->finished_at == 0 ? r->at : r->finished_at;
+    return ok;
+}
+
+static inline bool case_add_hardware(struct policy_case *c, char **words, int count)
+{
+    for (size_t i = c->group_from; i < c->node_count; i++) {
+        struct case_node *n = &c->nodes[i];
+        if (count != 4 || n->node.hardware_count == CASE_HARDWARE_MAX)
+            return false;
+        struct hardware *hardware = &n->hardware[n->node.hardware_count++];
+        *hardware = (struct hardware){.present = true};
+        text_copy_cut(hardware->location, sizeof(hardware->location), strcmp(words[2], "-") == 0 ? "" : words[2]);
+        text_copy_cut(hardware->identity, sizeof(hardware->identity), words[3]);
+        if (hardware_kind_parse(words[1], &hardware->kind) != 0)
+            return false;
+    }
+    return c->node_count > 0;
 }
 
 static inline bool case_add_repair(struct policy_case *c, char **words, int count)
@@ -403,8 +439,13 @@ static inline bool case_add_repair(struct policy_case *c, char **words, int coun
         text_copy_cut(texts[0], sizeof(texts[0]), n->instance);
         text_copy_cut(texts[1], sizeof(texts[1]), strcmp(words[2], "-") == 0 ? "" : words[2]);
         text_copy_cut(texts[2], sizeof(texts[2]), words[3]);
-        *r = (struct policy_repair){
-            .instance_id = texts[0], .device = texts[1], .code = texts[2], .error = texts[3], .succeeded = true};
+        text_copy_cut(texts[4], sizeof(texts[4]), n->instance);
+        *r = (struct policy_repair){.instance_id = texts[0],
+                                    .device = texts[1],
+                                    .code = texts[2],
+                                    .error = texts[3],
+                                    .new_instance = texts[4],
+                                    .succeeded = true};
         if (operation_kind_parse(words[1], &r->kind) != 0)
             return false;
         for (int k = 4; k < count; k++)
@@ -443,6 +484,8 @@ static inline bool case_line(struct policy_case *c, char *line)
         ok = case_add_node(c, words, count);
     else if (strcmp(words[0], "verdict") == 0)
         ok = case_add_verdict(c, words, count);
+    else if (strcmp(words[0], "hardware") == 0)
+        ok = case_add_hardware(c, words, count);
     else if (strcmp(words[0], "repair") == 0)
         ok = case_add_repair(c, words, count);
     else if (strcmp(words[0], "explain") == 0)
@@ -477,6 +520,7 @@ static inline void case_wire(struct policy_case *c)
         n->node.verdicts = n->refs;
         n->node.verdict_count = n->verdict_count;
         n->node.repairs = n->repairs;
+        n->node.hardware = n->hardware;
         n->node.repair_count = n->repair_count;
         c->plain_nodes[i] = n->node;
     }

@@ -77,6 +77,90 @@ static void test_what_is_gone_is_limited(void **state)
     assert_null(strstr(text_get(&out), "GPU-5 "));
 }
 
+static void a_repair(struct world *w, int node, const char *uid, enum operation_kind kind, const char *instance,
+                     const char *device, int64_t at)
+{
+    struct operation op = an_operation(&w->nodes[node], uid, uid);
+    op.kind = kind;
+    op.state = OPERATION_STATE_SUCCEEDED;
+    op.created_at = at;
+    snprintf(op.old_instance, sizeof(op.old_instance), "%s", instance);
+    snprintf(op.device, sizeof(op.device), "%s", device);
+    MUST(db_operation_insert(w->tx, &op));
+}
+
+static int take_past(const void *row, void *arg)
+{
+    const struct db_past *past = row;
+    text_printf(arg, "%s %s %s %s\n", operation_kind_text(past->operation.kind), past->operation.device,
+                past->operation.old_instance, past->node);
+    return 0;
+}
+
+static void assert_past(struct world *w, int64_t row, int64_t since, const char *wanted)
+{
+    AUTO(text) struct text out = {0};
+    MUST(db_hardware_past(w->tx, row, since, 10, take_past, &out));
+    assert_string_equal(text_get(&out), wanted);
+}
+
+/* What was blamed goes with the piece that was, wherever it is now; what was not blamed does not. */
+static void test_a_past_goes_with_its_piece(void **state)
+{
+    struct world *w = *state;
+    int64_t old = an_instance(w, "i-1"), new = an_instance(w, "i-2");
+    struct hardware blamed = a_gpu("0000:b9:00", "GPU-a"), beside = a_gpu("0000:c9:00", "GPU-b");
+    struct hardware moved = a_gpu("0000:19:00", "GPU-a"),
+                    chassis = {.kind = HARDWARE_KIND_CHASSIS, .identity = "S-1234"};
+    blamed.serial[0] = beside.serial[0] = moved.serial[0] = '\0';
+    MUST(db_hardware_put(w->tx, old, &blamed, 10));
+    MUST(db_hardware_put(w->tx, old, &beside, 10));
+    MUST(db_hardware_put(w->tx, old, &chassis, 10));
+    MUST(db_hardware_put(w->tx, new, &beside, 20));
+    a_repair(w, 0, "one", OPERATION_KIND_REBOOT, "i-1", "0000:b9:00", 1000);
+    a_repair(w, 0, "two", OPERATION_KIND_REPLACE, "i-1", "GPU-a", 2000);
+    assert_past(w, new, 0, "");
+    MUST(db_hardware_put(w->tx, new, &moved, 20));
+    const char *name = w->nodes[0].name;
+    autofree char *both = own_printf("replace 0000:19:00 i-1 %s\nreboot 0000:19:00 i-1 %s\n", name, name);
+    autofree char *later = own_printf("replace 0000:19:00 i-1 %s\n", name);
+    assert_past(w, new, 0, both);
+    assert_past(w, new, 1500, later);
+    assert_past(w, old, 0, ""); /* its own is the slot's ledger */
+    MUST(db_hardware_gone(w->tx, new, 30));
+    assert_past(w, new, 0, "");
+}
+
+/* A chassis whose bad GPU was taken out is not the machine that was given up. */
+static void test_a_chassis_comes_back(void **state)
+{
+    struct world *w = *state;
+    int64_t old = an_instance(w, "i-1"), new = an_instance(w, "i-2");
+    struct hardware gpu = a_gpu("0000:b9:00", "GPU-a"), chassis = {.kind = HARDWARE_KIND_CHASSIS, .identity = "S-1234"};
+    MUST(db_hardware_put(w->tx, old, &gpu, 10));
+    MUST(db_hardware_put(w->tx, old, &chassis, 10));
+    MUST(db_hardware_put(w->tx, new, &chassis, 20));
+    a_repair(w, 0, "one", OPERATION_KIND_REPLACE, "i-1", "0000:b9:00", 1000);
+    a_repair(w, 0, "two", OPERATION_KIND_REBOOT, "i-1", "mlx5_0", 1000);
+    assert_past(w, new, 0, "");
+    a_repair(w, 0, "three", OPERATION_KIND_REPLACE, "i-1", "mlx5_0", 2000);
+    autofree char *wanted = own_printf("replace  i-1 %s\n", w->nodes[0].name);
+    assert_past(w, new, 0, wanted);
+}
+
+/* The UUID of a card changes when its infoROM is written anew; the serial of its board does not. */
+static void test_a_board_comes_back(void **state)
+{
+    struct world *w = *state;
+    int64_t old = an_instance(w, "i-1"), new = an_instance(w, "i-2");
+    struct hardware before = a_gpu("0000:b9:00", "GPU-a"), after = a_gpu("0000:19:00", "GPU-c");
+    MUST(db_hardware_put(w->tx, old, &before, 10));
+    MUST(db_hardware_put(w->tx, new, &after, 20));
+    a_repair(w, 0, "one", OPERATION_KIND_REPLACE, "i-1", "0000:b9:00", 1000);
+    autofree char *wanted = own_printf("replace 0000:19:00 i-1 %s\n", w->nodes[0].name);
+    assert_past(w, new, 0, wanted);
+}
+
 static struct check_state a_state(const char *name, const char *boot_id, enum check_result result, int64_t at)
 {
     struct check_state check = {.has_run = true, .result = result, .at = at};
@@ -132,6 +216,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_pieces),
         WORLD_TEST(test_what_is_gone_is_limited),
+        WORLD_TEST(test_a_past_goes_with_its_piece),
+        WORLD_TEST(test_a_chassis_comes_back),
+        WORLD_TEST(test_a_board_comes_back),
         WORLD_TEST(test_checks),
         WORLD_TEST(test_they_go_with_their_node),
     };

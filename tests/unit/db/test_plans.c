@@ -4,6 +4,7 @@
  */
 #include "db/access_key.h"
 #include "db/deep.h"
+#include "db/hardware.h"
 #include "db/history.h"
 #include "db_world.h"
 
@@ -51,6 +52,16 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_node_main_image(tx, 1, "x", "x", image_id, release);
     db_cluster_by_uid(tx, "x", &cluster);
     db_node_update(tx, &node);
+    struct hardware piece = {.kind = HARDWARE_KIND_GPU};
+    struct check_state check = {.name = "x"};
+    db_hardware_put(tx, 999, &piece, 1);
+    db_hardware_gone(tx, 999, 1);
+    db_hardware_list(tx, 1, ignore, NULL);
+    db_hardware_past(tx, 1, 0, 1, ignore, NULL);
+    db_check_put(tx, 999, &check);
+    db_check_drop(tx, 999, "x");
+    db_check_list(tx, 1, ignore, NULL);
+    db_check_get(tx, 1, "x", &check);
     db_instance_get(tx, "x", &instance);
     db_instance_get_row(tx, 1, &instance);
     db_instance_by_key(tx, "x", &instance);
@@ -182,6 +193,8 @@ static const struct {
     {"FROM verdict v WHERE v.node_id = ?1 AND v.state = 'open'", "the open verdicts of one node are few"},
     {"GROUP BY node_id ORDER BY last_received", "sorts what the index of critical verdicts holds of the last minutes"},
     {"GROUP BY i.image_id, i.release", "counts one group's images, once for each software update"},
+    {"FROM hardware mine JOIN hardware theirs", "past repairs of one machine's pieces are few"},
+    {"FROM hardware WHERE instance_row", "so are the pieces of one machine"},
     {"FROM schema_migrations", "migrations are few"},
     {"FROM sqlite_master", "so are tables"},
 };

@@ -1,0 +1,84 @@
+/*
+ * Probation: for some hours after its return a machine gets less tolerance for what it was repaired for.
+ *
+ * It begins with the end of a repair of our own that came through the return gate, and is read from the ledger, so nothing
+ * has to be kept and nothing is lost by a restart. What fails it is a fault of the same class, or of the same device:
+ *
+ *   watched, on the same device, by a rate → what the rate asks for, at its first sight
+ *   reset, reboot → replace; for codes whose repeat is for a person: a person
+ *
+ * A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
+ */
+#include "policy/think.h"
+
+#include "base/text.h"
+
+static const char *plain(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+const struct policy_repair *policy_probation(const struct policy_settings *settings, const struct policy_node *node,
+                                             int64_t now_ms)
+{
+    const struct policy_repair *newest = NULL;
+    for (size_t i = 0; i < node->repair_count; i++) {
+        const struct policy_repair *repair = &node->repairs[i];
+        bool here =
+            repair->node == NULL &&
+            text_equal(plain(repair->kind == OPERATION_KIND_REPLACE ? repair->new_instance : repair->instance_id),
+                       plain(node->instance_id));
+        bool lasts = repair->finished_at <= now_ms && now_ms - repair->finished_at < settings->probation_ms;
+        if (here && lasts && repair->succeeded && !repair->by_person && repair->finished_at > 0 &&
+            (newest == NULL || repair->finished_at > newest->finished_at))
+            newest = repair;
+    }
+    return newest;
+}
+
+static bool has_rate_that_acts(const struct sight *lead)
+{
+    return lead->row != NULL && lead->row->rate_count > 0 && lead->row->rate_action >= ACTION_CLASS_RESET;
+}
+
+bool policy_fails_probation(const struct sight *lead, const struct ledger *ledger, bool same_device)
+{
+    const struct policy_repair *repair = ledger->probation;
+    if (repair == NULL || (same_device && !has_rate_that_acts(lead)))
+        return false;
+    const char *code = lead->verdict != NULL ? lead->verdict->code : POLICY_CODE_UNREACHABLE;
+    const char *device = lead->verdict != NULL ? lead->verdict->device : "";
+    enum fault_class now = fault_class_of(code), then = fault_class_of(plain(repair->code));
+    bool same_class = text_equal(code, plain(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
+    bool same = device[0] != '\0' && text_equal(device, plain(repair->device));
+    return same_device ? same && same_class : same || same_class;
+}
+
+struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                             const struct ledger *ledger)
+{
+    char past[REASON_MAX_BYTES / 2], span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
+    policy_tell_past(ledger->probation, past, sizeof(past));
+    policy_span(snapshot->settings.probation_ms, span);
+    bool watched = lead->action == ACTION_CLASS_WATCH;
+    if (watched ? lead->row->rate_action == ACTION_CLASS_SUPPORT : lead->again == ACTION_CLASS_SUPPORT) {
+        policy_say(because, sizeof(because), "It fails its probation of %s after %s, so a person has to look", span,
+                   past);
+        return policy_person("probation-failed", because,
+                             "no source says that another machine helps against this code");
+    }
+    if (watched && lead->row->rate_action != ACTION_CLASS_REPLACE && ledger->reboots < snapshot->settings.reboots_max) {
+        struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = "probation-failed", .refused = ACTION_WATCH};
+        policy_say(outcome.because, sizeof(outcome.because),
+                   "It fails its probation of %s after %s, so it is not only counted: a reboot is due", span, past);
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "on probation the first sight is one too many");
+        return outcome;
+    }
+    policy_say(because, sizeof(because), "It fails its probation of %s after %s, so the machine is replaced", span,
+               past);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "probation-failed", because);
+    if (!outcome.slot_used)
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                      "on probation a fault of the same kind costs the machine");
+    return outcome;
+}
