@@ -11,8 +11,3 @@ ENUM_DEFINE(event_kind, EVENT_KIND_LIST)
 ENUM_DEFINE(role, ROLE_LIST)
 ENUM_DEFINE(token_kind, TOKEN_KIND_LIST)
 ENUM_DEFINE(audit_outcome, AUDIT_OUTCOME_LIST)
-
-bool verdict_is_over(const struct verdict *verdict)
-{
-    return verdict->severity == SEVERITY_OK && strcmp(verdict->source, "kmsg") != 0;
-}

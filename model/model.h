@@ -146,11 +146,8 @@ struct verdict {
     int64_t first_at, last_at, count;
     int64_t received_at;
     bool node_fault; /* it was judged to be a fault of the node: the breaker counts it */
+    bool over; /* of a report alone: what was seen of the same source, code and device is over, a disk has room again */
 };
-
-/* It says that what was seen of the same source, code and device is over: a disk has room again. Never true of the kernel
- * log, which tells what happened and takes nothing back; there "ok" is a driver's word (Xid 154, "None"). */
-bool verdict_is_over(const struct verdict *verdict);
 
 #define GATE_LIST(X)                                                                \
     X(FRESH, "fresh-evidence")        /* of this boot and this instance */          \

@@ -26,6 +26,7 @@ struct slot {
     char *memory;
     size_t memory_len;
     int64_t keep_at; /* when the memory may be written next; 0: what is on disk is it */
+    bool keep_now;   /* it belongs to something that was said */
 };
 
 struct checks {
@@ -128,13 +129,14 @@ static void keep_memory(const struct checks *checks, struct slot *slot)
     autofree char *path = memory_path(checks, slot), *owner = memory_owner(checks);
     AUTO(text) struct text text = {0};
     slot->keep_at = 0;
+    slot->keep_now = false;
     text_add(&text, owner);
     text_add_bytes(&text, slot->memory, slot->memory_len);
     if (path != NULL && file_write(path, text.data, text.len, 0600) != 0)
         log_debug("what a check remembers cannot be stored path=%s", path);
 }
 
-static void take_memory(const struct checks *checks, struct slot *slot, struct check_report *report)
+static void take_memory(struct slot *slot, struct check_report *report)
 {
     if (report->memory == NULL)
         return;
@@ -145,8 +147,16 @@ static void take_memory(const struct checks *checks, struct slot *slot, struct c
     slot->memory = TAKE(report->memory);
     if (!same && slot->keep_at == 0)
         slot->keep_at = now_ms() + KEEP_MS;
-    if (slot->keep_at > 0 && (report->sighting_count > 0 || now_ms() >= slot->keep_at))
-        keep_memory(checks, slot);
+    slot->keep_now |= report->sighting_count > 0;
+}
+
+void checks_keep(struct checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        struct slot *slot = &checks->slots[i];
+        if (slot->keep_at > 0 && (slot->keep_now || now_ms() >= slot->keep_at))
+            keep_memory(checks, slot);
+    }
 }
 
 static void add(struct checks *checks, const struct check *check)
@@ -264,7 +274,7 @@ static void finish(struct checks *checks, struct run *run, checks_report_fn *fn,
     if (!run_turn(run, now_ms(), &report, &left))
         return;
     slot->left = left;
-    take_memory(checks, slot, &report);
+    take_memory(slot, &report);
     set_next(checks, slot);
     tell(checks, slot, &report, fn, arg);
     report_free(&report);

@@ -58,6 +58,9 @@ void checks_free(struct checks *checks);
 typedef void checks_report_fn(const struct check *check, const struct check_report *report, void *arg);
 /* Takes what runs have said, tells what is over, starts what is due. Never waits. */
 void checks_turn(struct checks *checks, checks_report_fn *fn, void *arg);
+/* Writes down what runs left for the next ones. To be called when what they said is on disk: whoever dies before that is told
+ * it again. */
+void checks_keep(struct checks *checks);
 /* What to wait on beside checks_due_ms; returns how many. */
 size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_MAX]);
 /* Monotonic; INT64_MAX: nothing. */

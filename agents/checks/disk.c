@@ -122,7 +122,7 @@ static bool is_remembered(const struct check_context *context, const char *devic
 }
 
 struct memory {
-    char text[PLACES_MAX * sizeof(((struct mount *)0)->device)];
+    char text[PLACES_MAX * 2 * (sizeof(((struct mount *)0)->device) + sizeof(" not writable"))];
     size_t len;
 };
 
@@ -133,19 +133,26 @@ static void remember(struct memory *memory, const char *device)
         memory->len += (size_t)len;
 }
 
-/* A disk that was written in an earlier run, or that /etc/fstab wants to be writable by default, and is no longer. */
+/* A disk that was written in an earlier run, or that /etc/fstab wants to be writable by default, and is no longer: somebody may
+ * be at work on it, so the second look that sees it is the one that counts. */
 static void look_at_writing(const struct check_context *context, struct check_out *out, const struct mount *mount,
                             struct memory *memory)
 {
     autofree char *fstab = NULL;
     size_t len = 0;
     bool was_writable = is_remembered(context, mount->device);
+    autofree char *suspect = own_printf("%s not writable", mount->device);
     if (!mount->read_only || was_writable)
         remember(memory, mount->device);
     if (mount->is_broken || (mount->read_only && was_writable)) {
         if (check_read(context, "/etc/fstab", FILE_BYTES_MAX, &fstab, &len) == 0 &&
             may_be_read_only(fstab, len, mount->place) && !mount->is_broken)
             return;
+        remember(memory, suspect);
+        if (!is_remembered(context, suspect)) {
+            check_unknown(out, "%s cannot be written, and the next look decides", mount->place);
+            return;
+        }
         bool root = strcmp(mount->place, "/") == 0;
         check_found(out, root ? "node.disk.read-only" : "node.mount.read-only", root ? "" : mount->place, 1,
                     "%s (%s, %s) %s", mount->place, mount->source, mount->type,

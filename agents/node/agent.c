@@ -292,6 +292,18 @@ static int open_spool(struct agent *agent, const struct agent_options *options, 
     return 0;
 }
 
+static bool is_run(const char *source, void *arg)
+{
+    const struct agent *agent = arg;
+    return checks_find(agent->checks, source) != NULL;
+}
+
+static void end_what_nobody_looks_at(struct agent *agent)
+{
+    if (standing_end_others(&agent->standing, is_run, clock_wall_ms(clock_system()), tell, agent))
+        save_standing(agent);
+}
+
 static int open_checks(struct agent *agent, const struct agent_options *options, char ret_error[AGENT_ERROR_MAX])
 {
     autofree char *path = state_path(&agent->state, "standing"), *kept = NULL;
@@ -314,6 +326,7 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
     inventory_init(&agent->inventory, agent->instance_id, agent->boot_id);
     for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
         inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
+    end_what_nobody_looks_at(agent);
     status = options->metrics != NULL ? metrics_open(options->metrics, &agent->metrics) : 0;
     return status == 0 ? 0
                        : fail(status, ret_error, options->metrics,
@@ -475,6 +488,7 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
     if (agent->metrics != NULL)
         metrics_turn(agent->metrics);
     flush(agent, false);
+    checks_keep(agent->checks);
     if (now_ms() >= agent->disk_at)
         retry_disk(agent);
     link_turn(&agent->link);

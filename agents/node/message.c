@@ -105,6 +105,8 @@ static void write_verdict_members(struct text *out, const struct verdict *verdic
     shape_put_i64(out, ",\"count\":", verdict->count);
     shape_put_text(out, ",\"severity\":", severity_text(verdict->severity));
     shape_put_text(out, ",\"tableVersion\":", verdict->table_version);
+    if (verdict->over)
+        text_add(out, ",\"over\":true");
 }
 
 void message_add_verdict(struct text *out, const struct verdict *verdict, bool first)
@@ -190,8 +192,9 @@ int message_read_record(const char *data, size_t len, struct verdict *ret_verdic
         SHAPE_I64("count", v.count, 1),
         SHAPE_TEXT("severity", severity),
         SHAPE_TEXT("tableVersion", v.table_version),
+        SHAPE_BOOL("over", v.over), /* the last, as it alone may be missing */
     };
-    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)) ||
+    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots) - 1) ||
         severity_parse(severity, &v.severity) != 0)
         return STATUS_INVALID;
     *ret_verdict = v;

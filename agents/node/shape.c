@@ -54,6 +54,8 @@ int shape_read(const char *data, size_t len, struct shape_slot *slots, size_t co
         slot->seen = true;
         if (slot->text != NULL)
             pull_text(&p, slot->text, slot->size);
+        else if (slot->flag != NULL)
+            pull_bool(&p, slot->flag);
         else
             pull_i64(&p, slot->min, INT64_MAX, slot->number);
     }

@@ -20,8 +20,9 @@ struct shape_slot {
     const char *name;
     char *text; /* and its size, or */
     size_t size;
-    int64_t *number; /* and its least value */
+    int64_t *number; /* and its least value, or */
     int64_t min;
+    bool *flag;
     bool seen;
 };
 
@@ -32,6 +33,11 @@ struct shape_slot {
 #define SHAPE_I64(member, target, least)                      \
     {                                                         \
         .name = (member), .number = &(target), .min = (least) \
+    }
+
+#define SHAPE_BOOL(member, target)          \
+    {                                       \
+        .name = (member), .flag = &(target) \
     }
 
 /* Reads { … } into the slots; a name that none has, or the same twice, is refused. 0 or INVALID. */

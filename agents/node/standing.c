@@ -87,15 +87,16 @@ static bool note(struct standing *standing, const char *source, const struct che
 }
 
 /* Dated behind all that was said of it, so that it has a key of its own. */
-static void end(const struct standing_state *state, int64_t wall_ms, window_tell_fn *tell, void *arg)
+static void end(const struct standing_state *state, const char *why, int64_t wall_ms, window_tell_fn *tell, void *arg)
 {
     struct verdict over = state->verdict;
+    over.over = true;
     over.severity = SEVERITY_OK;
     over.first_at = over.last_at = wall_ms > state->verdict.last_at ? wall_ms : state->verdict.last_at + 1;
     over.count = 1;
     char duration[CLOCK_TEXT_MAX];
     clock_format_duration(over.first_at - state->verdict.first_at, duration);
-    snprintf(over.raw_line, sizeof(over.raw_line), "over after %s", duration);
+    snprintf(over.raw_line, sizeof(over.raw_line), "over after %s%s", duration, why);
     verdict_make_key(&over);
     tell(&over, arg);
 }
@@ -107,7 +108,7 @@ static bool end_missing(struct standing *standing, const char *source, int64_t w
         struct standing_state *state = &standing->states[i];
         bool missing = !state->seen && strcmp(state->verdict.source, source) == 0;
         if (missing && ++state->misses >= STANDING_CLEAR_RUNS)
-            end(state, wall_ms, tell, arg);
+            end(state, "", wall_ms, tell, arg);
         else
             standing->states[kept++] = *state;
     }
@@ -128,6 +129,21 @@ bool standing_take(struct standing *standing, const char *source, const struct c
     if (report->whole)
         changed |= end_missing(standing, source, wall_ms, tell, arg);
     return changed;
+}
+
+bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int64_t wall_ms, window_tell_fn *tell,
+                         void *arg)
+{
+    size_t kept = 0, before = standing->count;
+    for (size_t i = 0; i < before; i++) {
+        struct standing_state *state = &standing->states[i];
+        if (runs(state->verdict.source, arg))
+            standing->states[kept++] = *state;
+        else
+            end(state, ": its check is not run any more", wall_ms, tell, arg);
+    }
+    standing->count = kept;
+    return kept != before;
 }
 
 /* --- kept ---------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * States that last: what checks found wrong and have not found right again (agents/checks/check.h).
  *
  * A state is told when it begins, again now and then with how often it was seen, as a new verdict after an hour (so that
- * what somebody dealt with, and did not mend, comes back), and when it is over, which a verdict of severity ok with the
- * same source, code and device says. Over is what some whole runs did not find: what swings around a threshold is not
+ * what somebody dealt with, and did not mend, comes back), and when it is over, which a verdict of the same source,
+ * code and device says that is marked so (struct verdict's over). Over is what some whole runs did not find: what swings around a threshold is not
  * mended each time. The list is kept on disk, so that an agent that was started again knows what it has to take back.
  */
 #ifndef HOLDFAST_AGENTS_NODE_STANDING_H
@@ -35,6 +35,10 @@ void standing_clear(struct standing *standing);
 /* What a run said about states; its events are windows' business. wall_ms dates them. True when the list changed. */
 bool standing_take(struct standing *standing, const char *source, const struct check_report *report, int64_t now_ms,
                    int64_t wall_ms, window_tell_fn *tell, void *arg);
+/* Ends the states of checks that are not run any more, as nobody looks at them. True when the list changed. */
+typedef bool standing_runs_fn(const char *source, void *arg);
+bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int64_t wall_ms, window_tell_fn *tell,
+                         void *arg);
 /* The list as lines of records (message_write_record), and back: those of this boot. */
 void standing_write(const struct standing *standing, struct text *out);
 void standing_read(struct standing *standing, const char *data, size_t len, int64_t now_ms);

@@ -20,6 +20,7 @@ enum {
     V_COUNT = 128,
     V_SEVERITY = 256,
     V_TABLE = 512,
+    V_OVER = 1024,
     V_NEEDED = V_KEY | V_SOURCE | V_CODE | V_FIRST | V_LAST | V_COUNT | V_SEVERITY
 };
 
@@ -72,6 +73,9 @@ static void read_verdict(struct pull *p, struct verdict *v)
         } else if (pull_view_is(name, "severity")) {
             agent_once(p, &seen, V_SEVERITY);
             read_severity(p, &v->severity);
+        } else if (pull_view_is(name, "over")) {
+            agent_once(p, &seen, V_OVER);
+            pull_bool(p, &v->over);
         } else {
             pull_fail(p, "a member is not one of a verdict's");
         }
@@ -93,6 +97,7 @@ static void read_verdicts(struct pull *p, struct report *r)
         struct verdict *v = &r->verdicts[r->count++];
         v->id = v->node_id = v->received_at = 0;
         v->state = VERDICT_STATE_OPEN;
+        v->over = false;
         v->device[0] = v->raw_line[0] = v->table_version[0] = '\0';
         read_verdict(p, v);
     }

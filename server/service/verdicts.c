@@ -71,6 +71,8 @@ static int check(const struct verdict *verdict, size_t at, struct problem *probl
         bad = "tableVersion must be a word";
     else if ((unsigned)verdict->severity > SEVERITY_UNKNOWN)
         bad = "severity must be ok, warn, critical or unknown";
+    else if (verdict->over && strcmp(verdict->source, "kmsg") == 0)
+        bad = "the kernel log tells what happened, and nothing of that is ever over";
     else if (verdict->count < 1)
         bad = "count must be at least 1";
     else if (verdict->first_at < 0 || verdict->last_at < 0)
@@ -150,7 +152,7 @@ static int prepare(struct service *s, struct job *job, const struct verdict *ver
             return problem_say(problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
                                "The boot %s was not announced yet. Send a heartbeat of it, then the verdicts again.",
                                verdict->boot_id);
-        if (verdict->state == VERDICT_STATE_OPEN && verdict_is_over(verdict))
+        if (verdict->state == VERDICT_STATE_OPEN && verdict->over)
             verdict->state = VERDICT_STATE_RESOLVED;
     }
     return 0;
@@ -166,12 +168,13 @@ static int tell(struct db_tx *tx, const struct job *job, struct place *place, co
         if (status < 0)
             return status;
     }
-    enum event_level level = stale || verdict_is_over(verdict)        ? EVENT_LEVEL_INFO
+    enum event_level level = stale || verdict->over                   ? EVENT_LEVEL_INFO
                              : verdict->severity == SEVERITY_CRITICAL ? EVENT_LEVEL_ERROR
                                                                       : EVENT_LEVEL_WARN;
     const char *where = verdict->device[0] == '\0' ? place->node.name : verdict->device;
     return place_event(tx, place, NULL, level, stale ? EVENT_KIND_VERDICT_STALE : EVENT_KIND_VERDICT,
-                       "%s %s (%s)%s%s%s", verdict->code, where, severity_text(verdict->severity),
+                       "%s %s (%s)%s%s%s", verdict->code, where,
+                       verdict->over ? "over" : severity_text(verdict->severity),
                        stale ? " of an earlier instance or boot, noted only" : "",
                        verdict->raw_line[0] == '\0' ? "" : ": ", verdict->raw_line);
 }

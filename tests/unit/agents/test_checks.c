@@ -134,6 +134,32 @@ static void test_what_is_remembered(void **state)
     machine_free(&machine);
 }
 
+/* It is written down by checks_keep and not before: whoever is killed after a run and before what it said is on disk runs it
+ * again. */
+static void test_what_is_said_is_kept_first(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "edac");
+    autofree char *path = own_printf("%s/memory-edac", machine.place->dir);
+    struct heard heard = {.reports = 0};
+    struct checks *checks = NULL;
+    struct pollfd fds[CHECKS_FDS_MAX];
+    char error[CHECKS_ERROR_MAX];
+    int64_t until = clock_mono_ms(clock_system()) + PATIENCE_MS;
+    machine_file(&machine, "/sys/devices/system/edac/mc/mc0/ue_count", "1\n");
+    assert_int_equal(checks_new(&options, &checks, error), 0);
+    for (checks_turn(checks, on_report, &heard); heard.reports == 0; checks_turn(checks, on_report, &heard)) {
+        assert_true(clock_mono_ms(clock_system()) < until);
+        (void)poll(fds, checks_fds(checks, fds), 100);
+    }
+    assert_int_equal(heard.last, CHECK_RESULT_FOUND);
+    assert_false(file_exists(path));
+    checks_keep(checks);
+    assert_true(file_exists(path));
+    checks_free(checks);
+    machine_free(&machine);
+}
+
 /* What spans boots: how many adapters there were before one was lost. */
 static void test_an_image_brings_no_memory_of_another_machine(void **state)
 {
@@ -191,6 +217,7 @@ int main(void)
         TEST(test_all_have_their_turn),
         TEST(test_a_sites_own),
         TEST(test_what_is_remembered),
+        TEST(test_what_is_said_is_kept_first),
         TEST(test_an_image_brings_no_memory_of_another_machine),
         TEST(test_a_fleet_does_not_look_together),
     };

@@ -84,6 +84,7 @@ static void test_it_begins_lasts_and_is_over(void **state)
     assert_true(run(world, NULL, NULL, true));
     assert_int_equal(world->told, 3);
     assert_int_equal(world->last.severity, SEVERITY_OK);
+    assert_true(world->last.over && !begun.over);
     assert_string_equal(world->last.code, begun.code);
     assert_string_equal(world->last.device, begun.device);
     assert_string_not_equal(world->last.key, begun.key);
@@ -160,6 +161,27 @@ static void test_it_is_known_after_a_restart(void **state)
     assert_int_equal(rebooted->standing.count, 0);
 }
 
+static bool is_run(const char *source, void *arg)
+{
+    (void)arg;
+    return strcmp(source, "disk") != 0;
+}
+
+/* A check that was removed, renamed or switched off finds nothing any more, and takes nothing back. */
+static void test_a_check_that_is_not_run_any_more(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    (void)state;
+    run(world, "/", "/var", true);
+    assert_true(standing_end_others(&world->standing, is_run, START_MS + world->at + 1, tell, world));
+    assert_int_equal(world->told, 4);
+    assert_true(world->last.over);
+    assert_string_equal(world->last.device, "/var");
+    assert_non_null(strstr(world->last.raw_line, "not run any more"));
+    assert_int_equal(world->standing.count, 0);
+    assert_false(standing_end_others(&world->standing, is_run, START_MS + world->at + 1, tell, world));
+}
+
 static void test_there_is_an_end_to_it(void **state)
 {
     AUTO_WORLD struct world *world = world_new();
@@ -176,9 +198,13 @@ static void test_there_is_an_end_to_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_begins_lasts_and_is_over),         cmocka_unit_test(test_an_hour_makes_it_new),
-        cmocka_unit_test(test_who_did_not_look_takes_nothing_back), cmocka_unit_test(test_events_are_not_its_business),
-        cmocka_unit_test(test_it_is_known_after_a_restart),         cmocka_unit_test(test_there_is_an_end_to_it),
+        cmocka_unit_test(test_it_begins_lasts_and_is_over),
+        cmocka_unit_test(test_an_hour_makes_it_new),
+        cmocka_unit_test(test_who_did_not_look_takes_nothing_back),
+        cmocka_unit_test(test_events_are_not_its_business),
+        cmocka_unit_test(test_it_is_known_after_a_restart),
+        cmocka_unit_test(test_a_check_that_is_not_run_any_more),
+        cmocka_unit_test(test_there_is_an_end_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

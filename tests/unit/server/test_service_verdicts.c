@@ -211,6 +211,7 @@ static struct verdict state_of(struct world *world, const char *key, const char 
     snprintf(verdict.source, sizeof(verdict.source), "disk");
     snprintf(verdict.device, sizeof(verdict.device), "%s", device);
     verdict.severity = severity;
+    verdict.over = severity == SEVERITY_OK;
     return verdict;
 }
 
@@ -271,6 +272,15 @@ static void test_the_kernel_log_takes_nothing_back(void **state)
     assert_int_equal(report(&world, id, &seen, 1), 0);
     assert_int_equal(report(&world, id, &ok, 1), 0);
     assert_int_equal(open_count(&world), 2);
+    ok.over = true;
+    snprintf(ok.key, sizeof(ok.key), "k3");
+    assert_int_equal(report(&world, id, &ok, 1), STATUS_INVALID);
+    /* Nor is anything over because somebody says that it is well. */
+    struct verdict full = state_of(&world, "k4", "/", SEVERITY_WARN), well = state_of(&world, "k5", "/", SEVERITY_OK);
+    well.over = false;
+    assert_int_equal(report(&world, id, &full, 1), 0);
+    assert_int_equal(report(&world, id, &well, 1), 0);
+    assert_int_equal(open_count(&world), 4);
     world_close(&world);
 }
 
