@@ -30,7 +30,7 @@ after(async () => {
 });
 
 const verdicts = async (code, state) => (await world.verdicts('w-1')).filter((v) => v.code === code && v.state === state && v.severity !== 'ok');
-const overs = async () => (await world.events('verdict', 'w-1')).filter((e) => /\(ok\).*over after/.test(e.message));
+const overs = async () => (await world.events('verdict', 'w-1')).filter((e) => /\(over\).*over after/.test(e.message));
 
 test('a warning colours the node for as long as it lasts', async () => {
   says(1);
