@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SCAN_MS (30 * MS_PER_S)
 #define KEEP_MS (10 * MS_PER_MIN) /* memories change with every run, and what they are worth is little */
 
 struct slot {
@@ -31,7 +32,8 @@ struct slot {
 
 struct checks {
     struct checks_options options;
-    struct custom_list custom;
+    struct custom_list custom; /* those that are gone included: who ran them may still name them */
+    int64_t scan_at;
     struct slot *slots;
     size_t count;
     struct run runs[CHECKS_AT_ONCE_MAX];
@@ -202,12 +204,28 @@ static int choose(struct checks *checks, const char *names, char ret_error[CHECK
     }
 }
 
+/* What is odd is said when there is more of it than before. */
+static void read_directory(struct checks *checks)
+{
+    const char *dir = checks->options.dir;
+    struct custom_list found, *known = &checks->custom;
+    custom_load(dir, &found);
+    if (found.is_missing && !known->is_missing && strcmp(dir, CUSTOM_DIR_DEFAULT) != 0)
+        log_warn("the directory of checks cannot be read; it is looked for again and again path=%s", dir);
+    if (found.passed_over > known->passed_over)
+        log_warn("files are not taken for checks: their names are too long or odd, or there are too many count=%zu "
+                 "path=%s",
+                 found.passed_over, dir);
+    custom_merge(known, &found);
+    checks->scan_at = now_ms() + (checks->options.scan_ms > 0 ? checks->options.scan_ms : SCAN_MS);
+}
+
 int checks_new(const struct checks_options *options, struct checks **ret_checks, char ret_error[CHECKS_ERROR_MAX])
 {
     struct checks *checks = own_calloc(1, sizeof(*checks));
     checks->options = *options;
     if (options->dir != NULL)
-        custom_load(options->dir, &checks->custom);
+        read_directory(checks);
     int status = choose(checks, options->names, ret_error);
     if (status != 0) {
         checks_free(checks);
@@ -309,6 +327,51 @@ static void start(struct checks *checks, struct slot *slot, struct run *run, che
         return;
     say_unknown(checks, slot, "no process can be made", fn, arg);
     set_next(checks, slot);
+}
+
+/* --- what comes and goes --------------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct checks *checks, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = checks->options.names; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == len && memcmp(at, name, len) == 0)
+            return true;
+    return strcmp(checks->options.names, "all") == 0;
+}
+
+static void drop(struct checks *checks, size_t n)
+{
+    for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++)
+        if (checks->runs[i].check == checks->slots[n].check)
+            run_cancel(&checks->runs[i]);
+    free(checks->slots[n].memory);
+    memmove(&checks->slots[n], &checks->slots[n + 1], (--checks->count - n) * sizeof(*checks->slots));
+}
+
+bool checks_scan(struct checks *checks)
+{
+    const struct custom_list *custom = &checks->custom;
+    bool changed = false;
+    if (checks->options.dir == NULL || checks->options.once || now_ms() < checks->scan_at)
+        return false;
+    read_directory(checks);
+    for (size_t i = 0; i < custom->count; i++) {
+        const struct check *check = custom->checks[i];
+        struct slot *slot = slot_of(checks, check);
+        bool wanted = custom->is_there[i] && is_wanted(checks, check->name) &&
+                      find_any(checks, check->name, strlen(check->name)) == check;
+        if (wanted == (slot != NULL))
+            continue;
+        log_info("%s name=%s", wanted ? "a check is new in its directory" : "a check is gone from its directory",
+                 check->name);
+        if (wanted)
+            add(checks, check);
+        else
+            drop(checks, (size_t)(slot - checks->slots));
+        changed = true;
+    }
+    return changed;
 }
 
 /* The one that is due for longest. */

@@ -45,6 +45,7 @@ struct checks_options {
     const char *boot_id;                                 /* what is remembered is of it */
     int64_t first_within_ms;                             /* of a check's first turn */
     const char *instance_id; /* whose memories they are, and what a check's first turn depends on */
+    int64_t scan_ms; /* how often checks_scan looks; 0: every half minute */
     bool once;               /* each as soon as possible, and never again */
 };
 
@@ -61,6 +62,8 @@ void checks_turn(struct checks *checks, checks_report_fn *fn, void *arg);
 /* Writes down what runs left for the next ones. To be called when what they said is on disk: whoever dies before that is told
  * it again. */
 void checks_keep(struct checks *checks);
+/* Looks, every half minute, what has come to the site's directory and what has gone from it. True when a check did. */
+bool checks_scan(struct checks *checks);
 /* What to wait on beside checks_due_ms; returns how many. */
 size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_MAX]);
 /* Monotonic; INT64_MAX: nothing. */

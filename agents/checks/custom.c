@@ -1,7 +1,7 @@
 /*
  * The programs run with the agent's rights, so who may write them may do what it may. One that somebody else than root and
  * the agent's own user could have written, it or its directory, is not run, and says so as unknown. That is looked at before
- * each run, as is the head: an edit counts at once; a new file at the agent's next start.
+ * each run, as is the head: an edit counts at once. What is new or gone, and when each is due, is seen within half a minute.
  */
 #include "agents/checks/custom.h"
 
@@ -241,14 +241,13 @@ static int by_name(const void *left, const void *right)
 
 void custom_load(const char *dir, struct custom_list *ret_list)
 {
-    struct custom_list list = {.count = 0};
     DIR *files = opendir(dir);
+    struct custom_list list = {.is_missing = files == NULL};
     for (struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
         if (entry->d_name[0] == '.' || text_ends_with(entry->d_name, "~"))
             continue;
         if (!custom_is_name(entry->d_name) || list.count == CUSTOM_MAX) {
-            log_warn("a file is not taken for a check: its name is too long or odd, or there are too many path=%s/%s",
-                     dir, entry->d_name);
+            list.passed_over++;
             continue;
         }
         list.checks[list.count++] = make(dir, entry->d_name);
@@ -260,14 +259,48 @@ void custom_load(const char *dir, struct custom_list *ret_list)
     *ret_list = list;
 }
 
+static void free_one(struct check *check)
+{
+    struct custom *custom = (struct custom *)(uintptr_t)check->own;
+    free(custom->dir);
+    free(custom->path);
+    free(custom);
+    free(check);
+}
+
 void custom_free(struct custom_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        struct custom *custom = (struct custom *)(uintptr_t)list->checks[i]->own;
-        free(custom->dir);
-        free(custom->path);
-        free(custom);
-        free(list->checks[i]);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        free_one(list->checks[i]);
     list->count = 0;
+}
+
+static void take_over(struct custom_list *list, struct check *check)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->checks[i]->name, check->name) != 0)
+            continue;
+        list->is_there[i] = true;
+        list->checks[i]->period_ms = check->period_ms;
+        list->checks[i]->deadline_ms = check->deadline_ms;
+        free_one(check);
+        return;
+    }
+    if (list->count == CUSTOM_MAX) {
+        list->passed_over++;
+        free_one(check);
+        return;
+    }
+    list->is_there[list->count] = true;
+    list->checks[list->count++] = check;
+}
+
+void custom_merge(struct custom_list *list, struct custom_list *found)
+{
+    memset(list->is_there, 0, sizeof(list->is_there));
+    list->passed_over = found->passed_over;
+    list->is_missing = found->is_missing;
+    for (size_t i = 0; i < found->count; i++)
+        take_over(list, found->checks[i]);
+    found->count = 0;
 }

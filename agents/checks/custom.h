@@ -31,12 +31,17 @@ int custom_parse_header(const char *data, size_t len, struct custom_header *ret_
 /* A name for a check: letters, digits, "-", "_" and "."; a letter or a digit first; short enough for a verdict's source. */
 bool custom_is_name(const char *name);
 
-/* Adds what the directory has, by name; one that is not there has none. The list is freed with custom_free. */
+/* What the directory has, by name. The list is freed with custom_free. */
 struct custom_list {
     struct check *checks[CUSTOM_MAX];
+    bool is_there[CUSTOM_MAX]; /* false: it was in the directory once; who ran it may still name it */
     size_t count;
+    size_t passed_over; /* files whose names are too long or odd, or beyond the limit */
+    bool is_missing;    /* the directory cannot be read */
 };
 void custom_load(const char *dir, struct custom_list *ret_list);
 void custom_free(struct custom_list *list);
+/* Makes list say what found says, and takes its checks over. A check that list has already stays, with found's times. */
+void custom_merge(struct custom_list *list, struct custom_list *found);
 
 #endif

@@ -298,8 +298,12 @@ static bool is_run(const char *source, void *arg)
     return checks_find(agent->checks, source) != NULL;
 }
 
-static void end_what_nobody_looks_at(struct agent *agent)
+/* What is known of checks is of those that are run. */
+static void take_checks(struct agent *agent)
 {
+    inventory_forget(&agent->inventory, is_run, agent);
+    for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
+        inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
     if (standing_end_others(&agent->standing, is_run, clock_wall_ms(clock_system()), tell, agent))
         save_standing(agent);
 }
@@ -324,9 +328,7 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
     if (status != 0)
         return fail(status, ret_error, "--checks", error);
     inventory_init(&agent->inventory, agent->instance_id, agent->boot_id);
-    for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
-        inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
-    end_what_nobody_looks_at(agent);
+    take_checks(agent);
     status = options->metrics != NULL ? metrics_open(options->metrics, &agent->metrics) : 0;
     return status == 0 ? 0
                        : fail(status, ret_error, options->metrics,
@@ -484,6 +486,8 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
         return false;
     if (fds[1].revents != 0 || agent->more_to_read || now_ms() >= agent->read_at)
         read_log(agent);
+    if (checks_scan(agent->checks))
+        take_checks(agent);
     checks_turn(agent->checks, on_report, agent);
     if (agent->metrics != NULL)
         metrics_turn(agent->metrics);

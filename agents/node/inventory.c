@@ -28,8 +28,23 @@ static struct check_state *state_of(struct inventory *inventory, const char *nam
 void inventory_expect(struct inventory *inventory, const char *name)
 {
     struct machine_report *report = &inventory->report;
-    if (report->check_count < CHECK_STATES_MAX)
-        text_copy_cut(report->checks[report->check_count++].name, SOURCE_MAX_BYTES, name);
+    if (report->check_count == CHECK_STATES_MAX || state_of(inventory, name) != NULL)
+        return;
+    struct check_state *state = &report->checks[report->check_count++];
+    memset(state, 0, sizeof(*state));
+    text_copy_cut(state->name, sizeof(state->name), name);
+    inventory->changed = true;
+}
+
+void inventory_forget(struct inventory *inventory, bool (*is_run)(const char *name, void *arg), void *arg)
+{
+    struct machine_report *report = &inventory->report;
+    size_t kept = 0;
+    for (size_t i = 0; i < report->check_count; i++)
+        if (is_run(report->checks[i].name, arg))
+            report->checks[kept++] = report->checks[i];
+    inventory->changed |= kept != report->check_count;
+    report->check_count = kept;
 }
 
 static void take_result(struct inventory *inventory, const char *name, const struct check_report *said)

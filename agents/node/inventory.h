@@ -14,8 +14,10 @@ struct inventory {
 };
 
 void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id);
-/* A check that is to run, before any has. */
+/* A check that is to run and has not; one that is known already stays as it is. */
 void inventory_expect(struct inventory *inventory, const char *name);
+/* A check that is not run any more. */
+void inventory_forget(struct inventory *inventory, bool (*is_run)(const char *name, void *arg), void *arg);
 void inventory_take(struct inventory *inventory, const char *name, const struct check_report *report);
 
 #endif

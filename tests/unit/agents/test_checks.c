@@ -117,6 +117,70 @@ static void test_a_sites_own(void **state)
     machine_free(&machine);
 }
 
+/* Looks until something has come or gone. */
+static void scan_until_changed(struct checks *checks)
+{
+    int64_t until = clock_mono_ms(clock_system()) + PATIENCE_MS;
+    while (!checks_scan(checks)) {
+        assert_true(clock_mono_ms(clock_system()) < until);
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+static void scan_in_vain(struct checks *checks)
+{
+    (void)poll(NULL, 0, 5);
+    assert_false(checks_scan(checks));
+}
+
+static void test_what_comes_and_goes(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "all");
+    struct checks *checks = NULL;
+    char error[CHECKS_ERROR_MAX];
+    autofree char *dir = own_printf("%s/checks.d", machine.place->dir), *bin = machine.bin;
+    autofree char *path = own_printf("%s/probe", dir);
+    size_t ours;
+    (void)checks_table(&ours);
+    options.once = false;
+    options.scan_ms = 1;
+    options.first_within_ms = INT64_C(86400000);
+    options.dir = dir;
+    assert_int_equal(checks_new(&options, &checks, error), 0); /* the directory may come later */
+    scan_in_vain(checks);
+    assert_int_equal(file_make_dirs(dir, 0755), 0);
+    machine.bin = dir;
+    machine_tool(&machine, "probe", "# holdfast: period=5m\nexit 0");
+    machine_tool(&machine, "edac", "exit 0"); /* that name is taken */
+    machine_tool(&machine, "no:name", "exit 0");
+    scan_until_changed(checks);
+    const struct check *probe = checks_find(checks, "probe");
+    assert_non_null(probe);
+    assert_int_equal(probe->period_ms, 5 * MS_PER_MIN);
+    assert_null(checks_at(checks, ours + 1));
+    scan_in_vain(checks);
+    machine_tool(&machine, "probe", "# holdfast: period=7m timeout=20s\nexit 0");
+    scan_in_vain(checks); /* the same one, and another period */
+    assert_int_equal(probe->period_ms, 7 * MS_PER_MIN);
+    assert_int_equal(unlink(path), 0);
+    scan_until_changed(checks);
+    assert_null(checks_find(checks, "probe"));
+    assert_null(checks_at(checks, ours));
+    assert_string_equal(probe->name, "probe"); /* who remembers it may still name it */
+    machine_tool(&machine, "probe", "exit 0");
+    scan_until_changed(checks);
+    assert_true(checks_find(checks, "probe") == probe);
+    checks_free(checks);
+    options.names = "edac,disk"; /* it is none of those that are asked for */
+    assert_int_equal(checks_new(&options, &checks, error), 0);
+    machine_tool(&machine, "another", "exit 0");
+    scan_in_vain(checks);
+    checks_free(checks);
+    machine.bin = TAKE(bin);
+    machine_free(&machine);
+}
+
 static void test_what_is_remembered(void **state)
 {
     struct machine machine = machine_new(*state, "");
@@ -216,6 +280,7 @@ int main(void)
         TEST(test_names),
         TEST(test_all_have_their_turn),
         TEST(test_a_sites_own),
+        TEST(test_what_comes_and_goes),
         TEST(test_what_is_remembered),
         TEST(test_what_is_said_is_kept_first),
         TEST(test_an_image_brings_no_memory_of_another_machine),
