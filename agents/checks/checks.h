@@ -45,7 +45,7 @@ struct checks_options {
     const char *boot_id;                                 /* what is remembered is of it */
     int64_t first_within_ms;                             /* of a check's first turn */
     const char *instance_id; /* whose memories they are, and what a check's first turn depends on */
-    int64_t scan_ms; /* how often checks_scan looks; 0: every half minute */
+    int64_t scan_ms;         /* how often checks_scan looks; 0: every half minute */
     bool once;               /* each as soon as possible, and never again */
 };
 
