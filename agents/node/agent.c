@@ -255,7 +255,10 @@ static int open_state(struct agent *agent, const struct agent_options *options, 
     if (options->instance_id != NULL)
         status = text_copy(instance_id, ID_INSTANCE_MAX, options->instance_id);
     else
-        status = state_own_instance_id(&agent->state, instance_id);
+        status = state_own_instance_id(&agent->state, options->checks_root, instance_id);
+    if (status == STATUS_CONFLICT)
+        return fail(status, ret_error, options->state_dir,
+                    "it was made on another machine; empty it, or give this one an --instance-id");
     if (status != 0)
         return fail(status, ret_error, "the instance id", status_meaning(status));
     status = state_read_line(options->boot_id_file, agent->boot_id, sizeof(agent->boot_id));

@@ -129,11 +129,54 @@ int state_save_position(const struct state *state, const char *boot_id, const st
     return file_write(path, data, strlen(data), 0600);
 }
 
-int state_own_instance_id(const struct state *state, char ret_id[ID_INSTANCE_MAX])
+/* --- whose id it is ------------------------------------------------------------------------------------------ */
+
+/* What tells machines apart. The firmware's word may be read by root alone; the other is made by systemd, once for each
+ * installation, and images are published without one. What cannot be read now says nothing. */
+static const struct {
+    const char *name, *path;
+} marks[] = {{"product_uuid", "/sys/class/dmi/id/product_uuid"}, {"machine-id", "/etc/machine-id"}};
+
+/* The value that the file "machine" has for name; "" for none. */
+static void find_mark(const char *kept, const char *name, char value[WORD_MAX_BYTES])
 {
-    autofree char *path = state_path(state, "instance-id");
-    if (state_read_line(path, ret_id, ID_INSTANCE_MAX) == 0)
-        return 0;
-    id_instance(NULL, ret_id);
-    return file_write(path, ret_id, strlen(ret_id), 0600);
+    size_t len = strlen(name);
+    value[0] = '\0';
+    for (const char *at = kept; at != NULL && *at != '\0'; at = strchr(at, '\n'), at += at != NULL)
+        if (strncmp(at, name, len) == 0 && at[len] == ' ' &&
+            text_copy_bytes(value, WORD_MAX_BYTES, at + len + 1, strcspn(at + len + 1, "\n")) != 0)
+            value[0] = '\0';
+}
+
+/* True when one of the marks is another one; what is known now goes to ret_marks, beside what was kept and cannot be read. */
+static bool is_another_machine(const char *root, const char *kept, struct text *ret_marks)
+{
+    bool differs = false;
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        char now[WORD_MAX_BYTES], before[WORD_MAX_BYTES];
+        autofree char *path = own_printf("%s%s", root, marks[i].path);
+        find_mark(kept, marks[i].name, before);
+        if (state_read_line(path, now, sizeof(now)) != 0)
+            memcpy(now, before, sizeof(now));
+        differs |= before[0] != '\0' && strcmp(before, now) != 0;
+        if (now[0] != '\0')
+            text_printf(ret_marks, "%s %s\n", marks[i].name, now);
+    }
+    return differs;
+}
+
+int state_own_instance_id(const struct state *state, const char *root, char ret_id[ID_INSTANCE_MAX])
+{
+    autofree char *path = state_path(state, "instance-id"), *machine = state_path(state, "machine"), *kept = NULL;
+    AUTO(text) struct text now = {0};
+    size_t len;
+    bool has_kept = file_read(machine, SMALL_FILE_BYTES_MAX, &kept, &len) == 0;
+    bool has_id = state_read_line(path, ret_id, ID_INSTANCE_MAX) == 0;
+    if (is_another_machine(root, has_kept && has_id ? kept : "", &now))
+        return STATUS_CONFLICT;
+    if (!has_id)
+        id_instance(NULL, ret_id);
+    int status = has_id ? 0 : file_write(path, ret_id, strlen(ret_id), 0600);
+    bool same = has_kept && strcmp(kept, text_get(&now)) == 0;
+    return status != 0 || same || now.len == 0 ? status : file_write(machine, now.data, now.len, 0600);
 }

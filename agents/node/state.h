@@ -5,6 +5,7 @@
  *     credential    mode 0600: credential, instance it was given to, heartbeat interval
  *     position      boot, file and offset of the kernel log, and the cursor of the journal
  *     instance-id   made once when none is given
+ *     machine       of which machine that id is: "NAME VALUE" lines of what tells machines apart
  *     spool         agents/node/spool.h
  *     standing      agents/node/standing.h
  *     memory-CHECK  what a check's last run left for the next
@@ -36,7 +37,9 @@ int state_save_credential(const struct state *state, const char *instance_id, co
  * taken for this one's would cost a machine that was just repaired. */
 int state_load_position(const struct state *state, const char *boot_id, struct kmsg_position *ret_position);
 int state_save_position(const struct state *state, const char *boot_id, const struct kmsg_position *position);
-int state_own_instance_id(const struct state *state, char ret_id[ID_INSTANCE_MAX]);
+/* CONFLICT when it was made on another machine: the disk is a copy, and two machines must not speak as one. root goes before
+ * /sys and /etc: "" in life. */
+int state_own_instance_id(const struct state *state, const char *root, char ret_id[ID_INSTANCE_MAX]);
 
 /* First line of a small file: a token, a boot id. INVALID when it is empty, too long or not printable. */
 int state_read_line(const char *path, char *dst, size_t size);

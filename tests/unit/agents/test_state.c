@@ -104,13 +104,51 @@ static void test_position(void **state)
     assert_int_equal(state_load_position(&place->state, "boot-1", &found), STATUS_NOT_FOUND);
 }
 
+static void mark(const struct place *place, const char *name, const char *value)
+{
+    autofree char *path = own_printf("%s/root%s", place->dir, name), *dir = own_strdup(path);
+    *strrchr(dir, '/') = '\0';
+    assert_int_equal(file_make_dirs(dir, 0755), 0);
+    if (value == NULL)
+        assert_int_equal(unlink(path), 0);
+    else
+        assert_int_equal(file_write(path, value, strlen(value), 0644), 0);
+}
+
+/* An image that was made of a machine with an agent: its id is that machine's. */
+static void test_a_copied_disk_is_noticed(void **state)
+{
+    static const char firmware[] = "/sys/class/dmi/id/product_uuid", installation[] = "/etc/machine-id";
+    const struct place *place = *state;
+    char first[ID_INSTANCE_MAX], second[ID_INSTANCE_MAX];
+    autofree char *root = own_printf("%s/root", place->dir), *id = state_path(&place->state, "instance-id");
+    mark(place, installation, "0123\n");
+    assert_int_equal(state_own_instance_id(&place->state, root, first), 0);
+    mark(place, firmware, "ec2-1\n"); /* an agent that may read more than the one before */
+    assert_int_equal(state_own_instance_id(&place->state, root, second), 0);
+    assert_string_equal(first, second);
+    mark(place, firmware, NULL); /* and one that may not */
+    assert_int_equal(state_own_instance_id(&place->state, root, second), 0);
+    mark(place, firmware, "ec2-2\n");
+    assert_int_equal(state_own_instance_id(&place->state, root, second), STATUS_CONFLICT);
+    assert_int_equal(state_own_instance_id(&place->state, root, second), STATUS_CONFLICT);
+    mark(place, firmware, "ec2-1\n");
+    mark(place, installation, "4567\n");
+    assert_int_equal(state_own_instance_id(&place->state, root, second), STATUS_CONFLICT);
+    assert_int_equal(unlink(id), 0); /* emptied, as it says: another id, of this machine */
+    assert_int_equal(state_own_instance_id(&place->state, root, second), 0);
+    assert_string_not_equal(first, second);
+    assert_int_equal(state_own_instance_id(&place->state, root, first), 0);
+    assert_string_equal(first, second);
+}
+
 static void test_own_instance_id(void **state)
 {
     const struct place *place = *state;
     char first[ID_INSTANCE_MAX], second[ID_INSTANCE_MAX];
-    assert_int_equal(state_own_instance_id(&place->state, first), 0);
+    assert_int_equal(state_own_instance_id(&place->state, place->dir, first), 0);
     assert_true(text_starts_with(first, "i-"));
-    assert_int_equal(state_own_instance_id(&place->state, second), 0);
+    assert_int_equal(state_own_instance_id(&place->state, place->dir, second), 0);
     assert_string_equal(first, second);
 }
 
@@ -151,8 +189,8 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
     const struct CMUnitTest tests[] = {
-        CASE(test_private_and_alone), CASE(test_credential), CASE(test_position),
-        CASE(test_own_instance_id),   CASE(test_lines),
+        CASE(test_private_and_alone),        CASE(test_credential),      CASE(test_position),
+        CASE(test_a_copied_disk_is_noticed), CASE(test_own_instance_id), CASE(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
