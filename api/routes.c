@@ -103,6 +103,12 @@ const struct api_route api_routes[] = {
     {"POST", "/v1/operations/{operation}/cancel", "cancelOperation", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
      api_operation_cancel},
 
+    {"POST", "/v1/operations/{operation}/approve", "approveOperation", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_approval_approve},
+    {"POST", "/v1/operations/{operation}/reject", "rejectOperation", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_approval_reject},
+    {"GET", "/v1/approvals", "listApprovals", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_approval_list},
+
     {"GET", "/v1/events", "listEvents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_event_list},
     {"GET", "/v1/events/stream", "streamEvents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_event_stream},
 

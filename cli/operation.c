@@ -96,6 +96,47 @@ int cli_operation_cancel(struct cli *cli)
     return one_operation(cli, "POST", "/cancel");
 }
 
+static int answer(struct cli *cli, const char *word)
+{
+    autofree char *id = cli_encode(cli->argument[0]), *path = own_printf("/v1/operations/%s/%s", id, word);
+    auto_json json_t *approval = NULL;
+    char node[80], action[16], state[16];
+    int rc = cli_ask(cli, "POST", path, NULL, NULL, &approval);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, approval))
+        fprintf(cli->out, "%s of %s: %s\n", cli_value(approval, "action", action, sizeof(action)),
+                cli_value(approval, "node", node, sizeof(node)), cli_value(approval, "state", state, sizeof(state)));
+    return rc;
+}
+
+int cli_operation_approve(struct cli *cli)
+{
+    return answer(cli, "approve");
+}
+
+int cli_operation_reject(struct cli *cli)
+{
+    return answer(cli, "reject");
+}
+
+int cli_operation_approvals(struct cli *cli)
+{
+    static const struct cli_column columns[] = {{"ID", "id"},         {"NODE", "node"},    {"ACTION", "action"},
+                                                {"STATE", "state"},   {"AGE", "~askedAt"}, {"UNTIL", "expiresAt"},
+                                                {"BY", "answeredBy"}, {"WHY", "sentence"}};
+    int64_t limit;
+    int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    struct text path AUTO(text) = {0};
+    text_add(&path, "/v1/approvals");
+    cli_add_query(&path, "state", cli->option[CLI_OPTION_STATE]);
+    auto_json json_t *items = NULL;
+    rc = cli_ask_list(cli, text_get(&path), limit, &items);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
+        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no approvals");
+    return rc;
+}
+
 int cli_operation_wait(struct cli *cli)
 {
     int64_t timeout_ms;

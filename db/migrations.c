@@ -32,6 +32,7 @@ EMBED(migration_0014, "migrations/0014_hardware.sql");
 EMBED(migration_0015, "migrations/0015_policy.sql");
 EMBED(migration_0016, "migrations/0016_check_spares.sql");
 EMBED(migration_0017, "migrations/0017_hardware_past.sql");
+EMBED(migration_0018, "migrations/0018_approval.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -51,6 +52,7 @@ static const struct db_migration migrations[] = {
     {"0015_policy", migration_0015_data, migration_0015_end},
     {"0016_check_spares", migration_0016_data, migration_0016_end},
     {"0017_hardware_past", migration_0017_data, migration_0017_end},
+    {"0018_approval", migration_0018_data, migration_0018_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

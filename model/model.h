@@ -204,6 +204,18 @@ struct decision {
     int64_t policy_version; /* of the policy document; 0: there was none */
 };
 
+/* A repair that waits for a person's word, and what became of it. */
+struct approval {
+    int64_t id, node_id, decision_id;
+    char uid[ID_UUID_MAX]; /* of the operation to come */
+    enum action action;    /* REBOOT or REPLACE */
+    enum approval_state state;
+    char sentence[SENTENCE_MAX_BYTES]; /* the decision's */
+    int64_t asked_at, expires_at;
+    int64_t answered_at; /* or run out, or withdrawn; 0: it waits */
+    char answered_by[NAME_MAX_BYTES];
+};
+
 struct operation_step {
     int ordinal;
     enum step_kind kind;
@@ -287,6 +299,7 @@ ENUM_DECLARE(event_level);
     X(SCHEDULER_BACK, "scheduler-back")           \
     X(JOBS, "jobs")                               \
     X(OPERATOR_REQUEST, "operator-request")       \
+    X(APPROVAL, "approval")                       \
     X(NEAR_MISS, "near-miss")                     \
     X(BREAKER_OPENED, "breaker-opened")           \
     X(BREAKER_CLOSED, "breaker-closed")           \

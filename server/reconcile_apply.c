@@ -310,6 +310,13 @@ static bool may_be_repaired(const struct apply *a)
            a->row.state == NODE_STATE_VERIFYING || (asked && a->row.state == NODE_STATE_FAILED);
 }
 
+static bool is_approved(const struct apply *a, const struct decision *d)
+{
+    const struct approval *approval = &a->item->approval;
+    return reconcile_approval_is_open(approval, a->turn->now) && approval->state == APPROVAL_STATE_APPROVED &&
+           approval->action == d->action;
+}
+
 static int begin_repair(struct apply *a, struct decision *d)
 {
     bool asked = a->item->view.wish != POLICY_WISH_NONE && a->node->wish_fresh;
@@ -323,6 +330,7 @@ static int begin_repair(struct apply *a, struct decision *d)
         .key = key,
         .reason = reconcile_mark_reason(kind),
         .actor = asked ? a->item->wish_by : ACTOR_POLICY,
+        .uid = is_approved(a, d) ? a->item->approval.uid : NULL,
         .decision = d,
     };
     int status = turn_operation_new(a->turn, a->node, &a->row, &repair, &d->operation_id);
@@ -364,10 +372,12 @@ static int apply_decision(struct apply *a)
         /* Nothing new; but when a held node is looked at again may have moved. */
         bool held =
             d.action == ACTION_HOLD && a->row.state == NODE_STATE_HELD && a->node->op == NULL && !a->item->cancelled;
-        return held ? hold_node(a, &d) : 0;
+        int status = reconcile_approval(a->turn, a->item, NULL);
+        return held && status == 0 ? hold_node(a, &d) : status;
     }
     d.node_id = a->node->id;
     d.at = a->turn->now;
+    reconcile_approval_set_expiry(a->node, &d, a->turn->now);
     int status = db_decision_insert(a->turn->tx, &d);
     if (status == 0)
         status = store_faults(a, &d);
@@ -377,7 +387,7 @@ static int apply_decision(struct apply *a)
         status = begin_repair(a, &d);
     else if (status == 0 && (d.action == ACTION_HOLD || d.action == ACTION_MARK || d.action == ACTION_SUPPORT))
         status = hold_node(a, &d);
-    return status;
+    return status == 0 ? reconcile_approval(a->turn, a->item, &d) : status;
 }
 
 static bool says_nothing(const struct decide_item *item)
@@ -403,6 +413,8 @@ static int apply_state(struct apply *a, bool *ret_stored)
     if (a->item->has_decision) {
         status = apply_decision(a);
         *ret_stored = a->item->fresh;
+    } else {
+        status = reconcile_approval(a->turn, a->item, NULL);
     }
     if (status == 0 && a->row.state == NODE_STATE_HELD && says_nothing(a->item) && is_seen(a))
         status = bring_back(a);
@@ -437,6 +449,7 @@ bool reconcile_item_is_quiet(const struct decide_item *item)
     bool unheard = item->health == HEALTH_UNKNOWN && is_unheard(&item->row, &item->live);
     char reason[REASON_MAX_BYTES];
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
+           item->approval.state != APPROVAL_STATE_ASKED && item->approval.state != APPROVAL_STATE_APPROVED &&
            node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
            !ready_reason(node, &item->row, &item->live, item->health, reason);
 }

@@ -193,6 +193,9 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     status = db_operation_list(tx, &newest, take_newest, &item->last_operation);
     if (status < 0)
         return status;
+    status = db_approval_last(tx, item->node->id, &item->approval);
+    if (status != 0 && status != STATUS_NOT_FOUND)
+        return status;
     item->cancelled = is_cancelled(r, item);
     return 0;
 }
@@ -257,6 +260,11 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .zone_lost = reconcile_zone_lost(r, node),
         .wish = wish_of(node, known),
         .wish_by = item->wish_by,
+        .approval = {.state = item->approval.state,
+                     .action = item->approval.action,
+                     .by = item->approval.answered_by,
+                     .at = item->approval.answered_at,
+                     .expires_at = item->approval.expires_at},
         .verdicts = item->verdict_refs,
         .verdict_count = item->verdict_count,
         .repairs = item->repairs,

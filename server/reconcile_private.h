@@ -9,6 +9,7 @@
  *   reconcile_load.c      reading the store at the start, and again piece by piece after a wake
  *   reconcile_observe.c   the scheduler's picture, and agents that fell silent
  *   reconcile_decide.c    snapshot of a group, the policy's plan, what of it is new
+ *   reconcile_approval.c  repairs that wait for a person's word
  *   reconcile_policy.c    the settings of each group
  *   reconcile_apply.c     the plan into the store
  *   reconcile_zone.c      which nodes of a zone vanished together
@@ -567,6 +568,7 @@ struct decide_item {
     size_t hardware_count;
     struct decision last;
     struct operation last_operation; /* the node's newest; id 0: none */
+    struct approval approval;        /* the same */
     struct fleet_view live;
     char wish_by[NAME_MAX_BYTES];
     struct policy_node view;
@@ -595,6 +597,13 @@ AUTO_DEFINE(struct decide_batch *, batch, reconcile_decide_free)
 
 /* What this decision stands on are faults of the node, whatever each verdict is by itself. */
 bool reconcile_counts_evidence(const struct decision *decision);
+
+/* reconcile_approval.c */
+bool reconcile_approval_is_open(const struct approval *approval, int64_t now);
+/* A question that is new is looked at again when nobody has answered. */
+void reconcile_approval_set_expiry(const struct rnode *node, struct decision *decision, int64_t now);
+/* Inside the transaction: what the item's decision does to the question; stored: it was stored now; NULL: it was not. */
+int reconcile_approval(struct turn *turn, const struct decide_item *item, const struct decision *stored);
 
 /* reconcile_apply.c: inside the transaction */
 int reconcile_apply(struct turn *turn);
@@ -630,6 +639,7 @@ struct new_operation {
     enum operation_kind kind;
     enum urgency urgency;
     const char *key, *reason, *actor;
+    const char *uid;                 /* NULL: a new one */
     const struct decision *decision; /* NULL: none */
 };
 /* EXISTS or CONFLICT when there is one already: nothing was done. */

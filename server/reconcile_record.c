@@ -169,7 +169,10 @@ static void operation_fill(struct turn *turn, struct rnode *node, const struct n
                              .state = OPERATION_STATE_PENDING,
                              .urgency = wanted->urgency,
                              .created_at = turn->now};
-    id_uuid(turn->r->service->ids, op->uid);
+    if (wanted->uid != NULL)
+        text_copy_cut(op->uid, sizeof(op->uid), wanted->uid);
+    else
+        id_uuid(turn->r->service->ids, op->uid);
     text_copy_cut(op->key, sizeof(op->key), wanted->key);
     text_copy_cut(op->reason, sizeof(op->reason), wanted->reason);
     text_copy_cut(op->actor, sizeof(op->actor), wanted->actor);

@@ -52,6 +52,8 @@ static int write_housekeeping(struct turn *turn)
     int status = db_event_prune(turn->tx, settings->events_keep);
     if (status == 0)
         status = db_operation_prune(turn->tx, turn->now - settings->history_ms, HOUSEKEEPING_ROWS_MAX);
+    if (status == 0)
+        status = db_approval_expire(turn->tx, turn->now);
     return status != 0 ? status : db_token_prune(turn->tx, turn->now);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/seal.h"
 #include "db/access_key.h"
+#include "db/approval.h"
 #include "db/audit.h"
 #include "db/cluster.h"
 #include "db/db.h"
@@ -392,6 +393,14 @@ int service_cluster_delete(struct service *s, const struct actor *actor, const c
  * of the others it knows nothing, and they are brought up and seen to without it. */
 enum slurm_role { SLURM_ROLE_COMPUTE, SLURM_ROLE_CONTROLLER, SLURM_ROLE_LOGIN };
 enum slurm_role service_slurm_role(const char *group_document);
+
+/* --- approvals --------------------------------------------------------------------------------- */
+/* A person's yes or no to a repair that waits for it. CONFLICT when it was answered otherwise, or is too late. */
+int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes,
+                            struct approval *ret_approval, struct problem *ret_problem);
+/* Rows are struct approval, newest first, from before an id (0: the newest) on; state -1: any. */
+int service_approval_list(struct service *s, int state, int64_t before, int limit, db_row_fn fn, void *arg,
+                          struct problem *ret_problem);
 
 /* --- policies ---------------------------------------------------------------------------------- */
 /* Of the fault tables and of what the site puts before them. Lives as long as the service. */

@@ -74,10 +74,36 @@ test('history, an earlier text, and back', async () => {
   assert.deepEqual(audit.items.filter((entry) => entry.outcome === 'succeeded').length, 2);
 });
 
+const waiting = () => JSON.parse(hpctl('operation', 'approvals', '--state', 'asked', '-o', 'json').out);
+
+test('a repair waits for a yes, also over a restart, and then has the id that was approved', async () => {
+  apply('version: 1\nclasses:\n  gpu: {mode: approve}\n');
+  await world.kernel('w-2', FELL_OFF);
+  await until('the question', () => waiting().length === 1);
+  const [{ id, node, action }] = waiting();
+  assert.deepEqual([node, action], ['w-2', 'reboot']);
+  await until('out of scheduling', async () => (await world.node('w-2')).state === 'held');
+  assert.deepEqual(await world.repairs('w-2'), []);
+  await world.stopHpd('SIGKILL');
+  await world.start();
+  assert.match(hpctl('operation', 'approve', id).out, /reboot of w-2: approved/);
+  await until('the repair', async () => (await world.repairs('w-2')).some((o) => o.id === id));
+  assert.equal(hpctl('operation', 'reject', id).code, 7, 'it was answered');
+});
+
+test('after a no the node stays held, and is not asked about again', async () => {
+  await world.kernel('w-3', FELL_OFF);
+  await until('the question', () => waiting().length === 1);
+  assert.match(hpctl('operation', 'reject', waiting()[0].id).out, /rejected/);
+  await until('the decision', async () => (await decision('w-3')).rule === 'approval-rejected');
+  assert.deepEqual([(await world.node('w-3')).state, waiting(), await world.repairs('w-3')], ['held', [], []]);
+  apply('version: 1\nclasses:\n  gpu: {mode: observe}\n');
+});
+
 test('it is there after a restart', async () => {
   await world.stopHpd();
   await world.start();
   const { items, policyVersion } = await world.get('/v1/policies');
-  assert.equal(policyVersion, 3);
+  assert.equal(policyVersion, 5);
   assert.ok(items.flatMap((policy) => policy.settings).some((setting) => setting.name === 'classes.gpu.mode' && setting.value === 'observe'));
 });

@@ -369,6 +369,9 @@ test('operations', async () => {
   assert.deepEqual(changes.items.map((o) => [o.kind, o.cluster, o.node, o.steps.length]), [['create-cluster', cluster, undefined, 0]]);
   await call('cancelOperation', 409, { params: { operation: changes.items[0].id } });
   await call('listOperations', 400, { query: { kind: 'dance' } });
+  await call('listApprovals', 200, { query: { state: 'asked' } });
+  await call('listApprovals', 400, { query: { state: 'perhaps' } });
+  for (const name of ['approveOperation', 'rejectOperation']) await call(name, 404, { params: { operation: 'nothing' } });
   await cancelActive('gpu-1');
   assert.ok(driven.has('cancelOperation'));
 });

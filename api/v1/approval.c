@@ -1,0 +1,90 @@
+/* Repairs that wait for a person's word: listed, approved and rejected. */
+#include "api/choose.h"
+#include "api/page.h"
+#include "api/v1/v1.h"
+
+CHOOSE(approval_state)
+
+static json_t *render(struct api_call *call, const struct approval *approval)
+{
+    struct service_names names = {0};
+    (void)service_names(call->service, 0, approval->node_id, 0, &names); /* no name is shown as none */
+    json_t *json = json_object();
+    json_put_text(json, "id", approval->uid);
+    json_put_text(json, "node", names.node);
+    json_put_text(json, "action", action_text(approval->action));
+    json_put_text(json, "state", approval_state_text(approval->state));
+    json_put_text(json, "sentence", approval->sentence);
+    json_put_time(json, "askedAt", approval->asked_at);
+    json_put_time(json, "expiresAt", approval->expires_at);
+    json_put_time(json, "answeredAt", approval->answered_at);
+    json_put_text(json, "answeredBy", approval->answered_by);
+    return json;
+}
+
+struct list {
+    struct page page;
+    struct approval *rows; /* names are looked up after the list was read: one read at a time */
+    size_t count;
+};
+
+static int list_row(const void *row, void *arg)
+{
+    struct list *list = arg;
+    if (list->count < (size_t)page_rows(&list->page))
+        list->rows[list->count++] = *(const struct approval *)row;
+    return 0;
+}
+
+void api_approval_list(struct api_call *call)
+{
+    struct list list = {0};
+    struct problem problem;
+    int state = -1;
+    page_init(&list.page, 'w');
+    const struct api_query query[] = {
+        {.name = "state",
+         .type = API_QUERY_CHOICE,
+         .target = &state,
+         .choose = choose_approval_state,
+         .rule = "asked, approved, rejected, expired, withdrawn or done"},
+        PAGE_QUERY(list.page),
+    };
+    if (api_query(call, query, ARRAY_LEN(query)) != 0 || page_begin(call, &list.page, true) != 0)
+        return;
+    list.rows = own_calloc((size_t)page_rows(&list.page), sizeof *list.rows);
+    if (service_approval_list(call->service, state, list.page.key_id, page_rows(&list.page), list_row, &list,
+                              &problem) != 0) {
+        page_free(&list.page);
+        api_problem(call, &problem);
+    } else {
+        for (size_t i = 0; i < list.count; i++)
+            if (page_wants(&list.page))
+                page_add_id(&list.page, render(call, &list.rows[i]), list.rows[i].id);
+        page_reply(call, &list.page);
+    }
+    free(list.rows);
+}
+
+static void answer(struct api_call *call, bool yes)
+{
+    struct problem problem;
+    auto_json json_t *body = NULL;
+    autofree struct approval *approval = own_calloc(1, sizeof *approval);
+    if (api_body(call, NULL, 0, &body) != 0)
+        return;
+    if (service_approval_answer(call->service, &call->actor, call->params[0], yes, approval, &problem) != 0)
+        api_problem(call, &problem);
+    else
+        api_reply_json(call, 202, render(call, approval));
+}
+
+void api_approval_approve(struct api_call *call)
+{
+    answer(call, true);
+}
+
+void api_approval_reject(struct api_call *call)
+{
+    answer(call, false);
+}

@@ -1,0 +1,65 @@
+/*
+ * Repairs that wait for a person's word: what the policy said of a node becomes a question, and a question that nobody needs to
+ * answer any more is withdrawn. Inside the turn's transaction, beside the decision; the answer comes through the use cases and
+ * is an input of the next decision, so that what was true when it was asked is never what is acted on.
+ */
+#include "server/reconcile_private.h"
+
+#include <inttypes.h>
+
+#define RULE_NEEDED "approval-needed"
+
+bool reconcile_approval_is_open(const struct approval *approval, int64_t now)
+{
+    return approval->id != 0 && now < approval->expires_at &&
+           (approval->state == APPROVAL_STATE_ASKED || approval->state == APPROVAL_STATE_APPROVED);
+}
+
+void reconcile_approval_set_expiry(const struct rnode *node, struct decision *decision, int64_t now)
+{
+    if (decision->retry_at == 0 && text_equal(decision->rule, RULE_NEEDED))
+        decision->retry_at = now + node->group->settings.approval_expires_ms;
+}
+
+static int end(struct turn *turn, const struct approval *approval, enum approval_state state)
+{
+    struct approval ended = *approval;
+    ended.state = state;
+    if (state != APPROVAL_STATE_DONE)
+        ended.answered_at = turn->now;
+    return db_approval_update(turn->tx, &ended);
+}
+
+static int ask(struct turn *turn, struct rnode *node, const struct decision *decision)
+{
+    struct approval approval = {.node_id = node->id,
+                                .decision_id = decision->id,
+                                .action = decision->refused,
+                                .state = APPROVAL_STATE_ASKED,
+                                .asked_at = turn->now,
+                                .expires_at = turn->now + node->group->settings.approval_expires_ms};
+    id_uuid(turn->r->service->ids, approval.uid);
+    text_copy_cut(approval.sentence, sizeof(approval.sentence), decision->sentence);
+    int status = db_approval_expire(turn->tx, turn->now); /* an open one of this node that has run out makes room */
+    if (status == 0)
+        status = db_approval_insert(turn->tx, &approval);
+    char until[CLOCK_TEXT_MAX];
+    return status != 0
+               ? status
+               : turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
+                            "a %s waits for approval until %s: hpctl operation approve %s",
+                            action_text(approval.action), clock_format(approval.expires_at, until), approval.uid);
+}
+
+int reconcile_approval(struct turn *turn, const struct decide_item *item, const struct decision *stored)
+{
+    const struct approval *open = reconcile_approval_is_open(&item->approval, turn->now) ? &item->approval : NULL;
+    const struct decision *said = stored != NULL ? stored : item->has_decision ? &item->decision : NULL;
+    bool needed = stored != NULL && text_equal(stored->rule, RULE_NEEDED);
+    bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && said->refused == open->action;
+    bool done = open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && said->action == open->action;
+    if (waits || (done && stored == NULL))
+        return 0;
+    int status = open == NULL ? 0 : end(turn, open, done ? APPROVAL_STATE_DONE : APPROVAL_STATE_WITHDRAWN);
+    return status == 0 && needed ? ask(turn, item->node, stored) : status;
+}

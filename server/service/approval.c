@@ -1,0 +1,106 @@
+/*
+ * A person's word to a repair that waits for it. The answer is only written down; the loop decides anew with it, by what is true
+ * then, so that a yes to a fault that is over repairs nothing.
+ */
+#include "server/service/private.h"
+
+#include <stdio.h>
+
+struct answer {
+    const struct actor *actor;
+    const char *uid;
+    bool yes;
+    int64_t now_ms;
+    struct approval *approval;
+    struct problem *problem;
+};
+
+static int find(struct db_tx *tx, const char *uid, struct approval *ret_approval, struct problem *problem)
+{
+    int status = db_approval_get(tx, uid, ret_approval);
+    if (status == STATUS_NOT_FOUND)
+        return problem_say(problem, status, PROBLEM_NOT_FOUND, "There is no repair \"%s\" that waits for approval.",
+                           uid);
+    return status;
+}
+
+static int check_open(const struct answer *answer)
+{
+    const struct approval *approval = answer->approval;
+    if (approval->state == APPROVAL_STATE_ASKED && answer->now_ms < approval->expires_at)
+        return 0;
+    bool late = approval->state == APPROVAL_STATE_ASKED || approval->state == APPROVAL_STATE_EXPIRED;
+    return problem_say(
+        answer->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+        late ? "Nobody answered in time%s. It is asked for again when something new is seen; a person can "
+               "repair the node at any time."
+             : "It has been %s already; there is nothing to answer.",
+        late ? "" : approval_state_text(approval->state));
+}
+
+static int answer_write(struct db_tx *tx, void *arg)
+{
+    struct answer *answer = arg;
+    struct approval *approval = answer->approval;
+    struct place place;
+    enum approval_state wanted = answer->yes ? APPROVAL_STATE_APPROVED : APPROVAL_STATE_REJECTED;
+    int status = find(tx, answer->uid, approval, answer->problem);
+    if (status < 0)
+        return status;
+    if (approval->state == wanted)
+        return NOTHING_DONE; /* said again */
+    status = check_open(answer);
+    if (status == 0)
+        status = place_find_row(tx, approval->node_id, &place);
+    if (status < 0)
+        return status;
+    approval->state = wanted;
+    approval->answered_at = answer->now_ms;
+    snprintf(approval->answered_by, sizeof(approval->answered_by), "%s", answer->actor->name);
+    status = db_approval_update(tx, approval);
+    return status < 0 ? status
+                      : place_event(tx, &place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, "%s %s the %s of %s",
+                                    answer->actor->name, approval_state_text(wanted), action_text(approval->action),
+                                    place.node.name);
+}
+
+int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes,
+                            struct approval *ret_approval, struct problem *ret_problem)
+{
+    int status = service_require(actor, ROLE_OPERATOR, ret_problem);
+    if (status < 0)
+        return status;
+    struct answer answer = {.actor = actor,
+                            .uid = uid,
+                            .yes = yes,
+                            .now_ms = service_now(s),
+                            .approval = ret_approval,
+                            .problem = ret_problem};
+    status = service_write(s, "approval-answer", answer_write, &answer, ret_problem);
+    if (status < 0)
+        return status;
+    service_agent_changed(s, ret_approval->node_id); /* the node is looked at with it */
+    service_events_added(s);
+    return 0;
+}
+
+struct listing {
+    int state;
+    int64_t before;
+    int limit;
+    db_row_fn fn;
+    void *arg;
+};
+
+static int list_read(struct db_tx *tx, void *arg)
+{
+    const struct listing *listing = arg;
+    return db_approval_list(tx, listing->state, listing->before, listing->limit, listing->fn, listing->arg);
+}
+
+int service_approval_list(struct service *s, int state, int64_t before, int limit, db_row_fn fn, void *arg,
+                          struct problem *ret_problem)
+{
+    struct listing listing = {state, before, limit, fn, arg};
+    return service_read(s, list_read, &listing, ret_problem);
+}
