@@ -582,6 +582,25 @@ test('an instance is asked to test itself, and says what it found', async () => 
   await until('the node is back', async () => await beat(['kmsg', 'instance-stress']) && (await call('describeNode', 200, { params })).state === 'ready');
   await say(409, {});
   await call('describeAgentCheck', 404, { token: agent });
+
+  // A repair that waits for a person's word: a no, and after something new a yes.
+  await call('applyPolicy', 200, { body: { document: 'version: 1\nclasses: {gpu: {mode: approve}}\n' } });
+  const waits = async (key) => {
+    const verdict = { key, device: '0000:b9:00', source: 'kmsg', code: 'xid.79', rawLine: 'NVRM: Xid (PCI:0000:b9:00): 79, GPU has fallen off the bus.',
+      firstAtMs: Date.now(), lastAtMs: Date.now(), count: 1, severity: 'critical', tableVersion: '2026-11-20.1' };
+    await call('reportVerdicts', 200, { token: agent, body: { instanceId: id, bootId, sentAtMs: Date.now(), verdicts: [verdict] } });
+    return until('it is asked', async () => (await call('listApprovals', 200, { query: { state: 'asked' } })).items.find((a) => a.node === 'c-1'));
+  };
+  const first = await waits('first');
+  assert.equal((await call('rejectOperation', 202, { params: { operation: first.id } })).state, 'rejected');
+  await call('approveOperation', 409, { params: { operation: first.id } });
+  const second = await waits('second');
+  assert.deepEqual([second.action, second.id === first.id], ['reboot', false]);
+  const { state: said, answeredBy } = await call('approveOperation', 202, { params: { operation: second.id } });
+  assert.deepEqual([said, answeredBy], ['approved', 'token:admin']);
+  await call('rejectOperation', 409, { params: { operation: second.id } });
+  await until('it has begun', async () => (await fetch(`${hpd.url}/v1/operations/${second.id}`, { headers: { authorization: `Bearer ${hpd.admin}` } })).status === 200);
+  await call('applyPolicy', 200, { body: { document: 'version: 1\n' } });
   await call('deleteCluster', 202, { params: { cluster: 'checks' } });
 });
 

@@ -1,0 +1,156 @@
+/* Stories of the modes: what is observed, and repairs that wait for a person's word, with crashes on both sides of it. */
+#include "tests/sim/sim_world.h"
+
+#define OFF_THE_BUS 79
+
+static void begin(struct sim *sim, uint64_t seed, enum repair_mode mode)
+{
+    sim_open(sim, seed, true);
+    sim->settings.policy.modes[FAULT_CLASS_GPU] = mode;
+    sim_crash(sim); /* it comes up with these */
+    sim_create(sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(sim);
+}
+
+static int take(const void *row, void *arg)
+{
+    *(struct approval *)arg = *(const struct approval *)row;
+    return 1;
+}
+
+/* The newest question; id 0: none. */
+static struct approval newest(struct sim *sim)
+{
+    struct approval approval = {0};
+    struct problem problem;
+    assert_true(service_approval_list(&sim->service, -1, 0, 1, take, &approval, &problem) >= 0);
+    return approval;
+}
+
+static int answer(struct sim *sim, bool yes)
+{
+    struct approval asked = newest(sim), answered;
+    struct problem problem;
+    return service_approval_answer(&sim->service, &sim_admin, asked.uid, yes, &answered, &problem);
+}
+
+static void what_is_observed_is_not_done(void **state)
+{
+    static const enum repair_mode modes[] = {REPAIR_MODE_OBSERVE, REPAIR_MODE_RECOMMEND};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        struct sim sim;
+        begin(&sim, 71, modes[i]);
+        sim_run(&sim, MS_PER_DAY);
+        assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+        assert_int_equal(sim_read(&sim, "gpu-1").row.health, HEALTH_UNHEALTHY);
+        assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+        assert_int_equal(sim.provider.reboots + sim.provider.terminations, 0);
+        assert_int_equal(newest(&sim).id, 0);
+        sim_close(&sim);
+    }
+}
+
+/* A crash before the yes, between it and the repair, or none. */
+static void a_yes_repairs_once(void **state)
+{
+    (void)state;
+    for (int crash = 0; crash < 3; crash++) {
+        struct sim sim;
+        begin(&sim, 72, REPAIR_MODE_APPROVE);
+        sim_run(&sim, MS_PER_HOUR);
+        assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+        assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+        assert_int_equal(sim.provider.reboots, 0);
+        if (crash == 1)
+            sim_crash(&sim);
+        struct approval asked = newest(&sim);
+        assert_int_equal(asked.state, APPROVAL_STATE_ASKED);
+        assert_int_equal(answer(&sim, true), 0);
+        if (crash == 2)
+            sim_crash(&sim);
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+        assert_int_equal(sim.provider.reboots, 1);
+        assert_string_equal(sim_read(&sim, "gpu-1").operation.uid, asked.uid);
+        assert_int_equal(newest(&sim).state, APPROVAL_STATE_DONE);
+        sim_run(&sim, MS_PER_DAY);
+        assert_int_equal(sim.provider.reboots, 1);
+        sim_close(&sim);
+    }
+}
+
+static void nobody_answers_and_it_is_asked_again_on_news(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 73, REPAIR_MODE_APPROVE);
+    int64_t first = newest(&sim).id;
+    sim_run(&sim, 2 * MS_PER_DAY);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_EXPIRED);
+    assert_int_equal(answer(&sim, true), STATUS_CONFLICT);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "approval-expired"), 1);
+    sim_crash(&sim);
+    sim_run(&sim, 2 * MS_PER_DAY);
+    assert_int_equal(newest(&sim).id, first);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_verdict(&sim, "gpu-1", 119, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    sim_run(&sim, MS_PER_MIN);
+    assert_true(newest(&sim).id != first);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+    assert_int_equal(answer(&sim, true), 0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+static void a_no_stands_and_a_person_repairs_it(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    begin(&sim, 74, REPAIR_MODE_APPROVE);
+    assert_int_equal(answer(&sim, false), 0);
+    assert_int_equal(answer(&sim, false), 0); /* said again */
+    assert_int_equal(answer(&sim, true), STATUS_CONFLICT);
+    sim_run(&sim, MS_PER_DAY);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+/* Somebody repaired it without having been asked: nobody needs to answer any more. */
+static void a_question_that_is_over_is_withdrawn(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    begin(&sim, 75, REPAIR_MODE_APPROVE);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_WITHDRAWN);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_observed_is_not_done),
+        cmocka_unit_test(a_yes_repairs_once),
+        cmocka_unit_test(nobody_answers_and_it_is_asked_again_on_news),
+        cmocka_unit_test(a_no_stands_and_a_person_repairs_it),
+        cmocka_unit_test(a_question_that_is_over_is_withdrawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
