@@ -38,6 +38,7 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/agent/check", "describeAgentCheck", ACCESS_AGENT, LANE_POOL, PLAIN, 0, agent_check},
     {"POST", "/v1/agent/check", "reportAgentCheck", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX,
      agent_report_check},
+    {"POST", "/v1/agent/pair", "pairAgent", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX, agent_pair},
     {"POST", "/v1/agent/enroll", "enrollAgent", ACCESS_ENROLL, LANE_POOL, PLAIN, SMALL, agent_enroll},
 
     {"GET", "/v1/clusters", "listClusters", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_cluster_list},

@@ -35,6 +35,7 @@ static const char SQL_CLOSE_TESTS[] =
     "(SELECT id FROM deep_run WHERE operation_id = ? AND finished_at = 0)";
 static const char SQL_LIST_ALL[] = RUN_SELECT "WHERE ?1 = 0 " RUN_NEWEST;
 static const char SQL_LIST_CLUSTER[] = RUN_SELECT "WHERE r.cluster_id = ?1 " RUN_NEWEST;
+static const char SQL_LIST_UNFINISHED[] = RUN_SELECT "WHERE r.cluster_id = ?1 AND r.finished_at = 0 " RUN_NEWEST;
 static const char SQL_LIST_NODE[] = RUN_SELECT "WHERE r.node_id = ?1 " RUN_NEWEST;
 
 static const char SQL_TEST_PUT[] =
@@ -167,6 +168,7 @@ int db_deep_run_list(struct db_tx *tx, const struct db_deep_filter *filter, db_r
     auto_query struct db_query q;
     db_query_open(&q, tx,
                   filter->node_id > 0      ? SQL_LIST_NODE
+                  : filter->unfinished     ? SQL_LIST_UNFINISHED
                   : filter->cluster_id > 0 ? SQL_LIST_CLUSTER
                                            : SQL_LIST_ALL);
     db_bind_i64(&q, filter->node_id > 0 ? filter->node_id : filter->cluster_id);

@@ -19,6 +19,7 @@ struct db_deep_filter {
     int64_t cluster_id, node_id; /* 0: all */
     int64_t before_id;           /* newest first; 0 starts */
     int limit;                   /* 0: no limit */
+    bool unfinished;             /* of a cluster, only those that have no end yet */
 };
 /* Rows are struct deep_run, with the counts of their tests. */
 int db_deep_run_list(struct db_tx *tx, const struct db_deep_filter *filter, db_row_fn fn, void *arg);

@@ -105,6 +105,9 @@ struct deep_job {
     int64_t dcgm_level;    /* dcgmi diag -r */
     int64_t stress_s;      /* stress-ng --timeout */
     int64_t time_limit_ms; /* of all of it */
+    /* for the server itself, when it is tested together with others */
+    char node[NODE_NAME_MAX_BYTES], group[NAME_MAX_BYTES];
+    int64_t settle_ms; /* others may come so long, though nobody knows of them yet */
 };
 
 /* "p5.48xlarge" of "ml.p5.48xlarge", which is SageMaker's name of it. */

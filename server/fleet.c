@@ -8,6 +8,8 @@
  */
 #include "server/fleet.h"
 
+#include "server/pairing.h"
+
 #include "base/own.h"
 #include "base/status.h"
 
@@ -60,6 +62,7 @@ struct fleet {
     atomic_int directives_waiting; /* so that "none waits" costs no lock */
     atomic_int skewed_nodes;       /* so that "no clock is wrong" costs none either */
     struct errands *errands;
+    struct pairing *pairing;
 };
 
 /* --- shards and their index ------------------------------------------------------------------------ */
@@ -180,6 +183,7 @@ struct fleet *fleet_new(void)
         fleet->shards[i].free_slot = SLOT_NONE;
     }
     fleet->errands = errands_new();
+    fleet->pairing = pairing_new();
     return fleet;
 }
 
@@ -198,12 +202,18 @@ void fleet_free(struct fleet *fleet)
         pthread_mutex_destroy(&shard->lock);
     }
     errands_free(fleet->errands);
+    pairing_free(fleet->pairing);
     free(fleet);
 }
 
 struct errands *fleet_errands(struct fleet *fleet)
 {
     return fleet->errands;
+}
+
+struct pairing *fleet_pairing(struct fleet *fleet)
+{
+    return fleet->pairing;
 }
 
 /* --- who fills a slot ------------------------------------------------------------------------------ */

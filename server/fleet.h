@@ -18,6 +18,8 @@ struct fleet *fleet_new(void);
 void fleet_free(struct fleet *fleet);
 /* What the instances are asked to do; lives as long as the fleet. */
 struct errands *fleet_errands(struct fleet *fleet);
+/* Who is tested with whom (server/pairing.h); likewise. */
+struct pairing *fleet_pairing(struct fleet *fleet);
 
 /* What the reconcile loop tells the fleet. Adds or replaces the slot; a new instance id or credential forgets the liveness of the
  * earlier one. For the same instance "no credential", "no boot" and "no address" mean "not known here" and keep what an

@@ -13,6 +13,7 @@
 #define DCGM_LEVEL_QUICK 1            /* seconds; level 2 takes up to 10.5 minutes (facts), which is not quick */
 #define DCGM_LEVEL_DEEP 4             /* HyperPod's own */
 #define LAST_WORD_MS (2 * MS_PER_MIN) /* beyond the limit that the agent keeps, to hear from it what became of it */
+#define SETTLE_MS MS_PER_MIN          /* new machines of a group come one by one */
 
 /* NOT_FOUND: the operation has none. */
 static int read_run(const struct work *w, struct deep_run *ret_run)
@@ -103,6 +104,9 @@ static void ask(struct work *w, const struct deep_run *run)
                            .time_limit_ms = run_limit_ms(w, run)};
     text_copy_cut(job.key, sizeof(job.key), w->op.uid);
     text_copy_cut(job.instance_id, sizeof(job.instance_id), w->instance.instance_id);
+    text_copy_cut(job.node, sizeof(job.node), w->row.name);
+    text_copy_cut(job.group, sizeof(job.group), w->node->group->name);
+    job.settle_ms = w->op.kind == OPERATION_KIND_CHECK ? 0 : SETTLE_MS;
     text_copy_cut(job.instance_type, sizeof(job.instance_type), w->node->group->instance_type);
     deep_site_fill(&w->r->deps.settings.check_limits, &job);
     errands_put_check(fleet_errands(w->r->service->fleet), w->node->id, &job);

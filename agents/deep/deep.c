@@ -10,6 +10,7 @@ const struct deep_test_ops deep_tests[] = {
     {"DEVICE_COUNT", DEEP_CHECK_STRESS, deep_devices_run},
     {"DCGM", DEEP_CHECK_STRESS, deep_dcgm_run},
     {"EFA", DEEP_CHECK_STRESS, deep_efa_run},
+    {"CONNECTIVITY", DEEP_CHECK_CONNECTIVITY, deep_pair_run},
 };
 const size_t deep_test_count = ARRAY_LEN(deep_tests);
 _Static_assert(ARRAY_LEN(deep_tests) <= DEEP_TESTS_MAX, "more than the server takes");
@@ -36,6 +37,7 @@ int deep_begin(const struct deep_options *options, const char *runner, const cha
     runner_add(&arguments, "--state-dir", options->state_dir);
     runner_add(&arguments, "--instance-id", options->instance_id);
     runner_add(&arguments, "--fingerprint", options->fingerprint);
+    runner_add(&arguments, "--address", options->address);
     runner_add(&arguments, "--boot-id-file", options->boot_id_file);
     return runner_begin(options->state_dir, "deep", log, &arguments);
 }

@@ -32,12 +32,13 @@
 struct deep_options {
     const char *url, *fingerprint; /* of the server */
     const char *state_dir, *instance_id, *boot_id_file;
-    const char *path;   /* where tools are looked for, with colons; NULL: $PATH */
-    const char *root;   /* goes before /sys and /dev; NULL: "" */
-    int64_t timeout_ms; /* of one exchange with the server */
-    int64_t pause_ms;   /* after a failure, before the next try */
-    int64_t grace_ms;   /* between SIGTERM and SIGKILL */
-    int64_t probe_ms;   /* how often to ask whether it is still wanted */
+    const char *path;    /* where tools are looked for, with colons; NULL: $PATH */
+    const char *root;    /* goes before /sys and /dev; NULL: "" */
+    const char *address; /* where others reach this machine; NULL: the connection's own end */
+    int64_t timeout_ms;  /* of one exchange with the server */
+    int64_t pause_ms;    /* after a failure, before the next try */
+    int64_t grace_ms;    /* between SIGTERM and SIGKILL */
+    int64_t probe_ms;    /* how often to ask whether it is still wanted */
 };
 
 /* The agent's part: starts runner (a program) for the order unless one is at work. Never waits. CONFLICT when one is. */
@@ -55,6 +56,7 @@ const struct deep_job *deep_bench_job(const struct deep_bench *bench);
 
 /* The outcome: one of these, the last one counts. Without any the test has failed. */
 void deep_passed(struct deep_bench *bench);
+void deep_passed_but(struct deep_bench *bench, const char *word); /* "": nothing more is to be known */
 void deep_failed(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void deep_skipped(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* It is told, not judged. */
@@ -67,7 +69,7 @@ void deep_log(struct deep_bench *bench, const char *level, const char *fmt, ...)
 /* Lines of a tool, as they are. */
 void deep_log_raw(struct deep_bench *bench, const char *lines);
 
-/* A tool, looked for by its name. */
+/* A tool, looked for by its name, or found already where it has a slash. */
 struct deep_tool {
     bool found;
     struct attempt_end end;
@@ -98,5 +100,6 @@ int deep_hardware_run(struct deep_bench *bench); /* hardware.c */
 int deep_devices_run(struct deep_bench *bench);  /* devices.c */
 int deep_dcgm_run(struct deep_bench *bench);     /* dcgm.c */
 int deep_efa_run(struct deep_bench *bench);      /* efa.c */
+int deep_pair_run(struct deep_bench *bench);     /* pair.c */
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define TOOL_WORDS_MAX 40
@@ -52,7 +53,8 @@ static void read_output(int fd, struct deep_tool *tool)
 int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t limit_ms, struct deep_tool *ret_tool)
 {
     const char *words[TOOL_WORDS_MAX] = {NULL};
-    autofree char *path = check_find_tool(bench->options->path, argv[0]);
+    autofree char *path =
+        strchr(argv[0], '/') != NULL ? own_strdup(argv[0]) : check_find_tool(bench->options->path, argv[0]);
     *ret_tool = (struct deep_tool){.found = path != NULL};
     if (path == NULL)
         return 0;

@@ -363,6 +363,7 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                         .fingerprint = options->fingerprint,
                                         .state_dir = options->state_dir,
                                         .instance_id = agent->instance_id,
+                                        .address = options->address,
                                         .boot_id_file = options->boot_id_file};
     agent->link.on_work = on_work;
     agent->link.on_check = on_check;

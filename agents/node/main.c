@@ -250,6 +250,7 @@ static int run_deep(const struct agent_options *options)
                                       .fingerprint = options->fingerprint,
                                       .state_dir = options->state_dir,
                                       .instance_id = options->instance_id,
+                                      .address = options->address,
                                       .boot_id_file = options->boot_id_file,
                                       .timeout_ms = DEEP_TIMEOUT_MS,
                                       .pause_ms = DEEP_PAUSE_MS,

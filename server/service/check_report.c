@@ -37,12 +37,23 @@ int service_agent_check(struct service *s, int64_t node_id, struct deep_job *ret
 
 /* --- a test ---------------------------------------------------------------------------------------- */
 
+/* It is no fault of this node, and worth a look: something was beyond a limit, or there is a word about what passed. */
+static bool is_worth_a_look(const struct deep_test *test)
+{
+    bool beyond = test->state == DEEP_STATE_PASSED && test->detail[0] != '\0';
+    for (int64_t i = 0; i < test->measure_count; i++)
+        beyond = beyond || test->measures[i].mark == DEEP_MARK_FAILED;
+    return beyond;
+}
+
 static int tell_test(struct db_tx *tx, const struct reporting *reporting)
 {
     const struct deep_test *test = &reporting->report->test;
     char span[CLOCK_TEXT_MAX];
     clock_format_duration(test->duration_ms, span);
-    struct event event = {.level = test->state == DEEP_STATE_FAILED ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
+    struct event event = {.level = test->state == DEEP_STATE_FAILED ? EVENT_LEVEL_ERROR
+                                   : is_worth_a_look(test)          ? EVENT_LEVEL_WARN
+                                                                    : EVENT_LEVEL_INFO,
                           .kind = EVENT_KIND_DEEP_CHECK};
     autofree char *message = own_printf(
         "%s %s%s%s%s%s", test->name, deep_state_text(test->state), test->state == DEEP_STATE_SKIPPED ? "" : " after ",

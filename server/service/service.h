@@ -21,6 +21,7 @@
 #include "db/policy.h"
 #include "db/token.h"
 #include "db/verdict.h"
+#include "model/deep_pair.h"
 #include "model/hardware.h"
 #include "model/model.h"
 #include "policy/situation.h"
@@ -384,6 +385,9 @@ int service_agent_check(struct service *s, int64_t node_id, struct deep_job *ret
 /* Durable when it returns; a repeat adds nothing. STALE when this is no longer asked for. */
 int service_agent_report_check(struct service *s, int64_t node_id, const struct deep_report *report,
                                struct problem *ret_problem);
+/* With whom the node's instance is tested for connectivity, or what came of it; peer: where the question came from. STALE as above. */
+int service_agent_pair(struct service *s, int64_t node_id, const char *peer, const struct deep_pair_ask *ask,
+                       struct deep_pair_reply *ret_reply, struct problem *ret_problem);
 
 /* The loop deletes every node, and the cluster when the last one has gone. Repeating it changes nothing. */
 int service_cluster_delete(struct service *s, const struct actor *actor, const char *name, struct cluster *ret_cluster,

@@ -19,7 +19,7 @@ const INCLUDE_LAW = [
     { files: /^db\//, may: ['db/', 'model/', 'base/', 'policy/policy.h'] },
     { files: /^server\/scheduler\//, may: ['server/scheduler/', 'model/', 'base/'] },
     { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
-    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'server/policy_book.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/situation.h'] },
+    { files: /^server\/service\//, may: ['server/service/', 'server/fleet.h', 'server/pairing.h', 'server/policy_book.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/situation.h'] },
     {
         files: /^server\/reconcile[^/]*$/,
         may: ['server/reconcile', 'server/scheduler/scheduler.h', 'server/provider/provider.h', 'server/service/service.h',
@@ -28,6 +28,7 @@ const INCLUDE_LAW = [
     // These two wire everything together.
     { files: /^server\/(main|config)[^/]*$/, may: PRODUCT_ROOMS.filter((room) => !['cli', 'agents'].includes(room)).map((room) => `${room}/`) },
     { files: /^server\/fault_file\.[ch]$/, may: ['server/', 'policy/faults/faults.h', 'model/', 'base/'] }, // reads rows of these tables
+    { files: /^server\/pairing\.[ch]$/, may: ['server/pairing.h', 'policy/pairs.h', 'model/', 'base/'] }, // keeps what that judges
     { files: /^server\/[^/]*$/, may: ['server/', 'db/', 'model/', 'base/'] },
     { files: /^api\//, may: ['api/', 'server/service/', 'model/', 'base/'] },
     { files: /^agents\//, may: ['agents/', 'policy/faults/', 'model/', 'base/'] },

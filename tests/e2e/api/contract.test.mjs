@@ -604,6 +604,41 @@ test('an instance is asked to test itself, and says what it found', async () => 
   await call('deleteCluster', 202, { params: { cluster: 'checks' } });
 });
 
+test('instances ask with whom they are tested', async () => {
+  const of = { cluster: 'pairs' };
+  await call('createCluster', 201, { body: { name: 'pairs', orchestrator: 'none', instanceGroups: [{ name: 'p', instanceCount: 2 }] } });
+  const agents = [];
+  for (const node of ['p-1', 'p-2']) {
+    const params = { ...of, node };
+    const id = await until(`${node} has an instance`, async () => (await call('describeNode', 200, { params })).instanceId);
+    const { token, bootId } = await until('it has booted', () => hpd.instance(id).bootId && hpd.instance(id).token && hpd.instance(id));
+    const agent = (await call('enrollAgent', 200, { token, body: { instanceId: id, bootId } })).credential;
+    let seq = 0;
+    const beat = () => call('heartbeatAgent', 200, { token: agent, body: { instanceId: id, bootId, seq: ++seq, sentAtMs: Date.now(), checks: ['kmsg', 'instance-connectivity'] } });
+    await until(`${node} is ready`, async () => await beat() && (await call('describeNode', 200, { params })).state === 'ready');
+    agents.push({ node, beat, matches: [], ask: (status, over) => call('pairAgent', status, { token: agent, body: { tool: 'nccl', port: 40001, limitMs: 60000, ...over } }) });
+  }
+  const [one, two] = agents;
+  await one.ask(409, { key: 'nothing' });
+  const { checks } = await call('startChecks', 202, { params: of, body: { group: 'p', checks: ['instance-connectivity'] } });
+  for (const agent of agents) {
+    agent.key = checks.find((c) => c.node === agent.node).id;
+    await until('it is asked for', async () => (await agent.beat()).check === agent.key);
+  }
+  const asks = (agent, status = 200, over = {}) => agent.ask(status, { key: agent.key, matches: agent.matches, ...over });
+  const said = { match: 'm-1', partner: 'p-9', result: 'passed' };
+  for (const over of [{ port: 0 }, { port: 65536 }, { limitMs: 0 }, { tool: undefined }, { tool: 'a b' }, { address: 'here' }, { colour: 'red' }, { matches: [{ ...said, result: 'tired' }] },
+    { matches: [{ match: 'm-1' }] }, { matches: [{ ...said, partner: '\u001b[2J' }] }, { matches: Array(17).fill(said) }]) await asks(one, 400, over);
+  assert.equal((await asks(one, 200, { address: '10.1.2.3' })).word, 'wait');
+  const match = await asks(two);
+  assert.deepEqual([match.word, match.partner, match.role, match.address, match.port], ['match', 'p-1', 'call', '10.1.2.3', 40001]);
+  assert.deepEqual((await asks(one)).match, match.match);
+  for (const agent of agents) agent.matches.push({ match: match.match, partner: agent === one ? 'p-2' : 'p-1', result: 'passed' });
+  for (const agent of agents) await asks(agent); // both have to have spoken
+  for (const agent of agents) await until('it hears the end', async () => (await asks(agent)).state === 'passed');
+  await call('deleteCluster', 202, { params: of });
+});
+
 test('clusters go', async () => {
   const { operation } = await call('deleteCluster', 202, { params: { cluster } });
   assert.deepEqual([operation.kind, operation.cluster], ['delete-cluster', cluster]);

@@ -1,0 +1,191 @@
+/*
+ * CONNECTIVITY: this node and another of the same type run an all-reduce, or what stands in for it, together. The server says who with
+ * whom, and what it comes to (server/pairing.h): here is asked, carried out and told, until it says that this is the end.
+ *
+ * Each match is on disk before it begins, as one that came to nothing; so of a match that was interrupted nothing else is said.
+ */
+#include "agents/deep/pair.h"
+
+#include "agents/deep/bench.h"
+#include "agents/deep/pair_message.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/wire.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PATH "/v1/agent/pair"
+#define REPLY_BYTES_MAX 4096
+#define MEMORY_BYTES_MAX 8192
+#define LATE_MS (30 * MS_PER_S) /* to end a tool and to say what came of it */
+
+struct pairing {
+    struct deep_bench *bench;
+    struct talk talk;
+    const struct pair_tool *tool;
+    char *memory_path;
+    struct deep_pair_ask ask;
+};
+
+/* --- what is remembered -------------------------------------------------------------------------------------- */
+
+static int save(const struct pairing *pairing)
+{
+    AUTO(text) struct text out = {0};
+    pair_write_memory(&out, &pairing->ask);
+    return file_write(pairing->memory_path, out.data, out.len, 0600);
+}
+
+static void load(struct pairing *pairing)
+{
+    autofree char *data = NULL;
+    size_t len;
+    const char *key = pairing->bench->memory.key;
+    if (file_read(pairing->memory_path, MEMORY_BYTES_MAX, &data, &len) != 0 ||
+        pair_read_memory(data, len, &pairing->ask) != 0 || !text_equal(pairing->ask.key, key))
+        pairing->ask = (struct deep_pair_ask){.said_count = 0};
+    text_copy_cut(pairing->ask.key, sizeof(pairing->ask.key), key);
+}
+
+/* --- asked --------------------------------------------------------------------------------------------------- */
+
+/* One that nobody uses at this moment; 0: there is none. */
+static int64_t free_port(void)
+{
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    struct sockaddr_in old = {.sin_family = AF_INET};
+    struct sockaddr *any = (struct sockaddr *)&address;
+    socklen_t len = sizeof(address);
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        any = (struct sockaddr *)&old;
+        len = sizeof(old);
+    }
+    bool good = fd >= 0 && bind(fd, any, len) == 0 && getsockname(fd, any, &len) == 0;
+    if (fd >= 0)
+        close(fd);
+    return good ? ntohs(any->sa_family == AF_INET6 ? address.sin6_port : old.sin_port) : 0;
+}
+
+static const char *own_address(const struct pairing *pairing)
+{
+    const char *told = pairing->bench->options->address, *seen = wire_address(pairing->talk.wire);
+    return told != NULL ? told : seen;
+}
+
+/* Tries for as long as the run has time. */
+static int ask_server(struct pairing *pairing, struct deep_pair_reply *ret_reply)
+{
+    for (;;) {
+        AUTO(text) struct text body = {0};
+        const char *reply;
+        size_t len;
+        int answer;
+        pairing->ask.port = free_port();
+        pair_write_ask(&body, &pairing->ask);
+        int status = talk_exchange(&pairing->talk, &body, &answer, &reply, &len);
+        if (status == 0 && (answer == 404 || answer == 409))
+            return TALK_WITHDRAWN;
+        if (status == 0 && answer == 200)
+            return pair_read_reply(reply, len, ret_reply);
+        if (status == 0)
+            log_warn("deep check: no match: the server answered %d", answer);
+        status = deep_pause(pairing->bench, pairing->bench->options->pause_ms);
+        if (status != 0)
+            return status;
+    }
+}
+
+/* --- carried out --------------------------------------------------------------------------------------------- */
+
+static int run_match(struct pairing *pairing, const struct deep_pair_reply *match)
+{
+    struct deep_bench *bench = pairing->bench;
+    struct deep_pair_ask *ask = &pairing->ask;
+    struct deep_pair_said *said = &ask->said[ask->said_count++];
+    *said = match->match;
+    said->result = DEEP_PAIR_RESULT_VOID;
+    int status = save(pairing);
+    if (status != 0)
+        return status;
+    deep_log(bench, "info", "%s with %s (%s)", pairing->tool->says, match->match.partner, match->address);
+    status = pairing->tool->run(bench, match, own_address(pairing), &said->result);
+    if (status != 0)
+        return status;
+    deep_log(bench, said->result == DEEP_PAIR_RESULT_PASSED ? "info" : "error", "with %s: %s", match->match.partner,
+             deep_pair_result_text(said->result));
+    return save(pairing);
+}
+
+static void tell_end(struct deep_bench *bench, const struct deep_pair_reply *reply)
+{
+    if (reply->state == DEEP_STATE_FAILED) {
+        deep_log(bench, "error", "connectivity: %s", reply->detail);
+        deep_failed(bench, "%s", reply->detail);
+    } else if (reply->state == DEEP_STATE_SKIPPED) {
+        deep_skipped(bench, "%s", reply->detail);
+    } else {
+        deep_passed_but(bench, reply->detail);
+    }
+}
+
+static int play(struct pairing *pairing)
+{
+    struct deep_pair_reply reply;
+    for (;;) {
+        int status = ask_server(pairing, &reply);
+        if (status == 0 && reply.word == DEEP_PAIR_WORD_END) {
+            tell_end(pairing->bench, &reply);
+            return 0;
+        }
+        if (status == 0 && reply.word == DEEP_PAIR_WORD_WAIT)
+            status = deep_pause(pairing->bench, reply.pause_ms);
+        else if (status == 0 && pairing->ask.said_count == DEEP_PAIRS_MAX)
+            break;
+        else if (status == 0)
+            status = run_match(pairing, &reply);
+        if (status != 0)
+            return status;
+    }
+    deep_skipped(pairing->bench, "inconclusive: after %d matches nobody is found out", DEEP_PAIRS_MAX);
+    return 0;
+}
+
+int deep_pair_run(struct deep_bench *bench)
+{
+    struct pairing pairing = {.bench = bench, .tool = pair_tool_find(bench)};
+    const struct talk_options talk = {.url = bench->options->url,
+                                      .fingerprint = bench->options->fingerprint,
+                                      .state_dir = bench->options->state_dir,
+                                      .instance_id = bench->options->instance_id,
+                                      .path = PATH,
+                                      .reply_bytes_max = REPLY_BYTES_MAX,
+                                      .timeout_ms = bench->options->timeout_ms,
+                                      .pause_ms = bench->options->pause_ms};
+    if (pairing.tool == NULL) {
+        deep_skipped(bench, "none of all_reduce_perf with mpirun, nccom-test and fi_pingpong is installed here");
+        return 0;
+    }
+    int status = talk_open(&pairing.talk, &talk);
+    pairing.memory_path = own_printf("%s/pairs", bench->directory);
+    if (status == 0) {
+        load(&pairing);
+        text_copy_cut(pairing.ask.tool, sizeof(pairing.ask.tool), pairing.tool->name);
+        pairing.ask.limit_ms = pairing.tool->limit_ms + LATE_MS;
+        if (bench->options->address != NULL)
+            text_copy_cut(pairing.ask.address, sizeof(pairing.ask.address), bench->options->address);
+        deep_measured(bench, "tested with", "%s", pairing.tool->name);
+        status = play(&pairing);
+    }
+    talk_close(&pairing.talk);
+    free(pairing.memory_path);
+    return status;
+}
