@@ -84,6 +84,9 @@ enum cli_exit {
     X(LIST_PROFILES, "list-profiles", 0, NULL, "the published fleets with their sources, and every number")    \
     X(SWEEP, "sweep", 0, "NAME=A..B[:STEP]", "one run for each value, as in spares=0..64:4")                   \
     X(PLOT, "plot", 0, "FILE.svg", "write the picture there, too")                                             \
+    X(METRIC, "metric", 0, "MEASURE", "only this measure, as check describe shows it: \"EFA MB/s\"")           \
+    X(RUN, "run", 0, NULL, "start the quick profile on them first, and wait for it")                           \
+    X(WRITE, "write", 0, "FILE.yaml", "write the proposed limits there, as hpd's configuration takes them")    \
     X(ASCII, "ascii", 0, NULL, "plots without characters beyond ASCII")
 enum cli_option {
 #define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,
@@ -204,6 +207,7 @@ int cli_check_list(struct cli *cli);
 int cli_check_describe(struct cli *cli);
 int cli_check_watch(struct cli *cli);
 int cli_check_logs(struct cli *cli);
+int cli_check_baseline(struct cli *cli);
 int cli_apply(struct cli *cli);
 int cli_node_list(struct cli *cli);
 int cli_node_add(struct cli *cli);

@@ -57,6 +57,10 @@ const struct cli_verb cli_verbs[] = {
      "one check: its tests, what they measured, why they failed"},
     {"check", "watch", "ID", 1, 1, CLI_BIT(TIMEOUT), cli_check_watch, "follow one until it has ended"},
     {"check", "logs", "ID", 1, 1, 0, cli_check_logs, "its log, in HyperPod's lines"},
+    {"check", "baseline", "", 0, 0,
+     CLUSTER | CLI_BIT(GROUP) | CLI_BIT(NODES) | CLI_BIT(METRIC) | CLI_BIT(RUN) | CLI_BIT(FORCE) | CLI_BIT(TIMEOUT) |
+         CLI_BIT(PLOT) | CLI_BIT(ASCII) | CLI_BIT(WRITE),
+     cli_check_baseline, "what a fleet measures of itself: who stands out, and limits to judge by"},
     {"check", "cancel", "ID", 1, 1, 0, cli_operation_cancel, "stop it and give the node back"},
     {"event", "list", "", 0, 0, CLUSTER | CLI_BIT(NODE) | CLI_BIT(FOLLOW) | CLI_BIT(LIMIT) | CLI_BIT(AFTER),
      cli_event_list, "the timeline"},
