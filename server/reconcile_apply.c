@@ -103,11 +103,24 @@ static bool reason_still_stands(const struct rnode *node, const struct node *row
             text_starts_with(row->reason, UNHEARD_SINCE));
 }
 
+static bool is_recommended(const struct decision *d)
+{
+    return text_equal(d->rule, "mode-recommend");
+}
+
+static void say_recommended(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
+{
+    autofree char *text = own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code,
+                                     d->device[0] != '\0' ? " on " : "", d->device);
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
+}
+
 /* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
-static bool ready_reason(const struct rnode *node, const struct node *row, const struct fleet_view *live,
-                         enum health health, char ret_reason[REASON_MAX_BYTES])
+static bool ready_reason(const struct decide_item *item, const struct node *row, char ret_reason[REASON_MAX_BYTES])
 {
     char at[CLOCK_TEXT_MAX];
+    const struct rnode *node = item->node;
+    const struct fleet_view *live = &item->live;
     ret_reason[0] = '\0';
     if (row->state != NODE_STATE_READY || node->op != NULL)
         return false;
@@ -115,8 +128,10 @@ static bool ready_reason(const struct rnode *node, const struct node *row, const
         say_held(node, ret_reason);
     else if (reason_still_stands(node, row, live))
         return false;
-    else if (health == HEALTH_UNKNOWN && node->silent_since > 0)
+    else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
         snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
+    else if (item->has_decision && is_recommended(&item->decision))
+        say_recommended(&item->decision, ret_reason);
     return !text_equal(ret_reason, row->reason);
 }
 
@@ -124,7 +139,7 @@ static int apply_health(struct apply *a)
 {
     enum health was = a->row.health, is = a->item->health;
     char reason[REASON_MAX_BYTES];
-    bool reworded = ready_reason(a->node, &a->row, &a->item->live, is, reason);
+    bool reworded = ready_reason(a->item, &a->row, reason);
     if (reworded)
         memcpy(a->row.reason, reason, sizeof(reason));
     if (was == is || (is == HEALTH_UNKNOWN && is_unheard(&a->row, &a->item->live)))
@@ -347,7 +362,8 @@ static int begin_repair(struct apply *a, struct decision *d)
 
 static int decision_event(struct apply *a, const struct decision *d)
 {
-    enum event_level level = d->action <= ACTION_WATCH     ? EVENT_LEVEL_INFO
+    enum event_level level = is_recommended(d)             ? EVENT_LEVEL_WARN
+                             : d->action <= ACTION_WATCH   ? EVENT_LEVEL_INFO
                              : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
                                                            : EVENT_LEVEL_WARN;
     return turn_event(a->turn, level, EVENT_KIND_DECISION, a->node, NULL, "%s (%s): %s", action_text(d->action),
@@ -451,7 +467,7 @@ bool reconcile_item_is_quiet(const struct decide_item *item)
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
            item->approval.state != APPROVAL_STATE_ASKED && item->approval.state != APPROVAL_STATE_APPROVED &&
            node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
-           !ready_reason(node, &item->row, &item->live, item->health, reason);
+           !ready_reason(item, &item->row, reason);
 }
 
 /* More evidence that costs nothing can then change nothing. */

@@ -48,6 +48,9 @@ static void what_is_observed_is_not_done(void **state)
         assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
         assert_int_equal(sim.provider.reboots + sim.provider.terminations, 0);
         assert_int_equal(newest(&sim).id, 0);
+        const char *reason = modes[i] == REPAIR_MODE_RECOMMEND ? "recommended: reboot, for xid.79" : "";
+        assert_true(text_starts_with(sim_read(&sim, "gpu-1").row.reason, reason));
+        assert_int_equal(sim_read(&sim, "gpu-1").row.reason[0] != '\0', modes[i] == REPAIR_MODE_RECOMMEND);
         sim_close(&sim);
     }
 }
