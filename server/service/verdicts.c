@@ -231,6 +231,24 @@ static int take_back(struct db_tx *tx, struct job *job, size_t at, struct place 
     return tell(tx, job, place, &job->verdicts[at]);
 }
 
+/* An agent judges by the tables. Where the site has a word of its own, that is stored and told, so that no list shows as
+ * critical what the site says is nothing. */
+static int judge_by_site(struct db_tx *tx, const struct job *job, struct place *place, struct verdict *verdict)
+{
+    const struct fault_overrides *overrides = atomic_load(&job->s->fault_overrides);
+    struct fault_judgement judgement;
+    if (verdict->over || !fault_is_overridden(overrides, verdict->code))
+        return 0;
+    int status = place->node.id == 0 ? place_find_row(tx, job->node_id, place) : 0;
+    if (status < 0)
+        return status;
+    const struct fault_scope scope = {overrides, place->group.instance_type};
+    fault_judge_in(&scope, verdict->source, verdict->code, verdict->raw_line, &judgement);
+    if (judgement.by_site)
+        verdict->severity = judgement.severity;
+    return 0;
+}
+
 static int job_write(struct db_tx *tx, void *arg)
 {
     struct job *job = arg;
@@ -241,7 +259,9 @@ static int job_write(struct db_tx *tx, void *arg)
     for (size_t i = 0; i < job->count; i++) {
         struct verdict *verdict = &job->verdicts[i];
         enum db_verdict_change change;
-        int status = db_verdict_put(tx, verdict, &change);
+        int status = judge_by_site(tx, job, &place, verdict);
+        if (status == 0)
+            status = db_verdict_put(tx, verdict, &change);
         if (status == 0 && is_news(verdict, change) && is_announced(job, i)) {
             status = tell(tx, job, &place, verdict);
             job->told = true;

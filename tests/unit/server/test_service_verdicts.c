@@ -1,6 +1,8 @@
 /* Verdicts: durable before acknowledged, once however often they come, never acted on when they are of another boot. */
 #include "tests/support/service_world.h"
 
+#include "policy/faults/faults.h"
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -296,6 +298,28 @@ static void test_an_earlier_boot_takes_nothing_back(void **state)
     assert_int_equal(report(&world, id, &over, 1), 0);
     assert_int_equal(open_count(&world), 1);
     world_close(&world);
+}
+
+/* What the site says of a code is what is stored and told, whatever severity the agent's tables gave it. */
+static void test_the_sites_word_counts(void **state)
+{
+    struct world world;
+    struct fault_override here = {
+        .code = "xid.79", .instance_type = "", .urgency = URGENCY_AFTER_JOBS, .why = "a test"};
+    struct fault_overrides *overrides = fault_overrides_new("abcdef");
+    const char *wrong;
+    (void)state;
+    int64_t id = open_with_node(&world, DB_INLINE);
+    here.action = here.again = ACTION_CLASS_IGNORE;
+    assert_int_equal(fault_overrides_add(overrides, &here, &wrong), 0);
+    atomic_store(&world.service.fault_overrides, overrides);
+    struct verdict seen[] = {world_verdict(&world, "i-1", "k1", "xid.79"),
+                             world_verdict(&world, "i-1", "k2", "xid.48")};
+    assert_int_equal(report(&world, id, seen, ARRAY_LEN(seen)), 0);
+    assert_int_equal(stored_of(&world).rows[0].severity, SEVERITY_CRITICAL); /* the newest first */
+    assert_int_equal(stored_of(&world).rows[1].severity, SEVERITY_OK);
+    world_close(&world);
+    fault_overrides_free(overrides);
 }
 
 /* --- whose boot ------------------------------------------------------------------------------------ */
@@ -658,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_what_is_over_counts_no_longer),
         cmocka_unit_test(test_the_kernel_log_takes_nothing_back),
         cmocka_unit_test(test_an_earlier_boot_takes_nothing_back),
+        cmocka_unit_test(test_the_sites_word_counts),
         cmocka_unit_test(test_of_another_instance_or_an_earlier_boot_is_only_noted),
         cmocka_unit_test(test_evidence_ahead_of_its_heartbeat_waits),
         cmocka_unit_test(test_evidence_of_a_boot_nobody_heard_of_is_stale),
