@@ -145,10 +145,11 @@ static enum step_result check_enter(struct work *w)
 {
     if (w->op.kind == OPERATION_KIND_CHECK)
         return STEP_GO_ON;
-    if (wanted_on_start(w) == 0)
+    if (work_recheck(w) == 0 && !work_asks_hardware(w) && wanted_on_start(w) == 0)
         return STEP_SKIP;
-    if (w->op.kind == OPERATION_KIND_REPLACE) /* if it fails, the policy says what is next, as for any machine */
-        work_move(w, NODE_STATE_VERIFYING, "a new machine is tested before it takes work");
+    if (w->op.kind == OPERATION_KIND_REPLACE ||
+        w->op.kind == OPERATION_KIND_REBOOT) /* if it fails, the policy says what is next, as for any machine */
+        work_move(w, NODE_STATE_VERIFYING, "it is tested before it takes work");
     return STEP_GO_ON;
 }
 
@@ -157,21 +158,32 @@ static enum step_result begin_on_start(struct work *w)
 {
     struct fleet_view live;
     char lacks[DEEP_CHECKS_MAX_BYTES];
-    int64_t wanted = wanted_on_start(w), offered = 0;
+    int64_t offered = 0;
     if (fleet_get(w->r->service->fleet, w->node->id, &live) != 0 || live.last_heartbeat_at == 0) {
         work_say(w, "waits for the agent's first heartbeat");
         work_due(w, w->now + w->node->group->settings.retry_min_ms);
         return STEP_WAIT;
+    }
+    if (work_asks_hardware(w) && !work_hardware_is_told(w)) {
+        work_say(w, "waits for the agent to tell what the machine is made of");
+        work_due(w, w->now + w->node->group->settings.retry_max_ms);
+        return STEP_WAIT;
+    }
+    int64_t came_back = work_asks_hardware(w) ? work_came_back(w) : 0;
+    int64_t wanted = came_back | work_recheck(w) | (w->op.kind == OPERATION_KIND_REBOOT ? 0 : wanted_on_start(w));
+    if (wanted == 0) {
+        work_say(w, "nothing asks for a test");
+        return STEP_SKIP;
     }
     for (int i = 0; i < DEEP_CHECK_COUNT; i++)
         if ((live.checks & FLEET_CHECK_DEEP(i)) != 0)
             offered |= SM_BIT(i);
     deep_checks_text(wanted & ~offered, lacks);
     if (lacks[0] != '\0')
-        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_DEEP_CHECK, "the agent offers no check \"%s\" that the group wants",
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_DEEP_CHECK, "the agent offers no check \"%s\" that is wanted",
                    lacks);
     if ((wanted & offered) == 0) {
-        work_say(w, "the agent offers no check that the group wants: nothing was tested");
+        work_say(w, "the agent offers no check that is wanted: nothing was tested");
         return STEP_SKIP;
     }
     struct deep_run run = {.operation_id = w->op.id,

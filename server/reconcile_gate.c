@@ -2,7 +2,8 @@
  * The steps that wait: join, until the machine reports as another boot or another instance; verify, the return gate.
  *
  * Through the gate comes a node whose agent is alive and looks at the kernel log, that had no critical verdict since it came
- * up, that was quiet for a while, and that the scheduler hears. What was seen before the repair is
+ * up, whose checks named for the fault have looked (reconcile_return.c), that was quiet for a while, and that the scheduler
+ * hears. What was seen before the repair is
  * resolved at join, when the new boot proves that the repair happened.
  */
 #include "server/reconcile_step.h"
@@ -182,6 +183,10 @@ static enum step_result verify_run(struct work *w)
         lacks = scheduler_lacks(w);
     if (lacks != NULL) {
         work_say(w, "%s", lacks);
+        work_due(w, w->now + settings->observe_interval_ms);
+        return STEP_WAIT;
+    }
+    if (work_checks_lack(w)) {
         work_due(w, w->now + settings->observe_interval_ms);
         return STEP_WAIT;
     }

@@ -25,7 +25,7 @@
  *   reconcile_log.c       what of the timeline goes to the log
  *   reconcile_operate.c   one operation one step further: deadlines and retries; reconcile_end.c: how it ends, and cancels
  *   reconcile_steps.c     the steps that talk to the scheduler; reconcile_machine.c: to the provider;
- *   reconcile_gate.c      the steps that wait: join and verify
+ *   reconcile_gate.c      the steps that wait: join and verify; reconcile_return.c: what a return waits for
  *   reconcile_call.c      the blocking calls, on the executor's threads
  *
  * Only the loop's thread touches struct reconcile, but for the inbox. Inside a transaction (on the writer's

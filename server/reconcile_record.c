@@ -159,6 +159,13 @@ int turn_node_move(struct turn *turn, struct rnode *node, struct node *row, enum
 }
 
 /* --- operations -------------------------------------------------------------------------------- */
+static void add_step(struct operation *op, enum step_kind kind)
+{
+    op->steps[op->step_count] =
+        (struct operation_step){.ordinal = op->step_count, .kind = kind, .state = STEP_STATE_WAITING};
+    op->step_count++;
+}
+
 static void operation_fill(struct turn *turn, struct rnode *node, const struct node *row,
                            const struct new_operation *wanted, struct operation *ret_operation)
 {
@@ -181,9 +188,14 @@ static void operation_fill(struct turn *turn, struct rnode *node, const struct n
         text_copy_cut(op->device, sizeof(op->device), wanted->decision->device);
         text_copy_cut(op->code, sizeof(op->code), wanted->decision->code);
     }
-    const enum step_kind *kinds = operation_steps(wanted->kind, &op->step_count);
-    for (int i = 0; i < op->step_count; i++)
-        op->steps[i] = (struct operation_step){.ordinal = i, .kind = kinds[i], .state = STEP_STATE_WAITING};
+    int count;
+    const enum step_kind *kinds = operation_steps(wanted->kind, &count);
+    bool recheck = wanted->kind == OPERATION_KIND_REBOOT && text_starts_with(op->code, "deep.");
+    for (int i = 0; i < count; i++) {
+        add_step(op, kinds[i]);
+        if (recheck && kinds[i] == STEP_KIND_JOIN)
+            add_step(op, STEP_KIND_CHECK); /* what failed is tested again before the node takes work */
+    }
 }
 
 int turn_operation_new(struct turn *turn, struct rnode *node, const struct node *row,

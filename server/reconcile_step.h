@@ -103,6 +103,17 @@ enum step_result work_cancel_run(struct work *w);
 enum step_result work_cancel_answer(struct work *w, const struct rcall *call);
 
 /* reconcile_steps.c, reconcile_machine.c, reconcile_gate.c, reconcile_prepare.c, reconcile_check.c */
+/* reconcile_return.c: what a return waits for beside signs of life */
+/* A check that is named for the fault has not passed yet: w->detail says which and why. */
+bool work_checks_lack(struct work *w);
+/* Deep checks that have to pass again because one of them failed, as bits; 0: none. */
+int64_t work_recheck(const struct work *w);
+/* Whether it is asked what the new machine is made of; whether that is told by now, or waited for no longer; and the deep checks
+ * that what came back has to pass, which is said. */
+bool work_asks_hardware(const struct work *w);
+bool work_hardware_is_told(struct work *w);
+int64_t work_came_back(struct work *w);
+
 extern const struct step_ops step_mark, step_drain, step_resume;
 extern const struct step_ops step_reboot, step_terminate, step_launch, step_forget;
 extern const struct step_ops step_join, step_verify, step_check, step_prepare;

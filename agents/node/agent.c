@@ -124,6 +124,7 @@ static void read_log(struct agent *agent)
     agent->more_to_read = kmsg_read(agent->kmsg, on_finding, agent);
     agent->read_at = now_ms() + UNWATCHED_READ_MS;
     agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
+    agent->link.machine_changed |= was_open != agent->link.kmsg_covered;
     if (was_open != agent->link.kmsg_covered)
         log_info("kernel log %s", was_open ? "can no longer be read" : "is being read");
 }
@@ -205,7 +206,9 @@ static void on_work(const char *key, void *arg)
 
 static void on_machine(struct text *out, void *arg)
 {
-    const struct agent *agent = arg;
+    struct agent *agent = arg;
+    inventory_note(&agent->inventory, KMSG_SOURCE, agent->link.kmsg_covered);
+    agent->inventory.changed = false;
     message_write_machine(out, &agent->inventory.report, clock_wall_ms(clock_system()));
 }
 
@@ -305,6 +308,7 @@ static bool is_run(const char *source, void *arg)
 static void take_checks(struct agent *agent)
 {
     inventory_forget(&agent->inventory, is_run, agent);
+    inventory_expect(&agent->inventory, KMSG_SOURCE);
     for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
         inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
     if (standing_end_others(&agent->standing, is_run, clock_wall_ms(clock_system()), tell, agent))

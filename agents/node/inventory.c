@@ -58,6 +58,12 @@ static void take_result(struct inventory *inventory, const char *name, const str
     text_copy_cut(state->why, sizeof(state->why), said->why);
 }
 
+void inventory_note(struct inventory *inventory, const char *name, bool is_covered)
+{
+    const struct check_report said = {.result = is_covered ? CHECK_RESULT_OK : CHECK_RESULT_UNKNOWN};
+    take_result(inventory, name, &said);
+}
+
 static bool is_equal(const struct hardware *a, const struct hardware *b)
 {
     return a->kind == b->kind && text_equal(a->identity, b->identity) && text_equal(a->serial, b->serial) &&

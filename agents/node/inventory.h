@@ -18,6 +18,8 @@ void inventory_init(struct inventory *inventory, const char *instance_id, const 
 void inventory_expect(struct inventory *inventory, const char *name);
 /* A check that is not run any more. */
 void inventory_forget(struct inventory *inventory, bool (*is_run)(const char *name, void *arg), void *arg);
+/* The same of what is no check of checks.h: the kernel log. */
+void inventory_note(struct inventory *inventory, const char *name, bool is_covered);
 void inventory_take(struct inventory *inventory, const char *name, const struct check_report *report);
 
 #endif

@@ -53,6 +53,9 @@ const struct fault_row *fault_find(const char *code);
 /* By the vendor's number: fault_find_number("dcgm", 85). */
 const struct fault_row *fault_find_number(const char *table, int number);
 
+/* The agent's checks that have to look before a node returns that was repaired for this code: "nvidia dcgm"; "": none. Static. */
+const char *fault_return_checks(const char *code);
+
 /* What is broken when this code is seen; also for codes that no table has ("xid.999" is a GPU's). */
 enum fault_class fault_class_of(const char *code);
 

@@ -75,6 +75,10 @@ struct sim {
     const char *document;     /* of the group that is made next; NULL: none */
     int scripts_fail;         /* so many runs of an instance's scripts fail */
     bool scripts_stall;       /* they begin, and nothing more is heard of them */
+    bool agents_tell_machine; /* how the check nvidia stands, and a GPU with that identity ("": none) */
+    bool nvidia_has_run;
+    enum check_result nvidia;
+    const char *gpu;
     bool agents_know_nothing; /* of work: they are of an earlier version */
     enum sim_deep deep;
 };
@@ -450,6 +454,24 @@ SIM_FN void sim_agent_check(struct sim *sim, struct fake_instance *instance)
         instance->deep_said++; /* the last word is repeated for as long as it is asked for */
 }
 
+SIM_FN void sim_agent_machine(struct sim *sim, const struct fake_instance *instance)
+{
+    struct problem problem;
+    autofree struct machine_report *report = own_calloc(1, sizeof(*report));
+    *report = (struct machine_report){.hardware_known = true, .check_count = 2};
+    snprintf(report->instance_id, sizeof(report->instance_id), "%s", instance->id);
+    snprintf(report->boot_id, sizeof(report->boot_id), "%s", instance->boot_id);
+    report->checks[0] = (struct check_state){.name = "kmsg", .has_run = true};
+    report->checks[1] =
+        (struct check_state){.name = "nvidia", .has_run = sim->nvidia_has_run, .result = sim->nvidia, .why = "because"};
+    if (sim->gpu != NULL) {
+        report->hardware[report->hardware_count++] =
+            (struct hardware){.kind = HARDWARE_KIND_GPU, .location = "0000:b9:00"};
+        snprintf(report->hardware[0].identity, sizeof(report->hardware[0].identity), "%s", sim->gpu);
+    }
+    (void)service_agent_machine(&sim->service, instance->node_row, report, &problem);
+}
+
 /* It enrols in one breath and beats in the next. */
 SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
 {
@@ -467,8 +489,12 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
     snprintf(beat.boot_id, sizeof(beat.boot_id), "%s", instance->boot_id);
     if (sim->deep != SIM_DEEP_NOT_OFFERED)
         beat.checks |= FLEET_CHECK_DEEP(DEEP_CHECK_STRESS);
+    if (sim->agents_tell_machine)
+        beat.checks |= FLEET_TELLS_MACHINE;
     if (service_agent_heartbeat(&sim->service, instance->node_row, &beat, &problem) != 0 || sim->agents_know_nothing)
         return;
+    if (sim->agents_tell_machine)
+        sim_agent_machine(sim, instance);
     enum errand_kind errand = errands_key(fleet_errands(sim->service.fleet), instance->node_row, instance->id, work);
     if (errand == ERRAND_LIFECYCLE)
         sim_agent_work(sim, instance);

@@ -121,7 +121,7 @@ static void a_check_that_no_agent_has_fails_untouched(void **state)
     sim_close(&sim);
 }
 
-/* What failed is evidence: rebooted first, and another machine when it fails again. */
+/* What failed is evidence: rebooted first, and back only when the test that failed passes. */
 static void a_node_that_fails_is_repaired(void **state)
 {
     struct sim sim;
@@ -132,19 +132,41 @@ static void a_node_that_fails_is_repaired(void **state)
     const struct deep_run run = until_ended(&sim, uid, MS_PER_HOUR);
     assert_int_equal(run.state, DEEP_STATE_FAILED);
     assert_string_equal(run.detail, "HARDWARE_CHECK: because");
+    sim.deep = SIM_DEEP_PASSES;
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(machine(&sim)->deep_runs, 2);
     assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_REBOOT);
     assert_string_equal(sim_read(&sim, "gpu-1").operation.code, "deep.hardware-check");
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "HARDWARE_CHECK: because"), 1);
     assert_int_equal(there(&sim)->evictions, 0);
 
+    sim.deep = SIM_DEEP_FAILS;
     sim_run(&sim, MS_PER_HOUR);
     start(&sim, uid);
     (void)until_ended(&sim, uid, MS_PER_HOUR);
+    sim.deep = SIM_DEEP_PASSES;
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots, 1);
     assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_REPLACE);
+    assert_int_equal(machine(&sim)->deep_runs, 1); /* of the new one */
+    sim_close(&sim);
+}
+
+/* Test, reboot, test, another machine, test: what never passes never takes work again, and ends with a person. */
+static void a_slot_that_never_passes_ends_with_a_person(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    (void)state;
+    open_world(&sim, 304, SIM_DEEP_FAILS, 4);
+    const int before = there(&sim)->resumes;
+    start(&sim, uid);
+    (void)until_ended(&sim, uid, MS_PER_HOUR);
+    sim_run(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "(replaces-exhausted)"), 1);
+    assert_int_equal(there(&sim)->resumes, before);
     sim_close(&sim);
 }
 
@@ -593,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_node_is_tested_and_given_back),
         cmocka_unit_test(a_check_that_no_agent_has_fails_untouched),
         cmocka_unit_test(a_node_that_fails_is_repaired),
+        cmocka_unit_test(a_slot_that_never_passes_ends_with_a_person),
         cmocka_unit_test(the_site_says_what_a_failure_means),
         cmocka_unit_test(without_recovery_a_node_that_fails_stays_out),
         cmocka_unit_test(a_busy_node_is_left_to_its_jobs),

@@ -1,0 +1,94 @@
+/* The return gate by fault: the checks that are named for it have to look; and hardware that comes back is known again. */
+#include "tests/sim/sim_world.h"
+
+static void open_world(struct sim *sim, uint64_t seed)
+{
+    sim_open(sim, seed, true);
+    sim->agents_tell_machine = true;
+    sim->nvidia_has_run = true;
+    sim->nvidia = CHECK_RESULT_OK;
+    sim_create(sim, 4, NODE_RECOVERY_AUTOMATIC);
+}
+
+static void until_gate(struct sim *sim)
+{
+    sim_verdict(sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    sim_until(sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_HOUR);
+    sim_until(sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_HOUR);
+}
+
+static const char *waits_for(struct sim *sim)
+{
+    static char detail[SENTENCE_MAX_BYTES];
+    const struct operation op = sim_read(sim, "gpu-1").operation;
+    detail[0] = '\0';
+    for (int i = 0; i < op.step_count; i++)
+        if (op.steps[i].kind == STEP_KIND_VERIFY)
+            memcpy(detail, op.steps[i].detail, sizeof(detail));
+    return detail;
+}
+
+static void a_check_has_to_look_first(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 501);
+    sim.nvidia_has_run = false;
+    until_gate(&sim);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_VERIFYING);
+    assert_non_null(strstr(waits_for(&sim), "waits for the check nvidia to look"));
+    sim.nvidia_has_run = true;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+static void what_does_not_apply_passes(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 502);
+    sim.nvidia = CHECK_RESULT_NOT_APPLICABLE;
+    until_gate(&sim);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+/* Not knowing is no health: after the gate's limit a person is told what could not be found out. */
+static void what_cannot_tell_fails(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 503);
+    sim.nvidia = CHECK_RESULT_UNKNOWN;
+    until_gate(&sim);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_non_null(strstr(waits_for(&sim), "waits for the check nvidia, which cannot tell: because"));
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
+    assert_non_null(strstr(sim_read(&sim, "gpu-1").operation.error, "nvidia"));
+    sim_close(&sim);
+}
+
+/* An earlier agent tells of no checks; it is not waited for. */
+static void an_earlier_agent_is_not_waited_for(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 504);
+    sim.agents_tell_machine = false;
+    until_gate(&sim);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_check_has_to_look_first),
+        cmocka_unit_test(what_does_not_apply_passes),
+        cmocka_unit_test(what_cannot_tell_fails),
+        cmocka_unit_test(an_earlier_agent_is_not_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
