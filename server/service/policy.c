@@ -118,7 +118,6 @@ int service_policy_validate(const char *text, struct problem *ret_problem)
 }
 
 struct change {
-    const struct actor *actor;
     const struct service_policy_change *wanted;
     struct policy_version *newest, *ret;
     int64_t now_ms;
@@ -190,14 +189,8 @@ int service_policy_apply(struct service *s, const struct actor *actor, const str
         status = prepare(s, actor, wanted, ret_version, ret_problem);
     if (status < 0)
         return status;
-    autofree struct policy_version *prepared = own_calloc(1, sizeof(*prepared));
-    *prepared = *ret_version;
-    struct change change = {.actor = actor,
-                            .wanted = wanted,
-                            .newest = newest,
-                            .ret = ret_version,
-                            .now_ms = service_now(s),
-                            .problem = ret_problem};
+    struct change change = {
+        .wanted = wanted, .newest = newest, .ret = ret_version, .now_ms = service_now(s), .problem = ret_problem};
     status = service_write(s, "policy-apply", apply_write, &change, ret_problem);
     if (status == 0 && s->book != NULL)
         status = policy_book_put(s->book, ret_version->version, ret_version->text, error);

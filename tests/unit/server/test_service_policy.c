@@ -1,0 +1,73 @@
+/* The policy's versions: made by admins, guarded, gone back to, and a start with one that somebody broke. */
+#include "tests/support/service_world.h"
+
+#include "base/text.h"
+#include "server/config.h"
+#include "server/policy_book.h"
+
+#define FIRST "version: 1\ndefaults: {recovery: {rebootsMax: 5}}\n"
+#define SECOND "version: 1\ndefaults: {recovery: {rebootsMax: 6}}\n"
+
+static struct config config;
+
+static int apply(struct world *world, const struct actor *actor, const char *text, int64_t expected,
+                 struct policy_version *ret_version)
+{
+    const struct service_policy_change change = {.text = text, .comment = "why", .expected = expected};
+    memset(ret_version, 0, sizeof(*ret_version));
+    return service_policy_apply(&world->service, actor, &change, ret_version, &world->problem);
+}
+
+static int break_it(struct db_tx *tx, void *arg)
+{
+    struct policy_version *version = arg;
+    return db_policy_insert(tx, version);
+}
+
+static void test_versions_and_a_broken_one(void **state)
+{
+    (void)state;
+    struct world world;
+    static struct policy_version version;
+    struct reconcile_settings settings;
+    int64_t loaded = -1;
+    config_default(&config);
+    world_open(&world, DB_INLINE);
+    world.service.book = policy_book_new(&config);
+    assert_int_equal(apply(&world, &world_operator, FIRST, -1, &version), STATUS_DENIED);
+    assert_int_equal(apply(&world, &world_admin, "version: 2\n", -1, &version), STATUS_INVALID);
+    assert_string_equal(world.problem.detail, "line 1: version must be 1, which is that of this format");
+    assert_int_equal(apply(&world, &world_admin, FIRST, 0, &version), 0);
+    assert_int_equal(apply(&world, &world_admin, SECOND, 0, &version), STATUS_CONFLICT);
+    assert_int_equal(apply(&world, &world_admin, SECOND, 1, &version), 0);
+    assert_int_equal(version.version, 2);
+    assert_string_equal(version.author, "token:admin");
+
+    /* Somebody wrote into the database. */
+    version = (struct policy_version){.version = 3, .text = "version: [\n"};
+    assert_int_equal(db_write(world.service.db, "test", break_it, &version), 0);
+    policy_book_free(world.service.book);
+    world.service.book = policy_book_new(&config);
+    assert_int_equal(service_policy_load(&world.service, &loaded, &world.problem), STATUS_INVALID);
+    assert_int_equal(loaded, 2);
+    assert_non_null(strstr(world.problem.detail, "version 3 of the policy document cannot be read"));
+    assert_int_equal(policy_book_resolve(world.service.book, "a", "b", "c", &settings), 2);
+    assert_int_equal(settings.policy.reboots_max, 6);
+
+    const struct service_policy_change back = {.restores = 3, .comment = "", .expected = -1};
+    assert_int_equal(service_policy_apply(&world.service, &world_admin, &back, &version, &world.problem),
+                     STATUS_INVALID);
+    const struct service_policy_change first = {.restores = 1, .comment = "", .expected = 3};
+    assert_int_equal(service_policy_apply(&world.service, &world_admin, &first, &version, &world.problem), 0);
+    assert_true(version.version == 4 && version.restores == 1);
+    assert_int_equal(policy_book_resolve(world.service.book, "a", "b", "c", &settings), 4);
+    assert_int_equal(settings.policy.reboots_max, 5);
+    policy_book_free(world.service.book);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_versions_and_a_broken_one)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
