@@ -44,22 +44,32 @@ static int64_t fake_now(const struct clock *clock)
     return __atomic_load_n(&clock->fake_ms, __ATOMIC_RELAXED);
 }
 
+static int64_t fake_wall(const struct clock *clock)
+{
+    return fake_now(clock) + __atomic_load_n(&clock->fake_skew_ms, __ATOMIC_RELAXED);
+}
+
 const struct clock *clock_system(void)
 {
-    static const struct clock system_clock = {system_wall, system_mono, 0};
+    static const struct clock system_clock = {system_wall, system_mono, 0, 0};
 
     return &system_clock;
 }
 
 void clock_fake_init(struct clock *clock, int64_t start_ms)
 {
-    *clock = (struct clock){fake_now, fake_now, start_ms};
+    *clock = (struct clock){fake_wall, fake_now, start_ms, 0};
 }
 
 /* Atomic, so that a test can move time while the threads of a server look at it. */
 void clock_fake_advance(struct clock *clock, int64_t by_ms)
 {
     __atomic_add_fetch(&clock->fake_ms, by_ms, __ATOMIC_RELAXED);
+}
+
+void clock_fake_jump(struct clock *clock, int64_t by_ms)
+{
+    __atomic_add_fetch(&clock->fake_skew_ms, by_ms, __ATOMIC_RELAXED);
 }
 
 int64_t clock_wall_ms(const struct clock *clock)

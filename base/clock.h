@@ -22,7 +22,7 @@
 struct clock {
     int64_t (*wall_ms)(const struct clock *clock);
     int64_t (*mono_ms)(const struct clock *clock);
-    int64_t fake_ms; /* used by the fake clock only */
+    int64_t fake_ms, fake_skew_ms; /* used by the fake clock only */
 };
 
 /* The system's clocks. Static; never freed. */
@@ -30,6 +30,8 @@ const struct clock *clock_system(void);
 /* Makes *clock a fake that stands at start_ms until clock_fake_advance. */
 void clock_fake_init(struct clock *clock, int64_t start_ms);
 void clock_fake_advance(struct clock *clock, int64_t by_ms);
+/* Only the wall clock moves, forward or back, as when somebody sets it. */
+void clock_fake_jump(struct clock *clock, int64_t by_ms);
 
 int64_t clock_wall_ms(const struct clock *clock);
 int64_t clock_mono_ms(const struct clock *clock);

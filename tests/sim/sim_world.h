@@ -45,6 +45,12 @@ struct sim_verdict {
     bool acked;
     char node[NODE_NAME_MAX_BYTES];
     struct verdict verdict;
+    bool was_acked; /* the agent may have missed the answer */
+};
+
+/* The way between agents and hpd. */
+struct sim_wire {
+    int lost_percent, doubled_percent, late_percent;
 };
 
 /* What becomes of the one test of every deep health check. */
@@ -70,7 +76,11 @@ struct sim {
     uint64_t turns;
     uint64_t die_before_turn; /* the process is gone before this turn; 0: never */
     int crashes;
-    bool check; /* sim_check after every turn */
+    struct sim_wire wire;
+    int64_t storm_ends;        /* of a random world */
+    void (*before_boot)(void); /* what a restart puts right; may be NULL */
+    int keys_checked;          /* of the provider's effects, by sim_law_acts */
+    bool check;                /* sim_check after every turn */
     uint64_t verdict_number;
     const char *document;     /* of the group that is made next; NULL: none */
     int scripts_fail;         /* so many runs of an instance's scripts fail */
@@ -83,6 +93,11 @@ struct sim {
     enum sim_deep deep;
 };
 
+SIM_FN bool sim_chance(struct sim *sim, int percent)
+{
+    return percent > 0 && fake_fate_draw(&sim->random, 100) < (uint32_t)percent;
+}
+
 static const struct actor sim_admin = {.name = "token:admin", .role = ROLE_ADMIN, .token_id = 1};
 
 /* --- life and death ---------------------------------------------------------------------------- */
@@ -91,6 +106,8 @@ SIM_FN void sim_boot(struct sim *sim)
 {
     char error[DB_ERROR_MAX] = "";
     struct service *s = &sim->service;
+    if (sim->before_boot != NULL)
+        sim->before_boot();
     memset(s, 0, sizeof(*s));
     if (db_open(sim->dir, &sim->clock, DB_INLINE, &s->db, error) < 0)
         fail_msg("seed %" PRIu64 ": db_open: %s", sim->seed, error);
@@ -145,6 +162,7 @@ SIM_FN void sim_open(struct sim *sim, uint64_t seed, bool has_scheduler)
     sim_make_dir(sim);
     clock_fake_init(&sim->clock, SIM_T0);
     id_source_seed(&sim->ids, seed + 1);
+    sim->fate.clock = &sim->clock;
     fake_scheduler_init(&sim->scheduler, &sim->fate);
     fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->fate);
     reconcile_settings_default(&sim->settings);
@@ -176,6 +194,7 @@ SIM_FN void sim_fork(const struct sim *from, struct sim *sim)
     sim->provider.clock = &sim->clock;
     sim->provider.ids = &sim->ids;
     sim->provider.fate = sim->scheduler.fate = &sim->fate;
+    sim->fate.clock = &sim->clock;
     sim->spool = own_calloc((size_t)from->spool_capacity + 1, sizeof(*sim->spool));
     for (int i = 0; i < from->spooled; i++)
         sim->spool[i] = from->spool[i];
@@ -357,7 +376,57 @@ SIM_FN int sim_law_cluster(const void *row, void *arg)
     return 0;
 }
 
-/* At most one operation per node, one step at a time, the budget, no node in repair that nobody repairs, no change of a cluster
+/* "reboot/UID", "launch/UID", "terminate/INSTANCE": what a provider did follows from an operation of that kind, and that from a
+ * decision to do it, or from a person. */
+SIM_FN int sim_ended_instance(const void *row, void *arg)
+{
+    struct operation *op = arg;
+    const struct operation *seen = row;
+    if (strcmp(seen->old_instance, op->old_instance) != 0 && strcmp(seen->new_instance, op->old_instance) != 0)
+        return 0;
+    *op = *seen;
+    return 1;
+}
+
+SIM_FN bool sim_is_decided(struct db_tx *tx, const struct operation *op)
+{
+    struct decision decision;
+    if (strcmp(op->actor, "policy") != 0 || op->kind == OPERATION_KIND_LAUNCH)
+        return true;
+    return db_decision_get_row(tx, op->decision_id, &decision) == 0 && decision.node_id == op->node_id &&
+           decision.action == (op->kind == OPERATION_KIND_REBOOT ? ACTION_REBOOT : ACTION_REPLACE);
+}
+
+SIM_FN void sim_law_act(struct sim_law *law, const char *key)
+{
+    struct operation op = {0};
+    struct instance instance;
+    const char *what = strchr(key, '/') + 1;
+    bool known = false;
+    if (text_starts_with(key, "terminate/")) {
+        const struct fake_instance *ended = fake_provider_find(&law->sim->provider, what);
+        const struct db_operation_filter of_node = {.node_id = ended->node_row, .state = -1};
+        snprintf(op.old_instance, sizeof(op.old_instance), "%s", what);
+        /* what never enrolled is known by the key it was launched with alone */
+        known = ended->node_row == 0 ? db_instance_by_key(law->tx, ended->key, &instance) == 0
+                                     : db_operation_list(law->tx, &of_node, sim_ended_instance, &op) >= 0 && op.id != 0;
+    } else {
+        known = db_operation_get(law->tx, what, &op) == 0;
+    }
+    if (!known)
+        sim_fail(law->sim, NULL, "%s was done and no operation asked for it", key);
+    if (op.id != 0 && !sim_is_decided(law->tx, &op))
+        sim_fail(law->sim, NULL, "%s was done and nobody decided it", key);
+}
+
+SIM_FN void sim_law_acts(struct sim_law *law)
+{
+    struct fake_provider *provider = &law->sim->provider;
+    for (; law->sim->keys_checked < provider->key_count; law->sim->keys_checked++)
+        sim_law_act(law, provider->keys[law->sim->keys_checked]);
+}
+
+/* At most one operation per node, one step at a time, the budget, nothing done that was not recorded, no node in repair that nobody repairs, no change of a cluster
  * that could not be watched. */
 SIM_FN void sim_check(struct sim *sim)
 {
@@ -368,6 +437,7 @@ SIM_FN void sim_check(struct sim *sim)
     assert_int_equal(db_operation_list(law.tx, &active, sim_law_operation, &law), 0);
     assert_int_equal(db_node_list(law.tx, &all, sim_law_node, &law), 0);
     assert_int_equal(db_cluster_list(law.tx, "", 0, sim_law_cluster, &law), 0);
+    sim_law_acts(&law);
     db_read_end(sim->service.db, law.tx);
     int budget = sim->nodes * sim->settings.policy.budget_percent / 100;
     if (law.automatic > (budget < 1 ? 1 : budget))
@@ -521,15 +591,37 @@ SIM_FN void sim_agent_report(struct sim *sim, struct sim_verdict *spooled)
                                  sim_acked, &spooled->acked, &problem);
 }
 
+/* A message may be lost on its way, come twice, or come after one that was sent later. */
+SIM_FN void sim_agent_send(struct sim *sim, struct fake_instance *instance)
+{
+    if (sim_chance(sim, sim->wire.lost_percent))
+        return;
+    sim_agent_beat(sim, instance);
+    int64_t seq = instance->seq, again = sim_chance(sim, sim->wire.late_percent) ? 2 : 1;
+    if (!sim_chance(sim, sim->wire.doubled_percent) || seq < again)
+        return;
+    instance->seq = seq - again;
+    sim_agent_beat(sim, instance);
+    instance->seq = instance->credential[0] != '\0' ? seq : 0;
+}
+
 SIM_FN void sim_agents(struct sim *sim)
 {
     for (int i = 0; i < sim->provider.count; i++) {
         struct fake_instance *instance = &sim->provider.instances[i];
         if (fake_instance_is_up(&sim->provider, instance) && !instance->muted)
-            sim_agent_beat(sim, instance);
+            sim_agent_send(sim, instance);
     }
-    for (int i = 0; i < sim->spooled; i++)
-        sim_agent_report(sim, &sim->spool[i]);
+    bool backwards = sim_chance(sim, sim->wire.late_percent);
+    for (int i = 0; i < sim->spooled; i++) {
+        struct sim_verdict *spooled = &sim->spool[backwards ? sim->spooled - 1 - i : i];
+        if (spooled->acked || sim_chance(sim, sim->wire.lost_percent))
+            continue;
+        sim_agent_report(sim, spooled);
+        spooled->was_acked = spooled->was_acked || spooled->acked;
+        if (sim_chance(sim, sim->wire.doubled_percent))
+            spooled->acked = false; /* the answer was lost: it is sent again */
+    }
 }
 
 /* The scheduler hears a node while its machine is up. A reboot ends the jobs on it. */

@@ -26,6 +26,11 @@ int fake_fate_begin(struct fake_fate *fate, char *error)
     fate->calls++;
     if (fate->die_before != 0 && fate->calls >= fate->die_before)
         fate->dead = true;
+    if (!fate->dead && fate->clock != NULL && happens(fate, fate->hang_percent)) {
+        clock_fake_advance(fate->clock, fate->hang_ms);
+        snprintf(error, ERROR_MAX, "the fake backend did not answer in time");
+        return STATUS_TIMEOUT;
+    }
     if (fate->dead || happens(fate, fate->error_percent)) {
         snprintf(error, ERROR_MAX, "the fake backend fails this time");
         return STATUS_UNAVAILABLE;

@@ -5,16 +5,21 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_FAKE_FATE_H
 #define HOLDFAST_TESTS_SUPPORT_FAKE_FATE_H
 
+#include "base/clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct fake_fate {
-    uint64_t random;    /* state of the generator; 0: no chance is taken */
-    int error_percent;  /* calls that fail before they do anything */
-    int lost_percent;   /* calls whose reply is lost after they did it */
-    int64_t calls;      /* so far */
-    int64_t die_before; /* the process is gone at the call with this number, before its effect; 0: never */
-    int64_t die_after;  /* … after its effect */
+    uint64_t random;   /* state of the generator; 0: no chance is taken */
+    int error_percent; /* calls that fail before they do anything */
+    int lost_percent;  /* calls whose reply is lost after they did it */
+    int hang_percent;  /* calls that answer nothing until hang_ms later, and had no effect */
+    int64_t hang_ms;
+    struct clock *clock; /* that goes on meanwhile; NULL: nothing hangs */
+    int64_t calls;       /* so far */
+    int64_t die_before;  /* the process is gone at the call with this number, before its effect; 0: never */
+    int64_t die_after;   /* … after its effect */
     bool dead;
 };
 
