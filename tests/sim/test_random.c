@@ -383,6 +383,7 @@ static void live(const struct sim *start, uint64_t seed)
     sim.seed = seed;
     sim.random = seed * UINT64_C(0x9E3779B97F4A7C15);
     sim.before_boot = mend_disk;
+    sim.check_acts = true;
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
     sim.fate.random = seed;
     sim.storm_ends = clock_wall_ms(&sim.clock) + (sim.nodes > 10 ? STORM_MS : SHORT_STORM_MS);
