@@ -77,11 +77,11 @@ struct sim {
     uint64_t die_before_turn; /* the process is gone before this turn; 0: never */
     int crashes;
     struct sim_wire wire;
-    int64_t storm_ends;        /* of a random world */
-    void (*before_boot)(void); /* what a restart puts right; may be NULL */
-    bool check_acts;           /* sim_law_acts, too: no slot of this world is ever deleted */
-    int keys_checked;          /* of the provider's effects, by sim_law_acts */
-    bool check;                /* sim_check after every turn */
+    int64_t storm_ends;                                   /* of a random world */
+    void (*before_boot)(void);                            /* what a restart puts right; may be NULL */
+    void (*more_laws)(struct sim *sim, struct db_tx *tx); /* of this world; may be NULL */
+    int keys_checked;                                     /* of the provider's effects, by sim_law_acts */
+    bool check;                                           /* sim_check after every turn */
     uint64_t verdict_number;
     const char *document;     /* of the group that is made next; NULL: none */
     int scripts_fail;         /* so many runs of an instance's scripts fail */
@@ -377,57 +377,7 @@ SIM_FN int sim_law_cluster(const void *row, void *arg)
     return 0;
 }
 
-/* "reboot/UID", "launch/UID", "terminate/INSTANCE": what a provider did follows from an operation of that kind, and that from a
- * decision to do it, or from a person. */
-SIM_FN int sim_ended_instance(const void *row, void *arg)
-{
-    struct operation *op = arg;
-    const struct operation *seen = row;
-    if (strcmp(seen->old_instance, op->old_instance) != 0 && strcmp(seen->new_instance, op->old_instance) != 0)
-        return 0;
-    *op = *seen;
-    return 1;
-}
-
-SIM_FN bool sim_is_decided(struct db_tx *tx, const struct operation *op)
-{
-    struct decision decision;
-    if (strcmp(op->actor, "policy") != 0 || (op->kind != OPERATION_KIND_REBOOT && op->kind != OPERATION_KIND_REPLACE))
-        return true;
-    return db_decision_get_row(tx, op->decision_id, &decision) == 0 && decision.node_id == op->node_id &&
-           decision.action == (op->kind == OPERATION_KIND_REBOOT ? ACTION_REBOOT : ACTION_REPLACE);
-}
-
-SIM_FN void sim_law_act(struct sim_law *law, const char *key)
-{
-    struct operation op = {0};
-    struct instance instance;
-    const char *what = strchr(key, '/') + 1;
-    bool known = false;
-    if (text_starts_with(key, "terminate/")) {
-        const struct fake_instance *ended = fake_provider_find(&law->sim->provider, what);
-        const struct db_operation_filter of_node = {.node_id = ended->node_row, .state = -1};
-        snprintf(op.old_instance, sizeof(op.old_instance), "%s", what);
-        /* what never enrolled is known by the key it was launched with alone */
-        known = ended->node_row == 0 ? db_instance_by_key(law->tx, ended->key, &instance) == 0
-                                     : db_operation_list(law->tx, &of_node, sim_ended_instance, &op) >= 0 && op.id != 0;
-    } else {
-        known = db_operation_get(law->tx, what, &op) == 0;
-    }
-    if (!known)
-        sim_fail(law->sim, NULL, "%s was done and no operation asked for it", key);
-    if (op.id != 0 && !sim_is_decided(law->tx, &op))
-        sim_fail(law->sim, NULL, "%s was done and nobody decided it", key);
-}
-
-SIM_FN void sim_law_acts(struct sim_law *law)
-{
-    struct fake_provider *provider = &law->sim->provider;
-    for (; law->sim->keys_checked < provider->key_count; law->sim->keys_checked++)
-        sim_law_act(law, provider->keys[law->sim->keys_checked]);
-}
-
-/* At most one operation per node, one step at a time, the budget, nothing done that was not recorded, no node in repair that nobody repairs, no change of a cluster
+/* At most one operation per node, one step at a time, the budget, no node in repair that nobody repairs, no change of a cluster
  * that could not be watched. */
 SIM_FN void sim_check(struct sim *sim)
 {
@@ -438,8 +388,8 @@ SIM_FN void sim_check(struct sim *sim)
     assert_int_equal(db_operation_list(law.tx, &active, sim_law_operation, &law), 0);
     assert_int_equal(db_node_list(law.tx, &all, sim_law_node, &law), 0);
     assert_int_equal(db_cluster_list(law.tx, "", 0, sim_law_cluster, &law), 0);
-    if (sim->check_acts)
-        sim_law_acts(&law);
+    if (sim->more_laws != NULL)
+        sim->more_laws(sim, law.tx);
     db_read_end(sim->service.db, law.tx);
     int budget = sim->nodes * sim->settings.policy.budget_percent / 100;
     if (law.automatic > (budget < 1 ? 1 : budget))

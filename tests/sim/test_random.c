@@ -8,6 +8,7 @@
  * failed for a reason that it says, and whatever is left a person can bring back. A failure prints its seed: run the
  * program with that number to see it again, or make sim SEEDS=1 SEED=number.
  */
+#include "tests/sim/sim_acts.h"
 #include "tests/sim/sim_world.h"
 
 #include <errno.h>
@@ -383,7 +384,7 @@ static void live(const struct sim *start, uint64_t seed)
     sim.seed = seed;
     sim.random = seed * UINT64_C(0x9E3779B97F4A7C15);
     sim.before_boot = mend_disk;
-    sim.check_acts = true;
+    sim.more_laws = sim_law_acts;
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
     sim.fate.random = seed;
     sim.storm_ends = clock_wall_ms(&sim.clock) + (sim.nodes > 10 ? STORM_MS : SHORT_STORM_MS);
