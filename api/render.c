@@ -135,6 +135,8 @@ json_t *render_node(const struct db_node_row *row)
     put_text(json, "cluster", row->cluster);
     put_text(json, "group", row->group);
     put_text(json, "zone", row->node.zone);
+    for (int level = 0; level < TOPOLOGY_LEVEL_ZONE; level++)
+        put_text(json, topology_level_text((enum topology_level)level), row->node.topology[level]);
     put_text(json, "state", node_state_text(row->node.state));
     put_text(json, "health", health_text(row->node.health));
     put_text(json, "reason", row->node.reason);
@@ -175,6 +177,36 @@ json_t *render_node_view(const struct service_node_view *view, const char *decis
         json_put(json, "activeOperation", render_operation(&view->active, view->row.cluster, view->row.node.name));
     if (view->last_decision.id != 0)
         json_put(json, "lastDecision", render_decision(&view->last_decision, decision_operation));
+    return json;
+}
+
+/* --- incidents of many nodes ------------------------------------------------------------------------ */
+
+json_t *render_incident(const struct shared_incident *incident)
+{
+    json_t *json = json_object();
+    json_put(json, "id", json_sprintf("%lld", (long long)incident->id));
+    put_text(json, "cluster", incident->cluster);
+    put_text(json, "level", topology_level_text(incident->level));
+    put_text(json, "domain", incident->domain);
+    put_text(json, "cause", incident_cause_text(incident->cause));
+    put_text(json, "state", incident->ended_at > 0 ? "ended" : "open");
+    json_put_time(json, "startedAt", incident->started_at);
+    json_put_time(json, "calmSince", incident->calm_since);
+    json_put_time(json, "endedAt", incident->ended_at);
+    put_text(json, "endedBy", incident->ended_by);
+    json_put_i64(json, "nodes", incident->nodes);
+    json_put_i64(json, "affected", incident->affected);
+    return json;
+}
+
+json_t *render_incident_node(const struct incident_node *node)
+{
+    json_t *json = json_object();
+    put_text(json, "node", node->name);
+    put_text(json, "cause", incident_cause_text(node->cause));
+    json_put_time(json, "since", node->since);
+    json_put_time(json, "backAt", node->back_at);
     return json;
 }
 

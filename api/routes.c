@@ -98,6 +98,10 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/checks/{check}", "describeCheck", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_check_describe},
     {"GET", "/v1/checks/{check}/logs", "readCheckLogs", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_check_logs},
 
+    {"GET", "/v1/incidents", "listIncidents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_incident_list},
+    {"GET", "/v1/incidents/{incident}", "describeIncident", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_incident_describe},
+    {"POST", "/v1/incidents/{incident}/end", "endIncident", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_incident_end},
+
     {"GET", "/v1/operations", "listOperations", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_operation_list},
     {"GET", "/v1/operations/{operation}", "describeOperation", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
      api_operation_describe},

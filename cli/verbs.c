@@ -47,6 +47,13 @@ const struct cli_verb cli_verbs[] = {
      "give a held or failed node back, through the return checks"},
     {"node", "opt-out", "NODE", 1, 1, CLUSTER, cli_node_opt_out, "hands off: no automatic decision touches the node"},
     {"node", "opt-in", "NODE", 1, 1, CLUSTER, cli_node_opt_in, "end an opt-out"},
+    {"node", "place", "NODE LEVEL=NAME...", 2, CLI_POSITIONAL_MAX, CLUSTER, cli_node_place,
+     "say what it shares with others: rack=, switch=, ultraserver="},
+    {"incident", "list", "", 0, 0, CLUSTER | CLI_BIT(LIMIT), cli_incident_list,
+     "what took many nodes of one switch, rack or zone at once, newest first"},
+    {"incident", "describe", "ID", 1, 1, 0, cli_incident_describe, "one of them, with its nodes"},
+    {"incident", "end", "ID", 1, 1, 0, cli_incident_end,
+     "say that it is over: what still fails is repaired node by node"},
     {"check", "start", "", 0, 0,
      CLUSTER | CLI_BIT(GROUP) | CLI_BIT(NODES) | CLI_BIT(CHECK) | CLI_BIT(QUICK) | CLI_BIT(DEEP) | CLI_BIT(FORCE) |
          CLI_BIT(WAIT) | CLI_BIT(TIMEOUT),

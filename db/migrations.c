@@ -33,6 +33,7 @@ EMBED(migration_0015, "migrations/0015_policy.sql");
 EMBED(migration_0016, "migrations/0016_check_spares.sql");
 EMBED(migration_0017, "migrations/0017_hardware_past.sql");
 EMBED(migration_0018, "migrations/0018_approval.sql");
+EMBED(migration_0019, "migrations/0019_incidents.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -53,6 +54,7 @@ static const struct db_migration migrations[] = {
     {"0016_check_spares", migration_0016_data, migration_0016_end},
     {"0017_hardware_past", migration_0017_data, migration_0017_end},
     {"0018_approval", migration_0018_data, migration_0018_end},
+    {"0019_incidents", migration_0019_data, migration_0019_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -9,7 +9,7 @@
 
 #define NODE_COLUMNS                                                                                       \
     "n.id, n.cluster_id, n.group_id, n.name, n.state, n.health, n.reason, n.instance_row, n.state_since, " \
-    "n.health_since, n.retry_at, n.opted_out, n.zone, n.created_at"
+    "n.health_since, n.retry_at, n.opted_out, n.zone, n.ultraserver, n.leaf_switch, n.rack, n.created_at"
 #define NODE_ROWS                                                                                    \
     "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT ", g.name, c.name, g.instance_type, g.provider, " \
     "g.image_id, g.release, o.kind, d.id "                                                           \
@@ -30,6 +30,10 @@ static const char SQL_GET_ROW[] = "SELECT " NODE_COLUMNS " FROM node n WHERE n.i
 static const char SQL_UPDATE[] =
     "UPDATE node SET state = ?, health = ?, reason = ?, instance_row = ?, state_since = ?, health_since = ?, "
     "retry_at = ?, opted_out = ? WHERE id = ?";
+static const char *const SQL_SET_TOPOLOGY[TOPOLOGY_LEVEL_ZONE] = {
+    [TOPOLOGY_LEVEL_ULTRASERVER] = "UPDATE node SET ultraserver = ? WHERE id = ?",
+    [TOPOLOGY_LEVEL_SWITCH] = "UPDATE node SET leaf_switch = ? WHERE id = ?",
+    [TOPOLOGY_LEVEL_RACK] = "UPDATE node SET rack = ? WHERE id = ?"};
 static const char SQL_DELETE[] = "DELETE FROM node WHERE id = ?";
 static const char SQL_LIST_ALL[] =
     NODE_ROWS "WHERE ?1 = 0 AND ?2 = '' " NODE_STATE_REST NODE_HEALTH_REST "ORDER BY n.cluster_id, n.id LIMIT ?5";
@@ -80,6 +84,8 @@ static void node_read(struct db_query *q, void *row)
     node->retry_at = db_get_i64(q);
     node->opted_out = db_get_i64(q) != 0;
     DB_GET_TEXT(q, node->zone);
+    for (int level = 0; level < TOPOLOGY_LEVEL_ZONE; level++)
+        DB_GET_TEXT(q, node->topology[level]);
     node->created_at = db_get_i64(q);
 }
 
@@ -233,6 +239,15 @@ int db_node_update(struct db_tx *tx, const struct node *node)
     db_bind_i64(&q, node->retry_at);
     db_bind_i64(&q, node->opted_out);
     db_bind_i64(&q, node->id);
+    return db_query_hit(&q);
+}
+
+int db_node_set_topology(struct db_tx *tx, int64_t id, enum topology_level level, const char *domain)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_SET_TOPOLOGY[level]);
+    db_bind_text(&q, domain);
+    db_bind_i64(&q, id);
     return db_query_hit(&q);
 }
 

@@ -54,6 +54,8 @@ int db_node_main_image(struct db_tx *tx, int64_t group_id, const char *image_id,
 
 /* Writes state, health, reason, times, instance_row, retry_at, opted_out. The caller moved the states by the table. */
 int db_node_update(struct db_tx *tx, const struct node *node);
+/* Which domain of that level it is in; the zone is chosen with the slot. */
+int db_node_set_topology(struct db_tx *tx, int64_t id, enum topology_level level, const char *domain);
 int db_node_delete(struct db_tx *tx, int64_t id);
 
 int db_instance_insert(struct db_tx *tx, struct instance *instance); /* fills id; EXISTS for a used launch_key */

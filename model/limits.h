@@ -21,6 +21,7 @@
 #define IMAGE_ID_MAX_BYTES 24                    /* botocore ImageId: 7..21 characters */
 #define RELEASE_VERSION_MAX_BYTES 72             /* botocore ImageReleaseVersion: up to 64 characters */
 #define ZONE_MAX_BYTES 32                        /* "us-west-2a" */
+#define TOPOLOGY_NAME_MAX_BYTES 64               /* a rack, a switch; EC2's network nodes have 20 characters */
 #define CLUSTER_DOCUMENT_BYTES_MAX (1024 * 1024) /* as large as a request */
 #define POLICY_TEXT_MAX_BYTES (32 * 1024)        /* the policy document: hundreds of groups */
 #define SCRIPT_STATE_MAX_BYTES 16

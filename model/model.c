@@ -11,3 +11,8 @@ ENUM_DEFINE(event_kind, EVENT_KIND_LIST)
 ENUM_DEFINE(role, ROLE_LIST)
 ENUM_DEFINE(token_kind, TOKEN_KIND_LIST)
 ENUM_DEFINE(audit_outcome, AUDIT_OUTCOME_LIST)
+
+const char *node_domain(const struct node *node, enum topology_level level)
+{
+    return level == TOPOLOGY_LEVEL_ZONE ? node->zone : node->topology[level];
+}

@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "model/cluster_state.h"
 #include "model/health.h"
+#include "model/incident.h"
 #include "model/instance_state.h"
 #include "model/limits.h"
 #include "model/node_state.h"
@@ -87,8 +88,12 @@ struct node {
     int64_t retry_at;          /* when a HOLD is looked at again; 0: only when something changes */
     bool opted_out;            /* a person said: hands off */
     char zone[ZONE_MAX_BYTES]; /* availability zone, chosen with the slot; "": the provider has none */
+    char topology[TOPOLOGY_LEVEL_ZONE][TOPOLOGY_NAME_MAX_BYTES]; /* the narrower domains it is in; "": not known */
     int64_t created_at;
 };
+
+/* The domain of that level which the node is in; "": not known. */
+const char *node_domain(const struct node *node, enum topology_level level);
 
 struct instance {
     int64_t id, node_id;
@@ -149,14 +154,15 @@ struct verdict {
     bool over; /* of a report alone: what was seen of the same source, code and device is over, a disk has room again */
 };
 
-#define GATE_LIST(X)                                                                \
-    X(FRESH, "fresh-evidence")        /* of this boot and this instance */          \
-    X(OWNER, "owner")                 /* not opted out, not drained by a person */  \
-    X(ONE_OPERATION, "one-operation") /* at most one active operation per node */   \
-    X(RECOVERY, "node-recovery")      /* the cluster's NodeRecovery is Automatic */ \
-    X(ATTEMPTS, "attempts")           /* the ledger allows another repair */        \
-    X(MODE, "mode")                   /* the mode of the fault's class lets it */   \
-    X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */      \
+#define GATE_LIST(X)                                                                 \
+    X(FRESH, "fresh-evidence")        /* of this boot and this instance */           \
+    X(OWNER, "owner")                 /* not opted out, not drained by a person */   \
+    X(ONE_OPERATION, "one-operation") /* at most one active operation per node */    \
+    X(RECOVERY, "node-recovery")      /* the cluster's NodeRecovery is Automatic */  \
+    X(ATTEMPTS, "attempts")           /* the ledger allows another repair */         \
+    X(INCIDENT, "shared-incident")    /* its domain has no incident of many nodes */ \
+    X(MODE, "mode")                   /* the mode of the fault's class lets it */    \
+    X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */       \
     X(BREAKER, "group-breaker")       /* more than max(3, 20 %) failed within 15 min */
 enum gate {
 #define X(SYMBOL, text) GATE_##SYMBOL,
@@ -303,6 +309,8 @@ ENUM_DECLARE(event_level);
     X(NEAR_MISS, "near-miss")                     \
     X(BREAKER_OPENED, "breaker-opened")           \
     X(BREAKER_CLOSED, "breaker-closed")           \
+    X(INCIDENT_OPENED, "incident-opened")         \
+    X(INCIDENT_ENDED, "incident-ended")           \
     X(SCHEDULER_CONFIG, "scheduler-config")       \
     X(COMPUTE_QUOTA, "compute-quota")             \
     X(TAGS, "tags")                               \

@@ -5,6 +5,7 @@
  * Order: a person's request → fresh evidence, the worst device first → silence → a reboot without return → stale
  * evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
  */
+#include "policy/incident.h"
 #include "policy/think.h"
 
 #include "base/own.h"
@@ -126,6 +127,8 @@ static void think_of_incident(const struct policy_snapshot *snapshot, const stru
     thought->present = true;
     thought->severity = choice->incident->lead.severity;
     thought->since = choice->incident->first_at;
+    enum incident_cause cause;
+    thought->shared = policy_sign_of_code(choice->incident->lead.verdict->code, &cause);
     tell_incident(snapshot, choice, decision);
     policy_tell_fresh(thought->node, folded, decision);
     if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
@@ -138,21 +141,6 @@ static void think_of_incident(const struct policy_snapshot *snapshot, const stru
 
 /* --- silence, staleness, people ------------------------------------------------------------------------------- */
 
-/* What takes a whole zone away is no node's fault, and new machines there would vanish, too. */
-static void lose_zone(struct policy_outcome *outcome, struct thought *thought)
-{
-    struct decision *decision = &thought->decision;
-    outcome->refused = outcome->action;
-    outcome->action = ACTION_HOLD;
-    outcome->rule = "zone-lost";
-    text_copy_cut(decision->code, sizeof(decision->code), "zone-lost"); /* what people read as the reason */
-    text_copy_cut(outcome->refused_why, sizeof(outcome->refused_why),
-                  "nodes of one zone that vanish together are one incident, and repairs one by one do not end it");
-    policy_add(decision,
-               "With it %" PRId64 " nodes of the zone %s fell silent: the zone is lost, and the node waits for it.",
-               thought->node->zone_lost - 1, thought->node->zone);
-}
-
 static void think_of_loss(const struct policy_snapshot *snapshot, struct thought *thought)
 {
     const struct policy_node *node = thought->node;
@@ -161,7 +149,6 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     struct ledger ledger;
     char time[POLICY_TIME_MAX];
     policy_ledger(snapshot, node, "", &ledger);
-    bool zone = policy_zone_is_lost(snapshot, node);
     struct policy_outcome outcome = policy_escalate(snapshot, &lead, &ledger);
     if (outcome.action == ACTION_REBOOT)
         outcome.rule = "unreachable";
@@ -173,11 +160,10 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     decision->fault = FAULT_CLASS_UNREACHABLE;
     policy_say(decision->sentence, sizeof(decision->sentence),
                "Nobody hears the node: its agent was last heard at %s and the scheduler gets no answer either.%s%s%s",
-               policy_time(node->last_heartbeat_at, time), zone ? "" : " ", zone ? "" : outcome.because,
-               zone ? "" : ".");
+               policy_time(node->last_heartbeat_at, time), node->incident != NULL ? "" : " ",
+               node->incident != NULL ? "" : outcome.because, node->incident != NULL ? "" : ".");
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
-    if (zone)
-        lose_zone(&outcome, thought);
+    thought->shared = true;
     policy_pass_gates(snapshot, &outcome, &ledger, thought);
     if (decision->action == ACTION_HOLD)
         decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static const char *plain(const char *text)
@@ -184,6 +185,36 @@ static bool mode_lets(const struct policy_snapshot *snapshot, const struct polic
     return true;
 }
 
+/* What a switch or a rack does to its nodes is no node's fault: a repair does not end it, and a new machine would fare no better. */
+static void ask_incident(const struct policy_snapshot *snapshot, struct thought *thought,
+                         struct policy_outcome *outcome)
+{
+    const struct policy_incident *incident = thought->node->incident;
+    struct decision *decision = &thought->decision;
+    char detail[REASON_MAX_BYTES], time[POLICY_TIME_MAX];
+    if (!thought->shared)
+        return;
+    if (incident == NULL) {
+        policy_say(detail, sizeof(detail), "fewer than %d nodes of what it shares have it",
+                   snapshot->settings.incident_nodes);
+        policy_gate(decision, GATE_INCIDENT, GATE_RESULT_PASSED, detail);
+        return;
+    }
+    const char *title = topology_level_title(incident->level);
+    policy_say(detail, sizeof(detail), "%s incident %" PRId64 " of the %s %s, %" PRId64 " nodes",
+               incident_cause_text(incident->cause), incident->id, title, incident->domain, incident->nodes);
+    policy_gate(decision, GATE_INCIDENT, GATE_RESULT_FAILED, detail);
+    policy_add(decision,
+               "It is one of %" PRId64
+               " nodes of the %s %s that have failed since %s: one incident, for which the node waits.",
+               incident->nodes, title, incident->domain, policy_time(incident->started_at, time));
+    outcome->refused = outcome->action;
+    outcome->action = ACTION_HOLD;
+    outcome->rule = "incident-hold";
+    text_copy_cut(outcome->refused_why, sizeof(outcome->refused_why),
+                  "what takes many nodes of one place at once is one incident, and repairs one by one do not end it");
+}
+
 /* Walks the gates up to the limits, which see all nodes at once. */
 void policy_pass_gates(const struct policy_snapshot *snapshot, const struct policy_outcome *outcome,
                        const struct ledger *ledger, struct thought *thought)
@@ -193,9 +224,13 @@ void policy_pass_gates(const struct policy_snapshot *snapshot, const struct poli
         !recovery_lets(snapshot, outcome, decision))
         return;
     tell_attempts(snapshot, ledger, outcome, decision);
-    if (!mode_lets(snapshot, thought->node, outcome, decision))
+    struct policy_outcome may = *outcome;
+    ask_incident(snapshot, thought, &may);
+    if (!mode_lets(snapshot, thought->node, &may, decision))
         return;
-    policy_rule(decision, outcome->action, outcome->rule);
-    policy_refuse(decision, outcome->refused, outcome->refused_why);
-    thought->limited = outcome->action == ACTION_REBOOT || outcome->action == ACTION_REPLACE;
+    policy_rule(decision, may.action, may.rule);
+    policy_refuse(decision, may.refused, may.refused_why);
+    if (may.action == ACTION_HOLD)
+        decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;
+    thought->limited = may.action == ACTION_REBOOT || may.action == ACTION_REPLACE;
 }

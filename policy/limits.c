@@ -27,32 +27,19 @@ static bool is_counted_already(const struct policy_snapshot *snapshot, const str
     return false;
 }
 
-/* Nodes that vanish leave no verdicts: a dark rack has to count too. */
+/* Nodes that vanish leave no verdicts, and have to count too; those of one incident count with it. */
 static bool is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
     return in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
-           !is_counted_already(snapshot, node);
-}
-
-/* A lost zone is one incident: the first of its nodes that counts stands for all. */
-static bool is_counted_with_zone(const struct policy_snapshot *snapshot, size_t at)
-{
-    const struct policy_node *node = &snapshot->nodes[at];
-    if (!policy_zone_is_lost(snapshot, node))
-        return false;
-    for (size_t i = 0; i < at; i++)
-        if (snapshot->nodes[i].zone != NULL && text_equal(snapshot->nodes[i].zone, node->zone) &&
-            policy_zone_is_lost(snapshot, &snapshot->nodes[i]) && is_lost(snapshot, &snapshot->nodes[i]))
-            return true;
-    return false;
+           node->incident == NULL && !is_counted_already(snapshot, node);
 }
 
 static int64_t count_lost(const struct policy_snapshot *snapshot)
 {
     int64_t lost = 0;
     for (size_t i = 0; i < snapshot->node_count; i++)
-        lost += is_lost(snapshot, &snapshot->nodes[i]) && !is_counted_with_zone(snapshot, i);
+        lost += is_lost(snapshot, &snapshot->nodes[i]);
     return lost;
 }
 
@@ -65,7 +52,7 @@ static struct breaker read_breaker(const struct policy_snapshot *snapshot)
 {
     const struct policy_settings *settings = &snapshot->settings;
     const struct policy_group *group = &snapshot->group;
-    struct breaker breaker = {.failing = group->failed_recently + count_lost(snapshot),
+    struct breaker breaker = {.failing = group->failed_recently + group->incidents + count_lost(snapshot),
                               .limit =
                                   at_least(settings->breaker_min, group->desired * settings->breaker_percent / 100)};
     bool over = breaker.failing > breaker.limit;

@@ -27,8 +27,9 @@ struct policy_settings {
     int64_t breaker_window_ms;      /* … within 15 min opens the breaker */
     int64_t breaker_close_after_ms; /* closes itself when the count has been back under the limit this long: 15 min */
     int64_t silent_after_ms;        /* no heartbeat for so long: "no verdict" (60 s) */
-    int zone_lost_min;              /* 3: so many nodes of a zone that fall silent within … */
-    int64_t zone_window_ms;         /* … 2 min are the zone's fault, not theirs */
+    int incident_nodes;             /* 3: so many nodes of one switch, rack or zone that fail within … */
+    int64_t incident_window_ms;     /* … 5 min are one incident of what they share */
+    int64_t incident_settle_ms;     /* which ends when the domain has been back for so long (5 min) */
     int64_t unreachable_after_ms;   /* silent for so long and the scheduler does not hear it either: reboot (10 min) */
     int64_t fold_window_ms;         /* 60 s: codes of one device this close are one incident */
     int64_t probation_ms;           /* 6 h: after its return a machine gets less tolerance this long */
@@ -53,6 +54,17 @@ struct policy_group {
     int64_t failed_recently;    /* distinct nodes with a node fault within breaker_window_ms, all states */
     int64_t breaker_opened_at;  /* 0: closed */
     int64_t breaker_calm_since; /* when failed_recently last went back under the limit; 0: it has not */
+    int64_t incidents;          /* of many nodes, begun within breaker_window_ms: each counts as one */
+};
+
+/* The incident of many nodes that has taken this one. */
+struct policy_incident {
+    int64_t id;
+    enum topology_level level;
+    const char *domain;
+    enum incident_cause cause;
+    int64_t started_at;
+    int64_t nodes; /* that show it now, this one among them */
 };
 
 /* One past repair of the slot, or of hardware that is in it now; newest first. */
@@ -95,9 +107,8 @@ struct policy_node {
     bool scheduler_responding;
     bool foreign_drain; /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;
-    const char *zone;      /* "": none */
-    int64_t zone_lost;     /* nodes of that zone that nobody hears since about the same time, itself among them */
-    enum policy_wish wish; /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
+    const struct policy_incident *incident; /* NULL: none */
+    enum policy_wish wish;                  /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
     const char *wish_by;
     struct policy_approval approval;
     const struct verdict *const *verdicts; /* open ones */

@@ -17,8 +17,9 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .breaker_window_ms = 15 * MINUTE_MS,
         .breaker_close_after_ms = 15 * MINUTE_MS, /* closes itself, unlike NVSentinel's; medik8s cools down likewise */
         .silent_after_ms = 60 * SECOND_MS,        /* a dozen heartbeats of 5 s */
-        .zone_lost_min = 3,
-        .zone_window_ms = 2 * MINUTE_MS,        /* agents beat every 5 s, and switches die one after the other */
+        .incident_nodes = 3,                      /* two may be chance: a node a day fails of some hundred */
+        .incident_window_ms = 5 * MINUTE_MS, /* ByteRobust: two network alerts in 5 min; NVSentinel's breaker: 5 min */
+        .incident_settle_ms = 5 * MINUTE_MS, /* machines boot in 1 to 3 min once there is power again */
         .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
         .probation_ms = 6 * 60 * MINUTE_MS,     /* facts: peers 8.4; nobody in the field has one to compare with */
         .came_back = POLICY_CAME_BACK_CHECK, /* a provider may have repaired it: proof instead of another replacement */

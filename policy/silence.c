@@ -18,9 +18,3 @@ enum silence policy_silence(const struct policy_snapshot *snapshot, const struct
     bool unheard = node->scheduler_known && !node->scheduler_responding;
     return unheard && silent_ms >= settings->unreachable_after_ms ? SILENCE_UNREACHABLE : SILENCE_NO_VERDICT;
 }
-
-bool policy_zone_is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node)
-{
-    return node->zone != NULL && node->zone[0] != '\0' && node->zone_lost >= snapshot->settings.zone_lost_min &&
-           policy_silence(snapshot, node) == SILENCE_UNREACHABLE;
-}

@@ -146,6 +146,7 @@ struct thought {
     bool present;   /* false: nothing to say */
     bool limited;   /* a repair that needs breaker and budget */
     bool requested; /* a person's repair: takes room in the budget, needs none */
+    bool shared;    /* what it is about may be the fault of what many nodes share */
     enum severity severity;
     int64_t since; /* oldest evidence */
 };
@@ -159,8 +160,6 @@ enum silence {
     SILENCE_UNREACHABLE, /* for long, and the scheduler does not hear the node either */
 };
 enum silence policy_silence(const struct policy_snapshot *snapshot, const struct policy_node *node);
-/* It vanished together with others of its zone: one incident. */
-bool policy_zone_is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node);
 
 /* --- limits.c ----------------------------------------------------------------------------------------------- */
 

@@ -68,6 +68,7 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->db = deps->service->db;
     r->inbox = inbox_new(r->service);
     r->slurm_names = map_new();
+    r->domain_names = map_new();
     r->govern = reconcile_govern_new();
     r->apart = reconcile_apart_new();
     r->scheduler_event = -1;
@@ -280,7 +281,7 @@ static bool breaker_is_due(const struct reconcile *r, int64_t now)
 static bool decide_and_write(struct reconcile *r, int64_t now)
 {
     AUTO(batch) struct decide_batch *batch = NULL;
-    if (reconcile_looks_waiting(r) > 0 || breaker_is_due(r, now)) {
+    if (reconcile_looks_waiting(r) > 0 || breaker_is_due(r, now) || reconcile_incidents_due(r, now)) {
         int status = reconcile_decide(r, now, &batch);
         if (status != 0) {
             log_error("the store cannot be read, nothing is decided meanwhile status=%s", status_text(status));
@@ -311,6 +312,10 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
     int64_t next = earlier(earlier(r->sweep_at, r->housekeeping_at), r->history_at);
     if (due_peek(&r->due, &entry))
         next = earlier(next, entry.at);
+    if (r->incident_look_at > 0)
+        next = earlier(next, r->incident_look_at);
+    if (r->signs_changed)
+        next = now;
     if (!r->observing && wants_scheduler(r))
         next = r->observe_now ? now : earlier(next, r->observe_at);
     for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
@@ -355,6 +360,7 @@ static void publish_stats(struct reconcile *r)
 static void sweep(struct reconcile *r)
 {
     reconcile_sweep(r);
+    reconcile_places_store(r);
     probe_store(r);
 }
 

@@ -21,6 +21,7 @@ void reconcile_call_free(struct rcall *call)
     scheduler_governance_free(call->governance);
     scheduler_apart_free(call->apart);
     free(call->jobs);
+    free(call->places);
     free(call);
 }
 
@@ -32,6 +33,17 @@ bool reconcile_call_is_final(int status)
 static const char *or_null(const char *text)
 {
     return text[0] == '\0' ? NULL : text;
+}
+
+/* A topology that cannot be had now is asked for later: it does not make the picture worthless. */
+static int call_observe(struct rcall *call)
+{
+    const struct scheduler_ops *ops = call->scheduler.ops;
+    int status = ops->observe(call->scheduler.self, &call->observation, call->error);
+    char error[SCHEDULER_ERROR_MAX];
+    if (status == 0 && call->with_places && ops->places != NULL)
+        (void)ops->places(call->scheduler.self, &call->places, &call->place_count, error);
+    return status;
 }
 
 static int call_evict(struct rcall *call)
@@ -91,7 +103,7 @@ static int call_do(struct rcall *call)
     const struct provider_driver *p = &call->provider;
     switch (call->kind) {
     case CALL_OBSERVE:
-        return s->ops->observe(s->self, &call->observation, call->error);
+        return call_observe(call);
     case CALL_MARK:
     case CALL_HOLD:
         return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);

@@ -7,6 +7,7 @@
  * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
  */
 #include "db/hardware.h"
+#include "policy/incident.h"
 #include "server/reconcile_private.h"
 
 #include <stdio.h>
@@ -200,6 +201,21 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     return 0;
 }
 
+static void read_sign(struct reconcile *r, const struct decide_item *item)
+{
+    int64_t at = 0;
+    enum incident_cause cause = INCIDENT_CAUSE_UNREACHABLE, said = cause;
+    for (size_t i = 0; i < item->verdict_count; i++) {
+        const struct verdict *verdict = &item->verdicts[i];
+        if (verdict->received_at > at && text_equal(verdict->instance_id, item->instance.instance_id) &&
+            policy_sign_of_code(verdict->code, &said)) {
+            at = verdict->received_at;
+            cause = said;
+        }
+    }
+    reconcile_node_sign(r, item->node, at, cause);
+}
+
 static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
 {
     int status = db_node_get_row(tx, item->node->id, &item->row);
@@ -219,6 +235,7 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     for (size_t i = 0; i < item->verdict_count; i++)
         if (policy_is_node_fault(&faults, &item->verdicts[i]))
             reconcile_group_failing(r, item->node, item->verdicts[i].received_at);
+    read_sign(r, item);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
     return 0;
@@ -256,8 +273,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .scheduler_responding = known && node->responding,
         .foreign_drain = known && reconcile_foreign_drain(node),
         .scheduler_reason = known && node->reason != NULL ? node->reason : "",
-        .zone = reconcile_zone_name(r, node),
-        .zone_lost = reconcile_zone_lost(r, node),
+        .incident = reconcile_incident_of(node),
         .wish = wish_of(node, known),
         .wish_by = item->wish_by,
         .approval = {.state = item->approval.state,
@@ -290,8 +306,7 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
         int64_t id = group->silent.ids[(group->silent.head + i) % group->silent.capacity];
         const struct rnode *node = reconcile_node_find(r, id);
         bool counts = node != NULL && !node->in_batch && node->lost && node->failing_at == 0 &&
-                      reconcile_zone_lost(r, node) < group->settings.policy.zone_lost_min &&
-                      (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
+                      node->incident == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
         lost += counts && now - node->silent_since >= group->settings.policy.unreachable_after_ms &&
                 reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
                 !reconcile_foreign_drain(node);
@@ -315,6 +330,7 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
         .breaker_opened_at = group->breaker_opened_at,
         .breaker_calm_since = group->calm_since,
+        .incidents = reconcile_incidents_count(r, group, now - group->settings.policy.breaker_window_ms),
     };
 }
 
@@ -355,7 +371,9 @@ static bool something_between(const struct reconcile *r, const struct decide_ite
 
 bool reconcile_counts_evidence(const struct decision *decision)
 {
-    return decision->action == ACTION_REBOOT || decision->action == ACTION_REPLACE || decision->action == ACTION_HOLD;
+    bool shared = decision->gates[GATE_INCIDENT].result == GATE_RESULT_FAILED; /* the incident counts, once */
+    return decision->action == ACTION_REBOOT || decision->action == ACTION_REPLACE ||
+           (decision->action == ACTION_HOLD && !shared);
 }
 
 /* What only its rate made a fault of the node counts from now on: a program that crashes its way through the fleet is
@@ -507,7 +525,7 @@ int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret
         reconcile_decide_free(batch);
         return status;
     }
-    reconcile_zones_list(r);
+    reconcile_incidents(r, now);
     decide_all(r, batch, now);
     for (size_t i = 0; i < batch->count; i++)
         batch->items[i].node->in_batch = false;

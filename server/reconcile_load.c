@@ -206,6 +206,7 @@ static int load_node(const void *row, void *arg)
         node->opted_out = from->node.opted_out;
         node->has_instance = from->node.instance_row != 0;
         node->image = from->instance.id == 0 ? 0 : reconcile_image(from->instance.image_id, from->instance.release);
+        reconcile_node_place(r, node, &from->node);
         reconcile_node_set(r, node, from->node.state, from->node.health);
         if (node->op != NULL && !node->op->past_return)
             reconcile_operation_poke(r, node); /* somebody may have asked to cancel it */
@@ -402,6 +403,8 @@ static int load_all(struct reconcile *r, struct db_tx *tx)
     if (status == 0)
         status = reconcile_members_load(r, tx);
     if (status == 0)
+        status = reconcile_incidents_load(r, tx);
+    if (status == 0)
         status = list_failing(r, tx);
     if (status == 0)
         status = list_out_nodes(r, tx);
@@ -440,6 +443,8 @@ static int resync_start(struct reconcile *r, struct db_tx *tx)
 {
     r->resync_wanted = false;
     int status = list_clusters(r, tx);
+    if (status == 0)
+        status = reconcile_incidents_resync(r, tx);
     if (status != 0)
         return status;
     r->resync_running = r->clusters != NULL;

@@ -41,6 +41,7 @@ void reconcile_observe_send(struct reconcile *r)
 {
     struct rcall *call = reconcile_call_new(CALL_OBSERVE, 0, 0);
     call->scheduler = r->deps.slurm;
+    call->with_places = reconcile_now(r) >= r->places_at;
     r->observing = true;
     r->observe_now = false;
     r->observe_at = reconcile_now(r) + r->deps.settings.observe_interval_ms;
@@ -101,6 +102,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     node->seen_seq = seq;
     if (changed || reason_changed) {
         node->hold_refused = false;
+        r->signs_changed = r->signs_changed || node->silent_since > 0 || node->incident != NULL;
         reconcile_node_dirty(r, node);
     }
     poke_waiting(r, node);
@@ -174,6 +176,9 @@ void reconcile_observe_take(struct reconcile *r, struct rcall *call)
     if (call->status == 0) {
         scheduler_answers(r, call->seq);
         see_all(r, call);
+        if (call->with_places)
+            r->places_at = reconcile_now(r) + PLACES_INTERVAL_MS;
+        reconcile_places_take(r, call);
     } else {
         scheduler_fails(r, call);
     }
@@ -196,6 +201,7 @@ static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
     const struct policy_settings *policy = &r->deps.settings.policy;
     node->silent_since = last_heartbeat_at > 0 ? last_heartbeat_at : now - policy->silent_after_ms;
     node->lost = last_heartbeat_at > 0;
+    r->signs_changed = true;
     if (!silence_matters(node))
         return; /* a machine that is being rebooted or made has nothing to say */
     node->notes |= NOTE_SILENT;
@@ -235,6 +241,7 @@ void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
     if (fleet_get(r->service->fleet, node->id, &live) == 0 && !live.silent) {
         node->notes &= (uint8_t)~NOTE_SILENT;
         node->silent_since = 0;
+        r->signs_changed = r->signs_changed || node->incident != NULL;
     }
     reconcile_node_dirty(r, node);
     reconcile_operation_poke(r, node);

@@ -12,7 +12,7 @@
  *   reconcile_approval.c  repairs that wait for a person's word
  *   reconcile_policy.c    the settings of each group
  *   reconcile_apply.c     the plan into the store
- *   reconcile_zone.c      which nodes of a zone vanished together
+ *   reconcile_topology.c  where nodes sit; reconcile_incident.c: what takes many of one place at once
  *   reconcile_reckon.c    how many nodes of a group are what
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
  *   reconcile_apart.c     nodes that are set apart in the scheduler while they are tested
@@ -54,6 +54,7 @@
 #define RESYNC_ROWS_MAX 500       /* rows read again in a turn after a wake */
 #define HOLDS_IN_FLIGHT_MAX 8     /* marks of held nodes under way at once, so that steps are not crowded out */
 #define INBOX_VERDICTS_MAX 65536  /* beyond: the store is asked which nodes are undecided */
+#define PLACES_INTERVAL_MS 300000 /* the topology is asked for so often: it is rewritten when a node is replaced */
 #define SWEEP_INTERVAL_MS 1000    /* silent agents are looked for so often */
 #define UNHEARD_LOOK_MS 10000     /* a node not heard of since we started is looked at again so soon */
 #define BREAKER_LOOK_MS 15000     /* an open breaker is looked at so often */
@@ -168,18 +169,21 @@ struct rnode {
     int64_t failing_at;         /* newest node fault in the group's window; 0: none */
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */
     int64_t silent_since;       /* last sign of life of a silent agent; 0: it speaks */
+    int64_t sign_at;            /* newest verdict about its network or power; 0: none */
+    int64_t spent_at;           /* signs until then belong to an incident that is over */
+    struct rincident *incident; /* of many nodes, that has taken it; NULL: none */
     uint64_t seen_seq;          /* of the newest picture that holds the node; 0: none */
     uint64_t touched_seq;       /* of our own last change in the scheduler: older pictures say nothing */
+    uint32_t domain[TOPOLOGY_LEVEL_COUNT]; /* reconcile_domain; 0: not known */
     uint8_t state, health, request, leftover;
+    uint8_t sign_cause; /* of sign_at */
     uint8_t notes;
-    uint16_t zone;        /* reconcile_zone_name; 0: none */
     uint8_t look;         /* enum look: the queue it stands in */
     uint8_t launch_tries; /* launches that failed in a row before it was ever in service */
     struct tally tally;   /* as it is counted in its group */
     bool opted_out : 1;
     bool was_ready : 1;     /* in service at least once */
     bool launch_failed : 1; /* its last launch failed, and it was never in service */
-    bool zone_listed : 1;   /* while the list of silent nodes is made */
     bool member : 1;        /* of the present batch of its group's rollout */
     bool has_instance : 1;
     bool responding : 1, schedulable : 1, drained : 1, busy : 1;
@@ -193,11 +197,6 @@ struct rnode {
     bool wish_fresh : 1;   /* a request that no decision has answered */
     bool was_clear : 1;    /* the policy had nothing to say since the last decision */
     bool calm : 1;         /* in service, and what is known of it costs nothing and colours nothing */
-};
-
-struct zone_silence {
-    uint16_t zone;
-    int64_t since;
 };
 
 /* Repairs, releases and deletions go before launches, of which there may be very many. */
@@ -270,6 +269,9 @@ struct rcall {
     size_t job_count;
     struct provider_instance instance;
     struct scheduler_observation observation;
+    bool with_places; /* an observation that asks for the topology as well */
+    struct scheduler_place *places;
+    size_t place_count;
     struct scheduler_governance *governance; /* owned */
     struct scheduler_apart *apart;           /* owned */
     bool addressed;
@@ -400,10 +402,15 @@ struct reconcile {
 
     int64_t log_second_at, log_lines, log_left_out;
 
-    char (*zones)[ZONE_MAX_BYTES];
-    uint16_t zone_count;
-    struct zone_silence *silences; /* by zone and time, for the batch that is decided on */
-    size_t silence_count;
+    struct map *domain_names;
+    struct domain **domains; /* by their numbers */
+    size_t domain_count;
+    struct idqueue places_unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
+    int64_t places_at;              /* the scheduler is asked for them again */
+    struct rincident *incidents;    /* that go on */
+    struct idqueue signs;           /* nodes with sign_at, and some that had it */
+    bool signs_changed;
+    int64_t incident_look_at; /* 0: there is none */
     struct govern *govern;    /* reconcile_govern.c */
     struct apart_loop *apart; /* reconcile_apart.c */
 
@@ -466,12 +473,31 @@ void reconcile_group_settings(struct reconcile *r, struct rgroup *group);
 void reconcile_policy_refresh(struct reconcile *r);
 int64_t reconcile_breaker_window_max(const struct reconcile *r);
 
-/* reconcile_zone.c */
-uint16_t reconcile_zone_intern(struct reconcile *r, const char *name);
-const char *reconcile_zone_name(const struct reconcile *r, const struct rnode *node);
-/* Lists who is silent, for reconcile_zone_lost: nodes of the zone that vanished when this one did, itself among them. */
-void reconcile_zones_list(struct reconcile *r);
-int64_t reconcile_zone_lost(const struct reconcile *r, const struct rnode *node);
+/* reconcile_topology.c */
+/* The number of a domain; 0 for none. */
+uint32_t reconcile_domain(struct reconcile *r, const struct rcluster *cluster, enum topology_level level,
+                          const char *name);
+const char *reconcile_domain_name(const struct reconcile *r, uint32_t domain);
+/* Where its row says it is. */
+void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct node *row);
+/* Where the scheduler says nodes are; and a part of that into the store. */
+void reconcile_places_take(struct reconcile *r, const struct rcall *call);
+void reconcile_places_store(struct reconcile *r);
+void reconcile_domains_free(struct reconcile *r);
+
+/* reconcile_incident.c */
+/* The newest of its verdicts that may be a sign of an incident of many nodes; at 0: there is none. */
+void reconcile_node_sign(struct reconcile *r, struct rnode *node, int64_t at, enum incident_cause cause);
+/* Looks at all signs, when there is a reason to. */
+void reconcile_incidents(struct reconcile *r, int64_t now);
+bool reconcile_incidents_due(const struct reconcile *r, int64_t now);
+const struct policy_incident *reconcile_incident_of(const struct rnode *node);
+/* That go on, have nodes of the group and began since then. */
+int64_t reconcile_incidents_count(const struct reconcile *r, const struct rgroup *group, int64_t since);
+int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx);
+int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx);
+/* Those of a cluster that is gone; NULL: all. */
+void reconcile_incidents_forget(struct reconcile *r, const struct rcluster *cluster);
 
 /* reconcile_reckon.c */
 /* After anything about the node changed: it is counted anew in its group. */

@@ -64,7 +64,7 @@ struct rnode *reconcile_node_add(struct reconcile *r, struct rgroup *group, cons
     node->state = NODE_STATE_PENDING;
     node->opted_out = row->opted_out;
     node->has_instance = row->instance_row != 0;
-    node->zone = reconcile_zone_intern(r, row->zone);
+    reconcile_node_place(r, node, row);
     node->tally.slot = SLOT_KIND_COUNT; /* not counted yet */
     group_link(group, node);
     idmap_put(&r->nodes, node);
@@ -297,6 +297,7 @@ void reconcile_group_remove(struct reconcile *r, struct rgroup *group)
 
 void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
 {
+    reconcile_incidents_forget(r, cluster);
     for (struct rgroup **at = &r->groups; *at != NULL;) {
         struct rgroup *group = *at;
         if (group->cluster != cluster) {
@@ -318,6 +319,7 @@ void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
 
 void reconcile_table_free(struct reconcile *r)
 {
+    reconcile_incidents_forget(r, NULL);
     while (r->groups != NULL) {
         struct rgroup *group = r->groups;
         r->groups = group->next;
@@ -338,6 +340,6 @@ void reconcile_table_free(struct reconcile *r)
     }
     idqueue_free(&r->holds);
     due_free(&r->due);
-    free(r->zones);
-    free(r->silences);
+    reconcile_domains_free(r);
+    idqueue_free(&r->signs);
 }

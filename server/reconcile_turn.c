@@ -5,6 +5,7 @@
  * A store that takes no writes stops everything for a while and is asked again. A single row that cannot be written is
  * another matter: it is found by taking one thing a turn, and put aside, so that it does not stop all others.
  */
+#include "db/incident.h"
 #include "server/reconcile_step.h"
 
 #define STORE_PAUSE_MIN_MS 200
@@ -54,6 +55,8 @@ static int write_housekeeping(struct turn *turn)
         status = db_operation_prune(turn->tx, turn->now - settings->history_ms, HOUSEKEEPING_ROWS_MAX);
     if (status == 0)
         status = db_approval_expire(turn->tx, turn->now);
+    if (status == 0)
+        status = db_incident_prune(turn->tx, turn->now - settings->history_ms);
     return status != 0 ? status : db_token_prune(turn->tx, turn->now);
 }
 

@@ -82,6 +82,13 @@ const struct setting settings[] = {
              "failures within it are counted together"),
     DURATION("recovery", "breakerCloseAfter", reconcile.policy.breaker_close_after_ms, MS_PER_S, MS_PER_DAY,
              "repairs go on when the count has been back under the limit for so long"),
+    SERVER_NUMBER("recovery", "incidentNodes", reconcile.policy.incident_nodes, 2, 10000,
+                  "so many nodes of one switch, UltraServer, rack or zone that fail together are one incident"),
+    SERVER_DURATION("recovery", "incidentWindow", reconcile.policy.incident_window_ms, MS_PER_S, MS_PER_DAY,
+                    "within this they fail together"),
+    SERVER_DURATION(
+        "recovery", "incidentSettle", reconcile.policy.incident_settle_ms, 0, MS_PER_DAY,
+        "an incident ends when the place has been back for so long; what still fails is then repaired by itself"),
 
     {"recovery", "mode", "how far a decision may go, by fault class: observe, recommend, approve or act", SETTING_MODE,
      offsetof(struct config, reconcile.policy.modes), sizeof(enum repair_mode), 0, 0, false, true},
@@ -97,9 +104,6 @@ const struct setting settings[] = {
     SERVER_NUMBER("history", "events", reconcile.events_keep, 1000, 100000000,
                   "lines of the timeline that are kept, of all clusters together"),
 
-    FIXED_NUMBER("zoneLostMin", reconcile.policy.zone_lost_min,
-                 "so many nodes of a zone that vanish together are the zone's fault, not theirs"),
-    FIXED_DURATION("zoneWindow", reconcile.policy.zone_window_ms, "within this they vanish together"),
     FIXED_DURATION("foldWindow", reconcile.policy.fold_window_ms,
                    "codes of one device this close to each other are one incident"),
 };

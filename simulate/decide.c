@@ -16,7 +16,8 @@
 
 /* A node as the policy sees it, with all that its pointers point to. */
 struct view {
-    char name[NUMBER_TEXT], machine[NUMBER_TEXT], boot[NUMBER_TEXT], zone[NUMBER_TEXT];
+    char name[NUMBER_TEXT], machine[NUMBER_TEXT], boot[NUMBER_TEXT], rack[NUMBER_TEXT];
+    struct policy_incident incident;
     struct verdict *verdicts;
     const struct verdict *refs[NOTES_MAX];
     struct policy_repair repairs[PAST_MAX];
@@ -66,6 +67,12 @@ static void view_past(const struct world *w, const struct trouble *trouble, stru
     }
 }
 
+/* So many nodes of its rack are silent that they are one incident. */
+static bool is_dark(const struct world *w, int32_t node)
+{
+    return w->rack_silent[fleet_rack(w, node)] >= w->scenario->policy.incident_nodes;
+}
+
 static struct policy_node see(struct world *w, int32_t node, struct view *view)
 {
     const struct machine *machine = &w->machines[node];
@@ -74,7 +81,12 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
     snprintf(view->name, NUMBER_TEXT, "node-%06d", node + 1);
     snprintf(view->machine, NUMBER_TEXT, "i-%" PRId64, trouble->machine);
     snprintf(view->boot, NUMBER_TEXT, "%" PRId64, trouble->boot);
-    snprintf(view->zone, NUMBER_TEXT, "rack-%d", rack + 1);
+    snprintf(view->rack, NUMBER_TEXT, "rack-%d", rack + 1);
+    view->incident = (struct policy_incident){.id = rack + 1,
+                                              .level = TOPOLOGY_LEVEL_SWITCH,
+                                              .domain = view->rack,
+                                              .started_at = trouble->silent_since,
+                                              .nodes = w->rack_silent[rack]};
     view->verdicts = own_calloc((size_t)trouble->note_count + 1, sizeof(*view->verdicts));
     for (int i = 0; i < trouble->note_count; i++) {
         view_verdict(w, trouble, &trouble->notes[i], &view->verdicts[i]);
@@ -93,8 +105,7 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
                                 .scheduler_known = true,
                                 .scheduler_responding = !machine->unheard,
                                 .scheduler_reason = "",
-                                .zone = view->zone,
-                                .zone_lost = machine->silent ? w->rack_silent[rack] : 0,
+                                .incident = machine->silent && is_dark(w, node) ? &view->incident : NULL,
                                 .wish_by = "",
                                 .verdicts = view->refs,
                                 .verdict_count = (size_t)trouble->note_count,
@@ -231,7 +242,7 @@ static void expire(struct world *w, struct group *group)
     }
 }
 
-/* Nodes that nobody hears, beyond those of this snapshot and of lost zones. */
+/* Nodes that nobody hears, beyond those of this snapshot and of dark racks. */
 static int64_t count_lost_elsewhere(const struct world *w, const struct group *group)
 {
     const struct policy_settings *settings = &w->scenario->policy;
@@ -240,11 +251,19 @@ static int64_t count_lost_elsewhere(const struct world *w, const struct group *g
         const struct machine *machine = &w->machines[group->silent[i]];
         const struct trouble *trouble = machine->trouble;
         lost += !machine->asked && machine->unheard && trouble->failing_at == 0 &&
-                w->now - trouble->silent_since >= settings->unreachable_after_ms &&
-                w->rack_silent[fleet_rack(w, group->silent[i])] < settings->zone_lost_min &&
+                w->now - trouble->silent_since >= settings->unreachable_after_ms && !is_dark(w, group->silent[i]) &&
                 (machine->state == NODE_STATE_READY || machine->state == NODE_STATE_HELD);
     }
     return lost;
+}
+
+/* Whether any rack is dark: racks do not fail at once here, so that it is one incident. */
+static int64_t count_dark(const struct world *w, const struct group *group)
+{
+    for (size_t i = 0; i < group->silent_count; i++)
+        if (is_dark(w, group->silent[i]))
+            return 1;
+    return 0;
 }
 
 static struct policy_group see_group(struct world *w, struct group *group)
@@ -265,7 +284,8 @@ static struct policy_group see_group(struct world *w, struct group *group)
                                  .in_repair = group->in_repair,
                                  .failed_recently = failing,
                                  .breaker_opened_at = group->breaker_opened_at,
-                                 .breaker_calm_since = group->calm_since};
+                                 .breaker_calm_since = group->calm_since,
+                                 .incidents = count_dark(w, group)};
 }
 
 static void decide_group(struct world *w, struct group *group, const int32_t *nodes, size_t count)

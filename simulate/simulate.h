@@ -20,7 +20,8 @@
     X(SPARES, "spares", COUNT, 16, 0, 199999, "machines beside these, for when some are out of service")              \
     X(GPUS, "gpusPerNode", COUNT, 8, 1, 1024, "only to say sizes in GPUs")                                            \
     X(GROUP_NODES, "groupNodes", COUNT, 0, 0, 200000, "nodes of an instance group, whose limits are its own; 0: all") \
-    X(RACK_NODES, "rackNodes", COUNT, 16, 1, 10000, "nodes behind one switch, told to the policy as their zone")      \
+    X(RACK_NODES, "rackNodes", COUNT, 16, 1, 10000,                                                                   \
+      "nodes behind one switch, whose loss is told to the policy as one incident")                                    \
     X(TIME, "time", TIME, 30 * DAY, HOUR, 3650 * DAY, "how long to simulate")                                         \
     X(SEED, "seed", COUNT, 1, 0, 1000000000, "what happens by chance comes from it")                                  \
     X(RUNS, "runs", COUNT, 1, 1, 100, "seeds to run, from this one on; the means are shown")                          \

@@ -73,19 +73,56 @@ void api_node_describe(struct api_call *call)
     reply_view(call);
 }
 
+/* Names borrowed from the object. False: it has answered. */
+static bool read_topology(struct api_call *call, json_t *shared, struct service_topology *topology)
+{
+    const char *label;
+    json_t *value;
+    json_object_foreach(shared, label, value)
+    {
+        enum topology_level level;
+        const char *domain = json_string_value(value);
+        if (topology_label_parse(label, &level) != 0 || level == TOPOLOGY_LEVEL_ZONE) {
+            api_problem_printf(call, PROBLEM_INVALID_VALUE,
+                               "topology has rack, switch and ultraserver; the zone is chosen with the slot.");
+            return false;
+        }
+        if (domain == NULL || strlen(domain) >= TOPOLOGY_NAME_MAX_BYTES) {
+            api_problem_printf(call, PROBLEM_INVALID_VALUE, "topology.%s must be a name of at most %d bytes.",
+                               topology_level_text(level), TOPOLOGY_NAME_MAX_BYTES - 1);
+            return false;
+        }
+        topology->domain[level] = domain;
+    }
+    return true;
+}
+
 void api_node_update(struct api_call *call)
 {
     struct problem problem;
     struct node node;
-    bool opted_out = false;
+    struct service_topology topology = {{NULL}};
+    bool opted_out = false, says_out = false;
     int64_t revision;
+    json_t *shared = NULL;
     auto_json json_t *body = NULL;
     const struct json_field fields[] = {
-        {.name = "optedOut", .type = JSON_FIELD_BOOL, .required = true, .target = &opted_out}};
-    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0 || api_if_match(call, &revision) != 0)
+        {.name = "optedOut", .type = JSON_FIELD_BOOL, .target = &opted_out, .ret_present = &says_out},
+        {.name = "topology", .type = JSON_FIELD_OBJECT, .target = &shared}};
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0 || api_if_match(call, &revision) != 0 ||
+        !read_topology(call, shared, &topology))
         return;
-    if (service_node_set_opt_out(call->service, &call->actor, call->params[0], call->params[1], opted_out, revision,
-                                 &node, &problem) != 0)
+    if (!says_out && shared == NULL) {
+        api_problem_printf(call, PROBLEM_INVALID_VALUE, "The body names neither optedOut nor topology.");
+        return;
+    }
+    int status = shared == NULL ? 0
+                                : service_node_set_topology(call->service, &call->actor, call->params[0],
+                                                            call->params[1], &topology, &problem);
+    if (status == 0 && says_out)
+        status = service_node_set_opt_out(call->service, &call->actor, call->params[0], call->params[1], opted_out,
+                                          revision, &node, &problem);
+    if (status != 0)
         api_problem(call, &problem);
     else
         reply_view(call);

@@ -30,6 +30,10 @@ void api_node_inject(struct api_call *call);
 
 void api_verdict_list(struct api_call *call);
 
+void api_incident_list(struct api_call *call);
+void api_incident_describe(struct api_call *call);
+void api_incident_end(struct api_call *call);
+
 void api_operation_list(struct api_call *call);
 void api_operation_describe(struct api_call *call);
 void api_operation_cancel(struct api_call *call);

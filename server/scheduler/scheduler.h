@@ -51,6 +51,13 @@ struct scheduler_job {
     bool requeueable;
 };
 
+/* What a node shares with others, as the scheduler has been told. */
+struct scheduler_place {
+    char node[NODE_NAME_MAX_BYTES];
+    enum topology_level level; /* SWITCH or ULTRASERVER */
+    char domain[TOPOLOGY_NAME_MAX_BYTES];
+};
+
 /* A picture of all nodes the backend knows. */
 struct scheduler_observation {
     int64_t at_ms;
@@ -96,6 +103,8 @@ struct scheduler_ops {
 
     /* optional (NULL when the backend has nothing to do) */
 
+    /* The narrowest domain of each node; none when it knows of no topology. Caller frees *ret_places. */
+    int (*places)(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
     /* The node's daemon lives at another address now (a replaced instance). */
     int (*readdress)(struct scheduler *s, const char *node, const char *address, char *ret_error);
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the

@@ -470,6 +470,12 @@ int64_t service_node_revision(const struct node *node);
 /* if_revision: PRECONDITION_FAILED when the node is at another; 0: whatever it is. */
 int service_node_set_opt_out(struct service *s, const struct actor *actor, const char *cluster, const char *node,
                              bool opted_out, int64_t if_revision, struct node *ret_node, struct problem *ret_problem);
+/* The domains that a node shares with others, by level; NULL: as it is, "": none. What Slurm knows of, it says anew itself. */
+struct service_topology {
+    const char *domain[TOPOLOGY_LEVEL_ZONE];
+};
+int service_node_set_topology(struct service *s, const struct actor *actor, const char *cluster, const char *node,
+                              const struct service_topology *topology, struct problem *ret_problem);
 /* Why the node is as it is, and why nothing has happened; the last decision with its evidence. Freed with
  * service_explanation_free. decision.id 0: none yet. */
 struct service_explanation {
@@ -499,6 +505,17 @@ struct service_names {
 };
 int service_names(struct service *s, int64_t cluster_id, int64_t node_id, int64_t operation_id,
                   struct service_names *ret_names);
+
+/* --- incidents of many nodes ------------------------------------------------------------------- */
+/* Rows are struct shared_incident, newest first; cluster may be NULL. */
+int service_incident_list(struct service *s, const char *cluster, bool open_only, int64_t before_id, int limit,
+                          db_row_fn fn, void *arg, struct problem *ret_problem);
+/* fn gets its nodes, struct incident_node. */
+int service_incident_get(struct service *s, int64_t id, struct shared_incident *ret_incident, db_row_fn fn, void *arg,
+                         struct problem *ret_problem);
+/* A person says that it is over: its nodes are judged by themselves from now on. CONFLICT when it is already. */
+int service_incident_end(struct service *s, const struct actor *actor, int64_t id, struct shared_incident *ret_incident,
+                         struct problem *ret_problem);
 
 /* --- operations and events --------------------------------------------------------------------- */
 int service_operation_get(struct service *s, const char *uid, struct operation *ret_operation,

@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/topology.h"
 
 #include <ctype.h>
 
@@ -73,6 +74,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(job.target[strspn(job.target, "0123456789_+")] == '\0');
         require_text(job.seen.user);
         require_text(job.seen.state);
+    }
+    autofree char *topology = fuzz_text(data, size);
+    autofree struct scheduler_place *places = NULL;
+    size_t place_count = 0;
+    rest = topology;
+    for (char *line; (line = slurm_next_line(&rest)) != NULL;)
+        (void)slurm_parse_places(line, &places, &place_count);
+    for (size_t i = 0; i < place_count; i++) {
+        REQUIRE(slurm_is_node_name(places[i].node));
+        REQUIRE(slurm_is_node_name(places[i].domain));
+        REQUIRE(places[i].level == TOPOLOGY_LEVEL_SWITCH || places[i].level == TOPOLOGY_LEVEL_ULTRASERVER);
     }
     autofree char *reason = fuzz_text(data, size);
     require_reason(reason);

@@ -10,7 +10,7 @@
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
- *       zone=a zone_lost=4 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
+ *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
  *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed by_person no_return="why" same_piece of=gpu-7
@@ -25,6 +25,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "policy/faults/faults.h"
+#include "policy/incident.h"
 #include "policy/policy.h"
 
 #include <ctype.h>
@@ -41,7 +42,8 @@
 
 struct case_node {
     char name[NODE_NAME_MAX_BYTES], instance[ID_INSTANCE_MAX], boot[BOOT_ID_MAX_BYTES];
-    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];
+    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES];
+    char domain[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES];
     struct verdict *verdicts; /* owned */
     const struct verdict **refs;
     size_t verdict_count, verdict_group; /* verdict_group: how many the last line made */
@@ -56,6 +58,7 @@ struct policy_case {
     char story[256], source[256], type[64], explain[NODE_NAME_MAX_BYTES], error[256];
     struct policy_snapshot snapshot;
     struct fault_overrides *overrides; /* owned; NULL: none */
+    struct policy_incident *incidents; /* owned */
     struct case_node *nodes;
     struct policy_node *plain_nodes;
     size_t node_count;
@@ -157,6 +160,8 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         {"fold_window", &s->fold_window_ms, NULL},
         {"probation", &s->probation_ms, NULL},
         {"came_back", NULL, &s->came_back},
+        {"incident_nodes", NULL, &s->incident_nodes},
+        {"incident_window", &s->incident_window_ms, NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (strcmp(table[i].name, name) == 0) {
@@ -243,12 +248,9 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return text_copy(n->instance, sizeof(n->instance), value) == 0;
     if ((value = case_value(word, "boot")) != NULL)
         return text_copy(n->boot, sizeof(n->boot), value) == 0;
-    if ((value = case_value(word, "zone")) != NULL) {
-        n->node.zone = n->zone;
-        return text_copy(n->zone, sizeof(n->zone), value) == 0;
-    }
-    if ((value = case_value(word, "zone_lost")) != NULL)
-        return text_parse_i64(value, 0, 100000, &n->node.zone_lost) == 0;
+    for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
+        if ((value = case_value(word, topology_level_text((enum topology_level)level))) != NULL)
+            return text_copy(n->domain[level], sizeof(n->domain[level]), value) == 0;
     if (strcmp(word, "heartbeat=never") == 0) {
         n->node.last_heartbeat_at = 0;
         return true;
@@ -503,12 +505,65 @@ static inline void case_free(struct policy_case *c)
     }
     free(c->nodes);
     free(c->plain_nodes);
+    free(c->incidents);
     fault_overrides_free(c->overrides);
+}
+
+static inline uint32_t case_domain(const struct policy_case *c, size_t at, int level)
+{
+    uint32_t first = 0;
+    while (strcmp(c->nodes[first].domain[level], c->nodes[at].domain[level]) != 0)
+        first++;
+    return c->nodes[at].domain[level][0] == '\0' ? 0 : first + 1;
+}
+
+static inline size_t case_signs(const struct policy_case *c, size_t at, struct policy_sign *signs)
+{
+    const struct case_node *n = &c->nodes[at];
+    int64_t silent_ms = CASE_NOW_MS - n->node.last_heartbeat_at;
+    size_t count = n->node.last_heartbeat_at > 0 && !n->node.scheduler_responding &&
+                   silent_ms >= c->snapshot.settings.silent_after_ms;
+    signs[0] = (struct policy_sign){.at = n->node.last_heartbeat_at};
+    for (size_t i = 0; i < n->verdict_count && count < 4; i++)
+        if (policy_sign_of_code(n->verdicts[i].code, &signs[count].cause))
+            signs[count++].at = n->verdicts[i].received_at;
+    for (size_t i = 0; i < count; i++) {
+        signs[i].node_id = n->node.id;
+        for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
+            signs[i].domain[level] = case_domain(c, at, level);
+    }
+    return count;
+}
+
+/* Who waits for which incident, as the loop would have found it. */
+static inline void case_share(struct policy_case *c)
+{
+    autofree struct policy_sign *signs = own_calloc(c->node_count * 4 + 4, sizeof(*signs));
+    autofree struct policy_shared *shared = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < c->node_count; i++)
+        count += case_signs(c, i, &signs[count]);
+    size_t found = policy_share(&c->snapshot.settings, signs, &count, &shared);
+    c->incidents = own_calloc(found + 1, sizeof(*c->incidents));
+    for (size_t i = 0; i < found; i++) {
+        c->incidents[i] = (struct policy_incident){.id = (int64_t)i + 1,
+                                                   .level = shared[i].level,
+                                                   .domain = c->nodes[shared[i].domain - 1].domain[shared[i].level],
+                                                   .cause = shared[i].cause,
+                                                   .started_at = shared[i].first_at,
+                                                   .nodes = (int64_t)shared[i].count};
+        c->snapshot.group.incidents +=
+            shared[i].first_at >= CASE_NOW_MS - c->snapshot.settings.breaker_window_ms ? 1 : 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (signs[i].shared >= 0)
+            c->nodes[signs[i].node_id - 1].node.incident = &c->incidents[signs[i].shared];
 }
 
 /* The pointers of the snapshot; only once nothing moves any more. */
 static inline void case_wire(struct policy_case *c)
 {
+    case_share(c);
     c->plain_nodes = own_calloc(c->node_count, sizeof(*c->plain_nodes));
     for (size_t i = 0; i < c->node_count; i++) {
         struct case_node *n = &c->nodes[i];

@@ -102,6 +102,10 @@ static void make_repairs(struct world *w, struct world_node *n, struct policy_no
     }
 }
 
+/* What some nodes wait for. */
+static const struct policy_incident dark_rack = {
+    .id = 1, .level = TOPOLOGY_LEVEL_RACK, .domain = "r1", .started_at = NOW - 20 * MINUTE, .nodes = 4};
+
 static void make_node(struct world *w, size_t i)
 {
     static const enum node_state states[] = {NODE_STATE_READY,     NODE_STATE_READY,     NODE_STATE_HELD,
@@ -122,8 +126,7 @@ static void make_node(struct world *w, size_t i)
     p->scheduler_responding = chance(w, 60);
     p->foreign_drain = chance(w, 10);
     p->scheduler_reason = "a person's words";
-    p->zone = chance(w, 20) ? "a" : "";
-    p->zone_lost = p->zone[0] != '\0' ? below(w, 5) : 0;
+    p->incident = chance(w, 10) ? &dark_rack : NULL;
     p->wish = chance(w, 5) ? POLICY_WISH_REPLACE : POLICY_WISH_NONE;
     p->verdict_count = (size_t)below(w, VERDICTS_MAX + 1);
     for (size_t k = 0; k < p->verdict_count; k++)
@@ -296,8 +299,8 @@ static void print_node(const struct world_node *n, const struct policy_node *p)
                                           : "deaf",
                 p->opted_out ? " opted_out" : "", p->has_active_operation ? " busy" : "",
                 p->foreign_drain ? " drain=\"a person's words\"" : "");
-    if (p->zone[0] != '\0')
-        print_error(" zone=%s zone_lost=%lld", p->zone, (long long)p->zone_lost);
+    if (p->incident != NULL)
+        print_error(" rack=%s", p->incident->domain);
     print_error("%s\n", p->wish == POLICY_WISH_REPLACE ? " wish=replace" : "");
     for (size_t k = 0; k < p->verdict_count; k++) {
         const struct verdict *v = &n->verdicts[k];
@@ -560,7 +563,7 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
         bool quiet = d->action == ACTION_NONE || d->action == ACTION_WATCH;
         bool waits = d->action == ACTION_HOLD || d->action == ACTION_MARK;
         bool rated = strcmp(d->code, "xid.8") == 0 || strcmp(d->code, "xid.32") == 0;
-        bool lost = strcmp(d->code, "unreachable") == 0 || strcmp(d->code, "zone-lost") == 0;
+        bool lost = strcmp(d->code, "unreachable") == 0;
         bool replaces = d->action == ACTION_REPLACE || (waits && d->refused == ACTION_REPLACE);
         if (!quiet && !(rated && !replaces) && !is_request(d) && !lost && !may_be_lost(node_of(w, d->node_id)))
             return "a program's fault costs its node";

@@ -238,6 +238,25 @@ static int set_apart(struct scheduler *s, struct scheduler_apart *wish, char *er
     return fake_fate_end(fake->fate, 0, error);
 }
 
+static int places(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *error)
+{
+    const struct fake_scheduler *fake = of(s);
+    size_t count = 0;
+    (void)error;
+    *ret_places = own_calloc((size_t)fake->count + 1, sizeof(**ret_places));
+    for (int i = 0; i < fake->count; i++) {
+        struct scheduler_place *place = &(*ret_places)[count];
+        if (fake->nodes[i].leaf[0] == '\0')
+            continue;
+        place->level = TOPOLOGY_LEVEL_SWITCH;
+        text_copy_cut(place->node, sizeof(place->node), fake->nodes[i].name);
+        text_copy_cut(place->domain, sizeof(place->domain), fake->nodes[i].leaf);
+        count++;
+    }
+    *ret_count = count;
+    return 0;
+}
+
 struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
 {
     static const struct scheduler_ops ops = {
@@ -247,6 +266,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
         .jobs = jobs,
         .evict = evict,
         .resume = resume,
+        .places = places,
         .readdress = readdress,
         .govern = fake_govern,
         .set_apart = set_apart,

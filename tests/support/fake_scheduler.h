@@ -16,9 +16,10 @@ struct fake_scheduler_node {
     char name[NODE_NAME_MAX_BYTES];
     char reason[REASON_MAX_BYTES], user[NAME_MAX_BYTES];
     char address[ADDRESS_MAX_BYTES];
-    bool out;    /* drained or failed */
-    bool failed; /* of the two, failed */
-    bool heard;  /* its daemon answers */
+    char leaf[TOPOLOGY_NAME_MAX_BYTES]; /* the switch it hangs on; "": it is in no topology */
+    bool out;                           /* drained or failed */
+    bool failed;                        /* of the two, failed */
+    bool heard;                         /* its daemon answers */
     int jobs;
     bool jobs_are_stuck;           /* told to go, they stay */
     int marks, evictions, resumes; /* what the control plane did */

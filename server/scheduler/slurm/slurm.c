@@ -24,6 +24,7 @@
 #include "server/scheduler/slurm/govern.h"
 #include "server/scheduler/slurm/jobs.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/topology.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -253,6 +254,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .jobs = slurm_jobs,
         .evict = slurm_evict,
         .resume = resume,
+        .places = slurm_places,
         .readdress = readdress,
         .govern = slurm_govern,
         .set_apart = slurm_set_apart,

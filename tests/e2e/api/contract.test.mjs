@@ -492,6 +492,47 @@ test('groups grow, shrink, come and go', async () => {
   assert.equal((await group('gpu')).softwareUpdate.imageReleaseVersion, '2.0.0');
 });
 
+test('nodes of one rack that fail together are an incident, which a person may end', async () => {
+  const members = ['rack-1', 'rack-2', 'rack-3'];
+  await call('createCluster', 201, { body: { name: 'racks', orchestrator: 'none', instanceGroups: [{ name: 'rack', instanceCount: 3 }] } });
+  await Promise.all(members.map(async (node) => {
+    const params = { cluster: 'racks', node };
+    const id = await until(`${node} has an instance`, async () => (await call('describeNode', 200, { params })).instanceId);
+    const { token, bootId } = await until('it has booted', () => hpd.instance(id).bootId && hpd.instance(id).token && hpd.instance(id));
+    const agent = (await call('enrollAgent', 200, { token, body: { instanceId: id, bootId } })).credential;
+    let seq = 0;
+    await until(`${node} is ready`, async () => {
+      await call('heartbeatAgent', 200, { token: agent, body: { instanceId: id, bootId, seq: ++seq, sentAtMs: Date.now(), checks: ['kmsg'] } });
+      return (await call('describeNode', 200, { params })).state === 'ready';
+    });
+    const place = { params, body: { topology: { rack: 'r12', 'topology.k8s.aws/network-node-layer-3': 'leaf-1' } } };
+    await call('updateNode', 200, place);
+    assert.deepEqual((({ rack, switch: leaf }) => [rack, leaf])(await call('describeNode', 200, { params })), ['r12', 'leaf-1']);
+    const verdict = { key: `down-${node}`, device: 'eth0', source: 'net', code: 'net.link.down', rawLine: '', firstAtMs: Date.now(), lastAtMs: Date.now(), count: 1, severity: 'warn', tableVersion: '2026-11-20.1' };
+    await call('reportVerdicts', 200, { token: agent, body: { instanceId: id, bootId, sentAtMs: Date.now(), verdicts: [verdict] } });
+  }));
+  for (const topology of [{ zone: 'a' }, { rack: 7 }, { rack: 'x'.repeat(64) }, { shelf: '1' }])
+    await call('updateNode', 400, { params: { cluster: 'racks', node: 'rack-1' }, body: { topology } });
+  const open = { query: { cluster: 'racks', state: 'open' } };
+  const [found] = await until('the incident is found', async () => {
+    const { items } = await call('listIncidents', 200, open);
+    return items.length > 0 && items[0].nodes === 3 && items;
+  });
+  assert.deepEqual([found.level, found.domain, found.cause, found.state, found.affected], ['switch', 'leaf-1', 'network', 'open', 3]);
+  const params = { incident: found.id };
+  assert.deepEqual((await call('describeIncident', 200, { params })).members.map((m) => m.node), members);
+  assert.equal((await call('endIncident', 200, { params })).state, 'ended');
+  await call('endIncident', 409, { params });
+  assert.deepEqual((await call('listIncidents', 200, open)).items, []);
+  assert.equal((await call('listIncidents', 200, { query: { limit: 1 } })).items[0].id, found.id);
+  await call('listIncidents', 400, { query: { state: 'tired' } });
+  await call('listIncidents', 404, { query: { cluster: 'nothing' } });
+  await call('describeIncident', 404, { params: { incident: '99999' } });
+  await call('describeIncident', 404, { params: { incident: 'many' } });
+  assert.equal((await call('listEvents', 200, { query: { cluster: 'racks' } })).items.filter((e) => e.kind === 'incident-opened').length, 1);
+  await call('deleteCluster', 202, { params: { cluster: 'racks' } });
+});
+
 test('an instance is asked to run the lifecycle scripts of its group, and says how they go', async () => {
   const params = { cluster: 'scripts', node: 's-1' };
   await call('createCluster', 201, { body: { name: 'scripts', orchestrator: 'none', instanceGroups: [{ name: 's', instanceCount: 1, lifeCycleConfig: { sourceS3Uri: 'file:///srv/scripts', onCreate: 'on_create.sh' } }] } });

@@ -6,6 +6,7 @@
 #include "db/deep.h"
 #include "db/hardware.h"
 #include "db/history.h"
+#include "db/incident.h"
 #include "db_world.h"
 
 static int ignore(const void *row, void *arg)
@@ -62,6 +63,19 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_check_drop(tx, 999, "x");
     db_check_list(tx, 1, ignore, NULL);
     db_check_get(tx, 1, "x", &check);
+    struct shared_incident incident = {.id = 999};
+    struct incident_node member = {.incident_id = 999};
+    for (int i = 0; i < 4; i++) {
+        const struct db_incident_filter incidents = {.cluster_id = i & 1, .open_only = i & 2, .limit = 1};
+        db_incident_list(tx, &incidents, ignore, NULL);
+    }
+    db_incident_get(tx, 999, &incident);
+    db_incident_update(tx, &incident);
+    db_incident_prune(tx, 1);
+    db_incident_node_put(tx, &member);
+    db_incident_node_list(tx, 999, ignore, NULL);
+    for (int level = 0; level < TOPOLOGY_LEVEL_ZONE; level++)
+        db_node_set_topology(tx, 999, (enum topology_level)level, "x");
     db_instance_get(tx, "x", &instance);
     db_instance_get_row(tx, 1, &instance);
     db_instance_by_key(tx, "x", &instance);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/topology.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -468,10 +469,42 @@ static void test_shared_multiline(void **state)
     }
 }
 
+static void test_topology(void **state)
+{
+    (void)state;
+    autofree struct scheduler_place *places = NULL;
+    size_t count = 0;
+    autofree char *text = NULL;
+    size_t len = 0;
+    assert_int_equal(file_read("tests/data/slurm/topology-22.05.txt", FILE_BYTES_MAX, &text, &len), 0);
+    char *rest = text;
+    for (char *line; (line = slurm_next_line(&rest)) != NULL;)
+        assert_int_equal(slurm_parse_places(line, &places, &count), 0);
+    assert_int_equal(count, 5); /* of the switch above both nobody hangs directly */
+    assert_string_equal(places[3].node, "gpu-4");
+    assert_string_equal(places[3].domain, "s1");
+    assert_int_equal(places[3].level, TOPOLOGY_LEVEL_SWITCH);
+    assert_int_equal(slurm_parse_places("BlockName=b1 BlockIndex=0 Nodes=gpu-[7-8] BlockSize=2", &places, &count), 0);
+    assert_int_equal(count, 7);
+    assert_int_equal(places[6].level, TOPOLOGY_LEVEL_ULTRASERVER);
+    static const char *const nothing[] = {"", "AggregatedBlock=b[1-2] Nodes=gpu-[1-8]",
+                                          "SwitchName=s9 Level=0 Nodes=(null)", "SwitchName=s9 Level=0",
+                                          "SwitchName=s9 Level=2 Nodes=gpu-9"};
+    for (size_t i = 0; i < ARRAY_LEN(nothing); i++)
+        assert_int_equal(slurm_parse_places(nothing[i], &places, &count), 0);
+    static const char *const broken[] = {"scontrol: error", "SwitchName= Level=0 Nodes=a",
+                                         "SwitchName=a;b Level=0 Nodes=a", "SwitchName=s Level=0 Nodes=a[1-",
+                                         "SwitchName=s Level=0 Nodes=a[0-999999999]"};
+    for (size_t i = 0; i < ARRAY_LEN(broken); i++)
+        assert_int_equal(slurm_parse_places(broken[i], &places, &count), STATUS_BACKEND);
+    assert_int_equal(count, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_states),
+        cmocka_unit_test(test_topology),
         cmocka_unit_test(test_captured_nodes),
         cmocka_unit_test(test_captured_nodes_standard_time),
         cmocka_unit_test(test_reasons),

@@ -1,0 +1,206 @@
+/* What many nodes share: incident.h says the rule. */
+#include "policy/incident.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+/* --- signs ------------------------------------------------------------------------------------- */
+
+/* What is at the other end of a node's cables: links that are down or flap (a switch), no way out, supplies that have no
+ * power and heat that ends the machine (a rack's line, its cooling). What a job or an installation may cause is not here. */
+static const struct {
+    const char *code;
+    enum incident_cause cause;
+} signs_of_codes[] = {
+    {"net.link.down", INCIDENT_CAUSE_NETWORK},         {"net.link.flapping", INCIDENT_CAUSE_NETWORK},
+    {"net.route.missing", INCIDENT_CAUSE_NETWORK},     {"net.ib.port-down", INCIDENT_CAUSE_NETWORK},
+    {"net.ib.flapping", INCIDENT_CAUSE_NETWORK},       {"efa.port.down", INCIDENT_CAUSE_NETWORK},
+    {"efa.port.flapping", INCIDENT_CAUSE_NETWORK},     {"efa.unresponsive", INCIDENT_CAUSE_NETWORK},
+    {"node.power.supply", INCIDENT_CAUSE_POWER},       {"nvidia.clock.power-brake", INCIDENT_CAUSE_POWER},
+    {"kernel.thermal.critical", INCIDENT_CAUSE_POWER},
+};
+
+bool policy_sign_of_code(const char *code, enum incident_cause *ret_cause)
+{
+    for (size_t i = 0; i < ARRAY_LEN(signs_of_codes); i++)
+        if (text_equal(signs_of_codes[i].code, code)) {
+            *ret_cause = signs_of_codes[i].cause;
+            return true;
+        }
+    return false;
+}
+
+bool policy_incident_is_calm(const struct policy_settings *settings, int64_t nodes, int64_t affected)
+{
+    return affected < settings->incident_nodes || affected * 2 < nodes;
+}
+
+/* --- one level --------------------------------------------------------------------------------- */
+
+struct sharing {
+    const struct policy_settings *settings;
+    struct policy_sign *signs;
+    size_t count;
+    bool *close; /* of the places of a level: enough others are around it in time */
+    struct policy_shared *shared;
+    size_t shared_count, shared_capacity;
+};
+
+static int by_node(const void *left, const void *right)
+{
+    const struct policy_sign *a = left, *b = right;
+    if (a->node_id != b->node_id)
+        return a->node_id < b->node_id ? -1 : 1;
+    if (a->cause != b->cause)
+        return a->cause > b->cause ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+struct place {
+    uint32_t domain;
+    int64_t at;
+    size_t sign;
+};
+
+static int by_place(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->domain != b->domain)
+        return a->domain < b->domain ? -1 : 1;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->sign < b->sign ? -1 : a->sign > b->sign;
+}
+
+/* The places of [from, to) with enough others within the window before or after them. */
+static size_t mark_close(struct sharing *s, const struct place *places, size_t from, size_t to)
+{
+    size_t least = (size_t)s->settings->incident_nodes, marked = 0;
+    for (size_t i = from; i < to; i++)
+        s->close[i] = false;
+    for (size_t i = from; least > 0 && i + least <= to; i++)
+        if (places[i + least - 1].at - places[i].at <= s->settings->incident_window_ms)
+            for (size_t k = i; k < i + least; k++) {
+                marked += s->close[k] ? 0 : 1;
+                s->close[k] = true;
+            }
+    return marked;
+}
+
+/* Enough of the domain's own, or two narrower incidents in it? */
+static bool is_to_blame(const struct sharing *s, const struct place *places, size_t from, size_t to)
+{
+    int64_t own = 0;
+    int inner = -1, inner_count = 0;
+    for (size_t i = from; i < to; i++) {
+        int shared = s->signs[places[i].sign].shared;
+        if (!s->close[i])
+            continue;
+        own += shared < 0;
+        if (shared >= 0 && shared != inner) {
+            inner = shared;
+            inner_count++;
+        }
+    }
+    return own >= s->settings->incident_nodes || inner_count > 1;
+}
+
+static void blame(struct sharing *s, enum topology_level level, const struct place *places, size_t from, size_t to)
+{
+    if (s->shared_count == s->shared_capacity) {
+        s->shared_capacity = s->shared_capacity == 0 ? 8 : s->shared_capacity * 2;
+        s->shared = own_realloc(s->shared, s->shared_capacity, sizeof(*s->shared));
+    }
+    s->shared[s->shared_count] = (struct policy_shared){.level = level, .domain = places[from].domain};
+    for (size_t i = from; i < to; i++)
+        if (s->close[i])
+            s->signs[places[i].sign].shared = (int)s->shared_count;
+    s->shared_count++;
+}
+
+static void share_level(struct sharing *s, enum topology_level level)
+{
+    autofree struct place *places = own_calloc(s->count + 1, sizeof(*places));
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->signs[i].domain[level] != 0)
+            places[count++] = (struct place){s->signs[i].domain[level], s->signs[i].at, i};
+    if (count > 1)
+        qsort(places, count, sizeof(*places), by_place);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && places[to].domain == places[from].domain;)
+            to++;
+        if (mark_close(s, places, from, to) > 0 && is_to_blame(s, places, from, to))
+            blame(s, level, places, from, to);
+    }
+}
+
+/* --- what came of it --------------------------------------------------------------------------- */
+
+/* Of a node one sign counts: the one that says most. */
+static size_t keep_one_each(struct policy_sign *signs, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || signs[kept - 1].node_id != signs[i].node_id)
+            signs[kept++] = signs[i];
+    return kept;
+}
+
+static void note(struct policy_shared *shared, const struct policy_sign *sign, int64_t causes[INCIDENT_CAUSE_COUNT])
+{
+    if (shared->count == 0 || sign->at < shared->first_at)
+        shared->first_at = sign->at;
+    if (shared->count == 0 || sign->at > shared->last_at)
+        shared->last_at = sign->at;
+    shared->count++;
+    causes[sign->cause]++;
+}
+
+/* A dark switch shows as links that are down, so of equals it is the power. */
+static enum incident_cause explain(const int64_t causes[INCIDENT_CAUSE_COUNT])
+{
+    if (causes[INCIDENT_CAUSE_POWER] > 0 && causes[INCIDENT_CAUSE_POWER] >= causes[INCIDENT_CAUSE_NETWORK])
+        return INCIDENT_CAUSE_POWER;
+    return causes[INCIDENT_CAUSE_NETWORK] > 0 ? INCIDENT_CAUSE_NETWORK : INCIDENT_CAUSE_UNREACHABLE;
+}
+
+/* Incidents that a wider one has taken over are none. */
+static void settle(struct sharing *s)
+{
+    autofree int *place = own_calloc(s->shared_count + 1, sizeof(*place));
+    int64_t(*causes)[INCIDENT_CAUSE_COUNT] = own_calloc(s->shared_count + 1, sizeof(*causes));
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->signs[i].shared >= 0)
+            note(&s->shared[s->signs[i].shared], &s->signs[i], causes[s->signs[i].shared]);
+    for (size_t i = 0; i < s->shared_count; i++) {
+        place[i] = (int)kept;
+        if (s->shared[i].count == 0)
+            continue;
+        s->shared[i].cause = explain(causes[i]);
+        s->shared[kept++] = s->shared[i];
+    }
+    for (size_t i = 0; i < s->count; i++)
+        if (s->signs[i].shared >= 0)
+            s->signs[i].shared = place[s->signs[i].shared];
+    s->shared_count = kept;
+    free(causes);
+}
+
+size_t policy_share(const struct policy_settings *settings, struct policy_sign *signs, size_t *count,
+                    struct policy_shared **ret_shared)
+{
+    autofree bool *close = own_calloc(*count + 1, sizeof(*close));
+    if (*count > 1)
+        qsort(signs, *count, sizeof(*signs), by_node);
+    *count = keep_one_each(signs, *count);
+    struct sharing s = {.settings = settings, .signs = signs, .count = *count, .close = close};
+    for (size_t i = 0; i < s.count; i++)
+        signs[i].shared = -1;
+    for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
+        share_level(&s, (enum topology_level)level);
+    settle(&s);
+    *ret_shared = s.shared;
+    return s.shared_count;
+}

@@ -1,0 +1,217 @@
+/* Stories of what takes many nodes at once: found by where they sit, held, over, and remembered over a crash. */
+#include "db/incident.h"
+#include "tests/sim/sim_cluster.h"
+
+#define NODES 10
+
+/* gpu-1 to gpu-4 hang on leaf-0, gpu-5 to gpu-8 on leaf-1, the others on leaf-2. */
+static void open_leaves(struct sim *sim, uint64_t seed)
+{
+    sim_open(sim, seed, true);
+    sim_ask(sim, NODES, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < sim->scheduler.count; i++)
+        snprintf(sim->scheduler.nodes[i].leaf, sizeof(sim->scheduler.nodes[i].leaf), "leaf-%d", i / 4);
+    sim_until_all_ready(sim, 30 * MS_PER_MIN);
+    sim_run(sim, MS_PER_MIN);
+}
+
+static void mute(struct sim *sim, int from, int to, bool muted)
+{
+    for (int i = from; i <= to; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        fake_provider_of_node(&sim->provider, name)->muted = muted;
+    }
+}
+
+static int take_incident(const void *row, void *arg)
+{
+    *(struct shared_incident *)arg = *(const struct shared_incident *)row;
+    return 1;
+}
+
+/* The newest; id 0: none. */
+static struct shared_incident newest(struct sim *sim)
+{
+    struct shared_incident incident = {.id = 0};
+    struct db_tx *tx = NULL;
+    const struct db_incident_filter all = {.limit = 1};
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_true(db_incident_list(tx, &all, take_incident, &incident) >= 0);
+    db_read_end(sim->service.db, tx);
+    return incident;
+}
+
+static int touched(const struct sim *sim)
+{
+    return sim->provider.reboots + sim->provider.terminations;
+}
+
+static void slurm_says_where_nodes_are(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 211);
+    assert_string_equal(sim_read(&sim, "gpu-5").row.topology[TOPOLOGY_LEVEL_SWITCH], "leaf-1");
+    sim_close(&sim);
+}
+
+static void a_dark_switch_is_one_incident_and_ends(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 212);
+    mute(&sim, 1, 4, true);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    struct shared_incident incident = newest(&sim);
+    assert_int_equal(incident.level, TOPOLOGY_LEVEL_SWITCH);
+    assert_string_equal(incident.domain, "leaf-0");
+    assert_int_equal(incident.cause, INCIDENT_CAUSE_UNREACHABLE);
+    assert_int_equal(incident.affected, 4);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_HELD), 4);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, "gpu-1, gpu-2, gpu-3, gpu-4"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 0);
+    mute(&sim, 1, 4, false);
+    sim_until_all_ready(&sim, 10 * MS_PER_MIN);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_true(newest(&sim).ended_at > 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_ENDED, NULL), 1);
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
+static void what_still_fails_when_the_place_is_back_is_repaired(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 213);
+    mute(&sim, 1, 4, true);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    mute(&sim, 1, 3, false);
+    sim_run(&sim, 4 * MS_PER_MIN);
+    assert_int_equal(touched(&sim), 0); /* it may be on its way */
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_true(newest(&sim).ended_at > 0);
+    assert_true(touched(&sim) > 0);
+    assert_int_equal(newest(&sim).id, 1); /* what is over makes no other one */
+    sim_close(&sim);
+}
+
+static void an_incident_survives_a_crash(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 214);
+    mute(&sim, 1, 4, true);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    sim_crash(&sim);
+    sim_run(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(newest(&sim).ended_at, 0);
+    assert_int_equal(newest(&sim).affected, 4);
+    assert_int_equal(touched(&sim), 0);
+    mute(&sim, 1, 4, false);
+    sim_until_all_ready(&sim, 10 * MS_PER_MIN);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_true(newest(&sim).ended_at > 0);
+    assert_int_equal(newest(&sim).id, 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+    sim_close(&sim);
+}
+
+static void a_person_ends_it(void **state)
+{
+    struct sim sim;
+    struct problem problem;
+    struct shared_incident ended;
+    (void)state;
+    open_leaves(&sim, 215);
+    mute(&sim, 1, 3, true); /* no more than the breaker allows */
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(service_incident_end(&sim.service, &sim_admin, newest(&sim).id, &ended, &problem), 0);
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_true(touched(&sim) > 0);
+    assert_int_equal(newest(&sim).id, ended.id);
+    assert_int_equal(service_incident_end(&sim.service, &sim_admin, ended.id, &ended, &problem), STATUS_CONFLICT);
+    sim_close(&sim);
+}
+
+static void link_down(struct sim *sim, const char *node, enum severity severity)
+{
+    const struct fake_instance *instance = fake_provider_of_node(&sim->provider, node);
+    struct sim_verdict said = {.acked = false};
+    struct verdict *v = &said.verdict;
+    snprintf(said.node, sizeof(said.node), "%s", node);
+    snprintf(v->key, sizeof(v->key), "link-%" PRIu64, ++sim->verdict_number);
+    snprintf(v->instance_id, sizeof(v->instance_id), "%s", instance->id);
+    snprintf(v->boot_id, sizeof(v->boot_id), "%s", instance->boot_id);
+    snprintf(v->device, sizeof(v->device), "eth0");
+    snprintf(v->source, sizeof(v->source), "net");
+    snprintf(v->code, sizeof(v->code), "net.link.down");
+    v->over = severity == SEVERITY_OK;
+    snprintf(v->table_version, sizeof(v->table_version), "test");
+    v->severity = severity;
+    v->count = 1;
+    v->first_at = v->last_at = clock_wall_ms(&sim->clock);
+    sim_agent_report(sim, &said);
+    assert_true(said.acked);
+}
+
+static void links_that_are_down_are_an_incident_of_the_network(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 216);
+    link_down(&sim, "gpu-5", SEVERITY_WARN);
+    link_down(&sim, "gpu-6", SEVERITY_WARN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(newest(&sim).id, 0); /* two may be chance */
+    link_down(&sim, "gpu-7", SEVERITY_WARN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(newest(&sim).cause, INCIDENT_CAUSE_NETWORK);
+    assert_string_equal(newest(&sim).domain, "leaf-1");
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_READY), NODES); /* one link that is down costs no node */
+    link_down(&sim, "gpu-5", SEVERITY_OK);
+    link_down(&sim, "gpu-6", SEVERITY_OK);
+    link_down(&sim, "gpu-7", SEVERITY_OK);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_true(newest(&sim).ended_at > 0);
+    sim_close(&sim);
+}
+
+static void two_switches_become_one_rack(void **state)
+{
+    struct sim sim;
+    struct problem problem;
+    const struct service_topology rack = {.domain = {[TOPOLOGY_LEVEL_RACK] = "r1"}};
+    (void)state;
+    open_leaves(&sim, 217);
+    for (int i = 1; i <= 8; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        assert_int_equal(service_node_set_topology(&sim.service, &sim_admin, SIM_CLUSTER, name, &rack, &problem), 0);
+    }
+    mute(&sim, 1, 4, true);
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_string_equal(newest(&sim).domain, "leaf-0");
+    mute(&sim, 5, 8, true);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).id, 1);
+    assert_int_equal(newest(&sim).level, TOPOLOGY_LEVEL_RACK);
+    assert_int_equal(newest(&sim).affected, 8);
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slurm_says_where_nodes_are),
+        cmocka_unit_test(a_dark_switch_is_one_incident_and_ends),
+        cmocka_unit_test(what_still_fails_when_the_place_is_back_is_repaired),
+        cmocka_unit_test(an_incident_survives_a_crash),
+        cmocka_unit_test(a_person_ends_it),
+        cmocka_unit_test(links_that_are_down_are_an_incident_of_the_network),
+        cmocka_unit_test(two_switches_become_one_rack),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
