@@ -82,13 +82,36 @@ static void an_earlier_agent_is_not_waited_for(void **state)
     sim_close(&sim);
 }
 
+/* The provider gives the card again that was given up: the machine is tested before it takes work, and people are told. */
+static void the_same_card_comes_back(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 505, true);
+    sim.agents_tell_machine = true;
+    sim.nvidia_has_run = true;
+    sim.deep = SIM_DEEP_PASSES;
+    sim.gpu = "GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31";
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < 2; i++) { /* a reboot, then another machine */
+        sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+        sim_run(&sim, MS_PER_HOUR);
+    }
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_REPLACE);
+    assert_int_equal(
+        sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "is in this machine, which was given up for xid.79"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "HARDWARE_CHECK passed"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "(same-hardware-came-back)"), 1);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_check_has_to_look_first),
-        cmocka_unit_test(what_does_not_apply_passes),
-        cmocka_unit_test(what_cannot_tell_fails),
-        cmocka_unit_test(an_earlier_agent_is_not_waited_for),
+        cmocka_unit_test(a_check_has_to_look_first), cmocka_unit_test(what_does_not_apply_passes),
+        cmocka_unit_test(what_cannot_tell_fails),    cmocka_unit_test(an_earlier_agent_is_not_waited_for),
+        cmocka_unit_test(the_same_card_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
