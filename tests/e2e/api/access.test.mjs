@@ -14,7 +14,7 @@ import { Hpd } from './hpd.mjs';
 const ROUTES = {
   open: ['checkHealth', 'checkReadiness', 'readOpenapi', 'openDocs', 'readDocs'],
   local: ['readMetrics'], // nothing from this machine, which is where the test runs
-  agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck'],
+  agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck', 'pairAgent'],
   enroll: ['enrollAgent'],
   signed: ['callAws'],
   viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listIncidents', 'describeIncident', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
