@@ -130,6 +130,7 @@ const struct api_route api_routes[] = {
     {"GET", CLUSTER "/policies", "listClusterPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_list_of_cluster},
     {"GET", CLUSTER "/groups/{group}/policies", "listGroupPolicies", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
      api_policy_list_of_group},
+    {"POST", CLUSTER "/policies/diff", "diffPolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, DOCUMENT, api_policy_diff},
     {"GET", "/v1/policy", "describePolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_document_describe},
     {"PUT", "/v1/policy", "applyPolicy", ACCESS_ADMIN, LANE_POOL, PLAIN, DOCUMENT, api_policy_document_apply},
     {"POST", "/v1/policy/validate", "validatePolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, DOCUMENT,

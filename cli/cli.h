@@ -260,6 +260,7 @@ int cli_simulate(struct cli *cli);
 int cli_policy_export(struct cli *cli);
 int cli_policy_validate(struct cli *cli);
 int cli_policy_apply(struct cli *cli);
+int cli_policy_diff(struct cli *cli);
 int cli_policy_history(struct cli *cli);
 int cli_policy_rollback(struct cli *cli);
 int cli_version(struct cli *cli);

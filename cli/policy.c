@@ -1,6 +1,8 @@
 /* hpctl policy …: the numbers that hpd decides by, and the document that says them. */
 #include "cli/cli.h"
 
+#include "base/clock.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -166,4 +168,84 @@ int cli_policy_rollback(struct cli *cli)
         return cli_usage(cli, "policy rollback takes the number of a version; hpctl policy history lists them");
     auto_json json_t *body = json_pack("{s:I}", "version", (json_int_t)version);
     return change(cli, "POST", "/v1/policy/rollback", body);
+}
+
+/* --- what another document would have led to ------------------------------------------------------------------- */
+
+static const char *const diff_counts[] = {"nodes", "decisions", "same", "different", "unknown", "left"};
+
+/* All parts as one. */
+static int ask_diff(struct cli *cli, const char *path, json_t *body, json_t **ret_whole)
+{
+    auto_json json_t *whole = json_pack("{s:[]}", "items");
+    for (bool more = true; more;) {
+        auto_json json_t *part = NULL;
+        int rc = cli_ask(cli, "POST", path, body, NULL, &part);
+        if (rc != CLI_EXIT_OK)
+            return rc;
+        json_array_extend(json_object_get(whole, "items"), json_object_get(part, "items"));
+        for (size_t i = 0; i < ARRAY_LEN(diff_counts); i++)
+            json_put_i64(whole, diff_counts[i],
+                         json_integer_value(json_object_get(whole, diff_counts[i])) +
+                             json_integer_value(json_object_get(part, diff_counts[i])));
+        const char *next = json_string_value(json_object_get(part, "next"));
+        more = next != NULL;
+        json_put_text(body, "after", next);
+    }
+    *ret_whole = TAKE(whole);
+    return CLI_EXIT_OK;
+}
+
+static int64_t count_of(const json_t *whole, const char *name)
+{
+    return json_integer_value(json_object_get(whole, name));
+}
+
+static void print_diff(struct cli *cli, const json_t *whole)
+{
+    static const struct cli_column columns[] = {
+        {"NODE", "node"},        {"AT", "at"},        {"CODE", "code"},          {"DEVICE", "device"},
+        {"THEN", "then.action"}, {"BY", "then.rule"}, {"OTHER", "other.action"}, {"BY", "other.rule"}};
+    cli_print_table(cli->out, json_object_get(whole, "items"), columns, ARRAY_LEN(columns),
+                    "no decision would have been another");
+    fprintf(cli->out,
+            "\n%" PRId64 " of %" PRId64 " decisions about %" PRId64 " nodes would have been others, %" PRId64
+            " the same.\n",
+            count_of(whole, "different"), count_of(whole, "decisions"), count_of(whole, "nodes"),
+            count_of(whole, "same"));
+    if (count_of(whole, "unknown") > 0)
+        fprintf(cli->out, "Of %" PRId64 " nothing can be said: what is stored does not lead to them again.\n",
+                count_of(whole, "unknown"));
+    if (count_of(whole, "left") > 0)
+        fprintf(cli->out, "Of %" PRId64 " nodes only the newest hundred were looked at.\n", count_of(whole, "left"));
+    fputs("Each was looked at for itself: what would have followed from another decision cannot be known.\n", cli->out);
+}
+
+int cli_policy_diff(struct cli *cli)
+{
+    const char *file = cli->option[CLI_OPTION_FILE], *since = cli->option[CLI_OPTION_SINCE];
+    autofree char *cluster = NULL;
+    auto_json json_t *body = NULL, *whole = NULL;
+    char time[CLOCK_TEXT_MAX];
+    int64_t ms;
+    if (file == NULL)
+        return cli_usage(cli, "policy diff needs -f FILE: a policy document in YAML");
+    if (since == NULL)
+        since = "30d";
+    if (clock_parse_duration(since, &ms) == 0)
+        ms = clock_wall_ms(clock_system()) - ms;
+    else if (clock_parse(since, &ms) != 0)
+        return cli_usage(cli, "--since is a time such as 2026-11-20T15:00:00Z or a duration such as 30d, not \"%s\"",
+                         since);
+    int rc = cli_cluster_name(cli, &cluster);
+    if (rc == CLI_EXIT_OK)
+        rc = read_document(cli, file, &body);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *encoded = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/policies/diff", encoded);
+    json_put_text(body, "since", clock_format(ms, time));
+    rc = ask_diff(cli, path, body, &whole);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, whole))
+        print_diff(cli, whole);
+    return rc;
 }

@@ -122,6 +122,8 @@ const struct cli_verb cli_verbs[] = {
     {"policy", "validate", "FILE", 1, 1, 0, cli_policy_validate, "whether a policy document would be taken"},
     {"policy", "apply", "", 0, 0, CLI_BIT(FILE) | CLI_BIT(REASON) | CLI_BIT(AT_VERSION), cli_policy_apply,
      "make a file the policy document, as a new version that counts at once"},
+    {"policy", "diff", "", 0, 0, CLUSTER | CLI_BIT(FILE) | CLI_BIT(SINCE), cli_policy_diff,
+     "what a file would have decided otherwise, of all that was decided since (30d)"},
     {"policy", "history", "", 0, 0, CLI_BIT(LIMIT), cli_policy_history, "the versions of the policy document"},
     {"policy", "rollback", "VERSION", 1, 1, CLI_BIT(REASON) | CLI_BIT(AT_VERSION), cli_policy_rollback,
      "make an earlier version count again, as a new one"},

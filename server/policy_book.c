@@ -86,6 +86,26 @@ int64_t policy_book_resolve(struct policy_book *book, const char *cluster, const
     return resolve(book, &(struct policy_place){cluster, group, instance_type}, ret_settings, NULL);
 }
 
+int policy_book_trial(const struct policy_book *book, const char *text, struct policy_book **ret_trial,
+                      char ret_error[POLICY_BOOK_ERROR_MAX])
+{
+    struct policy_book *trial = policy_book_new(book->config);
+    int rc = text == NULL ? 0 : policy_book_put(trial, 1, text, ret_error);
+    if (rc == 0)
+        *ret_trial = trial;
+    else
+        policy_book_free(trial);
+    return rc;
+}
+
+void policy_book_rules(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
+                       struct policy_settings *ret_rules)
+{
+    autofree struct reconcile_settings *in = own_calloc(1, sizeof(*in));
+    (void)policy_book_resolve(book, cluster, group, instance_type, in);
+    *ret_rules = in->policy;
+}
+
 /* What the document says of one class stands behind the setting itself, a row each. */
 static void show_classes(const struct reconcile_settings *in, const struct policy_said *said, size_t at,
                          struct service_policy *policy)

@@ -11,6 +11,7 @@
 struct config;
 struct policy_book;
 struct policy_place;
+struct policy_settings;
 struct reconcile_settings;
 struct service_policy;
 
@@ -19,6 +20,13 @@ struct service_policy;
 /* config stays the caller's, and as it is. */
 struct policy_book *policy_book_new(const struct config *config);
 void policy_book_free(struct policy_book *book); /* accepts NULL */
+
+/* Another book over the same configuration, with this document (NULL: none), which counts for nobody: to try it. */
+int policy_book_trial(const struct policy_book *book, const char *text, struct policy_book **ret_trial,
+                      char ret_error[POLICY_BOOK_ERROR_MAX]);
+/* What decisions about this group go by. */
+void policy_book_rules(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
+                       struct policy_settings *ret_rules);
 
 /* Whether it could be put. INVALID or TOO_LARGE with the line and what to do. */
 int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);

@@ -78,6 +78,7 @@ void api_approval_list(struct api_call *call);
 void api_approval_approve(struct api_call *call);
 void api_approval_reject(struct api_call *call);
 void api_policy_list_of_group(struct api_call *call);
+void api_policy_diff(struct api_call *call);
 void api_policy_document_describe(struct api_call *call);
 void api_policy_document_apply(struct api_call *call);
 void api_policy_document_validate(struct api_call *call);

@@ -431,6 +431,25 @@ struct service_policy_change {
 /* Stored, and in force at once. The text that is in force already makes no new version. */
 int service_policy_apply(struct service *s, const struct actor *actor, const struct service_policy_change *change,
                          struct policy_version *ret_version, struct problem *ret_problem);
+/* The recorded decisions of a cluster under another document, some nodes at a time. */
+struct service_policy_trial {
+    const char *cluster, *text;
+    int64_t since;
+    const char *after; /* name of the last node that was looked at; "": none */
+};
+struct service_policy_difference {
+    char node[NODE_NAME_MAX_BYTES], group[NAME_MAX_BYTES];
+    struct decision recorded, other;
+};
+struct service_policy_counts {
+    int64_t nodes, decisions, same, different;
+    int64_t unknown;                /* what is stored does not lead to the decision again */
+    int64_t left;                   /* older ones of nodes with very many */
+    char next[NODE_NAME_MAX_BYTES]; /* after which the next part begins; "": that was all */
+};
+/* Rows are struct service_policy_difference, by node, newest first. */
+int service_policy_diff(struct service *s, const struct service_policy_trial *trial, db_row_fn fn, void *arg,
+                        struct service_policy_counts *ret_counts, struct problem *ret_problem);
 /* At the start: the newest version that can be read is put in force; *ret_version is that (0: none). What the newer ones
  * have is said in ret_problem, as INVALID; the start goes on. */
 int service_policy_load(struct service *s, int64_t *ret_version, struct problem *ret_problem);

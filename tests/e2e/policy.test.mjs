@@ -64,6 +64,21 @@ test('another document decides anew about what is not well', async () => {
   assert.equal((await decision('w-1')).policyVersion, 2);
 });
 
+test('another document is tried on what was decided', async () => {
+  writeFileSync(file, 'version: 1\nclasses:\n  gpu: {mode: approve}\n');
+  const diff = JSON.parse(hpctl('policy', 'diff', '-f', file, '--cluster', 'demo', '-o', 'json').out);
+  const w1 = diff.items.filter((item) => item.node === 'w-1').map(({ then, other }) => [then.rule, other.rule]);
+  assert.deepEqual(w1.at(-1), ['mode-observe', 'approval-needed'], JSON.stringify(diff));
+  assert.ok(w1.some(([then, other]) => then === 'table-reboot' && other === 'approval-needed'));
+  assert.equal(diff.decisions, diff.same + diff.different + diff.unknown);
+  const shown = hpctl('policy', 'diff', '-f', file, '--cluster', 'demo', '--since', '1h').out;
+  assert.match(shown, /w-1 .*xid\.79 .*reboot +table-reboot +hold +approval-needed/);
+  assert.match(shown, /cannot be known/);
+  assert.match(hpctl('policy', 'diff', '-f', file, '--cluster', 'demo', '--since', 'once').err, /--since is a time/);
+  const { version } = await world.get('/v1/policy');
+  assert.equal(version, 2, 'nothing is changed');
+});
+
 test('history, an earlier text, and back', async () => {
   assert.match(hpctl('policy', 'history').out, /2 .*\n1 .*we look first/);
   assert.equal(hpctl('policy', 'export', '1').out, 'version: 1\nclasses:\n  gpu: {mode: observe}\n');

@@ -391,6 +391,11 @@ test('the policies of a cluster begin with what it chooses itself', async () => 
     assert.equal((await recovery()).value, nodeRecovery);
   }
   await call('listClusterPolicies', 404, { params: { cluster: 'nothing' } });
+  const trial = { document: 'version: 1\n', since: '2026-01-01T00:00:00Z' };
+  assert.deepEqual((await call('diffPolicy', 200, { params: { cluster }, body: trial })).different, 0);
+  await call('diffPolicy', 400, { params: { cluster }, body: { ...trial, since: 'once' } });
+  assert.match((await call('diffPolicy', 400, { params: { cluster }, body: { ...trial, document: 'version: 9\n' } })).detail, /^line 1: /);
+  await call('diffPolicy', 404, { params: { cluster: 'nothing' }, body: trial });
   const document = `version: 1\ngroups:\n  - match: {cluster: ${cluster}, group: "g*"}\n    recovery: {rebootsMax: 7}\n`;
   await call('applyPolicy', 200, { body: { document } });
   const reboots = async (name, params) => (await call(name, 200, { params })).items.flatMap((policy) => policy.settings).find((setting) => setting.name === 'recovery.rebootsMax').value;

@@ -1,0 +1,145 @@
+/*
+ * The snapshot of one node at one recorded decision: evidence, attempts and people's holds as they were stored, the group's numbers
+ * as the gates noted them.
+ */
+#include "policy/replay.h"
+
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/think.h"
+
+ENUM_DEFINE(replay_result, REPLAY_RESULT_LIST)
+
+static bool has_rule(const struct decision *decision, const char *rule)
+{
+    return text_equal(decision->rule, rule);
+}
+
+/* The number behind a word of a gate's detail ("" begins it), as "closed: 3 of 64 nodes failed …"; otherwise what is known. */
+static int64_t number_after(const struct decision *decision, enum gate gate, const char *word, int64_t otherwise)
+{
+    const char *at = strstr(decision->gates[gate].detail, word);
+    char *end = NULL;
+    int64_t number = at == NULL ? 0 : strtoll(at + strlen(word), &end, 10);
+    return at == NULL || end == at + strlen(word) ? otherwise : number;
+}
+
+static void take_group(const struct policy_replay *replay, struct policy_group *group)
+{
+    const struct decision *d = replay->decision;
+    const char *details = d->gates[GATE_BREAKER].detail;
+    bool open = text_starts_with(details, "open");
+    *group = (struct policy_group){
+        .cluster = replay->cluster,
+        .name = replay->group,
+        .recovery = d->gates[GATE_RECOVERY].result == GATE_RESULT_FAILED ? NODE_RECOVERY_NONE : NODE_RECOVERY_AUTOMATIC,
+        .desired = number_after(d, GATE_BREAKER, " of ", replay->desired),
+        .in_repair = number_after(d, GATE_BUDGET, "", 0),
+        .failed_recently = number_after(d, GATE_BREAKER, ": ", 0),
+        .breaker_opened_at = open ? d->at - 1 : 0,
+    };
+}
+
+/* Nobody heard it: for as long as the policy of then waits, as it is decided at once when that is over. */
+static void take_silence(const struct policy_replay *replay, struct policy_node *node)
+{
+    const struct decision *d = replay->decision;
+    bool lost = text_equal(d->code, POLICY_CODE_UNREACHABLE);
+    node->last_heartbeat_at = d->at;
+    if (!lost && !has_rule(d, "no-verdict"))
+        return;
+    node->last_heartbeat_at -= lost ? replay->then->unreachable_after_ms : replay->then->silent_after_ms;
+    node->scheduler_responding = !lost;
+}
+
+/* Its words are not needed: only whether there was one is weighed. */
+static const struct policy_incident *incident_of(const struct decision *decision)
+{
+    static const struct policy_incident some = {.domain = ""};
+    return decision->gates[GATE_INCIDENT].result == GATE_RESULT_FAILED ? &some : NULL;
+}
+
+static void take_node(const struct policy_replay *replay, struct policy_node *node)
+{
+    const struct decision *d = replay->decision;
+    const struct verdict *lead = replay->verdict_count > 0 ? &replay->verdicts[0] : NULL;
+    bool fresh = lead != NULL && d->gates[GATE_FRESH].result != GATE_RESULT_FAILED;
+    *node = (struct policy_node){
+        .id = d->node_id,
+        .name = replay->node,
+        .state = has_rule(d, "one-operation") ? NODE_STATE_VERIFYING : NODE_STATE_READY,
+        .instance_id = fresh ? lead->instance_id : "",
+        .boot_id = fresh ? lead->boot_id : "",
+        .boot_at = lead != NULL ? lead->first_at : d->at,
+        .opted_out = has_rule(d, "opted-out"),
+        .has_active_operation = has_rule(d, "one-operation"),
+        .has_scheduler = true,
+        .scheduler_known = true,
+        .scheduler_responding = true,
+        .foreign_drain = has_rule(d, "foreign-drain"),
+        .scheduler_reason = "",
+        .wish_by = "",
+        .incident = incident_of(d),
+    };
+    take_silence(replay, node);
+}
+
+/* As they were then: open, and not seen any further. */
+static size_t take_verdicts(const struct policy_replay *replay, struct verdict *verdicts, const struct verdict **refs)
+{
+    for (size_t i = 0; i < replay->verdict_count; i++) {
+        verdicts[i] = replay->verdicts[i];
+        verdicts[i].state = VERDICT_STATE_OPEN;
+        refs[i] = &verdicts[i];
+    }
+    return replay->verdict_count;
+}
+
+static size_t take_repairs(const struct policy_replay *replay, struct policy_repair *repairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < replay->repair_count; i++)
+        if (replay->repairs[i].at < replay->decision->at)
+            repairs[count++] = replay->repairs[i];
+    return count;
+}
+
+static void decide(struct policy_snapshot *snapshot, const struct policy_settings *settings,
+                   struct decision *ret_decision)
+{
+    struct policy_plan plan;
+    snapshot->settings = *settings;
+    policy_decide(snapshot, &plan);
+    *ret_decision = (struct decision){.node_id = snapshot->nodes[0].id, .at = snapshot->now_ms};
+    if (plan.count > 0)
+        *ret_decision = plan.decisions[0];
+    policy_plan_free(&plan);
+}
+
+static bool is_same(const struct decision *a, const struct decision *b)
+{
+    return a->action == b->action && a->urgency == b->urgency && text_equal(a->rule, b->rule) &&
+           (a->action != ACTION_HOLD || a->refused == b->refused);
+}
+
+enum replay_result policy_replay(const struct policy_replay *replay, struct decision *ret_other)
+{
+    autofree struct verdict *verdicts = own_calloc(replay->verdict_count + 1, sizeof(*verdicts));
+    autofree const struct verdict **refs = own_calloc(replay->verdict_count + 1, sizeof(*refs));
+    autofree struct policy_repair *repairs = own_calloc(replay->repair_count + 1, sizeof(*repairs));
+    struct policy_node node;
+    struct policy_snapshot snapshot = {
+        .now_ms = replay->decision->at, .faults = replay->faults, .nodes = &node, .node_count = 1};
+    struct decision then;
+    take_group(replay, &snapshot.group);
+    take_node(replay, &node);
+    node.verdicts = refs;
+    node.verdict_count = take_verdicts(replay, verdicts, refs);
+    node.repairs = repairs;
+    node.repair_count = take_repairs(replay, repairs);
+    decide(&snapshot, replay->then, &then);
+    decide(&snapshot, replay->other, ret_other);
+    if (!is_same(&then, replay->decision))
+        return REPLAY_RESULT_UNKNOWN;
+    return is_same(&then, ret_other) ? REPLAY_RESULT_SAME : REPLAY_RESULT_DIFFERS;
+}

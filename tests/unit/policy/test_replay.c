@@ -1,0 +1,200 @@
+/* A recorded decision under another policy: the same, another, or not to be told. */
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/replay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define NOW INT64_C(1795176000000)
+#define MINUTE INT64_C(60000)
+
+static struct policy_settings settings, other;
+static struct policy_group group;
+static struct policy_node node;
+static struct verdict verdict;
+static const struct verdict *refs[1];
+static struct policy_repair repairs[3];
+static struct decision recorded, said;
+
+static void begin(const char *code)
+{
+    policy_settings_default(&settings);
+    other = settings;
+    group = (struct policy_group){.cluster = "train", .name = "gpu", .desired = 64};
+    verdict = (struct verdict){.id = 1,
+                               .node_id = 7,
+                               .severity = SEVERITY_CRITICAL,
+                               .state = VERDICT_STATE_OPEN,
+                               .count = 1,
+                               .first_at = NOW - 5000,
+                               .last_at = NOW - 5000,
+                               .received_at = NOW - 5000};
+    text_copy_cut(verdict.code, sizeof(verdict.code), code);
+    text_copy_cut(verdict.source, sizeof(verdict.source), "kmsg");
+    text_copy_cut(verdict.device, sizeof(verdict.device), "0000:b9:00");
+    text_copy_cut(verdict.instance_id, sizeof(verdict.instance_id), "i-7");
+    text_copy_cut(verdict.boot_id, sizeof(verdict.boot_id), "b-7");
+    refs[0] = &verdict;
+    node = (struct policy_node){.id = 7,
+                                .name = "gpu-7",
+                                .state = NODE_STATE_READY,
+                                .instance_id = "i-7",
+                                .boot_id = "b-7",
+                                .boot_at = NOW - 60 * MINUTE,
+                                .last_heartbeat_at = NOW - 1000,
+                                .has_scheduler = true,
+                                .scheduler_known = true,
+                                .scheduler_responding = true,
+                                .scheduler_reason = "ana",
+                                .verdicts = refs,
+                                .verdict_count = 1,
+                                .repairs = repairs};
+}
+
+/* What the loop records. */
+static void record(void)
+{
+    const struct policy_snapshot snapshot = {
+        .now_ms = NOW, .settings = settings, .group = group, .nodes = &node, .node_count = 1};
+    struct policy_plan plan;
+    policy_decide(&snapshot, &plan);
+    assert_int_equal(plan.count, 1);
+    recorded = plan.decisions[0];
+    policy_plan_free(&plan);
+    verdict.state = VERDICT_STATE_RESOLVED; /* as it is by now */
+}
+
+static enum replay_result replay(void)
+{
+    const struct policy_replay again = {.decision = &recorded,
+                                        .cluster = "train",
+                                        .group = "gpu",
+                                        .node = "gpu-7",
+                                        .then = &settings,
+                                        .other = &other,
+                                        .verdicts = &verdict,
+                                        .verdict_count = recorded.evidence_count > 0 ? 1 : 0,
+                                        .repairs = repairs,
+                                        .repair_count = node.repair_count,
+                                        .desired = 1};
+    return policy_replay(&again, &said);
+}
+
+static void assert_differs(enum action action, const char *rule)
+{
+    assert_int_equal(replay(), REPLAY_RESULT_DIFFERS);
+    assert_string_equal(action_text(said.action), action_text(action));
+    assert_string_equal(said.rule, rule);
+}
+
+static void attempts(void **state)
+{
+    (void)state;
+    begin("xid.63");
+    repairs[0] = (struct policy_repair){.kind = OPERATION_KIND_REBOOT,
+                                        .instance_id = "i-7",
+                                        .device = "0000:b9:00",
+                                        .code = "xid.63",
+                                        .at = NOW - 48 * 60 * MINUTE,
+                                        .succeeded = true};
+    node.repair_count = 1;
+    record();
+    assert_int_equal(recorded.action, ACTION_REBOOT);
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    other.reboots_max = 1;
+    assert_differs(ACTION_REPLACE, "reboots-exhausted");
+    other.repeat_window_ms = 24 * 60 * MINUTE;
+    assert_int_equal(replay(), REPLAY_RESULT_SAME); /* that reboot counts no more */
+    repairs[0].at = NOW + MINUTE;                   /* what came after the decision says nothing about it */
+    other = settings;
+    other.reboots_max = 1;
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    begin("xid.79");
+    group.in_repair = 3;
+    record();
+    assert_string_equal(recorded.rule, "budget-hold");
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    other.budget_percent = 10;
+    assert_differs(ACTION_REBOOT, "table-reboot");
+    begin("xid.79");
+    group.failed_recently = 13;
+    record();
+    assert_string_equal(recorded.rule, "breaker-hold");
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    begin("xid.79");
+    record();
+    other.breaker_min = 0;
+    other.breaker_percent = 0;
+    assert_int_equal(replay(), REPLAY_RESULT_SAME); /* nobody had failed */
+}
+
+static void modes(void **state)
+{
+    (void)state;
+    begin("xid.79");
+    record();
+    for (int i = 0; i < FAULT_CLASS_COUNT; i++)
+        other.modes[i] = REPAIR_MODE_OBSERVE;
+    assert_differs(ACTION_WATCH, "mode-observe");
+    for (int i = 0; i < FAULT_CLASS_COUNT; i++)
+        other.modes[i] = REPAIR_MODE_APPROVE;
+    assert_differs(ACTION_HOLD, "approval-needed");
+}
+
+static void silence(void **state)
+{
+    (void)state;
+    begin("xid.79");
+    node.verdict_count = 0;
+    node.scheduler_responding = false;
+    node.last_heartbeat_at = NOW - settings.unreachable_after_ms;
+    record();
+    assert_string_equal(recorded.rule, "unreachable");
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    other.unreachable_after_ms *= 3;
+    assert_differs(ACTION_WATCH, "no-verdict");
+}
+
+static void what_others_hold_stays_theirs(void **state)
+{
+    (void)state;
+    begin("xid.79");
+    node.foreign_drain = true;
+    record();
+    other.reboots_max = 0;
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+}
+
+static void what_is_not_stored_is_not_made_up(void **state)
+{
+    (void)state;
+    begin("xid.79");
+    record();
+    recorded.action = ACTION_REPLACE; /* for something that the store does not have */
+    assert_int_equal(replay(), REPLAY_RESULT_UNKNOWN);
+    begin("xid.79");
+    record();
+    recorded.evidence_count = 0; /* its evidence was dropped */
+    assert_int_equal(replay(), REPLAY_RESULT_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attempts),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(silence),
+        cmocka_unit_test(what_others_hold_stays_theirs),
+        cmocka_unit_test(what_is_not_stored_is_not_made_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
