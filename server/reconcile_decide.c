@@ -417,7 +417,7 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
     struct policy_snapshot snapshot = {.now_ms = now,
                                        .faults = faults_of(r, group),
                                        .settings = group->settings.policy,
-                                       .policy_version = r->policy_version,
+                                       .policy_version = group->policy_version,
                                        .node_count = count};
     autofree struct policy_node *views = own_calloc(count + 1, sizeof(*views));
     for (size_t i = 0; i < count; i++) {

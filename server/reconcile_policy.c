@@ -10,8 +10,8 @@ void reconcile_group_settings(struct reconcile *r, struct rgroup *group)
 {
     group->settings = r->deps.settings;
     if (r->service->book != NULL)
-        r->policy_version = policy_book_resolve(r->service->book, group->cluster->name, group->name,
-                                                group->instance_type, &group->settings);
+        group->policy_version = policy_book_resolve(r->service->book, group->cluster->name, group->name,
+                                                    group->instance_type, &group->settings);
 }
 
 int64_t reconcile_breaker_window_max(const struct reconcile *r)
@@ -23,17 +23,22 @@ int64_t reconcile_breaker_window_max(const struct reconcile *r)
     return longest;
 }
 
+static void take(struct reconcile *r, struct rgroup *group)
+{
+    reconcile_group_settings(r, group);
+    group->cluster->stirred = true;
+    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
+        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY)
+            reconcile_node_later(r, node);
+}
+
+/* Each group knows its own version: while some are read, a person may make another, and a new group may have it already. */
 void reconcile_policy_refresh(struct reconcile *r)
 {
-    if (r->service->book == NULL || policy_book_version(r->service->book) == r->policy_version)
+    if (r->service->book == NULL)
         return;
-    for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
-        reconcile_group_settings(r, group);
-        group->cluster->stirred = true;
-        for (struct rnode *node = group->first; node != NULL; node = node->group_next)
-            if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY)
-                reconcile_node_later(r, node);
-    }
-    if (r->groups == NULL)
-        r->policy_version = policy_book_version(r->service->book);
+    int64_t newest = policy_book_version(r->service->book);
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (group->policy_version != newest)
+            take(r, group);
 }

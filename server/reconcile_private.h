@@ -111,6 +111,7 @@ struct rgroup {
     struct instance_group row; /* as it is in the store */
     char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES], provider[NAME_MAX_BYTES];
     struct reconcile_settings settings; /* what counts for it: reconcile_policy.c */
+    int64_t policy_version;             /* of the document that they are from; 0: none */
     bool role_known, off_scheduler;     /* its nodes are none of the scheduler's: service_slurm_role */
     int64_t breaker_opened_at, calm_since;
     int64_t in_repair;
@@ -414,8 +415,7 @@ struct reconcile {
     struct govern *govern;    /* reconcile_govern.c */
     struct apart_loop *apart; /* reconcile_apart.c */
 
-    int64_t policy_version; /* of the document that the groups' settings are from; 0: none */
-    int64_t provisioned;    /* the cluster that moved last: the next one has its turn */
+    int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 
     bool resync_wanted, resync_running, undecided_wanted;
     int64_t newest_operation;
