@@ -31,6 +31,12 @@ static const char SQL_DECISIONS_MANY[] =
 static const char SQL_DECISIONS_OLD[] =
     "DELETE FROM decision WHERE at < ?2 AND id IN (SELECT id FROM decision WHERE node_id = ?1 " OLDEST ") "
     "AND id < (SELECT max(id) FROM decision WHERE node_id = ?1)";
+/* The newest is the only one that may be open, and a no stands as long as it does. */
+static const char SQL_APPROVALS_MANY[] =
+    "DELETE FROM approval WHERE id IN (SELECT id FROM approval WHERE node_id = ?1 " BEYOND_NEWEST ")";
+static const char SQL_APPROVALS_OLD[] =
+    "DELETE FROM approval WHERE expires_at < ?2 AND id IN (SELECT id FROM approval WHERE node_id = ?1 " OLDEST ") "
+    "AND id < (SELECT max(id) FROM approval WHERE node_id = ?1)";
 
 static const char SQL_LAUNCHES_MANY[] =
     "DELETE FROM operation WHERE id IN (SELECT id FROM operation WHERE node_id = ?1 AND kind = 'launch' "
@@ -66,6 +72,8 @@ int db_history_prune(struct db_tx *tx, int64_t node_id, const struct db_history 
         {SQL_RETIRE_OLD, history->since_at},
         {SQL_DECISIONS_MANY, decisions},
         {SQL_DECISIONS_OLD, history->since_at},
+        {SQL_APPROVALS_MANY, decisions},
+        {SQL_APPROVALS_OLD, history->since_at},
         {SQL_LAUNCHES_MANY, history->launches_keep},
     };
     int64_t rows = 0;

@@ -1,4 +1,5 @@
 /* What is forgotten, and what never is. */
+#include "db/approval.h"
 #include "db/history.h"
 
 #include "db_world.h"
@@ -247,6 +248,46 @@ static void test_failed_launches_are_few(void **state)
     assert_int_equal(prune(w, 0, &usual), 0);
 }
 
+static int64_t ask(struct world *w, int node, enum approval_state state, int64_t at)
+{
+    static int number;
+    struct approval approval = {.node_id = w->nodes[node].id,
+                                .action = ACTION_REBOOT,
+                                .state = state,
+                                .asked_at = at,
+                                .expires_at = at + MS_PER_DAY};
+    snprintf(approval.uid, sizeof(approval.uid), "question-%d", ++number);
+    MUST(db_approval_insert(w->tx, &approval));
+    return approval.id;
+}
+
+static int approvals(struct world *w)
+{
+    int count = 0;
+    MUST(db_approval_list(w->tx, -1, 0, 0, count_row, &count));
+    return count;
+}
+
+/* A no counts as long as it is the newest word, and an open question always is the newest. */
+static void test_questions_go_but_for_the_newest(void **state)
+{
+    struct world *w = *state;
+    struct approval last;
+    int64_t no = ask(w, 0, APPROVAL_STATE_REJECTED, OLD);
+    assert_int_equal(prune(w, 0, &usual), 0);
+    MUST(db_approval_last(w->tx, w->nodes[0].id, &last));
+    assert_int_equal(last.id, no);
+    ask(w, 0, APPROVAL_STATE_WITHDRAWN, WORLD_NOW);
+    assert_int_equal(prune(w, 0, &usual), 1);
+    for (int i = 0; i < 3; i++)
+        ask(w, 0, APPROVAL_STATE_DONE, WORLD_NOW);
+    int64_t open = ask(w, 0, APPROVAL_STATE_ASKED, WORLD_NOW);
+    assert_int_equal(prune(w, 0, &usual), 2);
+    assert_int_equal(approvals(w), 3);
+    MUST(db_approval_last(w->tx, w->nodes[0].id, &last));
+    assert_int_equal(last.id, open);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +296,7 @@ int main(void)
         WORLD_TEST(test_open_evidence_is_retired_the_least_telling_first),
         WORLD_TEST(test_old_open_evidence_goes_unless_it_is_critical),
         WORLD_TEST(test_the_newest_decision_always_stays),
+        WORLD_TEST(test_questions_go_but_for_the_newest),
         WORLD_TEST(test_a_call_does_only_so_much),
         WORLD_TEST(test_no_verdict_gets_the_number_of_one_that_went),
         WORLD_TEST(test_nor_after_a_new_start),
