@@ -48,7 +48,7 @@ struct choice {
     const struct incident *incident;
     struct policy_outcome outcome;
     struct ledger ledger;
-    enum urgency urgency; /* the most urgent of all devices that need a repair */
+    enum urgency urgency; /* the most urgent of all devices that need a repair; what is only said ends no jobs */
 };
 
 /* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
@@ -58,13 +58,17 @@ static enum fault_class fault_of(const struct sight *lead)
     return fault == FAULT_CLASS_APPLICATION && lead->rate_exceeded ? FAULT_CLASS_GPU : fault;
 }
 
+static bool is_only_said(const struct policy_snapshot *snapshot, const struct choice *choice)
+{
+    enum repair_mode mode = snapshot->settings.modes[fault_of(&choice->incident->lead)];
+    return mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND;
+}
+
 /* What its mode lets happen comes before what is only said of another device. */
 static int weight(const struct policy_snapshot *snapshot, const struct choice *choice)
 {
-    enum repair_mode mode = snapshot->settings.modes[fault_of(&choice->incident->lead)];
-    bool said = mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND;
     bool fault = rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
-    return rank(&choice->outcome) + (fault && !said ? 10 : 0);
+    return rank(&choice->outcome) + (fault && !is_only_said(snapshot, choice) ? 10 : 0);
 }
 
 static bool beats(const struct policy_snapshot *snapshot, const struct choice *a, const struct choice *b)
@@ -79,18 +83,19 @@ static bool beats(const struct policy_snapshot *snapshot, const struct choice *a
 static bool choose(const struct policy_snapshot *snapshot, const struct policy_node *node, const struct folded *folded,
                    struct choice *ret_choice)
 {
-    enum urgency urgency = URGENCY_AFTER_JOBS;
+    enum urgency urgency[] = {[false] = URGENCY_AFTER_JOBS, [true] = URGENCY_AFTER_JOBS}; /* [is only said] */
     for (size_t i = 0; i < folded->count; i++) {
         struct choice choice = {.incident = &folded->incidents[i]};
         policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
-        if (choice.outcome.action == ACTION_REBOOT || choice.outcome.action == ACTION_REPLACE)
-            urgency = choice.incident->lead.urgency == URGENCY_NOW ? URGENCY_NOW : urgency;
+        bool repairs = choice.outcome.action == ACTION_REBOOT || choice.outcome.action == ACTION_REPLACE;
+        if (repairs && choice.incident->lead.urgency == URGENCY_NOW)
+            urgency[is_only_said(snapshot, &choice)] = URGENCY_NOW;
         if (i == 0 || beats(snapshot, &choice, ret_choice))
             *ret_choice = choice;
     }
     if (folded->count > 0)
-        ret_choice->urgency = urgency;
+        ret_choice->urgency = urgency[is_only_said(snapshot, ret_choice)];
     return folded->count > 0;
 }
 

@@ -213,7 +213,7 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
                                       const struct ledger *ledger)
 {
     const char *word = lead->driver_word ? "driver-word" : lead->rate_exceeded ? "rate-exceeded" : NULL;
-    char because[REASON_MAX_BYTES] = "The table asks for a new machine at once", span[POLICY_SPAN_MAX];
+    char because[REASON_MAX_BYTES] = "The table asks for a new machine", span[POLICY_SPAN_MAX];
     if (lead->rate_exceeded)
         policy_say(because, sizeof(because), "%d times within %s on the same part: %s", lead->bursts,
                    policy_span(lead->row->rate_window_ms, span),
