@@ -13,7 +13,7 @@
 #include <inttypes.h>
 
 struct breaker {
-    bool open, opens, closes;
+    bool open, opens, closes, over;
     int64_t failing, limit;
 };
 
@@ -59,6 +59,7 @@ static struct breaker read_breaker(const struct policy_snapshot *snapshot)
     bool was_open = group->breaker_opened_at > 0;
     bool calm = group->breaker_calm_since > 0 &&
                 snapshot->now_ms - group->breaker_calm_since >= settings->breaker_close_after_ms;
+    breaker.over = over;
     breaker.opens = over && !was_open;
     breaker.closes = was_open && !over && calm;
     breaker.open = (was_open || breaker.opens) && !breaker.closes;
@@ -73,6 +74,7 @@ static void tell_breaker(const struct policy_snapshot *snapshot, const struct br
     policy_span(snapshot->settings.breaker_close_after_ms, calm);
     plan->breaker_opens = breaker->opens;
     plan->breaker_closes = breaker->closes;
+    plan->breaker_over = breaker->over;
     if (breaker->opens)
         policy_say(plan->breaker_why, sizeof(plan->breaker_why),
                    "%" PRId64 " of %" PRId64 " nodes of %s failed within %s, more than %" PRId64

@@ -53,7 +53,7 @@ struct policy_group {
     int64_t in_repair;          /* nodes with an active reboot or replace */
     int64_t failed_recently;    /* distinct nodes with a node fault within breaker_window_ms, all states */
     int64_t breaker_opened_at;  /* 0: closed */
-    int64_t breaker_calm_since; /* when failed_recently last went back under the limit; 0: it has not */
+    int64_t breaker_calm_since; /* since when it was not over its limit (plan.breaker_over); 0: it was at last */
     int64_t incidents;          /* of many nodes, begun within breaker_window_ms: each counts as one */
 };
 
@@ -133,6 +133,7 @@ struct policy_plan {
     struct decision *decisions; /* at most one per node; nodes with nothing to say have none. Owned by the plan */
     size_t count;
     bool breaker_opens, breaker_closes; /* what the group's breaker does now */
+    bool breaker_over;                  /* more fail than it allows: it is not calm now, whoever counted them */
     char breaker_why[SENTENCE_MAX_BYTES];
 };
 

@@ -436,6 +436,8 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
         items[i].quiet = reconcile_item_is_quiet(&items[i]);
     }
     note_breaker(batch, group, &plan);
+    if (plan.breaker_over)
+        group->calm_since = 0; /* by silence, too, which group_view cannot count */
     policy_plan_free(&plan);
     group->look_at = group->breaker_opened_at > 0 || plan.breaker_opens ? now + BREAKER_LOOK_MS : 0;
 }
