@@ -58,6 +58,12 @@ static void way_operation(struct policy_situation *told, const char *verb, const
     snprintf(way->command, sizeof(way->command), "hpctl operation %s %s", verb, op->uid);
 }
 
+static void way_approval(struct policy_situation *told)
+{
+    struct policy_way *way = new_way(told, "its ID, for hpctl operation approve or reject");
+    snprintf(way->command, sizeof(way->command), "hpctl operation approvals --state asked");
+}
+
 #define WHY_NOW "do it now: what a person asks for waits for no budget, breaker or NodeRecovery"
 #define WHY_BACK "give it back as it is, through the return checks"
 #define WHY_SEEN "what its agent has seen"
@@ -296,8 +302,13 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
             policy_time(scene->group->breaker_opened_at, opened), scene->decision->gates[GATE_BREAKER].detail);
     if (next > scene->now_ms)
         say(told, "It is looked at again at %s.", policy_time(next, at));
+    else if (text_equal(scene->decision->rule, "approval-rejected") ||
+             text_equal(scene->decision->rule, "approval-expired"))
+        say(told, "Nothing follows by itself until something new is seen.");
     else
         say(told, "It is looked at again now.");
+    if (text_equal(scene->decision->rule, "approval-needed"))
+        way_approval(told);
     way_repair(scene, told);
 }
 

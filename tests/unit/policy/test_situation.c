@@ -167,6 +167,15 @@ static void held(void **state)
     node.retry_at = 0;
     assert_told(SITUATION_WAITS, "A new machine is due. It waits. It is looked at again now.",
                 "hpctl node replace gpu-7 --cluster train");
+    decide(ACTION_HOLD, "approval-needed", "A reboot is due. It waits: it needs a yes.");
+    decision.retry_at = NOW + MINUTE;
+    assert_told(SITUATION_WAITS,
+                "A reboot is due. It waits: it needs a yes. It is looked at again at 2026-11-20 12:01:00 UTC.",
+                "hpctl operation approvals --state asked");
+    decide(ACTION_HOLD, "approval-rejected", "A reboot is due. It waits: alice rejected it.");
+    assert_told(SITUATION_WAITS,
+                "A reboot is due. It waits: alice rejected it. Nothing follows by itself until something new is seen.",
+                "hpctl node reboot gpu-7 --cluster train");
     decide(ACTION_MARK, "recovery-none", "Marked only.");
     assert_told(SITUATION_MARKED, "Marked only. No repair follows by itself.",
                 "hpctl node reboot gpu-7 --cluster train");
