@@ -120,7 +120,7 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
 
 /* --- probation.c, came_back.c -------------------------------------------------------------------------------- */
 
-/* Whether this is what the probation is about: the same class of fault, or the same device. same_device: only the device. */
+/* Whether this is what the probation is about: the same class of fault, or the same device; same_device: both, and by a rate. */
 bool policy_fails_probation(const struct sight *lead, const struct ledger *ledger, bool same_device);
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
                                              const struct ledger *ledger);

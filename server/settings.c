@@ -228,8 +228,8 @@ static enum setting_kind kind_of(const struct setting *setting)
 
 void settings_show(const struct config *config, struct service_policy *ret_policy)
 {
-    static struct config standard; /* too large for a stack, and the same each time */
-    config_default(&standard);
+    autofree struct config *standard = own_calloc(1, sizeof(*standard));
+    config_default(standard);
     *ret_policy = (struct service_policy){.count = setting_count};
     for (size_t i = 0; i < setting_count; i++) {
         const struct setting *setting = &settings[i];
@@ -239,7 +239,7 @@ void settings_show(const struct config *config, struct service_policy *ret_polic
             .help = setting->help,
             .kind = kind_of(setting),
             .value = setting_get(config, setting),
-            .standard = setting_get(&standard, setting),
+            .standard = setting_get(standard, setting),
             .min = setting->min,
             .max = setting->max,
             .fault = FAULT_CLASS_COUNT,
