@@ -12,7 +12,7 @@
 static const char SQL_INSERT[] = "INSERT INTO incident (cluster_id, level, domain, cause, started_at, calm_since, "
                                  "ended_at, ended_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_UPDATE[] = "UPDATE incident SET level = ?, domain = ?, cause = ?, calm_since = ?, ended_at = ?, "
-                                 "ended_by = ? WHERE id = ?";
+                                 "ended_by = ? WHERE id = ? AND ended_at = 0";
 static const char SQL_GET[] = INCIDENT_SELECT "WHERE i.id = ?";
 static const char SQL_LIST[] = INCIDENT_SELECT "WHERE i.id < ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_LIST_CLUSTER[] = INCIDENT_SELECT "WHERE i.id < ? AND i.cluster_id = ? ORDER BY i.id DESC LIMIT ?";

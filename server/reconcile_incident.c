@@ -336,10 +336,13 @@ static int tell(struct turn *turn, const struct rincident *incident)
 
 static int write_one(struct turn *turn, struct rincident *incident)
 {
-    struct shared_incident row = incident->row; /* a copy: the transaction may run again */
-    int status = row.id == 0 ? db_incident_insert(turn->tx, &row) : 0;
-    if (status == 0 && incident->row.id != 0 && incident->unstored)
+    struct shared_incident row = incident->row;
+    row.id = incident->told ? row.id : 0; /* the transaction may run again, and what it gave then is gone */
+    int status = incident->told ? 0 : db_incident_insert(turn->tx, &row);
+    if (status == 0 && incident->told && incident->unstored)
         status = db_incident_update(turn->tx, &row);
+    if (status == STATUS_NOT_FOUND)
+        return 0; /* a person has ended it meanwhile: the resync that this woke drops it */
     incident->row.id = status == 0 ? row.id : incident->row.id;
     for (size_t i = 0; i < incident->count && status == 0; i++) {
         const struct rmember *member = &incident->members[i];
