@@ -270,6 +270,8 @@ static void print_plots(struct cli *cli, const struct kind *kinds, size_t count)
 
 static void print_table(struct cli *cli, const json_t *rows)
 {
+    bool some = cli->option[CLI_OPTION_GROUP] != NULL || cli->option[CLI_OPTION_NODES] != NULL ||
+                cli->option[CLI_OPTION_METRIC] != NULL;
     static const struct cli_column columns[] = {{"TYPE", "instanceType"},
                                                 {"MEASURE", "measure"},
                                                 {"N", "samples"},
@@ -295,8 +297,10 @@ static void print_table(struct cli *cli, const json_t *rows)
                         json_real_value(json_object_get(outlier, "value")));
         json_object_set_new(row, "_outliers", json_string(text_get(&names)));
     }
-    cli_print_table(cli->out, rows, columns, ARRAY_LEN(columns),
-                    "nothing was measured yet: hpctl check start, or --run");
+    cli_print_table(
+        cli->out, rows, columns, ARRAY_LEN(columns),
+        some ? "nothing was measured of what was asked for; hpctl check baseline by itself shows what there is"
+             : "nothing was measured yet: hpctl check start, or --run");
 }
 
 /* --- written -------------------------------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ static void print_answer(struct cli *cli, const struct simulation *s)
     field(cli, "Interruptions", "%.0f of jobs, one in %.2f h; %.0f planned ones beside them", interruptions,
           interruptions > 0 ? hours / interruptions : hours, planned);
     field(cli, "Repairs",
-          "%.0f reboots and %.0f replacements, %.0f of which failed and led to more; %.0f cases for people",
+          "%.0f reboots and %.0f replacements; %.0f of all these failed and led to more; %.0f cases for people",
           SIMULATION_MEAN(s, reboots), SIMULATION_MEAN(s, replaces), SIMULATION_MEAN(s, ops_failed),
           SIMULATION_MEAN(s, people));
     field(cli, "Back in service", "%.1f h after a fault", SIMULATION_MEAN(s, repair_hours_mean));
@@ -114,7 +114,7 @@ static void print_mttf(struct cli *cli, const struct simulate_outcome *outcome, 
         if (mttf->interruptions == 0)
             field(cli, name, "never interrupted in %.0f h", mttf->job_hours);
         else
-            field(cli, name, "GPUs: interrupted after %.3g h on average, %" PRId64 " times",
+            field(cli, name, "GPUs: interrupted after %.1f h on average, %" PRId64 " times",
                   mttf->job_hours / (double)mttf->interruptions, mttf->interruptions);
     }
 }

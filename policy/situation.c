@@ -64,7 +64,7 @@ static void way_approval(struct policy_situation *told)
     snprintf(way->command, sizeof(way->command), "hpctl operation approvals --state asked");
 }
 
-#define WHY_NOW "do it now: what a person asks for waits for no budget, breaker or NodeRecovery"
+#define WHY_NOW "do it now: what a person asks for waits for no mode, budget, breaker or NodeRecovery"
 #define WHY_BACK "give it back as it is, through the return checks"
 #define WHY_SEEN "what its agent has seen"
 
@@ -448,12 +448,17 @@ static void tell_decided(const struct policy_scene *scene, struct policy_situati
 {
     const struct decision *decision = scene->decision;
     bool quiet = decision->action == ACTION_NONE || decision->action == ACTION_WATCH;
-    if (quiet)
+    bool forbidden = quiet && decision->gates[GATE_MODE].result == GATE_RESULT_FAILED;
+    if (forbidden)
+        say(told, "Nothing has happened because the policy does not let it be done by itself.");
+    else if (quiet)
         say(told, "Nothing has happened because nothing that was seen asks for it.");
     say(told, "%s", decision->sentence);
     if (!quiet)
         say(told, "What follows from it begins at the next look.");
     way_node(scene, told, "verdicts", WHY_SEEN);
+    if (forbidden)
+        way_node(scene, told, decision->refused == ACTION_REPLACE ? "replace" : "reboot", WHY_NOW);
 }
 
 static bool is_quiet(const struct policy_scene *scene)

@@ -236,9 +236,10 @@ void jobs_make(struct world *w)
     int64_t nodes = s->number[SIMULATE_JOB_NODES] > 0 ? s->number[SIMULATE_JOB_NODES] : for_jobs;
     w->jobs = own_calloc((size_t)for_jobs, sizeof(*w->jobs));
     w->waiting = own_calloc((size_t)for_jobs, sizeof(*w->waiting));
-    for (size_t i = 0; i < s->size_count; i++)
+    bool mixed = s->size_count > 0 && s->number[SIMULATE_JOB_NODES] == 0;
+    for (size_t i = 0; mixed && i < s->size_count; i++)
         add_jobs(w, s->sizes[i].nodes, (int64_t)((double)for_jobs * s->sizes[i].share / 100) / s->sizes[i].nodes);
-    if (s->size_count == 0)
+    if (!mixed)
         add_jobs(w, nodes, for_jobs / nodes);
     for (int32_t at = 0; at < w->job_count; at++)
         fill(w, at);

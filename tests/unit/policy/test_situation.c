@@ -102,6 +102,15 @@ static void in_service(void **state)
                 "fault of the "
                 "program, not of the node.",
                 "hpctl node verdicts gpu-7 --cluster train");
+    decide(ACTION_WATCH, "mode-observe", "Only observed: the node would be rebooted.");
+    decision.gates[GATE_MODE].result = GATE_RESULT_FAILED;
+    assert_told(SITUATION_DECIDED,
+                "Nothing has happened because the policy does not let it be done by itself. Only observed: the node "
+                "would be rebooted.",
+                "hpctl node verdicts gpu-7 --cluster train");
+    assert_string_equal(told.ways[1].command, "hpctl node reboot gpu-7 --cluster train");
+    decide(ACTION_NONE, "application-fault",
+           "0000:b9:00: Xid 31 (page fault). A fault of the program, not of the node.");
     node.opted_out = true;
     assert_told(
         SITUATION_OPTED_OUT,
