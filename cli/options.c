@@ -192,7 +192,8 @@ static int take_arguments(struct cli *cli, const struct cli_verb *verb, const ch
     if (left < verb->arguments_min)
         return cli_usage(cli, "%s %s needs %s", verb->noun, verb->verb, verb->arguments);
     if (left > verb->arguments_max)
-        return cli_usage(cli, "%s %s does not take \"%s\"", verb->noun, verb->verb, words[used + verb->arguments_max]);
+        return cli_usage(cli, "%s%s%s does not take \"%s\"; add --help to see what it takes", verb->noun,
+                         *verb->verb == 0 ? "" : " ", verb->verb, words[used + verb->arguments_max]);
     for (int i = 0; i < left; i++)
         cli->argument[i] = words[used + i];
     cli->argument_count = left;
