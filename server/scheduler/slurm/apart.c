@@ -106,7 +106,7 @@ char *slurm_list_without(const char *list, const char *word)
     struct text rest AUTO(text) = {0};
     for (const char *at = list; *at != '\0'; at += *at == ',') {
         size_t len = strcspn(at, ",");
-        if (len != strlen(word) || memcmp(at, word, len) != 0) {
+        if (len > 0 && (len != strlen(word) || memcmp(at, word, len) != 0)) {
             text_add(&rest, rest.len > 0 ? "," : "");
             text_add_bytes(&rest, at, len);
         }

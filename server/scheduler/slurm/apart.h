@@ -25,7 +25,7 @@ struct slurm_features {
 };
 /* Of one line of "scontrol -o show node". BACKEND: it is no such line. */
 int slurm_parse_features(const char *line, struct slurm_features *ret_features);
-/* A list "a,b" without a word. Caller frees. */
+/* A list "a,b" without a word, and without what is empty. Caller frees. */
 char *slurm_list_without(const char *list, const char *word);
 
 #endif

@@ -76,7 +76,7 @@ static void words_of_lists(void **state)
 {
     static const char *const cases[][3] = {
         {"a,b,c", "b", "a,c"},   {"b", "b", ""},   {"ab,b", "b", "ab"}, {"", "b", ""},
-        {"a,b:c", "b", "a,b:c"}, {"b,b", "b", ""}, {"a,b,", "b", "a"},
+        {"a,b:c", "b", "a,b:c"}, {"b,b", "b", ""}, {"a,b,", "b", "a"},  {",a,,b,,", "b", "a"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
