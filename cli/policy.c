@@ -89,11 +89,14 @@ static int read_document(struct cli *cli, const char *path, json_t **ret_body)
 int cli_policy_validate(struct cli *cli)
 {
     auto_json json_t *body = NULL, *reply = NULL;
-    int rc = read_document(cli, cli->argument[0], &body);
+    const char *file = cli->argument_count > 0 ? cli->argument[0] : cli->option[CLI_OPTION_FILE];
+    if (file == NULL)
+        return cli_usage(cli, "policy validate needs -f FILE: a policy document in YAML");
+    int rc = read_document(cli, file, &body);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "POST", "/v1/policy/validate", body, NULL, &reply);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, reply))
-        fprintf(cli->out, "%s is a policy that would be taken\n", cli->argument[0]);
+        fprintf(cli->out, "%s is a policy that would be taken\n", file);
     return rc;
 }
 

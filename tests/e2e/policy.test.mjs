@@ -39,7 +39,7 @@ after(async () => {
 
 test('hpctl says which line is wrong, and nothing changes', async () => {
   writeFileSync(file, 'version: 1\ndefaults:\n  recovery:\n    rebootMax: 3\n');
-  for (const words of [['validate', file], ['apply', '-f', file]]) {
+  for (const words of [['validate', file], ['validate', '-f', file], ['apply', '-f', file]]) {
     const got = hpctl('policy', ...words);
     assert.notEqual(got.code, 0);
     assert.match(got.err, /line 4: recovery\.rebootMax is no setting/);
