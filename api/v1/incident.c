@@ -43,11 +43,14 @@ void api_incident_list(struct api_call *call)
     page_reply(call, &page);
 }
 
-/* A word that is no number is no incident. */
-static int64_t id_of(const struct api_call *call)
+/* A word that is no number is no incident, and that is answered. */
+static int read_id(struct api_call *call, int64_t *ret_id)
 {
-    int64_t id = 0;
-    return text_parse_i64(call->params[0], 1, INT64_MAX, &id) == 0 ? id : 0;
+    int status = text_parse_i64(call->params[0], 1, INT64_MAX, ret_id);
+    if (status != 0)
+        api_problem_printf(call, PROBLEM_NOT_FOUND, "There is no incident \"%s\": incidents have numbers.",
+                           call->params[0]);
+    return status;
 }
 
 static int add_node(const void *row, void *arg)
@@ -56,12 +59,12 @@ static int add_node(const void *row, void *arg)
     return 0;
 }
 
-static void reply_incident(struct api_call *call)
+static void reply_incident(struct api_call *call, int64_t id)
 {
     struct problem problem;
     struct shared_incident incident;
     auto_json json_t *nodes = json_array();
-    if (service_incident_get(call->service, id_of(call), &incident, add_node, nodes, &problem) != 0) {
+    if (service_incident_get(call->service, id, &incident, add_node, nodes, &problem) != 0) {
         api_problem(call, &problem);
         return;
     }
@@ -72,7 +75,9 @@ static void reply_incident(struct api_call *call)
 
 void api_incident_describe(struct api_call *call)
 {
-    reply_incident(call);
+    int64_t id;
+    if (read_id(call, &id) == 0)
+        reply_incident(call, id);
 }
 
 void api_incident_end(struct api_call *call)
@@ -80,10 +85,11 @@ void api_incident_end(struct api_call *call)
     struct problem problem;
     struct shared_incident incident;
     auto_json json_t *body = NULL;
-    if (api_body(call, NULL, 0, &body) != 0)
+    int64_t id;
+    if (api_body(call, NULL, 0, &body) != 0 || read_id(call, &id) != 0)
         return;
-    if (service_incident_end(call->service, &call->actor, id_of(call), &incident, &problem) != 0)
+    if (service_incident_end(call->service, &call->actor, id, &incident, &problem) != 0)
         api_problem(call, &problem);
     else
-        reply_incident(call);
+        reply_incident(call, id);
 }
