@@ -3,13 +3,13 @@
 
 #include "db/intern.h"
 
-#define APPROVAL_SELECT                                                                                              \
-    "SELECT id, uid, node_id, decision_id, action, state, sentence, asked_at, expires_at, answered_at, answered_by " \
-    "FROM approval "
+#define APPROVAL_SELECT                                                                                                \
+    "SELECT id, uid, node_id, decision_id, action, code, device, state, sentence, asked_at, expires_at, answered_at, " \
+    "answered_by FROM approval "
 
 static const char SQL_INSERT[] =
-    "INSERT INTO approval (uid, node_id, decision_id, action, state, sentence, asked_at, expires_at, answered_at, "
-    "answered_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "INSERT INTO approval (uid, node_id, decision_id, action, code, device, state, sentence, asked_at, expires_at, "
+    "answered_at, answered_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = APPROVAL_SELECT "WHERE uid = ?";
 static const char SQL_LAST[] = APPROVAL_SELECT "WHERE node_id = ? ORDER BY id DESC LIMIT 1";
 static const char SQL_UPDATE[] = "UPDATE approval SET state = ?, answered_at = ?, answered_by = ? WHERE id = ?";
@@ -27,6 +27,8 @@ static void approval_read(struct db_query *q, void *row)
     approval->node_id = db_get_i64(q);
     approval->decision_id = db_get_i64(q);
     DB_GET_ENUM(q, action, &approval->action);
+    DB_GET_TEXT(q, approval->code);
+    DB_GET_TEXT(q, approval->device);
     DB_GET_ENUM(q, approval_state, &approval->state);
     DB_GET_TEXT(q, approval->sentence);
     approval->asked_at = db_get_i64(q);
@@ -43,6 +45,8 @@ int db_approval_insert(struct db_tx *tx, struct approval *approval)
     db_bind_i64(&q, approval->node_id);
     db_bind_i64(&q, approval->decision_id);
     db_bind_text(&q, action_text(approval->action));
+    db_bind_text(&q, approval->code);
+    db_bind_text(&q, approval->device);
     db_bind_text(&q, approval_state_text(approval->state));
     db_bind_text(&q, approval->sentence);
     db_bind_i64(&q, approval->asked_at);

@@ -34,6 +34,7 @@ EMBED(migration_0016, "migrations/0016_check_spares.sql");
 EMBED(migration_0017, "migrations/0017_hardware_past.sql");
 EMBED(migration_0018, "migrations/0018_approval.sql");
 EMBED(migration_0019, "migrations/0019_incidents.sql");
+EMBED(migration_0020, "migrations/0020_approval_subject.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -55,6 +56,7 @@ static const struct db_migration migrations[] = {
     {"0017_hardware_past", migration_0017_data, migration_0017_end},
     {"0018_approval", migration_0018_data, migration_0018_end},
     {"0019_incidents", migration_0019_data, migration_0019_end},
+    {"0020_approval_subject", migration_0020_data, migration_0020_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -213,8 +213,9 @@ struct decision {
 /* A repair that waits for a person's word, and what became of it. */
 struct approval {
     int64_t id, node_id, decision_id;
-    char uid[ID_UUID_MAX]; /* of the operation to come */
-    enum action action;    /* REBOOT or REPLACE */
+    char uid[ID_UUID_MAX];                               /* of the operation to come */
+    enum action action;                                  /* REBOOT or REPLACE … */
+    char code[CODE_MAX_BYTES], device[DEVICE_MAX_BYTES]; /* … and for what, as the decision had it */
     enum approval_state state;
     char sentence[SENTENCE_MAX_BYTES]; /* the decision's */
     int64_t asked_at, expires_at;

@@ -136,11 +136,19 @@ static void wait_for_word(const struct policy_outcome *outcome, const char *rule
 }
 
 /* A repair needs a yes for just this; a hold needs none, as it is a person's turn then anyway. */
+bool policy_approval_is_for(enum action asked_action, const char *asked_code, const char *asked_device,
+                            enum action action, const char *code, const char *device)
+{
+    return asked_action == action && text_equal(plain(asked_device), plain(device)) &&
+           (plain(device)[0] != '\0' || text_equal(plain(asked_code), plain(code)));
+}
+
 static bool approval_lets(const struct policy_snapshot *snapshot, const struct policy_node *node,
                           const struct policy_outcome *outcome, struct decision *decision)
 {
     const struct policy_approval *approval = &node->approval;
-    bool same = approval->action == outcome->action;
+    bool same = policy_approval_is_for(approval->action, approval->code, approval->device, outcome->action,
+                                       decision->code, decision->device);
     bool in_time = snapshot->now_ms < approval->expires_at;
     char time[POLICY_TIME_MAX], why[REASON_MAX_BYTES];
     if (same && approval->state == APPROVAL_STATE_APPROVED && in_time) {

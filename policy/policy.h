@@ -84,11 +84,17 @@ struct policy_repair {
 /* What a person said to the last repair that was to be approved. */
 struct policy_approval {
     enum approval_state state;
-    enum action action; /* REBOOT or REPLACE; NONE: nothing was asked */
-    const char *by;     /* who answered */
-    int64_t at;         /* when it was answered, or ran out; asked: when it was asked */
+    enum action action;        /* REBOOT or REPLACE; NONE: nothing was asked */
+    const char *code, *device; /* what for */
+    const char *by;            /* who answered */
+    int64_t at;                /* when it was answered, or ran out; asked: when it was asked */
     int64_t expires_at;
 };
+
+/* Whether a question that was asked for this is the one that such a decision asks: of one device any code is the same
+ * trouble, of the node as a whole each code is one of its own. */
+bool policy_approval_is_for(enum action asked_action, const char *asked_code, const char *asked_device,
+                            enum action action, const char *code, const char *device);
 
 enum policy_wish { POLICY_WISH_NONE, POLICY_WISH_REBOOT, POLICY_WISH_REPLACE };
 

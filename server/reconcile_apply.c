@@ -329,7 +329,7 @@ static bool is_approved(const struct apply *a, const struct decision *d)
 {
     const struct approval *approval = &a->item->approval;
     return reconcile_approval_is_open(approval, a->turn->now) && approval->state == APPROVAL_STATE_APPROVED &&
-           approval->action == d->action;
+           policy_approval_is_for(approval->action, approval->code, approval->device, d->action, d->code, d->device);
 }
 
 static int begin_repair(struct apply *a, struct decision *d)

@@ -39,6 +39,8 @@ static int ask(struct turn *turn, struct rnode *node, const struct decision *dec
                                 .asked_at = turn->now,
                                 .expires_at = turn->now + node->group->settings.approval_expires_ms};
     id_uuid(turn->r->service->ids, approval.uid);
+    text_copy_cut(approval.code, sizeof(approval.code), decision->code);
+    text_copy_cut(approval.device, sizeof(approval.device), decision->device);
     text_copy_cut(approval.sentence, sizeof(approval.sentence), decision->sentence);
     int status = db_approval_expire(turn->tx, turn->now); /* an open one of this node that has run out makes room */
     if (status == 0)
@@ -51,13 +53,19 @@ static int ask(struct turn *turn, struct rnode *node, const struct decision *dec
                             action_text(approval.action), clock_format(approval.expires_at, until), approval.uid);
 }
 
+static bool is_about(const struct approval *open, enum action action, const struct decision *said)
+{
+    return policy_approval_is_for(open->action, open->code, open->device, action, said->code, said->device);
+}
+
 int reconcile_approval(struct turn *turn, const struct decide_item *item, const struct decision *stored)
 {
     const struct approval *open = reconcile_approval_is_open(&item->approval, turn->now) ? &item->approval : NULL;
     const struct decision *said = stored != NULL ? stored : item->has_decision ? &item->decision : NULL;
     bool needed = stored != NULL && text_equal(stored->rule, RULE_NEEDED);
-    bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && said->refused == open->action;
-    bool done = open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && said->action == open->action;
+    bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && is_about(open, said->refused, said);
+    bool done =
+        open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && is_about(open, said->action, said);
     if (waits || (done && stored == NULL))
         return 0;
     int status = open == NULL ? 0 : end(turn, open, done ? APPROVAL_STATE_DONE : APPROVAL_STATE_WITHDRAWN);

@@ -278,6 +278,8 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .wish_by = item->wish_by,
         .approval = {.state = item->approval.state,
                      .action = item->approval.action,
+                     .code = item->approval.code,
+                     .device = item->approval.device,
                      .by = item->approval.answered_by,
                      .at = item->approval.answered_at,
                      .expires_at = item->approval.expires_at},

@@ -13,6 +13,8 @@ static json_t *render(struct api_call *call, const struct approval *approval)
     json_put_text(json, "id", approval->uid);
     json_put_text(json, "node", names.node);
     json_put_text(json, "action", action_text(approval->action));
+    json_put_text(json, "code", approval->code);
+    json_put_text(json, "device", approval->device);
     json_put_text(json, "state", approval_state_text(approval->state));
     json_put_text(json, "sentence", approval->sentence);
     json_put_time(json, "askedAt", approval->asked_at);

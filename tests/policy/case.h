@@ -1,8 +1,6 @@
 /*
- * The golden cases' small language, read with a strict line parser: a story, the group, nodes with what was seen and
- * tried, and what the policy has to say to it. Times are relative to now ("-30s", "-2d"). Everything is optional but the story,
- * its source and one node; see any file in tests/policy/cases.
- *
+ * The golden cases' small language: a story, the group, nodes with what was seen and tried, and what the policy has to say.
+ * Times are relative to now ("-30s", "-2d"). Only the story, its source and one node are needed; see any of tests/policy/cases.
  *   story: words
  *   source: where it comes from              a thread, an incident, a table, or the peer whose mechanism it is
  *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
@@ -11,6 +9,7 @@
  *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
+ *       approval_device=0000:4e:00           else: of its first verdict
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
  *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed by_person no_return="why" same_piece of=gpu-7
@@ -42,7 +41,7 @@
 
 struct case_node {
     char name[NODE_NAME_MAX_BYTES], instance[ID_INSTANCE_MAX], boot[BOOT_ID_MAX_BYTES];
-    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES];
+    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES], approval_device[DEVICE_MAX_BYTES];
     char domain[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES];
     struct verdict *verdicts; /* owned */
     const struct verdict **refs;
@@ -251,10 +250,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
     for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
         if ((value = case_value(word, topology_level_text((enum topology_level)level))) != NULL)
             return text_copy(n->domain[level], sizeof(n->domain[level]), value) == 0;
-    if (strcmp(word, "heartbeat=never") == 0) {
-        n->node.last_heartbeat_at = 0;
-        return true;
-    }
+    if (strcmp(word, "heartbeat=never") == 0)
+        return (n->node.last_heartbeat_at = 0) == 0;
     if ((value = case_value(word, "approval")) != NULL) {
         n->node.approval.by = "alice";
         n->node.approval.expires_at = CASE_NOW_MS + 3600000;
@@ -262,14 +259,15 @@ static inline bool case_node_word(struct case_node *n, const char *word)
     }
     if ((value = case_value(word, "approves")) != NULL)
         return action_parse(value, &n->node.approval.action) == 0;
-    if (case_when(word, "approval_at", &n->node.approval.at) ||
-        case_when(word, "expires", &n->node.approval.expires_at))
-        return true;
+    if ((value = case_value(word, "approval_device")) != NULL)
+        return text_copy(n->approval_device, sizeof(n->approval_device), value) == 0;
     if (strcmp(word, "opted_out") == 0)
         return n->node.opted_out = true;
     if (strcmp(word, "busy") == 0)
         return n->node.has_active_operation = true;
-    return case_when(word, "heartbeat", &n->node.last_heartbeat_at) || case_when(word, "boot_at", &n->node.boot_at);
+    return case_when(word, "heartbeat", &n->node.last_heartbeat_at) || case_when(word, "boot_at", &n->node.boot_at) ||
+           case_when(word, "approval_at", &n->node.approval.at) ||
+           case_when(word, "expires", &n->node.approval.expires_at);
 }
 
 static inline bool case_add_node(struct policy_case *c, char **words, int count)
@@ -373,6 +371,8 @@ static inline bool case_add_verdict(struct policy_case *c, char **words, int cou
             n->refs[n->verdict_count++] = v;
         }
         n->verdict_group = (size_t)times;
+        n->node.approval.code = n->verdicts[0].code; /* what the question was about, unless it says otherwise */
+        n->node.approval.device = n->approval_device[0] != '\0' ? n->approval_device : n->verdicts[0].device;
     }
     return true;
 }

@@ -70,6 +70,8 @@ static void a_yes_repairs_once(void **state)
             sim_crash(&sim);
         struct approval asked = newest(&sim);
         assert_int_equal(asked.state, APPROVAL_STATE_ASKED);
+        assert_string_equal(asked.code, "xid.79");
+        assert_string_equal(asked.device, "0000:b9:00"); /* the yes is for this one */
         assert_int_equal(answer(&sim, true), 0);
         if (crash == 2)
             sim_crash(&sim);
