@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define CODE_DEEP "deep."
+#define CODE_CONNECTIVITY "deep.connectivity"
 #define CHECK_KMSG "kmsg"                 /* each agent that tells of checks tells of this one */
 #define HARDWARE_WAIT_MS (2 * MS_PER_MIN) /* the checks that tell of hardware begin within 30 s, and may take 40 */
 #define PASTS_MAX 16
@@ -102,15 +103,12 @@ bool work_checks_lack(struct work *w)
 
 /* --- deep checks that the past asks for -------------------------------------------------------- */
 
+/* A pair needs a partner, which a node that comes back alone has not: nothing is run again for that. */
 int64_t work_recheck(const struct work *w)
 {
-    static const char *const of_connectivity[] = {"deep.efa", "deep.connectivity"};
     bool repair = w->op.kind == OPERATION_KIND_REBOOT || w->op.kind == OPERATION_KIND_REPLACE;
-    if (!repair || !text_starts_with(w->op.code, CODE_DEEP))
+    if (!repair || !text_starts_with(w->op.code, CODE_DEEP) || text_equal(w->op.code, CODE_CONNECTIVITY))
         return 0;
-    for (size_t i = 0; i < ARRAY_LEN(of_connectivity); i++)
-        if (text_equal(w->op.code, of_connectivity[i]))
-            return SM_BIT(DEEP_CHECK_CONNECTIVITY);
     return SM_BIT(DEEP_CHECK_STRESS);
 }
 
