@@ -423,6 +423,9 @@ static void test_a_machine_that_came_up_anew_has_failed(void **state)
 static void test_a_machine_that_was_told_to_go_down_has_not_failed(void **state)
 {
     struct world *world = *state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* a signal that ends a forked child is late under this sanitizer; the other run has it */
+#endif
     autofree char *body = own_printf("echo $$ >%s/tool\ntest -e %s/go || exec sleep 1000", world->dir, world->dir);
     autofree char *path = own_printf("%s/tool", world->dir), *pid = NULL;
     put_stress(world, body);
