@@ -121,8 +121,9 @@ static int wait_session(struct run *run)
 static int failed_call(struct run *run, int rc, int status, const char *what)
 {
     if (rc == LIBSSH2_ERROR_TIMEOUT)
-        return fail(run, STATUS_TIMEOUT, "%s did not answer in time over SSH (%s)", run->ssh->host, what);
-    return fail(run, status, "%s over SSH, %s: %s", run->ssh->host, what, session_error(run));
+        return fail(run, STATUS_TIMEOUT, "%s port %d did not answer in time over SSH (%s)", run->ssh->host,
+                    run->ssh->port, what);
+    return fail(run, status, "%s port %d over SSH, %s: %s", run->ssh->host, run->ssh->port, what, session_error(run));
 }
 
 /* --- a connection ------------------------------------------------------------------------------------ */
