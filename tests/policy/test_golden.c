@@ -2,7 +2,7 @@
  * The golden cases: one test per file in tests/policy/cases. UPDATE=1 writes down what the policy says now, for a
  * person to read in the diff; a case that nobody read is no test.
  */
-#include "tests/policy/case.h"
+#include "tests/policy/case_said.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
