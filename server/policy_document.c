@@ -16,7 +16,8 @@ struct match {
     char cluster[NAME_MAX_BYTES], group[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES]; /* "": any */
 };
 
-enum rank { RANK_DEFAULTS, RANK_GROUP, RANK_CLASS, RANK_GROUP_CLASS, RANK_COUNT };
+/* The narrower scope has the last word, and within one scope the class. */
+enum rank { RANK_DEFAULTS, RANK_CLASS, RANK_GROUP, RANK_GROUP_CLASS, RANK_COUNT };
 
 struct assignment {
     const struct setting *setting;

@@ -13,7 +13,8 @@
  *       recovery: {budgetPercent: 10}
  *       classes: {network: {mode: observe}}
  *
- * Order, the last word counts: built-in, hpd's configuration file, defaults, groups, classes, classes of groups.
+ * Order, the last word counts: built-in, hpd's configuration file, defaults, classes, groups, classes of groups. So what an entry of
+ * groups says of all classes stands above what is said of one class for the whole fleet, and only its own classes above that.
  */
 #ifndef HOLDFAST_SERVER_POLICY_DOCUMENT_H
 #define HOLDFAST_SERVER_POLICY_DOCUMENT_H

@@ -44,9 +44,9 @@ static void test_the_last_word_counts(void **state)
         enum repair_mode gpu, network, host;
     } told[] = {
         {{"other", "cpu", "ml.c5.large"}, 5, REPAIR_MODE_ACT, REPAIR_MODE_RECOMMEND, REPAIR_MODE_RECOMMEND},
-        {{"train", "cpu", "ml.c5.large"}, 6, REPAIR_MODE_ACT, REPAIR_MODE_OBSERVE, REPAIR_MODE_OBSERVE},
-        {{"train", "gpu", "ml.p5.48xlarge"}, 7, REPAIR_MODE_ACT, REPAIR_MODE_APPROVE, REPAIR_MODE_OBSERVE},
-        {{"train", "gpu", "ml.p4d.24xlarge"}, 6, REPAIR_MODE_ACT, REPAIR_MODE_OBSERVE, REPAIR_MODE_OBSERVE},
+        {{"train", "cpu", "ml.c5.large"}, 6, REPAIR_MODE_OBSERVE, REPAIR_MODE_OBSERVE, REPAIR_MODE_OBSERVE},
+        {{"train", "gpu", "ml.p5.48xlarge"}, 7, REPAIR_MODE_OBSERVE, REPAIR_MODE_APPROVE, REPAIR_MODE_OBSERVE},
+        {{"train", "gpu", "ml.p4d.24xlarge"}, 6, REPAIR_MODE_OBSERVE, REPAIR_MODE_OBSERVE, REPAIR_MODE_OBSERVE},
         {{"other", "gpu", "ml.p5.48xlarge"}, 7, REPAIR_MODE_ACT, REPAIR_MODE_APPROVE, REPAIR_MODE_RECOMMEND},
     };
     for (size_t i = 0; i < ARRAY_LEN(told); i++) {
