@@ -84,7 +84,8 @@ const char *cpu_taint(int64_t tainted)
     return tainted & TAINT_LOCKUP ? "a processor was locked up" : "";
 }
 
-static void look_at_exceptions(const struct check_context *context, struct check_out *out, struct recall *recall)
+/* The three below: false when there is nothing to read. */
+static bool look_at_exceptions(const struct check_context *context, struct check_out *out, struct recall *recall)
 {
     static const struct {
         const char *name, *words;
@@ -94,15 +95,18 @@ static void look_at_exceptions(const struct check_context *context, struct check
     autofree char *data = NULL;
     size_t len;
     if (check_read(context, "/proc/interrupts", INTERRUPTS_BYTES_MAX, &data, &len) != 0)
-        return;
+        return false;
+    bool any = false;
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         int64_t sum;
         if (!cpu_parse_interrupts(data, len, kinds[i].name, &sum))
             continue;
+        any = true;
         int64_t over = recall_growth(recall, kinds[i].name, sum, kinds[i].threshold - 1, MS_PER_HOUR);
         if (over > 0)
             check_event(out, "node.machine-check", "", over, "%" PRId64 " %s", over, kinds[i].words);
     }
+    return any;
 }
 
 static bool read_list(const struct check_context *context, const char *file, int64_t *ret_count)
@@ -113,7 +117,7 @@ static bool read_list(const struct check_context *context, const char *file, int
 }
 
 /* Fewer than there were in this boot: what it began without was left out by somebody (maxcpus=, hyper-threads off). */
-static void look_at_processors(const struct check_context *context, struct check_out *out, struct recall *recall)
+static bool look_at_processors(const struct check_context *context, struct check_out *out, struct recall *recall)
 {
     autofree char *smt = NULL;
     int64_t online;
@@ -121,32 +125,36 @@ static void look_at_processors(const struct check_context *context, struct check
     bool switched = check_read(context, CPU_DIR "/smt/control", FILE_BYTES_MAX, &smt, &len) == 0 &&
                     strncmp(smt, "on\n", 3) != 0 && strncmp(smt, "not", 3) != 0;
     if (switched || !read_list(context, CPU_DIR "/online", &online))
-        return;
+        return switched;
     int64_t most = recall_most(recall, "online", online);
     if (online < most)
         check_found(out, "node.cpu.offline", "", 1, "%" PRId64 " of %" PRId64 " processors have gone offline",
                     most - online, most);
+    return true;
 }
 
-static void look_at_taint(const struct check_context *context, struct check_out *out)
+static bool look_at_taint(const struct check_context *context, struct check_out *out)
 {
     autofree char *data = NULL;
     size_t len;
     int64_t tainted;
     if (check_read(context, "/proc/sys/kernel/tainted", FILE_BYTES_MAX, &data, &len) != 0 ||
         !word_i64((struct word){data, strcspn(data, "\n")}, &tainted))
-        return;
+        return false;
     const char *why = cpu_taint(tainted);
     if (why[0] != '\0')
         check_found(out, "node.kernel.taint", "", 1, "the kernel marked itself since boot: %s", why);
+    return true;
 }
 
 static void run(const struct check_context *context, struct check_out *out)
 {
     AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
-    look_at_exceptions(context, out, recall);
-    look_at_processors(context, out, recall);
-    look_at_taint(context, out);
+    bool any = look_at_exceptions(context, out, recall);
+    any |= look_at_processors(context, out, recall);
+    any |= look_at_taint(context, out);
+    if (!any)
+        check_unknown(out, "neither /proc/interrupts nor " CPU_DIR " nor the kernel's taint can be read");
     recall_keep(recall, out);
 }
 

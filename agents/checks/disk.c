@@ -171,7 +171,7 @@ static void run(const struct check_context *context, struct check_out *out)
     struct word line;
     struct mount mount;
     autofree char *data = NULL;
-    size_t len = 0;
+    size_t len = 0, mounts = 0;
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
         look_at_room(context, out, &seen, places[i]);
     if (context->root[0] == '\0' && context->state_dir[0] != '\0')
@@ -182,11 +182,16 @@ static void run(const struct check_context *context, struct check_out *out)
     }
     lines_start(&lines, data, len);
     while (lines_next(&lines, &line)) {
-        if (!mountinfo_parse(line, &mount) || !mount_is_disk(&mount) || !mount.is_whole)
+        if (!mountinfo_parse(line, &mount))
+            continue;
+        mounts++;
+        if (!mount_is_disk(&mount) || !mount.is_whole)
             continue;
         look_at_room(context, out, &seen, mount.place);
         look_at_writing(context, out, &mount, &memory);
     }
+    if (mounts == 0)
+        check_unknown(out, "/proc/self/mountinfo names no mount");
     check_remember(out, memory.text, memory.len);
 }
 

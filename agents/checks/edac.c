@@ -69,8 +69,10 @@ static void look_at(const struct check_context *context, struct check_out *out, 
     autofree char *dir = own_printf(EDAC_DIR "/%s", controller);
     char name[RECALL_KEY_MAX_BYTES], module[96], labels[CHECK_LABELS_MAX_BYTES] = "";
     int64_t count, over;
+    bool any = false;
     check_label(labels, "controller", controller);
     if (read_count(context, dir, "ce_count", &count)) {
+        any = true;
         check_value(out, "holdfast_edac_corrected_total", labels, (double)count);
         snprintf(name, sizeof(name), "%.32s.ce", controller);
         over = recall_growth(recall, name, count, CORRECTED_MAX - 1, CORRECTED_WINDOW_MS);
@@ -80,6 +82,7 @@ static void look_at(const struct check_context *context, struct check_out *out, 
                         "%" PRId64 " memory errors were corrected within an hour%s", over, module);
     }
     if (read_count(context, dir, "ue_count", &count)) {
+        any = true;
         check_value(out, "holdfast_edac_uncorrected_total", labels, (double)count);
         snprintf(name, sizeof(name), "%.32s.ue", controller);
         over = new_since(recall, name, count);
@@ -88,6 +91,8 @@ static void look_at(const struct check_context *context, struct check_out *out, 
             check_event(out, "node.edac.uncorrected", controller, over,
                         "%" PRId64 " memory errors could not be corrected%s", over, module);
     }
+    if (!any)
+        check_unknown(out, "the counters of %s cannot be read", controller);
 }
 
 static void run(const struct check_context *context, struct check_out *out)

@@ -80,6 +80,8 @@ static int ask_libfabric(const struct check_context *context, int *ret_domains)
         status = STATUS_BACKEND;
     else
         *ret_domains = count_domains(infos, fabric_parse_info(result.out, infos, FABRIC_INFOS_MAX));
+    if (status == 0 && *ret_domains == 0 && result.exit_code == 0) /* that there is nothing it says by its code */
+        status = STATUS_BACKEND;
     child_result_free(&result);
     return status;
 }

@@ -23,7 +23,15 @@
 #define NEURON "/sys/devices/virtual/neuron_device"
 #define CPUINFO_BYTES_MAX (1 << 20) /* the flags stand in the first of its processors */
 
-/* The first line, clean; "" when there is none or only root may read it. */
+static bool is_text(const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (data[i] < ' ' || data[i] > '~')
+            return false;
+    return true;
+}
+
+/* The first line; "" when there is none, only root may read it, or it is no text (firmware that nobody has written is of 0xff). */
 static void read_word(const struct check_context *context, const char *directory, const char *file, char *ret_word,
                       size_t size)
 {
@@ -33,7 +41,7 @@ static void read_word(const struct check_context *context, const char *directory
         len--;
     size_t from = data == NULL ? 0 : strspn(data, " ");
     ret_word[0] = '\0';
-    if (from < len)
+    if (from < len && is_text(data + from, len - from))
         text_copy_clean(ret_word, size, data + from, len - from);
 }
 

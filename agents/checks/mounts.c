@@ -165,6 +165,11 @@ static void run(const struct check_context *context, struct check_out *out)
         return;
     }
     read_mounted(&mounted, data, len);
+    if (mounted.count == 0) { /* there is a root, always */
+        check_unknown(out, "/proc/self/mountinfo names no mount");
+        free(mounted.mounts);
+        return;
+    }
     look_for_missing(context, out, &mounted);
     look_for_hanging(context, out, &mounted);
     free(mounted.mounts);

@@ -176,6 +176,8 @@ static struct net_interface read_interface(const struct view *view, const char *
     const struct slave *slave = find_slave(view, name);
     text_copy_cut(interface.name, sizeof(interface.name), name);
     interface.state = state != NULL ? net_parse_state(state) : NET_UNKNOWN;
+    if (flags == NULL || !text_starts_with(flags, "0x"))
+        check_unknown(view->out, "the flags of %s cannot be read", name);
     interface.wanted = flags != NULL && (strtoul(flags, NULL, 16) & IFF_UP_BIT) != 0;
     interface.used = slave != NULL || net_has_route(view->routes, name) || net_has_route6(view->routes6, name);
     interface.downs = read_downs(view, name);

@@ -189,15 +189,19 @@ static void take_ecc(struct device *device, const struct neuron_ecc *ecc)
             device->counts[counts[i].counter] = counts[i].count;
 }
 
-static void ask_monitor(const struct check_context *context, struct check_out *out, struct device *devices, int count)
+/* False when it is there and says nothing that can be read. */
+static bool ask_monitor(const struct check_context *context, struct check_out *out, struct device *devices, int count)
 {
     autofree char *tool =
         context->path != NULL ? own_printf("%s/neuron-monitor", context->path) : own_strdup(MONITOR_TOOL);
-    const char *const argv[] = {"timeout", MONITOR_SECONDS, tool, NULL};
+    /* In our process group: timeout would make one of its own, and outlive us there. */
+    const char *const argv[] = {"timeout", "--foreground", MONITOR_SECONDS, tool, NULL};
     struct neuron_ecc ecc[NEURON_DEVICES_MAX];
     struct child_result result;
-    if (!file_exists(tool) || check_tool(context, argv, MONITOR_TIMEOUT_MS, MONITOR_BYTES_MAX, &result) != 0)
-        return;
+    if (!file_exists(tool))
+        return true;
+    if (check_tool(context, argv, MONITOR_TIMEOUT_MS, MONITOR_BYTES_MAX, &result) != 0)
+        return false;
     size_t ecc_count = result.out_cut ? 0 : neuron_monitor_parse(result.out, result.out_len, ecc);
     if (result.exit_code == ENDED_BY_TIMEOUT && result.out_len == 0 && context->uptime_ms >= GRACE_MS)
         check_found(out, "neuron.monitor.hung", "", 1, "neuron-monitor said nothing within " MONITOR_SECONDS " s");
@@ -206,19 +210,26 @@ static void ask_monitor(const struct check_context *context, struct check_out *o
         for (int k = 0; k < count; k++)
             if (devices[k].number == ecc[i].device)
                 take_ecc(&devices[k], &ecc[i]);
+    return ecc_count > 0;
 }
 
-/* Asks when it is time to, for a device that does not tell its errors itself. Returns when it was asked last. */
-static int64_t ask_monitor_if_due(const struct check_context *context, struct check_out *out, int64_t asked_ms,
-                                  struct device *devices, int count)
+/* Asks when it is time to, for a device that does not tell its errors itself, and notes in next when that was, and whether it was
+ * of use. */
+static void ask_monitor_if_due(const struct check_context *context, struct check_out *out, const json_t *memory,
+                               json_t *next, struct device *devices, int count)
 {
-    bool is_silent = false;
+    int64_t asked_ms = json_integer_value(json_object_get(memory, "asked"));
+    bool is_silent = false, is_mute = json_is_true(json_object_get(memory, "mute"));
     for (int i = 0; i < count; i++)
         is_silent |= devices[i].counts[COUNTER_MEMORY] < 0 && devices[i].counts[COUNTER_SRAM] < 0;
-    if (!is_silent || (asked_ms <= context->now_ms && context->now_ms - asked_ms < MONITOR_EVERY_MS))
-        return asked_ms;
-    ask_monitor(context, out, devices, count);
-    return context->now_ms;
+    if (is_silent && (asked_ms > context->now_ms || context->now_ms - asked_ms >= MONITOR_EVERY_MS)) {
+        is_mute = !ask_monitor(context, out, devices, count);
+        asked_ms = context->now_ms;
+    }
+    if (is_silent && is_mute)
+        check_unknown(out, "memory errors: neither the driver nor neuron-monitor tells them");
+    json_put_i64(next, "asked", asked_ms);
+    json_put(next, "mute", json_boolean(is_mute));
 }
 
 /* --- judging --------------------------------------------------------------------------------------------------------- */
@@ -313,8 +324,7 @@ static void neuron_run(const struct check_context *context, struct check_out *ou
         look_at_nothing(context, out, wanted);
         return;
     }
-    int64_t asked_ms = json_integer_value(json_object_get(memory, "asked"));
-    json_put_i64(next, "asked", ask_monitor_if_due(context, out, asked_ms, devices, count));
+    ask_monitor_if_due(context, out, memory, next, devices, count);
     for (int i = 0; i < count; i++) {
         look_at_counters(&look, &devices[i]);
         look_at_cores(&look, &devices[i], type);

@@ -153,30 +153,32 @@ static void look_at_link(const struct check_context *context, struct check_out *
                     (double)speed / 1000, (double)fastest / 1000);
 }
 
-static void look_at(const struct check_context *context, struct check_out *out, struct recall *recall,
+/* False when it cannot even be read what the device is. */
+static bool look_at(const struct check_context *context, struct check_out *out, struct recall *recall,
                     const char *device)
 {
     autofree char *name = own_printf(PCI_DIR "/%s/class", device), *data = NULL;
     size_t len;
     look_at_errors(context, out, recall, device);
-    if (check_read(context, name, FILE_BYTES_MAX, &data, &len) != 0)
-        return;
+    if (check_read(context, name, FILE_BYTES_MAX, &data, &len) != 0 || !word_starts_with(first_line(data, len), "0x"))
+        return false;
     enum pcie_kind kind = pcie_parse_class(data, len);
     if (kind != PCIE_OTHER)
         look_at_link(context, out, recall, device, kind);
+    return true;
 }
 
 static void run(const struct check_context *context, struct check_out *out)
 {
     autofree char *path = check_path(context, PCI_DIR);
     DIR *dir = opendir(path);
-    int seen = 0;
+    int seen = 0, told = 0;
     AUTO(recall) struct recall *recall = recall_new(context->memory, context->memory_len, context->uptime_ms);
     for (struct dirent *entry; dir != NULL && seen < DEVICES_MAX && (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] == '.')
             continue;
         seen++;
-        look_at(context, out, recall, entry->d_name);
+        told += look_at(context, out, recall, entry->d_name);
     }
     if (dir != NULL)
         closedir(dir);
@@ -184,6 +186,8 @@ static void run(const struct check_context *context, struct check_out *out)
     recall_keep(recall, out);
     if (seen == 0)
         check_not_applicable(out, "no PCI devices");
+    else if (told == 0)
+        check_unknown(out, "what the %d PCI devices are cannot be read", seen);
 }
 
 const struct check check_pcie = {.name = "pcie",

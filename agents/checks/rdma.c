@@ -315,6 +315,8 @@ void rdma_look_at(const struct check_context *context, const struct rdma_port *p
                   struct recall *recall, struct check_out *out)
 {
     bool settled = context->uptime_ms >= NETWORK_BOOT_GRACE_MS;
+    if (port->state < 0)
+        check_unknown(out, "the state of port %d of %s cannot be read", port->number, port->device);
     rdma_judge_port(port, codes, read_counter(context, port, "counters/link_downed"), settled, recall, out);
     if (settled)
         judge_counters(context, port, codes, recall, out);

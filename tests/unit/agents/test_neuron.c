@@ -283,7 +283,7 @@ static void monitor_says(const struct machine *machine, int memory)
 static void test_monitor_is_asked(void **state)
 {
     struct machine machine = machine_of_six(state);
-    machine_tool(&machine, "timeout", "shift; exec \"$@\"");
+    machine_tool(&machine, "timeout", "shift 2; exec \"$@\"");
     machine_tool(&machine, "neuron-monitor", "cat \"$0.out\"; exit 124");
     monitor_says(&machine, 4);
     expect(&machine, CHECK_RESULT_OK, ""); /* the tree tells, and is believed */
