@@ -162,6 +162,8 @@ struct verdict {
     X(ATTEMPTS, "attempts")           /* the ledger allows another repair */         \
     X(INCIDENT, "shared-incident")    /* its domain has no incident of many nodes */ \
     X(MODE, "mode")                   /* the mode of the fault's class lets it */    \
+    X(MIN_HEALTHY, "min-healthy")     /* so many nodes of the group are healthy */   \
+    X(CLASS_BUDGET, "class-budget")   /* so many are in repair for faults alike */   \
     X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */       \
     X(BREAKER, "group-breaker")       /* more than max(3, 20 %) failed within 15 min */
 enum gate {

@@ -118,6 +118,8 @@ static void tell_gates(struct text *out, const struct decision *decision)
     text_add(out, "\nGates\n");
     for (int gate = 0; gate < GATE_COUNT; gate++) {
         const char *detail = decision->gates[gate].detail;
+        if (decision->gates[gate].result == GATE_RESULT_NOT_ASKED && detail[0] == '\0')
+            continue;
         text_printf(out, "  %-15s %-9s  ", gate_text((enum gate)gate), gate_result_text(decision->gates[gate].result));
         add_harmless(out, detail);
         while (out->len > 0 && out->data[out->len - 1] == ' ')

@@ -1,5 +1,5 @@
 /*
- * The group's limits, asked last and for all nodes at once: breaker, then budget.
+ * The group's limits, asked last and for all nodes at once: breaker, then how many are healthy and how many in repair.
  *
  * The breaker opens when more nodes fail within its window than any ordinary day explains (a switch, a rack, a wrong
  * detector), and closes itself when that has been over for a while. While it is open nothing is lost and nothing is
@@ -43,7 +43,7 @@ static int64_t count_lost(const struct policy_snapshot *snapshot)
     return lost;
 }
 
-static int64_t at_least(int64_t floor, int64_t value)
+int64_t policy_at_least(int64_t floor, int64_t value)
 {
     return value < floor ? floor : value;
 }
@@ -52,9 +52,9 @@ static struct breaker read_breaker(const struct policy_snapshot *snapshot)
 {
     const struct policy_settings *settings = &snapshot->settings;
     const struct policy_group *group = &snapshot->group;
-    struct breaker breaker = {.failing = group->failed_recently + group->incidents + count_lost(snapshot),
-                              .limit =
-                                  at_least(settings->breaker_min, group->desired * settings->breaker_percent / 100)};
+    struct breaker breaker = {
+        .failing = group->failed_recently + group->incidents + count_lost(snapshot),
+        .limit = policy_at_least(settings->breaker_min, group->desired * settings->breaker_percent / 100)};
     bool over = breaker.failing > breaker.limit;
     bool was_open = group->breaker_opened_at > 0;
     bool calm = group->breaker_calm_since > 0 &&
@@ -87,7 +87,7 @@ static void tell_breaker(const struct policy_snapshot *snapshot, const struct br
                    breaker->limit, snapshot->group.name, window, calm);
 }
 
-static void hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at)
+void policy_hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at)
 {
     policy_refuse(decision, decision->action, why);
     policy_add(decision, "It waits: %s.", why);
@@ -108,24 +108,10 @@ static bool breaker_lets(const struct policy_snapshot *snapshot, const struct br
     int64_t calm_since = snapshot->group.breaker_calm_since;
     int64_t closes_at = calm_since + snapshot->settings.breaker_close_after_ms;
     bool calming = calm_since > 0 && breaker->failing <= breaker->limit && closes_at > snapshot->now_ms;
-    hold(decision, "breaker-hold", "the group's breaker is open: too many nodes fail at once for a fault of each",
-         calming ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    policy_hold(decision, "breaker-hold",
+                "the group's breaker is open: too many nodes fail at once for a fault of each",
+                calming ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return false;
-}
-
-static void ask_budget(const struct policy_snapshot *snapshot, int64_t limit, int64_t *in_repair,
-                       struct decision *decision)
-{
-    char detail[REASON_MAX_BYTES];
-    bool room = *in_repair < limit;
-    policy_say(detail, sizeof(detail), "%" PRId64 " in repair, at most %" PRId64 " of %" PRId64, *in_repair, limit,
-               snapshot->group.desired);
-    policy_gate(decision, GATE_BUDGET, room ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
-    if (room)
-        ++*in_repair;
-    else
-        hold(decision, "budget-hold", "the group has no room for another repair now; it is taken in turn",
-             snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 
 /* Worst first: severity, then whether jobs hang on it now, then the oldest evidence, then name. */
@@ -150,19 +136,17 @@ void policy_limit(const struct policy_snapshot *snapshot, struct thought *though
 {
     struct breaker breaker = read_breaker(snapshot);
     tell_breaker(snapshot, &breaker, plan);
-    int64_t limit = at_least(1, snapshot->group.desired * snapshot->settings.budget_percent / 100);
-    int64_t in_repair = snapshot->group.in_repair;
+    struct room room;
+    policy_room(snapshot, thoughts, count, &room);
     autofree const struct thought **queue = own_calloc(count, sizeof(struct thought *));
     size_t waiting = 0;
-    for (size_t i = 0; i < count; i++) {
-        in_repair += thoughts[i].requested ? 1 : 0;
+    for (size_t i = 0; i < count; i++)
         if (thoughts[i].limited)
             queue[waiting++] = &thoughts[i];
-    }
     qsort(queue, waiting, sizeof(*queue), by_need);
     for (size_t i = 0; i < waiting; i++) {
         struct thought *thought = &thoughts[queue[i] - thoughts];
         if (breaker_lets(snapshot, &breaker, &thought->decision))
-            ask_budget(snapshot, limit, &in_repair, &thought->decision);
+            (void)policy_room_lets(snapshot, &room, &thought->decision);
     }
 }

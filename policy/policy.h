@@ -18,10 +18,15 @@
 #include "policy/faults/faults.h"
 
 struct policy_settings {
-    int64_t repeat_window_ms;       /* 7 d: the same device again after a repair escalates */
-    int reboots_max;                /* 2 per device in repeat_window_ms, then replace */
-    int replaces_max;               /* 2 per slot in repeat_window_ms, then a person */
-    int budget_percent;             /* 5: of desired, at most max(1, this) in repair */
+    int64_t repeat_window_ms;                    /* 7 d: the same device again after a repair escalates */
+    int reboots_max;                             /* 2 per device in repeat_window_ms, then replace */
+    int replaces_max;                            /* 2 per slot in repeat_window_ms, then a person */
+    int budget_percent;                          /* 5: of desired, at most max(1, this) in repair … */
+    int budget_max;                              /* … and never more than so many; 0: no such limit */
+    int class_budget_percent[FAULT_CLASS_COUNT]; /* 100: the same for the repairs of one class of fault, beside that */
+    int class_budget_max[FAULT_CLASS_COUNT];     /* 0 */
+    int min_healthy_percent;        /* 0: of desired so many are healthy, or nothing more is repaired by itself */
+    int min_healthy_count;          /* 0: and at least so many */
     int breaker_percent;            /* 20: more than max(breaker_min, this) failing … */
     int breaker_min;                /* 3 */
     int64_t breaker_window_ms;      /* … within 15 min opens the breaker */
@@ -50,9 +55,11 @@ struct policy_group {
     const char *cluster, *name;
     enum node_recovery recovery;
     int64_t desired;
-    int64_t in_repair;          /* nodes with an active reboot or replace */
-    int64_t failed_recently;    /* distinct nodes with a node fault within breaker_window_ms, all states */
-    int64_t breaker_opened_at;  /* 0: closed */
+    int64_t in_repair;                       /* nodes with an active reboot or replace */
+    int64_t in_repair_of[FAULT_CLASS_COUNT]; /* of them, by policy_repair_class */
+    int64_t healthy_elsewhere;               /* nodes in service and healthy that are not in this snapshot */
+    int64_t failed_recently;                 /* distinct nodes with a node fault within breaker_window_ms, all states */
+    int64_t breaker_opened_at;               /* 0: closed */
     int64_t breaker_calm_since; /* since when it was not over its limit (plan.breaker_over); 0: it was at last */
     int64_t incidents;          /* of many nodes, begun within breaker_window_ms: each counts as one */
 };
@@ -165,6 +172,9 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
  * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
  * policy judges by more, as the driver's word. */
 bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
+
+/* Of which class of fault a repair for this code is; NONE: a person's. */
+enum fault_class policy_repair_class(const char *code);
 
 /* What there is little room for, as sinfo and a list of nodes: the code and the device, then the end of the decision's sentence, word for
  * word. */

@@ -35,9 +35,11 @@ static void take_group(const struct policy_replay *replay, struct policy_group *
         .recovery = d->gates[GATE_RECOVERY].result == GATE_RESULT_FAILED ? NODE_RECOVERY_NONE : NODE_RECOVERY_AUTOMATIC,
         .desired = number_after(d, GATE_BREAKER, " of ", replay->desired),
         .in_repair = number_after(d, GATE_BUDGET, "", 0),
+        .healthy_elsewhere = number_after(d, GATE_MIN_HEALTHY, "", replay->desired),
         .failed_recently = number_after(d, GATE_BREAKER, ": ", 0),
         .breaker_opened_at = open ? d->at - 1 : 0,
     };
+    group->in_repair_of[policy_repair_class(d->code)] = number_after(d, GATE_CLASS_BUDGET, "", 0);
 }
 
 /* Nobody heard it: for as long as the policy of then waits, as it is decided at once when that is over. */

@@ -12,8 +12,11 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .reboots_max = 2,               /* gpud: after two reboots the hardware is at fault */
         .replaces_max = 2,              /* a slot that eats machines has another cause: NVSentinel #1543 loops */
         .budget_percent = 5,            /* maxInFlight of EKS and Cluster API; 1 node in a small group */
-        .breaker_percent = 20,          /* Karpenter's 20 % per pool, counted on the desired size */
-        .breaker_min = 3,               /* percentages mean nothing under ten nodes: NVSentinel's own advice */
+        .budget_max = 0,                /* the share alone: a site knows how many hands and machines it has */
+        .min_healthy_percent =
+            0,                 /* off, as in Cluster API and medik8s where nobody says otherwise: a rule of the site */
+        .breaker_percent = 20, /* Karpenter's 20 % per pool, counted on the desired size */
+        .breaker_min = 3,      /* percentages mean nothing under ten nodes: NVSentinel's own advice */
         .breaker_window_ms = 15 * MINUTE_MS,
         .breaker_close_after_ms = 15 * MINUTE_MS, /* closes itself, unlike NVSentinel's; medik8s cools down likewise */
         .silent_after_ms = 60 * SECOND_MS,        /* a dozen heartbeats of 5 s */
@@ -25,6 +28,8 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .came_back = POLICY_CAME_BACK_CHECK, /* a provider may have repaired it: proof instead of another replacement */
         .fold_window_ms = 60 * SECOND_MS,    /* companions of one fault come within seconds, floods within a minute */
     };
-    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
-        ret_settings->modes[fault] = REPAIR_MODE_ACT; /* HyperPod's Automatic; the others are a site's choice */
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
+        ret_settings->modes[fault] = REPAIR_MODE_ACT;    /* HyperPod's Automatic; the others are a site's choice */
+        ret_settings->class_budget_percent[fault] = 100; /* nothing beside the group's own */
+    }
 }

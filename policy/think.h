@@ -7,7 +7,8 @@
  *   escalate.c what an incident asks for, raised by the ledger
  *   gates.c   whether the node may have it
  *   decide.c  incident, silence or request → a decision for the node, limits left out
- *   limits.c  breaker and budget over all nodes of the group → some decisions become HOLD
+ *   limits.c  breaker and what follows over all nodes of the group → some decisions become HOLD
+ *   budget.c  how many may be in repair, and how many have to be healthy
  *   health.c  the same reading, shown as health
  *   explain.c a stored decision → sentences
  */
@@ -161,8 +162,23 @@ enum silence {
 };
 enum silence policy_silence(const struct policy_snapshot *snapshot, const struct policy_node *node);
 
+/* --- budget.c ----------------------------------------------------------------------------------------------- */
+
+/* What the group has room for; it shrinks as repairs are granted. */
+struct room {
+    int64_t in_repair, in_repair_of[FAULT_CLASS_COUNT];
+    int64_t healthy; /* none of those that this plan takes out of service */
+};
+void policy_room(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
+                 struct room *ret_room);
+/* Whether there is room for the decision's repair, which it then takes; if not, the decision is held. */
+bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room, struct decision *decision);
+
 /* --- limits.c ----------------------------------------------------------------------------------------------- */
 
+/* The repair waits, for why; it is looked at again at retry_at. */
+void policy_hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at);
+int64_t policy_at_least(int64_t floor, int64_t value);
 void policy_limit(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count,
                   struct policy_plan *plan);
 

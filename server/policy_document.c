@@ -148,8 +148,9 @@ static int read_class(struct reading *r, const char *name, const json_t *object,
     {
         const struct setting *setting = find_classed(member);
         enter(r, member);
-        rc = setting == NULL ? refuse(r, "\"" SHOWN "\" is nothing that is said by class; mode is", member)
-                             : read_setting(r, setting, value, rank, fault);
+        rc = setting == NULL
+                 ? refuse(r, "\"" SHOWN "\" is nothing that is said by class; hpctl policy show lists what is", member)
+                 : read_setting(r, setting, value, rank, fault);
         leave(r);
         if (rc != 0)
             return rc;

@@ -329,11 +329,13 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .recovery = group->cluster->recovery,
         .desired = group->row.desired,
         .in_repair = group->in_repair,
+        .healthy_elsewhere = group->healthy,
         .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
         .breaker_opened_at = group->breaker_opened_at,
         .breaker_calm_since = group->calm_since,
         .incidents = reconcile_incidents_count(r, group, now - group->settings.policy.breaker_window_ms),
     };
+    memcpy(ret_view->in_repair_of, group->in_repair_of, sizeof(ret_view->in_repair_of));
 }
 
 /* --- what is new ------------------------------------------------------------------------------- */
@@ -428,6 +430,8 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
     }
     snapshot.nodes = views;
     group_view(r, group, now, &snapshot.group);
+    for (size_t i = 0; i < count; i++)
+        snapshot.group.healthy_elsewhere -= items[i].node->tally.healthy;
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
     for (size_t i = 0; i < count; i++) {

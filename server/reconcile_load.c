@@ -248,7 +248,7 @@ static int load_operation(const void *row, void *arg)
         reconcile_change_load(cluster, from);
     struct rnode *node = reconcile_node_find(found->r, from->node_id);
     if (node != NULL && node->op == NULL)
-        reconcile_operation_add(found->r, node, from->id, from->kind);
+        reconcile_operation_add(found->r, node, from->id, from->kind, policy_repair_class(from->code));
     return 0;
 }
 

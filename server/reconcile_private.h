@@ -114,7 +114,7 @@ struct rgroup {
     int64_t policy_version;             /* of the document that they are from; 0: none */
     bool role_known, off_scheduler;     /* its nodes are none of the scheduler's: service_slurm_role */
     int64_t breaker_opened_at, calm_since;
-    int64_t in_repair;
+    int64_t in_repair, in_repair_of[FAULT_CLASS_COUNT];
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
     size_t failing_head, failing_tail, failing_capacity;
     int64_t failed_recently; /* distinct nodes in it */
@@ -125,7 +125,7 @@ struct rgroup {
 
     /* Kept up by reconcile_node_reckon */
     struct rnode *first; /* all its nodes */
-    int64_t slots[SLOT_KIND_COUNT], ready;
+    int64_t slots[SLOT_KIND_COUNT], ready, healthy;
     int64_t outdated, updatable; /* nodes without the wanted image, and of them those that may be taken now */
     int64_t members, members_done, members_bad; /* of the rollout's present batch */
     uint64_t image;                             /* what its nodes shall run: reconcile_image */
@@ -147,6 +147,7 @@ enum member { MEMBER_NOT, MEMBER_AT_WORK, MEMBER_DONE, MEMBER_BAD };
 struct tally {
     uint8_t slot, member; /* enum slot_kind, enum member */
     bool ready, outdated, updatable;
+    bool healthy; /* in service, heard, and without a fault */
 };
 
 enum rnode_note {
@@ -220,6 +221,7 @@ struct rop_memo {
 struct rop {
     int64_t id;
     enum operation_kind kind;
+    enum fault_class fault; /* what it is for, of a repair */
     enum step_kind step;
     bool past_return; /* no cancel any more */
     bool ready;
@@ -311,6 +313,7 @@ struct effect {
         struct {
             int64_t id;
             enum operation_kind kind;
+            enum fault_class fault;
             enum step_kind step;
             enum operation_state end;
             bool past_return, waits_for_slot;
@@ -451,7 +454,9 @@ size_t reconcile_looks_waiting(const struct reconcile *r);
 /* At this time or before. */
 void reconcile_node_due(struct reconcile *r, struct rnode *node, int64_t at);
 /* The operation of a node: known, poked to be looked at in this or the next turn, and forgotten. */
-struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind);
+/* fault: what it is for, of a repair (policy_repair_class). */
+struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
+                                    enum fault_class fault);
 int reconcile_operation_class(enum operation_kind kind);
 void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
 void reconcile_operation_drop(struct reconcile *r, struct rnode *node);

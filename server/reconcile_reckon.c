@@ -60,6 +60,8 @@ static struct tally tally_of(const struct rnode *node)
     return (struct tally){.slot = (uint8_t)slot,
                           .member = (uint8_t)member_of(node, slot),
                           .ready = node->state == NODE_STATE_READY,
+                          .healthy = node->state == NODE_STATE_READY &&
+                                     (node->health == HEALTH_HEALTHY || node->health == HEALTH_DEGRADED),
                           .outdated = outdated,
                           .updatable = outdated && free_to_go};
 }
@@ -71,6 +73,7 @@ static void count(struct rgroup *group, const struct tally *tally, int64_t by)
         return;
     group->slots[tally->slot] += by;
     group->ready += tally->ready ? by : 0;
+    group->healthy += tally->healthy ? by : 0;
     group->outdated += tally->outdated ? by : 0;
     group->updatable += tally->updatable ? by : 0;
     group->members += tally->member != MEMBER_NOT ? by : 0;
@@ -80,8 +83,8 @@ static void count(struct rgroup *group, const struct tally *tally, int64_t by)
 
 static bool same(const struct tally *a, const struct tally *b)
 {
-    return a->slot == b->slot && a->member == b->member && a->ready == b->ready && a->outdated == b->outdated &&
-           a->updatable == b->updatable;
+    return a->slot == b->slot && a->member == b->member && a->ready == b->ready && a->healthy == b->healthy &&
+           a->outdated == b->outdated && a->updatable == b->updatable;
 }
 
 void reconcile_node_reckon(struct rnode *node)

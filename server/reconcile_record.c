@@ -213,6 +213,7 @@ int turn_operation_new(struct turn *turn, struct rnode *node, const struct node 
         return status;
     struct effect *effect = turn_effect(turn, EFFECT_OPERATION_NEW, node);
     effect->u.operation.id = op.id;
+    effect->u.operation.fault = policy_repair_class(op.code);
     effect->u.operation.kind = op.kind;
     *ret_id = op.id;
     return 0;
@@ -243,7 +244,8 @@ static void do_fleet(struct reconcile *r, struct effect *effect)
 
 static void do_operation_new(struct reconcile *r, struct effect *effect)
 {
-    reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind);
+    reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
+                            effect->u.operation.fault);
     r->stats.operations_started++;
     /* With a gap between, there is one that we have not heard of yet: the next resync has to go that far back. */
     if (effect->u.operation.id == r->newest_operation + 1)

@@ -152,17 +152,26 @@ static bool is_repair(enum operation_kind kind)
     return kind == OPERATION_KIND_REBOOT || kind == OPERATION_KIND_REPLACE;
 }
 
-struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind)
+static void count_repair(struct rgroup *group, const struct rop *op, int64_t by)
+{
+    if (!is_repair(op->kind))
+        return;
+    group->in_repair += by;
+    group->in_repair_of[op->fault] += by;
+}
+
+struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
+                                    enum fault_class fault)
 {
     struct rop *op = own_calloc(1, sizeof(*op));
     int count;
     op->id = id;
     op->kind = kind;
+    op->fault = fault;
     op->step = operation_steps(kind, &count)[0];
     node->op = op;
     r->stats.active_operations++;
-    if (is_repair(kind))
-        node->group->in_repair++;
+    count_repair(node->group, op, 1);
     reconcile_node_reckon(node);
     reconcile_operation_poke(r, node);
     return op;
@@ -187,10 +196,9 @@ void reconcile_operation_drop(struct reconcile *r, struct rnode *node)
     if (op == NULL)
         return;
     r->stats.active_operations--;
-    if (is_repair(op->kind)) {
-        node->group->in_repair--;
+    count_repair(node->group, op, -1);
+    if (is_repair(op->kind))
         reconcile_group_look(r, node->group, ROOM_LOOK_MAX);
-    }
     reconcile_call_free(op->result);
     free(op);
     reconcile_node_reckon(node);

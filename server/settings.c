@@ -22,6 +22,12 @@
 #define SERVER_DURATION(section, name, field, min, max, help) \
     ROW(section, name, help, DURATION, AT(field), min, max, true)
 #define SERVER_NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, true)
+/* By class of fault; a file says it for all of them, an entry of classes for one. */
+#define CLASS_NUMBER(section, name, field, min, max, help)                   \
+    {                                                                        \
+        section, name, help, SETTING_NUMBER, offsetof(struct config, field), \
+            sizeof(((struct config *)NULL)->field[0]), min, max, false, true \
+    }
 #define FIXED_DURATION(name, field, help) SERVER_DURATION("", name, field, 0, 0, help)
 #define FIXED_NUMBER(name, field, help) SERVER_NUMBER("", name, field, 0, 0, help)
 
@@ -74,6 +80,12 @@ const struct setting settings[] = {
            "a machine that was given up and comes back: 0 is told, 1 is deep-checked, 2 is replaced"),
     NUMBER("recovery", "budgetPercent", reconcile.policy.budget_percent, 0, 100,
            "at most so many percent of a group are in repair, and at least one node may be"),
+    NUMBER("recovery", "budgetMax", reconcile.policy.budget_max, 0, 100000,
+           "and never more than so many nodes; 0: the share alone counts"),
+    NUMBER("recovery", "minHealthyPercent", reconcile.policy.min_healthy_percent, 0, 100,
+           "a repair begins only while so many percent of the nodes that a group shall have are healthy; 0: always"),
+    NUMBER("recovery", "minHealthyCount", reconcile.policy.min_healthy_count, 0, 100000,
+           "and only while so many nodes are; 0: always"),
     NUMBER("recovery", "breakerPercent", reconcile.policy.breaker_percent, 1, 100,
            "when more than so many percent of a group fail, its repairs are held"),
     NUMBER("recovery", "breakerMin", reconcile.policy.breaker_min, 1, 10000,
@@ -92,6 +104,12 @@ const struct setting settings[] = {
 
     {"recovery", "mode", "how far a decision may go, by fault class: observe, recommend, approve or act", SETTING_MODE,
      offsetof(struct config, reconcile.policy.modes), sizeof(enum repair_mode), 0, 0, false, true},
+    CLASS_NUMBER(
+        "class",
+        "budgetPercent", reconcile.policy.class_budget_percent, 0, 100,
+        "at most so many percent of a group are in repair for faults of one class, and at least one node may be"),
+    CLASS_NUMBER("class", "budgetMax", reconcile.policy.class_budget_max, 0, 100000,
+                 "and never more than so many nodes; 0: the share alone counts"),
     DURATION("recovery", "approvalExpires", reconcile.approval_expires_ms, MS_PER_MIN, 14 * MS_PER_DAY,
              "a repair that nobody approved for so long is asked for again only when something new is seen"),
 

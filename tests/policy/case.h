@@ -5,8 +5,9 @@
  *   source: where it comes from              a thread, an incident, a table, or the peer whose mechanism it is
  *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
  *   modes: gpu=observe gpu-memory=approve    by fault class; act without
+ *   budgets: gpu-memory=1 gpu=10%            of a class of fault: so many nodes, or a share of the group
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
- *   group: desired=64 recovery=None in_repair=0 failed=1 opened=-20m calm=-5m type=p5
+ *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 failed=1 opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -150,6 +151,9 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         {"reboots_max", NULL, &s->reboots_max},
         {"replaces_max", NULL, &s->replaces_max},
         {"budget_percent", NULL, &s->budget_percent},
+        {"budget_max", NULL, &s->budget_max},
+        {"min_healthy_percent", NULL, &s->min_healthy_percent},
+        {"min_healthy_count", NULL, &s->min_healthy_count},
         {"breaker_percent", NULL, &s->breaker_percent},
         {"breaker_min", NULL, &s->breaker_min},
         {"breaker_window", &s->breaker_window_ms, NULL},
@@ -187,6 +191,24 @@ static inline bool case_modes(struct policy_settings *settings, char **words, in
     return count > 1;
 }
 
+static inline bool case_budgets(struct policy_settings *settings, char **words, int count)
+{
+    for (int i = 1; i < count; i++) {
+        char *value = strchr(words[i], '='), *percent = strchr(words[i], '%');
+        enum fault_class fault = FAULT_CLASS_NONE;
+        int64_t number = 0;
+        if (value == NULL)
+            return false;
+        *value = '\0';
+        if (percent != NULL)
+            *percent = '\0';
+        if (fault_class_parse(words[i], &fault) != 0 || text_parse_i64(value + 1, 0, 100000, &number) != 0)
+            return false;
+        *(percent != NULL ? &settings->class_budget_percent[fault] : &settings->class_budget_max[fault]) = (int)number;
+    }
+    return count > 1;
+}
+
 static inline bool case_override(struct policy_case *c, char **words, int count)
 {
     struct fault_override wanted = {.instance_type = "", .why = "our own word"};
@@ -211,6 +233,16 @@ static inline bool case_group(struct policy_case *c, const char *word)
         return text_parse_i64(value, 0, 1000000, &group->desired) == 0;
     if ((value = case_value(word, "in_repair")) != NULL)
         return text_parse_i64(value, 0, 1000000, &group->in_repair) == 0;
+    if ((value = case_value(word, "in_repair_of")) != NULL) {
+        char name[32] = "";
+        enum fault_class fault = FAULT_CLASS_NONE;
+        const char *colon = strchr(value, ':');
+        snprintf(name, sizeof(name), "%.*s", colon == NULL ? 0 : (int)(colon - value), value);
+        return fault_class_parse(name, &fault) == 0 &&
+               text_parse_i64(colon + 1, 0, 1000000, &group->in_repair_of[fault]) == 0;
+    }
+    if ((value = case_value(word, "healthy")) != NULL)
+        return text_parse_i64(value, 0, 1000000, &group->healthy_elsewhere) == 0;
     if ((value = case_value(word, "failed")) != NULL)
         return text_parse_i64(value, 0, 1000000, &group->failed_recently) == 0;
     if ((value = case_value(word, "recovery")) != NULL)
@@ -477,6 +509,8 @@ static inline bool case_line(struct policy_case *c, char *line)
             ok = i + 1 < count && case_set(&c->snapshot.settings, words[i], words[i + 1]) && ok;
     else if (strcmp(words[0], "modes:") == 0)
         ok = case_modes(&c->snapshot.settings, words, count);
+    else if (strcmp(words[0], "budgets:") == 0)
+        ok = case_budgets(&c->snapshot.settings, words, count);
     else if (strcmp(words[0], "override:") == 0)
         ok = case_override(c, words, count);
     else if (strcmp(words[0], "group:") == 0)

@@ -17,6 +17,7 @@ struct sim_law {
     struct sim *sim;
     int64_t nodes[SIM_ACTIVE_MAX];
     int count, automatic;
+    int automatic_of[FAULT_CLASS_COUNT];
     unsigned changes; /* kinds of open operations of the cluster */
     struct db_tx *tx;
 };
@@ -38,6 +39,7 @@ SIM_FN int sim_law_operation(const void *row, void *arg)
     bool repair = op->kind == OPERATION_KIND_REBOOT || op->kind == OPERATION_KIND_REPLACE;
     bool automatic = repair && strcmp(op->actor, "policy") == 0;
     law->automatic += automatic;
+    law->automatic_of[policy_repair_class(op->code)] += automatic;
     struct node node;
     assert_int_equal(db_node_get_row(law->tx, op->node_id, &node), 0);
     if (automatic && node.opted_out && op->created_at == clock_wall_ms(&law->sim->clock))
@@ -85,6 +87,27 @@ SIM_FN int sim_law_cluster(const void *row, void *arg)
     return 0;
 }
 
+SIM_FN int sim_budget(const struct sim *sim, int percent, int max)
+{
+    int budget = sim->nodes * percent / 100;
+    budget = budget < 1 ? 1 : budget;
+    return max > 0 && budget > max ? max : budget;
+}
+
+SIM_FN void sim_law_budgets(struct sim *sim, const struct sim_law *law)
+{
+    const struct policy_settings *policy = &sim->settings.policy;
+    int budget = sim_budget(sim, policy->budget_percent, policy->budget_max);
+    if (law->automatic > budget)
+        sim_fail(sim, NULL, "%d automatic repairs at once, the budget is %d", law->automatic, budget);
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
+        budget = sim_budget(sim, policy->class_budget_percent[fault], policy->class_budget_max[fault]);
+        if (law->automatic_of[fault] > budget)
+            sim_fail(sim, NULL, "%d automatic repairs for %s faults at once, their budget is %d",
+                     law->automatic_of[fault], fault_class_text((enum fault_class)fault), budget);
+    }
+}
+
 /* At most one operation per node, one step at a time, the budget, no node in repair that nobody repairs, no change of a cluster
  * that could not be watched. */
 SIM_FN void sim_check(struct sim *sim)
@@ -99,9 +122,7 @@ SIM_FN void sim_check(struct sim *sim)
     if (sim->more_laws != NULL)
         sim->more_laws(sim, law.tx);
     db_read_end(sim->service.db, law.tx);
-    int budget = sim->nodes * sim->settings.policy.budget_percent / 100;
-    if (law.automatic > (budget < 1 ? 1 : budget))
-        sim_fail(sim, NULL, "%d automatic repairs at once, the budget is %d", law.automatic, budget < 1 ? 1 : budget);
+    sim_law_budgets(sim, &law);
 }
 
 /* --- agents ------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
+#define DOUBLE_BIT 48
 
 static const char *name_of(int i)
 {
@@ -32,6 +33,59 @@ static void the_budget_takes_them_in_turn(void **state)
         assert_true(fake_scheduler_find(&sim.scheduler, name_of(i))->out); /* held ones take no work either */
     sim_until_all_ready(&sim, MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots, 6);
+    sim_close(&sim);
+}
+
+static void a_class_has_a_budget_of_its_own(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 121, true);
+    sim.settings.policy.budget_percent = 50;
+    sim.settings.policy.breaker_min = 20;
+    sim.settings.policy.class_budget_max[FAULT_CLASS_GPU] = 1;
+    sim_crash(&sim);
+    sim_create(&sim, 10, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 1; i <= 3; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_verdict(&sim, name_of(4), DOUBLE_BIT, SEVERITY_CRITICAL);
+    sim_verdict(&sim, name_of(5), DOUBLE_BIT, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(repairs_at_work(&sim), 3); /* one of the lost GPUs, and both of the others */
+    assert_string_equal(sim_read(&sim, name_of(3)).decision.rule, "class-budget-hold");
+    sim_crash(&sim); /* who is in repair for what is known again */
+    sim_settle(&sim);
+    assert_int_equal(repairs_at_work(&sim), 3);
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 5);
+    sim_close(&sim);
+}
+
+/* Repairs by themselves wait; a person's does not, and makes room for the others. */
+static void too_few_that_are_healthy_wait_for_a_person(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    sim_open(&sim, 122, true);
+    sim.settings.policy.budget_percent = 100;
+    sim.settings.policy.breaker_min = 20;
+    sim.settings.policy.min_healthy_count = 8;
+    sim_crash(&sim);
+    sim_create(&sim, 10, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 1; i <= 3; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_string_equal(sim_read(&sim, name_of(1)).decision.rule, "min-healthy-hold");
+    assert_non_null(strstr(sim_read(&sim, name_of(1)).decision.sentence, "only 7 of the 10"));
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, name_of(2), OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 3);
     sim_close(&sim);
 }
 
@@ -289,6 +343,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_takes_them_in_turn),
+        cmocka_unit_test(a_class_has_a_budget_of_its_own),
+        cmocka_unit_test(too_few_that_are_healthy_wait_for_a_person),
         cmocka_unit_test(a_dark_rack_holds_and_is_not_replayed),
         cmocka_unit_test(warnings_that_ask_for_repairs_open_the_breaker),
         cmocka_unit_test(rates_open_the_breaker),

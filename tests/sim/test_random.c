@@ -377,10 +377,24 @@ static void bring_all_back(struct sim *sim)
 
 /* --- one world --------------------------------------------------------------------------------- */
 
+/* What a site may have said of how much may be done at once. */
+static void set_limits(struct sim *sim, uint64_t seed)
+{
+    struct policy_settings *policy = &sim->settings.policy;
+    if (seed % 3 == 0)
+        return;
+    policy->budget_percent = 50;
+    policy->budget_max = seed % 3 == 1 ? 0 : 3;
+    policy->class_budget_max[FAULT_CLASS_GPU] = 1;
+    policy->class_budget_percent[FAULT_CLASS_FABRIC] = 20;
+    policy->min_healthy_count = seed % 3 == 1 ? 0 : sim->nodes / 2;
+}
+
 static void live(const struct sim *start, uint64_t seed)
 {
-    struct sim sim;
-    sim_fork(start, &sim);
+    struct sim sim, wanted = *start;
+    set_limits(&wanted, seed);
+    sim_fork(&wanted, &sim);
     sim.seed = seed;
     sim.random = seed * UINT64_C(0x9E3779B97F4A7C15);
     sim.before_boot = mend_disk;

@@ -64,7 +64,7 @@ test('the system answers without a token', async () => {
 test('policies', async () => {
   const policies = await call('listPolicies', 200);
   assert.equal(policies.faultTableVersion, (await call('describeVersion', 200)).faultTableVersion);
-  assert.deepEqual(policies.items.map((policy) => policy.name), ['agents', 'recovery', 'history', 'built-in']);
+  assert.deepEqual(policies.items.map((policy) => policy.name), ['agents', 'recovery', 'class', 'history', 'built-in']);
   const settings = new Map(policies.items.flatMap((policy) => policy.settings).map((setting) => [setting.name, setting]));
   for (const [section, keys] of Object.entries(CONFIG))
     for (const [key, value] of Object.entries(['agents', 'recovery', 'history'].includes(section) ? keys : {}))

@@ -23,6 +23,30 @@ static struct policy_document *read_good(const char *text)
     return document;
 }
 
+static void test_budgets_of_classes(void **state)
+{
+    (void)state;
+    struct policy_document *document = read_good("version: 1\n"
+                                                 "defaults:\n"
+                                                 "  recovery: {budgetMax: 4, minHealthyPercent: 80}\n"
+                                                 "  class: {budgetMax: 3}\n"
+                                                 "classes:\n"
+                                                 "  gpu: {budgetPercent: 10, budgetMax: 2}\n"
+                                                 "groups:\n"
+                                                 "  - match: {cluster: train}\n"
+                                                 "    classes: {gpu: {budgetMax: 1}}\n");
+    struct reconcile_settings s;
+    reconcile_settings_default(&s);
+    policy_document_apply(document, &(struct policy_place){"train", "gpu", "p5"}, &s, NULL);
+    assert_int_equal(s.policy.budget_max, 4);
+    assert_int_equal(s.policy.min_healthy_percent, 80);
+    assert_int_equal(s.policy.class_budget_max[FAULT_CLASS_GPU], 1);
+    assert_int_equal(s.policy.class_budget_percent[FAULT_CLASS_GPU], 10);
+    assert_int_equal(s.policy.class_budget_max[FAULT_CLASS_NETWORK], 3);
+    assert_int_equal(s.policy.class_budget_percent[FAULT_CLASS_NETWORK], 100);
+    policy_document_free(document);
+}
+
 static void test_the_last_word_counts(void **state)
 {
     (void)state;
@@ -193,8 +217,11 @@ static void test_the_book_holds_the_newest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_last_word_counts),      cmocka_unit_test(test_every_setting_of_a_group_can_be_said),
-        cmocka_unit_test(test_refuses_with_its_line),     cmocka_unit_test(test_has_its_limits),
+        cmocka_unit_test(test_the_last_word_counts),
+        cmocka_unit_test(test_budgets_of_classes),
+        cmocka_unit_test(test_every_setting_of_a_group_can_be_said),
+        cmocka_unit_test(test_refuses_with_its_line),
+        cmocka_unit_test(test_has_its_limits),
         cmocka_unit_test(test_the_book_holds_the_newest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
