@@ -91,14 +91,19 @@ export async function loadBeside(options) {
 
 // --- servers -----------------------------------------------------------------------------------------------
 
-/** hpd on a store that holds a fleet of so many nodes in service, in clusters of so many. */
-export async function hpd(nodes, name = `fleet-${nodes}`, perCluster = nodes) {
-  const state = join(dir, name);
-  const file = join(dir, `${name}.nodes`);
+/** A store that holds a fleet of so many nodes in service, in clusters of so many. */
+export function seeded(nodes, name = `fleet-${nodes}`, perCluster = nodes) {
+  const [state, file] = [join(dir, name), join(dir, `${name}.nodes`)];
   if (!existsSync(state)) {
-    const seeded = spawnSync(join(build, 'bench/seed'), [state, String(nodes), file, String(perCluster)], { encoding: 'utf8' });
-    if (seeded.status !== 0) throw new Error(seeded.stderr);
+    const made = spawnSync(join(build, 'bench/seed'), [state, String(nodes), file, String(perCluster)], { encoding: 'utf8' });
+    if (made.status !== 0) throw new Error(made.stderr);
   }
+  return { state, file };
+}
+
+/** hpd on such a store. */
+export async function hpd(nodes, name = `fleet-${nodes}`, perCluster = nodes) {
+  const { state, file } = seeded(nodes, name, perCluster);
   // The fleet has no provider here: what is measured ends with the decision on disk.
   writeFileSync(join(dir, 'hpd.yaml'), 'workers: 2\nagents: {heartbeatInterval: 10s, silentAfter: 1h}\n');
   const child = start(join(build, 'hpd'), ['--state-dir', state, '--listen', '127.0.0.1:0', '--config', join(dir, 'hpd.yaml')]);

@@ -1,19 +1,19 @@
 // Prints every performance figure of the README, as ratios in one run where a peer exists.
 //
-//   make bench                          all of it, about twelve minutes
+//   make bench                          all of it, about thirteen minutes
 //   make bench ONLY="heartbeats agent"  some; ROUNDS=5 SECONDS_EACH=10 for steadier ones; MARKDOWN=file for a table
 //
 // Server, load generator and peers share the machine's cores, so absolute rates are the machine's; ratios carry over. Each
 // comparison runs its contestants in turn, three rounds, and takes medians; a ratio is the median of the rounds'
 // ratios, so that a machine that gets busy in between does not favour one side.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agent, faults, kmsg } from './agent.mjs';
 import {
-  bare, build, cleanUp, etcd, hpd, load, loadBeside, median, memoryMb, nginx, number, rounds, say, seconds, stop, table,
+  bare, build, cleanUp, dir, etcd, hpd, load, loadBeside, median, memoryMb, nginx, number, rounds, say, seconds, seeded, stop, table,
 } from './lib.mjs';
 
 const only = (process.env.ONLY ?? '').split(' ').filter(Boolean);
@@ -87,6 +87,32 @@ async function decisions() {
     say(`  hpd's memory, all nodes heard, 64 connections`, `${memory.toFixed(0)} MB`, `${memoryMb(server.child.pid).toFixed(0)} MB after it`);
     await stop(server.child);
   }
+}
+
+/** What a decision costs by itself, and a burst of them at once in fleets of two sizes: what is decided is the same, so must the time be. */
+async function decide() {
+  const run = (...words) => {
+    const done = spawnSync(join(build, 'bench/decide'), words.map(String), { encoding: 'utf8' });
+    if (done.status !== 0) throw new Error(done.stderr);
+    return JSON.parse(done.stdout);
+  };
+  const burst = (fleet, verdicts, nodes, stride) => {
+    const state = join(dir, 'burst');
+    cpSync(seeded(fleet, `fleet-${fleet}`).state, state, { recursive: true });
+    const got = run('burst', state, seeded(fleet, `fleet-${fleet}`).file, verdicts, nodes, stride);
+    rmSync(state, { recursive: true });
+    return got;
+  };
+  const each = (fn) => Array.from({ length: rounds }, fn);
+  const pure = each(() => run('policy'));
+  say('decisions of the policy by itself, one core', perSecond(pure), 'of a group of 1,000 with 128 nodes in trouble, each with a past');
+  for (const [fleet, verdicts, nodes, stride] of [[100000, 20000, 20000, 5], [100000, 20000, 10000, 1], [10000, 20000, 10000, 1]]) {
+    const got = each(() => burst(fleet, verdicts, nodes, stride));
+    say(`a burst of ${number(verdicts)} verdicts of ${number(nodes)} nodes decided, ${number(fleet)} nodes`, `${pick(got, 'seconds').toFixed(2)} s`,
+        `p50 ${pick(got, 'p50Seconds').toFixed(2)} s; ${pick(got, 'cpuSeconds').toFixed(2)} s of a core; stored before it in ${pick(got, 'storedSeconds').toFixed(2)} s`);
+  }
+  const simulated = each(() => run('simulate', 100000));
+  say('simulated node-days, one core', perSecond(simulated), `100,000 nodes over 54 days in ${pick(simulated, 'seconds').toFixed(2)} s and ${pick(simulated, 'memoryMb').toFixed(0)} MB`);
 }
 
 /** Descriptions and pages through both doors, out of 10,000 nodes, while a fleet of 100,000 sends its heartbeats. */
@@ -175,7 +201,7 @@ async function hpctl() {
   await stop(server.child);
 }
 
-const sections = { heartbeats, verdicts, decisions, reads, signatures, connections, kmsg, faults, agent, hpctl };
+const sections = { heartbeats, verdicts, decisions, decide, reads, signatures, connections, kmsg, faults, agent, hpctl };
 for (const name of only) if (!(name in sections)) throw new Error(`no such section: ${name}; there are ${Object.keys(sections).join(', ')}`);
 console.log(`${cpus().length} cores, ${cpus()[0].model}; medians of ${rounds} rounds of ${seconds} s\n`);
 let failed = false;

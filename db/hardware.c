@@ -15,14 +15,17 @@ static const char SQL_FORGET[] =
 static const char SQL_LIST[] =
     "SELECT kind, location, identity, serial, detail, first_at, last_at, present FROM hardware WHERE instance_row = ? "
     "ORDER BY kind, present DESC, location, last_at DESC";
-/* What was blamed is the piece that the operation's device named there; a chassis is blamed when nothing in it could be. */
+/* What was blamed is the piece that the operation's device named there; a chassis is blamed when nothing in it could be.
+ * The order of the joins is said (CROSS JOIN): from the machine outwards, a few rows. Left to itself SQLite begins with the
+ * operations of a state, which are as many as the fleet has had. */
 #define PAST(column)                                                                                                \
     "SELECT o.id, o.node_id, o.kind, o.state, o.actor, mine.location, o.code, o.old_instance, o.new_instance, "     \
-    "o.created_at, o.started_at, o.finished_at, o.error, n.name FROM hardware mine JOIN hardware theirs ON "        \
+    "o.created_at, o.started_at, o.finished_at, o.error, n.name FROM hardware mine CROSS JOIN hardware theirs ON "  \
     "theirs." column " = mine." column " AND theirs." column                                                        \
     " <> '' AND theirs.kind = mine.kind AND theirs.instance_row <> "                                                \
-    "mine.instance_row JOIN instance i ON i.id = theirs.instance_row JOIN node n ON n.id = i.node_id JOIN "         \
-    "operation o ON o.node_id = i.node_id AND o.old_instance = i.instance_id AND o.kind IN ('reboot', 'replace') "  \
+    "mine.instance_row CROSS JOIN instance i ON i.id = theirs.instance_row CROSS JOIN node n ON n.id = i.node_id "  \
+    "CROSS JOIN operation o ON o.node_id = i.node_id AND o.old_instance = i.instance_id AND o.kind IN ('reboot', "  \
+    "'replace') "                                                                                                   \
     "AND (o.state IN ('succeeded', 'failed') OR (o.kind = 'replace' AND o.state = 'running')) AND o.created_at >= " \
     "?2 WHERE mine.instance_row = ?1 AND mine.present = 1 AND (o.device IN (theirs.location, theirs.identity) OR "  \
     "(theirs.kind = 'chassis' AND o.kind = 'replace' AND NOT EXISTS (SELECT 1 FROM hardware p WHERE "               \

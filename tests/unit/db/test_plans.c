@@ -207,7 +207,7 @@ static const struct {
     {"FROM verdict v WHERE v.node_id = ?1 AND v.state = 'open'", "the open verdicts of one node are few"},
     {"GROUP BY node_id ORDER BY last_received", "sorts what the index of critical verdicts holds of the last minutes"},
     {"GROUP BY i.image_id, i.release", "counts one group's images, once for each software update"},
-    {"FROM hardware mine JOIN hardware theirs", "past repairs of one machine's pieces are few"},
+    {"FROM hardware mine CROSS JOIN hardware theirs", "past repairs of one machine's pieces are few"},
     {"FROM hardware WHERE instance_row", "so are the pieces of one machine"},
     {"FROM schema_migrations", "migrations are few"},
     {"FROM sqlite_master", "so are tables"},
@@ -226,6 +226,12 @@ static bool step_is_costly(const char *step)
     return (strstr(step, "SCAN") != NULL && strstr(step, "CONSTANT") == NULL) || strstr(step, "TEMP B-TREE") != NULL;
 }
 
+/* A node's past is found from its own pieces; all operations of a state are as many as the fleet has had. */
+static bool begins_at_the_wrong_end(const char *sql, const char *step)
+{
+    return strstr(sql, "FROM hardware mine") != NULL && strstr(step, "operation_by_state") != NULL;
+}
+
 static void assert_plan(sqlite3 *sqlite, const char *sql)
 {
     autofree char *explain = own_printf("EXPLAIN QUERY PLAN %s", sql);
@@ -233,7 +239,7 @@ static void assert_plan(sqlite3 *sqlite, const char *sql)
     assert_int_equal(sqlite3_prepare_v2(sqlite, explain, -1, &stmt, NULL), SQLITE_OK);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         const char *step = (const char *)sqlite3_column_text(stmt, 3);
-        if (step_is_costly(step) && !excepted(sql))
+        if ((step_is_costly(step) && !excepted(sql)) || begins_at_the_wrong_end(sql, step))
             fail_msg("%s\n    in %s", step, sql);
     }
     sqlite3_finalize(stmt);

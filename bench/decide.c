@@ -1,0 +1,309 @@
+/*
+ * What a decision costs, without agents and doors around it:
+ *
+ *   decide policy                              the pure function over a group in trouble: decisions a second of one core
+ *   decide burst STATE_DIR NODES_FILE V N S    hpd's own store and loop on a fleet of bench/seed: V verdicts of N nodes, each Sth of
+ *                                              the fleet, are stored, all before the loop's first turn; how long until each of
+ *                                              these nodes has its decision on disk
+ *   decide simulate N                          54 days of N nodes at Meta's rates, and the memory it took
+ *
+ * Prints one JSON line.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "bench/message.h"
+#include "server/reconcile.h"
+#include "simulate/simulate.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define GROUP_NODES 1000 /* as bench/seed makes them */
+#define TROUBLED 128     /* nodes of one snapshot: as many as the loop looks at in a turn */
+#define POLICY_SECONDS 2
+#define TIMES_MAX 1000000
+#define WAIT_MAX_S 300
+#define OFF_THE_BUS "xid.79"
+
+static _Noreturn void die(const char *what)
+{
+    fprintf(stderr, "decide: %s\n", what);
+    exit(1);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static struct verdict off_the_bus(const char *instance, const char *boot, int64_t number, int64_t now)
+{
+    struct verdict verdict = {.id = number + 1,
+                              .severity = SEVERITY_CRITICAL,
+                              .state = VERDICT_STATE_OPEN,
+                              .count = 1,
+                              .first_at = now,
+                              .last_at = now,
+                              .received_at = now};
+    snprintf(verdict.key, sizeof(verdict.key), "bench-%d-%" PRId64, (int)getpid(), number);
+    snprintf(verdict.device, sizeof(verdict.device), "0000:b%d:00", (int)(number % 8));
+    text_copy_cut(verdict.instance_id, sizeof(verdict.instance_id), instance);
+    text_copy_cut(verdict.boot_id, sizeof(verdict.boot_id), boot);
+    text_copy_cut(verdict.source, sizeof(verdict.source), "kmsg");
+    text_copy_cut(verdict.code, sizeof(verdict.code), OFF_THE_BUS);
+    text_copy_cut(verdict.table_version, sizeof(verdict.table_version), "bench");
+    text_copy_cut(verdict.raw_line, sizeof(verdict.raw_line), "NVRM: Xid (PCI:0000:b9:00): 79, pid=1234, name=python");
+    return verdict;
+}
+
+/* --- the pure function -------------------------------------------------------------------------------------------- */
+
+struct troubled {
+    char name[32];
+    struct verdict verdict;
+    const struct verdict *ref;
+};
+
+/* Each has a critical verdict and was rebooted for another device before. */
+static void policy(void)
+{
+    const int64_t now = clock_wall_ms(clock_system());
+    autofree struct troubled *troubled = own_calloc(TROUBLED, sizeof(*troubled));
+    autofree struct policy_node *nodes = own_calloc(TROUBLED, sizeof(*nodes));
+    const struct policy_repair past = {.kind = OPERATION_KIND_REBOOT,
+                                       .instance_id = "i-1",
+                                       .device = "0000:1a:00",
+                                       .code = OFF_THE_BUS,
+                                       .new_instance = "",
+                                       .at = now - MS_PER_DAY,
+                                       .finished_at = now - MS_PER_DAY,
+                                       .succeeded = true,
+                                       .error = ""};
+    struct policy_snapshot snapshot = {.now_ms = now, .nodes = nodes, .node_count = TROUBLED};
+    policy_settings_default(&snapshot.settings);
+    snapshot.group = (struct policy_group){.cluster = "bench",
+                                           .name = "g0",
+                                           .recovery = NODE_RECOVERY_AUTOMATIC,
+                                           .desired = GROUP_NODES,
+                                           .failed_recently = TROUBLED};
+    for (int i = 0; i < TROUBLED; i++) {
+        troubled[i].verdict = off_the_bus("i-1", "boot", i, now);
+        troubled[i].ref = &troubled[i].verdict;
+        snprintf(troubled[i].name, sizeof(troubled[i].name), "bench-%06d", i);
+        nodes[i] = (struct policy_node){.id = i + 1,
+                                        .name = troubled[i].name,
+                                        .state = NODE_STATE_READY,
+                                        .instance_id = "i-1",
+                                        .boot_id = "boot",
+                                        .boot_at = now - MS_PER_HOUR,
+                                        .last_heartbeat_at = now,
+                                        .scheduler_reason = "",
+                                        .wish_by = "",
+                                        .verdicts = &troubled[i].ref,
+                                        .verdict_count = 1,
+                                        .repairs = &past,
+                                        .repair_count = 1};
+    }
+    double from = cpu_seconds(), took;
+    int64_t decisions = 0;
+    do {
+        struct policy_plan plan;
+        policy_decide(&snapshot, &plan);
+        decisions += (int64_t)plan.count;
+        policy_plan_free(&plan);
+        took = cpu_seconds() - from;
+    } while (took < POLICY_SECONDS);
+    printf("{\"decisions\":%" PRId64 ",\"perSecond\":%.1f}\n", decisions, (double)decisions / took);
+}
+
+/* --- a burst ------------------------------------------------------------------------------------------------------ */
+
+struct burst {
+    struct service service;
+    struct id_source ids;
+    struct message_node *nodes;
+    size_t node_count;
+    int64_t verdicts, over, stride;
+    atomic_int_fast64_t stored;
+    struct reconcile *reconcile;
+};
+
+static void read_nodes(struct burst *burst, const char *path)
+{
+    FILE *f = fopen(path, "re");
+    struct message_node node;
+    size_t room = 0;
+    if (f == NULL)
+        die("no file of nodes; bench/seed makes it");
+    while (fscanf(f, "%" SCNd64 " %63s %31s %47s", &node.row, node.secret, node.instance, node.boot) == 4) {
+        if (burst->node_count == room) {
+            room = room == 0 ? 1024 : room * 2;
+            burst->nodes = own_realloc(burst->nodes, room, sizeof(*burst->nodes));
+        }
+        burst->nodes[burst->node_count++] = node;
+    }
+    fclose(f);
+}
+
+static void hear_all(struct burst *burst)
+{
+    struct problem problem;
+    for (size_t i = 0; i < burst->node_count; i++) {
+        struct fleet_heartbeat beat = {
+            .seq = 1, .sent_at = clock_wall_ms(clock_system()), .checks = FLEET_CHECK_KMSG, .address = MESSAGE_ADDRESS};
+        text_copy_cut(beat.instance_id, sizeof(beat.instance_id), burst->nodes[i].instance);
+        text_copy_cut(beat.boot_id, sizeof(beat.boot_id), burst->nodes[i].boot);
+        if (service_agent_heartbeat(&burst->service, burst->nodes[i].row, &beat, &problem) != 0)
+            die(problem.detail);
+    }
+}
+
+static void turn_until_calm(struct burst *burst)
+{
+    int64_t next;
+    while (reconcile_run_once(burst->reconcile, &next))
+        continue;
+}
+
+static void one_stored(int status, const struct problem *problem, void *arg)
+{
+    struct burst *burst = arg;
+    (void)problem;
+    if (status != 0)
+        die("a verdict was not stored");
+    atomic_fetch_add(&burst->stored, 1);
+}
+
+/* A node has its second one when all that are hit have their first. */
+static void store_all(struct burst *burst)
+{
+    struct problem problem;
+    for (int64_t i = 0; i < burst->verdicts; i++) {
+        size_t at = (size_t)(i % burst->over * burst->stride);
+        const struct message_node *node = &burst->nodes[at];
+        int64_t now = clock_wall_ms(clock_system());
+        struct verdict verdict = off_the_bus(node->instance, node->boot, i, now);
+        int status;
+        while ((status = service_agent_verdicts(&burst->service, node->row, &verdict, 1, now, one_stored, burst,
+                                                &problem)) == STATUS_UNAVAILABLE)
+            usleep(1000); /* as an agent would come again */
+        if (status != 0)
+            die(problem.detail);
+    }
+    for (int64_t ms = 0; atomic_load(&burst->stored) < burst->verdicts; ms++) {
+        if (ms == WAIT_MAX_S * MS_PER_S)
+            die("the verdicts do not reach the disk");
+        usleep(1000);
+    }
+}
+
+static uint64_t decided(struct burst *burst)
+{
+    struct reconcile_stats stats;
+    reconcile_stats(burst->reconcile, &stats);
+    return stats.decisions;
+}
+
+static void decide_all(struct burst *burst, uint64_t before, double ret_part[3], double *ret_longest)
+{
+    static const double parts[] = {0.5, 0.99, 1};
+    int64_t from = clock_stopwatch_us(), last = from, next;
+    for (size_t part = 0; part < ARRAY_LEN(parts);) {
+        reconcile_run_once(burst->reconcile, &next);
+        int64_t now = clock_stopwatch_us();
+        *ret_longest = now - last > (int64_t)(*ret_longest * 1e6) ? (double)(now - last) / 1e6 : *ret_longest;
+        last = now;
+        while (part < ARRAY_LEN(parts) && (double)(decided(burst) - before) >= parts[part] * (double)burst->over)
+            ret_part[part++] = (double)(now - from) / 1e6;
+        if (now - from > WAIT_MAX_S * INT64_C(1000000))
+            die("not every node was decided on");
+    }
+}
+
+static void burst(char **argv)
+{
+    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
+    struct service *s = &burst->service;
+    char error[DB_ERROR_MAX] = "";
+    double part[3] = {0}, longest = 0;
+    if (text_parse_i64(argv[2], 1, 1000000, &burst->verdicts) != 0 ||
+        text_parse_i64(argv[3], 1, 1000000, &burst->over) != 0 || text_parse_i64(argv[4], 1, 1000, &burst->stride) != 0)
+        die("verdicts, nodes and stride are numbers");
+    read_nodes(burst, argv[1]);
+    if ((size_t)(burst->over * burst->stride) > burst->node_count)
+        die("the fleet has not so many nodes");
+    log_set_level(LOG_LEVEL_ERROR + 1); /* operations fail in the end: these machines have no provider */
+    if (db_open(argv[0], clock_system(), 0, &s->db, error) != 0)
+        die(error);
+    s->fleet = fleet_new();
+    s->clock = clock_system();
+    s->ids = &burst->ids;
+    s->memory = service_memory_new();
+    s->heartbeat_interval_ms = 10 * MS_PER_S;
+    struct reconcile_deps deps = {.service = s, .executor = executor_threads_new(2, 4096)};
+    reconcile_settings_default(&deps.settings);
+    deps.settings.policy.silent_after_ms = MS_PER_HOUR;
+    if (reconcile_new(&deps, &burst->reconcile) != 0)
+        die("the loop does not begin");
+    hear_all(burst);
+    turn_until_calm(burst);
+    uint64_t before = decided(burst);
+    int64_t from = clock_stopwatch_us();
+    store_all(burst);
+    double stored = (double)(clock_stopwatch_us() - from) / 1e6, cpu = cpu_seconds();
+    decide_all(burst, before, part, &longest);
+    printf("{\"nodes\":%zu,\"storedSeconds\":%.3f,\"p50Seconds\":%.3f,\"p99Seconds\":%.3f,\"seconds\":%.3f,"
+           "\"cpuSeconds\":%.3f,\"longestTurnSeconds\":%.4f}\n",
+           burst->node_count, stored, part[0], part[1], part[2], cpu_seconds() - cpu, longest);
+    executor_free(deps.executor);
+    reconcile_free(burst->reconcile);
+    db_close(s->db);
+    service_memory_free(s->memory);
+    fleet_free(s->fleet);
+    free(burst->nodes);
+}
+
+/* --- a fleet that is not there -------------------------------------------------------------------------------------- */
+
+static void simulate(const char *nodes)
+{
+    autofree struct simulate_scenario *scenario = own_calloc(1, sizeof(*scenario));
+    autofree struct simulate_outcome *outcome = own_calloc(1, sizeof(*outcome));
+    char error[SIMULATE_ERROR_MAX];
+    struct rusage usage;
+    if (simulate_profile_load("llama3", scenario) != 0 || simulate_set(scenario, "nodes", nodes, error) != 0 ||
+        simulate_set(scenario, "groupNodes", "1000", error) != 0 ||
+        simulate_set(scenario, "jobNodes", "256", error) != 0 || simulate_check(scenario, error) != 0)
+        die("so many nodes cannot be simulated");
+    double from = cpu_seconds();
+    simulate_run(scenario, 1, outcome);
+    double took = cpu_seconds() - from;
+    getrusage(RUSAGE_SELF, &usage);
+    double node_days =
+        (double)scenario->number[SIMULATE_NODES] * (double)scenario->number[SIMULATE_TIME] / (double)MS_PER_DAY;
+    printf("{\"nodeDays\":%.0f,\"seconds\":%.3f,\"perSecond\":%.0f,\"decisions\":%" PRId64 ",\"memoryMb\":%.0f}\n",
+           node_days, took, node_days / took, outcome->decisions, (double)usage.ru_maxrss / 1024);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "policy") == 0)
+        policy();
+    else if (argc == 7 && strcmp(argv[1], "burst") == 0)
+        burst(argv + 2);
+    else if (argc == 3 && strcmp(argv[1], "simulate") == 0)
+        simulate(argv[2]);
+    else
+        die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE | simulate NODES");
+    return 0;
+}
