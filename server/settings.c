@@ -1,8 +1,7 @@
-/* The list of settings; where the numbers come from stands beside their defaults, in policy/settings.c and reconcile.c. */
+/* The list of settings; where the numbers come from stands beside their defaults, in policy/settings.c and reconcile_settings.c. */
 #include "server/settings.h"
 
 #include "base/clock.h"
-#include "base/own.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -235,35 +234,4 @@ int64_t setting_get_in(const struct reconcile_settings *in, const struct setting
 {
     size_t i = setting->classed ? (size_t)fault : 0;
     return get_at((const char *)in + (setting->offset - RECONCILE_AT) + i * setting->size, setting->size);
-}
-
-static enum setting_kind kind_of(const struct setting *setting)
-{
-    return setting->type == SETTING_DURATION ? SETTING_KIND_DURATION
-           : setting->type == SETTING_MODE   ? SETTING_KIND_MODE
-                                             : SETTING_KIND_NUMBER;
-}
-
-void settings_show(const struct config *config, struct service_policy *ret_policy)
-{
-    autofree struct config *standard = own_calloc(1, sizeof(*standard));
-    config_default(standard);
-    *ret_policy = (struct service_policy){.count = setting_count};
-    for (size_t i = 0; i < setting_count; i++) {
-        const struct setting *setting = &settings[i];
-        ret_policy->settings[i] = (struct service_setting){
-            .section = setting->section,
-            .name = setting->name,
-            .help = setting->help,
-            .kind = kind_of(setting),
-            .value = setting_get(config, setting),
-            .standard = setting_get(standard, setting),
-            .min = setting->min,
-            .max = setting->max,
-            .fault = FAULT_CLASS_COUNT,
-            .source = setting->section[0] == '\0' ? SETTING_SOURCE_FIXED
-                      : config->configured[i]     ? SETTING_SOURCE_FILE
-                                                  : SETTING_SOURCE_DEFAULT,
-        };
-    }
 }
