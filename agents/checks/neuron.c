@@ -1,158 +1,48 @@
 /*
- * Are the Neuron devices there, and what have they counted? By the tree of their driver below /sys.
+ * Are the Neuron devices there, and what have they counted? By the tree of their driver below /sys (neuron_tree.h). What is
+ * new since the run before is an event; in another boot they began anew.
  *
- * Counters are found by their names, wherever in a device's tree they stand: the driver has moved them between its
- * versions (2.8, 2.31: its release notes and its guide of sysfs), and only renamed few. A counter is a file, or a directory
- * with the file "total". Those of a device's cores are added up. What is new since the run before is an event; in another
- * boot they began anew.
+ * Where the tree is not there or has fewer devices than there should be, or does not say how many cores they have, neuron-ls is
+ * asked as well: a device that either of them has is there.
  *
  * Where the tree has no counters of memory errors (an Inferentia 2 was seen so), neuron-monitor is asked, now and then, as it
  * costs seconds. Whether its numbers are of the whole boot or of its last period its guide does not say; either way what is
  * more than before is new.
  */
 #include "agents/checks/accelerators.h"
+#include "agents/checks/neuron_ls.h"
 #include "agents/checks/neuron_monitor.h"
+#include "agents/checks/neuron_tree.h"
 #include "agents/checks/notes.h"
 #include "agents/checks/sysfs.h"
-#include "base/file.h"
 #include "base/own.h"
+#include "base/status.h"
 #include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define PERIOD_MS 60000
 #define DEADLINE_MS 45000
 #define GRACE_MS 600000 /* the driver is loaded late; HyperPod learned to wait for GPUs */
-#define DEVICES "/sys/devices/virtual/neuron_device"
 #define PCI_DEVICES "/sys/bus/pci/devices"
-#define DEVICES_MAX NEURON_DEVICES_MAX
+#define LS_TIMEOUT_MS 10000
 #define MONITOR_EVERY_MS 600000
 #define MONITOR_SECONDS "8" /* it prints its first line at once, and goes on until it is ended */
 #define MONITOR_TIMEOUT_MS 15000
 #define MONITOR_BYTES_MAX (4 << 20)
-#define MONITOR_TOOL "/opt/aws/neuron/bin/neuron-monitor" /* where Amazon's packages put it */
 #define ENDED_BY_TIMEOUT 124
-#define DEPTH_MAX 5
-#define ENTRIES_MAX 4096 /* of one device: eight cores have some 1,000 */
 
-/* What is counted, under which code it is told, and its metric. */
-#define COUNTER_LIST(X)                                                                                             \
-    X(MEMORY, "neuron.memory.uncorrected", "holdfast_neuron_memory_uncorrected", "memory errors not corrected")     \
-    X(SRAM, "neuron.sram.uncorrected", "holdfast_neuron_sram_uncorrected", "SRAM errors not corrected")             \
-    X(MEMORY_CORRECTED, "neuron.memory.corrected", "holdfast_neuron_memory_corrected", "memory errors corrected")   \
-    X(SRAM_CORRECTED, "neuron.sram.corrected", "holdfast_neuron_sram_corrected", "SRAM errors corrected")           \
-    X(HARDWARE, "neuron.hardware.error", "holdfast_neuron_hardware_errors", "executions ended in a hardware error") \
-    X(TIMEOUT, "neuron.execution.timeout", "holdfast_neuron_timeouts", "executions timed out")
-enum counter {
-#define X(SYMBOL, code, metric, words) COUNTER_##SYMBOL,
-    COUNTER_LIST(X)
-#undef X
-        COUNTER_COUNT
-};
 static const struct {
     const char *code, *metric, *words;
 } counters[] = {
 #define X(SYMBOL, code, metric, words) {code, metric, words},
-    COUNTER_LIST(X)
+    NEURON_COUNTERS(X)
 #undef X
 };
 
-/* As the driver calls them. A repairable error of the HBM was not corrected either: it asks for a reload or a reboot (AWS,
- * Neuron's troubleshooting guide). */
-static const struct {
-    const char *name;
-    enum counter counter;
-} names[] = {
-    {"mem_ecc_uncorrected", COUNTER_MEMORY},
-    {"mem_ecc_repairable_uncorrected", COUNTER_MEMORY},
-    {"sram_ecc_uncorrected", COUNTER_SRAM},
-    {"mem_ecc_corrected", COUNTER_MEMORY_CORRECTED},
-    {"sram_ecc_corrected", COUNTER_SRAM_CORRECTED},
-    {"hw_error", COUNTER_HARDWARE},
-    {"timeout", COUNTER_TIMEOUT},
-};
-
-struct device {
-    char name[DEVICE_MAX_BYTES];   /* "neuron3" */
-    int64_t number, cores;         /* cores: -1 where it does not say */
-    int64_t counts[COUNTER_COUNT]; /* -1: it has none of that name */
-    size_t entries;
-};
-
-/* --- reading --------------------------------------------------------------------------------------------------------- */
-
-static bool take_counter(const struct check_context *context, const char *directory, const char *name,
-                         struct device *device)
-{
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (strcmp(names[i].name, name) != 0)
-            continue;
-        int64_t count = sysfs_read_count(context, "%s/%s", directory, name);
-        if (count < 0)
-            count = sysfs_read_count(context, "%s/%s/total", directory, name);
-        int64_t *sum = &device->counts[names[i].counter];
-        if (count >= 0 && __builtin_add_overflow(count, *sum > 0 ? *sum : 0, sum))
-            *sum = INT64_MAX;
-        return true;
-    }
-    return false;
-}
-
-/* Directories without counters, some of them large; and links, which may lead anywhere. */
-static bool is_worth(const struct check_context *context, const char *path)
-{
-    static const char *const not_worth[] = {"memory_usage", "other_info", "architecture", "power"};
-    struct stat info;
-    autofree char *full = check_path(context, path);
-    for (size_t i = 0; i < ARRAY_LEN(not_worth); i++)
-        if (strcmp(strrchr(path, '/') + 1, not_worth[i]) == 0)
-            return false;
-    return lstat(full, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static void read_tree(const struct check_context *context, const char *directory, int depth, struct device *device)
-{
-    char **entries = NULL;
-    size_t count = 0;
-    if (sysfs_list(context, directory, &entries, &count) != 0)
-        return;
-    for (size_t i = 0; i < count && device->entries++ < ENTRIES_MAX; i++) {
-        autofree char *path = own_printf("%s/%s", directory, entries[i]);
-        if (!take_counter(context, directory, entries[i], device) && depth < DEPTH_MAX && is_worth(context, path))
-            read_tree(context, path, depth + 1, device);
-    }
-    sysfs_list_free(entries, count);
-}
-
-/* Returns how many there are; -1: no driver has made any. */
-static int read_devices(const struct check_context *context, struct device devices[DEVICES_MAX])
-{
-    static const char prefix[] = "neuron";
-    char **entries = NULL;
-    size_t entry_count = 0;
-    int count = 0;
-    if (sysfs_list(context, DEVICES, &entries, &entry_count) != 0)
-        return -1;
-    for (size_t i = 0; i < entry_count && count < DEVICES_MAX; i++) {
-        struct device *device = &devices[count];
-        *device = (struct device){.cores = -1};
-        if (!text_starts_with(entries[i], prefix) ||
-            text_parse_i64(entries[i] + sizeof(prefix) - 1, 0, 4095, &device->number) != 0 ||
-            text_copy(device->name, sizeof(device->name), entries[i]) != 0)
-            continue;
-        autofree char *directory = own_printf(DEVICES "/%s", entries[i]);
-        for (size_t k = 0; k < COUNTER_COUNT; k++)
-            device->counts[k] = -1;
-        device->cores = sysfs_read_count(context, "%s/core_count", directory);
-        read_tree(context, directory, 0, device);
-        count++;
-    }
-    sysfs_list_free(entries, entry_count);
-    return count;
-}
+/* --- asking ---------------------------------------------------------------------------------------------------------- */
 
 /* Amazon's accelerators on the PCI bus: Inferentia, Trainium, Inferentia 2, Trainium 2 (the driver's own list) [R]. */
 static int count_on_bus(const struct check_context *context)
@@ -175,30 +65,78 @@ static int count_on_bus(const struct check_context *context)
     return count;
 }
 
-static void take_ecc(struct device *device, const struct neuron_ecc *ecc)
+static struct neuron_device *find_device(struct neuron_device *devices, int count, int64_t number)
+{
+    for (int i = 0; i < count; i++)
+        if (devices[i].number == number)
+            return &devices[i];
+    return NULL;
+}
+
+/* What the tree leaves open. Returns how many devices there are now; -1 as before. */
+static int ask_ls(const struct check_context *context, struct check_out *out, struct neuron_device *devices, int count)
+{
+    static const char *const argv[] = {"neuron-ls", "--json-output", NULL};
+    autofree char *path = neuron_path(context->path);
+    struct check_context with_path = *context;
+    struct neuron_listed listed[NEURON_DEVICES_MAX];
+    struct child_result result;
+    with_path.path = path;
+    int status = check_tool(&with_path, argv, LS_TIMEOUT_MS, NEURON_LS_BYTES_MAX, &result);
+    if (status == STATUS_NOT_FOUND)
+        return count;
+    if (status != 0) {
+        check_unknown(out, "neuron-ls: %s", status_meaning(status));
+        return count;
+    }
+    size_t listed_count = result.out_cut ? 0 : neuron_ls_parse(result.out, result.out_len, listed);
+    child_result_free(&result);
+    for (size_t i = 0; i < listed_count; i++) {
+        struct neuron_device *device = find_device(devices, count, listed[i].number);
+        if (device == NULL && count < NEURON_DEVICES_MAX) {
+            count = count < 0 ? 0 : count;
+            device = &devices[count++];
+            *device = neuron_device_new(listed[i].number);
+        }
+        if (device != NULL && device->cores < 0)
+            device->cores = listed[i].cores;
+    }
+    return count;
+}
+
+static bool leaves_open(const struct neuron_device *devices, int count, int wanted)
+{
+    bool is_open = count < wanted || count < 0;
+    for (int i = 0; i < count; i++)
+        is_open |= devices[i].cores < 0;
+    return is_open;
+}
+
+static void take_ecc(struct neuron_device *device, const struct neuron_ecc *ecc)
 {
     const struct {
-        enum counter counter;
+        enum neuron_counter counter;
         int64_t count;
-    } counts[] = {{COUNTER_MEMORY, ecc->memory_uncorrected},
-                  {COUNTER_SRAM, ecc->sram_uncorrected},
-                  {COUNTER_MEMORY_CORRECTED, ecc->memory_corrected},
-                  {COUNTER_SRAM_CORRECTED, ecc->sram_corrected}};
+    } counts[] = {{NEURON_COUNTER_MEMORY, ecc->memory_uncorrected},
+                  {NEURON_COUNTER_SRAM, ecc->sram_uncorrected},
+                  {NEURON_COUNTER_MEMORY_CORRECTED, ecc->memory_corrected},
+                  {NEURON_COUNTER_SRAM_CORRECTED, ecc->sram_corrected}};
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         if (device->counts[counts[i].counter] < 0)
             device->counts[counts[i].counter] = counts[i].count;
 }
 
 /* False when it is there and says nothing that can be read. */
-static bool ask_monitor(const struct check_context *context, struct check_out *out, struct device *devices, int count)
+static bool ask_monitor(const struct check_context *context, struct check_out *out, struct neuron_device *devices,
+                        int count)
 {
-    autofree char *tool =
-        context->path != NULL ? own_printf("%s/neuron-monitor", context->path) : own_strdup(MONITOR_TOOL);
+    autofree char *path = neuron_path(context->path), *tool = check_find_tool(path, "neuron-monitor");
     /* In our process group: timeout would make one of its own, and outlive us there. */
     const char *const argv[] = {"timeout", "--foreground", MONITOR_SECONDS, tool, NULL};
     struct neuron_ecc ecc[NEURON_DEVICES_MAX];
+    struct neuron_device *device;
     struct child_result result;
-    if (!file_exists(tool))
+    if (tool == NULL)
         return true;
     if (check_tool(context, argv, MONITOR_TIMEOUT_MS, MONITOR_BYTES_MAX, &result) != 0)
         return false;
@@ -207,21 +145,20 @@ static bool ask_monitor(const struct check_context *context, struct check_out *o
         check_found(out, "neuron.monitor.hung", "", 1, "neuron-monitor said nothing within " MONITOR_SECONDS " s");
     child_result_free(&result);
     for (size_t i = 0; i < ecc_count; i++)
-        for (int k = 0; k < count; k++)
-            if (devices[k].number == ecc[i].device)
-                take_ecc(&devices[k], &ecc[i]);
+        if ((device = find_device(devices, count, ecc[i].device)) != NULL)
+            take_ecc(device, &ecc[i]);
     return ecc_count > 0;
 }
 
 /* Asks when it is time to, for a device that does not tell its errors itself, and notes in next when that was, and whether it was
  * of use. */
 static void ask_monitor_if_due(const struct check_context *context, struct check_out *out, const json_t *memory,
-                               json_t *next, struct device *devices, int count)
+                               json_t *next, struct neuron_device *devices, int count)
 {
     int64_t asked_ms = json_integer_value(json_object_get(memory, "asked"));
     bool is_silent = false, is_mute = json_is_true(json_object_get(memory, "mute"));
     for (int i = 0; i < count; i++)
-        is_silent |= devices[i].counts[COUNTER_MEMORY] < 0 && devices[i].counts[COUNTER_SRAM] < 0;
+        is_silent |= devices[i].counts[NEURON_COUNTER_MEMORY] < 0 && devices[i].counts[NEURON_COUNTER_SRAM] < 0;
     if (is_silent && (asked_ms > context->now_ms || context->now_ms - asked_ms >= MONITOR_EVERY_MS)) {
         is_mute = !ask_monitor(context, out, devices, count);
         asked_ms = context->now_ms;
@@ -240,12 +177,12 @@ struct look {
     json_t *devices_before, *devices_now; /* before: NULL when none of this boot are remembered */
 };
 
-static void look_at_counters(const struct look *look, const struct device *device)
+static void look_at_counters(const struct look *look, const struct neuron_device *device)
 {
     char labels[CHECK_LABELS_MAX_BYTES];
     json_t *now = json_object();
     snprintf(labels, sizeof(labels), "device=\"%s\"", device->name);
-    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+    for (size_t i = 0; i < NEURON_COUNTER_COUNT; i++) {
         json_t *known = json_object_get(json_object_get(look->devices_before, device->name), counters[i].code);
         int64_t before = json_is_integer(known) ? json_integer_value(known) : 0, count = device->counts[i];
         json_put_i64(now, counters[i].code, count >= 0 ? count : before);
@@ -261,7 +198,7 @@ static void look_at_counters(const struct look *look, const struct device *devic
 }
 
 /* Two cores of Trainium 2 may be used as one, and then the driver may say half. */
-static void look_at_cores(const struct look *look, const struct device *device, const struct accelerators *type)
+static void look_at_cores(const struct look *look, const struct neuron_device *device, const struct accelerators *type)
 {
     int wanted = type != NULL ? type->neuron_cores : 0;
     bool is_paired = wanted >= 8 && device->cores * 2 == wanted;
@@ -275,7 +212,7 @@ static void look_at_cores(const struct look *look, const struct device *device, 
                     "%" PRId64 " cores, and there should be %d", device->cores, wanted);
 }
 
-static void look_at_count(const struct look *look, const struct device *devices, int count, int wanted)
+static void look_at_count(const struct look *look, const struct neuron_device *devices, int count, int wanted)
 {
     int told = 0;
     check_value(look->out, "holdfast_neuron_devices", "", count);
@@ -312,14 +249,16 @@ static void look_at_nothing(const struct check_context *context, struct check_ou
 static void neuron_run(const struct check_context *context, struct check_out *out)
 {
     const struct accelerators *type = accelerators_find(context->instance_type);
-    autofree struct device *devices = own_calloc(DEVICES_MAX, sizeof(*devices));
+    autofree struct neuron_device *devices = own_calloc(NEURON_DEVICES_MAX, sizeof(*devices));
     auto_json json_t *memory = notes_read(context), *now = json_object(), *next = json_object();
     int64_t most = json_integer_value(json_object_get(memory, "count"));
     struct look look = {.context = context, .out = out, .devices_now = now};
     if (notes_are_of_this_boot(context, memory))
         look.devices_before = json_object_get(memory, "devices");
-    int wanted = type != NULL ? type->neuron_devices : most > 0 && most <= DEVICES_MAX ? (int)most : 0;
-    int count = read_devices(context, devices);
+    int wanted = type != NULL ? type->neuron_devices : most > 0 && most <= NEURON_DEVICES_MAX ? (int)most : 0;
+    int count = neuron_tree_read(context, devices);
+    if (leaves_open(devices, count, wanted))
+        count = ask_ls(context, out, devices, count);
     if (count < 0 || (count == 0 && wanted == 0)) {
         look_at_nothing(context, out, wanted);
         return;

@@ -10,6 +10,8 @@ const struct deep_test_ops deep_tests[] = {
     {"DEVICE_COUNT", DEEP_CHECK_STRESS, deep_devices_run},
     {"DCGM", DEEP_CHECK_STRESS, deep_dcgm_run},
     {"EFA", DEEP_CHECK_STRESS, deep_efa_run},
+    {"NEURON", DEEP_CHECK_STRESS, deep_neuron_run},
+    {"NCCOM_LOCAL", DEEP_CHECK_STRESS, deep_nccom_local_run},
     {"CONNECTIVITY", DEEP_CHECK_CONNECTIVITY, deep_pair_run},
 };
 const size_t deep_test_count = ARRAY_LEN(deep_tests);

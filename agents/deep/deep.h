@@ -100,6 +100,8 @@ int deep_hardware_run(struct deep_bench *bench); /* hardware.c */
 int deep_devices_run(struct deep_bench *bench);  /* devices.c */
 int deep_dcgm_run(struct deep_bench *bench);     /* dcgm.c */
 int deep_efa_run(struct deep_bench *bench);      /* efa.c */
-int deep_pair_run(struct deep_bench *bench);     /* pair.c */
+int deep_neuron_run(struct deep_bench *bench);   /* neuron.c */
+int deep_nccom_local_run(struct deep_bench *bench);
+int deep_pair_run(struct deep_bench *bench); /* pair.c */
 
 #endif

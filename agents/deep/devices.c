@@ -5,6 +5,7 @@
  * One look that misses something says little: while a driver is loaded or a GPU reset, devices are in no list. So it is looked
  * again for a while before one is called missing.
  */
+#include "agents/checks/neuron_tree.h"
 #include "agents/checks/nvidia_links.h"
 #include "agents/checks/nvidia_smi.h"
 #include "agents/checks/rdma.h"
@@ -22,7 +23,6 @@
 #define LOOKS_MAX 6
 #define PAUSES 5 /* between two looks: 10 s as the agent has them */
 #define PCI_DEVICES "/sys/bus/pci/devices"
-#define NEURON_DEVICES "/sys/devices/virtual/neuron_device"
 
 struct counts {
     int gpus, gpus_on_bus, nvlinks, efa, infiniband, neuron; /* -1: there is no way to count it here */
@@ -53,7 +53,7 @@ static int count_neuron(const struct check_context *context)
     char **names = NULL;
     size_t count = 0;
     int devices = 0;
-    if (sysfs_list(context, NEURON_DEVICES, &names, &count) != 0)
+    if (sysfs_list(context, NEURON_TREE, &names, &count) != 0)
         return 0;
     for (size_t i = 0; i < count; i++)
         devices += text_starts_with(names[i], "neuron") && names[i][6] >= '0' && names[i][6] <= '9';

@@ -14,6 +14,7 @@
 #define MEASURE_EFA_LATENCY "EFA latency us"
 #define MEASURE_NCCL "NCCL busbw GB/s"
 #define MEASURE_NCCOM "NCCOM busbw GB/s"
+#define MEASURE_NEURON_ERRORS "Neuron errors"
 #define MEASURE_NCCOM_LOCAL "NCCOM local busbw GB/s"
 #define MEASURE_PAIR_SPEED "pair MB/s"
 

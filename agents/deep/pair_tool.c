@@ -6,6 +6,7 @@
  * only stays out of the way; a launcher that cannot start it there has found out nothing about either.
  */
 #include "agents/checks/fabric.h"
+#include "agents/checks/neuron_tree.h"
 #include "agents/checks/rdma.h"
 #include "agents/checks/sysfs.h"
 #include "agents/deep/bench.h"
@@ -150,15 +151,13 @@ static int nccl_run(struct deep_bench *bench, const struct deep_pair_reply *matc
     return run_collective(bench, match, argv, MEASURE_NCCL, 2 * gpus, ret_result);
 }
 
-#define NEURON_DEVICES "/sys/devices/virtual/neuron_device"
-
 /* Cores of all devices together. */
 static int count_cores(const struct deep_bench *bench)
 {
     const struct check_context context = context_of(bench);
-    int cores = 0, devices = count_entries(bench, NEURON_DEVICES, "neuron");
+    int cores = 0, devices = count_entries(bench, NEURON_TREE, "neuron");
     for (int i = 0; i < devices; i++) {
-        int64_t count = sysfs_read_count(&context, NEURON_DEVICES "/neuron%d/core_count", i);
+        int64_t count = sysfs_read_count(&context, NEURON_TREE "/neuron%d/core_count", i);
         cores += count > 0 && count < 64 ? (int)count : 0;
     }
     return cores;
@@ -166,14 +165,15 @@ static int count_cores(const struct deep_bench *bench)
 
 static bool nccom_is_here(struct deep_bench *bench)
 {
-    return count_cores(bench) > 0 && deep_tool_find(bench, "nccom-test");
+    autofree char *path = neuron_path(bench->options->path), *tool = check_find_tool(path, "nccom-test");
+    return count_cores(bench) > 0 && tool != NULL;
 }
 
 static int nccom_run(struct deep_bench *bench, const struct deep_pair_reply *match, const char *own,
                      enum deep_pair_result *ret_result)
 {
     char ranks[NUMBER_TEXT];
-    autofree char *tool = check_find_tool(bench->options->path, "nccom-test");
+    autofree char *path = neuron_path(bench->options->path), *tool = check_find_tool(path, "nccom-test");
     autofree char *root = own_printf("NEURON_RT_ROOT_COMM_ID=%s:%" PRId64, own, match->port);
     snprintf(ranks, sizeof(ranks), "%d", 2 * count_cores(bench));
     const char *const argv[] = {ENV,  root, tool, "-r",   ranks,  "-N",      "2", "-b",           "8", "-e", "1G",

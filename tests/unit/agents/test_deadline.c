@@ -56,6 +56,7 @@ static const struct source sources[] = {
     {"nvidia", NULL, "nvidia-smi", "ml.p5.48xlarge", NULL, ""},
     {"dcgm", NULL, "dcgmi", "", NULL, ""},
     {"neuron", NEURON0 "/core_count", NULL, "ml.inf2.xlarge", NULL, ""},
+    {"neuron", NULL, "neuron-ls", "ml.inf2.xlarge", NULL, ""},
     {"neuron", NULL, "neuron-monitor", "ml.inf2.xlarge", NULL, NEURON0 "/core_count 2"},
     {"net", "/sys/class/net/eth0/operstate", NULL, "", "net/node.tree", ""},
     {"net", "/sys/class/net/eth0/flags", NULL, "", "net/node.tree", ""},

@@ -592,6 +592,125 @@ static void test_efa(void **state)
     assert_non_null(strstr(world->detail, "1 adapters failed, last rdmap0s6: "));
 }
 
+/* --- Neuron --------------------------------------------------------------------------------------------------- */
+
+#define NEURON_TREE "sys/devices/virtual/neuron_device"
+
+static void put_neuron(const struct world *world, int devices)
+{
+    for (int i = 0; i < devices; i++) {
+        autofree char *device = own_printf("%s/" NEURON_TREE "/neuron%d", world->dir, i);
+        autofree char *stats = own_printf("%s/stats/hardware", device);
+        assert_int_equal(file_make_dirs(stats, 0700), 0);
+        write_text(device, "core_count", "2\n", 0600);
+        write_text(stats, "mem_ecc_uncorrected", "3\n", 0600); /* of long ago */
+        write_text(stats, "sram_ecc_uncorrected", "0\n", 0600);
+    }
+}
+
+/* A nccom-test that leaves its words in "ran", prints the sample and does more. */
+static void put_nccom(const struct world *world, const char *sample, const char *more)
+{
+    char here[512];
+    assert_non_null(getcwd(here, sizeof(here)));
+    autofree char *text = own_printf("#!/bin/sh\necho \"$*\" >>%s/nccom\n/bin/cat %s/tests/data/neuron/%s\n%s\n",
+                                     world->dir, here, sample, more);
+    write_text(world->tools, "nccom-test", text, 0755);
+}
+
+static void expect_words(const struct world *world, const char *words)
+{
+    autofree char *path = own_printf("%s/nccom", world->dir), *ran = NULL;
+    assert_int_equal(file_read(path, 4096, &ran, NULL), 0);
+    assert_non_null(strstr(ran, words));
+}
+
+static void test_neuron_where_there_is_none(void **state)
+{
+    static const char *const tests[] = {"NEURON", "NCCOM_LOCAL"};
+    struct world *world = *state;
+    for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
+        autofree char *before = own_printf("a%zu", i), *after = own_printf("b%zu", i);
+        autofree char *tree = own_printf("%s/" NEURON_TREE, world->dir);
+        assert_int_equal(file_remove_tree(tree), 0);
+        run_one(world, tests[i], before);
+        assert_said(world, "running skipped !");
+        assert_string_equal(world->detail, "no Neuron device here");
+        put_neuron(world, 1);
+        run_one(world, tests[i], after);
+        assert_said(world, "running skipped !");
+        assert_string_equal(world->detail, "nccom-test is not installed here");
+    }
+}
+
+static void test_neuron_hardware(void **state)
+{
+    struct world *world = *state;
+    put_neuron(world, 2);
+    put_nccom(world, "nccom-checked.txt", "");
+    run_one(world, "NEURON", "k1");
+    assert_said(world, "running passed !");
+    assert_string_equal(text_get(&world->marks), "Neuron errors 0 <= 0 ok; ");
+    expect_words(world, "-r 4 -b 1M -e 64M -f 4 -d fp32 --check allr\n");
+    assert_non_null(strstr(world->log, "98.84\n")); /* its table */
+    assert_non_null(strstr(world->log, "info Neuron hardware check success. Devices: 2, cores: 4, new errors: 0"));
+
+    put_nccom(world, "../nccl/local-failed.txt", "exit 1");
+    run_one(world, "NEURON", "k2");
+    assert_said(world, "running failed !");
+    assert_string_equal(world->detail, "nccom-test found errors");
+
+    put_nccom(world, "nccom-checked.txt", "exit 1"); /* it broke off */
+    run_one(world, "NEURON", "k3");
+    assert_said(world, "running failed !");
+
+    put_nccom(world, "nccom-no-driver.txt", "exit 1");
+    run_one(world, "NEURON", "k4");
+    assert_said(world, "running skipped !");
+    assert_non_null(strstr(world->detail, "nccom-test came to nothing: Neuron DKMS Driver is not running!"));
+
+    /* The sums were right, and yet a device has counted. */
+    autofree char *counts =
+        own_printf("echo 5 >%s/" NEURON_TREE "/neuron1/stats/hardware/mem_ecc_uncorrected", world->dir);
+    put_nccom(world, "nccom-checked.txt", counts);
+    run_one(world, "NEURON", "k5");
+    assert_said(world, "running failed !");
+    assert_string_equal(world->detail, "2 errors were not corrected meanwhile, most of them of neuron1");
+    assert_string_equal(text_get(&world->marks), "Neuron errors 2 <= 0 failed; ");
+
+    autofree char *gone = own_printf("/bin/rm -r %s/" NEURON_TREE "/neuron0", world->dir);
+    put_nccom(world, "nccom-checked.txt", gone);
+    run_one(world, "NEURON", "k6");
+    assert_said(world, "running failed !");
+    assert_string_equal(world->detail, "1 of 2 Neuron devices are left");
+}
+
+static void test_nccom_local(void **state)
+{
+    struct world *world = *state;
+    char here[512];
+    assert_non_null(getcwd(here, sizeof(here)));
+    put_neuron(world, 16);
+    autofree char *ls = own_printf("#!/bin/sh\nexec /bin/cat %s/tests/data/neuron/ls-trn2.48xlarge.json\n", here);
+    write_text(world->tools, "neuron-ls", ls, 0755);
+    put_nccom(world, "nccom-checked.txt", "");
+    run_one(world, "NCCOM_LOCAL", "k1");
+    assert_said(world, "running passed !");
+    assert_string_equal(text_get(&world->marks), "NCCOM local busbw GB/s 98.84; "); /* nobody knows a limit: told */
+    expect_words(world, "-r 64 -b 8 -e 1G -f 2 -d fp32 allr\n"); /* two cores of eight are used as one */
+    assert_non_null(strstr(world->log, "info Nccom local test successful. Summary: MaxAlgoBw: 53.910000, MaxBusBw: "
+                                       "98.840000, ThresholdBusBw: none, TotalCores: 64"));
+
+    world->more = ",\"limits\":[\"NCCOM local busbw GB/s >= 98.84\"]";
+    run_one(world, "NCCOM_LOCAL", "k2");
+    assert_said(world, "running passed !");
+    world->more = ",\"limits\":[\"NCCOM local busbw GB/s >= 98.85\"]";
+    run_one(world, "NCCOM_LOCAL", "k3");
+    assert_said(world, "running failed !");
+    assert_string_equal(world->detail, "98.84 GB/s of bus bandwidth, and there should be >= 98.85");
+    assert_string_equal(text_get(&world->marks), "NCCOM local busbw GB/s 98.84 >= 98.85 failed; ");
+}
+
 static void test_orders(void **state)
 {
     static const char good[] =
@@ -652,6 +771,9 @@ int main(void)
         TEST(test_a_result_that_nobody_heard_is_said_again),
         TEST(test_dcgm),
         TEST(test_efa),
+        TEST(test_neuron_where_there_is_none),
+        TEST(test_neuron_hardware),
+        TEST(test_nccom_local),
         cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

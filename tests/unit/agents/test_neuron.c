@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agents/checks/checks.h"
+#include "agents/checks/neuron_ls.h"
 #include "agents/checks/neuron_monitor.h"
 #include "base/text.h"
 #include "policy/faults/faults.h"
@@ -299,6 +300,83 @@ static void test_monitor_is_asked(void **state)
     machine_free(&machine);
 }
 
+/* --- neuron-ls ------------------------------------------------------------------------------------------------ */
+
+static size_t listed(const char *sample, struct neuron_listed devices[NEURON_DEVICES_MAX])
+{
+    autofree char *path = own_printf("tests/data/neuron/%s", sample), *data = NULL;
+    size_t len;
+    assert_int_equal(file_read(path, NEURON_LS_BYTES_MAX, &data, &len), 0);
+    return neuron_ls_parse(data, len, devices);
+}
+
+static void test_ls_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        int count;
+    } odd[] = {
+        {"", 0},
+        {"[", 0},
+        {"[]", 0},
+        {"{}", 0},
+        {"Neuron DKMS Driver is not running!", 0},
+        {"instance-type: trn1.2xlarge\n[{\"neuron_device\": 0, \"nc_count\": 2}]", 1},
+        {"[{\"neuron_device\": \"0\"}, {\"neuron_device\": -1}, {\"neuron_device\": 4096}, {}, 7, null]", 0},
+        {"[{\"neuron_device\": 3}, {\"neuron_device\": 3}, {\"neuron_device\": 1}]", 2},
+    };
+    struct neuron_listed devices[NEURON_DEVICES_MAX];
+    (void)state;
+    assert_int_equal(listed("ls-inf2.24xlarge.json", devices), 6);
+    assert_int_equal(devices[5].number, 5);
+    assert_int_equal(devices[5].cores, 2);
+    assert_int_equal(listed("ls-trn2.48xlarge.json", devices), 16);
+    assert_int_equal(devices[15].logical, 4);
+    assert_int_equal(devices[15].cores, 8); /* two are used as one */
+    for (size_t i = 0; i < ARRAY_LEN(odd); i++)
+        assert_int_equal(neuron_ls_parse(odd[i].text, strlen(odd[i].text), devices), odd[i].count);
+}
+
+static void ls_says(const struct machine *machine, const char *sample)
+{
+    autofree char *path = own_printf("tests/data/neuron/%s", sample), *data = NULL;
+    size_t len;
+    assert_int_equal(file_read(path, NEURON_LS_BYTES_MAX, &data, &len), 0);
+    machine_tool(machine, "neuron-ls", "test \"$*\" = --json-output || exit 9\ncat \"$0.out\"");
+    machine_says(machine, "neuron-ls", data, len);
+}
+
+/* A device is there when either of the two has it. */
+static void test_ls_is_a_second_witness(void **state)
+{
+    struct machine machine = machine_of_six(state);
+    tree_cut(&machine, DEVICES "/neuron2");
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.device.missing neuron2*1");
+    ls_says(&machine, "ls-inf2.24xlarge.json");
+    expect(&machine, CHECK_RESULT_OK, "");
+    tree_cut(&machine, DEVICES);
+    expect(&machine, CHECK_RESULT_OK, ""); /* a driver whose tree is elsewhere */
+    machine_tool(&machine, "neuron-ls", "echo Neuron DKMS Driver is not running!; exit 1");
+    expect(&machine, CHECK_RESULT_FOUND, "neuron.driver.missing *1");
+    machine_free(&machine);
+}
+
+static void test_ls_counts_cores(void **state)
+{
+    struct machine machine = machine_new(*state, "ml.trn2.48xlarge");
+    ls_says(&machine, "ls-trn2.48xlarge.json");
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine.instance_type = "ml.trn2.3xlarge"; /* more than there should be is no fault */
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine.instance_type = "ml.trn1.32xlarge";
+    ls_says(&machine, "ls-inf2.24xlarge.json");
+    struct check_report report = machine_run(&machine, &check_neuron);
+    assert_int_equal(report.sighting_count, 10);
+    assert_non_null(machine_sees(&report, "neuron.device.missing", "neuron15"));
+    report_free(&report);
+    machine_free(&machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +392,9 @@ int main(void)
         PLACE_TEST(test_memory_of_others),
         cmocka_unit_test(test_monitor_parse),
         PLACE_TEST(test_monitor_is_asked),
+        cmocka_unit_test(test_ls_is_read),
+        PLACE_TEST(test_ls_is_a_second_witness),
+        PLACE_TEST(test_ls_counts_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
