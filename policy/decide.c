@@ -132,8 +132,8 @@ static void think_of_incident(const struct policy_snapshot *snapshot, const stru
     thought->present = true;
     thought->severity = choice->incident->lead.severity;
     thought->since = choice->incident->first_at;
-    enum incident_cause cause;
-    thought->shared = policy_sign_of_code(choice->incident->lead.verdict->code, &cause);
+    struct policy_sign sign;
+    thought->shared = policy_sign_of(&snapshot->settings, choice->incident->lead.verdict, &sign);
     tell_incident(snapshot, choice, decision);
     policy_tell_fresh(thought->node, folded, decision);
     if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {

@@ -11,20 +11,25 @@
 static const struct {
     const char *code;
     enum incident_cause cause;
+    bool event; /* it happened, and nothing takes it back (agents/checks/check.h) */
 } signs_of_codes[] = {
-    {"net.link.down", INCIDENT_CAUSE_NETWORK},         {"net.link.flapping", INCIDENT_CAUSE_NETWORK},
-    {"net.route.missing", INCIDENT_CAUSE_NETWORK},     {"net.ib.port-down", INCIDENT_CAUSE_NETWORK},
-    {"net.ib.flapping", INCIDENT_CAUSE_NETWORK},       {"efa.port.down", INCIDENT_CAUSE_NETWORK},
-    {"efa.port.flapping", INCIDENT_CAUSE_NETWORK},     {"efa.unresponsive", INCIDENT_CAUSE_NETWORK},
-    {"node.power.supply", INCIDENT_CAUSE_POWER},       {"nvidia.clock.power-brake", INCIDENT_CAUSE_POWER},
-    {"kernel.thermal.critical", INCIDENT_CAUSE_POWER},
+    {"net.link.down", INCIDENT_CAUSE_NETWORK, false},        {"net.link.flapping", INCIDENT_CAUSE_NETWORK, true},
+    {"net.route.missing", INCIDENT_CAUSE_NETWORK, false},    {"net.ib.port-down", INCIDENT_CAUSE_NETWORK, false},
+    {"net.ib.flapping", INCIDENT_CAUSE_NETWORK, true},       {"efa.port.down", INCIDENT_CAUSE_NETWORK, false},
+    {"efa.port.flapping", INCIDENT_CAUSE_NETWORK, true},     {"efa.unresponsive", INCIDENT_CAUSE_NETWORK, true},
+    {"node.power.supply", INCIDENT_CAUSE_POWER, false},      {"nvidia.clock.power-brake", INCIDENT_CAUSE_POWER, false},
+    {"kernel.thermal.critical", INCIDENT_CAUSE_POWER, true},
 };
 
-bool policy_sign_of_code(const char *code, enum incident_cause *ret_cause)
+bool policy_sign_of(const struct policy_settings *settings, const struct verdict *verdict, struct policy_sign *ret_sign)
 {
     for (size_t i = 0; i < ARRAY_LEN(signs_of_codes); i++)
-        if (text_equal(signs_of_codes[i].code, code)) {
-            *ret_cause = signs_of_codes[i].cause;
+        if (text_equal(signs_of_codes[i].code, verdict->code)) {
+            int64_t lasts = settings->incident_window_ms + settings->incident_settle_ms;
+            *ret_sign =
+                (struct policy_sign){.at = verdict->received_at,
+                                     .until = signs_of_codes[i].event ? verdict->received_at + lasts : INT64_MAX,
+                                     .cause = signs_of_codes[i].cause};
             return true;
         }
     return false;

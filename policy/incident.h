@@ -17,6 +17,7 @@
 
 struct policy_sign {
     int64_t node_id, at;
+    int64_t until; /* INT64_MAX: as long as its verdict is open, or nobody hears the node */
     enum incident_cause cause;
     uint32_t domain[TOPOLOGY_LEVEL_COUNT]; /* 0: not known */
     int shared;                            /* out: which of the incidents takes it; -1: none */
@@ -34,8 +35,10 @@ struct policy_shared {
 size_t policy_share(const struct policy_settings *settings, struct policy_sign *signs, size_t *count,
                     struct policy_shared **ret_shared);
 
-/* Whether verdicts of this code are signs. */
-bool policy_sign_of_code(const char *code, enum incident_cause *ret_cause);
+/* Whether a verdict is a sign, of no node yet. What has happened and is never over (a link that flapped) is one for as long as it takes
+ * others to join and the place to settle: else no incident of it would end. */
+bool policy_sign_of(const struct policy_settings *settings, const struct verdict *verdict,
+                    struct policy_sign *ret_sign);
 
 /* Whether the domain is back: fewer of its nodes still show it than make an incident, or not half of them. */
 bool policy_incident_is_calm(const struct policy_settings *settings, int64_t nodes, int64_t affected);

@@ -7,7 +7,6 @@
  * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
  */
 #include "db/hardware.h"
-#include "policy/incident.h"
 #include "server/reconcile_private.h"
 
 #include <stdio.h>
@@ -201,19 +200,19 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     return 0;
 }
 
-static void read_sign(struct reconcile *r, const struct decide_item *item)
+static void read_sign(struct reconcile *r, const struct decide_item *item, int64_t now)
 {
-    int64_t at = 0;
-    enum incident_cause cause = INCIDENT_CAUSE_UNREACHABLE, said = cause;
+    struct policy_sign newest = {.at = 0}, sign;
     for (size_t i = 0; i < item->verdict_count; i++) {
         const struct verdict *verdict = &item->verdicts[i];
-        if (verdict->received_at > at && text_equal(verdict->instance_id, item->instance.instance_id) &&
-            policy_sign_of_code(verdict->code, &said)) {
-            at = verdict->received_at;
-            cause = said;
-        }
+        if (!text_equal(verdict->instance_id, item->instance.instance_id) ||
+            !policy_sign_of(&r->deps.settings.policy, verdict, &sign) || sign.until <= now)
+            continue;
+        int64_t until = sign.until > newest.until ? sign.until : newest.until;
+        newest = sign.at > newest.at ? sign : newest;
+        newest.until = until;
     }
-    reconcile_node_sign(r, item->node, at, cause);
+    reconcile_node_sign(r, item->node, &newest);
 }
 
 static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
@@ -235,7 +234,7 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     for (size_t i = 0; i < item->verdict_count; i++)
         if (policy_is_node_fault(&faults, &item->verdicts[i]))
             reconcile_group_failing(r, item->node, item->verdicts[i].received_at);
-    read_sign(r, item);
+    read_sign(r, item, now);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
     return 0;

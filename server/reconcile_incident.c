@@ -6,7 +6,6 @@
  * by itself. Signs that were part of an incident that has ended are spent: they never make another one.
  */
 #include "db/incident.h"
-#include "policy/incident.h"
 #include "server/reconcile_private.h"
 
 #include <inttypes.h>
@@ -96,14 +95,15 @@ static bool is_gone(const struct reconcile *r, const struct rnode *node)
     return is_in_service(node) && node->lost && node->silent_since > 0 && !is_heard_there(r, node);
 }
 
-void reconcile_node_sign(struct reconcile *r, struct rnode *node, int64_t at, enum incident_cause cause)
+void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign)
 {
-    if (node->sign_at == at && node->sign_cause == (uint8_t)cause)
+    node->sign_until = sign->until;
+    if (node->sign_at == sign->at && (sign->at == 0 || node->sign_cause == (uint8_t)sign->cause))
         return;
     if (node->sign_at == 0)
         idqueue_push(&r->signs, node->id);
-    node->sign_at = at;
-    node->sign_cause = (uint8_t)cause;
+    node->sign_at = sign->at;
+    node->sign_cause = (uint8_t)sign->cause;
     r->signs_changed = true;
 }
 
@@ -125,7 +125,7 @@ static void collect(struct collected *all, const struct rnode *node, int64_t at,
     memcpy(sign->domain, node->domain, sizeof(sign->domain));
 }
 
-static void collect_all(struct reconcile *r, struct collected *all)
+static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
 {
     int64_t id;
     for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
@@ -136,9 +136,13 @@ static void collect_all(struct reconcile *r, struct collected *all)
                 collect(all, node, node->silent_since, INCIDENT_CAUSE_UNREACHABLE);
         }
     for (size_t left = r->signs.count; left > 0 && idqueue_pop(&r->signs, &id); left--) {
-        const struct rnode *node = reconcile_node_find(r, id);
+        struct rnode *node = reconcile_node_find(r, id);
         if (node == NULL || node->sign_at == 0)
             continue;
+        if (node->sign_until <= now) {
+            node->sign_at = 0;
+            continue;
+        }
         idqueue_push(&r->signs, id);
         if (is_in_service(node))
             collect(all, node, node->sign_at, (enum incident_cause)node->sign_cause);
@@ -244,12 +248,12 @@ static void join_shared(struct reconcile *r, const struct collected *all, int64_
 
 /* --- going on, and ending ---------------------------------------------------------------------- */
 /* After a restart a node that was not heard yet still waits. */
-static bool is_back(const struct reconcile *r, const struct rnode *node)
+static bool is_back(const struct reconcile *r, const struct rnode *node, int64_t now)
 {
     struct fleet_view live;
     if (node == NULL || !is_in_service(node))
         return true;
-    if (node->sign_at > node->spent_at)
+    if (node->sign_at > node->spent_at && node->sign_until > now)
         return false;
     bool heard = fleet_get(r->service->fleet, node->id, &live) != 0 || (!live.silent && live.last_heartbeat_at > 0);
     return heard || is_heard_there(r, node) || node->incident == NULL;
@@ -261,7 +265,7 @@ static void count_members(struct reconcile *r, struct rincident *incident, int64
     incident->row.affected = 0;
     for (size_t i = 0; i < incident->count; i++) {
         struct rmember *member = &incident->members[i];
-        bool back = is_back(r, reconcile_node_find(r, member->node_id));
+        bool back = is_back(r, reconcile_node_find(r, member->node_id), now);
         incident->row.affected += back ? 0 : 1;
         if (back == (member->back_at > 0))
             continue;
@@ -430,7 +434,7 @@ void reconcile_incidents(struct reconcile *r, int64_t now)
     if (!reconcile_incidents_due(r, now))
         return;
     r->signs_changed = false;
-    collect_all(r, &all);
+    collect_all(r, &all, now);
     join_shared(r, &all, now);
     free(all.signs);
     for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)

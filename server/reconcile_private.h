@@ -39,6 +39,7 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "policy/incident.h"
 #include "policy/provision.h"
 #include "server/reconcile.h"
 #include "server/reconcile_parts.h"
@@ -172,6 +173,7 @@ struct rnode {
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */
     int64_t silent_since;       /* last sign of life of a silent agent; 0: it speaks */
     int64_t sign_at;            /* newest verdict about its network or power; 0: none */
+    int64_t sign_until;         /* when that is a sign no more */
     int64_t spent_at;           /* signs until then belong to an incident that is over */
     struct rincident *incident; /* of many nodes, that has taken it; NULL: none */
     uint64_t seen_seq;          /* of the newest picture that holds the node; 0: none */
@@ -492,7 +494,7 @@ void reconcile_domains_free(struct reconcile *r);
 
 /* reconcile_incident.c */
 /* The newest of its verdicts that may be a sign of an incident of many nodes; at 0: there is none. */
-void reconcile_node_sign(struct reconcile *r, struct rnode *node, int64_t at, enum incident_cause cause);
+void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign);
 /* Looks at all signs, when there is a reason to. */
 void reconcile_incidents(struct reconcile *r, int64_t now);
 bool reconcile_incidents_due(const struct reconcile *r, int64_t now);

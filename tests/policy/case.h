@@ -559,8 +559,8 @@ static inline size_t case_signs(const struct policy_case *c, size_t at, struct p
                    silent_ms >= c->snapshot.settings.silent_after_ms;
     signs[0] = (struct policy_sign){.at = n->node.last_heartbeat_at};
     for (size_t i = 0; i < n->verdict_count && count < 4; i++)
-        if (policy_sign_of_code(n->verdicts[i].code, &signs[count].cause))
-            signs[count++].at = n->verdicts[i].received_at;
+        if (policy_sign_of(&c->snapshot.settings, &n->verdicts[i], &signs[count]) && signs[count].until > CASE_NOW_MS)
+            count++;
     for (size_t i = 0; i < count; i++) {
         signs[i].node_id = n->node.id;
         for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)

@@ -135,7 +135,7 @@ static void a_person_ends_it(void **state)
     sim_close(&sim);
 }
 
-static void link_down(struct sim *sim, const char *node, enum severity severity)
+static void link_says(struct sim *sim, const char *node, const char *code, enum severity severity)
 {
     const struct fake_instance *instance = fake_provider_of_node(&sim->provider, node);
     struct sim_verdict said = {.acked = false};
@@ -146,7 +146,7 @@ static void link_down(struct sim *sim, const char *node, enum severity severity)
     snprintf(v->boot_id, sizeof(v->boot_id), "%s", instance->boot_id);
     snprintf(v->device, sizeof(v->device), "eth0");
     snprintf(v->source, sizeof(v->source), "net");
-    snprintf(v->code, sizeof(v->code), "net.link.down");
+    snprintf(v->code, sizeof(v->code), "%s", code);
     v->over = severity == SEVERITY_OK;
     snprintf(v->table_version, sizeof(v->table_version), "test");
     v->severity = severity;
@@ -154,6 +154,11 @@ static void link_down(struct sim *sim, const char *node, enum severity severity)
     v->first_at = v->last_at = clock_wall_ms(&sim->clock);
     sim_agent_report(sim, &said);
     assert_true(said.acked);
+}
+
+static void link_down(struct sim *sim, const char *node, enum severity severity)
+{
+    link_says(sim, node, "net.link.down", severity);
 }
 
 static void links_that_are_down_are_an_incident_of_the_network(void **state)
@@ -175,6 +180,32 @@ static void links_that_are_down_are_an_incident_of_the_network(void **state)
     link_down(&sim, "gpu-7", SEVERITY_OK);
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_true(newest(&sim).ended_at > 0);
+    sim_close(&sim);
+}
+
+/* A link that is up again has flapped, too, and nothing takes that back. */
+static void what_has_flapped_is_no_sign_for_ever(void **state)
+{
+    static const char *const nodes[] = {"gpu-5", "gpu-6", "gpu-7"};
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 218);
+    for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
+        link_down(&sim, nodes[i], SEVERITY_WARN);
+    sim_run(&sim, 3 * MS_PER_MIN);
+    for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+        link_down(&sim, nodes[i], SEVERITY_OK);
+        link_says(&sim, nodes[i], "net.link.flapping", SEVERITY_WARN);
+    }
+    sim_run(&sim, 8 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).ended_at, 0);
+    assert_int_equal(newest(&sim).affected, 3);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_true(newest(&sim).ended_at > 0);
+    link_says(&sim, "gpu-8", "net.link.flapping", SEVERITY_WARN);
+    sim_run(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(newest(&sim).id, 1);
+    assert_int_equal(newest(&sim).nodes, 3);
     sim_close(&sim);
 }
 
@@ -211,6 +242,7 @@ int main(void)
         cmocka_unit_test(an_incident_survives_a_crash),
         cmocka_unit_test(a_person_ends_it),
         cmocka_unit_test(links_that_are_down_are_an_incident_of_the_network),
+        cmocka_unit_test(what_has_flapped_is_no_sign_for_ever),
         cmocka_unit_test(two_switches_become_one_rack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
