@@ -56,9 +56,9 @@ static int by_node(const void *left, const void *right)
     const struct policy_sign *a = left, *b = right;
     if (a->node_id != b->node_id)
         return a->node_id < b->node_id ? -1 : 1;
-    if (a->cause != b->cause)
-        return a->cause > b->cause ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    if (a->at != b->at)
+        return a->at > b->at ? -1 : 1;
+    return a->cause > b->cause ? -1 : a->cause < b->cause;
 }
 
 struct place {
@@ -142,13 +142,18 @@ static void share_level(struct sharing *s, enum topology_level level)
 
 /* --- what came of it --------------------------------------------------------------------------- */
 
-/* Of a node one sign counts: the one that says most. */
-static size_t keep_one_each(struct policy_sign *signs, size_t count)
+/* Of a node one sign counts, the newest: what it showed last week hides nothing. Of what came together the cause is what says most, for
+ * a dark switch shows in a link that is down, and then in silence. */
+static size_t keep_one_each(const struct policy_settings *settings, struct policy_sign *signs, size_t count)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || signs[kept - 1].node_id != signs[i].node_id)
+    for (size_t i = 0; i < count; i++) {
+        struct policy_sign *newest = kept > 0 ? &signs[kept - 1] : NULL;
+        if (newest == NULL || newest->node_id != signs[i].node_id)
             signs[kept++] = signs[i];
+        else if (newest->at - signs[i].at <= settings->incident_window_ms && signs[i].cause > newest->cause)
+            newest->cause = signs[i].cause;
+    }
     return kept;
 }
 
@@ -199,7 +204,7 @@ size_t policy_share(const struct policy_settings *settings, struct policy_sign *
     autofree bool *close = own_calloc(*count + 1, sizeof(*close));
     if (*count > 1)
         qsort(signs, *count, sizeof(*signs), by_node);
-    *count = keep_one_each(signs, *count);
+    *count = keep_one_each(settings, signs, *count);
     struct sharing s = {.settings = settings, .signs = signs, .count = *count, .close = close};
     for (size_t i = 0; i < s.count; i++)
         signs[i].shared = -1;
