@@ -314,7 +314,7 @@ static void start(struct checks *checks, struct slot *slot, struct run *run, che
                                           .state_dir = checks->options.state_dir,
                                           .own = slot->check->own,
                                           .now_ms = clock_wall_ms(clock_system()),
-                                          .uptime_ms = clock_boot_ms(),
+                                          .uptime_ms = now_ms(),
                                           .memory = slot->memory != NULL ? slot->memory : "",
                                           .memory_len = slot->memory_len};
     if (slot->left > 0 && !run_is_gone(slot->left)) {

@@ -90,9 +90,9 @@ static int64_t waits_since(const struct check_context *context, const struct wai
     while (lines_next(&lines, &line))
         if (lines_words(line, words, 4) == 4 && word_i64(words[0], &id) && word_i64(words[1], &start) &&
             word_i64(words[2], &switches) && word_i64(words[3], &since) && id == task->id && start == task->start &&
-            switches == task->switches && since <= context->now_ms)
+            switches == task->switches && since <= context->uptime_ms)
             return since;
-    return context->now_ms;
+    return context->uptime_ms;
 }
 
 static void note_waiting(struct look *look, int64_t id, const char *dir, const struct load_task *task)
@@ -153,7 +153,7 @@ static void look_at_tasks(const struct check_context *context, struct check_out 
         const struct waiting *task = &look.waiting[i];
         text_printf(&memory, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", task->id, task->start, task->switches,
                     task->since);
-        stuck += context->now_ms - task->since >= STUCK_MS;
+        stuck += context->uptime_ms - task->since >= STUCK_MS;
         if (oldest == NULL || task->since < oldest->since)
             oldest = task;
     }

@@ -39,7 +39,7 @@ static void remember(const struct nvidia_look *look, int64_t most, bool is_missi
 {
     auto_json json_t *memory = json_object();
     keep_absent(look);
-    json_put_i64(memory, "at", look->context->now_ms);
+    json_put_i64(memory, "at", look->context->uptime_ms);
     json_put_i64(memory, "count", most);
     json_put(memory, "missing", json_boolean(is_missing));
     json_put(memory, "gpus", json_incref(look->gpus_now));

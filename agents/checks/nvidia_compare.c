@@ -54,7 +54,7 @@ static void look_at_memory_errors(const struct nvidia_look *look, const struct n
                     isnan(gpu->values[NVIDIA_ECC_DRAM]) ? 0 : gpu->values[NVIDIA_ECC_DRAM],
                     isnan(gpu->values[NVIDIA_ECC_SRAM]) ? 0 : gpu->values[NVIDIA_ECC_SRAM]);
     int64_t replays = grown(look, gpu, "replays", gpu->values[NVIDIA_PCIE_REPLAYS]);
-    int64_t passed_ms = look->context->now_ms - look->since_ms;
+    int64_t passed_ms = look->context->uptime_ms - look->since_ms;
     if (look->since_ms > 0 && passed_ms > 0 && replays > REPLAYS_A_MINUTE_MAX * (1 + passed_ms / 60000))
         check_event(look->out, "nvidia.pcie.replays", gpu->name, replays,
                     "%s %s: %" PRId64 " PCIe replays within %" PRId64 " s", gpu->product, gpu->uuid, replays,

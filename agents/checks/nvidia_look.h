@@ -19,7 +19,7 @@ struct nvidia_look {
     json_t *gpus_now;
     bool same_boot;
     bool was_missing; /* a GPU, in the run before of this boot */
-    int64_t since_ms; /* the run before; 0: there was none in this boot */
+    int64_t since_ms; /* of the run before, since boot; 0: there was none in this boot */
 };
 
 /* Finds what is wrong with a GPU, now and beside before, remembers it in gpus_now and tells its values. links: NULL: not known. */

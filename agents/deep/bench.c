@@ -28,9 +28,14 @@ int64_t bench_wall_ms(void)
     return clock_wall_ms(clock_system());
 }
 
+int64_t bench_mono_ms(void)
+{
+    return clock_mono_ms(clock_system());
+}
+
 int64_t bench_time_left_ms(const struct deep_bench *bench)
 {
-    return bench->job.time_limit_ms - (bench_wall_ms() - bench->memory.began_at);
+    return bench->ends_at - bench_mono_ms();
 }
 
 /* --- the outcome --------------------------------------------------------------------------------------------- */

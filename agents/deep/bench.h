@@ -12,6 +12,7 @@ struct deep_bench {
     struct deep_memory memory;
     const struct deep_test_ops *plan[DEEP_TESTS_MAX];
     int64_t total;
+    int64_t ends_at; /* monotonic: the clock may be set while tests run */
     char *directory, *memory_path, *report_path, *output_path, *scratch, *told_path, *log_path;
     char boot_id[BOOT_ID_MAX_BYTES];
     struct deep_test test; /* in hand */
@@ -19,6 +20,7 @@ struct deep_bench {
 };
 
 int64_t bench_wall_ms(void);
+int64_t bench_mono_ms(void);
 /* What is remembered, onto the disk. */
 int bench_save(const struct deep_bench *bench);
 int64_t bench_time_left_ms(const struct deep_bench *bench);

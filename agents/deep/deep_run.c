@@ -118,9 +118,11 @@ static int fetch_order(struct deep_bench *bench)
     for (size_t i = 0; i < deep_test_count; i++)
         if ((bench->job.checks & SM_BIT(deep_tests[i].check)) != 0)
             bench->plan[bench->total++] = &deep_tests[i];
+    int64_t now = bench_wall_ms(), used = memory->began_at > 0 && memory->began_at < now ? now - memory->began_at : 0;
+    bench->ends_at = bench_mono_ms() + bench->job.time_limit_ms - used;
     if (memory->began_at > 0)
         return 0;
-    memory->began_at = bench_wall_ms();
+    memory->began_at = now;
     return bench_save(bench);
 }
 

@@ -200,10 +200,10 @@ static bool efa_is_here(struct deep_bench *bench)
 /* The one that calls tries again for as long as nobody listens yet. */
 static int run_end(struct deep_bench *bench, const char *const argv[], bool serves, struct deep_tool *ret_tool)
 {
-    int64_t until = bench_wall_ms() + PINGPONG_LIMIT_MS;
+    int64_t until = bench_mono_ms() + PINGPONG_LIMIT_MS;
     for (;;) {
         int status = deep_tool_run(bench, argv, PINGPONG_LIMIT_MS, ret_tool);
-        if (status != 0 || serves || ret_tool->end.exit_code != ECONNREFUSED || bench_wall_ms() >= until)
+        if (status != 0 || serves || ret_tool->end.exit_code != ECONNREFUSED || bench_mono_ms() >= until)
             return status;
         deep_tool_free(ret_tool);
         status = deep_pause(bench, bench->options->pause_ms);
