@@ -70,7 +70,8 @@ link = @mkdir -p $(@D); echo "LD    $@"; $(CC) $(CFLAGS_ALL) -o $@ $(1) $(LDFLAG
 
 $(BUILD)/hpd: $(BUILD)/server/main.o $(BUILD)/libapi.a $(BUILD)/libserver.a $(BUILD)/libdb.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,-lmicrohttpd -lsqlite3 $(LIBS_base))
-$(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libsimulate.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+# Of the server's room the simulator takes the reader of policy documents, and nothing else comes along.
+$(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libsimulate.a $(BUILD)/libserver.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_http) $(LIBS_base))
 $(BUILD)/hp-agent: $(BUILD)/agents/node/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_base))

@@ -173,7 +173,9 @@ static int check_options(struct cli *cli, const struct cli_verb *verb)
         if (cli->option[i] != NULL && ((verb->options | COMMON) & CLI_BIT_OF(i)) == 0)
             return cli_usage(cli, "--%s is not an option of %s %s; add --help to see those", options[i].name,
                              verb->noun, verb->verb);
-    const char *format = cli->option[CLI_OPTION_OUTPUT];
+    const char *format = cli->option[CLI_OPTION_OUTPUT], *plot = cli->option[CLI_OPTION_PLOT];
+    if (plot != NULL && !text_ends_with(plot, ".svg"))
+        return cli_usage(cli, "--plot draws SVG and nothing else: name a file that ends with .svg, not \"%s\"", plot);
     if (format == NULL || text_equal(format, "table"))
         cli->format = CLI_FORMAT_TABLE;
     else if (text_equal(format, "json"))

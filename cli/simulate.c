@@ -1,7 +1,5 @@
 /*
  * hpctl simulate: a fleet that is not there, under the policy that is. Asks no server.
- *
- * What is wanted comes from a profile, then from a file, then from NAME=VALUE on the command line; what comes later counts.
  */
 #include "cli/simulate.h"
 
@@ -13,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROFILE_DEFAULT "rsc-1"
 #define POINTS_WANTED 16
 
 static int list_profiles(struct cli *cli)
@@ -38,39 +35,6 @@ static int list_profiles(struct cli *cli)
     return CLI_EXIT_OK;
 }
 
-static int take_words(struct cli *cli, struct simulate_scenario *scenario)
-{
-    char error[SIMULATE_ERROR_MAX];
-    for (int i = 0; i < cli->argument_count; i++) {
-        char name[64];
-        const char *equals = strchr(cli->argument[i], '=');
-        if (equals == NULL ||
-            text_copy_bytes(name, sizeof(name), cli->argument[i], (size_t)(equals - cli->argument[i])) != 0)
-            return cli_usage(cli, "simulate takes NAME=VALUE, not \"%s\"; --list-profiles shows the names",
-                             cli->argument[i]);
-        if (simulate_set(scenario, name, equals + 1, error) != 0)
-            return cli_usage(cli, "%s", error);
-    }
-    return CLI_EXIT_OK;
-}
-
-static int take_scenario(struct cli *cli, struct simulate_scenario *ret_scenario)
-{
-    const char *profile = cli->option[CLI_OPTION_PROFILE];
-    char error[SIMULATE_ERROR_MAX];
-    if (simulate_profile_load(profile != NULL ? profile : PROFILE_DEFAULT, ret_scenario) != 0)
-        return cli_usage(cli, "there is no profile \"%s\"; --list-profiles shows those there are", profile);
-    if (cli->option[CLI_OPTION_FILE] != NULL) {
-        auto_json json_t *document = NULL;
-        int rc = cli_read_file(cli, "simulate", "a scenario", "profile, numbers, faults or jobs", &document);
-        if (rc != CLI_EXIT_OK)
-            return rc;
-        if (simulate_read(ret_scenario, document, error) != 0)
-            return cli_usage(cli, "%s: %s", cli->option[CLI_OPTION_FILE], error);
-    }
-    return take_words(cli, ret_scenario);
-}
-
 /* --- running -------------------------------------------------------------------------------------------------- */
 
 static int run(struct cli *cli, const struct simulate_scenario *scenario, struct simulation *ret_simulation)
@@ -82,8 +46,20 @@ static int run(struct cli *cli, const struct simulate_scenario *scenario, struct
     simulation.outcomes = own_calloc((size_t)simulation.runs, sizeof(*simulation.outcomes));
     for (int64_t i = 0; i < simulation.runs; i++)
         simulate_run(&simulation.scenario, scenario->number[SIMULATE_SEED] + i, &simulation.outcomes[i]);
+    simulation.policy = cli->option[CLI_OPTION_POLICY];
     *ret_simulation = simulation;
     return CLI_EXIT_OK;
+}
+
+/* What a policy yields is said beside what its absence does. */
+static void run_by_defaults(struct simulation *simulation)
+{
+    autofree struct simulate_scenario *plain = own_calloc(1, sizeof(*plain));
+    *plain = simulation->scenario;
+    plain->document = NULL;
+    simulation->by_defaults = own_calloc((size_t)simulation->runs, sizeof(*simulation->by_defaults));
+    for (int64_t i = 0; i < simulation->runs; i++)
+        simulate_run(plain, plain->number[SIMULATE_SEED] + i, &simulation->by_defaults[i]);
 }
 
 static int write_plot(struct cli *cli, struct text *svg)
@@ -100,10 +76,12 @@ static int write_plot(struct cli *cli, struct text *svg)
 
 static int run_one(struct cli *cli, const struct simulate_scenario *scenario)
 {
-    struct simulation simulation;
+    struct simulation simulation = {.runs = 0};
     int rc = run(cli, scenario, &simulation);
     if (rc != CLI_EXIT_OK)
         return rc;
+    if (simulation.policy != NULL)
+        run_by_defaults(&simulation);
     auto_json json_t *json = simulation_json(&simulation);
     if (!cli_print_data(cli, json))
         simulation_print(cli, &simulation);
@@ -113,6 +91,7 @@ static int run_one(struct cli *cli, const struct simulate_scenario *scenario)
         rc = write_plot(cli, &svg);
     }
     free(simulation.outcomes);
+    free(simulation.by_defaults);
     return rc;
 }
 
@@ -207,8 +186,10 @@ int cli_simulate(struct cli *cli)
     autofree struct simulate_scenario *scenario = own_calloc(1, sizeof(*scenario));
     if (cli->option[CLI_OPTION_LIST_PROFILES] != NULL)
         return list_profiles(cli);
-    int rc = take_scenario(cli, scenario);
-    if (rc != CLI_EXIT_OK)
-        return rc;
-    return cli->option[CLI_OPTION_SWEEP] != NULL ? run_sweep(cli, scenario) : run_one(cli, scenario);
+    struct policy_document *document = NULL;
+    int rc = simulation_take(cli, scenario, &document);
+    if (rc == CLI_EXIT_OK)
+        rc = cli->option[CLI_OPTION_SWEEP] != NULL ? run_sweep(cli, scenario) : run_one(cli, scenario);
+    simulate_policy_free(document);
+    return rc;
 }

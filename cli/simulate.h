@@ -14,7 +14,9 @@ struct simulation {
     struct simulate_scenario scenario;
     struct simulate_outcome *outcomes; /* owned; runs of them, by seed */
     int64_t runs;
-    int64_t value; /* of the number that is swept */
+    int64_t value;                        /* of the number that is swept */
+    const char *policy;                   /* file of the document that decides; NULL: the defaults do */
+    struct simulate_outcome *by_defaults; /* with a document: what the same seeds come to without one; owned */
 };
 
 /* The mean over all runs of a number of the outcome, by its place. */
@@ -25,6 +27,9 @@ struct simulation {
             sum_ += (double)(simulation)->outcomes[run_].member;  \
         sum_ / (double)(simulation)->runs;                        \
     })
+
+/* --- simulate_input.c: what is wanted. The document is the caller's, who frees it. */
+int simulation_take(struct cli *cli, struct simulate_scenario *ret_scenario, struct policy_document **ret_document);
 
 /* --- simulate_print.c: for people */
 void simulation_print(struct cli *cli, const struct simulation *simulation);

@@ -26,7 +26,54 @@ static json_t *fault_json(const struct simulate_fault *fault)
                   simulate_effect_text(fault->effect), "hardPercent", (json_int_t)fault->hard_percent);
     if (fault->code[0] != '\0')
         json_put_text(json, "code", fault->code);
+    if (fault->instance_type[0] != '\0')
+        json_put_text(json, "instanceType", fault->instance_type);
     return json;
+}
+
+static json_t *groups_json(const struct simulate_scenario *scenario)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < scenario->group_count; i++) {
+        const struct simulate_group *group = &scenario->groups[i];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", group->name, "instanceType",
+                                              group->instance_type, "nodes", (json_int_t)group->nodes));
+    }
+    return list;
+}
+
+static json_t *loss_json(const struct simulate_loss *loss)
+{
+    char at[CLOCK_TEXT_MAX], lasts[CLOCK_TEXT_MAX];
+    return json_pack("{s:I, s:s, s:s}", topology_level_text(loss->level), (json_int_t)loss->number, "at",
+                     clock_write_duration(loss->at, at), "lasts", clock_write_duration(loss->lasts, lasts));
+}
+
+static json_t *losses_json(const struct simulate_scenario *scenario)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < scenario->loss_count; i++)
+        json_array_append_new(list, loss_json(&scenario->losses[i]));
+    return list;
+}
+
+/* What came of the places that went dark. */
+static json_t *lost_json(const struct simulate_outcome *outcome)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < outcome->loss_count; i++) {
+        const struct simulate_loss_outcome *lost = &outcome->losses[i];
+        if (lost->nodes == 0)
+            continue;
+        json_t *json = loss_json(&lost->loss);
+        json_object_set_new(json, "nodes", json_integer(lost->nodes));
+        json_object_set_new(json, "interruptions", json_integer(lost->interruptions));
+        json_object_set_new(json, "repairs", json_integer(lost->repairs));
+        json_object_set_new(json, "stillOut", json_integer(lost->still_out));
+        json_object_set_new(json, "backHours", json_real(lost->back_hours));
+        json_array_append_new(list, json);
+    }
+    return list;
 }
 
 static json_t *sizes_json(const struct simulate_size *sizes, size_t count)
@@ -46,6 +93,8 @@ static json_t *scenario_json(const struct simulate_scenario *scenario)
     json_put_text(json, "profile", scenario->name);
     for (size_t i = 0; i < SIMULATE_NUMBERS; i++) {
         int64_t value = scenario->number[i];
+        if (i == SIMULATE_DRAIN && !scenario->said[i])
+            continue; /* a policy's may be another */
         if (simulate_numbers[i].unit == SIMULATE_UNIT_TIME)
             json_put_text(json, simulate_numbers[i].name,
                           simulation_value((enum simulate_number)i, value, text, sizeof(text)));
@@ -57,6 +106,10 @@ static json_t *scenario_json(const struct simulate_scenario *scenario)
     json_object_set_new(json, "faults", faults);
     if (scenario->size_count > 0)
         json_object_set_new(json, "jobs", sizes_json(scenario->sizes, scenario->size_count));
+    if (scenario->group_count > 0)
+        json_object_set_new(json, "groups", groups_json(scenario));
+    if (scenario->loss_count > 0)
+        json_object_set_new(json, "losses", losses_json(scenario));
     return json;
 }
 
@@ -136,7 +189,9 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         {"held", o->held},
         {"drains", o->drains},
         {"breakerOpened", o->breaker_opened},
-        {"racksLost", o->racks_lost},
+        {"placesLost", o->racks_lost},
+        {"approvalsAsked", o->approvals_asked},
+        {"onlySaid", o->only_said},
         {"outMax", o->out_max},
         {"outP50", o->out_p50},
         {"outP99", o->out_p99},
@@ -153,8 +208,17 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
     json_object_set_new(json, "classes", classes_json(scenario, o));
     json_object_set_new(json, "rules", rules_json(o));
     json_object_set_new(json, "mttf", mttf_json(o));
+    json_object_set_new(json, "losses", lost_json(o));
     json_object_set_new(json, "samples", samples_json(o));
     return json;
+}
+
+static json_t *mean_json(const struct simulation *simulation)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "effectivePercent", SIMULATION_MEAN(simulation, effective_percent),
+                     "goodputPercent", SIMULATION_MEAN(simulation, goodput_percent), "interruptions",
+                     SIMULATION_MEAN(simulation, interruptions), "outMean", SIMULATION_MEAN(simulation, out_mean),
+                     "forPeople", SIMULATION_MEAN(simulation, people));
 }
 
 json_t *simulation_json(const struct simulation *simulation)
@@ -164,12 +228,13 @@ json_t *simulation_json(const struct simulation *simulation)
         json_array_append_new(runs, run_json(&simulation->scenario, &simulation->outcomes[i],
                                              simulation->scenario.number[SIMULATE_SEED] + i));
     json_object_set_new(json, "scenario", scenario_json(&simulation->scenario));
-    json_object_set_new(
-        json, "mean",
-        json_pack("{s:f, s:f, s:f, s:f, s:f}", "effectivePercent", SIMULATION_MEAN(simulation, effective_percent),
-                  "goodputPercent", SIMULATION_MEAN(simulation, goodput_percent), "interruptions",
-                  SIMULATION_MEAN(simulation, interruptions), "outMean", SIMULATION_MEAN(simulation, out_mean),
-                  "forPeople", SIMULATION_MEAN(simulation, people)));
+    json_object_set_new(json, "mean", mean_json(simulation));
+    if (simulation->policy != NULL)
+        json_put_text(json, "policy", simulation->policy);
+    if (simulation->by_defaults != NULL) {
+        const struct simulation plain = {.outcomes = simulation->by_defaults, .runs = simulation->runs};
+        json_object_set_new(json, "meanByDefaults", mean_json(&plain));
+    }
     json_object_set_new(json, "runs", runs);
     return json;
 }

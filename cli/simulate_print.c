@@ -32,7 +32,49 @@ static void print_head(struct cli *cli, const struct simulation *simulation)
             number[SIMULATE_SEED]);
     if (simulation->runs > 1)
         fprintf(cli->out, " and the next %" PRId64 ", means", simulation->runs - 1);
+    if (simulation->policy != NULL)
+        fprintf(cli->out, "; policy %s", simulation->policy);
     fputs("\n\n", cli->out);
+}
+
+/* What the document makes of it. */
+static void print_policy(struct cli *cli, const struct simulation *s)
+{
+    double asked = SIMULATION_MEAN(s, approvals_asked), said = SIMULATION_MEAN(s, only_said);
+    if (asked > 0)
+        field(cli, "Approvals", "%.0f repairs waited for a person's yes", asked);
+    if (said > 0)
+        field(cli, "Only said", "%.0f faults about which the policy lets nothing be done; people dealt with them",
+              said);
+    if (s->by_defaults == NULL)
+        return;
+    const struct simulation plain = {.outcomes = s->by_defaults, .runs = s->runs};
+    field(cli, "By the defaults", "effective time %.1f %%, goodput %.1f %%, %.0f interruptions, %.0f cases for people",
+          SIMULATION_MEAN(&plain, effective_percent), SIMULATION_MEAN(&plain, goodput_percent),
+          SIMULATION_MEAN(&plain, interruptions), SIMULATION_MEAN(&plain, people));
+}
+
+#define LOSSES_SHOWN 8
+
+static void print_losses(struct cli *cli, const struct simulate_outcome *outcome)
+{
+    int shown = 0;
+    for (size_t i = 0; i < outcome->loss_count; i++) {
+        const struct simulate_loss_outcome *lost = &outcome->losses[i];
+        char name[64], at[CLOCK_TEXT_MAX], lasts[CLOCK_TEXT_MAX], back[64];
+        if (lost->nodes == 0 || shown++ >= LOSSES_SHOWN)
+            continue;
+        snprintf(name, sizeof(name), "Lost %s %" PRId64, topology_level_text(lost->loss.level), lost->loss.number);
+        snprintf(back, sizeof(back), lost->still_out > 0 ? "%" PRId64 " are still out" : "all were back",
+                 lost->still_out);
+        field(cli, name,
+              "at %s, dark for %s: %" PRId64 " nodes, %" PRId64 " jobs interrupted, %" PRId64
+              " repaired one by one; %s after %.1f h",
+              clock_write_duration(lost->loss.at, at), clock_write_duration(lost->loss.lasts, lasts), lost->nodes,
+              lost->interruptions, lost->repairs, back, lost->back_hours);
+    }
+    if (outcome->racks_lost > LOSSES_SHOWN)
+        field(cli, "Places lost", "%" PRId64 " in all", outcome->racks_lost);
 }
 
 static void print_answer(struct cli *cli, const struct simulation *s)
@@ -55,11 +97,11 @@ static void print_answer(struct cli *cli, const struct simulation *s)
     field(cli, "Spares needed", "%.0f for half of the time, %.0f for 99 %%, %.0f for 99.9 %%, %.0f for all of it",
           SIMULATION_MEAN(s, out_p50), SIMULATION_MEAN(s, out_p99), SIMULATION_MEAN(s, out_p999),
           SIMULATION_MEAN(s, out_max));
-    double breakers = SIMULATION_MEAN(s, breaker_opened), racks = SIMULATION_MEAN(s, racks_lost);
-    if (racks > 0)
-        field(cli, "Racks lost", "%.0f", racks);
+    print_policy(cli, s);
+    double breakers = SIMULATION_MEAN(s, breaker_opened);
     if (breakers > 0)
         field(cli, "Breaker opened", "%.0f times", breakers);
+    print_losses(cli, &s->outcomes[0]);
 }
 
 static void print_plot(struct cli *cli, struct text *text)
@@ -209,6 +251,25 @@ void simulation_sweep_svg(const struct simulation *points, size_t count, enum si
     plot_field_svg(&picture.field, ret_svg);
 }
 
+#define WAITING_ENOUGH_PERCENT 1
+
+/* How many to keep: the fewest with which jobs hardly wait for nodes. */
+static void print_enough(struct cli *cli, const struct simulation *points, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double all = SIMULATION_MEAN(&points[i], hours.all);
+        if (all > 0 && 100 * SIMULATION_MEAN(&points[i], hours.waiting) / all < WAITING_ENOUGH_PERCENT) {
+            fprintf(cli->out,
+                    "Spares to keep: %" PRId64
+                    ", the fewest of these with which jobs wait less than %d %% of their time\n",
+                    points[i].value, WAITING_ENOUGH_PERCENT);
+            return;
+        }
+    }
+    fprintf(cli->out, "Spares to keep: more than these, for jobs wait %d %% of their time or longer with each\n",
+            WAITING_ENOUGH_PERCENT);
+}
+
 void simulation_print_sweep(struct cli *cli, const struct simulation *points, size_t count, enum simulate_number swept)
 {
     struct picture picture;
@@ -229,6 +290,8 @@ void simulation_print_sweep(struct cli *cli, const struct simulation *points, si
     }
     fprintf(cli->out, "\nThe most goodput: %.2f %%, at %s=%s\n", picture.out[best], simulate_numbers[swept].name,
             simulation_value(swept, points[best].value, value, sizeof(value)));
+    if (swept == SIMULATE_SPARES)
+        print_enough(cli, points, count);
     plot_field_text(&picture.field, &style, &text);
     print_plot(cli, &text);
 }

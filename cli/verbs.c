@@ -131,7 +131,8 @@ const struct cli_verb cli_verbs[] = {
     {"inject", "xid", "CODE", 1, 1, CLUSTER | CLI_BIT(NODE) | CLI_BIT(PCI), cli_inject_xid,
      "write a genuine Xid line into a node's kernel log, to see what happens"},
     {"simulate", "", "[NAME=VALUE...]", 0, CLI_POSITIONAL_MAX,
-     CLI_BIT(PROFILE) | CLI_BIT(LIST_PROFILES) | CLI_BIT(FILE) | CLI_BIT(SWEEP) | CLI_BIT(PLOT) | CLI_BIT(ASCII),
+     CLI_BIT(PROFILE) | CLI_BIT(LIST_PROFILES) | CLI_BIT(FILE) | CLI_BIT(SWEEP) | CLI_BIT(PLOT) | CLI_BIT(ASCII) |
+         CLI_BIT(POLICY) | CLI_BIT(LOSE),
      cli_simulate, "a fleet that is not there under the policy that is: goodput, spares, a rack lost; asks no server"},
     {"version", "", "", 0, 0, 0, cli_version, "versions of hpctl and of the server"},
 };

@@ -16,7 +16,7 @@
 
 /* A node as the policy sees it, with all that its pointers point to. */
 struct view {
-    char name[NUMBER_TEXT], machine[NUMBER_TEXT], boot[NUMBER_TEXT], rack[NUMBER_TEXT];
+    char name[NUMBER_TEXT], machine[NUMBER_TEXT], boot[NUMBER_TEXT], place[2 * NUMBER_TEXT];
     struct policy_incident incident;
     struct verdict *verdicts;
     const struct verdict *refs[NOTES_MAX];
@@ -67,26 +67,29 @@ static void view_past(const struct world *w, const struct trouble *trouble, stru
     }
 }
 
-/* So many nodes of its rack are silent that they are one incident. */
-static bool is_dark(const struct world *w, int32_t node)
+static const struct policy_incident *view_incident(struct world *w, int32_t node, struct view *view)
 {
-    return w->rack_silent[fleet_rack(w, node)] >= w->scenario->policy.incident_nodes;
+    int at = fleet_shared(w, node);
+    if (at == NONE)
+        return NULL;
+    const struct policy_shared *shared = &w->shared[at];
+    snprintf(view->place, sizeof(view->place), "%s-%u", topology_level_text(shared->level), shared->domain);
+    view->incident = (struct policy_incident){.id = at + 1,
+                                              .level = shared->level,
+                                              .domain = view->place,
+                                              .cause = shared->cause,
+                                              .started_at = shared->first_at,
+                                              .nodes = (int64_t)shared->count};
+    return &view->incident;
 }
 
 static struct policy_node see(struct world *w, int32_t node, struct view *view)
 {
     const struct machine *machine = &w->machines[node];
     const struct trouble *trouble = fleet_trouble(w, node);
-    int32_t rack = fleet_rack(w, node);
     snprintf(view->name, NUMBER_TEXT, "node-%06d", node + 1);
     snprintf(view->machine, NUMBER_TEXT, "i-%" PRId64, trouble->machine);
     snprintf(view->boot, NUMBER_TEXT, "%" PRId64, trouble->boot);
-    snprintf(view->rack, NUMBER_TEXT, "rack-%d", rack + 1);
-    view->incident = (struct policy_incident){.id = rack + 1,
-                                              .level = TOPOLOGY_LEVEL_SWITCH,
-                                              .domain = view->rack,
-                                              .started_at = trouble->silent_since,
-                                              .nodes = w->rack_silent[rack]};
     view->verdicts = own_calloc((size_t)trouble->note_count + 1, sizeof(*view->verdicts));
     for (int i = 0; i < trouble->note_count; i++) {
         view_verdict(w, trouble, &trouble->notes[i], &view->verdicts[i]);
@@ -105,7 +108,8 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
                                 .scheduler_known = true,
                                 .scheduler_responding = !machine->unheard,
                                 .scheduler_reason = "",
-                                .incident = machine->silent && is_dark(w, node) ? &view->incident : NULL,
+                                .incident = view_incident(w, node, view),
+                                .approval = trouble->approval,
                                 .wish_by = "",
                                 .verdicts = view->refs,
                                 .verdict_count = (size_t)trouble->note_count,
@@ -148,6 +152,55 @@ static int class_of(const struct world *w, int32_t node, const char *code)
     return NONE;
 }
 
+/* --- what waits for a yes ------------------------------------------------------------------------------------------- */
+
+static void ask_person(struct world *w, int32_t node, const struct decision *decision)
+{
+    struct trouble *trouble = fleet_trouble(w, node);
+    const struct policy_approval *asked = &trouble->approval;
+    bool waits = asked->state == APPROVAL_STATE_ASKED && w->now < asked->expires_at;
+    if (waits && policy_approval_is_for(asked->action, asked->code, asked->device, decision->refused, decision->code,
+                                        decision->device))
+        return;
+    text_copy_cut(trouble->approval_code, sizeof(trouble->approval_code), decision->code);
+    text_copy_cut(trouble->approval_device, sizeof(trouble->approval_device), decision->device);
+    trouble->approval =
+        (struct policy_approval){.state = APPROVAL_STATE_ASKED,
+                                 .action = decision->refused,
+                                 .code = trouble->approval_code,
+                                 .device = trouble->approval_device,
+                                 .by = "a person",
+                                 .at = w->now,
+                                 .expires_at = w->now + fleet_group(w, node)->rules.approval_expires_ms};
+    w->out->approvals_asked++;
+    world_at(w, w->now + world_about(w, world_number(w, SIMULATE_APPROVE)), HAPPENS_ANSWER, node,
+             ++trouble->answer_ticket);
+    look_again(w, node, trouble->approval.expires_at);
+}
+
+void decide_answer(struct world *w, int32_t node)
+{
+    struct policy_approval *approval = &fleet_trouble(w, node)->approval;
+    if (approval->state != APPROVAL_STATE_ASKED || w->now >= approval->expires_at)
+        return;
+    approval->state = APPROVAL_STATE_APPROVED;
+    approval->at = w->now;
+    fleet_dirty(w, node);
+}
+
+/* What the mode lets nobody but a person do, and what a person has not answered in time. */
+static void follow_mode(struct world *w, int32_t node, const struct decision *decision)
+{
+    if (text_equal(decision->rule, "approval-needed")) {
+        ask_person(w, node, decision);
+    } else if (text_equal(decision->rule, "approval-expired")) {
+        call_person(w, node);
+    } else if (text_equal(decision->rule, "mode-observe") || text_equal(decision->rule, "mode-recommend")) {
+        w->out->only_said += !fleet_trouble(w, node)->waits_for_person;
+        call_person(w, node);
+    }
+}
+
 static void count_rule(struct world *w, const struct decision *decision)
 {
     struct simulate_outcome *out = w->out;
@@ -186,6 +239,7 @@ static void follow(struct world *w, int32_t node, const struct decision *decisio
     default:
         break;
     }
+    follow_mode(w, node, decision);
     if (decision->retry_at > 0)
         look_again(w, node, decision->retry_at);
 }
@@ -208,7 +262,8 @@ void decide_person(struct world *w, int32_t node)
 {
     struct trouble *trouble = fleet_trouble(w, node);
     trouble->waits_for_person = false;
-    if (trouble->has_op)
+    bool fine = w->machines[node].state == NODE_STATE_READY && !w->machines[node].silent && trouble->broken_since == 0;
+    if (trouble->has_op || fine)
         return;
     repair_remember(trouble, &(struct past){.kind = OPERATION_KIND_REPLACE,
                                             .machine = trouble->machine,
@@ -218,6 +273,8 @@ void decide_person(struct world *w, int32_t node)
                                             .by_person = true});
     trouble->note_count = 0;
     fleet_boot(w, node, true);
+    if (!w->machines[node].out)
+        trouble->broken_since = 0; /* it was in service all the time, for what that was worth */
     if (w->machines[node].state == NODE_STATE_HELD && !w->machines[node].silent)
         repair_begin(w, node, OPERATION_KIND_RELEASE, URGENCY_NOW, NONE);
     else if (w->machines[node].silent)
@@ -230,7 +287,7 @@ static void expire(struct world *w, struct group *group)
 {
     while (group->count > 0) {
         const struct failing *oldest = &group->failing[group->head];
-        if (oldest->at > w->now - w->scenario->policy.breaker_window_ms)
+        if (oldest->at > w->now - group->rules.policy.breaker_window_ms)
             return;
         struct trouble *trouble = w->machines[oldest->node].trouble;
         if (trouble->failing_at == oldest->at) { /* it did not fail again since */
@@ -243,32 +300,41 @@ static void expire(struct world *w, struct group *group)
 }
 
 /* Nodes that nobody hears, beyond those of this snapshot and of dark racks. */
-static int64_t count_lost_elsewhere(const struct world *w, const struct group *group)
+static int64_t count_lost_elsewhere(struct world *w, const struct group *group)
 {
-    const struct policy_settings *settings = &w->scenario->policy;
+    const struct policy_settings *settings = &group->rules.policy;
     int64_t lost = 0;
     for (size_t i = 0; i < group->silent_count; i++) {
         const struct machine *machine = &w->machines[group->silent[i]];
         const struct trouble *trouble = machine->trouble;
         lost += !machine->asked && machine->unheard && trouble->failing_at == 0 &&
-                w->now - trouble->silent_since >= settings->unreachable_after_ms && !is_dark(w, group->silent[i]) &&
+                w->now - trouble->silent_since >= settings->unreachable_after_ms &&
+                fleet_shared(w, group->silent[i]) == NONE &&
                 (machine->state == NODE_STATE_READY || machine->state == NODE_STATE_HELD);
     }
     return lost;
 }
 
-/* Whether any rack is dark: racks do not fail at once here, so that it is one incident. */
-static int64_t count_dark(const struct world *w, const struct group *group)
+/* Incidents that have taken nodes of the group lately; each counts once. */
+static int64_t count_incidents(struct world *w, const struct group *group)
 {
-    for (size_t i = 0; i < group->silent_count; i++)
-        if (is_dark(w, group->silent[i]))
-            return 1;
-    return 0;
+    int64_t count = 0;
+    int last = NONE;
+    for (size_t i = 0; i < group->silent_count; i++) {
+        int at = fleet_shared(w, group->silent[i]);
+        bool counts =
+            at != NONE && at != last && w->now - w->shared[at].first_at < group->rules.policy.breaker_window_ms;
+        for (size_t k = 0; counts && k < i; k++)
+            counts = fleet_shared(w, group->silent[k]) != at;
+        count += counts;
+        last = at;
+    }
+    return count;
 }
 
 static struct policy_group see_group(struct world *w, struct group *group)
 {
-    const struct policy_settings *settings = &w->scenario->policy;
+    const struct policy_settings *settings = &group->rules.policy;
     expire(w, group);
     int64_t limit = group->desired * settings->breaker_percent / 100;
     int64_t failing = group->failed_recently + count_lost_elsewhere(w, group);
@@ -276,16 +342,19 @@ static struct policy_group see_group(struct world *w, struct group *group)
         group->calm_since = 0;
     else if (group->calm_since == 0)
         group->calm_since = w->now;
-    return (struct policy_group){.cluster = "simulated",
-                                 .name = group->name,
-                                 .recovery = world_number(w, SIMULATE_AUTOMATIC) != 0 ? NODE_RECOVERY_AUTOMATIC
-                                                                                      : NODE_RECOVERY_NONE,
-                                 .desired = group->desired,
-                                 .in_repair = group->in_repair,
-                                 .failed_recently = failing,
-                                 .breaker_opened_at = group->breaker_opened_at,
-                                 .breaker_calm_since = group->calm_since,
-                                 .incidents = count_dark(w, group)};
+    struct policy_group seen = {.cluster = "simulated",
+                                .name = group->name,
+                                .recovery = world_number(w, SIMULATE_AUTOMATIC) != 0 ? NODE_RECOVERY_AUTOMATIC
+                                                                                     : NODE_RECOVERY_NONE,
+                                .desired = group->desired,
+                                .in_repair = group->in_repair,
+                                .failed_recently = failing,
+                                .breaker_opened_at = group->breaker_opened_at,
+                                .breaker_calm_since = group->calm_since,
+                                .healthy_elsewhere = group->desired - group->out,
+                                .incidents = count_incidents(w, group)};
+    memcpy(seen.in_repair_of, group->in_repair_of, sizeof(seen.in_repair_of));
+    return seen;
 }
 
 static void decide_group(struct world *w, struct group *group, const int32_t *nodes, size_t count)
@@ -297,11 +366,13 @@ static void decide_group(struct world *w, struct group *group, const int32_t *no
         seen[i] = see(w, nodes[i], &views[i]);
     for (size_t i = 0; i < count; i++)
         w->machines[nodes[i]].asked = true;
-    const struct policy_snapshot snapshot = {.now_ms = w->now,
-                                             .settings = w->scenario->policy,
-                                             .group = see_group(w, group),
-                                             .nodes = seen,
-                                             .node_count = count};
+    struct policy_snapshot snapshot = {.now_ms = w->now,
+                                       .settings = group->rules.policy,
+                                       .group = see_group(w, group),
+                                       .nodes = seen,
+                                       .node_count = count};
+    for (size_t i = 0; i < count; i++)
+        snapshot.group.healthy_elsewhere -= !w->machines[nodes[i]].out;
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
     for (size_t i = 0; i < count; i++)

@@ -87,8 +87,10 @@ void node_take(struct world *w, int32_t node)
     struct machine *machine = &w->machines[node];
     if (machine->pool_at != NONE)
         pool_remove(w, node);
-    if (machine->job != NONE)
+    if (machine->job != NONE) {
         w->jobs[machine->job].have--;
+        w->jobs[machine->job].sick -= machine->sick;
+    }
     machine->job = NONE;
     machine->leaving = false;
 }
@@ -110,6 +112,10 @@ static void fill(struct world *w, int32_t at)
         pool_remove(w, node);
         w->machines[node].job = at;
         job->have++;
+        if (w->machines[node].sick) {
+            job->sick++;
+            job->sick_class = w->machines[node].trouble->sick;
+        }
     }
     if (job->have < job->need) {
         queue_job(w, at);
@@ -185,7 +191,10 @@ void job_noticed(struct world *w, int32_t at)
 
 void job_restarted(struct world *w, int32_t at)
 {
-    move(w, &w->jobs[at], JOB_TRAINING, false);
+    struct job *job = &w->jobs[at];
+    move(w, job, JOB_TRAINING, false);
+    if (job->sick > 0) /* what the policy left in service is broken still */
+        job_interrupt(w, at, job->sick_class, world_number(w, SIMULATE_DETECT));
 }
 
 void jobs_planned(struct world *w)

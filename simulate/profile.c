@@ -11,9 +11,9 @@
 
 #define LLAMA3_NODE_DAYS (2048 * 54 / 1000.0)
 #define OF_LLAMA3(count) ((count) / LLAMA3_NODE_DAYS)
-#define F SIMULATE_EFFECT_FAULT
-#define V SIMULATE_EFFECT_VANISH
-#define P SIMULATE_EFFECT_PROGRAM
+#define F SIMULATE_EFFECT_FAULT, ""
+#define V SIMULATE_EFFECT_VANISH, ""
+#define P SIMULATE_EFFECT_PROGRAM, ""
 
 static const struct simulate_profile profiles[] = {
     {
@@ -115,6 +115,7 @@ int simulate_profile_load(const char *name, struct simulate_scenario *ret_scenar
         text_copy_cut(ret_scenario->name, sizeof(ret_scenario->name), name);
         text_copy_cut(ret_scenario->source, sizeof(ret_scenario->source), profile->source);
         load_numbers(profile->numbers, ret_scenario);
+        memset(ret_scenario->said, 0, sizeof(ret_scenario->said)); /* a profile is no word against a policy */
         while (ret_scenario->size_count < SIMULATE_SIZES_MAX && profile->sizes[ret_scenario->size_count].nodes > 0)
             ret_scenario->size_count++;
         memcpy(ret_scenario->sizes, profile->sizes, sizeof(profile->sizes));

@@ -23,13 +23,22 @@ static void due(struct world *w, int32_t node, int64_t in_ms)
     world_at(w, w->now + in_ms, HAPPENS_STEP, node, ++trouble->step_ticket);
 }
 
+static void count_repair(struct world *w, int32_t node, int by)
+{
+    const struct trouble *trouble = w->machines[node].trouble;
+    struct group *group = fleet_group(w, node);
+    const char *code = trouble->op_class == NONE ? "" : w->scenario->faults[trouble->op_class].code;
+    group->in_repair += by;
+    group->in_repair_of[policy_repair_class(code[0] != '\0' ? code : "unreachable")] += by;
+}
+
 static void end(struct world *w, int32_t node, bool succeeded, bool no_return)
 {
     struct trouble *trouble = w->machines[node].trouble;
     trouble->has_op = false;
     trouble->look_ticket++;
     if (trouble->op != OPERATION_KIND_RELEASE) {
-        fleet_group(w, node)->in_repair--;
+        count_repair(w, node, -1);
         repair_remember(trouble, &(struct past){.kind = trouble->op,
                                                 .machine = trouble->machine,
                                                 .at = trouble->op_at,
@@ -60,7 +69,7 @@ static void begin_drain(struct world *w, int32_t node)
         w->out->drains++;
         job_interrupt(w, w->machines[node].job, SIMULATE_FAULTS_MAX, world_number(w, SIMULATE_DETECT));
     } else {
-        due(w, node, world_number(w, SIMULATE_DRAIN));
+        due(w, node, fleet_group(w, node)->rules.drain_ms);
     }
 }
 
@@ -121,7 +130,11 @@ void repair_begin(struct world *w, int32_t node, enum operation_kind kind, enum 
     trouble->step = 0;
     trouble->broken_since = trouble->broken_since == 0 ? w->now : trouble->broken_since;
     if (kind != OPERATION_KIND_RELEASE)
-        fleet_group(w, node)->in_repair++;
+        count_repair(w, node, 1);
+    bool dark = w->machines[node].dark > 0 && kind != OPERATION_KIND_RELEASE;
+    if (dark && trouble->loss != NONE && trouble->loss < SIMULATE_LOSSES_MAX)
+        w->out->losses[trouble->loss].repairs++;
+    trouble->approval = (struct policy_approval){0}; /* a yes is for one repair */
     w->out->reboots += kind == OPERATION_KIND_REBOOT;
     w->out->replaces += kind == OPERATION_KIND_REPLACE;
     if (class != NONE)

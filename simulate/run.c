@@ -31,6 +31,23 @@ static void next_rack(struct world *w)
                  (int32_t)world_draw(w, (uint64_t)w->rack_count), 0);
 }
 
+static void lose_rack(struct world *w, int32_t rack, int64_t at)
+{
+    fleet_lose(w, &(struct simulate_loss){.level = TOPOLOGY_LEVEL_RACK,
+                                          .number = rack + 1,
+                                          .at = at - WORLD_T0,
+                                          .lasts = world_number(w, SIMULATE_RACK_LOSS_FOR)});
+}
+
+static void plan_losses(struct world *w)
+{
+    int64_t at = world_number(w, SIMULATE_RACK_LOSS_AT);
+    for (int32_t rack = 0; at > 0 && rack < w->rack_count && rack < world_number(w, SIMULATE_RACK_LOSS_RACKS); rack++)
+        lose_rack(w, rack, WORLD_T0 + at);
+    for (size_t i = 0; i < w->scenario->loss_count; i++)
+        fleet_lose(w, &w->scenario->losses[i]);
+}
+
 static void next_planned(struct world *w)
 {
     if (world_number(w, SIMULATE_PLANNED_EVERY) > 0)
@@ -66,6 +83,18 @@ static int64_t out_within(const struct world *w, double part)
     return w->nodes;
 }
 
+static void sum_up_losses(struct world *w)
+{
+    struct simulate_outcome *out = w->out;
+    for (int32_t at = 0; at < w->loss_count && at < SIMULATE_LOSSES_MAX; at++) {
+        struct simulate_loss_outcome *loss = &out->losses[at];
+        out->loss_count = (size_t)at + 1;
+        loss->still_out = w->loss_out[at];
+        if (loss->still_out > 0)
+            loss->back_hours = (double)(w->end - WORLD_T0 - w->losses[at].at) / (double)MS_PER_HOUR;
+    }
+}
+
 static void sum_up(struct world *w)
 {
     struct simulate_outcome *out = w->out;
@@ -73,6 +102,7 @@ static void sum_up(struct world *w)
     for (int32_t at = 0; at < w->job_count; at++)
         job_close(w, at);
     fleet_count_out(w);
+    sum_up_losses(w);
     for (int32_t count = 0; count <= w->nodes; count++)
         out_ms += (double)w->out_ms[count] * count;
     out->out_mean = out_ms / span;
@@ -86,15 +116,38 @@ static void sum_up(struct world *w)
 
 /* --- the world ------------------------------------------------------------------------------------------------------- */
 
+static struct group *add_group(struct world *w, const char *name, const char *instance_type, int32_t from,
+                               int64_t nodes)
+{
+    struct group *group = &w->groups[w->group_count];
+    text_copy_cut(group->name, sizeof(group->name), name);
+    text_copy_cut(group->instance_type, sizeof(group->instance_type), instance_type);
+    for (; group->desired < nodes && from + group->desired < w->nodes; group->desired++)
+        w->group_of[from + group->desired] = w->group_count;
+    simulate_rules(w->scenario, name, instance_type, &group->rules);
+    w->group_count++;
+    return group;
+}
+
+/* Those of the scenario, or groups of one size. */
 static void make_groups(struct world *w)
 {
+    const struct simulate_scenario *s = w->scenario;
     int64_t size = world_number(w, SIMULATE_GROUP_NODES);
-    w->group_count = size == 0 ? 1 : (int32_t)((w->nodes + size - 1) / size);
-    w->groups = own_calloc((size_t)w->group_count, sizeof(*w->groups));
-    for (int32_t g = 0; g < w->group_count; g++) {
-        snprintf(w->groups[g].name, sizeof(w->groups[g].name), "group-%d", g + 1);
-        int64_t left = w->nodes - g * size;
-        w->groups[g].desired = size == 0 || left < size ? left : size;
+    size = size == 0 ? w->nodes : size;
+    int32_t equal = (int32_t)((w->nodes + size - 1) / size), from = 0;
+    w->group_of = own_calloc((size_t)w->nodes, sizeof(*w->group_of));
+    w->groups = own_calloc((size_t)equal + s->group_count, sizeof(*w->groups));
+    for (size_t g = 0; g < s->group_count; g++) {
+        bool last = g + 1 == s->group_count;
+        from += (int32_t)add_group(w, s->groups[g].name, s->groups[g].instance_type, from,
+                                   last ? w->nodes : s->groups[g].nodes)
+                    ->desired;
+    }
+    for (int32_t g = 0; s->group_count == 0 && g < equal; g++) {
+        char name[NAME_MAX_BYTES];
+        snprintf(name, sizeof(name), "group-%d", g + 1);
+        from += (int32_t)add_group(w, name, "", from, size)->desired;
     }
 }
 
@@ -117,8 +170,7 @@ static void make(struct world *w)
     w->pool = own_calloc(nodes, sizeof(*w->pool));
     w->dirty = own_calloc(nodes, sizeof(*w->dirty));
     w->out_ms = own_calloc(nodes + 1, sizeof(*w->out_ms));
-    w->rack_count = fleet_rack(w, w->nodes - 1) + 1;
-    w->rack_silent = own_calloc((size_t)w->rack_count, sizeof(*w->rack_silent));
+    w->rack_count = (int32_t)((w->nodes - 1) / world_number(w, SIMULATE_RACK_NODES)) + 1;
     for (int32_t node = w->nodes - 1; node >= 0; node--) {
         w->machines[node] =
             (struct machine){.job = NONE, .next = NONE, .pool_at = w->pool_count, .state = NODE_STATE_READY};
@@ -132,8 +184,7 @@ static void make(struct world *w)
     next_rack(w);
     next_planned(w);
     sample(w);
-    if (world_number(w, SIMULATE_RACK_LOSS_AT) > 0)
-        world_at(w, WORLD_T0 + world_number(w, SIMULATE_RACK_LOSS_AT), HAPPENS_RACKS_AT, 0, 0);
+    plan_losses(w);
 }
 
 static void unmake(struct world *w)
@@ -148,7 +199,10 @@ static void unmake(struct world *w)
     free(w->pool);
     free(w->dirty);
     free(w->out_ms);
-    free(w->rack_silent);
+    free(w->group_of);
+    free(w->shared);
+    free(w->losses);
+    free(w->loss_out);
     free(w->lemons);
     free(w->groups);
     free(w->jobs);
@@ -172,6 +226,10 @@ static void to_node(struct world *w, const struct event_at *event)
     case HAPPENS_LOOK:
         if (event->ticket == trouble->look_ticket && !trouble->has_op)
             fleet_dirty(w, event->who);
+        break;
+    case HAPPENS_ANSWER:
+        if (event->ticket == trouble->answer_ticket)
+            decide_answer(w, event->who);
         break;
     case HAPPENS_STEP:
         if (event->ticket == trouble->step_ticket && trouble->has_op)
@@ -202,15 +260,14 @@ static void to_fleet(struct world *w, const struct event_at *event)
         next_fault(w, event->who);
         break;
     case HAPPENS_RACK:
-        fleet_rack_dark(w, event->who);
+        lose_rack(w, event->who, w->now);
         next_rack(w);
         break;
-    case HAPPENS_RACKS_AT:
-        for (int32_t rack = 0; rack < w->rack_count && rack < world_number(w, SIMULATE_RACK_LOSS_RACKS); rack++)
-            fleet_rack_dark(w, rack);
+    case HAPPENS_LOSS:
+        fleet_loss(w, event->who);
         break;
-    case HAPPENS_RACK_BACK:
-        fleet_rack_back(w, event->who);
+    case HAPPENS_LOSS_BACK:
+        fleet_loss_back(w, event->who);
         break;
     case HAPPENS_PLANNED:
         jobs_planned(w);
@@ -227,6 +284,7 @@ static void happen(struct world *w, const struct event_at *event)
     case HAPPENS_VERDICT:
     case HAPPENS_UNHEARD:
     case HAPPENS_LOOK:
+    case HAPPENS_ANSWER:
     case HAPPENS_STEP:
     case HAPPENS_PERSON:
         to_node(w, event);

@@ -25,7 +25,6 @@ const struct simulate_number_row simulate_numbers[SIMULATE_NUMBERS] = {
 void simulate_scenario_default(struct simulate_scenario *ret_scenario)
 {
     *ret_scenario = (struct simulate_scenario){.name = "none"};
-    policy_settings_default(&ret_scenario->policy);
     for (size_t i = 0; i < SIMULATE_NUMBERS; i++)
         ret_scenario->number[i] = simulate_numbers[i].standard;
 }
@@ -71,7 +70,18 @@ int simulate_set(struct simulate_scenario *scenario, const char *name, const cha
     if (status != 0 || parsed < row->min || parsed > row->max)
         return refuse_value(row, ret_error);
     scenario->number[row - simulate_numbers] = parsed;
+    scenario->said[row - simulate_numbers] = true;
     return 0;
+}
+
+int64_t simulate_place_nodes(const struct simulate_scenario *scenario, enum topology_level level)
+{
+    static const enum simulate_number numbers[TOPOLOGY_LEVEL_COUNT] = {[TOPOLOGY_LEVEL_ULTRASERVER] =
+                                                                           SIMULATE_ULTRASERVER_NODES,
+                                                                       [TOPOLOGY_LEVEL_SWITCH] = SIMULATE_SWITCH_NODES,
+                                                                       [TOPOLOGY_LEVEL_RACK] = SIMULATE_RACK_NODES,
+                                                                       [TOPOLOGY_LEVEL_ZONE] = SIMULATE_ZONE_NODES};
+    return scenario->number[numbers[level]];
 }
 
 /* --- documents ---------------------------------------------------------------------------------------------- */
@@ -99,7 +109,8 @@ static bool only_has(const json_t *object, const char *const *names, size_t coun
 
 static int read_fault(const json_t *json, struct simulate_fault *ret_fault, char ret_error[SIMULATE_ERROR_MAX])
 {
-    static const char *const names[] = {"name", "code", "per1000NodeDays", "hardPercent", "effect"};
+    static const char *const names[] = {"name", "code", "per1000NodeDays", "hardPercent", "effect", "instanceType"};
+    const char *type = json_string_value(json_object_get(json, "instanceType"));
     struct simulate_fault fault = {.effect = SIMULATE_EFFECT_FAULT};
     const char *name = json_string_value(json_object_get(json, "name"));
     const char *code = json_string_value(json_object_get(json, "code"));
@@ -109,7 +120,10 @@ static int read_fault(const json_t *json, struct simulate_fault *ret_fault, char
     fault.hard_percent = json_integer_value(hard);
     if (!json_is_object(json) || !only_has(json, names, ARRAY_LEN(names)) || name == NULL ||
         text_copy(fault.name, sizeof(fault.name), name) != 0)
-        return refuse(ret_error, "each of faults has name, code, per1000NodeDays, hardPercent and effect");
+        return refuse(ret_error,
+                      "each of faults has name, code, per1000NodeDays, hardPercent, effect and instanceType");
+    if (text_copy(fault.instance_type, sizeof(fault.instance_type), type != NULL ? type : "") != 0)
+        return refuse(ret_error, "instanceType is too long");
     if (effect != NULL && simulate_effect_parse(effect, &fault.effect) != 0)
         return refuse(ret_error, "effect must be fault, notice, vanish or program");
     if (!(fault.per_1000_node_days > 0) || fault.per_1000_node_days > 1e6)
@@ -124,58 +138,167 @@ static int read_fault(const json_t *json, struct simulate_fault *ret_fault, char
     return 0;
 }
 
-static int read_faults(struct simulate_scenario *scenario, const json_t *list, char ret_error[SIMULATE_ERROR_MAX])
-{
-    size_t count = json_array_size(list);
-    if (!json_is_array(list) || count > SIMULATE_FAULTS_MAX)
-        return refuse(ret_error, "faults must be a list of at most 32");
-    for (size_t i = 0; i < count; i++)
-        if (read_fault(json_array_get(list, i), &scenario->faults[i], ret_error) != 0)
-            return STATUS_INVALID;
-    scenario->fault_count = count;
-    return 0;
-}
-
-static int read_jobs(struct simulate_scenario *scenario, const json_t *list, char ret_error[SIMULATE_ERROR_MAX])
+static int read_job(const json_t *json, struct simulate_size *ret_size, char ret_error[SIMULATE_ERROR_MAX])
 {
     static const char *const names[] = {"nodes", "share"};
-    double shares = 0;
-    if (!json_is_array(list) || json_array_size(list) > SIMULATE_SIZES_MAX)
-        return refuse(ret_error, "jobs must be a list of at most 16");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *json = json_array_get(list, i);
-        struct simulate_size size = {.nodes = json_integer_value(json_object_get(json, "nodes")),
-                                     .share = json_number_value(json_object_get(json, "share"))};
-        if (!only_has(json, names, ARRAY_LEN(names)) || size.nodes < 1 || size.nodes > 200000 || !(size.share > 0))
-            return refuse(ret_error, "each of jobs has nodes, from 1 to 200000, and share, in percent");
-        scenario->sizes[i] = size;
-        shares += size.share;
-    }
-    if (shares > 100.0001)
-        return refuse(ret_error, "the shares of jobs are more than 100 percent together");
-    scenario->size_count = json_array_size(list);
+    struct simulate_size size = {.nodes = json_integer_value(json_object_get(json, "nodes")),
+                                 .share = json_number_value(json_object_get(json, "share"))};
+    if (!only_has(json, names, ARRAY_LEN(names)) || size.nodes < 1 || size.nodes > 200000 || !(size.share > 0))
+        return refuse(ret_error, "each of jobs has nodes, from 1 to 200000, and share, in percent");
+    *ret_size = size;
     return 0;
 }
 
-int simulate_read(struct simulate_scenario *scenario, const json_t *document, char ret_error[SIMULATE_ERROR_MAX])
+static int read_group(const json_t *json, struct simulate_group *ret_group, char ret_error[SIMULATE_ERROR_MAX])
+{
+    static const char *const names[] = {"name", "instanceType", "nodes"};
+    struct simulate_group group = {.nodes = json_integer_value(json_object_get(json, "nodes"))};
+    const char *name = json_string_value(json_object_get(json, "name"));
+    const char *type = json_string_value(json_object_get(json, "instanceType"));
+    if (!only_has(json, names, ARRAY_LEN(names)) || group.nodes < 1 || group.nodes > 400000 || name == NULL ||
+        text_copy(group.name, sizeof(group.name), name) != 0 ||
+        text_copy(group.instance_type, sizeof(group.instance_type), type != NULL ? type : "") != 0)
+        return refuse(ret_error, "each of groups has name, nodes, from 1, and instanceType");
+    *ret_group = group;
+    return 0;
+}
+
+static bool read_span(const json_t *json, const char *name, int64_t standard, int64_t *ret_ms)
+{
+    const json_t *value = json_object_get(json, name);
+    *ret_ms = standard;
+    return value == NULL ? standard > 0
+                         : json_is_string(value) && clock_parse_duration(json_string_value(value), ret_ms) == 0;
+}
+
+#define LOSS_RULE \
+    "each of losses has one of ultraserver, switch, rack and zone with its number, from 1, and at and lasts"
+
+static bool is_possible(const struct simulate_loss *loss)
+{
+    return loss->at <= simulate_numbers[SIMULATE_RACK_LOSS_AT].max && loss->lasts > 0 &&
+           loss->lasts <= simulate_numbers[SIMULATE_RACK_LOSS_FOR].max;
+}
+
+static int read_loss(const json_t *json, struct simulate_loss *ret_loss, char ret_error[SIMULATE_ERROR_MAX])
+{
+    struct simulate_loss loss = {.number = 0};
+    int levels = 0;
+    for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++) {
+        const json_t *number = json_object_get(json, topology_level_text((enum topology_level)level));
+        if (number == NULL)
+            continue;
+        loss.level = (enum topology_level)level;
+        loss.number = json_integer_value(number);
+        levels++;
+    }
+    if (!json_is_object(json) || levels != 1 || loss.number < 1 || loss.number > 200000 ||
+        !read_span(json, "at", 0, &loss.at) ||
+        !read_span(json, "lasts", simulate_numbers[SIMULATE_RACK_LOSS_FOR].standard, &loss.lasts) ||
+        json_object_size(json) != (size_t)(2 + (json_object_get(json, "lasts") != NULL)) || !is_possible(&loss))
+        return refuse(ret_error, LOSS_RULE);
+    *ret_loss = loss;
+    return 0;
+}
+
+int simulate_lose(struct simulate_scenario *scenario, const char *text, char ret_error[SIMULATE_ERROR_MAX])
+{
+    char level[16], number[16], at[32];
+    const char *equals = strchr(text, '='), *sign = strchr(text, '@');
+    const char *plus = sign != NULL ? strchr(sign, '+') : NULL;
+    struct simulate_loss loss = {.lasts = scenario->number[SIMULATE_RACK_LOSS_FOR]};
+    if (scenario->loss_count == SIMULATE_LOSSES_MAX)
+        return refuse(ret_error, "that are too many losses: at most 64 may be");
+    if (equals == NULL || sign == NULL || sign < equals ||
+        text_copy_bytes(level, sizeof(level), text, (size_t)(equals - text)) != 0 ||
+        text_copy_bytes(number, sizeof(number), equals + 1, (size_t)(sign - equals - 1)) != 0 ||
+        text_copy_bytes(at, sizeof(at), sign + 1, plus != NULL ? (size_t)(plus - sign - 1) : strlen(sign + 1)) != 0 ||
+        topology_level_parse(level, &loss.level) != 0 || text_parse_i64(number, 1, 200000, &loss.number) != 0 ||
+        clock_parse_duration(at, &loss.at) != 0 || (plus != NULL && clock_parse_duration(plus + 1, &loss.lasts) != 0) ||
+        !is_possible(&loss))
+        return refuse(ret_error, "a loss is LEVEL=NUMBER@WHEN or LEVEL=NUMBER@WHEN+HOW-LONG, as in rack=3@2d+4h; the "
+                                 "levels are ultraserver, switch, rack and zone");
+    scenario->losses[scenario->loss_count++] = loss;
+    return 0;
+}
+
+/* --- lists of a document */
+
+static int read_element(struct simulate_scenario *s, const char *key, size_t i, const json_t *json,
+                        char ret_error[SIMULATE_ERROR_MAX])
+{
+    return strcmp(key, "faults") == 0   ? read_fault(json, &s->faults[i], ret_error)
+           : strcmp(key, "jobs") == 0   ? read_job(json, &s->sizes[i], ret_error)
+           : strcmp(key, "groups") == 0 ? read_group(json, &s->groups[i], ret_error)
+                                        : read_loss(json, &s->losses[i], ret_error);
+}
+
+static int check_shares(const struct simulate_scenario *s, char ret_error[SIMULATE_ERROR_MAX])
+{
+    double shares = 0;
+    for (size_t i = 0; i < s->size_count; i++)
+        shares += s->sizes[i].share;
+    return shares > 100.0001 ? refuse(ret_error, "the shares of jobs are more than 100 percent together") : 0;
+}
+
+/* NOT_FOUND: the key is none of a list's. */
+static int read_list(struct simulate_scenario *s, const char *key, const json_t *list,
+                     char ret_error[SIMULATE_ERROR_MAX], struct simulate_place *ret_place)
+{
+    const struct {
+        const char *key;
+        size_t max, *count;
+    } lists[] = {{"faults", SIMULATE_FAULTS_MAX, &s->fault_count},
+                 {"jobs", SIMULATE_SIZES_MAX, &s->size_count},
+                 {"groups", SIMULATE_GROUPS_MAX, &s->group_count},
+                 {"losses", SIMULATE_LOSSES_MAX, &s->loss_count}};
+    size_t l = 0, count = json_array_size(list);
+    while (l < ARRAY_LEN(lists) && strcmp(lists[l].key, key) != 0)
+        l++;
+    if (l == ARRAY_LEN(lists))
+        return STATUS_NOT_FOUND;
+    if (!json_is_array(list) || count > lists[l].max) {
+        snprintf(ret_error, SIMULATE_ERROR_MAX, "%s must be a list of at most %zu", key, lists[l].max);
+        return STATUS_INVALID;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (read_element(s, key, i, json_array_get(list, i), ret_error) != 0) {
+            snprintf(ret_place->element, sizeof(ret_place->element), "%zu", i);
+            return STATUS_INVALID;
+        }
+    *lists[l].count = count;
+    return strcmp(key, "jobs") == 0 ? check_shares(s, ret_error) : 0;
+}
+
+static int read_member(struct simulate_scenario *scenario, const char *key, const json_t *value,
+                       char ret_error[SIMULATE_ERROR_MAX], struct simulate_place *ret_place)
+{
+    char number[32];
+    if (strcmp(key, "profile") == 0)
+        return json_is_string(value) ? 0 : refuse(ret_error, "profile must be a name");
+    int status = read_list(scenario, key, value, ret_error, ret_place);
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    if (!json_is_string(value) && !json_is_integer(value)) {
+        snprintf(ret_error, SIMULATE_ERROR_MAX, "%.60s must be a number or a duration", key);
+        return find_row(key) != NULL ? STATUS_INVALID : simulate_set(scenario, key, "", ret_error);
+    }
+    snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
+    return simulate_set(scenario, key, json_is_string(value) ? json_string_value(value) : number, ret_error);
+}
+
+int simulate_read(struct simulate_scenario *scenario, const json_t *document, char ret_error[SIMULATE_ERROR_MAX],
+                  struct simulate_place *ret_place)
 {
     const char *key, *profile = json_string_value(json_object_get(document, "profile"));
     json_t *value;
+    *ret_place = (struct simulate_place){.key = "profile"};
     if (profile != NULL && simulate_profile_load(profile, scenario) != 0)
         return refuse(ret_error, "there is no such profile; hpctl simulate --list-profiles shows those there are");
     json_object_foreach((json_t *)(uintptr_t)document, key, value)
     {
-        int status;
-        char number[32];
-        snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
-        if (strcmp(key, "profile") == 0)
-            status = json_is_string(value) ? 0 : refuse(ret_error, "profile must be a name");
-        else if (strcmp(key, "faults") == 0)
-            status = read_faults(scenario, value, ret_error);
-        else if (strcmp(key, "jobs") == 0)
-            status = read_jobs(scenario, value, ret_error);
-        else
-            status = simulate_set(scenario, key, json_is_string(value) ? json_string_value(value) : number, ret_error);
+        text_copy_cut(ret_place->key, sizeof(ret_place->key), key);
+        int status = read_member(scenario, key, value, ret_error, ret_place);
         if (status != 0)
             return status;
     }
@@ -184,28 +307,35 @@ int simulate_read(struct simulate_scenario *scenario, const json_t *document, ch
 
 /* --- what goes together ----------------------------------------------------------------------------------- */
 
-static void take_policy(struct simulate_scenario *scenario)
+static int check_losses(const struct simulate_scenario *scenario, char ret_error[SIMULATE_ERROR_MAX])
 {
-    const struct {
-        enum simulate_number number;
-        int *setting;
-    } taken[] = {{SIMULATE_REBOOTS_MAX, &scenario->policy.reboots_max},
-                 {SIMULATE_REPLACES_MAX, &scenario->policy.replaces_max},
-                 {SIMULATE_BUDGET, &scenario->policy.budget_percent},
-                 {SIMULATE_BREAKER, &scenario->policy.breaker_percent}};
-    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
-        if (scenario->number[taken[i].number] >= 0)
-            *taken[i].setting = (int)scenario->number[taken[i].number];
+    int64_t nodes = scenario->number[SIMULATE_NODES] + scenario->number[SIMULATE_SPARES];
+    for (size_t i = 0; i < scenario->loss_count; i++) {
+        const struct simulate_loss *loss = &scenario->losses[i];
+        int64_t size = simulate_place_nodes(scenario, loss->level);
+        const char *level = topology_level_text(loss->level);
+        if (size == 0) {
+            snprintf(ret_error, SIMULATE_ERROR_MAX, "no %s can be lost: say %sNodes, how many nodes one has", level,
+                     level);
+            return STATUS_INVALID;
+        }
+        if ((loss->number - 1) * size >= nodes) {
+            snprintf(ret_error, SIMULATE_ERROR_MAX,
+                     "there is no %s %" PRId64 ": %" PRId64 " nodes of %" PRId64 " each make %" PRId64, level,
+                     loss->number, nodes, size, (nodes + size - 1) / size);
+            return STATUS_INVALID;
+        }
+    }
+    return 0;
 }
 
-int simulate_check(struct simulate_scenario *scenario, char ret_error[SIMULATE_ERROR_MAX])
+int simulate_check(const struct simulate_scenario *scenario, char ret_error[SIMULATE_ERROR_MAX])
 {
     const int64_t *number = scenario->number;
-    take_policy(scenario);
     if (number[SIMULATE_JOB_NODES] > number[SIMULATE_NODES])
         return refuse(ret_error, "jobNodes is more than nodes");
     for (size_t i = 0; i < scenario->size_count && number[SIMULATE_JOB_NODES] == 0; i++)
         if (scenario->sizes[i].nodes > number[SIMULATE_NODES])
             return refuse(ret_error, "a job of jobs has more nodes than there are; raise nodes, or say jobNodes");
-    return 0;
+    return check_losses(scenario, ret_error);
 }

@@ -5,13 +5,15 @@
  * Pure: a scenario goes in, an outcome comes out; the same scenario with the same seed gives the same outcome, byte for byte. Only
  * what happens is looked at: a node that works costs nothing, so 100,000 of them over weeks are seconds.
  *
- * What it is not: repairs never fail for want of capacity, jobs never end by themselves, and a group has one type of instance.
+ * What it is not: repairs never fail for want of capacity, and jobs never end by themselves.
  */
 #ifndef HOLDFAST_SIMULATE_SIMULATE_H
 #define HOLDFAST_SIMULATE_SIMULATE_H
 
 #include "base/json.h"
 #include "policy/policy.h"
+
+struct policy_document;
 
 /* Every number of a scenario, once: symbol, name (in files, and as NAME=VALUE), unit, default, least, most, help.
  * Times are kept in milliseconds and written as durations ("30m"). */
@@ -20,8 +22,10 @@
     X(SPARES, "spares", COUNT, 16, 0, 199999, "machines beside these, for when some are out of service")              \
     X(GPUS, "gpusPerNode", COUNT, 8, 1, 1024, "only to say sizes in GPUs")                                            \
     X(GROUP_NODES, "groupNodes", COUNT, 0, 0, 200000, "nodes of an instance group, whose limits are its own; 0: all") \
-    X(RACK_NODES, "rackNodes", COUNT, 16, 1, 10000,                                                                   \
-      "nodes behind one switch, whose loss is told to the policy as one incident")                                    \
+    X(ULTRASERVER_NODES, "ultraserverNodes", COUNT, 0, 0, 10000, "nodes of an UltraServer; 0: there are none")        \
+    X(SWITCH_NODES, "switchNodes", COUNT, 0, 0, 100000, "nodes behind one leaf switch; 0: as the racks")              \
+    X(RACK_NODES, "rackNodes", COUNT, 16, 1, 10000, "nodes of a rack; what takes many of one place is one incident")  \
+    X(ZONE_NODES, "zoneNodes", COUNT, 0, 0, 200000, "nodes of a zone; 0: all in one")                                 \
     X(TIME, "time", TIME, 30 * DAY, HOUR, 3650 * DAY, "how long to simulate")                                         \
     X(SEED, "seed", COUNT, 1, 0, 1000000000, "what happens by chance comes from it")                                  \
     X(RUNS, "runs", COUNT, 1, 1, 100, "seeds to run, from this one on; the means are shown")                          \
@@ -44,6 +48,8 @@
     X(RACK_LOSS_AT, "rackLossAt", TIME, 0, 0, 3650 * DAY, "racks go dark then; 0: never")                             \
     X(RACK_LOSS_RACKS, "rackLossRacks", COUNT, 1, 1, 10000, "… so many of them")                                      \
     X(RACK_LOSS_FOR, "rackLossFor", TIME, 4 * HOUR, SECOND, 90 * DAY, "… and are back after this")                    \
+    X(APPROVE, "approve", TIME, 1 * HOUR, SECOND, 90 * DAY,                                                           \
+      "until a person approves a repair, where the policy's mode asks for that")                                      \
     X(PLANNED_EVERY, "plannedEvery", TIME, 0, 0, 3650 * DAY,                                                          \
       "jobs are stopped in good order, for maintenance; 0: never")                                                    \
     X(PLANNED_FOR, "plannedFor", TIME, 30 * MINUTE, 0, 30 * DAY, "… for so long")                                     \
@@ -86,6 +92,7 @@ struct simulate_fault {
     double per_1000_node_days; /* in service */
     int64_t hard_percent;      /* of them come back after a reboot: only another machine helps */
     enum simulate_effect effect;
+    char instance_type[NAME_MAX_BYTES]; /* it comes to machines of this type only; "": to all */
 };
 
 #define SIMULATE_FAULTS_MAX 32
@@ -97,6 +104,23 @@ struct simulate_size {
     double share; /* percent */
 };
 
+#define SIMULATE_GROUPS_MAX 64
+
+/* Instance groups, in the order of the machines; what is left over is the last one's. */
+struct simulate_group {
+    char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
+    int64_t nodes;
+};
+
+#define SIMULATE_LOSSES_MAX 64
+
+/* A place goes dark, and is back after that. */
+struct simulate_loss {
+    enum topology_level level;
+    int64_t number; /* of the place, from 1 */
+    int64_t at, lasts;
+};
+
 struct simulate_scenario {
     char name[NAME_MAX_BYTES];
     char source[1024]; /* where its numbers come from */
@@ -105,7 +129,12 @@ struct simulate_scenario {
     size_t fault_count;
     struct simulate_size sizes[SIMULATE_SIZES_MAX]; /* none, or jobNodes said: that */
     size_t size_count;
-    struct policy_settings policy;
+    struct simulate_group groups[SIMULATE_GROUPS_MAX]; /* none: groupNodes */
+    size_t group_count;
+    struct simulate_loss losses[SIMULATE_LOSSES_MAX]; /* beside those of the numbers */
+    size_t loss_count;
+    bool said[SIMULATE_NUMBERS];            /* by NAME=VALUE or a file: it goes over the document */
+    const struct policy_document *document; /* the policy; NULL: its defaults. Not owned */
 };
 
 /* --- scenario.c: what is wanted -------------------------------------------------------------------------- */
@@ -115,10 +144,36 @@ void simulate_scenario_default(struct simulate_scenario *ret_scenario);
 /* One number by its name. INVALID with a sentence. */
 int simulate_set(struct simulate_scenario *scenario, const char *name, const char *value,
                  char ret_error[SIMULATE_ERROR_MAX]);
-/* A document: profile, numbers by name, faults, jobs. What it does not say stays. INVALID with a sentence. */
-int simulate_read(struct simulate_scenario *scenario, const json_t *document, char ret_error[SIMULATE_ERROR_MAX]);
-/* Whether the numbers go together; sets the policy's own. */
-int simulate_check(struct simulate_scenario *scenario, char ret_error[SIMULATE_ERROR_MAX]);
+/* Where in a document it stands: a key, and of a list the number of the element. */
+struct simulate_place {
+    char key[64], element[24]; /* "": the document as a whole; the key as a whole */
+};
+/* A document: profile, numbers by name, faults, jobs, groups, losses. What it does not say stays. INVALID with a sentence. */
+int simulate_read(struct simulate_scenario *scenario, const json_t *document, char ret_error[SIMULATE_ERROR_MAX],
+                  struct simulate_place *ret_place);
+/* "rack=3@2d" or "rack=3@2d+4h", as of --lose. INVALID with a sentence. */
+int simulate_lose(struct simulate_scenario *scenario, const char *text, char ret_error[SIMULATE_ERROR_MAX]);
+/* Whether the numbers go together. */
+int simulate_check(const struct simulate_scenario *scenario, char ret_error[SIMULATE_ERROR_MAX]);
+/* Nodes of a place of this level. */
+int64_t simulate_place_nodes(const struct simulate_scenario *scenario, enum topology_level level);
+
+/* --- policy.c ---------------------------------------------------------------------------------------------- */
+
+#define SIMULATE_POLICY_ERROR_MAX 320
+/* A policy document, as hpd takes it; data ends with a zero behind len bytes. INVALID or TOO_LARGE with line and reason. The
+ * caller frees what it gets. */
+int simulate_policy_read(const char *data, size_t len, struct policy_document **ret_document,
+                         char ret_error[SIMULATE_POLICY_ERROR_MAX]);
+void simulate_policy_free(struct policy_document *document); /* accepts NULL */
+
+/* What the policy goes by in a group: the defaults, then the document, then the numbers that were said. */
+struct simulate_rules {
+    struct policy_settings policy;
+    int64_t drain_ms, approval_expires_ms;
+};
+void simulate_rules(const struct simulate_scenario *scenario, const char *group, const char *instance_type,
+                    struct simulate_rules *ret_rules);
 
 /* --- profile.c: published fleets ------------------------------------------------------------------------- */
 
@@ -163,9 +218,21 @@ struct simulate_mttf {
     int64_t interruptions;
 };
 
+/* What came of a place that went dark. */
+struct simulate_loss_outcome {
+    struct simulate_loss loss;
+    int64_t nodes, interruptions; /* nodes 0: its time has not come */
+    int64_t repairs;              /* of its nodes, one by one, while it was dark */
+    int64_t still_out;            /* at the end */
+    double back_hours; /* until the last of its nodes was back in service; of one that is not: until the end */
+};
+
 struct simulate_outcome {
     int64_t faults, interruptions, planned, verdicts, decisions, reboots, replaces, people, held, drains;
     int64_t breaker_opened, racks_lost, ops_failed;
+    int64_t approvals_asked, only_said;                       /* questions; faults whose mode lets nothing be done */
+    struct simulate_loss_outcome losses[SIMULATE_LOSSES_MAX]; /* the first of them */
+    size_t loss_count;
     struct simulate_class classes[SIMULATE_FAULTS_MAX + 1]; /* the last: racks, drains */
     struct simulate_rule rules[SIMULATE_RULES_MAX];
     size_t rule_count;

@@ -14,6 +14,7 @@
 #include "simulate/simulate.h"
 
 #include "base/clock.h"
+#include "policy/incident.h"
 
 #define WORLD_T0 INT64_C(1795186800000) /* the policy's times are of a calendar */
 #define NONE (-1)
@@ -29,9 +30,10 @@ enum happening {
     HAPPENS_PERSON,  /* a person has dealt with the node */
     HAPPENS_NOTICED, /* the job's end was noticed */
     HAPPENS_RESTARTED,
-    HAPPENS_RACK,     /* some rack goes dark */
-    HAPPENS_RACKS_AT, /* those that the scenario names do */
-    HAPPENS_RACK_BACK,
+    HAPPENS_ANSWER, /* a person answers a question of approval */
+    HAPPENS_RACK,   /* some rack goes dark */
+    HAPPENS_LOSS,   /* who: of the world's losses */
+    HAPPENS_LOSS_BACK,
     HAPPENS_PLANNED,
     HAPPENS_PLANNED_END,
     HAPPENS_SAMPLE,
@@ -72,6 +74,11 @@ struct trouble {
     int device; /* that fails */
     int hard;   /* class of a fault that only another machine cures; NONE */
     int said;   /* class whose verdict is on its way; NONE */
+    int sick;   /* class of a fault that no boot has cured yet, into which each job on it runs; NONE */
+    int shared; /* the incident that has taken it, of the world's; NONE */
+    int loss;   /* of the world's, that it is out for; NONE */
+    struct policy_approval approval;
+    char approval_code[CODE_MAX_BYTES], approval_device[16]; /* of it */
     struct note notes[NOTES_MAX];
     int note_count;
     struct past past[PAST_MAX]; /* newest first */
@@ -82,21 +89,23 @@ struct trouble {
     int step, op_class;
     int64_t op_at;
     enum urgency urgency;
-    uint32_t look_ticket, step_ticket;
+    uint32_t look_ticket, step_ticket, answer_ticket;
 };
 
 struct machine {
     int32_t job, next;   /* NONE; the next of the job's leaving nodes */
     int32_t pool_at;     /* NONE: not free */
     unsigned char state; /* enum node_state */
-    bool silent, unheard, dark, leaving, out, dirty, asked;
+    unsigned char dark;  /* so many places that it is in are */
+    bool silent, unheard, leaving, out, dirty, asked, sick;
     struct trouble *trouble;
 };
 
 enum job_state { JOB_WAITING, JOB_RESTARTING, JOB_TRAINING, JOB_NOTICING, JOB_PLANNED };
 
 struct job {
-    int64_t need, have, since;
+    int64_t need, have, sick, since;
+    int sick_class;
     int size; /* of the outcome's mttf */
     enum job_state state;
     uint32_t ticket;
@@ -110,8 +119,9 @@ struct failing {
 };
 
 struct group {
-    char name[NAME_MAX_BYTES];
-    int64_t desired, in_repair, breaker_opened_at, calm_since, failed_recently;
+    char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
+    struct simulate_rules rules;
+    int64_t desired, out, in_repair, in_repair_of[FAULT_CLASS_COUNT], breaker_opened_at, calm_since, failed_recently;
     struct failing *failing; /* a ring of those within the breaker's window */
     size_t head, count, capacity;
     int32_t *silent; /* nodes that nobody hears */
@@ -136,8 +146,14 @@ struct world {
     int32_t waiting_head, waiting_count;
     struct group *groups;
     int32_t group_count;
-    int32_t *rack_silent; /* nodes of each rack that nobody hears */
+    int32_t *group_of; /* of each node */
     int32_t rack_count;
+    struct policy_shared *shared; /* incidents of those that nobody hears now */
+    size_t shared_count;
+    bool shared_is_old; /* somebody fell silent or came back since */
+    struct simulate_loss *losses;
+    int32_t *loss_out; /* so many nodes of each are still out */
+    int32_t loss_count, loss_capacity;
     int32_t *lemons;
     int32_t lemon_count;
     int64_t out_count, out_since;
@@ -163,23 +179,24 @@ struct trouble *fleet_trouble(struct world *w, int32_t node);
 void fleet_fault(struct world *w, int32_t class);
 void fleet_verdict(struct world *w, int32_t node, int class);
 void fleet_unheard(struct world *w, int32_t node);
-void fleet_rack_dark(struct world *w, int32_t rack);
-void fleet_rack_back(struct world *w, int32_t rack);
+void fleet_lose(struct world *w, const struct simulate_loss *loss);
+void fleet_loss(struct world *w, int32_t loss);
+void fleet_loss_back(struct world *w, int32_t loss);
 void fleet_hear(struct world *w, int32_t node, bool heard);
 /* Another machine fills the slot, or the same one came up again. */
 void fleet_boot(struct world *w, int32_t node, bool new_machine);
 void fleet_state(struct world *w, int32_t node, enum node_state state);
 void fleet_dirty(struct world *w, int32_t node);
-void fleet_count_out(struct world *w); /* up to now */
-static inline int32_t fleet_rack(const struct world *w, int32_t node)
-{
-    return node / (int32_t)world_number(w, SIMULATE_RACK_NODES);
-}
-struct group *fleet_group(struct world *w, int32_t node);
+void fleet_count_out(struct world *w);                     /* up to now */
+void fleet_sick(struct world *w, int32_t node, int class); /* NONE: it is cured */
+/* The incident that the node is of, or NONE. */
+int fleet_shared(struct world *w, int32_t node);
+struct group *fleet_group(const struct world *w, int32_t node);
 
 /* --- decide.c */
 void decide_dirty(struct world *w);
 void decide_person(struct world *w, int32_t node);
+void decide_answer(struct world *w, int32_t node);
 
 /* --- repair.c */
 void repair_begin(struct world *w, int32_t node, enum operation_kind kind, enum urgency urgency, int class);

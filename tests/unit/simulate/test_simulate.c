@@ -152,6 +152,142 @@ static void test_checkpoints_cost_and_save(void **state)
     assert_true(outcome.effective_percent > often && outcome.effective_percent > seldom);
 }
 
+/* --- a policy document ------------------------------------------------------------------------------------------------ */
+
+static void run_by(const char *policy, const char *const *words)
+{
+    struct policy_document *document = NULL;
+    char error[SIMULATE_POLICY_ERROR_MAX];
+    prepare("rsc-1", words);
+    if (simulate_policy_read(policy, strlen(policy), &document, error) != 0)
+        fail_msg("%s", error);
+    scenario.document = document;
+    simulate_run(&scenario, 1, &outcome);
+    simulate_policy_free(document);
+}
+
+static int64_t count_of(const char *rule)
+{
+    for (size_t i = 0; i < outcome.rule_count; i++)
+        if (strcmp(outcome.rules[i].rule, rule) == 0)
+            return outcome.rules[i].count;
+    return 0;
+}
+
+static void test_observed_only(void **state)
+{
+    (void)state;
+    run("rsc-1", NULL);
+    int64_t interruptions = outcome.interruptions, faults = outcome.faults;
+    run_by("version: 1\ndefaults: {recovery: {mode: observe}}\n", NULL);
+    assert_int_equal(outcome.reboots + outcome.replaces, 0);
+    assert_true(count_of("mode-observe") > 0 && outcome.only_said > 0);
+    assert_true(outcome.faults > faults / 2);
+    assert_true(outcome.interruptions > 2 * interruptions); /* what nobody mends ends jobs again and again */
+    assert_true(outcome.people >= outcome.only_said);
+}
+
+static void test_a_yes_comes_first(void **state)
+{
+    (void)state;
+    const char *document = "version: 1\nclasses: {gpu-memory: {mode: approve}}\n";
+    run("rsc-1", NULL);
+    double hours = outcome.repair_hours_mean;
+    run_by(document, WORDS("approve=9h"));
+    assert_true(outcome.approvals_asked > 20);
+    assert_true(outcome.approvals_asked >= count_of("approval-needed"));
+    assert_true(outcome.repair_hours_mean > hours + 1);
+    run_by("version: 1\ndefaults: {recovery: {approvalExpires: 1h, mode: approve}}\n", WORDS("approve=9h"));
+    assert_int_equal(outcome.reboots + outcome.replaces, 0); /* the yes comes too late each time */
+    assert_true(count_of("approval-expired") > 0 && outcome.people > 0);
+}
+
+static void test_groups_have_policies_of_their_own(void **state)
+{
+    (void)state;
+    const char *document = "version: 1\ngroups: [{match: {instanceType: \"ml.p5*\"}, recovery: {rebootsMax: 0}}]\n";
+    run_by(document, NULL);
+    int64_t reboots = outcome.reboots;
+    assert_true(reboots > 0); /* no group is of that type */
+    struct policy_document *read = NULL;
+    char error[SIMULATE_POLICY_ERROR_MAX];
+    assert_int_equal(simulate_policy_read(document, strlen(document), &read, error), 0);
+    prepare("rsc-1", NULL);
+    scenario.groups[0] = (struct simulate_group){"a", "ml.p4", 1000};
+    scenario.groups[1] = (struct simulate_group){"b", "ml.p5.48xlarge", 1000};
+    scenario.group_count = 2;
+    scenario.document = read;
+    struct simulate_rules rules;
+    simulate_rules(&scenario, "a", "ml.p4", &rules);
+    assert_int_equal(rules.policy.reboots_max, 2);
+    simulate_rules(&scenario, "b", "ml.p5.48xlarge", &rules);
+    assert_int_equal(rules.policy.reboots_max, 0);
+    simulate_run(&scenario, 1, &outcome);
+    assert_true(outcome.reboots > 0 && outcome.reboots < reboots * 3 / 4);
+    scenario.number[SIMULATE_REBOOTS_MAX] = 1; /* said by hand it counts more */
+    simulate_rules(&scenario, "b", "ml.p5.48xlarge", &rules);
+    assert_int_equal(rules.policy.reboots_max, 1);
+    simulate_policy_free(read);
+}
+
+/* Of a type of machine, at its own rate: half of the fleet has half of them. */
+static void test_faults_of_a_type(void **state)
+{
+    (void)state;
+    prepare("rsc-1", WORDS("time=60d"));
+    scenario.fault_count = 2;
+    scenario.faults[0] = (struct simulate_fault){"all", "xid.79", 2, 0, SIMULATE_EFFECT_FAULT, ""};
+    scenario.faults[1] = (struct simulate_fault){"some", "xid.79", 2, 0, SIMULATE_EFFECT_FAULT, "b"};
+    scenario.groups[0] = (struct simulate_group){"one", "a", 1000};
+    scenario.groups[1] = (struct simulate_group){"two", "b", 1000};
+    scenario.group_count = 2;
+    simulate_run(&scenario, 1, &outcome);
+    assert_true(is_near((double)outcome.classes[0].faults, 2 * 60 * 2, 20));
+    assert_true(is_near((double)outcome.classes[1].faults, 2 * 60, 25));
+}
+
+/* --- places that go dark ----------------------------------------------------------------------------------------------- */
+
+static void test_what_a_lost_place_does(void **state)
+{
+    (void)state;
+    char error[SIMULATE_ERROR_MAX];
+    prepare("rsc-1", WORDS("faultRate=0", "zoneNodes=500", "switchNodes=32", "ultraserverNodes=4", "time=5d"));
+    assert_int_equal(simulate_lose(&scenario, "zone=2@1d+2h", error), 0);
+    assert_int_equal(simulate_lose(&scenario, "switch=1@3d+2h", error), 0);
+    assert_int_equal(simulate_lose(&scenario, "ultraserver=500@4d+1h", error), 0);
+    assert_int_equal(simulate_lose(&scenario, "rack=1@9d", error), 0); /* after the end */
+    simulate_run(&scenario, 1, &outcome);
+    static const struct {
+        int64_t nodes;
+        double hours;
+    } wanted[] = {{500, 2}, {32, 2}, {4, 1}, {0, 0}};
+    assert_int_equal(outcome.loss_count, ARRAY_LEN(wanted));
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        const struct simulate_loss_outcome *lost = &outcome.losses[i];
+        assert_int_equal(lost->nodes, wanted[i].nodes);
+        assert_int_equal(lost->repairs + lost->still_out, 0); /* held as one incident */
+        assert_true(lost->back_hours >= wanted[i].hours && lost->back_hours < wanted[i].hours + 0.5);
+    }
+    assert_true(outcome.losses[0].interruptions > 10);
+    assert_int_equal(outcome.reboots + outcome.replaces, 0);
+    assert_int_equal(outcome.out_max, 500);
+    assert_true(count_of("incident-hold") > 0);
+}
+
+/* Two nodes of a place are two nodes: they are repaired one by one, in vain while it is dark. */
+static void test_two_nodes_are_no_incident(void **state)
+{
+    (void)state;
+    char error[SIMULATE_ERROR_MAX];
+    prepare("rsc-1", WORDS("faultRate=0", "ultraserverNodes=2", "time=5d"));
+    assert_int_equal(simulate_lose(&scenario, "ultraserver=7@1d+6h", error), 0);
+    simulate_run(&scenario, 1, &outcome);
+    assert_int_equal(outcome.losses[0].nodes, 2);
+    assert_true(outcome.losses[0].repairs >= 2);
+    assert_int_equal(count_of("incident-hold"), 0);
+}
+
 /* --- published fleets -------------------------------------------------------------------------------------------------- */
 
 #define SEEDS 8
@@ -292,6 +428,19 @@ static void test_documents(void **state)
         {"{\"jobs\":[{\"nodes\":10,\"share\":60},{\"nodes\":1,\"share\":50}]}", "more than 100"},
         {"{\"jobs\":[{\"nodes\":0,\"share\":60}]}", "each of jobs has"},
         {"{\"jobs\":3}", "a list"},
+        {"{\"nodes\":[3]}", "must be a number"},
+        {"{\"nodes\":3.5}", "must be a number"},
+        {"{\"groups\":[{\"name\":\"a\",\"instanceType\":\"t\",\"nodes\":5}]}", NULL},
+        {"{\"groups\":[{\"name\":\"a\",\"nodes\":0}]}", "each of groups has"},
+        {"{\"groups\":[{\"nodes\":1}]}", "each of groups has"},
+        {"{\"groups\":[{\"name\":\"a\",\"nodes\":1,\"x\":1}]}", "each of groups has"},
+        {"{\"losses\":[{\"rack\":1,\"at\":\"2d\"}]}", NULL},
+        {"{\"losses\":[{\"zone\":1,\"at\":\"2d\",\"lasts\":\"1h\"}]}", NULL},
+        {"{\"losses\":[{\"rack\":1}]}", "each of losses has"},
+        {"{\"losses\":[{\"rack\":0,\"at\":\"2d\"}]}", "each of losses has"},
+        {"{\"losses\":[{\"rack\":1,\"zone\":1,\"at\":\"2d\"}]}", "each of losses has"},
+        {"{\"losses\":[{\"rack\":1,\"at\":\"soon\"}]}", "each of losses has"},
+        {"{\"losses\":[{\"rack\":1,\"at\":\"2d\",\"x\":1}]}", "each of losses has"},
     };
     char error[SIMULATE_ERROR_MAX];
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -299,7 +448,8 @@ static void test_documents(void **state)
         char wrong[JSON_ERROR_MAX];
         assert_int_equal(json_parse(cases[i].document, strlen(cases[i].document), 4096, &json, wrong), 0);
         simulate_profile_load("rsc-1", &scenario);
-        int status = simulate_read(&scenario, json, error);
+        struct simulate_place place;
+        int status = simulate_read(&scenario, json, error, &place);
         if (cases[i].error == NULL ? status != 0 : status != STATUS_INVALID || strstr(error, cases[i].error) == NULL)
             fail_msg("%s: %s", cases[i].document, status == 0 ? "was taken" : error);
     }
@@ -319,6 +469,40 @@ static void test_what_does_not_go_together(void **state)
     assert_int_equal(simulate_set(&scenario, "budgetPercent", "-1", error), STATUS_INVALID);
 }
 
+static void test_losses_that_cannot_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *error; /* of the text; NULL: of simulate_check with it, below */
+        const char *later;
+    } cases[] = {
+        {"rack=3@2d", NULL, NULL},
+        {"rack=125@2d+90m", NULL, NULL}, /* the last: 2,000 nodes of 16 each */
+        {"rack=126@2d", NULL, "there is no rack 126: 2000 nodes of 16 each make 125"},
+        {"switch=1@2d", NULL, "say switchNodes"},
+        {"ultraserver=1@2d", NULL, "say ultraserverNodes"},
+        {"zone=1@2d", NULL, "say zoneNodes"},
+        {"rack=0@2d", "a loss is LEVEL=NUMBER@WHEN", NULL},
+        {"rack=3", "a loss is", NULL},
+        {"rack@2d", "a loss is", NULL},
+        {"row=1@2d", "a loss is", NULL},
+        {"rack=1@2d+", "a loss is", NULL},
+        {"rack=1@x", "a loss is", NULL},
+        {"rack=1@2d+0s", "a loss is", NULL},
+        {"rack=1@9999999d", "a loss is", NULL},
+    };
+    char error[SIMULATE_ERROR_MAX];
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        simulate_profile_load("rsc-1", &scenario);
+        int status = simulate_lose(&scenario, cases[i].text, error);
+        if (status == 0)
+            status = simulate_check(&scenario, error);
+        const char *wanted = cases[i].error != NULL ? cases[i].error : cases[i].later;
+        if (wanted == NULL ? status != 0 : status != STATUS_INVALID || strstr(error, wanted) == NULL)
+            fail_msg("%s: %s", cases[i].text, status == 0 ? "was taken" : error);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +514,12 @@ int main(void)
         cmocka_unit_test(test_limits_hold),
         cmocka_unit_test(test_policy_settings_count),
         cmocka_unit_test(test_checkpoints_cost_and_save),
+        cmocka_unit_test(test_observed_only),
+        cmocka_unit_test(test_a_yes_comes_first),
+        cmocka_unit_test(test_groups_have_policies_of_their_own),
+        cmocka_unit_test(test_faults_of_a_type),
+        cmocka_unit_test(test_what_a_lost_place_does),
+        cmocka_unit_test(test_two_nodes_are_no_incident),
         cmocka_unit_test(test_llama3),
         cmocka_unit_test(test_rsc),
         cmocka_unit_test(test_llama3_by_the_rate_of_rsc),
@@ -337,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_profiles_are_whole),
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_what_does_not_go_together),
+        cmocka_unit_test(test_losses_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,47 @@
+/* What the policy document says of a group of the simulated fleet: read by the code that hpd reads it with. */
+#include "simulate/simulate.h"
+
+#include "server/policy_document.h"
+
+_Static_assert(SIMULATE_POLICY_ERROR_MAX >= POLICY_DOCUMENT_ERROR_MAX, "errors of documents have room");
+
+int simulate_policy_read(const char *data, size_t len, struct policy_document **ret_document,
+                         char ret_error[SIMULATE_POLICY_ERROR_MAX])
+{
+    return policy_document_parse(data, len, ret_document, ret_error);
+}
+
+void simulate_policy_free(struct policy_document *document)
+{
+    policy_document_free(document);
+}
+
+/* The numbers of a scenario that are settings of the policy, too. Said by hand they count more than a document. */
+static void take_numbers(const struct simulate_scenario *scenario, struct policy_settings *policy)
+{
+    const struct {
+        enum simulate_number number;
+        int *setting;
+    } taken[] = {{SIMULATE_REBOOTS_MAX, &policy->reboots_max},
+                 {SIMULATE_REPLACES_MAX, &policy->replaces_max},
+                 {SIMULATE_BUDGET, &policy->budget_percent},
+                 {SIMULATE_BREAKER, &policy->breaker_percent}};
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+        if (scenario->number[taken[i].number] >= 0)
+            *taken[i].setting = (int)scenario->number[taken[i].number];
+}
+
+void simulate_rules(const struct simulate_scenario *scenario, const char *group, const char *instance_type,
+                    struct simulate_rules *ret_rules)
+{
+    const struct policy_place place = {.cluster = "simulated", .group = group, .instance_type = instance_type};
+    struct reconcile_settings loop;
+    reconcile_settings_default(&loop);
+    loop.drain_deadline_ms = scenario->number[SIMULATE_DRAIN];
+    policy_document_apply(scenario->document, &place, &loop, NULL);
+    take_numbers(scenario, &loop.policy);
+    if (scenario->said[SIMULATE_DRAIN])
+        loop.drain_deadline_ms = scenario->number[SIMULATE_DRAIN];
+    *ret_rules = (struct simulate_rules){
+        .policy = loop.policy, .drain_ms = loop.drain_deadline_ms, .approval_expires_ms = loop.approval_expires_ms};
+}
