@@ -459,15 +459,14 @@ static int adopt_operation(struct apply *a)
     return 0;
 }
 
-bool reconcile_item_is_quiet(const struct decide_item *item)
+bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
 {
     const struct rnode *node = item->node;
     bool unheard = item->health == HEALTH_UNKNOWN && is_unheard(&item->row, &item->live);
     char reason[REASON_MAX_BYTES];
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
-           item->approval.state != APPROVAL_STATE_ASKED && item->approval.state != APPROVAL_STATE_APPROVED &&
-           node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
-           !ready_reason(item, &item->row, reason);
+           !reconcile_approval_is_open(&item->approval, now) && node->group->cluster->state != CLUSTER_STATE_DELETING &&
+           (item->health == item->row.health || unheard) && !ready_reason(item, &item->row, reason);
 }
 
 /* More evidence that costs nothing can then change nothing. */

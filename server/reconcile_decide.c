@@ -438,7 +438,7 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
         for (size_t d = 0; d < plan.count; d++)
             if (plan.decisions[d].node_id == items[i].node->id)
                 take_decision(r, &items[i], &plan.decisions[d]);
-        items[i].quiet = reconcile_item_is_quiet(&items[i]);
+        items[i].quiet = reconcile_item_is_quiet(&items[i], now);
     }
     note_breaker(batch, group, &plan);
     if (plan.breaker_over)

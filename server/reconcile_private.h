@@ -641,7 +641,7 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
 /* reconcile_apply.c: inside the transaction */
 int reconcile_apply(struct turn *turn);
 /* Nothing of the item needs the store: most looks at evidence that costs no node end so. */
-bool reconcile_item_is_quiet(const struct decide_item *item);
+bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now);
 
 /* reconcile_history.c: due at r->history_at */
 void reconcile_history(struct reconcile *r, int64_t now);

@@ -65,6 +65,32 @@ static void a_watched_code_is_told_beside_it(void **state)
     sim_close(&sim);
 }
 
+static uint64_t writes(struct sim *sim)
+{
+    struct db_stats stats;
+    db_stats(sim->service.db, &stats);
+    return stats.writes;
+}
+
+static void a_look_from_which_nothing_follows_writes_nothing(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 6, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(&sim, "gpu-1", WATCHED, SEVERITY_WARN);
+    sim_run(&sim, 90 * MS_PER_S);
+    sim_verdict(&sim, "gpu-1", WATCHED, SEVERITY_WARN);
+    uint64_t before = writes(&sim);
+    sim_settle(&sim);
+    assert_int_equal(writes(&sim) - before, 0);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    before = writes(&sim);
+    sim_settle(&sim);
+    assert_true(writes(&sim) > before);
+    sim_close(&sim);
+}
+
 static void the_fault_behind_the_noise_is_seen(void **state)
 {
     struct sim sim;
@@ -114,8 +140,11 @@ static void critical_evidence_goes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_crashing_program_is_one_decision), cmocka_unit_test(a_rate_is_told_once),
-        cmocka_unit_test(a_watched_code_is_told_beside_it),   cmocka_unit_test(the_fault_behind_the_noise_is_seen),
+        cmocka_unit_test(a_crashing_program_is_one_decision),
+        cmocka_unit_test(a_rate_is_told_once),
+        cmocka_unit_test(a_watched_code_is_told_beside_it),
+        cmocka_unit_test(the_fault_behind_the_noise_is_seen),
+        cmocka_unit_test(a_look_from_which_nothing_follows_writes_nothing),
         cmocka_unit_test(critical_evidence_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
