@@ -1,6 +1,10 @@
 /* The tests of a deep health check, each with tools of our own making: what passes, what fails, and what says nothing. */
 #include "tests/unit/agents/deep_world.h"
 
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
 static void put_dcgmi(const struct world *world, const char *sample, int exit_code)
 {
     char here[512];
@@ -97,17 +101,22 @@ static void test_devices_are_counted(void **state)
     assert_string_equal(world->detail, "88 NVLinks, and there should be >= 96");
 }
 
+static void put_adapter(const struct world *world)
+{
+    autofree char *device = own_printf("%s/sys/class/infiniband/rdmap0s6/device", world->dir);
+    autofree char *port = own_printf("%s/sys/class/infiniband/rdmap0s6/ports/1", world->dir);
+    assert_int_equal(file_make_dirs(device, 0700) + file_make_dirs(port, 0700), 0);
+    write_text(device, "vendor", "0x1d0f\n", 0600);
+    write_text(device, "device", "0xefa1\n", 0600);
+}
+
 static void test_efa(void **state)
 {
     struct world *world = *state;
     run_one(world, "EFA", "k1");
     assert_said(world, "running skipped !");
     assert_string_equal(world->detail, "no Elastic Fabric Adapter here");
-    autofree char *device = own_printf("%s/sys/class/infiniband/rdmap0s6/device", world->dir);
-    autofree char *port = own_printf("%s/sys/class/infiniband/rdmap0s6/ports/1", world->dir);
-    assert_int_equal(file_make_dirs(device, 0700) + file_make_dirs(port, 0700), 0);
-    write_text(device, "vendor", "0x1d0f\n", 0600);
-    write_text(device, "device", "0xefa1\n", 0600);
+    put_adapter(world);
     write_text(world->tools, "fi_pingpong", "#!/bin/sh\necho no provider >&2; exit 61\n", 0755);
     run_one(world, "EFA", "k2"); /* a libfabric that was built without it */
     assert_said(world, "running skipped !");
@@ -116,6 +125,37 @@ static void test_efa(void **state)
     run_one(world, "EFA", "k3");
     assert_said(world, "running failed !");
     assert_non_null(strstr(world->detail, "1 adapters failed, last rdmap0s6: "));
+}
+
+/* Not the adapter's fault, which would cost the node. */
+static void test_efa_without_locked_memory(void **state)
+{
+    struct world *world = *state;
+    put_adapter(world);
+    write_text(world->tools, "fi_pingpong", "#!/bin/sh\necho cannot register memory >&2; exit 12\n", 0755);
+    put_stress(world, "true");
+    world->test = "EFA";
+    set_posts(world, POSTS_MAX, 409);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct rlimit none = {.rlim_cur = 65536, .rlim_max = 65536};
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {{0}};
+        if (syscall(SYS_capget, &header, caps) != 0)
+            _exit(2);
+        for (size_t i = 0; i < ARRAY_LEN(caps); i++)
+            caps[i].effective = i == 0 ? caps[i].effective & ~(1u << CAP_IPC_LOCK) : caps[i].effective;
+        if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 || syscall(SYS_capset, &header, caps) != 0)
+            _exit(3);
+        _exit(deep(world, world->tools, "k1", PATIENCE_MS) == 0 ? 0 : 1);
+    }
+    int ended;
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_int_equal(ended, 0);
+    pthread_mutex_lock(&world->lock);
+    assert_said(world, "running skipped !");
+    assert_non_null(strstr(world->detail, "may not lock the memory that libfabric needs"));
+    pthread_mutex_unlock(&world->lock);
 }
 
 /* --- Neuron --------------------------------------------------------------------------------------------------- */
@@ -243,6 +283,7 @@ int main(void)
         DEEP_TEST(test_devices_are_counted),
         DEEP_TEST(test_dcgm),
         DEEP_TEST(test_efa),
+        DEEP_TEST(test_efa_without_locked_memory),
         DEEP_TEST(test_neuron_where_there_is_none),
         DEEP_TEST(test_neuron_hardware),
         DEEP_TEST(test_nccom_local),
