@@ -37,7 +37,7 @@ struct api_route {
     void (*handler)(struct api_call *call);
 };
 
-#define ROUTES_MAX 96 /* counters are arrays */
+#define ROUTES_MAX 128 /* counters are arrays */
 #define ROUTE_SEGMENTS_MAX 8
 
 extern const struct api_route api_routes[];

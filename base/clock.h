@@ -8,16 +8,11 @@
 #ifndef HOLDFAST_BASE_CLOCK_H
 #define HOLDFAST_BASE_CLOCK_H
 
+#include "base/duration.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-
-#define MS_PER_S INT64_C(1000)
-#define MS_PER_MIN (60 * MS_PER_S)
-#define MS_PER_HOUR (60 * MS_PER_MIN)
-#define MS_PER_DAY (24 * MS_PER_HOUR)
-
-#define CLOCK_TEXT_MAX 32 /* "2026-11-20T14:48:00.123Z" and its zero, with room to spare */
 
 struct clock {
     int64_t (*wall_ms)(const struct clock *clock);
@@ -47,11 +42,5 @@ struct timespec clock_deadline(int64_t in_ms);
 const char *clock_format(int64_t at_ms, char *ret_text);
 /* Strict RFC 3339 with Z or offset. STATUS_INVALID when it is anything else. */
 int clock_parse(const char *text, int64_t *ret_ms);
-/* "90s", "5m", "2h", "7d", "250ms" to milliseconds; STATUS_INVALID otherwise. */
-int clock_parse_duration(const char *text, int64_t *ret_ms);
-/* "3m12s" style text of a duration for people; ret_text has at least CLOCK_TEXT_MAX bytes. */
-const char *clock_format_duration(int64_t duration_ms, char *ret_text);
-/* The same for clock_parse_duration, which reads exactly this again: "90s", "7d". */
-const char *clock_write_duration(int64_t duration_ms, char *ret_text);
 
 #endif

@@ -87,6 +87,27 @@ static void print_node(FILE *f, const json_t *node)
                                                  : cli_value(node, fields[i].path, buffer, sizeof(buffer)));
 }
 
+/* What its agent goes by where anything is said of it, and which of its checks could not find out. */
+static void print_agent(FILE *f, const json_t *node)
+{
+    static const struct cli_column settings[] = {{"SETTING", "name"}, {"VALUE", "value"}, {"FROM", "source"}};
+    static const struct cli_column checks[] = {{"CHECK", "name"}, {"SINCE", "~since"}, {"WHY", "why"}};
+    const json_t *agent = json_object_get(node, "agentSettings"), *unknown = json_object_get(node, "unknownChecks");
+    char buffer[600];
+    if (agent != NULL) {
+        fputs("\nAgent settings\n", f);
+        cli_print_field(f, "Revision in force", cli_value(agent, "revision", buffer, sizeof(buffer)));
+        cli_print_field(f, "Revision of the group", cli_value(agent, "groupRevision", buffer, sizeof(buffer)));
+        cli_print_field(f, "Refused", cli_value(agent, "refused", buffer, sizeof(buffer)));
+        cli_print_field(f, "Its file refused", cli_value(agent, "fileRefused", buffer, sizeof(buffer)));
+        cli_print_table(f, json_object_get(agent, "settings"), settings, ARRAY_LEN(settings), "all is as built in");
+    }
+    if (unknown != NULL) {
+        fputs("\nChecks that could not find out\n", f);
+        cli_print_table(f, unknown, checks, ARRAY_LEN(checks), "");
+    }
+}
+
 int cli_node_describe(struct cli *cli)
 {
     autofree char *path = NULL;
@@ -97,6 +118,7 @@ int cli_node_describe(struct cli *cli)
     if (rc != CLI_EXIT_OK || cli_print_data(cli, node))
         return rc;
     print_node(cli->out, node);
+    print_agent(cli->out, node);
     const json_t *active = json_object_get(node, "activeOperation");
     if (active != NULL) {
         fputs("\nActive operation\n", cli->out);

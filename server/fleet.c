@@ -8,6 +8,7 @@
  */
 #include "server/fleet.h"
 
+#include "server/agent_book.h"
 #include "server/pairing.h"
 
 #include "base/own.h"
@@ -63,6 +64,7 @@ struct fleet {
     atomic_int skewed_nodes;       /* so that "no clock is wrong" costs none either */
     struct errands *errands;
     struct pairing *pairing;
+    struct agent_book *agent_book;
 };
 
 /* --- shards and their index ------------------------------------------------------------------------ */
@@ -184,6 +186,7 @@ struct fleet *fleet_new(void)
     }
     fleet->errands = errands_new();
     fleet->pairing = pairing_new();
+    fleet->agent_book = agent_book_new();
     return fleet;
 }
 
@@ -203,6 +206,7 @@ void fleet_free(struct fleet *fleet)
     }
     errands_free(fleet->errands);
     pairing_free(fleet->pairing);
+    agent_book_free(fleet->agent_book);
     free(fleet);
 }
 
@@ -214,6 +218,22 @@ struct errands *fleet_errands(struct fleet *fleet)
 struct pairing *fleet_pairing(struct fleet *fleet)
 {
     return fleet->pairing;
+}
+
+struct agent_book *fleet_agent_book(struct fleet *fleet)
+{
+    return fleet->agent_book;
+}
+
+uint64_t fleet_settings_tag(struct fleet *fleet, int64_t node_id)
+{
+    if (agent_book_count(fleet->agent_book) == 0)
+        return 0;
+    struct shard *shard = shard_lock(fleet, node_id);
+    const struct slot *slot = slot_find(shard, node_id);
+    int64_t group_id = slot != NULL ? slot->group_id : 0;
+    shard_unlock(shard);
+    return agent_book_tag(fleet->agent_book, group_id);
 }
 
 /* --- who fills a slot ------------------------------------------------------------------------------ */

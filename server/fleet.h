@@ -18,6 +18,10 @@ struct fleet *fleet_new(void);
 void fleet_free(struct fleet *fleet);
 /* What the instances are asked to do; lives as long as the fleet. */
 struct errands *fleet_errands(struct fleet *fleet);
+/* What agents of which group are told to do otherwise (server/agent_book.h); likewise. */
+struct agent_book *fleet_agent_book(struct fleet *fleet);
+/* The tag of the settings that this node's agent shall have; 0: none. */
+uint64_t fleet_settings_tag(struct fleet *fleet, int64_t node_id);
 /* Who is tested with whom (server/pairing.h); likewise. */
 struct pairing *fleet_pairing(struct fleet *fleet);
 
@@ -43,6 +47,7 @@ void fleet_remove(struct fleet *fleet, int64_t node_id);
 #define FLEET_CHECK_KMSG 1u                       /* bits of checks an agent says it is running */
 #define FLEET_RUNS_LIFECYCLE 2u                   /* no check: it knows what to do with an errand */
 #define FLEET_TELLS_MACHINE 4u                    /* it reports what it is made of and how its checks stand */
+#define FLEET_TAKES_SETTINGS 8u                   /* it can be told what to do otherwise */
 #define FLEET_CHECK_DEEP(check) (256u << (check)) /* and of deep ones it could run: enum deep_check */
 
 struct fleet_heartbeat {
@@ -51,6 +56,7 @@ struct fleet_heartbeat {
     int64_t seq;
     int64_t sent_at; /* the agent's wall clock */
     unsigned checks;
+    uint64_t settings_tag;        /* of the settings it has; 0: none */
     int64_t spooled;              /* verdicts waiting at the agent */
     char address[PEER_MAX_BYTES]; /* as it was sent; "": not told */
 };

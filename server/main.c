@@ -147,6 +147,13 @@ static int load_policy(struct hpd *hpd)
     return 0;
 }
 
+static int load_agent_settings(struct hpd *hpd)
+{
+    struct problem problem = {0};
+    int rc = service_agent_settings_load(&hpd->service, &problem);
+    return rc < 0 ? fail("the store cannot be read", problem.detail) : 0;
+}
+
 static int open_store(struct hpd *hpd)
 {
     char error[DB_ERROR_MAX] = "";
@@ -167,6 +174,8 @@ static int open_store(struct hpd *hpd)
         .memory = service_memory_new(),
     };
     rc = load_policy(hpd);
+    if (rc == 0)
+        rc = load_agent_settings(hpd);
     if (rc != 0)
         return rc;
     autofree char *key = own_printf("%s/secret.key", hpd->config.state_dir);

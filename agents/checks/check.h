@@ -15,6 +15,7 @@
 #define HOLDFAST_AGENTS_CHECKS_CHECK_H
 
 #include "base/child.h"
+#include "model/agent_settings.h"
 #include "model/hardware.h"
 
 #include <stdbool.h>
@@ -37,7 +38,9 @@ struct check_context {
     int64_t uptime_ms;         /* since boot, without the time asleep: in a suspend nothing fails and nothing mends */
     const char *memory; /* what the run before left by check_remember: counters to compare with; "" at the first */
     size_t memory_len;
-    const void *own; /* the check's */
+    const void *own;                       /* the check's */
+    const struct agent_settings *settings; /* what the site says otherwise: agent_settings_limit; NULL: nothing */
+    int64_t deadline_ms;                   /* in place of the check's own; 0: that */
 };
 
 struct check_out; /* where a run's results go */

@@ -86,6 +86,32 @@ const struct check *checks_at(const struct checks *checks, size_t n)
     return n < checks->count ? checks->slots[n].check : NULL;
 }
 
+/* --- what the site says otherwise ------------------------------------------------------------------------------ */
+
+static const char *prefix_of(const struct check *check)
+{
+    return check->own != NULL ? CUSTOM_PREFIX : "";
+}
+
+static bool is_enabled(const struct checks *checks, const struct check *check)
+{
+    bool asked_for = checks->options.once && strcmp(checks->options.names, "all") != 0; /* by hand, by its name */
+    return asked_for || agent_settings_of(checks->options.settings, prefix_of(check), check->name, "enabled", 1) != 0;
+}
+
+static int64_t period_ms(const struct checks *checks, const struct check *check)
+{
+    return agent_settings_of(checks->options.settings, prefix_of(check), check->name, "period", check->period_ms);
+}
+
+/* A program's own timeout is custom.c's to keep, which wants a moment more to say that it was one. */
+static int64_t deadline_ms(const struct checks *checks, const struct check *check)
+{
+    if (check->own != NULL)
+        return custom_deadline_ms(check, checks->options.settings);
+    return agent_settings_of(checks->options.settings, "", check->name, "deadline", check->deadline_ms);
+}
+
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
 /* A node's own moment within the time given: FNV-1a over its name and the check's. */
@@ -163,8 +189,9 @@ void checks_keep(struct checks *checks)
 
 static void add(struct checks *checks, const struct check *check)
 {
-    int64_t most = checks->options.first_within_ms, within = check->period_ms < most ? check->period_ms : most;
-    if (checks_find(checks, check->name) != NULL)
+    int64_t most = checks->options.first_within_ms, period = period_ms(checks, check);
+    int64_t within = period < most ? period : most;
+    if (checks_find(checks, check->name) != NULL || !is_enabled(checks, check))
         return;
     checks->slots = own_realloc(checks->slots, checks->count + 1, sizeof(*checks->slots));
     checks->slots[checks->count++] = (struct slot){
@@ -271,7 +298,7 @@ static bool is_running(const struct checks *checks, const struct check *check)
 
 static void set_next(struct checks *checks, struct slot *slot)
 {
-    slot->due_at = checks->options.once ? INT64_MAX : now_ms() + slot->check->period_ms;
+    slot->due_at = checks->options.once ? INT64_MAX : now_ms() + period_ms(checks, slot->check);
 }
 
 static void tell(const struct checks *checks, struct slot *slot, const struct check_report *report,
@@ -316,7 +343,9 @@ static void start(struct checks *checks, struct slot *slot, struct run *run, che
                                           .now_ms = clock_wall_ms(clock_system()),
                                           .uptime_ms = now_ms(),
                                           .memory = slot->memory != NULL ? slot->memory : "",
-                                          .memory_len = slot->memory_len};
+                                          .memory_len = slot->memory_len,
+                                          .settings = checks->options.settings,
+                                          .deadline_ms = deadline_ms(checks, slot->check)};
     if (slot->left > 0 && !run_is_gone(slot->left)) {
         say_unknown(checks, slot, "an earlier run hangs in the kernel and cannot be ended", fn, arg);
         set_next(checks, slot);
@@ -359,7 +388,7 @@ bool checks_scan(struct checks *checks)
     for (size_t i = 0; i < custom->count; i++) {
         const struct check *check = custom->checks[i];
         struct slot *slot = slot_of(checks, check);
-        bool wanted = custom->is_there[i] && is_wanted(checks, check->name) &&
+        bool wanted = custom->is_there[i] && is_wanted(checks, check->name) && is_enabled(checks, check) &&
                       find_any(checks, check->name, strlen(check->name)) == check;
         if (wanted == (slot != NULL))
             continue;
@@ -371,6 +400,39 @@ bool checks_scan(struct checks *checks)
             drop(checks, (size_t)(slot - checks->slots));
         changed = true;
     }
+    return changed;
+}
+
+/* A period that is shorter now counts from now on. */
+static void hurry(struct checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        struct slot *slot = &checks->slots[i];
+        int64_t latest = now_ms() + period_ms(checks, slot->check);
+        slot->due_at = slot->due_at < latest ? slot->due_at : latest;
+    }
+}
+
+bool checks_tune(struct checks *checks, const struct agent_settings *settings)
+{
+    bool changed = false;
+    checks->options.settings = settings;
+    for (size_t i = checks->count; i-- > 0;) {
+        if (is_enabled(checks, checks->slots[i].check))
+            continue;
+        log_info("a check is switched off by the settings name=%s", checks->slots[i].check->name);
+        drop(checks, i);
+        changed = true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        if (!is_wanted(checks, table[i]->name) || slot_of(checks, table[i]) != NULL || !is_enabled(checks, table[i]))
+            continue;
+        log_info("a check is switched on by the settings name=%s", table[i]->name);
+        add(checks, table[i]);
+        changed = true;
+    }
+    hurry(checks);
+    checks->scan_at = 0; /* programs of checks.d come back with the next look */
     return changed;
 }
 

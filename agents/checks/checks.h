@@ -5,6 +5,7 @@
 #define HOLDFAST_AGENTS_CHECKS_CHECKS_H
 
 #include "agents/checks/report.h"
+#include "model/agent_settings.h"
 
 #include <poll.h>
 
@@ -14,25 +15,7 @@
 #define CHECKS_ERROR_MAX 128
 
 /* THE table: one row a check, in the order in which people read them; agents/checks/<name>.c defines check_<name>. */
-/* clang-format off */
-#define CHECKS_LIST(X) \
-    X(disk) \
-    X(mounts) \
-    X(memory) \
-    X(load) \
-    X(clock) \
-    X(services) \
-    X(edac) \
-    X(pcie) \
-    X(cpu) \
-    X(machine) \
-    X(nvidia) \
-    X(dcgm) \
-    X(neuron) \
-    X(net) \
-    X(infiniband) \
-    X(efa)
-/* clang-format on */
+#define CHECKS_LIST(X) AGENT_CHECKS_LIST(X)
 
 #define X(name) extern const struct check check_##name;
 CHECKS_LIST(X)
@@ -45,8 +28,10 @@ struct checks_options {
     const char *boot_id;                                 /* what is remembered is of it */
     int64_t first_within_ms;                             /* of a check's first turn */
     const char *instance_id; /* whose memories they are, and what a check's first turn depends on */
-    int64_t scan_ms;         /* how often checks_scan looks; 0: every half minute */
-    bool once;               /* each as soon as possible, and never again */
+    const struct agent_settings
+        *settings;   /* what is said otherwise; NULL: nothing. The caller's, until the next checks_tune */
+    int64_t scan_ms; /* how often checks_scan looks; 0: every half minute */
+    bool once;       /* each as soon as possible, and never again */
 };
 
 struct checks;
@@ -64,6 +49,8 @@ void checks_turn(struct checks *checks, checks_report_fn *fn, void *arg);
 void checks_keep(struct checks *checks);
 /* Looks, every half minute, what has come to the site's directory and what has gone from it. True when a check did. */
 bool checks_scan(struct checks *checks);
+/* Other settings count from now on; what they take away or make unlike is ended. True when a check came or went. */
+bool checks_tune(struct checks *checks, const struct agent_settings *settings);
 /* What to wait on beside checks_due_ms; returns how many. */
 size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_MAX]);
 /* Monotonic; INT64_MAX: nothing. */

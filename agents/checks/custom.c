@@ -199,6 +199,7 @@ static void run(const struct check_context *context, struct check_out *out)
         check_unknown(out, "not run: its line \"# holdfast:\" has a word that is not known, or a value out of bounds");
         return;
     }
+    header.timeout_ms = agent_settings_of(context->settings, CUSTOM_PREFIX, custom->name, "timeout", header.timeout_ms);
     const struct child_options options = {
         .timeout_ms = header.timeout_ms, .out_bytes_max = OUT_BYTES_MAX, .directory = "/", .in_our_group = true};
     int status = child_run(argv, &options, &result);
@@ -210,6 +211,12 @@ static void run(const struct check_context *context, struct check_out *out)
         return;
     tell(out, custom, &header, &result);
     child_result_free(&result);
+}
+
+int64_t custom_deadline_ms(const struct check *check, const struct agent_settings *settings)
+{
+    int64_t own_ms = check->deadline_ms - AFTER_TIMEOUT_MS;
+    return agent_settings_of(settings, CUSTOM_PREFIX, check->name, "timeout", own_ms) + AFTER_TIMEOUT_MS;
 }
 
 /* --- the directory ------------------------------------------------------------------------------------------- */

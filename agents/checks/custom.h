@@ -14,7 +14,8 @@
 #include "agents/checks/check.h"
 
 #define CUSTOM_DIR_DEFAULT "/etc/holdfast/checks.d"
-#define CUSTOM_MAX 64 /* programs in the directory */
+#define CUSTOM_PREFIX "custom." /* of what the settings say of one */
+#define CUSTOM_MAX 64           /* programs in the directory */
 #define CUSTOM_REASON_MAX_BYTES 160
 
 enum custom_severity { CUSTOM_AS_SAID, CUSTOM_WARN, CUSTOM_CRITICAL };
@@ -28,6 +29,8 @@ struct custom_header {
 /* The first lines of a program. INVALID for a word that is not known or a value that is out of bounds: *ret_header has the
  * defaults then, as it has where nothing is said. */
 int custom_parse_header(const char *data, size_t len, struct custom_header *ret_header);
+/* How long a run may take at most, by its head or by what the site says otherwise, and a moment to say so. */
+int64_t custom_deadline_ms(const struct check *check, const struct agent_settings *settings);
 /* A name for a check: letters, digits, "-", "_" and "."; a letter or a digit first; short enough for a verdict's source. */
 bool custom_is_name(const char *name);
 

@@ -25,28 +25,29 @@
 #define FILE_BYTES_MAX (1 << 20)
 
 /* Judgement: kubelet evicts at 10 % of bytes and 5 % of inodes left (its documented defaults), which on disks of
- * terabytes is early; so a share counts only together with an amount. */
+ * terabytes is early; so a share (1 % and 5 %, unless
+ * the settings say otherwise) counts only together with an amount. */
 #define FULL_BYTES (100 * MIB)
-#define FULL_PERCENT 1
 #define LOW_BYTES (20 * GIB)
-#define LOW_PERCENT 5
 #define SMALL_BYTES GIB /* smaller ones (/boot/efi) are judged by their share alone */
 
-static bool is_under(uint64_t part, uint64_t whole, unsigned percent)
+static bool is_under(uint64_t part, uint64_t whole, int64_t percent)
 {
-    return part < whole / 100 * percent;
+    return part < whole / 100 * (uint64_t)percent;
 }
 
-const char *disk_judge(const struct disk_use *use)
+const char *disk_judge(const struct disk_use *use, const struct agent_settings *settings)
 {
+    int64_t full = agent_settings_limit(settings, AGENT_LIMIT_DISK_FULL);
+    int64_t low = agent_settings_limit(settings, AGENT_LIMIT_DISK_LOW);
     uint64_t bytes = use->bytes_free;
     bool small = use->bytes < SMALL_BYTES;
-    if (use->bytes > 0 && (bytes == 0 || (is_under(bytes, use->bytes, FULL_PERCENT) && bytes < LOW_BYTES) ||
-                           (!small && bytes < FULL_BYTES)))
+    if (use->bytes > 0 &&
+        (bytes == 0 || (is_under(bytes, use->bytes, full) && bytes < LOW_BYTES) || (!small && bytes < FULL_BYTES)))
         return "node.disk.full";
-    if (use->inodes > 0 && is_under(use->inodes_free, use->inodes, FULL_PERCENT))
+    if (use->inodes > 0 && is_under(use->inodes_free, use->inodes, full))
         return "node.disk.inodes";
-    if (use->bytes > 0 && is_under(bytes, use->bytes, LOW_PERCENT) && bytes < LOW_BYTES)
+    if (use->bytes > 0 && is_under(bytes, use->bytes, low) && bytes < LOW_BYTES)
         return "node.disk.low";
     return NULL;
 }
@@ -86,7 +87,7 @@ static void look_at_room(const struct check_context *context, struct check_out *
                                  .bytes_free = (uint64_t)fs.f_bavail * fs.f_frsize,
                                  .inodes = fs.f_files,
                                  .inodes_free = fs.f_favail};
-    const char *code = disk_judge(&use);
+    const char *code = disk_judge(&use, context->settings);
     if (code != NULL && (fs.f_flag & ST_RDONLY) == 0) /* an image that is read-only is always full */
         check_found(out, code, place, 1,
                     "%s has %" PRIu64 " of %" PRIu64 " MiB and %" PRIu64 " of %" PRIu64 " inodes left", place,

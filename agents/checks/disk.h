@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_AGENTS_CHECKS_DISK_H
 #define HOLDFAST_AGENTS_CHECKS_DISK_H
 
-#include <stdint.h>
+#include "model/agent_settings.h"
 
 struct disk_use {
     uint64_t bytes, bytes_free;   /* free: to those who are not root */
@@ -10,6 +10,6 @@ struct disk_use {
 };
 
 /* The code of what is wrong, "node.disk.full", or NULL. */
-const char *disk_judge(const struct disk_use *use);
+const char *disk_judge(const struct disk_use *use, const struct agent_settings *settings);
 
 #endif

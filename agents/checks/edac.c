@@ -19,8 +19,7 @@
 #define EDAC_DIR "/sys/devices/system/edac/mc"
 #define FILE_BYTES_MAX 4096
 /* Judgement: mcelog's default triggers are 10 corrected errors of a module in 24 h; servers with thousands a day go on for
- * years, and gpud and others tell rates only. */
-#define CORRECTED_MAX 100
+ * years, and gpud and others tell rates only. (A hundred, unless the settings say otherwise.) */
 #define CORRECTED_WINDOW_MS MS_PER_HOUR
 
 static bool read_count(const struct check_context *context, const char *dir, const char *file, int64_t *ret_count)
@@ -75,7 +74,8 @@ static void look_at(const struct check_context *context, struct check_out *out, 
         any = true;
         check_value(out, "holdfast_edac_corrected_total", labels, (double)count);
         snprintf(name, sizeof(name), "%.32s.ce", controller);
-        over = recall_growth(recall, name, count, CORRECTED_MAX - 1, CORRECTED_WINDOW_MS);
+        int64_t most = agent_settings_limit(context->settings, AGENT_LIMIT_EDAC_CORRECTED);
+        over = recall_growth(recall, name, count, most - 1, CORRECTED_WINDOW_MS);
         name_module(context, dir, "dimm_ce_count", module, sizeof(module));
         if (over > 0)
             check_event(out, "node.edac.corrected", controller, over,

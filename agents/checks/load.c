@@ -27,10 +27,8 @@
 #define STAT_FLAGS 6                     /* words behind the state in /proc/PID/stat: flags are field 9, … */
 #define STAT_START 19                    /* … starttime is field 22, and the state is field 3 */
 
-/* Thresholds: judgement. The kernel itself complains of a hung task after 120 s, also of slow disks. */
-#define STUCK_MS (5 * MS_PER_MIN)
-#define LOAD_PER_CPU 10
-#define ZOMBIES_MAX 1000
+/* Thresholds: judgement, as are those that the settings may say otherwise. The kernel itself complains of a hung task after 120 s,
+ * also of slow disks. */
 #define NEARLY_PERCENT 90 /* of a limit */
 
 /* --- parse --------------------------------------------------------------------------------------------------- */
@@ -147,13 +145,13 @@ static void look_at_tasks(const struct check_context *context, struct check_out 
     struct look look = {.context = context};
     AUTO(text) struct text memory = {0};
     const struct waiting *oldest = NULL;
-    int64_t stuck = 0;
+    int64_t stuck = 0, stuck_ms = agent_settings_limit(context->settings, AGENT_LIMIT_LOAD_STUCK);
     look_at_all(&look, "/proc", false);
     for (size_t i = 0; i < look.count; i++) {
         const struct waiting *task = &look.waiting[i];
         text_printf(&memory, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", task->id, task->start, task->switches,
                     task->since);
-        stuck += context->uptime_ms - task->since >= STUCK_MS;
+        stuck += context->uptime_ms - task->since >= stuck_ms;
         if (oldest == NULL || task->since < oldest->since)
             oldest = task;
     }
@@ -162,9 +160,9 @@ static void look_at_tasks(const struct check_context *context, struct check_out 
     check_value(out, "holdfast_zombies", "", (double)look.zombies);
     if (stuck > 0)
         check_found(out, "node.process.stuck", "", 1,
-                    "%" PRId64 " tasks wait for over 5 min, %s (%" PRId64 ") among them", stuck, oldest->name,
-                    oldest->id);
-    if (look.zombies >= ZOMBIES_MAX)
+                    "%" PRId64 " tasks wait for over %" PRId64 " min, %s (%" PRId64 ") among them", stuck,
+                    stuck_ms / MS_PER_MIN, oldest->name, oldest->id);
+    if (look.zombies >= agent_settings_limit(context->settings, AGENT_LIMIT_LOAD_ZOMBIES))
         check_found(out, "node.process.zombies", "", 1, "%" PRId64 " processes have ended and nobody collects them",
                     look.zombies);
 }
@@ -211,7 +209,7 @@ static void run(const struct check_context *context, struct check_out *out)
         return;
     }
     check_value(out, "holdfast_load5", "", (double)load_milli / 1000);
-    if (cpus > 0 && load_milli / 1000 >= (int64_t)cpus * LOAD_PER_CPU)
+    if (cpus > 0 && load_milli / 1000 >= cpus * agent_settings_limit(context->settings, AGENT_LIMIT_LOAD_PER_CPU))
         check_found(out, "node.load.high", "", 1, "load %" PRId64 " over five minutes on %ld processors",
                     load_milli / 1000, cpus);
     look_at_limits(context, out, tasks);

@@ -26,7 +26,6 @@
 #define LOW_PERCENT 1                    /* … of which it is less than this */
 #define LOWEST_KIB (INT64_C(100) << 10)  /* and always */
 #define SWAP_PAGES_PER_S 2500            /* in and out: 10 MiB a second each way, for a whole period, is a storm */
-#define PRESSURE_MILLI 30000             /* all tasks waited for memory in 30 % of five minutes */
 #define AGAIN_MS 1                       /* in the run before, too */
 #define HUGE_LEAK_KIB (INT64_C(1) << 20) /* 1 GiB */
 
@@ -131,7 +130,7 @@ static void look_at_pressure(const struct check_context *context, struct check_o
         !memory_parse_pressure(data, len, &milli))
         return; /* not in every kernel, and off in some */
     check_value(out, "holdfast_memory_pressure_percent", "", (double)milli / 1000);
-    if (milli >= PRESSURE_MILLI)
+    if (milli >= 1000 * agent_settings_limit(context->settings, AGENT_LIMIT_MEMORY_PRESSURE))
         check_found(out, "node.memory.pressure", "", 1, "all tasks waited for memory in %" PRId64 " %% of five minutes",
                     milli / 1000);
 }

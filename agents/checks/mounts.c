@@ -22,7 +22,6 @@
 #define MOUNTS_MAX 1024
 #define REMOTE_MAX 32
 #define FILE_BYTES_MAX (1 << 20)
-#define ANSWER_MS (10 * MS_PER_S) /* judgement: a busy file server answers within seconds */
 #define LOOK_MS 20
 
 struct probe {
@@ -126,7 +125,7 @@ static bool all_over(struct probe *probes, size_t count)
     return over;
 }
 
-static void tell_hanging(struct check_out *out, const struct probe *probes, size_t count)
+static void tell_hanging(struct check_out *out, const struct probe *probes, size_t count, int64_t answer_ms)
 {
     AUTO(text) struct text memory = {0};
     for (size_t i = 0; i < count; i++) {
@@ -134,7 +133,7 @@ static void tell_hanging(struct check_out *out, const struct probe *probes, size
         if (probe->over)
             continue;
         check_found(out, "node.mount.hung", probe->mount->place, 1, "%s (%s, %s) did not answer within %" PRId64 " s",
-                    probe->mount->place, probe->mount->source, probe->mount->type, ANSWER_MS / MS_PER_S);
+                    probe->mount->place, probe->mount->source, probe->mount->type, answer_ms / MS_PER_S);
         text_printf(&memory, "%d %" PRIu64 " %s\n", (int)probe->pid, probe->ticks, probe->mount->place);
     }
     check_remember(out, text_get(&memory), memory.len);
@@ -149,10 +148,12 @@ static void look_for_hanging(const struct check_context *context, struct check_o
             probes[count++] = (struct probe){.mount = &mounted->mounts[i]};
     for (size_t i = 0; i < count; i++)
         begin(context, &probes[i]);
-    int64_t until = clock_mono_ms(clock_system()) + ANSWER_MS;
+    /* 10 s, unless the settings say otherwise: judgement, a busy file server answers within seconds. */
+    int64_t answer_ms = agent_settings_limit(context->settings, AGENT_LIMIT_MOUNTS_ANSWER);
+    int64_t until = clock_mono_ms(clock_system()) + answer_ms;
     while (!all_over(probes, count) && clock_mono_ms(clock_system()) < until)
         (void)poll(NULL, 0, LOOK_MS);
-    tell_hanging(out, probes, count);
+    tell_hanging(out, probes, count, answer_ms);
 }
 
 static void run(const struct check_context *context, struct check_out *out)

@@ -26,8 +26,7 @@
 #define LOOKED "looked" /* remembered: not the first run */
 
 /* Judgement: a link that corrects now and then works; a hundred an hour cost bandwidth. What was not corrected is told at
- * its first sight. */
-#define CORRECTED_MAX 100
+ * its first sight. (A hundred, unless the settings say otherwise.) */
 #define CORRECTED_WINDOW_MS MS_PER_HOUR
 
 /* --- parse --------------------------------------------------------------------------------------------------- */
@@ -101,10 +100,11 @@ static int64_t growth(struct recall *recall, const char *key, int64_t total, int
 static void look_at_errors(const struct check_context *context, struct check_out *out, struct recall *recall,
                            const char *device)
 {
-    static const struct {
+    const struct {
         const char *file, *code, *word;
         int64_t threshold;
-    } kinds[] = {{"aer_dev_correctable", "node.pcie.aer-corrected", "that were corrected", CORRECTED_MAX},
+    } kinds[] = {{"aer_dev_correctable", "node.pcie.aer-corrected", "that were corrected",
+                  agent_settings_limit(context->settings, AGENT_LIMIT_PCIE_CORRECTED)},
                  {"aer_dev_nonfatal", "node.pcie.aer-nonfatal", "that left the link usable", 1},
                  {"aer_dev_fatal", "node.pcie.aer-fatal", "that were fatal", 1}};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {

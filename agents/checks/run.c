@@ -82,8 +82,13 @@ int run_start(const struct check *check, const struct check_context *context, in
     if (pid == 0)
         be_check(check, context, ends[1], agent);
     close(ends[1]);
-    struct run run = {
-        .check = check, .pid = pid, .fd = ends[0], .exit_fd = -1, .deadline_at = now_ms + check->deadline_ms};
+    int64_t deadline_ms = context->deadline_ms > 0 ? context->deadline_ms : check->deadline_ms;
+    struct run run = {.check = check,
+                      .pid = pid,
+                      .fd = ends[0],
+                      .exit_fd = -1,
+                      .deadline_ms = deadline_ms,
+                      .deadline_at = now_ms + deadline_ms};
     if (pid > 0) {
         (void)setpgid(pid, pid); /* whichever of the two is first */
         run.exit_fd = pidfd_open(pid, 0);
@@ -141,7 +146,6 @@ static pid_t end(struct run *run, int *ret_wait_status)
 
 bool run_turn(struct run *run, int64_t now_ms, struct check_report *ret_report, pid_t *ret_left)
 {
-    const struct check *check = run->check;
     bool exited = is_readable(run->exit_fd, 0); /* asked first: all it has said is in the pipe then */
     bool goes_on = take_said(run), late = now_ms >= run->deadline_at, too_much = run->said.len > REPORT_BYTES_MAX;
     if (!exited && !late && (goes_on || !too_much)) {
@@ -155,7 +159,7 @@ bool run_turn(struct run *run, int64_t now_ms, struct check_report *ret_report, 
     if (too_much)
         report_fail(ret_report, "it said more than %d bytes", REPORT_BYTES_MAX);
     else if (!exited)
-        report_fail(ret_report, "it did not answer within %" PRId64 " s", check->deadline_ms / MS_PER_S);
+        report_fail(ret_report, "it did not answer within %" PRId64 " s", run->deadline_ms / MS_PER_S);
     else if (WIFSIGNALED(wait_status))
         report_fail(ret_report, "it was ended by signal %d", WTERMSIG(wait_status));
     text_free(&run->said);

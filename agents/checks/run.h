@@ -15,7 +15,7 @@ struct run {
     const struct check *check; /* NULL: nothing runs */
     pid_t pid;
     int fd, exit_fd; /* to wait on for reading: what it says, and its end */
-    int64_t deadline_at;
+    int64_t deadline_ms, deadline_at;
     struct text said;
 };
 

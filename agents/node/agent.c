@@ -18,6 +18,7 @@
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
 #include "agents/node/metrics.h"
+#include "agents/node/settings.h"
 #include "agents/node/standing.h"
 #include "agents/node/window.h"
 #include "base/file.h"
@@ -48,6 +49,8 @@ struct agent {
     struct metrics *metrics; /* NULL: nobody asks */
     struct standing standing;
     struct inventory inventory;
+    struct settings settings;
+    bool log_level_given, log_level_said;
     struct link link;
     struct lifecycle_options lifecycle;
     struct deep_options deep;
@@ -222,6 +225,48 @@ static void on_check(const char *key, void *arg)
         log_error("deep health checks cannot be begun: %s key=%s", status_meaning(status), key);
 }
 
+/* --- settings ------------------------------------------------------------------------------------------------ */
+
+static void take_checks(struct agent *agent);
+
+_Static_assert(LOG_LEVEL_DEBUG == 0 && LOG_LEVEL_ERROR == 3, "levels of settings are these");
+
+/* At once, without a new start. */
+static void apply_settings(struct agent *agent)
+{
+    const struct settings *settings = &agent->settings;
+    if (checks_tune(agent->checks, &settings->both))
+        take_checks(agent);
+    int64_t level = agent_settings_of(&settings->both, "", "log", "level", -1);
+    if (!agent->log_level_given && (level >= 0 || agent->log_level_said))
+        log_set_level(level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO);
+    agent->log_level_said = level >= 0;
+    agent->link.settings_tag = settings->tag;
+    agent->link.settings_said |= settings_are_said(settings);
+    agent->link.settings_changed = agent->link.settings_said;
+}
+
+static bool is_settings_news(uint64_t tag, void *arg)
+{
+    const struct agent *agent = arg;
+    return settings_is_news(&agent->settings, tag);
+}
+
+static void on_settings(const char *body, size_t len, void *arg)
+{
+    struct agent *agent = arg;
+    if (settings_take(&agent->settings, body, len) != 0)
+        log_warn("the server said something unknown of the settings; ignored bytes=%zu", len);
+    else
+        apply_settings(agent);
+}
+
+static void on_settings_said(struct text *out, void *arg)
+{
+    const struct agent *agent = arg;
+    settings_write_report(&agent->settings, out);
+}
+
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
 void agent_options_init(struct agent_options *options)
@@ -229,6 +274,7 @@ void agent_options_init(struct agent_options *options)
     *options = (struct agent_options){.boot_id_file = "/proc/sys/kernel/random/boot_id",
                                       .checks = "all",
                                       .checks_dir = CUSTOM_DIR_DEFAULT,
+                                      .settings = SETTINGS_FILE_DEFAULT,
                                       .checks_root = "",
                                       .instance_type = "",
                                       .checks_first_ms = CHECKS_FIRST_WITHIN_MS,
@@ -325,6 +371,7 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
                                           .instance_type = options->instance_type,
                                           .state_dir = agent->state.dir,
                                           .dir = options->checks_dir,
+                                          .settings = &agent->settings.both,
                                           .boot_id = agent->boot_id,
                                           .first_within_ms = options->checks_first_ms,
                                           .instance_id = agent->instance_id};
@@ -369,6 +416,9 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                         .instance_id = agent->instance_id,
                                         .address = options->address,
                                         .boot_id_file = options->boot_id_file};
+    agent->link.is_settings_news = is_settings_news;
+    agent->link.on_settings = on_settings;
+    agent->link.write_settings = on_settings_said;
     agent->link.on_work = on_work;
     agent->link.on_check = on_check;
     agent->link.write_machine = on_machine;
@@ -383,6 +433,8 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     if (status != 0)
         return status;
     windows_init(&agent->windows, instance_id, agent->boot_id);
+    settings_open(&agent->settings, options->settings, options->state_dir, instance_id);
+    agent->log_level_given = options->log_level_given;
     if ((status = open_spool(agent, options, ret_error)) != 0 || (status = open_checks(agent, options, ret_error)) != 0)
         return status;
     const struct wire_options wire = {
@@ -401,6 +453,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
               agent->boot_id);
     agent->link.on_inject = on_inject;
     set_up_runners(agent, options);
+    apply_settings(agent);
     agent->link.arg = agent;
     bool known = state_load_position(&agent->state, agent->boot_id, &agent->saved) == 0;
     agent->kmsg = kmsg_new(options->kmsg, known ? &agent->saved : NULL, clock_system());
@@ -435,6 +488,7 @@ void agent_free(struct agent *agent)
         flush(agent, true);
     link_clear(&agent->link);
     checks_free(agent->checks);
+    settings_close(&agent->settings);
     metrics_free(agent->metrics);
     standing_clear(&agent->standing);
     kmsg_free(agent->kmsg);
@@ -494,6 +548,8 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
         return false;
     if (fds[1].revents != 0 || agent->more_to_read || now_ms() >= agent->read_at)
         read_log(agent);
+    if (settings_scan(&agent->settings, now_ms()))
+        apply_settings(agent);
     if (checks_scan(agent->checks))
         take_checks(agent);
     checks_turn(agent->checks, on_report, agent);

@@ -29,6 +29,8 @@ struct agent_options {
     const char *boot_id_file;
     const char *checks;        /* as in struct checks_options */
     const char *checks_dir;    /* of a site's own; NULL: none */
+    const char *settings;      /* the node's own, as in settings.h; NULL: none */
+    bool log_level_given;      /* on the command line: settings do not change it */
     const char *metrics;       /* where what they measure can be asked for, as metrics_open has it; NULL: nowhere */
     const char *checks_root;   /* in place of "/", for tests */
     const char *instance_type; /* "" when not known */

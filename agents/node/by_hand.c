@@ -3,13 +3,16 @@
 
 #include "agents/checks/checks.h"
 #include "agents/checks/custom.h"
+#include "agents/node/settings.h"
 #include "agents/node/shape.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#define STATE_DIR_DEFAULT "/var/lib/hp-agent" /* as the unit has it */
 #define EXIT_OK 0
 #define EXIT_FOUND 1
 #define EXIT_USAGE 2
@@ -22,6 +25,7 @@ struct line {
 
 struct hand {
     struct checks_options options;
+    const char *settings, *state_dir; /* of the agent whose settings count */
     bool json;
     struct line *lines; /* in the order in which they ended */
     size_t count;
@@ -30,6 +34,8 @@ struct hand {
 static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
                                              {"checks-dir", required_argument, NULL, 'D'},
                                              {"instance-type", required_argument, NULL, 'T'},
+                                             {"settings", required_argument, NULL, 'S'},
+                                             {"state-dir", required_argument, NULL, 'd'},
                                              {"root", required_argument, NULL, 'r'},
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
@@ -38,7 +44,8 @@ static void print_help(void)
 {
     size_t count;
     const struct check *const *table = checks_table(&count);
-    printf("hp-agent check [NAME...] [--json] [--checks-dir DIR] [--instance-type TYPE]\n\n"
+    printf("hp-agent check [NAME...] [--json] [--checks-dir DIR] [--instance-type TYPE]\n"
+           "               [--settings FILE] [--state-dir DIR]\n\n"
            "Runs the checks once and prints what they found. Exit code: 0 nothing, 1 something found,\n"
            "3 something could not be found out, 2 wrong usage.\n\n");
     for (size_t i = 0; i < count; i++)
@@ -61,6 +68,10 @@ static int parse(int argc, char **argv, struct hand *hand, struct text *names)
             hand->options.instance_type = optarg;
         else if (letter == 'D')
             hand->options.dir = optarg;
+        else if (letter == 'S')
+            hand->settings = optarg;
+        else if (letter == 'd')
+            hand->state_dir = optarg;
         else if (letter == 'r')
             hand->options.root = optarg;
         else {
@@ -174,6 +185,13 @@ static int show(struct hand *hand)
     return code;
 }
 
+/* As the agent of this machine has them; what is refused is said by the log. */
+static void read_settings(const struct hand *hand, struct settings *settings)
+{
+    log_set_level(LOG_LEVEL_WARN);
+    settings_open(settings, hand->settings, hand->state_dir, NULL);
+}
+
 int by_hand(int argc, char **argv)
 {
     struct hand hand = {.options = {.root = "",
@@ -182,15 +200,21 @@ int by_hand(int argc, char **argv)
                                     .state_dir = "",
                                     .boot_id = "",
                                     .instance_id = "",
-                                    .once = true}};
+                                    .once = true},
+                        .settings = SETTINGS_FILE_DEFAULT,
+                        .state_dir = STATE_DIR_DEFAULT};
     AUTO(text) struct text names = {0};
+    struct settings settings;
     struct checks *checks = NULL;
     char error[CHECKS_ERROR_MAX];
     int code = parse(argc, argv, &hand, &names);
     if (code >= 0)
         return code;
+    read_settings(&hand, &settings);
+    hand.options.settings = &settings.both;
     if (checks_new(&hand.options, &checks, error) != 0) {
         fprintf(stderr, "hp-agent: %s\nTry hp-agent check --help.\n", error);
+        settings_close(&settings);
         return EXIT_USAGE;
     }
     run_all(&hand, checks);
@@ -199,5 +223,21 @@ int by_hand(int argc, char **argv)
         report_free(&hand.lines[i].report);
     free(hand.lines);
     checks_free(checks);
+    settings_close(&settings);
+    return code;
+}
+
+int by_hand_settings(int argc, char **argv)
+{
+    struct hand hand = {.settings = SETTINGS_FILE_DEFAULT, .state_dir = STATE_DIR_DEFAULT};
+    AUTO(text) struct text names = {0};
+    struct settings settings;
+    int code = parse(argc, argv, &hand, &names);
+    if (code >= 0)
+        return code;
+    read_settings(&hand, &settings);
+    settings_print(&settings, hand.json);
+    code = settings.own_refused[0] != '\0' ? EXIT_FOUND : EXIT_OK;
+    settings_close(&settings);
     return code;
 }

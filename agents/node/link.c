@@ -92,6 +92,7 @@ static void try_again(struct link *link, enum link_ask ask, const char *why)
         link->machine_changed = true;
         link->machine_at = 0;
     }
+    link->settings_changed |= ask == LINK_SETTINGS_SAID; /* what is to be fetched is told again by the next heartbeat */
     back_off(link, why);
 }
 
@@ -126,6 +127,9 @@ static void take_orders(struct link *link, const char *body, size_t len)
         link->enrolled.heartbeat_interval_ms = orders.heartbeat_interval_ms;
     if (orders.inject[0] != '\0' && link->on_inject != NULL)
         (void)link->on_inject(orders.inject, link->arg);
+    uint64_t tag;
+    if (link->is_settings_news != NULL && agent_settings_tag_parse(orders.settings, &tag) == 0)
+        link->settings_wanted = link->is_settings_news(tag, link->arg);
     if (orders.work[0] != '\0' && link->on_work != NULL)
         link->on_work(orders.work, link->arg);
     if (orders.check[0] != '\0' && link->on_check != NULL)
@@ -148,6 +152,7 @@ static void enrolled(struct link *link, const char *body, size_t len)
     link->told_no_token = false;
     link->heartbeat_at = 0;
     link->machine_changed = true;
+    link->settings_changed = link->settings_said;
     came_through(link);
 }
 
@@ -181,9 +186,10 @@ static bool is_final(int status)
 }
 
 /* An older server does not know what this is: it is told again when it changes, as the server may have been renewed by then. */
-static void machine_refused(struct link *link, const char *why)
+static void aside_refused(struct link *link, enum link_ask ask, const char *why)
 {
-    log_warn("the server does not take what is told of this machine: %s", why);
+    log_warn("the server does not %s of this machine: %s",
+             ask == LINK_SETTINGS ? "hand out the settings" : "take what is told", why);
     came_through(link);
 }
 
@@ -203,8 +209,8 @@ static void answered_badly(struct link *link, enum link_ask ask, int status, con
         came_through(link);
     else if (ask == LINK_REPORT && is_final(status))
         report_refused(link, status, &problem);
-    else if (ask == LINK_MACHINE && (status == 404 || is_final(status)))
-        machine_refused(link, why);
+    else if (ask >= LINK_MACHINE && (status == 404 || is_final(status)))
+        aside_refused(link, ask, why);
     else
         try_again(link, ask, why);
 }
@@ -221,9 +227,11 @@ static void answered(struct link *link, enum link_ask ask)
         enrolled(link, body, len);
     else if (ask == LINK_REPORT)
         report_taken(link);
-    else if (ask == LINK_MACHINE)
+    else if (ask >= LINK_MACHINE) {
         came_through(link);
-    else {
+        if (ask == LINK_SETTINGS)
+            link->on_settings(body, len, link->arg);
+    } else {
         link->standing = LINK_KNOWN;
         came_through(link);
         take_orders(link, body, len);
@@ -240,7 +248,8 @@ static bool ask(struct link *link, enum link_ask what, const char *path, const c
     char why[WIRE_ERROR_MAX];
     link->ask = what;
     link->reported_last = what == LINK_REPORT;
-    if (wire_start(link->wire, path, credential, link->body.data, link->body.len, why) == 0)
+    const void *body = what == LINK_SETTINGS ? NULL : link->body.data;
+    if (wire_start(link->wire, path, credential, body, link->body.len, why) == 0)
         return true;
     link->ask = LINK_NOTHING;
     try_again(link, what, why);
@@ -275,6 +284,7 @@ static bool ask_heartbeat(struct link *link)
                                                 .sent_at_ms = clock_wall_ms(link->clock),
                                                 .kmsg_covered = link->kmsg_covered,
                                                 .deep_checks = link->deep_checks,
+                                                .settings_tag = link->settings_tag,
                                                 .spooled = (int64_t)spool_count(link->spool),
                                                 .address = own_address(link)};
     text_clear(&link->body);
@@ -347,6 +357,20 @@ static void wait_for_token(struct link *link)
     link->not_before = now_ms(link) + jittered(link->options.token_ms);
 }
 
+static bool ask_settings(struct link *link)
+{
+    link->settings_wanted = false;
+    return ask(link, LINK_SETTINGS, "/v1/agent/settings", link->enrolled.credential);
+}
+
+static bool tell_settings(struct link *link)
+{
+    text_clear(&link->body);
+    link->write_settings(&link->body, link->arg);
+    link->settings_changed = false;
+    return ask(link, LINK_SETTINGS_SAID, "/v1/agent/settings", link->enrolled.credential);
+}
+
 /* Not known to the server: see now and then whether the old credential is good again (a server restored from a
  * copy may not know it for a while), enrol, or wait for a token. */
 static bool ask_for_standing(struct link *link)
@@ -376,6 +400,10 @@ static bool ask_next(struct link *link)
         return ask_report(link);
     if (beat)
         return ask_heartbeat(link);
+    if (link->settings_wanted)
+        return ask_settings(link);
+    if (link->settings_changed)
+        return tell_settings(link);
     return may_tell_machine(link) && now >= link->machine_at && ask_machine(link);
 }
 
@@ -402,7 +430,8 @@ int64_t link_due_ms(const struct link *link)
         return wire_deadline_ms(link->wire);
     if (link->standing != LINK_KNOWN)
         return link->not_before;
-    int64_t due = spool_count(link->spool) > 0 ? 0 : link->heartbeat_at;
+    bool now = spool_count(link->spool) > 0 || link->settings_wanted || link->settings_changed;
+    int64_t due = now ? 0 : link->heartbeat_at;
     if (may_tell_machine(link) && link->machine_at < due)
         due = link->machine_at;
     return due > link->not_before ? due : link->not_before;

@@ -25,7 +25,15 @@
 #define LINK_REPORT_BYTES_MAX (96 * 1024) /* under AGENT_BODY_BYTES_MAX with the largest verdict on top */
 
 enum link_standing { LINK_STRANGER, LINK_KNOWN, LINK_REJECTED, LINK_STALE };
-enum link_ask { LINK_NOTHING, LINK_ENROLL, LINK_HEARTBEAT, LINK_REPORT, LINK_MACHINE };
+enum link_ask {
+    LINK_NOTHING,
+    LINK_ENROLL,
+    LINK_HEARTBEAT,
+    LINK_REPORT,
+    LINK_MACHINE,
+    LINK_SETTINGS,
+    LINK_SETTINGS_SAID
+};
 
 struct link_options {
     const char *node;       /* NULL: the token names it */
@@ -62,6 +70,13 @@ struct link {
     void (*write_machine)(struct text *out, void *arg); /* all that there is to tell of the machine; NULL: nothing */
     bool machine_changed;                               /* set by the owner: it is to be told */
     int64_t machine_at;                                 /* but not before */
+    /* What the server says for the node's group: whether a tag is news, the text itself, and what to tell of it. */
+    bool (*is_settings_news)(uint64_t tag, void *arg); /* NULL: settings are not taken */
+    void (*on_settings)(const char *body, size_t len, void *arg);
+    void (*write_settings)(struct text *out, void *arg);
+    uint64_t settings_tag;                /* set by the owner */
+    bool settings_said, settings_changed; /* likewise: there is anything to tell; it is to be told */
+    bool settings_wanted;                 /* to be fetched */
     void *arg;
     int64_t refused; /* verdicts that the server will never take */
 };

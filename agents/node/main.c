@@ -43,6 +43,7 @@
     X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")                  \
     X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")                   \
     X("checks-dir", 'D', "DIR", "a site's own checks (default /etc/holdfast/checks.d)")                    \
+    X("settings", 'S', "FILE", "what its checks do otherwise (default /etc/holdfast/agent.yaml)")          \
     X("metrics", 'M', "ADDRESS", "127.0.0.1:PORT for Prometheus: what the checks measure")                 \
     X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")                \
     X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                             \
@@ -64,7 +65,8 @@ static const struct option long_options[] = {
 
 static void print_help(FILE *out)
 {
-    fprintf(out, "hp-agent --server URL --state-dir DIR [options]\nhp-agent check [NAME...] [--json]\n\n"
+    fprintf(out, "hp-agent --server URL --state-dir DIR [options]\nhp-agent check [NAME...] [--json]\n"
+                 "hp-agent settings [--json]\n\n"
                  "Watches this node and reports to Holdfast. It measures; it decides nothing.\n\n");
 #define X(name, letter, argument, help)                                                            \
     {                                                                                              \
@@ -119,6 +121,8 @@ static const char **text_of(struct agent_options *options, int letter)
         return &options->checks;
     case 'D':
         return &options->checks_dir;
+    case 'S':
+        return &options->settings;
     case 'M':
         return &options->metrics;
     case 'T':
@@ -171,6 +175,7 @@ static int set_option(struct agent_options *options, int letter, const char *val
         options->no_lifecycle = true;
         return 0;
     case 'l':
+        options->log_level_given = true;
         return set_level(value);
     default:
         return STATUS_INVALID;
@@ -275,6 +280,8 @@ int main(int argc, char **argv)
     char error[AGENT_ERROR_MAX];
     if (argc > 1 && strcmp(argv[1], "check") == 0)
         return by_hand(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "settings") == 0)
+        return by_hand_settings(argc - 1, argv + 1);
     int code = parse(argc, argv, &options);
     if (code >= 0)
         return code;

@@ -34,7 +34,7 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
     shape_put_text(out, ",\"bootId\":", heartbeat->boot_id);
     shape_put_i64(out, ",\"seq\":", heartbeat->seq);
     shape_put_i64(out, ",\"sentAtMs\":", heartbeat->sent_at_ms);
-    text_add(out, ",\"checks\":[\"lifecycle\",\"machine\"");
+    text_printf(out, ",\"checks\":[\"lifecycle\",\"machine\",\"settings:%" PRIx64 "\"", heartbeat->settings_tag);
     for (int i = 0; i < DEEP_CHECK_COUNT; i++)
         if ((heartbeat->deep_checks & SM_BIT(i)) != 0)
             shape_put_text(out, ",", deep_check_text((enum deep_check)i));
@@ -154,7 +154,7 @@ int message_read_orders(const char *body, size_t len, struct message_orders *ret
 {
     struct message_orders orders = {0};
     struct shape_slot slots[] = {SHAPE_TEXT("inject", orders.inject), SHAPE_TEXT("work", orders.work),
-                                 SHAPE_TEXT("check", orders.check),
+                                 SHAPE_TEXT("check", orders.check), SHAPE_TEXT("settings", orders.settings),
                                  SHAPE_I64("heartbeatIntervalMs", orders.heartbeat_interval_ms, INTERVAL_MIN_MS)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || orders.heartbeat_interval_ms > INTERVAL_MAX_MS)
         return STATUS_INVALID;

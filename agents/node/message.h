@@ -5,6 +5,7 @@
 #define HOLDFAST_AGENTS_NODE_MESSAGE_H
 
 #include "base/text.h"
+#include "model/agent_settings.h"
 #include "model/deep.h"
 #include "model/hardware.h"
 #include "model/model.h"
@@ -20,7 +21,8 @@ struct message_heartbeat {
     const char *instance_id, *boot_id;
     int64_t seq, sent_at_ms;
     bool kmsg_covered;
-    int64_t deep_checks; /* that it could run: bits by enum deep_check */
+    int64_t deep_checks;   /* that it could run: bits by enum deep_check */
+    uint64_t settings_tag; /* of its group's settings that count here, as the server says it; 0: none */
     int64_t spooled;
     const char *address; /* NULL: not known */
 };
@@ -43,10 +45,11 @@ struct message_enrolled {
 int message_read_enrolled(const char *body, size_t len, struct message_enrolled *ret_enrolled);
 
 struct message_orders {
-    char inject[RAW_LINE_MAX_BYTES]; /* "" for none */
-    char work[KEY_MAX_BYTES];        /* "" for none */
-    char check[KEY_MAX_BYTES];       /* "" for none */
-    int64_t heartbeat_interval_ms;   /* 0: as before */
+    char inject[RAW_LINE_MAX_BYTES];             /* "" for none */
+    char work[KEY_MAX_BYTES];                    /* "" for none */
+    char check[KEY_MAX_BYTES];                   /* "" for none */
+    char settings[AGENT_SETTINGS_TAG_MAX_BYTES]; /* the tag of its group's; "": what it has is right */
+    int64_t heartbeat_interval_ms;               /* 0: as before */
 };
 int message_read_orders(const char *body, size_t len, struct message_orders *ret_orders);
 

@@ -15,6 +15,9 @@ void agent_check(struct api_call *call);
 void agent_report_check(struct api_call *call);
 void agent_pair(struct api_call *call);
 
+void agent_settings(struct api_call *call);
+void agent_report_settings(struct api_call *call);
+
 /* Bits for members that were seen, so that a repeat is refused and a lack is noticed. */
 void agent_once(struct pull *p, unsigned *seen, unsigned bit);
 /* A member that is a text, where it goes, and its bit. */

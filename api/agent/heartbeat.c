@@ -8,11 +8,15 @@
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "model/agent_settings.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define CHECK_NAME_MAX 32
 #define CHECKS_MAX 32
+#define SETTINGS_MARK "settings:"
 
 enum { M_INSTANCE = 1, M_BOOT = 2, M_SEQ = 4, M_SENT = 8, M_CHECKS = 16, M_SPOOLED = 32, M_ADDRESS = 64 };
 
@@ -46,9 +50,16 @@ bool agent_message_end(struct api_call *call, struct pull *p, unsigned seen, uns
     return rc == 0;
 }
 
+/* "settings:0f3a…": it takes settings, and which it has. */
+static void read_settings_tag(const char *name, struct fleet_heartbeat *beat)
+{
+    if (agent_settings_tag_parse(name + strlen(SETTINGS_MARK), &beat->settings_tag) == 0)
+        beat->checks |= FLEET_TAKES_SETTINGS;
+}
+
 /* Names we do not know are a newer agent's and tell nothing. "lifecycle" and "machine" are no checks: they say that the agent
  * understands work, and tells what it is made of; and the names of deep checks say what it could be asked to run. */
-static void read_checks(struct pull *p, unsigned *ret_checks)
+static void read_checks(struct pull *p, struct fleet_heartbeat *beat)
 {
     char name[CHECK_NAME_MAX];
     enum deep_check deep;
@@ -59,13 +70,15 @@ static void read_checks(struct pull *p, unsigned *ret_checks)
         if (++count > CHECKS_MAX)
             pull_fail(p, "too many checks");
         if (p->error == 0 && strcmp(name, "kmsg") == 0)
-            *ret_checks |= FLEET_CHECK_KMSG;
+            beat->checks |= FLEET_CHECK_KMSG;
         else if (p->error == 0 && strcmp(name, "lifecycle") == 0)
-            *ret_checks |= FLEET_RUNS_LIFECYCLE;
+            beat->checks |= FLEET_RUNS_LIFECYCLE;
         else if (p->error == 0 && strcmp(name, "machine") == 0)
-            *ret_checks |= FLEET_TELLS_MACHINE;
+            beat->checks |= FLEET_TELLS_MACHINE;
+        else if (p->error == 0 && text_starts_with(name, SETTINGS_MARK))
+            read_settings_tag(name, beat);
         else if (p->error == 0 && deep_check_parse(name, &deep) == 0)
-            *ret_checks |= FLEET_CHECK_DEEP(deep);
+            beat->checks |= FLEET_CHECK_DEEP(deep);
     }
 }
 
@@ -85,7 +98,7 @@ static void read_member(struct pull *p, struct pull_view name, unsigned *seen, s
         pull_i64(p, 0, INT64_MAX, &beat->sent_at);
     } else if (pull_view_is(name, "checks")) {
         agent_once(p, seen, M_CHECKS);
-        read_checks(p, &beat->checks);
+        read_checks(p, beat);
     } else if (pull_view_is(name, "spooled")) {
         agent_once(p, seen, M_SPOOLED);
         pull_i64(p, 0, INT64_MAX, &beat->spooled);
@@ -105,6 +118,7 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
     unsigned seen = 0;
     beat->checks = 0;
     beat->spooled = 0;
+    beat->settings_tag = 0;
     beat->address[0] = '\0';
     pull_start(&p, call->body, call->body_len);
     pull_object(&p);
@@ -113,12 +127,15 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
     return agent_message_end(call, &p, seen, M_INSTANCE | M_BOOT | M_SEQ | M_SENT);
 }
 
-/* inject: a kernel line that a person wants this agent to write, for a test. work, check: what the instance is asked to do. Only
- * an agent that says it knows an errand of this kind is told of it. */
-static void reply_orders(struct api_call *call, const char *line, enum errand_kind kind, const char *key)
+/* inject: a kernel line that a person wants this agent to write, for a test. work, check: what the instance is asked to do. settings_tag: it shall have other
+ * settings (NULL: those it has are right). Only an agent that says it knows an errand of this kind is told of it. */
+static void reply_orders(struct api_call *call, const char *line, enum errand_kind kind, const char *key,
+                         const uint64_t *settings_tag)
 {
     json_t *json = json_object();
     json_put_text(json, "inject", line);
+    if (settings_tag != NULL)
+        json_put(json, "settings", json_sprintf("%" PRIx64, *settings_tag));
     if (kind != ERRAND_NONE)
         json_put_text(json, kind == ERRAND_CHECK ? "check" : "work", key);
     api_reply_json(call, 200, json);
@@ -147,8 +164,10 @@ static void answer(struct api_call *call, int rc, const struct problem *problem)
     struct fleet *fleet = call->service->fleet;
     bool injects = fleet_take_directive(fleet, call->node_id, line);
     enum errand_kind errand = errand_of(call, key);
-    if (injects || errand != ERRAND_NONE)
-        reply_orders(call, injects ? line : NULL, errand, key);
+    uint64_t tag = fleet_settings_tag(fleet, call->node_id);
+    bool differs = (call->beat.checks & FLEET_TAKES_SETTINGS) != 0 && tag != call->beat.settings_tag;
+    if (injects || errand != ERRAND_NONE || differs)
+        reply_orders(call, injects ? line : NULL, errand, key, differs ? &tag : NULL);
     else
         api_reply_nothing(call);
 }

@@ -23,7 +23,7 @@ static json_t *render_piece(const struct hardware *hardware)
     return json;
 }
 
-static json_t *render_check(const struct check_state *state, const char *boot_id)
+json_t *render_check_state(const struct check_state *state, const char *boot_id)
 {
     json_t *json = json_object();
     bool has_run = state->has_run && strcmp(state->boot_id, boot_id) == 0;
@@ -46,7 +46,7 @@ void api_node_hardware(struct api_call *call)
     for (size_t i = 0; i < machine->hardware_count; i++)
         json_array_append_new(hardware, render_piece(&machine->hardware[i]));
     for (size_t i = 0; i < machine->check_count; i++)
-        json_array_append_new(checks, render_check(&machine->checks[i], machine->boot_id));
+        json_array_append_new(checks, render_check_state(&machine->checks[i], machine->boot_id));
     put(json, "instanceId", machine->instance_id);
     json_put(json, "hardware", hardware);
     json_put(json, "checks", checks);

@@ -53,6 +53,59 @@ void api_node_list(struct api_call *call)
     page_reply(call, &page);
 }
 
+/* "disk.period 5m file" */
+static json_t *render_setting(const char *line)
+{
+    char name[AGENT_SETTING_NAME_MAX_BYTES] = "", value[AGENT_SETTING_VALUE_MAX_BYTES] = "";
+    const char *blank = strchr(line, ' '), *last = strrchr(line, ' ');
+    if (blank != NULL && last > blank) {
+        (void)text_copy_bytes(name, sizeof name, line, (size_t)(blank - line));
+        (void)text_copy_bytes(value, sizeof value, blank + 1, (size_t)(last - blank - 1));
+    }
+    return json_pack("{s:s, s:s, s:s}", "name", name, "value", value, "source", last != NULL ? last + 1 : "");
+}
+
+/* What its agent goes by, where anything is said of its group or by a file of its own. */
+static void put_settings(struct api_call *call, json_t *node)
+{
+    struct problem problem;
+    autofree struct group_agent_settings *wanted = own_calloc(1, sizeof *wanted);
+    autofree struct agent_settings_report *told = own_calloc(1, sizeof *told);
+    if (service_agent_settings_of_node(call->service, call->params[0], call->params[1], wanted, told, &problem) != 0 ||
+        (wanted->revision == 0 && told->at == 0))
+        return;
+    json_t *json = json_object(), *settings = json_array();
+    json_put_i64(json, "groupRevision", wanted->revision);
+    json_put_i64(json, "revision", told->revision);
+    if (told->refused[0] != '\0')
+        json_put_text(json, "refused", told->refused);
+    if (told->file_refused[0] != '\0')
+        json_put_text(json, "fileRefused", told->file_refused);
+    for (size_t i = 0; i < told->count; i++)
+        json_array_append_new(settings, render_setting(told->lines[i]));
+    json_put(json, "settings", settings);
+    json_put_time(json, "toldAt", told->at);
+    json_put(node, "agentSettings", json);
+}
+
+/* Checks that could not find out: nothing else of a node says so, and what is not looked at is not known to be well. */
+static void put_unknown_checks(struct api_call *call, json_t *node)
+{
+    struct problem problem;
+    autofree struct service_machine *machine = own_calloc(1, sizeof *machine);
+    if (service_node_hardware(call->service, call->params[0], call->params[1], machine, &problem) != 0)
+        return;
+    json_t *unknown = json_array();
+    for (size_t i = 0; i < machine->check_count; i++)
+        if (machine->checks[i].has_run && machine->checks[i].result == CHECK_RESULT_UNKNOWN &&
+            strcmp(machine->checks[i].boot_id, machine->boot_id) == 0)
+            json_array_append_new(unknown, render_check_state(&machine->checks[i], machine->boot_id));
+    if (json_array_size(unknown) > 0)
+        json_put(node, "unknownChecks", unknown);
+    else
+        json_decref(unknown);
+}
+
 static void reply_view(struct api_call *call)
 {
     struct problem problem;
@@ -64,8 +117,10 @@ static void reply_view(struct api_call *call)
     }
     if (view->last_decision.operation_id != 0)
         (void)service_names(call->service, 0, 0, view->last_decision.operation_id, &names);
-    api_reply_resource(call, 200, render_node_view(view, names.operation), NULL,
-                       service_node_revision(&view->row.node));
+    json_t *json = render_node_view(view, names.operation);
+    put_settings(call, json);
+    put_unknown_checks(call, json);
+    api_reply_resource(call, 200, json, NULL, service_node_revision(&view->row.node));
 }
 
 void api_node_describe(struct api_call *call)

@@ -10,6 +10,7 @@
 
 #include "base/seal.h"
 #include "db/access_key.h"
+#include "db/agent_settings.h"
 #include "db/approval.h"
 #include "db/audit.h"
 #include "db/cluster.h"
@@ -432,6 +433,30 @@ struct service_policy_change {
 int service_policy_apply(struct service *s, const struct actor *actor, const struct service_policy_change *change,
                          struct policy_version *ret_version, struct problem *ret_problem);
 /* The recorded decisions of a cluster under another document, some nodes at a time. */
+/* --- what agents do otherwise (agent_settings.c) --------------------------------------------------- */
+
+/* Revision 0: nothing is said of the group. Large, as are reports. */
+int service_agent_settings_get(struct service *s, const char *cluster, const char *group,
+                               struct group_agent_settings *ret_settings, struct problem *ret_problem);
+/* Of the node's group, and what its agent tells that counts there; at 0: it has told of nothing. */
+int service_agent_settings_of_node(struct service *s, const char *cluster, const char *node,
+                                   struct group_agent_settings *ret_settings, struct agent_settings_report *ret_told,
+                                   struct problem *ret_problem);
+int service_agent_settings_validate(const char *text, struct problem *ret_problem);
+struct service_agent_settings_change {
+    const char *cluster, *group, *text, *comment;
+    int64_t expected; /* the revision that it follows; -1: any */
+};
+int service_agent_settings_apply(struct service *s, const struct actor *actor,
+                                 const struct service_agent_settings_change *wanted,
+                                 struct group_agent_settings *ret_settings, struct problem *ret_problem);
+int service_agent_settings_fetch(struct service *s, int64_t node_id, struct group_agent_settings *ret_settings,
+                                 struct problem *ret_problem);
+int service_agent_settings_told(struct service *s, int64_t node_id, const struct agent_settings_report *report,
+                                struct problem *ret_problem);
+/* Before the first agent is answered. */
+int service_agent_settings_load(struct service *s, struct problem *ret_problem);
+
 struct service_policy_trial {
     const char *cluster, *text;
     int64_t since;

@@ -125,6 +125,24 @@ test('clusters', async () => {
   await call('updateCluster', 200, { params: { cluster }, body: { nodeRecovery: 'None' } });
 });
 
+test('settings of agents', async () => {
+  const params = { cluster, group: 'gpu' };
+  assert.deepEqual(await call('describeAgentSettings', 200, { params }), { cluster, group: 'gpu', revision: 0 });
+  await call('describeAgentSettings', 404, { params: { cluster, group: 'nothing' } });
+  await call('describeAgentSettings', 404, { params: { cluster: 'nothing', group: 'gpu' } });
+  const document = 'disk.lowPercent: 10\n';
+  assert.equal((await call('applyAgentSettings', 400, { params, body: { document: `${document}disk.period: 1s\n` } })).detail, 'line 2: disk.period must be a duration from 5s to 1d');
+  await call('applyAgentSettings', 400, { params, body: { document: '#'.repeat(9000) } });
+  await call('applyAgentSettings', 400, { params, body: { document: '#'.repeat(20000) } });
+  await call('applyAgentSettings', 400, { params, body: {} });
+  await call('applyAgentSettings', 404, { params: { cluster, group: 'nothing' }, body: { document } });
+  await call('applyAgentSettings', 412, { params, body: { document, expectedRevision: 1 } });
+  const made = await call('applyAgentSettings', 200, { params, body: { document, comment: 'scratch', expectedRevision: 0 } });
+  assert.deepEqual([made.revision, made.document, made.comment, made.author], [1, document, 'scratch', 'token:admin']);
+  assert.equal((await call('applyAgentSettings', 200, { params, body: { document } })).revision, 1);
+  assert.deepEqual(await call('describeAgentSettings', 200, { params }), made);
+});
+
 test('scheduler configuration, quotas and their tags', async () => {
   const params = { cluster };
   const policy = { name: 'policy', schedulerConfig: { priorityClasses: [{ name: 'prod', weight: 100 }], fairShare: 'Enabled' }, tags: [{ key: 'a', value: '' }] };
@@ -590,6 +608,30 @@ test('an instance is asked to test itself, and says what it found', async () => 
   assert.deepEqual(made.hardware.map((h) => [h.kind, h.identity, h.serial, h.location, h.present]), [['gpu', 'GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31', undefined, '0000:b9:00', true]]);
   assert.deepEqual(made.checks.map((c) => [c.name, c.result]), [['disk', 'ok'], ['nvidia', 'waiting']]);
   await call('describeNodeHardware', 404, { params: { ...params, node: 'c-9' } });
+  // A check that could not find out is said of the node itself.
+  await tell(200, { checks: [{ name: 'disk', result: 'unknown', why: 'no answer' }] });
+  assert.deepEqual((await call('describeNode', 200, { params })).unknownChecks.map((c) => [c.name, c.why]), [['disk', 'no answer']]);
+  await tell(200, {});
+  assert.equal((await call('describeNode', 200, { params })).unknownChecks, undefined);
+  // What the group's agents do otherwise: told by a tag, fetched, told back.
+  assert.equal((await call('describeNode', 200, { params })).agentSettings, undefined);
+  await call('applyAgentSettings', 200, { params: { cluster: 'checks', group: 'c' }, body: { document: 'load.enabled: false\n' } });
+  assert.equal((await beat(['kmsg', 'instance-stress'])).settings, undefined); // an agent of an earlier version would not understand it
+  assert.equal((await beat(['kmsg', 'settings:none'])).settings, undefined);
+  const settingsTag = (await beat(['kmsg', 'settings:0'])).settings;
+  assert.match(settingsTag, /^[0-9a-f]{1,16}$/);
+  assert.equal((await beat(['kmsg', `settings:${settingsTag}`])).settings, undefined);
+  assert.deepEqual(await call('describeAgentOwnSettings', 200, { token: agent }), { revision: 1, document: 'load.enabled: false\n' });
+  const ownSettings = { instanceId: id, revision: 1, refused: '', fileRefused: '', settings: ['load.enabled false group', 'disk.period 2m file'] };
+  const settled = (status, over) => call('reportAgentSettings', status, { token: agent, body: { ...ownSettings, ...over } });
+  for (const over of [{ refused: undefined }, { colour: 'red' }, { settings: ['load.enabled'] }, { settings: ['load.enabled 2 group'] }, { settings: Array(129).fill(ownSettings.settings[0]) }, { revision: -1 },
+    { refused: 'x'.repeat(200) }, { fileRefused: '\u001b[2J' }]) await settled(400, over);
+  await settled(409, { instanceId: 'i-0000000000000dead' });
+  await settled(200, {});
+  const shown = (await call('describeNode', 200, { params })).agentSettings;
+  assert.deepEqual([shown.groupRevision, shown.revision, shown.settings], [1, 1, [{ name: 'load.enabled', value: 'false', source: 'group' }, { name: 'disk.period', value: '2m', source: 'file' }]]);
+  await call('applyAgentSettings', 200, { params: { cluster: 'checks', group: 'c' }, body: { document: '' } });
+  assert.equal((await beat(['kmsg', 'instance-stress', `settings:${settingsTag}`])).settings, '0');
   const start = (status, body) => call('startChecks', status, { params: of, body });
   for (const body of [{}, { group: 'c', profile: 'slow' }, { nodes: [7] }, { nodes: [''] }, { nodes: [] }, { group: 'c', checks: ['x'] }, { group: 'c', force: 1 }]) await start(400, body);
   await start(404, { group: 'nothing' });

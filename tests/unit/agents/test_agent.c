@@ -15,7 +15,7 @@ static void test_enrols_and_beats(void **state)
     assert_string_equal(world->last_boot, "boot-1");
     assert_string_equal(world->last_instance, "i-0123456789abcdef0");
     pthread_mutex_unlock(&world->lock);
-    assert_int_equal(peek(world, &world->last_checks), 5); /* lifecycle, machine, two deep checks, kmsg */
+    assert_int_equal(peek(world, &world->last_checks), 6); /* lifecycle, machine, settings, two deep checks, kmsg */
     autofree char *path = own_printf("%s/credential", world->state_dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
@@ -165,13 +165,13 @@ static void test_injection(void **state)
 static bool has_beaten_without_checks(struct world *world, struct agent *agent)
 {
     (void)agent;
-    return world->heartbeats >= 1 && world->last_checks == 4;
+    return world->heartbeats >= 1 && world->last_checks == 5;
 }
 
 static bool has_beaten_with_checks(struct world *world, struct agent *agent)
 {
     (void)agent;
-    return world->last_checks == 5;
+    return world->last_checks == 6;
 }
 
 /* What is not looked at is not claimed. */

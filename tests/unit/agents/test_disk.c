@@ -37,7 +37,7 @@ static void test_thresholds(void **state)
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const char *code = disk_judge(&cases[i].use);
+        const char *code = disk_judge(&cases[i].use, NULL);
         if (cases[i].code == NULL)
             assert_null(code);
         else

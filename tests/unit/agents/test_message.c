@@ -41,24 +41,26 @@ static void test_written(void **state)
     message_write_enroll(&out, NULL, "i-1", "b-1");
     assert_string_equal(out.data, "{\"instanceId\":\"i-1\",\"bootId\":\"b-1\"}");
     text_clear(&out);
-    struct message_heartbeat beat = {"i-1", "b-1", 3, 4, true, 0, 2, NULL};
+    struct message_heartbeat beat = {"i-1", "b-1", 3, 4, true, 0, 0x1f, 2, NULL};
     message_write_heartbeat(&out, &beat);
     assert_string_equal(
         out.data,
         "{\"instanceId\":\"i-1\",\"bootId\":\"b-1\",\"seq\":3,\"sentAtMs\":4,\"checks\":[\"lifecycle\",\"machine\","
-        "\"kmsg\"],\"spooled\":2}");
+        "\"settings:1f\",\"kmsg\"],\"spooled\":2}");
     text_clear(&out);
     beat.kmsg_covered = false;
     beat.deep_checks = 3;
+    beat.settings_tag = 0;
     message_write_heartbeat(&out, &beat);
     assert_non_null(
-        strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\",\"instance-stress\",\"instance-connectivity\"],"));
+        strstr(out.data,
+               "\"checks\":[\"lifecycle\",\"machine\",\"settings:0\",\"instance-stress\",\"instance-connectivity\"],"));
     text_clear(&out);
     beat.deep_checks = 0;
     beat.address = "2001:db8::7";
     message_write_heartbeat(&out, &beat);
     assert_true(text_ends_with(out.data, ",\"spooled\":2,\"address\":\"2001:db8::7\"}"));
-    assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\"],"));
+    assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\",\"settings:0\"],"));
     text_clear(&out);
     message_open_report(&out, "i-1", "b-1", 9);
     message_add_verdict(&out, &v, true);
