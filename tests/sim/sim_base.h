@@ -73,6 +73,7 @@ struct sim {
     int64_t storm_ends;                                   /* of a random world */
     void (*before_boot)(void);                            /* what a restart puts right; may be NULL */
     void (*more_laws)(struct sim *sim, struct db_tx *tx); /* of this world; may be NULL */
+    int64_t repairs_checked;                              /* the newest operation seen, by sim_law_repairs */
     int keys_checked;                                     /* of the provider's effects, by sim_law_acts */
     bool check;                                           /* sim_check after every turn */
     uint64_t verdict_number;

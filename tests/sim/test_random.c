@@ -1,14 +1,16 @@
 /*
  * Random worlds: some dozens of nodes, and an hour in which everything goes wrong by chance and by hand: faults, silent
  * agents, dead machines, a scheduler and a provider that fail, hang, lose replies or go away, messages that are lost, late or come
- * twice, people who drain, cancel, opt out and ask, a disk that fails, a clock that is set, and a process that is killed again
- * and again.
+ * twice, switches that go dark with all that hangs on them, people who drain, cancel, opt out, ask and answer, a disk that
+ * fails, a clock that is set, and a process that is killed again and again. Half of the worlds have a policy that does not let
+ * everything be done.
  *
  * The laws of sim_check hold after every turn. Then the weather clears, and in the end every node is in service, or held or
  * failed for a reason that it says, and whatever is left a person can bring back. A failure prints its seed: run the
  * program with that number to see it again, or make sim SEEDS=1 SEED=number.
  */
 #include "tests/sim/sim_acts.h"
+#include "tests/sim/sim_modes.h"
 #include "tests/sim/sim_world.h"
 
 #include <errno.h>
@@ -25,6 +27,7 @@
 #define CALM_MS (6 * MS_PER_HOUR)
 #define ACTION_EVERY_S 15
 #define REST_MS (3 * MS_PER_MIN)
+#define LEAF_NODES 3 /* so many as make an incident */
 #define OFF_THE_BUS 79
 #define PROGRAM_FAULT 31
 #define DRIVER_ASKS_REPLACE 140
@@ -220,10 +223,39 @@ static void clock_jump(struct sim *sim)
             sim->provider.instances[i].up_at += by;
 }
 
+/* All that hangs on one switch falls silent, or is heard again. */
+static void dark_switch(struct sim *sim)
+{
+    const char *leaf = fake_scheduler_find(&sim->scheduler, any_node(sim))->leaf;
+    bool dark = draw(sim, 3) != 0;
+    for (int i = 0; i < sim->scheduler.count; i++) {
+        struct fake_instance *instance = fake_provider_of_node(&sim->provider, sim->scheduler.nodes[i].name);
+        if (instance != NULL && strcmp(sim->scheduler.nodes[i].leaf, leaf) == 0)
+            instance->muted = dark;
+    }
+}
+
+static int take_approval(const void *row, void *arg)
+{
+    *(struct approval *)arg = *(const struct approval *)row;
+    return 1;
+}
+
+/* The newest question that waits is answered; one that waits no longer may be, too, and is refused. */
+static void answer(struct sim *sim)
+{
+    struct approval asked = {0}, answered;
+    struct problem problem;
+    int state = draw(sim, 4) == 0 ? -1 : APPROVAL_STATE_ASKED;
+    if (service_approval_list(&sim->service, state, 0, 1, take_approval, &asked, &problem) >= 0 && asked.id != 0)
+        (void)service_approval_answer(&sim->service, &sim_admin, asked.uid, draw(sim, 3) != 0, &answered, &problem);
+}
+
 static void something(struct sim *sim)
 {
-    static void (*const happenings[])(struct sim *) = {fault,      fault, fault, machine,  backends,  slurm_person,
-                                                       api_person, death, wire,  bad_disk, clock_jump};
+    static void (*const happenings[])(struct sim *) = {fault,        fault,      fault, machine,  backends,
+                                                       slurm_person, api_person, death, bad_disk, clock_jump,
+                                                       dark_switch,  answer,     wire};
     happenings[draw(sim, ARRAY_LEN(happenings))](sim);
 }
 
@@ -390,15 +422,33 @@ static void set_limits(struct sim *sim, uint64_t seed)
     policy->min_healthy_count = seed % 3 == 1 ? 0 : sim->nodes / 2;
 }
 
+/* How far it may go: half of the worlds do all, the others less, for all faults or by class. */
+static void set_modes(struct sim *sim, uint64_t seed)
+{
+    static const enum repair_mode modes[] = {REPAIR_MODE_APPROVE, REPAIR_MODE_APPROVE, REPAIR_MODE_OBSERVE,
+                                             REPAIR_MODE_RECOMMEND};
+    uint64_t which = seed / 3 % 10;
+    for (int fault = 0; fault < FAULT_CLASS_COUNT && which >= 5; fault++)
+        sim->settings.policy.modes[fault] =
+            which < 5 + ARRAY_LEN(modes) ? modes[which - 5] : (enum repair_mode)((seed / 30 + (uint64_t)fault) % 4);
+}
+
+static void laws(struct sim *sim, struct db_tx *tx)
+{
+    sim_law_acts(sim, tx);
+    sim_law_repairs(sim, tx);
+}
+
 static void live(const struct sim *start, uint64_t seed)
 {
     struct sim sim, wanted = *start;
     set_limits(&wanted, seed);
+    set_modes(&wanted, seed);
     sim_fork(&wanted, &sim);
     sim.seed = seed;
     sim.random = seed * UINT64_C(0x9E3779B97F4A7C15);
     sim.before_boot = mend_disk;
-    sim.more_laws = sim_law_acts;
+    sim.more_laws = laws;
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
     sim.fate.random = seed;
     sim.storm_ends = clock_wall_ms(&sim.clock) + (sim.nodes > 10 ? STORM_MS : SHORT_STORM_MS);
@@ -421,10 +471,14 @@ static void make(struct sim *start, int nodes)
     settings->drain_deadline_ms = 10 * MS_PER_MIN;
     settings->observe_interval_ms = 10 * MS_PER_S;
     settings->policy.breaker_window_ms = settings->policy.breaker_close_after_ms = REST_MS;
+    settings->policy.unreachable_after_ms = 75 * MS_PER_S; /* within a short storm, too */
     start->beat_ms = 20 * MS_PER_S;
     start->document = SIM_SCRIPT;
     sim_crash(start); /* with these settings */
-    sim_create(start, nodes, NODE_RECOVERY_AUTOMATIC);
+    sim_ask(start, nodes, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < start->scheduler.count; i++)
+        snprintf(start->scheduler.nodes[i].leaf, sizeof(start->scheduler.nodes[i].leaf), "leaf-%d", i / LEAF_NODES);
+    sim_until_all_ready(start, 30 * MS_PER_MIN);
     sim_kill(start);
 }
 
