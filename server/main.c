@@ -353,7 +353,8 @@ static int open_doors(struct hpd *hpd)
     const struct config *c = &hpd->config;
     bool v6 = strchr(c->listen_host, ':') != NULL;
     autofree char *listen = own_printf("%s%s%s:%d", v6 ? "[" : "", c->listen_host, v6 ? "]" : "", c->listen_port);
-    hpd->metrics = (struct metrics_sources){.db = hpd->db, .fleet = hpd->service.fleet, .reconcile = hpd->reconcile};
+    hpd->metrics = (struct metrics_sources){
+        .db = hpd->db, .fleet = hpd->service.fleet, .reconcile = hpd->reconcile, .service = &hpd->service};
     struct api_options options = {
         .listen = listen,
         .workers = (int)c->workers,

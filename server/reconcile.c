@@ -7,6 +7,7 @@
  * after a pause. Nothing is sent to a backend that is not on disk.
  */
 #include "server/reconcile_step.h"
+#include "server/reconcile_survey.h"
 
 #define US_PER_MS 1000
 /* While evidence pours in that costs no node, three quarters of a core are left to those who take it in. */
@@ -141,6 +142,9 @@ static void take_result(struct reconcile *r, struct rcall *call)
     free_slot(r);
     if (call->kind == CALL_OBSERVE) {
         reconcile_observe_take(r, call);
+        reconcile_call_free(call);
+    } else if (call->kind == CALL_SURVEY) {
+        reconcile_survey_take(r, call);
         reconcile_call_free(call);
     } else if (call->kind == CALL_HOLD) {
         reconcile_hold_take(r, call);

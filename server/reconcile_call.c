@@ -20,6 +20,7 @@ void reconcile_call_free(struct rcall *call)
     scheduler_observation_free(&call->observation);
     scheduler_governance_free(call->governance);
     scheduler_apart_free(call->apart);
+    job_picture_free(call->picture);
     free(call->jobs);
     free(call->places);
     free(call);
@@ -104,6 +105,8 @@ static int call_do(struct rcall *call)
     switch (call->kind) {
     case CALL_OBSERVE:
         return call_observe(call);
+    case CALL_SURVEY:
+        return s->ops->survey(s->self, &call->observation, &call->picture, call->error);
     case CALL_MARK:
     case CALL_HOLD:
         return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);

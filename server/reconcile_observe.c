@@ -5,7 +5,7 @@
  * one would show our own mark as a person's wish, or a node that we gave back as still held. What is seen is
  * kept in memory; what follows from it is decided like everything else.
  */
-#include "server/reconcile_private.h"
+#include "server/reconcile_survey.h"
 
 #include <string.h>
 
@@ -179,6 +179,7 @@ void reconcile_observe_take(struct reconcile *r, struct rcall *call)
         if (call->with_places)
             r->places_at = reconcile_now(r) + PLACES_INTERVAL_MS;
         reconcile_places_take(r, call);
+        reconcile_survey(r, call);
     } else {
         scheduler_fails(r, call);
     }

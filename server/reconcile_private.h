@@ -237,6 +237,7 @@ struct rop {
 /* --- calls ------------------------------------------------------------------------------------- */
 enum call_kind {
     CALL_OBSERVE,
+    CALL_SURVEY,
     CALL_MARK,
     CALL_HOLD, /* a mark without an operation */
     CALL_JOBS,
@@ -274,7 +275,8 @@ struct rcall {
     size_t job_count;
     struct provider_instance instance;
     struct scheduler_observation observation;
-    bool with_places; /* an observation that asks for the topology as well */
+    bool with_places;            /* an observation that asks for the topology as well */
+    struct job_picture *picture; /* in use once: a survey's, made of the observation */
     struct scheduler_place *places;
     size_t place_count;
     struct scheduler_governance *governance; /* owned */
@@ -390,8 +392,8 @@ struct reconcile {
     int calls_in_flight, holds_in_flight;
     int isolating; /* turns that take one thing each, because of a row that cannot be written */
 
-    bool observing, observe_now;
-    int64_t observe_at, observed_at, observe_asked_at;
+    bool observing, observe_now, surveying;
+    int64_t observe_at, observed_at, observe_asked_at, survey_at;
     int observe_failures;
     int64_t failing_since; /* the first of the failed looks in a row; 0: the last one succeeded */
     bool scheduler_down;

@@ -10,6 +10,7 @@ void scheduler_observation_free(struct scheduler_observation *observation)
     if (observation == NULL)
         return;
     free(TAKE(observation->nodes));
+    free(TAKE(observation->words));
     observation->count = 0;
 }
 

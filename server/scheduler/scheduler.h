@@ -12,6 +12,7 @@
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 
 #include "model/apart.h"
+#include "model/job.h"
 #include "model/model.h"
 #include "server/scheduler/governance.h"
 
@@ -42,6 +43,9 @@ struct scheduler_node {
                        * ("Not responding", "Kill task failed"), which is nobody's to be kept */
     bool busy;        /* work is running or completing on it */
     enum scheduler_request request;
+    /* What it has and what jobs have of it; for the survey, 0 and "" where the backend does not say. */
+    int64_t cpus, cpus_used, memory_mib, memory_used_mib;
+    size_t partitions, features, gres, gres_used; /* scheduler_word */
 };
 
 struct scheduler_job {
@@ -63,8 +67,13 @@ struct scheduler_observation {
     int64_t at_ms;
     struct scheduler_node *nodes;
     size_t count;
+    char *words; /* what nodes share much of; the first is "". NULL: there is none */
 };
 void scheduler_observation_free(struct scheduler_observation *observation); /* the contents, not the struct */
+static inline const char *scheduler_word(const struct scheduler_observation *observation, size_t word)
+{
+    return observation->words == NULL ? "" : observation->words + word;
+}
 
 /* The nodes that are set apart while they are tested, and those that are to be as they were again: all of them. */
 struct scheduler_apart_node {
@@ -114,6 +123,10 @@ struct scheduler_ops {
      * back. A node that is ASKED is looked at only, and touched when it is asked for again with what it had written down. What
      * was there before, and what others made, stays. On failure the answers say nothing. */
     int (*set_apart)(struct scheduler *s, struct scheduler_apart *apart, char *ret_error);
+    /* The jobs, and what the scheduler says of itself as Prometheus text, beside what was just seen of its nodes. A part that cannot
+     * be had is missing from the text, which says so; without the jobs it fails. */
+    int (*survey)(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,
+                  char *ret_error);
     void (*free)(struct scheduler *s);
 };
 

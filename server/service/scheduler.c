@@ -1,7 +1,8 @@
 /*
- * How the scheduler is: the reconcile loop knows and says so here, the doors read it. One short lock; both sides hold it
+ * How the scheduler is, and its jobs: the reconcile loop knows and says so here, the doors read it. One short lock; all sides hold it
  * only to copy.
  */
+#include "base/text.h"
 #include "server/service/private.h"
 
 #include <pthread.h>
@@ -9,6 +10,8 @@
 struct service_scheduler {
     pthread_mutex_t mutex;
     struct service_scheduler_status status;
+    struct job_picture *picture; /* NULL: there is none to be shown */
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
 };
 
 struct service_scheduler *service_scheduler_new(void)
@@ -22,6 +25,7 @@ void service_scheduler_free(struct service_scheduler *scheduler)
 {
     if (scheduler == NULL)
         return;
+    job_picture_free(scheduler->picture);
     pthread_mutex_destroy(&scheduler->mutex);
     free(scheduler);
 }
@@ -41,4 +45,34 @@ void service_scheduler_get(struct service_scheduler *scheduler, struct service_s
     pthread_mutex_lock(&scheduler->mutex);
     *ret_status = scheduler->status;
     pthread_mutex_unlock(&scheduler->mutex);
+}
+
+void service_scheduler_show(struct service_scheduler *scheduler, struct job_picture *picture, const char *why)
+{
+    pthread_mutex_lock(&scheduler->mutex);
+    struct job_picture *last = scheduler->picture;
+    scheduler->picture = picture;
+    text_copy_cut(scheduler->why, sizeof(scheduler->why), why);
+    pthread_mutex_unlock(&scheduler->mutex);
+    job_picture_free(last);
+}
+
+struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
+                                              char ret_why[SERVICE_SCHEDULER_ERROR_MAX])
+{
+    struct job_picture *picture = NULL;
+    text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, "it was not asked for its jobs yet");
+    if (scheduler == NULL)
+        return NULL;
+    pthread_mutex_lock(&scheduler->mutex);
+    if (scheduler->status.state == SCHEDULER_STATE_DOWN)
+        text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, scheduler->status.error);
+    else if (scheduler->picture != NULL && scheduler->picture->stale_at >= now_ms)
+        picture = job_picture_use(scheduler->picture);
+    else if (scheduler->picture != NULL)
+        text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, "it has not answered lately");
+    else if (scheduler->why[0] != '\0')
+        text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, scheduler->why);
+    pthread_mutex_unlock(&scheduler->mutex);
+    return picture;
 }

@@ -24,6 +24,7 @@
 #include "db/verdict.h"
 #include "model/deep_pair.h"
 #include "model/hardware.h"
+#include "model/job.h"
 #include "model/model.h"
 #include "policy/situation.h"
 #include "server/fleet.h"
@@ -116,6 +117,11 @@ void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NUL
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);
 /* Unknown for NULL. */
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
+/* Takes the picture over; NULL: there is none, and why. */
+void service_scheduler_show(struct service_scheduler *scheduler, struct job_picture *picture, const char *why);
+/* The picture, for the caller to free; NULL when there is none, the scheduler is down, or it is too old: ret_why says. NULL for NULL. */
+struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
+                                              char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 
 struct fault_overrides; /* policy/faults/faults.h */
 /* What the policy and the loop go by, for people. */

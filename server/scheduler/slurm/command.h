@@ -13,7 +13,7 @@
 #define SLURM_ENV_MAX 8
 
 struct scheduler {
-    char *scontrol, *squeue, *scancel, *sacctmgr; /* paths, or names to be found in PATH */
+    char *scontrol, *squeue, *scancel, *sacctmgr, *sdiag, *sshare; /* paths, or names to be found in PATH */
     char *env[SLURM_ENV_MAX + 1]; /* all that the programs see of our environment; over SSH, beside theirs */
     struct ssh *ssh;              /* NULL: the programs run here */
     char *host;                   /* where they run; "": here */

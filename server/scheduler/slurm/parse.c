@@ -258,8 +258,7 @@ static char *cut_stamp(char *reason, const char *stamp, char **ret_user)
     return NULL;
 }
 
-/* Bytes that would hurt a terminal, a log or JSON become '?'. */
-static void make_printable(char *s)
+void slurm_make_printable(char *s)
 {
     bool utf8 = text_is_utf8(s, strlen(s));
     for (; *s != '\0'; s++)
@@ -297,12 +296,12 @@ static void read_reason(char *value, const char *stamp, struct slurm_node *node)
         whole = own_printf("%s %s", value, rest + strspn(rest, " "));
         value = whole;
     }
-    make_printable(value);
+    slurm_make_printable(value);
     node->seen.request = request_of(node->state, value);
     text_copy_cut(node->seen.reason, sizeof(node->seen.reason), value);
     if (user == NULL)
         return;
-    make_printable(user);
+    slurm_make_printable(user);
     text_copy_cut(node->seen.reason_user, sizeof(node->seen.reason_user), user);
 }
 
@@ -316,6 +315,37 @@ static bool word_of(const char *line, const char *key, char *dst, size_t size)
         return false;
     at += strlen(key);
     return text_copy_bytes(dst, size, at, strcspn(at, " ")) == 0;
+}
+
+static int64_t number_of(const char *line, const char *key)
+{
+    char word[24];
+    int64_t number;
+    return word_of(line, key, word, sizeof(word)) && text_parse_i64(word, 0, INT64_MAX, &number) == 0 ? number : 0;
+}
+
+void slurm_parse_has(char *line, struct slurm_has *ret_has)
+{
+    static const char *const free_texts[] = {" Reason=", " Comment=", " Extra="};
+    static const char *const keys[SLURM_WORDS_MAX] = {" Partitions=", " ActiveFeatures=", " Gres=", " GresUsed="};
+    char *end = line + strlen(line);
+    for (size_t i = 0; i < ARRAY_LEN(free_texts); i++) {
+        char *at = strstr(line, free_texts[i]);
+        end = at != NULL && at < end ? at : end;
+    }
+    char held = *end;
+    *end = '\0'; /* whatever somebody wrote there says nothing of the node */
+    ret_has->cpus = number_of(line, " CPUTot=");
+    ret_has->cpus_used = number_of(line, " CPUAlloc=");
+    ret_has->memory_mib = number_of(line, " RealMemory=");
+    ret_has->memory_used_mib = number_of(line, " AllocMem=");
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        char *word = ret_has->words[i];
+        if (!word_of(line, keys[i], word, SLURM_WORD_BYTES_MAX) || strcmp(word, "(null)") == 0)
+            word[0] = '\0';
+        slurm_make_printable(word);
+    }
+    *end = held;
 }
 
 static void judge(struct slurm_node *node)
@@ -341,7 +371,7 @@ int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node)
         return STATUS_BACKEND;
     if (!word_of(line, " NodeAddr=", node.address, sizeof(node.address)))
         node.address[0] = '\0';
-    make_printable(state);
+    slurm_make_printable(state);
     node.state = slurm_state_parse(state);
     text_copy_cut(node.seen.state, sizeof(node.seen.state), state);
 
@@ -402,8 +432,8 @@ int slurm_parse_job(char *line, struct slurm_job *ret_job)
     job.seen.requeueable = is_yes(batch) && is_yes(requeue);
     char *user = line + (at - line);
     trim_end(user);
-    make_printable(user);
-    make_printable(job.seen.state);
+    slurm_make_printable(user);
+    slurm_make_printable(job.seen.state);
     text_copy_cut(job.seen.user, sizeof(job.seen.user), user);
     *ret_job = job;
     return 0;

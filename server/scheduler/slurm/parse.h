@@ -29,6 +29,14 @@ struct slurm_node {
     char address[ADDRESS_MAX_BYTES];
 };
 
+/* What a node is made of, and what jobs have of it. */
+#define SLURM_WORDS_MAX 4
+#define SLURM_WORD_BYTES_MAX 1024
+struct slurm_has {
+    int64_t cpus, cpus_used, memory_mib, memory_used_mib;
+    char words[SLURM_WORDS_MAX][SLURM_WORD_BYTES_MAX]; /* partitions, active features, gres, gres in use; "" for none */
+};
+
 struct slurm_job {
     struct scheduler_job seen;
     char target[SCHEDULER_JOB_ID_MAX]; /* the id that requeue and cancel want: "12", "12_3", the leader of a het job */
@@ -50,6 +58,9 @@ enum scheduler_request slurm_reason_action(const char *reason);
  * the time of a reason ("~" and a secret), NULL for Slurm's own time formats. STATUS_BACKEND when it is no such line. */
 int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node);
 
+/* Of the same line, before it is cut up. What is not there, or too long, is 0 or "". */
+void slurm_parse_has(char *line, struct slurm_has *ret_has);
+
 /* Columns of SLURM_JOB_FORMAT. STATUS_BACKEND likewise; STATUS_NOT_FOUND for a job that occupies nothing (pending, over). */
 #define SLURM_JOB_FORMAT "JobArrayID:40,HetJobID:16,BatchFlag:8,Requeue:8,State:24,UserName:64"
 int slurm_parse_job(char *line, struct slurm_job *ret_job);
@@ -59,6 +70,8 @@ char *slurm_next_line(char **rest);
 
 /* Letters, digits, '.', '_', '-', at most 63, not beginning with '-'. */
 bool slurm_is_node_name(const char *name);
+/* Bytes that would hurt a terminal, a log or JSON become '?'. */
+void slurm_make_printable(char *text);
 /* Printable text of one line. */
 bool slurm_is_line(const char *text);
 /* The same, and it fits. */

@@ -24,6 +24,7 @@
 #include "server/scheduler/slurm/govern.h"
 #include "server/scheduler/slurm/jobs.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/survey.h"
 #include "server/scheduler/slurm/topology.h"
 
 #include <ctype.h>
@@ -32,31 +33,62 @@
 
 #define NODES_FIRST 64 /* capacity to begin with */
 
+/* The words of a node, each kept once for all neighbours that share it. */
+static void keep_words(struct text *words, const struct slurm_has *has, size_t last[SLURM_WORDS_MAX])
+{
+    for (int i = 0; i < SLURM_WORDS_MAX; i++) {
+        const char *word = has->words[i];
+        if (words->len > 0 && strcmp(words->data + last[i], word) == 0)
+            continue;
+        last[i] = words->len;
+        text_add_bytes(words, word, strlen(word) + 1);
+    }
+}
+
+static void set_has(struct scheduler_node *node, const struct slurm_has *has, const size_t words[SLURM_WORDS_MAX])
+{
+    node->cpus = has->cpus;
+    node->cpus_used = has->cpus_used;
+    node->memory_mib = has->memory_mib;
+    node->memory_used_mib = has->memory_used_mib;
+    node->partitions = words[0];
+    node->features = words[1];
+    node->gres = words[2];
+    node->gres_used = words[3];
+}
+
 static int observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     autofree char *out = NULL;
     int64_t at_ms = clock_wall_ms(clock_system());
-    int status = slurm_run(&call, (const char *[]){s->scontrol, "-a", "-o", "show", "node", NULL}, &out);
+    int status = slurm_run(&call, (const char *[]){s->scontrol, "-a", "-d", "-o", "show", "node", NULL}, &out);
     if (status != 0)
         return status;
     autofree struct scheduler_node *nodes = NULL;
-    size_t count = 0, capacity = 0;
+    AUTO(text) struct text words = {0};
+    size_t count = 0, capacity = 0, last[SLURM_WORDS_MAX] = {0};
+    text_add_bytes(&words, "", 1);
     char *rest = out;
     for (char *line; (line = slurm_next_line(&rest)) != NULL;) {
         struct slurm_node node;
+        struct slurm_has has;
         if (line[0] == '\0' || strcmp(line, "No nodes in the system") == 0)
             continue;
+        slurm_parse_has(line, &has);
         if (slurm_parse_node(line, s->stamp, &node) != 0)
             return slurm_call_fail(&call, STATUS_BACKEND, "scontrol printed a node that cannot be read: %.100s", line);
         if (count == capacity) {
             capacity = capacity == 0 ? NODES_FIRST : 2 * capacity;
             nodes = own_realloc(nodes, capacity, sizeof(*nodes));
         }
+        keep_words(&words, &has, last);
+        set_has(&node.seen, &has, last);
         nodes[count++] = node.seen;
     }
-    *ret_observation = (struct scheduler_observation){.at_ms = at_ms, .nodes = TAKE(nodes), .count = count};
+    *ret_observation = (struct scheduler_observation){
+        .at_ms = at_ms, .nodes = TAKE(nodes), .count = count, .words = text_take(&words)};
     return 0;
 }
 
@@ -215,6 +247,8 @@ static void slurm_free(struct scheduler *s)
     free(s->squeue);
     free(s->scancel);
     free(s->sacctmgr);
+    free(s->sdiag);
+    free(s->sshare);
     for (char **entry = s->env; *entry != NULL; entry++)
         free(*entry);
     ssh_free(s->ssh);
@@ -242,6 +276,7 @@ static void set_env(struct scheduler *s, const char *conf)
     if (file != NULL)
         s->env[count++] = own_printf("SLURM_CONF=%s", file);
     s->env[count++] = own_strdup("LC_ALL=C");
+    s->env[count++] = own_strdup("SLURM_BITSTR_LEN=0"); /* else squeue cuts the ids of an array's tasks */
     s->env[count++] = own_printf("SLURM_TIME_FORMAT=%%s%s", s->stamp);
 }
 
@@ -258,6 +293,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .readdress = readdress,
         .govern = slurm_govern,
         .set_apart = slurm_set_apart,
+        .survey = slurm_survey,
         .free = slurm_free,
     };
     if (options->timeout_ms <= 0)
@@ -270,6 +306,8 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
     s->squeue = program(options->bin_dir, "squeue");
     s->scancel = program(options->bin_dir, "scancel");
     s->sacctmgr = program(options->bin_dir, "sacctmgr");
+    s->sdiag = program(options->bin_dir, "sdiag");
+    s->sshare = program(options->bin_dir, "sshare");
     s->timeout_ms = options->timeout_ms;
     s->ssh = options->ssh == NULL ? NULL : ssh_new(options->ssh);
     s->host = own_strdup(options->ssh == NULL ? "" : options->ssh->host);

@@ -1,0 +1,57 @@
+/*
+ * A scheduler's jobs as they were at one moment, with what it says of itself in Prometheus' words. Nothing of it is stored:
+ * the next picture takes the place of this one.
+ */
+#ifndef HOLDFAST_MODEL_JOB_H
+#define HOLDFAST_MODEL_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JOB_ID_MAX_BYTES 64      /* "123_4", "123+0" */
+#define JOB_PICTURE_TEXTS_MAX 8  /* outputs that a picture's texts lie in */
+#define JOB_HOSTLIST_MAX 100000u /* nodes of one job */
+
+/* Texts are printable, never NULL, "" when there is nothing to say, and lie in the picture's memory. Times are ms, 0: unknown. */
+struct cluster_job {
+    const char *id; /* "12", "12_3"; what waits of an array is one: "12_[4-9%2]" */
+    const char *name, *user, *account;
+    const char *partition; /* while it waits, perhaps several: "a,b" */
+    const char *state;     /* the scheduler's word: "RUNNING" */
+    const char *reason;    /* why it waits, or ended so */
+    const char *nodes;     /* those of its last start, as a host list */
+    int64_t tasks;         /* 1, or how many of an array wait */
+    int64_t cpus, gpus, node_count;
+    int64_t restarts; /* how often it was requeued and started again */
+    int64_t submitted_at, started_at;
+    int64_t ends_at;      /* when it ended, or will have to */
+    int64_t time_limit_s; /* 0: none */
+};
+
+struct job_node {
+    const char *name, *partitions; /* "a,b" */
+};
+
+struct job_picture {
+    int64_t at, stale_at; /* after which nobody is to be shown it */
+    struct cluster_job *jobs;
+    size_t count;
+    struct job_node *nodes; /* all that the scheduler knows */
+    size_t node_count;
+    char *metrics;                      /* Prometheus text */
+    char *texts[JOB_PICTURE_TEXTS_MAX]; /* that the others lie in */
+    size_t text_count;
+    _Atomic unsigned uses;
+};
+
+struct job_picture *job_picture_new(void); /* in use once */
+struct job_picture *job_picture_use(struct job_picture *picture);
+void job_picture_free(struct job_picture *picture); /* one use less; accepts NULL */
+static inline void auto_job_picture_cleanup(struct job_picture **picture)
+{
+    job_picture_free(*picture);
+}
+/* Keeps text until the picture's end; hands it back. */
+char *job_picture_keep(struct job_picture *picture, char *text);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The scheduler's jobs and figures, for people and graphs: nothing is decided by them. Every survey_interval_ms a good look at the
+ * nodes is handed on to a survey, which asks for the rest; whoever reads meanwhile gets the last picture. One that could not be had, and
+ * one that nothing followed, is shown no longer.
+ */
+#include "server/reconcile_survey.h"
+
+#define PICTURE_AGE_INTERVALS 4
+#define PICTURE_AGE_MIN_MS (30 * MS_PER_S) /* a slow Slurm is no absent one */
+
+void reconcile_survey(struct reconcile *r, struct rcall *observed)
+{
+    int64_t now = reconcile_now(r), interval_ms = r->deps.settings.survey_interval_ms;
+    if (r->deps.slurm.ops->survey == NULL || interval_ms == 0 || r->surveying || now < r->survey_at)
+        return;
+    struct rcall *call = reconcile_call_new(CALL_SURVEY, 0, 0);
+    call->scheduler = r->deps.slurm;
+    call->observation = observed->observation;
+    observed->observation = (struct scheduler_observation){0};
+    r->surveying = true;
+    r->survey_at = now + interval_ms;
+    reconcile_call_send(r, call);
+}
+
+void reconcile_survey_take(struct reconcile *r, struct rcall *call)
+{
+    const struct reconcile_settings *settings = &r->deps.settings;
+    int64_t every_ms = settings->survey_interval_ms > settings->observe_interval_ms ? settings->survey_interval_ms
+                                                                                    : settings->observe_interval_ms;
+    int64_t age_max = PICTURE_AGE_INTERVALS * every_ms;
+    r->surveying = false;
+    if (call->status == 0)
+        call->picture->stale_at = call->picture->at + (age_max > PICTURE_AGE_MIN_MS ? age_max : PICTURE_AGE_MIN_MS);
+    else
+        r->stats.scheduler_errors++;
+    service_scheduler_show(r->scheduler_shown, TAKE(call->picture),
+                           call->status == 0        ? ""
+                           : call->error[0] != '\0' ? call->error
+                                                    : status_meaning(call->status));
+}

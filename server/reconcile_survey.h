@@ -1,0 +1,14 @@
+/*
+ * The scheduler's jobs and figures, beside what it is observed for.
+ */
+#ifndef HOLDFAST_SERVER_RECONCILE_SURVEY_H
+#define HOLDFAST_SERVER_RECONCILE_SURVEY_H
+
+#include "server/reconcile_private.h"
+
+/* Takes what was just observed out of the call, for a survey, if one is due. */
+void reconcile_survey(struct reconcile *r, struct rcall *observed);
+/* What came of it. */
+void reconcile_survey_take(struct reconcile *r, struct rcall *call);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * Reading squeue. A job's name is anything its owner likes, line ends and other jobs' records included: so the columns end with a
+ * separator that is made anew for each run, after the job got its name.
+ */
+#include "server/scheduler/slurm/survey.h"
+
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/parse.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define JOBS_FIRST 64 /* capacity to begin with */
+#define JOBS_MAX 500000
+#define MS_OF_S 1000
+
+#define COLUMNS(X)             \
+    X(ID, "JobArrayID")        \
+    X(USER, "UserName")        \
+    X(ACCOUNT, "Account")      \
+    X(PARTITION, "Partition")  \
+    X(STATE, "State")          \
+    X(REASON, "Reason")        \
+    X(NODES, "NodeList")       \
+    X(CPUS, "NumCPUs")         \
+    X(NODE_COUNT, "NumNodes")  \
+    X(RESTARTS, "RestartCnt")  \
+    X(LIMIT, "TimeLimit")      \
+    X(SUBMITTED, "SubmitTime") \
+    X(STARTED, "StartTime")    \
+    X(ENDS, "EndTime")         \
+    X(TRES, "tres-alloc")      \
+    X(NAME, "Name")
+
+enum column {
+#define X(symbol, name) symbol,
+    COLUMNS(X)
+#undef X
+        COLUMN_COUNT,
+};
+
+char *slurm_queue_format(const char *separator)
+{
+    static const char *const names[] = {
+#define X(symbol, name) name,
+        COLUMNS(X)
+#undef X
+    };
+    AUTO(text) struct text format = {0};
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        text_printf(&format, "%s%s:%s", i == 0 ? "" : ",", names[i], separator);
+    return text_take(&format);
+}
+
+/* A count; what Slurm does not know ("N/A") is 0. NumNodes may be "2-4", of which the first counts, and NumCPUs "1K". */
+static int64_t count_of(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    char word[20];
+    int64_t count;
+    if (text_copy_bytes(word, sizeof(word), text, digits) != 0 || text_parse_i64(word, 0, INT32_MAX, &count) != 0)
+        return 0;
+    return text[digits] == 'K' ? count * 1000 : count;
+}
+
+/* "1795360033~stamp" */
+static int64_t time_of(char *text)
+{
+    int64_t s;
+    text[strcspn(text, "~")] = '\0';
+    return text_parse_i64(text, 0, INT64_MAX / MS_OF_S, &s) == 0 ? s * MS_OF_S : 0;
+}
+
+/* "1-12:00:00", "30:00", "10"; 0 for "UNLIMITED" and what else is no limit. */
+static int64_t limit_of(const char *text)
+{
+    int64_t days = 0, s = 0;
+    const char *dash = strchr(text, '-'), *clock = dash == NULL ? text : dash + 1;
+    if (dash != NULL)
+        days = count_of(text);
+    if (clock[0] == '\0' || strspn(clock, "0123456789:") != strlen(clock))
+        return 0;
+    for (const char *at = clock; at != NULL; at = strchr(at, ':') == NULL ? NULL : strchr(at, ':') + 1)
+        s = s > INT32_MAX ? 0 : 60 * s + count_of(at);
+    return days * 24 * 3600 + (dash != NULL && strchr(clock, ':') == NULL ? s * 3600 : s);
+}
+
+/* Of "cpu=4,mem=8G,gres/gpu=2,gres/gpu:a100=2": the sum that Slurm gives, or where there is none that of the types. */
+static int64_t gpus_of(const char *tres)
+{
+    static const char any[] = "gres/gpu=", typed[] = "gres/gpu:";
+    int64_t sum = 0;
+    for (const char *at = tres; *at != '\0';) {
+        size_t len = strcspn(at, ","), value = strcspn(at, "=");
+        if (text_starts_with(at, any))
+            return count_of(at + strlen(any));
+        if (text_starts_with(at, typed) && value < len)
+            sum += count_of(at + value + 1);
+        at += len + (at[len] == ',');
+    }
+    return sum;
+}
+
+/* How many tasks "12_[2-200:2,7%4]" are; 1 for what is no array. */
+static int64_t tasks_of(const char *id)
+{
+    const char *at = strchr(id, '[');
+    int64_t sum = 0;
+    if (at == NULL)
+        return 1;
+    for (at++; isdigit((unsigned char)*at); at += *at == ',') {
+        int64_t first = count_of(at), last = first, step = 1;
+        at += strspn(at, "0123456789");
+        if (*at == '-') {
+            last = count_of(++at);
+            at += strspn(at, "0123456789");
+        }
+        if (*at == ':') {
+            step = count_of(++at);
+            at += strspn(at, "0123456789");
+        }
+        sum += last < first || step == 0 ? 1 : (last - first) / step + 1;
+    }
+    return sum == 0 ? 1 : sum;
+}
+
+static int read_job(char *columns[COLUMN_COUNT], struct cluster_job *ret_job)
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        slurm_make_printable(columns[i]);
+    const char *id = columns[ID];
+    if (!isdigit((unsigned char)id[0]) || columns[STATE][0] == '\0' || strchr(id, ' ') != NULL)
+        return STATUS_BACKEND;
+    bool none = strcmp(columns[REASON], "None") == 0, no_nodes = strcmp(columns[NODES], "(null)") == 0;
+    *ret_job = (struct cluster_job){
+        .id = id,
+        .name = columns[NAME],
+        .user = columns[USER],
+        .account = strcmp(columns[ACCOUNT], "(null)") == 0 ? "" : columns[ACCOUNT],
+        .partition = columns[PARTITION],
+        .state = columns[STATE],
+        .reason = none ? "" : columns[REASON],
+        .nodes = no_nodes ? "" : columns[NODES],
+        .tasks = tasks_of(id),
+        .cpus = count_of(columns[CPUS]),
+        .gpus = gpus_of(columns[TRES]),
+        .node_count = count_of(columns[NODE_COUNT]),
+        .restarts = count_of(columns[RESTARTS]),
+        .submitted_at = time_of(columns[SUBMITTED]),
+        .started_at = time_of(columns[STARTED]),
+        .ends_at = time_of(columns[ENDS]),
+        .time_limit_s = limit_of(columns[LIMIT]),
+    };
+    return 0;
+}
+
+/* Cuts one record off *at. */
+static int take_record(char **at, const char *separator, char *ret_columns[COLUMN_COUNT])
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        char *end = strstr(*at, separator);
+        if (end == NULL)
+            return STATUS_BACKEND;
+        *end = '\0';
+        ret_columns[i] = *at;
+        *at = end + strlen(separator);
+    }
+    if (**at == '\n')
+        (*at)++;
+    else if (**at != '\0')
+        return STATUS_BACKEND;
+    return 0;
+}
+
+int slurm_queue_parse(char *text, const char *separator, struct job_picture *picture)
+{
+    size_t capacity = 0;
+    for (char *at = job_picture_keep(picture, text); *at != '\0';) {
+        char *columns[COLUMN_COUNT];
+        struct cluster_job job;
+        if (take_record(&at, separator, columns) != 0 || read_job(columns, &job) != 0)
+            return STATUS_BACKEND;
+        if (picture->count == JOBS_MAX)
+            return STATUS_TOO_LARGE;
+        if (picture->count == capacity) {
+            capacity = capacity == 0 ? JOBS_FIRST : 2 * capacity;
+            picture->jobs = own_realloc(picture->jobs, capacity, sizeof(*picture->jobs));
+        }
+        picture->jobs[picture->count++] = job;
+    }
+    return 0;
+}

@@ -1,0 +1,112 @@
+/*
+ * The commands of a survey. Its queue is asked for first and has to be there; what is for graphs alone has seconds each, and where it
+ * cannot be had its metrics are missing and slurm_exporter_collector_success says so.
+ */
+#include "server/scheduler/slurm/survey.h"
+
+#include "base/id.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/command.h"
+#include "server/scheduler/slurm/metrics.h"
+#include "server/scheduler/slurm/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ASIDE_MS_MAX 5000
+#define SHARE_FORMAT "Account,User,RawShares,NormShares,RawUsage,NormUsage,FairShare"
+
+/* What waits of an array is one record; SLURM_BITSTR_LEN of the environment keeps squeue from cutting its task ids. */
+static int ask_queue(struct slurm_call *call, struct job_picture *picture)
+{
+    char separator[SLURM_STAMP_MAX];
+    uint32_t secret;
+    char *out = NULL;
+    id_bytes(NULL, &secret, sizeof(secret));
+    snprintf(separator, sizeof(separator), "~%08x", secret);
+    autofree char *format = slurm_queue_format(separator);
+    const char *const argv[] = {call->s->squeue, "-h", "-a", "--states=all", "-O", format, NULL};
+    int status = slurm_run(call, argv, &out);
+    if (status != 0)
+        return status;
+    status = slurm_queue_parse(out, separator, picture);
+    if (status == STATUS_TOO_LARGE)
+        return slurm_call_fail(call, status, "there are more jobs than are looked at");
+    return status == 0 ? 0 : slurm_call_fail(call, status, "squeue printed a job that cannot be read");
+}
+
+/* One program for graphs alone. */
+static void ask_aside(const struct slurm_call *call, struct slurm_metrics *metrics, enum slurm_collector collector,
+                      const char *const argv[], int (*read)(struct slurm_metrics *metrics, char *text))
+{
+    char error[SCHEDULER_ERROR_MAX] = "";
+    autofree char *out = NULL;
+    struct slurm_call aside = slurm_call_aside(call, ASIDE_MS_MAX, error);
+    if (slurm_run(&aside, argv, &out) != 0 || read(metrics, out) != 0)
+        slurm_metrics_outcome(metrics, collector, false);
+}
+
+/* "slurm-wlm 22.05.8" */
+static int read_version(struct slurm_metrics *metrics, char *text)
+{
+    char *version = strchr(text, ' ');
+    AUTO(text) struct text labels = {0};
+    if (version == NULL)
+        return STATUS_BACKEND;
+    version++;
+    version[strcspn(version, "\n")] = '\0';
+    slurm_make_printable(version);
+    slurm_label(&labels, "type", "general");
+    slurm_label(&labels, "binary", "");
+    slurm_label(&labels, "version", version);
+    slurm_metrics_set(metrics, SLURM_METRIC_INFO, text_get(&labels), 1);
+    slurm_metrics_outcome(metrics, SLURM_COLLECTOR_INFO, true);
+    return 0;
+}
+
+/* Names and partitions, in memory of the picture's own. */
+static void keep_nodes(struct job_picture *picture, const struct scheduler_observation *seen)
+{
+    AUTO(text) struct text words = {0};
+    for (size_t i = 0; i < seen->count; i++) {
+        const char *partitions = scheduler_word(seen, seen->nodes[i].partitions);
+        text_add_bytes(&words, seen->nodes[i].name, strlen(seen->nodes[i].name) + 1);
+        text_add_bytes(&words, partitions, strlen(partitions) + 1);
+    }
+    picture->nodes = own_calloc(seen->count == 0 ? 1 : seen->count, sizeof(*picture->nodes));
+    picture->node_count = seen->count;
+    const char *at = job_picture_keep(picture, text_take(&words));
+    for (size_t i = 0; i < seen->count; i++) {
+        picture->nodes[i].name = at;
+        at += strlen(at) + 1;
+        picture->nodes[i].partitions = at;
+        at += strlen(at) + 1;
+    }
+}
+
+int slurm_survey(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,
+                 char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    AUTO(job_picture) struct job_picture *picture = job_picture_new();
+    AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
+    picture->at = seen->at_ms;
+    int status = ask_queue(&call, picture);
+    if (status != 0)
+        return status;
+    slurm_metrics_nodes(metrics, seen);
+    slurm_metrics_jobs(metrics, picture);
+    ask_aside(&call, metrics, SLURM_COLLECTOR_SCHEDULER, (const char *[]){s->sdiag, NULL}, slurm_metrics_diag);
+    ask_aside(&call, metrics, SLURM_COLLECTOR_RESERVATIONS,
+              (const char *[]){s->scontrol, "-a", "-o", "show", "reservation", NULL}, slurm_metrics_reservations);
+    ask_aside(&call, metrics, SLURM_COLLECTOR_FAIRSHARE,
+              (const char *[]){s->sshare, "-a", "-P", "-n", "-o", SHARE_FORMAT, NULL}, slurm_metrics_shares);
+    ask_aside(&call, metrics, SLURM_COLLECTOR_INFO, (const char *[]){s->scontrol, "--version", NULL}, read_version);
+    keep_nodes(picture, seen);
+    picture->metrics = slurm_metrics_render(metrics);
+    *ret_picture = TAKE(picture);
+    return 0;
+}
