@@ -1,6 +1,7 @@
 /* The vocabulary in the REST door's words. Member names here are the ones of openapi.yaml. */
 #include "api/render.h"
 #include "base/sm.h"
+#include "model/alternatives.h"
 
 #include <string.h>
 
@@ -279,6 +280,20 @@ static json_t *render_gates(const struct decision *decision)
     return gates;
 }
 
+static json_t *render_alternatives(const struct decision *decision)
+{
+    struct alternative alternatives[ALTERNATIVES_MAX];
+    json_t *list = json_array();
+    size_t count = decision_alternatives(decision, alternatives);
+    for (size_t i = 0; i < count; i++) {
+        json_t *json = json_object();
+        put_text(json, "action", action_text(alternatives[i].action));
+        put_text(json, "why", alternatives[i].why);
+        json_array_append_new(list, json);
+    }
+    return list;
+}
+
 json_t *render_decision(const struct decision *decision, const char *operation)
 {
     json_t *json = json_object();
@@ -295,6 +310,7 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     put_text(json, "sentence", decision->sentence);
     put_text(json, "refused", action_text(decision->refused));
     put_text(json, "refusedWhy", decision->refused_why);
+    json_put(json, "alternatives", render_alternatives(decision));
     json_put(json, "gates", render_gates(decision));
     json_put(json, "evidence", evidence);
     json_put_i64(json, "evidenceCount", decision->evidence_count);

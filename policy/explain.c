@@ -7,6 +7,7 @@
 #include "policy/think.h"
 
 #include "base/text.h"
+#include "model/alternatives.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,11 +131,14 @@ static void tell_gates(struct text *out, const struct decision *decision)
 
 static void tell_refused(struct text *out, const struct decision *decision)
 {
-    if (decision->refused_why[0] == '\0')
-        return;
-    text_printf(out, "\nNot done\n  %s: ", action_text(decision->refused));
-    add_harmless(out, decision->refused_why);
-    text_add(out, ".\n");
+    struct alternative alternatives[ALTERNATIVES_MAX];
+    size_t count = decision_alternatives(decision, alternatives);
+    text_add(out, "\nNot done\n");
+    for (size_t i = 0; i < count; i++) {
+        text_printf(out, "  %s: ", action_text(alternatives[i].action));
+        add_harmless(out, alternatives[i].why);
+        text_add(out, ".\n");
+    }
 }
 
 static const char *next_of(const struct decision *decision)

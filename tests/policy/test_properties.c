@@ -5,6 +5,7 @@
  *     PROPERTY_SEEDS=1000000 build/tests/policy/test_properties      tries more than make check does
  *     PROPERTY_SEED=4711 build/tests/policy/test_properties          tries one
  */
+#include "model/alternatives.h"
 #include "tests/policy/property.h"
 
 /* --- the properties --------------------------------------------------------------------------------------------- */
@@ -168,6 +169,21 @@ static const char *check_no_repair_of_what_others_hold(struct world *w, const st
     return NULL;
 }
 
+/* Whatever is weaker or stronger has its reason, too, and none is told twice. */
+static bool are_alternatives_told(const struct decision *d)
+{
+    struct alternative told[ALTERNATIVES_MAX];
+    size_t count = decision_alternatives(d, told);
+    unsigned seen = 1U << (d->action == ACTION_NONE ? ACTION_WATCH : d->action);
+    for (size_t i = 0; i < count; i++) {
+        if (told[i].why[0] == '\0' || (i > 0 && (seen & 1U << told[i].action) != 0))
+            return false;
+        seen |= 1U << told[i].action;
+    }
+    const unsigned all = 1U << ACTION_WATCH | 1U << ACTION_REBOOT | 1U << ACTION_REPLACE | 1U << ACTION_SUPPORT;
+    return (seen & all) == all;
+}
+
 static const char *check_decision_told(const struct decision *d)
 {
     bool failed = false;
@@ -177,6 +193,8 @@ static const char *check_decision_told(const struct decision *d)
         return "an untold decision";
     if (!is_repair(d) && d->refused_why[0] == '\0')
         return "nothing is done, and it is not said why not";
+    if (!are_alternatives_told(d))
+        return "an alternative without a reason, or told twice";
     if (d->action == ACTION_HOLD && d->retry_at <= NOW)
         return "a hold without a time";
     return failed && is_repair(d) ? "a repair behind a failed gate" : NULL;
