@@ -76,6 +76,28 @@ static json_t *render_rollout(const struct rollout *rollout)
     return json;
 }
 
+static json_t *render_capacity(const struct supply *supply)
+{
+    json_t *json = json_object();
+    put_bool(json, "short", supply->short_times > 0);
+    if (supply->short_times > 0)
+        json_put_i64(json, "times", supply->short_times);
+    json_put_time(json, "since", supply->short_at);
+    json_put_time(json, "askedAgainAt", supply->short_until);
+    return json;
+}
+
+static json_t *render_protection(const struct supply *supply)
+{
+    json_t *json = json_object();
+    put_bool(json, "on", supply->protected_at > 0);
+    json_put_time(json, "since", supply->protected_at);
+    if (supply->unborn > 0)
+        json_put_i64(json, "failedInARow", supply->unborn);
+    json_put_time(json, "lastFailedAt", supply->unborn_at);
+    return json;
+}
+
 static json_t *render_group(const struct service_group_view *view)
 {
     json_t *json = json_object(), *breaker = json_object();
@@ -93,6 +115,8 @@ static json_t *render_group(const struct service_group_view *view)
     put_bool(breaker, "open", view->group.breaker_opened_at != 0);
     json_put_time(breaker, "openedAt", view->group.breaker_opened_at);
     json_put(json, "breaker", breaker);
+    json_put(json, "capacity", render_capacity(&view->group.supply));
+    json_put(json, "protection", render_protection(&view->group.supply));
     put_counts(json, &view->counts);
     if (view->rollout.group_id != 0)
         json_put(json, "softwareUpdate", render_rollout(&view->rollout));

@@ -74,8 +74,8 @@ static void export_names(json_t *group, const json_t *nodes)
 
 static void export_group(json_t *group, const json_t *nodes)
 {
-    static const char *const shown[] = {"state",   "stateSince",   "failureMessage", "softwareUpdate",
-                                        "breaker", "nodesByState", "nodesByHealth",  NULL};
+    static const char *const shown[] = {"state",    "stateSince", "failureMessage", "softwareUpdate", "breaker",
+                                        "capacity", "protection", "nodesByState",   "nodesByHealth",  NULL};
     drop(group, shown);
     if (text_equal(json_string_value(json_object_get(group, "instanceType")), ""))
         json_object_del(group, "instanceType");

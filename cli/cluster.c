@@ -100,9 +100,19 @@ static void print_head(FILE *f, json_t *view)
 static void print_group_news(FILE *f, const json_t *groups)
 {
     for (size_t i = 0; i < json_array_size(groups); i++) {
-        char name[80], why[600], state[32], release[80], update[600];
+        char name[80], why[600], state[32], release[80], update[600], since[64], until[64], times[24];
         const json_t *group = json_array_get(groups, i);
         cli_value(group, "name", name, sizeof(name));
+        if (json_is_true(json_object_get(json_object_get(group, "protection"), "on")))
+            fprintf(f,
+                    "%s: PROTECTED since %s, %s new machines in a row did not come up: nothing is replaced until one "
+                    "does\n",
+                    name, cli_value(group, "protection.since", since, sizeof(since)),
+                    cli_value(group, "protection.failedInARow", times, sizeof(times)));
+        if (json_is_true(json_object_get(json_object_get(group, "capacity"), "short")))
+            fprintf(f, "%s: the provider had no machine at %s; it is asked again at %s\n", name,
+                    cli_value(group, "capacity.since", since, sizeof(since)),
+                    cli_value(group, "capacity.askedAgainAt", until, sizeof(until)));
         cli_value(group, "softwareUpdate.failureMessage", update, sizeof(update));
         if (*cli_value(group, "failureMessage", why, sizeof(why)) != 0 && !text_equal(why, update))
             fprintf(f, "%s: %s\n", name, why);

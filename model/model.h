@@ -57,6 +57,16 @@ struct cluster {
         [ID_UUID_MAX]; /* what a use case answers: by which operation its change is carried out; never stored */
 };
 
+/* What became of the newest tries to get machines for a group. */
+struct supply {
+    int64_t short_at;     /* the provider had none then, short_times times in a row … */
+    int64_t short_until;  /* … and is not asked again before */
+    int64_t short_times;  /* 0: it had one when it was asked last */
+    int64_t unborn_at;    /* one that was new did not come up then … */
+    int64_t unborn;       /* … the so-and-so-many-th in a row */
+    int64_t protected_at; /* nothing is replaced in the group since; 0: it is not protected */
+};
+
 struct instance_group {
     int64_t id, cluster_id;
     char name[NAME_MAX_BYTES];
@@ -71,6 +81,7 @@ struct instance_group {
     char image_id[IMAGE_ID_MAX_BYTES];       /* what new instances are launched from; "": the provider's own */
     char release[RELEASE_VERSION_MAX_BYTES]; /* ImageReleaseVersion */
     int64_t breaker_opened_at;               /* 0: closed */
+    struct supply supply;
     int64_t created_at;
 };
 
@@ -154,17 +165,20 @@ struct verdict {
     bool over; /* of a report alone: what was seen of the same source, code and device is over, a disk has room again */
 };
 
-#define GATE_LIST(X)                                                                 \
-    X(FRESH, "fresh-evidence")        /* of this boot and this instance */           \
-    X(OWNER, "owner")                 /* not opted out, not drained by a person */   \
-    X(ONE_OPERATION, "one-operation") /* at most one active operation per node */    \
-    X(RECOVERY, "node-recovery")      /* the cluster's NodeRecovery is Automatic */  \
-    X(ATTEMPTS, "attempts")           /* the ledger allows another repair */         \
-    X(INCIDENT, "shared-incident")    /* its domain has no incident of many nodes */ \
-    X(MODE, "mode")                   /* the mode of the fault's class lets it */    \
-    X(MIN_HEALTHY, "min-healthy")     /* so many nodes of the group are healthy */   \
-    X(CLASS_BUDGET, "class-budget")   /* so many are in repair for faults alike */   \
-    X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */       \
+#define GATE_LIST(X)                                                                  \
+    X(FRESH, "fresh-evidence")        /* of this boot and this instance */            \
+    X(OWNER, "owner")                 /* not opted out, not drained by a person */    \
+    X(ONE_OPERATION, "one-operation") /* at most one active operation per node */     \
+    X(RECOVERY, "node-recovery")      /* the cluster's NodeRecovery is Automatic */   \
+    X(ATTEMPTS, "attempts")           /* the ledger allows another repair */          \
+    X(INCIDENT, "shared-incident")    /* its domain has no incident of many nodes */  \
+    X(MODE, "mode")                   /* the mode of the fault's class lets it */     \
+    X(PROTECTED, "protected-mode")    /* new machines of the group come up */         \
+    X(CAPACITY, "capacity")           /* the provider has a machine for it */         \
+    X(SPARES, "spares")               /* enough idle nodes take its work meanwhile */ \
+    X(MIN_HEALTHY, "min-healthy")     /* so many nodes of the group are healthy */    \
+    X(CLASS_BUDGET, "class-budget")   /* so many are in repair for faults alike */    \
+    X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */        \
     X(BREAKER, "group-breaker")       /* more than max(3, 20 %) failed within 15 min */
 enum gate {
 #define X(SYMBOL, text) GATE_##SYMBOL,
@@ -312,6 +326,10 @@ ENUM_DECLARE(event_level);
     X(NEAR_MISS, "near-miss")                     \
     X(BREAKER_OPENED, "breaker-opened")           \
     X(BREAKER_CLOSED, "breaker-closed")           \
+    X(CAPACITY_SHORT, "capacity-short")           \
+    X(CAPACITY_BACK, "capacity-back")             \
+    X(GROUP_PROTECTED, "group-protected")         \
+    X(GROUP_UNPROTECTED, "group-unprotected")     \
     X(INCIDENT_OPENED, "incident-opened")         \
     X(INCIDENT_ENDED, "incident-ended")           \
     X(SCHEDULER_CONFIG, "scheduler-config")       \

@@ -36,18 +36,30 @@ static int64_t least_healthy(const struct policy_snapshot *snapshot)
     return policy_at_least(settings->min_healthy_count, share);
 }
 
+static void count_healthy(const struct policy_snapshot *snapshot, const struct policy_node *node, int64_t by,
+                          struct room *room)
+{
+    if (!is_healthy(snapshot, node))
+        return;
+    room->healthy += by;
+    room->idle += node->idle ? by : 0;
+}
+
 void policy_room(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
                  struct room *ret_room)
 {
     struct room room = {.in_repair = snapshot->group.in_repair, .healthy = snapshot->group.healthy_elsewhere};
     memcpy(room.in_repair_of, snapshot->group.in_repair_of, sizeof(room.in_repair_of));
-    bool counts = least_healthy(snapshot) > 0;
+    room.idle = snapshot->group.idle_elsewhere;
+    room.replacing = snapshot->group.replacing;
+    bool counts = least_healthy(snapshot) > 0 || snapshot->settings.spares_min > 0;
     for (size_t i = 0; counts && i < snapshot->node_count; i++)
-        room.healthy += is_healthy(snapshot, &snapshot->nodes[i]);
+        count_healthy(snapshot, &snapshot->nodes[i], 1, &room);
     for (size_t i = 0; i < count; i++) {
         room.in_repair += thoughts[i].requested ? 1 : 0;
+        room.replacing += thoughts[i].requested && thoughts[i].decision.action == ACTION_REPLACE ? 1 : 0;
         if (counts && thoughts[i].decision.action > ACTION_WATCH)
-            room.healthy -= is_healthy(snapshot, thoughts[i].node);
+            count_healthy(snapshot, thoughts[i].node, -1, &room);
     }
     *ret_room = room;
 }
@@ -120,6 +132,7 @@ bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room,
         !group_has_room(snapshot, room, decision))
         return false;
     room->in_repair++;
+    room->replacing += decision->action == ACTION_REPLACE;
     room->in_repair_of[policy_repair_class(decision->code)]++;
     return true;
 }

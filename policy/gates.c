@@ -240,5 +240,7 @@ void policy_pass_gates(const struct policy_snapshot *snapshot, const struct poli
     policy_refuse(decision, may.refused, may.refused_why);
     if (may.action == ACTION_HOLD)
         decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;
+    thought->may_reboot = may.action == ACTION_REPLACE && decision->evidence_count > 0 && ledger->no_return == NULL &&
+                          ledger->reboots < snapshot->settings.reboots_max;
     thought->limited = may.action == ACTION_REBOOT || may.action == ACTION_REPLACE;
 }

@@ -114,6 +114,34 @@ static bool breaker_lets(const struct policy_snapshot *snapshot, const struct br
     return false;
 }
 
+/* While nothing can take its place. */
+static void do_without(const struct policy_snapshot *snapshot, struct room *room, const struct lack *lack,
+                       struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    if (snapshot->settings.without_replacement != POLICY_WITHOUT_REBOOT || !thought->may_reboot) {
+        policy_hold(decision, lack->rule, lack->why, lack->retry_at);
+    } else if (policy_room_lets(snapshot, room, decision)) {
+        room->replacing--;
+        policy_refuse(decision, ACTION_REPLACE, lack->why);
+        policy_add(decision, "It is rebooted instead: %s.", lack->why);
+        policy_rule(decision, ACTION_REBOOT, "reboot-for-now");
+    }
+}
+
+static void ask_limits(const struct policy_snapshot *snapshot, const struct breaker *breaker, struct room *room,
+                       struct thought *thought)
+{
+    struct lack lack;
+    if (!breaker_lets(snapshot, breaker, &thought->decision))
+        return;
+    policy_lack(snapshot, room, &thought->decision, &lack);
+    if (lack.rule != NULL)
+        do_without(snapshot, room, &lack, thought);
+    else
+        (void)policy_room_lets(snapshot, room, &thought->decision);
+}
+
 /* Worst first: severity, then whether jobs hang on it now, then the oldest evidence, then name. */
 static int by_need(const void *left, const void *right)
 {
@@ -144,9 +172,6 @@ void policy_limit(const struct policy_snapshot *snapshot, struct thought *though
         if (thoughts[i].limited)
             queue[waiting++] = &thoughts[i];
     qsort(queue, waiting, sizeof(*queue), by_need);
-    for (size_t i = 0; i < waiting; i++) {
-        struct thought *thought = &thoughts[queue[i] - thoughts];
-        if (breaker_lets(snapshot, &breaker, &thought->decision))
-            (void)policy_room_lets(snapshot, &room, &thought->decision);
-    }
+    for (size_t i = 0; i < waiting; i++)
+        ask_limits(snapshot, &breaker, &room, &thoughts[queue[i] - thoughts]);
 }

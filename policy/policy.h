@@ -29,6 +29,13 @@ struct policy_settings {
     int min_healthy_count;          /* 0: and at least so many */
     int breaker_percent;            /* 20: more than max(breaker_min, this) failing … */
     int breaker_min;                /* 3 */
+    int64_t capacity_pause_ms;      /* 2 min: a provider that had no machine is not asked again for so long, … */
+    int64_t capacity_pause_max_ms;  /* … doubled each time up to this (1 h) */
+    int without_replacement;        /* 0, enum policy_without: what is done while nothing can take a node's place */
+    int spares_min;                 /* 0: a node is replaced only while so many others of the group are idle */
+    int protect_after;              /* 3: so many new machines that did not come up, one after the other, … */
+    int64_t protect_window_ms;      /* … each within 6 h of the one before, protect the group; 0 of them: never */
+    int64_t protect_pause_ms;       /* 30 min after the last of them a single one is tried */
     int64_t breaker_window_ms;      /* … within 15 min opens the breaker */
     int64_t breaker_close_after_ms; /* closes itself when the count has been back under the limit this long: 15 min */
     int64_t silent_after_ms;        /* no heartbeat for so long: "no verdict" (60 s) */
@@ -51,12 +58,22 @@ enum policy_came_back {
     POLICY_CAME_BACK_REPLACE, /* it is replaced without waiting for a fault, as far as the slot's limit goes */
 };
 
+/* What is done about a node that is to be replaced while no machine can be had for it, or too few are idle. */
+enum policy_without {
+    POLICY_WITHOUT_HOLD,    /* it keeps its machine and waits */
+    POLICY_WITHOUT_REBOOT,  /* it is rebooted instead, as far as its reboots go */
+    POLICY_WITHOUT_REPLACE, /* it is replaced all the same, and the slot waits for a machine */
+};
+
 struct policy_group {
     const char *cluster, *name;
     enum node_recovery recovery;
     int64_t desired;
     int64_t in_repair;                       /* nodes with an active reboot or replace */
     int64_t in_repair_of[FAULT_CLASS_COUNT]; /* of them, by policy_repair_class */
+    int64_t replacing;                       /* of them, active replaces */
+    struct supply supply;                    /* what became of the newest tries to get machines */
+    int64_t idle_elsewhere;                  /* of the healthy ones that are not in this snapshot, those without work */
     int64_t healthy_elsewhere;               /* nodes in service and healthy that are not in this snapshot */
     int64_t failed_recently;                 /* distinct nodes with a node fault within breaker_window_ms, all states */
     int64_t breaker_opened_at;               /* 0: closed */
@@ -113,6 +130,7 @@ struct policy_node {
     int64_t boot_at; /* when this boot was first reported */
     bool opted_out;
     bool has_active_operation;
+    bool idle;                 /* as far as the scheduler knows it has no work, and may get some */
     bool under_test;           /* that operation is a deep health check */
     int64_t last_heartbeat_at; /* 0: never since launch */
     bool has_scheduler;
@@ -175,6 +193,12 @@ bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict
 
 /* Of which class of fault a repair for this code is; NONE: a person's. */
 enum fault_class policy_repair_class(const char *code);
+
+/* supply.c: what the answers of providers and the ends of launches make of a group's supply. True: it is news. */
+bool policy_supply_short(const struct policy_settings *settings, struct supply *supply, int64_t now_ms);
+bool policy_supply_launched(struct supply *supply); /* there is capacity again */
+bool policy_supply_unborn(const struct policy_settings *settings, struct supply *supply, int64_t now_ms);
+bool policy_supply_came_up(struct supply *supply); /* the group is protected no more */
 
 /* What there is little room for, as sinfo and a list of nodes: the code and the device, then the end of the decision's sentence, word for
  * word. */

@@ -14,7 +14,14 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .budget_percent = 5,            /* maxInFlight of EKS and Cluster API; 1 node in a small group */
         .budget_max = 0,                /* the share alone: a site knows how many hands and machines it has */
         .min_healthy_percent =
-            0,                 /* off, as in Cluster API and medik8s where nobody says otherwise: a rule of the site */
+            0, /* off, as in Cluster API and medik8s where nobody says otherwise: a rule of the site */
+        .capacity_pause_ms = 2 * MINUTE_MS,         /* clustermgtd takes a resource out for 600 s, at once and always */
+        .capacity_pause_max_ms = 60 * MINUTE_MS,    /* capacity comes back by the hour, seldom by the minute */
+        .without_replacement = POLICY_WITHOUT_HOLD, /* the machine one has may still be what one needs tomorrow */
+        .protect_after =
+            3, /* clustermgtd: 10 of a partition at once; here they fail one after another, within the budget */
+        .protect_window_ms = 6 * 60 * MINUTE_MS, /* a launch that fails takes half an hour, with pauses between */
+        .protect_pause_ms = 30 * MINUTE_MS,
         .breaker_percent = 20, /* Karpenter's 20 % per pool, counted on the desired size */
         .breaker_min = 3,      /* percentages mean nothing under ten nodes: NVSentinel's own advice */
         .breaker_window_ms = 15 * MINUTE_MS,

@@ -8,6 +8,7 @@
  *   gates.c   whether the node may have it
  *   decide.c  incident, silence or request → a decision for the node, limits left out
  *   limits.c  breaker and what follows over all nodes of the group → some decisions become HOLD
+ *   supply.c  whether a machine that is replaced would get a successor
  *   budget.c  how many may be in repair, and how many have to be healthy
  *   health.c  the same reading, shown as health
  *   explain.c a stored decision → sentences
@@ -144,10 +145,11 @@ void policy_pass_gates(const struct policy_snapshot *snapshot, const struct poli
 struct thought {
     const struct policy_node *node;
     struct decision decision;
-    bool present;   /* false: nothing to say */
-    bool limited;   /* a repair that needs breaker and budget */
-    bool requested; /* a person's repair: takes room in the budget, needs none */
-    bool shared;    /* what it is about may be the fault of what many nodes share */
+    bool present;    /* false: nothing to say */
+    bool limited;    /* a repair that needs breaker and budget */
+    bool requested;  /* a person's repair: takes room in the budget, needs none */
+    bool may_reboot; /* where it is to be replaced: its reboots are not used up */
+    bool shared;     /* what it is about may be the fault of what many nodes share */
     enum severity severity;
     int64_t since; /* oldest evidence */
 };
@@ -167,12 +169,24 @@ enum silence policy_silence(const struct policy_snapshot *snapshot, const struct
 /* What the group has room for; it shrinks as repairs are granted. */
 struct room {
     int64_t in_repair, in_repair_of[FAULT_CLASS_COUNT];
-    int64_t healthy; /* none of those that this plan takes out of service */
+    int64_t healthy, idle; /* none of those that this plan takes out of service */
+    int64_t replacing;
 };
 void policy_room(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
                  struct room *ret_room);
 /* Whether there is room for the decision's repair, which it then takes; if not, the decision is held. */
 bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room, struct decision *decision);
+
+/* --- supply.c ----------------------------------------------------------------------------------------------- */
+
+/* Why a node is not replaced now. */
+struct lack {
+    const char *rule; /* NULL: nothing is in the way */
+    char why[REASON_MAX_BYTES];
+    int64_t retry_at;
+};
+void policy_lack(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
+                 struct lack *ret_lack);
 
 /* --- limits.c ----------------------------------------------------------------------------------------------- */
 

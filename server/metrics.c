@@ -34,6 +34,10 @@
     X("holdfast_nodes_held", "gauge", "Nodes out of scheduling that wait for a gate or a person",                     \
       (double)loop.held_nodes)                                                                                        \
     X("holdfast_breakers_open", "gauge", "Instance groups whose repairs are held", (double)loop.open_breakers)        \
+    X("holdfast_groups_without_capacity", "gauge", "Instance groups for which the provider had no machine",           \
+      (double)loop.short_groups)                                                                                      \
+    X("holdfast_groups_protected", "gauge", "Instance groups whose new machines do not come up: nothing is replaced", \
+      (double)loop.protected_groups)                                                                                  \
     X("holdfast_scheduler_errors_total", "counter", "Failed calls to the scheduler", (double)loop.scheduler_errors)   \
     X("holdfast_provider_errors_total", "counter", "Failed calls to providers", (double)loop.provider_errors)         \
     X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never",   \

@@ -76,7 +76,7 @@ void reconcile_stop(struct reconcile *reconcile);
 struct reconcile_stats {
     uint64_t turns, decisions, operations_started, operations_succeeded, operations_failed;
     uint64_t scheduler_errors, provider_errors;
-    int64_t active_operations, held_nodes, open_breakers;
+    int64_t active_operations, held_nodes, open_breakers, short_groups, protected_groups;
     int64_t last_observed_at; /* 0: never */
     int64_t unrecorded_since; /* monotonic ms: since then the loop has something to record and could not; 0: all is */
     /* verdict received → decision on disk, microseconds, a histogram of powers of two */

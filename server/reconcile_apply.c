@@ -6,7 +6,7 @@
  * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
  * that is being deleted are deleted, and a held node that nothing speaks against any more is brought back.
  */
-#include "server/reconcile_private.h"
+#include "server/reconcile_decide.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,8 +6,7 @@
  * two (a repair that succeeded, a quiet time, a new request). Otherwise every heartbeat of a broken node would be
  * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
  */
-#include "db/hardware.h"
-#include "server/reconcile_private.h"
+#include "server/reconcile_decide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -265,6 +264,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .boot_at = item->instance.boot_at,
         .opted_out = item->row.opted_out,
         .has_active_operation = node->op != NULL,
+        .idle = node->tally.idle,
         .under_test = node->op != NULL && node->op->kind == OPERATION_KIND_CHECK,
         .last_heartbeat_at = item->live.last_heartbeat_at,
         .has_scheduler = reconcile_node_has_scheduler(node),
@@ -328,7 +328,10 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .recovery = group->cluster->recovery,
         .desired = group->row.desired,
         .in_repair = group->in_repair,
+        .replacing = group->replacing,
+        .supply = group->row.supply,
         .healthy_elsewhere = group->healthy,
+        .idle_elsewhere = group->idle,
         .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
         .breaker_opened_at = group->breaker_opened_at,
         .breaker_calm_since = group->calm_since,
@@ -429,8 +432,10 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
     }
     snapshot.nodes = views;
     group_view(r, group, now, &snapshot.group);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         snapshot.group.healthy_elsewhere -= items[i].node->tally.healthy;
+        snapshot.group.idle_elsewhere -= items[i].node->tally.idle;
+    }
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
     for (size_t i = 0; i < count; i++) {

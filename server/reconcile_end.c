@@ -72,6 +72,7 @@ void work_end_succeeded(struct work *w)
     work_end(w, OPERATION_STATE_SUCCEEDED, "");
     work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_OPERATION_SUCCEEDED, "%s succeeded%s%s", operation_kind_text(w->op.kind),
                w->held_because[0] != '\0' ? ", but the node is held: " : "", w->held_because);
+    work_supply_came_up(w);
 }
 
 static const char *advice(const struct work *w, enum step_kind step)
@@ -121,6 +122,7 @@ void work_end_failed(struct work *w)
     work_end(w, OPERATION_STATE_FAILED, error);
     work_event(w, EVENT_LEVEL_ERROR, EVENT_KIND_OPERATION_FAILED, "%s failed at %s", operation_kind_text(w->op.kind),
                error);
+    work_supply_failed(w, failed);
 }
 
 void work_end_unbegun(struct work *w)

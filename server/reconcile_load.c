@@ -87,6 +87,7 @@ static int load_group(const void *row, void *arg)
     group->has_rollout = false; /* what is under way is listed next */
     uint64_t image = reconcile_image(from->image_id, from->release);
     cluster->stirred = cluster->stirred || !same_group(&group->row, from);
+    reconcile_group_supply(r, group, &from->supply); /* a person may have ended a protection */
     group->row = *from;
     text_copy_cut(group->instance_type, sizeof(group->instance_type), from->instance_type);
     if (other_type)

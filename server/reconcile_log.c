@@ -20,6 +20,10 @@ static bool is_logged(const struct event *event)
     case EVENT_KIND_OPERATOR_REQUEST:
     case EVENT_KIND_BREAKER_OPENED:
     case EVENT_KIND_BREAKER_CLOSED:
+    case EVENT_KIND_CAPACITY_SHORT:
+    case EVENT_KIND_CAPACITY_BACK:
+    case EVENT_KIND_GROUP_PROTECTED:
+    case EVENT_KIND_GROUP_UNPROTECTED:
     case EVENT_KIND_SCHEDULER_DOWN:
     case EVENT_KIND_SCHEDULER_BACK:
         return true;

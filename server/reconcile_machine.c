@@ -317,6 +317,8 @@ static enum step_result launch_run(struct work *w)
 {
     if (work_by_person(w))
         return launch_by_person(w);
+    if (work_supply_waits(w))
+        return STEP_WAIT;
     ensure_instance(w);
     enum step_result result = w->status != 0 ? STEP_WAIT : end_leftover(w);
     if (result != STEP_GO_ON)
@@ -353,8 +355,11 @@ static enum step_result launch_answer(struct work *w, const struct rcall *call)
 {
     if (call->kind == CALL_TERMINATE)
         return leftover_ended(w, call);
+    if (call->status == STATUS_FULL)
+        work_supply_short(w, call->error[0] != '\0' ? call->error : status_meaning(call->status));
     if (call->status != 0)
         return provider_error(w, call);
+    work_supply_launched(w);
     const char *made = call->instance.instance_id;
     if (made[0] != '\0' && !text_equal(made, call->instance_id)) {
         work_say(w, "the provider made %s although %s was asked for", made, call->instance_id);

@@ -100,6 +100,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     node->busy = seen->busy;
     see_request(node, seen, reason_changed);
     node->seen_seq = seq;
+    reconcile_node_reckon(node);
     if (changed || reason_changed) {
         node->hold_refused = false;
         r->signs_changed = r->signs_changed || node->silent_since > 0 || node->incident != NULL;

@@ -16,6 +16,7 @@
  *   reconcile_reckon.c    how many nodes of a group are what
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
  *   reconcile_apart.c     nodes that are set apart in the scheduler while they are tested
+ *   reconcile_supply.c    what the ends of launches say of a group's supply of machines
  *   reconcile_provision.c clusters and groups that come up, grow, shrink and go, by policy/provision.h
  *   reconcile_change.c    the operations of changes of whole clusters
  *   reconcile_batch.c     which nodes go when a group shrinks, and which are next in a software update
@@ -115,7 +116,7 @@ struct rgroup {
     int64_t policy_version;             /* of the document that they are from; 0: none */
     bool role_known, off_scheduler;     /* its nodes are none of the scheduler's: service_slurm_role */
     int64_t breaker_opened_at, calm_since;
-    int64_t in_repair, in_repair_of[FAULT_CLASS_COUNT];
+    int64_t in_repair, replacing, in_repair_of[FAULT_CLASS_COUNT];
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
     size_t failing_head, failing_tail, failing_capacity;
     int64_t failed_recently; /* distinct nodes in it */
@@ -126,7 +127,7 @@ struct rgroup {
 
     /* Kept up by reconcile_node_reckon */
     struct rnode *first; /* all its nodes */
-    int64_t slots[SLOT_KIND_COUNT], ready, healthy;
+    int64_t slots[SLOT_KIND_COUNT], ready, healthy, idle;
     int64_t outdated, updatable; /* nodes without the wanted image, and of them those that may be taken now */
     int64_t members, members_done, members_bad; /* of the rollout's present batch */
     uint64_t image;                             /* what its nodes shall run: reconcile_image */
@@ -149,6 +150,7 @@ struct tally {
     uint8_t slot, member; /* enum slot_kind, enum member */
     bool ready, outdated, updatable;
     bool healthy; /* in service, heard, and without a fault */
+    bool idle;    /* and without work, as far as the scheduler knows; nothing else follows from it */
 };
 
 enum rnode_note {
@@ -299,6 +301,7 @@ enum effect_kind {
     EFFECT_OPERATION_END, /* an operation is over */
     EFFECT_DECIDED,       /* a node was looked at */
     EFFECT_FLEET,         /* another instance fills the slot */
+    EFFECT_SUPPLY,        /* a group's supply of machines changed */
     EFFECT_BREAKER,       /* a group's breaker opened or closed */
     EFFECT_APART,         /* a node is to be set apart, or to be given back */
     EFFECT_NODE_GONE,     /* a slot that was deleted was forgotten */
@@ -340,6 +343,10 @@ struct effect {
             struct rgroup *group;
             int64_t opened_at;
         } breaker;
+        struct {
+            struct rgroup *group;
+            struct supply supply;
+        } supply;
     } u;
 };
 
@@ -528,6 +535,10 @@ int reconcile_members_load(struct reconcile *r, struct db_tx *tx);
 /* One that is in the store. */
 void reconcile_change_load(struct rcluster *cluster, const struct operation *row);
 
+/* reconcile_supply.c */
+/* As it is from now on; what waited for it is looked at. */
+void reconcile_group_supply(struct reconcile *r, struct rgroup *group, const struct supply *supply);
+
 /* reconcile_provision.c */
 struct provision;
 /* The next cluster that moves, with what becomes of it; NULL: none does. */
@@ -587,44 +598,9 @@ bool reconcile_unknown_there(const struct reconcile *r, const struct rnode *node
 bool reconcile_foreign_drain(const struct rnode *node);
 bool reconcile_reason_is_ours(const struct rnode *node);
 
-/* reconcile_decide.c */
-struct decide_item {
-    struct rnode *node;
-    struct node row;
-    struct instance instance;
-    struct verdict *verdicts;
-    const struct verdict **verdict_refs;
-    size_t verdict_count, plain_count;
-    struct operation *ledger;
-    struct db_past *pasts; /* of its hardware, in other machines */
-    struct policy_repair *repairs;
-    size_t repair_count, past_count; /* repairs: of the ledger, then of pasts that it has not */
-    struct hardware *hardware;       /* read only where there is evidence */
-    size_t hardware_count;
-    struct decision last;
-    struct operation last_operation; /* the node's newest; id 0: none */
-    struct approval approval;        /* the same */
-    struct fleet_view live;
-    char wish_by[NAME_MAX_BYTES];
-    struct policy_node view;
-    struct decision decision; /* what the policy says; fresh says whether it is to be stored */
-    bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
-    bool has_decision;        /* the policy had something to say */
-    bool fresh;               /* and it is not what it said last time */
-    bool quiet;               /* nothing follows that the store would have to know */
-    enum health health;
-};
-struct decide_breaker {
-    struct rgroup *group;
-    bool opens; /* else it closes */
-    char why[SENTENCE_MAX_BYTES];
-};
-struct decide_batch {
-    struct decide_item *items;
-    size_t count, capacity;
-    struct decide_breaker *breakers;
-    size_t breaker_count, breaker_capacity;
-};
+/* reconcile_decide.c; what a batch is stands in reconcile_decide.h */
+struct decide_batch;
+struct decide_item;
 /* Takes dirty nodes from the queue, reads what is known of them and asks the policy. */
 int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret_batch);
 void reconcile_decide_free(struct decide_batch *batch);

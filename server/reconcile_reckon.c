@@ -52,6 +52,14 @@ static enum member member_of(const struct rnode *node, enum slot_kind slot)
     return node->op == NULL && node->state == NODE_STATE_READY ? MEMBER_DONE : MEMBER_AT_WORK;
 }
 
+/* A scheduler that has not been seen says nothing of it. */
+static bool is_free(const struct rnode *node)
+{
+    bool well = node->health == HEALTH_HEALTHY || node->health == HEALTH_DEGRADED;
+    bool scheduled = reconcile_node_has_scheduler(node);
+    return well && node->op == NULL && (!scheduled || (node->seen_seq > 0 && node->schedulable && !node->busy));
+}
+
 static struct tally tally_of(const struct rnode *node)
 {
     enum slot_kind slot = slot_of(node);
@@ -62,6 +70,7 @@ static struct tally tally_of(const struct rnode *node)
                           .ready = node->state == NODE_STATE_READY,
                           .healthy = node->state == NODE_STATE_READY &&
                                      (node->health == HEALTH_HEALTHY || node->health == HEALTH_DEGRADED),
+                          .idle = node->state == NODE_STATE_READY && is_free(node),
                           .outdated = outdated,
                           .updatable = outdated && free_to_go};
 }
@@ -74,6 +83,7 @@ static void count(struct rgroup *group, const struct tally *tally, int64_t by)
     group->slots[tally->slot] += by;
     group->ready += tally->ready ? by : 0;
     group->healthy += tally->healthy ? by : 0;
+    group->idle += tally->idle ? by : 0;
     group->outdated += tally->outdated ? by : 0;
     group->updatable += tally->updatable ? by : 0;
     group->members += tally->member != MEMBER_NOT ? by : 0;
@@ -91,8 +101,11 @@ void reconcile_node_reckon(struct rnode *node)
 {
     struct rgroup *group = node->group;
     const struct tally tally = tally_of(node);
-    if (same(&tally, &node->tally))
+    if (same(&tally, &node->tally)) {
+        group->idle += (tally.idle ? 1 : 0) - (node->tally.idle ? 1 : 0);
+        node->tally.idle = tally.idle; /* jobs come and go: that moves no cluster */
         return;
+    }
     count(group, &node->tally, -1);
     count(group, &tally, 1);
     node->tally = tally;

@@ -362,6 +362,9 @@ static void effect_do(struct turn *turn, struct effect *effect)
     case EFFECT_BREAKER:
         do_breaker(r, effect);
         break;
+    case EFFECT_SUPPLY:
+        reconcile_group_supply(r, effect->u.supply.group, &effect->u.supply.supply);
+        break;
     case EFFECT_APART:
         reconcile_apart_poke(r);
         break;

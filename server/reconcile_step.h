@@ -90,6 +90,13 @@ void work_step_close(struct work *w, enum step_state to);
 void work_operation_store(struct work *w);
 bool work_is_past_return(const struct operation *op);
 
+/* reconcile_supply.c */
+void work_supply_short(struct work *w, const char *error);
+void work_supply_launched(struct work *w);
+void work_supply_failed(struct work *w, enum step_kind failed);
+void work_supply_came_up(struct work *w);
+bool work_supply_waits(struct work *w);
+
 /* reconcile_end.c */
 void work_end(struct work *w, enum operation_state state, const char *error);
 void work_end_succeeded(struct work *w);

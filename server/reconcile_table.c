@@ -157,6 +157,7 @@ static void count_repair(struct rgroup *group, const struct rop *op, int64_t by)
     if (!is_repair(op->kind))
         return;
     group->in_repair += by;
+    group->replacing += op->kind == OPERATION_KIND_REPLACE ? by : 0;
     group->in_repair_of[op->fault] += by;
 }
 
@@ -278,6 +279,7 @@ static void group_free(struct reconcile *r, struct rgroup *group)
     while (group->first != NULL)
         reconcile_node_remove(r, group->first);
     r->stats.open_breakers -= group->breaker_opened_at > 0;
+    reconcile_group_supply(r, group, &(struct supply){0});
     free(group->failing);
     idqueue_free(&group->silent);
     idqueue_free(&group->victims);

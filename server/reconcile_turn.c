@@ -6,6 +6,7 @@
  * another matter: it is found by taking one thing a turn, and put aside, so that it does not stop all others.
  */
 #include "db/incident.h"
+#include "server/reconcile_decide.h"
 #include "server/reconcile_step.h"
 
 #define STORE_PAUSE_MIN_MS 200

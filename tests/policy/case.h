@@ -7,8 +7,9 @@
  *   modes: gpu=observe gpu-memory=approve    by fault class; act without
  *   budgets: gpu-memory=1 gpu=10%            of a class of fault: so many nodes, or a share of the group
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
- *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 failed=1 opened=-20m calm=-5m type=p5
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy boot=b2
+ *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
+ *          short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy idle boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       approval_device=0000:4e:00           else: of its first verdict
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
@@ -151,6 +152,10 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         {"reboots_max", NULL, &s->reboots_max},
         {"replaces_max", NULL, &s->replaces_max},
         {"budget_percent", NULL, &s->budget_percent},
+        {"without_replacement", NULL, &s->without_replacement},
+        {"spares_min", NULL, &s->spares_min},
+        {"protect_after", NULL, &s->protect_after},
+        {"protect_pause", &s->protect_pause_ms, NULL},
         {"budget_max", NULL, &s->budget_max},
         {"min_healthy_percent", NULL, &s->min_healthy_percent},
         {"min_healthy_count", NULL, &s->min_healthy_count},
@@ -229,10 +234,18 @@ static inline bool case_group(struct policy_case *c, const char *word)
     const char *value;
     if ((value = case_value(word, "type")) != NULL)
         return text_copy(c->type, sizeof(c->type), value) == 0;
-    if ((value = case_value(word, "desired")) != NULL)
-        return text_parse_i64(value, 0, 1000000, &group->desired) == 0;
-    if ((value = case_value(word, "in_repair")) != NULL)
-        return text_parse_i64(value, 0, 1000000, &group->in_repair) == 0;
+    struct {
+        const char *name;
+        int64_t *number;
+    } numbers[] = {
+        {"desired", &group->desired},           {"in_repair", &group->in_repair},
+        {"healthy", &group->healthy_elsewhere}, {"idle", &group->idle_elsewhere},
+        {"replacing", &group->replacing},       {"failed", &group->failed_recently},
+        {"short", &group->supply.short_times},  {"unborn", &group->supply.unborn},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if ((value = case_value(word, numbers[i].name)) != NULL)
+            return text_parse_i64(value, 0, 1000000, numbers[i].number) == 0;
     if ((value = case_value(word, "in_repair_of")) != NULL) {
         char name[32] = "";
         enum fault_class fault = FAULT_CLASS_NONE;
@@ -241,13 +254,14 @@ static inline bool case_group(struct policy_case *c, const char *word)
         return fault_class_parse(name, &fault) == 0 &&
                text_parse_i64(colon + 1, 0, 1000000, &group->in_repair_of[fault]) == 0;
     }
-    if ((value = case_value(word, "healthy")) != NULL)
-        return text_parse_i64(value, 0, 1000000, &group->healthy_elsewhere) == 0;
-    if ((value = case_value(word, "failed")) != NULL)
-        return text_parse_i64(value, 0, 1000000, &group->failed_recently) == 0;
     if ((value = case_value(word, "recovery")) != NULL)
         return node_recovery_parse(value, &group->recovery) == 0;
-    return case_when(word, "opened", &group->breaker_opened_at) || case_when(word, "calm", &group->breaker_calm_since);
+    return case_when(word, "opened", &group->breaker_opened_at) ||
+           case_when(word, "calm", &group->breaker_calm_since) ||
+           case_when(word, "short_at", &group->supply.short_at) ||
+           case_when(word, "short_until", &group->supply.short_until) ||
+           case_when(word, "unborn_at", &group->supply.unborn_at) ||
+           case_when(word, "protected", &group->supply.protected_at);
 }
 
 static inline bool case_node_word(struct case_node *n, const char *word)
@@ -295,6 +309,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return text_copy(n->approval_device, sizeof(n->approval_device), value) == 0;
     if (strcmp(word, "opted_out") == 0)
         return n->node.opted_out = true;
+    if (strcmp(word, "idle") == 0)
+        return n->node.idle = true;
     if (strcmp(word, "busy") == 0)
         return n->node.has_active_operation = true;
     return case_when(word, "heartbeat", &n->node.last_heartbeat_at) || case_when(word, "boot_at", &n->node.boot_at) ||

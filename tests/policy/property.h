@@ -119,6 +119,7 @@ static inline void make_node(struct world *w, size_t i)
     p->state = states[below(w, ARRAY_LEN(states))];
     p->boot_at = NOW - below(w, 2000 * MINUTE);
     p->opted_out = chance(w, 10);
+    p->idle = chance(w, 30);
     p->has_active_operation = p->state == NODE_STATE_REPAIRING || chance(w, 10);
     p->last_heartbeat_at = chance(w, 10) ? 0 : NOW - (chance(w, 15) ? below(w, 30 * MINUTE) : 1000);
     p->has_scheduler = chance(w, 95);
@@ -177,6 +178,16 @@ static inline void make_limits(struct world *w)
     settings->min_healthy_percent = chance(w, 20) ? (int)below(w, 100) : 0;
     settings->min_healthy_count = chance(w, 20) ? (int)below(w, 10) : 0;
     group->healthy_elsewhere = below(w, group->desired);
+    group->idle_elsewhere = below(w, 4);
+    group->replacing = below(w, group->in_repair + 1);
+    settings->spares_min = chance(w, 20) ? 1 + (int)below(w, 3) : 0;
+    settings->without_replacement = (int)below(w, 3);
+    if (chance(w, 30))
+        group->supply.short_times = 1 + below(w, 5);
+    group->supply.short_until = NOW + 5 * MINUTE - below(w, 10 * MINUTE);
+    if (chance(w, 30))
+        group->supply.protected_at = NOW - below(w, 100 * MINUTE);
+    group->supply.unborn_at = NOW - below(w, 60 * MINUTE);
 }
 
 static inline struct world *make_world(uint64_t seed, bool only_applications)

@@ -99,6 +99,26 @@ static const char *check_never_under_the_minimum(struct world *w, const struct p
     return NULL;
 }
 
+/* While new machines do not come up, or cannot be had: none, or after the pause a single one. */
+static const char *check_nothing_is_replaced_without_a_successor(struct world *w, const struct policy_plan *plan)
+{
+    const struct policy_settings *settings = &w->snapshot.settings;
+    const struct policy_group *group = &w->snapshot.group;
+    int64_t replaced = 0, asked = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        replaced += plan->decisions[i].action == ACTION_REPLACE && !is_request(&plan->decisions[i]);
+        asked += plan->decisions[i].action == ACTION_REPLACE && is_request(&plan->decisions[i]);
+    }
+    bool protected = group->supply.protected_at > 0;
+    bool short_now = group->supply.short_times > 0 && settings->without_replacement != POLICY_WITHOUT_REPLACE;
+    int64_t from = protected ? group->supply.unborn_at + settings->protect_pause_ms : 0;
+    if (short_now && group->supply.short_until > from)
+        from = group->supply.short_until;
+    if ((protected || short_now) && replaced > 0 && (NOW < from || group->replacing + asked + replaced > 1))
+        return "a replacement that gets no machine, or not the only one that is tried";
+    return NULL;
+}
+
 static const char *check_never_more_than_the_budget(struct world *w, const struct policy_plan *plan)
 {
     const struct policy_group *group = &w->snapshot.group;
@@ -197,7 +217,8 @@ static const char *check_decision_told(const struct decision *d)
         return "an alternative without a reason, or told twice";
     if (d->action == ACTION_HOLD && d->retry_at <= NOW)
         return "a hold without a time";
-    return failed && is_repair(d) ? "a repair behind a failed gate" : NULL;
+    bool less = strcmp(d->rule, "reboot-for-now") == 0; /* what stood behind the gate was more */
+    return failed && is_repair(d) && !less ? "a repair behind a failed gate" : NULL;
 }
 
 /* Who is judged and has something open, or is silent, is not passed over. */
@@ -285,7 +306,8 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
 /* What the limits of a group say, which see all of its nodes. */
 static bool is_of_the_limits(const struct decision *d)
 {
-    static const char *const rules[] = {"breaker-hold", "min-healthy-hold", "class-budget-hold", "budget-hold"};
+    static const char *const rules[] = {"breaker-hold",  "min-healthy-hold", "class-budget-hold", "budget-hold",
+                                        "capacity-hold", "spares-hold",      "protected-hold",    "reboot-for-now"};
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (strcmp(d->rule, rules[i]) == 0)
             return true;
@@ -302,6 +324,8 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
         alone.node_count = 1;
         alone.group.in_repair = alone.group.failed_recently = alone.group.breaker_opened_at = 0;
         memset(alone.group.in_repair_of, 0, sizeof(alone.group.in_repair_of));
+        alone.group.supply = (struct supply){0};
+        alone.settings.spares_min = 0;
         alone.settings.min_healthy_percent = alone.settings.min_healthy_count = 0;
         struct policy_plan one;
         policy_decide(&alone, &one);
@@ -324,6 +348,7 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
 PROPERTY(never_more_than_the_budget, false)
 PROPERTY(never_more_than_the_class_has, false)
 PROPERTY(never_under_the_minimum, false)
+PROPERTY(nothing_is_replaced_without_a_successor, false)
 PROPERTY(no_repair_without_evidence_of_this_boot, false)
 PROPERTY(no_repair_of_what_others_hold, false)
 PROPERTY(escalation_is_monotone, false)
@@ -340,6 +365,7 @@ int main(void)
         cmocka_unit_test(never_more_than_the_budget),
         cmocka_unit_test(never_more_than_the_class_has),
         cmocka_unit_test(never_under_the_minimum),
+        cmocka_unit_test(nothing_is_replaced_without_a_successor),
         cmocka_unit_test(no_repair_without_evidence_of_this_boot),
         cmocka_unit_test(no_repair_of_what_others_hold),
         cmocka_unit_test(escalation_is_monotone),

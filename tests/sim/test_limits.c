@@ -3,6 +3,7 @@
 
 #define OFF_THE_BUS 79
 #define DOUBLE_BIT 48
+#define NOT_REMAPPED 64
 
 static const char *name_of(int i)
 {
@@ -86,6 +87,90 @@ static void too_few_that_are_healthy_wait_for_a_person(void **state)
                      0);
     sim_until_all_ready(&sim, MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots, 3);
+    sim_close(&sim);
+}
+
+static int held_by(struct sim *sim, const char *rule)
+{
+    int count = 0;
+    for (int i = 1; i <= sim->nodes; i++) {
+        struct sim_reading reading = sim_read(sim, name_of(i));
+        count += reading.row.state == NODE_STATE_HELD && strcmp(reading.decision.rule, rule) == 0;
+    }
+    return count;
+}
+
+/* One asks, and the machines of the others are not given up before it has got one. */
+static void without_capacity_nobody_is_given_up(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 123, true);
+    sim.settings.policy.budget_percent = 100;
+    sim.settings.policy.breaker_min = 20;
+    sim_crash(&sim);
+    sim_create(&sim, 6, NODE_RECOVERY_AUTOMATIC);
+    sim.provider.full = true;
+    sim_verdict(&sim, name_of(1), NOT_REMAPPED, SEVERITY_CRITICAL);
+    sim_run(&sim, 30 * MS_PER_S);
+    sim_verdict(&sim, name_of(2), NOT_REMAPPED, SEVERITY_CRITICAL);
+    sim_verdict(&sim, name_of(3), NOT_REMAPPED, SEVERITY_CRITICAL);
+    sim_verdict(&sim, name_of(4), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(held_by(&sim, "capacity-hold"), 2);
+    assert_int_equal(sim_read(&sim, name_of(4)).row.state, NODE_STATE_READY); /* a reboot needs nobody's machine */
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(held_by(&sim, "capacity-hold"), 2);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INSTANCE_TERMINATED, NULL), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_CAPACITY_SHORT, NULL), 1);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.short_groups, 1);
+    sim.provider.full = false;
+    sim_until_all_ready(&sim, 3 * MS_PER_HOUR);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.short_groups, 0);
+    assert_int_equal(sim.provider.launches, 6 + 3);
+    sim_close(&sim);
+}
+
+/* An image that does not come up: after three machines no more are fed to it; one is tried in a while, and the first that comes up
+ * ends it. */
+static void a_bad_image_stops_the_replacements(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 124, true);
+    sim.settings.policy.budget_percent = 50;
+    sim.settings.policy.breaker_min = 20;
+    sim_crash(&sim);
+    sim_create(&sim, 8, NODE_RECOVERY_AUTOMATIC);
+    sim.provider.stillborn = true;
+    for (int i = 1; i <= 3; i++) {
+        sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
+        sim_run(&sim, 5 * MS_PER_MIN);
+    }
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_PROTECTED, "3 new machines"), 1);
+    for (int i = 4; i <= 6; i++)
+        sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    int launches = sim.provider.launches;
+    assert_true(held_by(&sim, "protected-hold") >= 2); /* one of them may be the one that is tried */
+    sim_crash(&sim);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_true(sim.provider.launches <= launches + 1);
+    assert_true(held_by(&sim, "protected-hold") >= 2);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.protected_groups, 1);
+    sim.provider.stillborn = false;
+    sim_run(&sim, 4 * MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, NULL), 1);
+    assert_int_equal(held_by(&sim, "protected-hold"), 0);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.protected_groups, 0);
     sim_close(&sim);
 }
 
@@ -345,6 +430,8 @@ int main(void)
         cmocka_unit_test(the_budget_takes_them_in_turn),
         cmocka_unit_test(a_class_has_a_budget_of_its_own),
         cmocka_unit_test(too_few_that_are_healthy_wait_for_a_person),
+        cmocka_unit_test(without_capacity_nobody_is_given_up),
+        cmocka_unit_test(a_bad_image_stops_the_replacements),
         cmocka_unit_test(a_dark_rack_holds_and_is_not_replayed),
         cmocka_unit_test(warnings_that_ask_for_repairs_open_the_breaker),
         cmocka_unit_test(rates_open_the_breaker),

@@ -346,11 +346,20 @@ static void capacity_is_waited_for(void **state)
     sim_run(&sim, 10 * MS_PER_MIN);
     struct sim_reading waiting = sim_read(&sim, "gpu-1");
     assert_int_equal(waiting.row.state, NODE_STATE_STARTING);
-    assert_true(waiting.operation.steps[3].attempts > 5 && waiting.operation.steps[3].attempts < 60);
-    assert_non_null(strstr(waiting.operation.steps[3].detail, "no capacity"));
+    assert_int_equal(waiting.operation.steps[3].attempts, 3); /* at once, after two minutes and after four more */
+    assert_non_null(strstr(waiting.operation.steps[3].detail, "waits for capacity"));
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_CAPACITY_SHORT, "no capacity"), 1);
+    sim_run(&sim, MS_PER_HOUR); /* longer than any call is tried: it is no failure of the repair */
+    assert_int_equal(sim_read(&sim, "gpu-1").row.state, NODE_STATE_STARTING);
+    sim_crash(&sim); /* a restart asks no sooner */
+    int attempts = sim_read(&sim, "gpu-1").operation.steps[3].attempts;
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.steps[3].attempts, attempts);
     sim.provider.full = false;
-    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR + 10 * MS_PER_MIN);
     assert_int_equal(sim.provider.launches, 5);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_CAPACITY_SHORT, NULL), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_CAPACITY_BACK, NULL), 1);
     sim_close(&sim);
 }
 

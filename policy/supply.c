@@ -1,0 +1,145 @@
+/*
+ * Whether a machine that is taken away would get a successor: a provider that has none, new machines that do not come up, and
+ * too few idle nodes to take the work meanwhile.
+ *
+ * A provider that had no capacity is left alone for a while, by the whole group, doubled each time up to a bound; the first machine
+ * that it launches ends that. Where new machines fail one after the other the image or its scripts are at fault, and
+ * replacing only feeds them more machines: the group is protected. After a pause a single one is tried; if it comes up
+ * the protection is over, as it is when a person says so. What is held meanwhile is decided anew each time, from what is seen then.
+ */
+#include "policy/think.h"
+
+#include <inttypes.h>
+
+/* --- what becomes of it --------------------------------------------------------------------------------------- */
+
+bool policy_supply_short(const struct policy_settings *settings, struct supply *supply, int64_t now_ms)
+{
+    bool news = supply->short_times == 0;
+    if (!news && now_ms < supply->short_until)
+        return false; /* asked together with the one that was told so first */
+    int64_t pause = settings->capacity_pause_ms;
+    for (int64_t i = 0; i < supply->short_times && pause < settings->capacity_pause_max_ms; i++)
+        pause *= 2;
+    supply->short_at = now_ms;
+    supply->short_until = now_ms + (pause < settings->capacity_pause_max_ms ? pause : settings->capacity_pause_max_ms);
+    supply->short_times++;
+    return news;
+}
+
+bool policy_supply_launched(struct supply *supply)
+{
+    bool news = supply->short_times > 0;
+    supply->short_at = supply->short_until = supply->short_times = 0;
+    return news;
+}
+
+bool policy_supply_unborn(const struct policy_settings *settings, struct supply *supply, int64_t now_ms)
+{
+    if (supply->protected_at == 0 && now_ms - supply->unborn_at > settings->protect_window_ms)
+        supply->unborn = 0;
+    supply->unborn++;
+    supply->unborn_at = now_ms;
+    bool trips = settings->protect_after > 0 && supply->unborn >= settings->protect_after && supply->protected_at == 0;
+    if (trips)
+        supply->protected_at = now_ms;
+    return trips;
+}
+
+bool policy_supply_came_up(struct supply *supply)
+{
+    bool news = supply->protected_at > 0;
+    supply->unborn = supply->unborn_at = supply->protected_at = 0;
+    return news;
+}
+
+/* --- what follows for a node that is to be replaced ------------------------------------------------------------ */
+
+static void lacks(struct lack *lack, const char *rule, int64_t retry_at)
+{
+    lack->rule = rule;
+    lack->retry_at = retry_at;
+}
+
+/* What the site says of capacity and spares; what new machines do not survive is another matter. */
+static bool goes_all_the_same(const struct policy_snapshot *snapshot)
+{
+    return snapshot->settings.without_replacement == POLICY_WITHOUT_REPLACE;
+}
+
+static void ask_protection(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
+                           struct lack *lack)
+{
+    const struct supply *supply = &snapshot->group.supply;
+    char detail[REASON_MAX_BYTES], last[POLICY_TIME_MAX];
+    if (supply->protected_at == 0 || snapshot->settings.protect_after == 0)
+        return;
+    int64_t try_at = supply->unborn_at + snapshot->settings.protect_pause_ms;
+    bool may_try = snapshot->now_ms >= try_at && room->replacing == 0;
+    policy_say(detail, sizeof(detail), "%" PRId64 " new machines in a row did not come up, the last at %s: %s",
+               supply->unborn, policy_time(supply->unborn_at, last),
+               may_try                      ? "this one is tried"
+               : snapshot->now_ms >= try_at ? "one is being tried"
+                                            : "one is tried after a pause");
+    policy_gate(decision, GATE_PROTECTED, may_try ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
+    if (may_try)
+        return;
+    policy_say(lack->why, sizeof(lack->why),
+               "%" PRId64
+               " new machines of the group in a row did not come up, so the image or its scripts are at fault, "
+               "and nothing is replaced before one does, or a person says so",
+               supply->unborn);
+    lacks(lack, "protected-hold", snapshot->now_ms < try_at ? try_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+}
+
+static void ask_capacity(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
+                         struct lack *lack)
+{
+    const struct supply *supply = &snapshot->group.supply;
+    char detail[REASON_MAX_BYTES], last[POLICY_TIME_MAX], next[POLICY_TIME_MAX];
+    if (supply->short_times == 0)
+        return;
+    bool waits = snapshot->now_ms < supply->short_until;
+    bool may_ask = (!waits && room->replacing == 0) || goes_all_the_same(snapshot);
+    policy_say(detail, sizeof(detail),
+               "the provider had no machine at %s, %" PRId64 " time%s in a row; asked again at %s",
+               policy_time(supply->short_at, last), supply->short_times, supply->short_times == 1 ? "" : "s",
+               policy_time(supply->short_until, next));
+    policy_gate(decision, GATE_CAPACITY, may_ask ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
+    if (may_ask || lack->rule != NULL)
+        return;
+    policy_say(lack->why, sizeof(lack->why), "the provider has no machine to put in its place%s",
+               waits ? "" : ", and another repair is asking for one");
+    lacks(lack, "capacity-hold", waits ? supply->short_until : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+}
+
+static void ask_spares(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
+                       struct lack *lack)
+{
+    char detail[REASON_MAX_BYTES];
+    int64_t least = snapshot->settings.spares_min;
+    if (least == 0)
+        return;
+    policy_say(detail, sizeof(detail), "%" PRId64 " healthy and idle, at least %" PRId64 " have to be", room->idle,
+               least);
+    bool enough = room->idle >= least || goes_all_the_same(snapshot);
+    policy_gate(decision, GATE_SPARES, enough ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
+    if (enough || lack->rule != NULL)
+        return;
+    policy_say(lack->why, sizeof(lack->why),
+               "of its group %" PRId64 " healthy and idle, and at least %" PRId64
+               " have to be there for its work before it is given up",
+               room->idle, least);
+    lacks(lack, "spares-hold", snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+}
+
+void policy_lack(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
+                 struct lack *ret_lack)
+{
+    *ret_lack = (struct lack){0};
+    if (decision->action != ACTION_REPLACE)
+        return;
+    ask_protection(snapshot, room, decision, ret_lack);
+    ask_capacity(snapshot, room, decision, ret_lack);
+    ask_spares(snapshot, room, decision, ret_lack);
+}

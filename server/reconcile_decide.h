@@ -1,0 +1,46 @@
+/* Nodes that are looked at in one turn: what is known of each, and what the policy says. */
+#ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_H
+#define HOLDFAST_SERVER_RECONCILE_DECIDE_H
+
+#include "db/hardware.h"
+#include "server/reconcile_private.h"
+
+struct decide_item {
+    struct rnode *node;
+    struct node row;
+    struct instance instance;
+    struct verdict *verdicts;
+    const struct verdict **verdict_refs;
+    size_t verdict_count, plain_count;
+    struct operation *ledger;
+    struct db_past *pasts; /* of its hardware, in other machines */
+    struct policy_repair *repairs;
+    size_t repair_count, past_count; /* repairs: of the ledger, then of pasts that it has not */
+    struct hardware *hardware;       /* read only where there is evidence */
+    size_t hardware_count;
+    struct decision last;
+    struct operation last_operation; /* the node's newest; id 0: none */
+    struct approval approval;        /* the same */
+    struct fleet_view live;
+    char wish_by[NAME_MAX_BYTES];
+    struct policy_node view;
+    struct decision decision; /* what the policy says; fresh says whether it is to be stored */
+    bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
+    bool has_decision;        /* the policy had something to say */
+    bool fresh;               /* and it is not what it said last time */
+    bool quiet;               /* nothing follows that the store would have to know */
+    enum health health;
+};
+struct decide_breaker {
+    struct rgroup *group;
+    bool opens; /* else it closes */
+    char why[SENTENCE_MAX_BYTES];
+};
+struct decide_batch {
+    struct decide_item *items;
+    size_t count, capacity;
+    struct decide_breaker *breakers;
+    size_t breaker_count, breaker_capacity;
+};
+
+#endif
