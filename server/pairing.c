@@ -314,17 +314,34 @@ static void begin_matches(struct session *session, struct id_source *ids, int64_
 
 /* --- answers ------------------------------------------------------------------------------------------------- */
 
-/* "failed with gpu-2 and gpu-5", of all that came to this; "" when there is none. */
+static size_t partner_of(const struct pairs_match *match, size_t member)
+{
+    return match->a == member ? match->b : match->a;
+}
+
+/* Whether an earlier match of these two came to the same. */
+static bool was_named(const struct picture *picture, size_t at, size_t member)
+{
+    const struct pairs_match *match = &picture->matches[at];
+    for (size_t i = 0; i < at; i++) {
+        const struct pairs_match *earlier = &picture->matches[i];
+        bool own = earlier->a == member || earlier->b == member;
+        if (own && earlier->result == match->result && partner_of(earlier, member) == partner_of(match, member))
+            return true;
+    }
+    return false;
+}
+
+/* "failed with gpu-2, gpu-5", each once however often; "" when there is none. */
 static void name_partners(const struct session *session, const struct picture *picture, size_t member,
                           enum pairs_result result, const char *verb, struct text *out)
 {
     int count = 0;
     for (size_t i = 0; i < session->match_count; i++) {
         const struct pairs_match *match = &picture->matches[i];
-        if (match->result != result || (match->a != member && match->b != member))
+        if (match->result != result || (match->a != member && match->b != member) || was_named(picture, i, member))
             continue;
-        text_printf(out, "%s%s", count++ == 0 ? verb : ", ",
-                    session->members[match->a == member ? match->b : match->a].name);
+        text_printf(out, "%s%s", count++ == 0 ? verb : ", ", session->members[partner_of(match, member)].name);
     }
 }
 

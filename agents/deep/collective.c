@@ -1,12 +1,14 @@
 /*
  * Rows of nccl-tests: size, count, type, and by version reduction and root, then twice (out of place, in place) time, algorithm's
  * bandwidth, bus bandwidth and how many values were wrong. Rows of nccom-test: size, count, type, time and the two bandwidths.
+ * Rows of NetPIPE: size, how often, and megabits a second from one of two ranks to the other and back.
  *
  *     2147483648     536870912     float     sum      -1   9197.5  233.49  437.79      0   9195.2  233.54  437.89      0
  *     # Out of bounds values : 0 OK
  *     # Avg bus bandwidth    : 52.9753
  *        8388606         8388606    uint8           160.0          52.43          52.43
  *     Avg bus bandwidth: 50.6552 GB/s
+ *       8: 1048576 bytes     20 times -->  16988.73 Mbps in     470.90 usec
  */
 #include "agents/deep/collective.h"
 
@@ -21,6 +23,8 @@
 #define NCCL_TAIL 8 /* time, two bandwidths and wrong values, twice */
 #define NCCL_HEAD_MIN 3
 #define NCCOM_WORDS 6
+#define NETPIPE_WORDS 11
+#define MBPS_PER_GB_PER_S 8000.0
 #define NUMBER_MAX 20
 
 static bool parse_decimal(const char *word, double *ret_value)
@@ -51,9 +55,29 @@ static bool is_wrong(const char *word)
     return all_digits(word) && strspn(word, "0") != strlen(word);
 }
 
+/* Without the row's number, which may be gone with the writer's. */
+static bool read_netpipe(char *words[], size_t count, struct collective_report *report)
+{
+    double mbps;
+    if (count == NETPIPE_WORDS)
+        words++;
+    else if (count != NETPIPE_WORDS - 1)
+        return false;
+    if (!all_digits(words[0]) || strcmp(words[1], "bytes") != 0 || strcmp(words[4], "-->") != 0 ||
+        strcmp(words[6], "Mbps") != 0 || !parse_decimal(words[5], &mbps))
+        return false;
+    mbps /= MBPS_PER_GB_PER_S;
+    report->max_algbw = mbps > report->max_algbw ? mbps : report->max_algbw;
+    report->max_busbw = mbps > report->max_busbw ? mbps : report->max_busbw;
+    report->rows++;
+    return true;
+}
+
 static void read_row(char *words[], size_t count, struct collective_report *report)
 {
     double time;
+    if (read_netpipe(words, count, report))
+        return;
     if (count < NCCOM_WORDS || !all_digits(words[0]) || !all_digits(words[1]) || all_digits(words[2]))
         return;
     if (count == NCCOM_WORDS && parse_decimal(words[3], &time)) {

@@ -171,7 +171,9 @@ int deep_pair_run(struct deep_bench *bench)
                                       .timeout_ms = bench->options->timeout_ms,
                                       .pause_ms = bench->options->pause_ms};
     if (pairing.tool == NULL) {
-        deep_skipped(bench, "none of all_reduce_perf with mpirun, nccom-test and fi_pingpong is installed here");
+        deep_skipped(
+            bench,
+            "none of all_reduce_perf with mpirun, nccom-test, fi_pingpong and NPopenmpi with mpirun is installed here");
         return 0;
     }
     int status = talk_open(&pairing.talk, &talk);

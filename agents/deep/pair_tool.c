@@ -1,6 +1,7 @@
 /*
  * What two nodes can be tested with, the best first: NCCL's all-reduce where there are GPUs, Neuron's where there are those; else
- * fi_pingpong, over the fabric's adapters or over TCP, which stands in for an all-reduce and says nothing of accelerators.
+ * fi_pingpong, over the fabric's adapters or over TCP, or MPI where there is no fi_pingpong. These stand in for an all-reduce, say that
+ * they do, and tell nothing of accelerators.
  *
  * A launcher that reaches the other machine itself (mpirun and nccom-test, by SSH) is run by the one that serves, while the other
  * only stays out of the way; a launcher that cannot start it there has found out nothing about either.
@@ -24,6 +25,8 @@
 
 #define COLLECTIVE_LIMIT_MS (20 * MS_PER_MIN) /* up to 2 GiB takes 5 to 15 min (facts: hyperpod 6.1) */
 #define PINGPONG_LIMIT_MS (45 * MS_PER_S)     /* both come within ten seconds, and a table takes some */
+#define MPI_LIMIT_MS (2 * MS_PER_MIN)         /* seconds, and its daemons have to be started by SSH */
+#define MB_PER_GB 1000.0
 #define NUMBER_TEXT 24
 #define ENV "/usr/bin/env"
 
@@ -84,6 +87,7 @@ static bool judge_collective(struct deep_bench *bench, const struct deep_pair_re
     return fast && !report->wrong;
 }
 
+/* devices 0: there are none, and what is measured is the way between the two. */
 static int run_collective(struct deep_bench *bench, const struct deep_pair_reply *match, const char *const argv[],
                           const char *measure, int devices, enum deep_pair_result *ret_result)
 {
@@ -105,7 +109,8 @@ static int run_collective(struct deep_bench *bench, const struct deep_pair_reply
         } else if (report.rows == 0 || !tool.end.succeeded) {
             deep_log(bench, "error", "it %s: %s", tool.end.why, said);
             *ret_result = DEEP_PAIR_RESULT_FAILED;
-        } else if (!judge_collective(bench, match, measure, &report, devices)) {
+        } else if (devices > 0 ? !judge_collective(bench, match, measure, &report, devices)
+                               : !judge(bench, match->match.partner, measure, "MB/s", report.max_busbw * MB_PER_GB)) {
             *ret_result = DEEP_PAIR_RESULT_FAILED;
         }
     }
@@ -263,6 +268,32 @@ static int tcp_run(struct deep_bench *bench, const struct deep_pair_reply *match
     return pingpong(bench, match, "tcp", "msg", ret_result);
 }
 
+/* --- MPI ----------------------------------------------------------------------------------------------------- */
+
+static bool mpi_is_here(struct deep_bench *bench)
+{
+    return deep_tool_find(bench, "mpirun") && deep_tool_find(bench, "NPopenmpi");
+}
+
+/* Messages of 64 KiB to 4 MiB, each some times: seconds. A rank that waits gives way: the node may have more to do than to wait. */
+static int mpi_run(struct deep_bench *bench, const struct deep_pair_reply *match, const char *own,
+                   enum deep_pair_result *ret_result)
+{
+    autofree char *hosts = own_printf("%s:1,%s:1", own, match->address);
+    const char *const argv[] = {"mpirun", "--allow-run-as-root",
+                                "--mca",  "mpi_yield_when_idle",
+                                "1",      "--host",
+                                hosts,    "-np",
+                                "2",      "NPopenmpi",
+                                "-l",     "65536",
+                                "-u",     "4194304",
+                                "-p",     "0",
+                                "-n",     "20",
+                                "-o",     "/dev/null",
+                                NULL};
+    return run_collective(bench, match, argv, MEASURE_PAIR_SPEED, 0, ret_result);
+}
+
 static const struct pair_tool tools[] = {
     {"nccl", "all_reduce_perf of nccl-tests", COLLECTIVE_LIMIT_MS, nccl_is_here, nccl_run},
     {"nccom", "nccom-test", COLLECTIVE_LIMIT_MS, nccom_is_here, nccom_run},
@@ -270,6 +301,8 @@ static const struct pair_tool tools[] = {
      2 * PINGPONG_LIMIT_MS, efa_is_here, efa_run},
     {"fi-pingpong-tcp", "fi_pingpong over TCP, a stand-in for an all-reduce: it says nothing of accelerators or fabric",
      2 * PINGPONG_LIMIT_MS, pingpong_is_here, tcp_run},
+    {"mpi-netpipe", "NetPIPE over MPI, a stand-in for an all-reduce: it says nothing of accelerators", MPI_LIMIT_MS,
+     mpi_is_here, mpi_run},
 };
 
 const struct pair_tool *pair_tool_find(struct deep_bench *bench)

@@ -354,6 +354,8 @@ static bool is_run(const char *source, void *arg)
 static void take_checks(struct agent *agent)
 {
     inventory_forget(&agent->inventory, is_run, agent);
+    if (agent->metrics != NULL)
+        metrics_forget(agent->metrics, is_run, agent);
     inventory_expect(&agent->inventory, KMSG_SOURCE);
     for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
         inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);

@@ -155,6 +155,18 @@ void metrics_note(struct metrics *metrics, const struct check *check, const stru
     qsort(row->measures, row->count, sizeof(*row->measures), by_metric);
 }
 
+void metrics_forget(struct metrics *metrics, bool (*is_run)(const char *name, void *arg), void *arg)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (is_run(metrics->rows[i].check->name, arg))
+            metrics->rows[kept++] = metrics->rows[i];
+        else
+            free(metrics->rows[i].measures);
+    }
+    metrics->count = kept;
+}
+
 void metrics_write(const struct metrics *metrics, struct text *out)
 {
     for (size_t i = 0; i < metrics->count; i++)

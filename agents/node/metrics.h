@@ -20,6 +20,8 @@ void metrics_free(struct metrics *metrics);
 int metrics_port(const struct metrics *metrics);
 /* In place of what that check measured before. */
 void metrics_note(struct metrics *metrics, const struct check *check, const struct check_report *report);
+/* Forgets checks that are not run any more. */
+void metrics_forget(struct metrics *metrics, bool (*is_run)(const char *name, void *arg), void *arg);
 /* The text of the answer. */
 void metrics_write(const struct metrics *metrics, struct text *out);
 size_t metrics_fds(const struct metrics *metrics, struct pollfd ret_fds[METRICS_FDS_MAX]);

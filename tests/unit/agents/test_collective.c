@@ -34,6 +34,22 @@ static void test_a_table_of_nccl(void **state)
     assert_true(read_sample("wrong.txt").wrong);
 }
 
+static void test_a_table_of_netpipe(void **state)
+{
+    struct collective_report report = read_sample("netpipe.txt");
+    (void)state;
+    assert_int_equal(report.rows, 3);
+    assert_true(report.max_busbw > 1.874 && report.max_busbw < 1.876);
+    assert_false(report.wrong);
+    static const char *const wrong[] = {
+        "1: 65536 bytes 20 times --> fast Mbps in 46.65 usec", "1: 65536 bytes 20 times --> 1.0 Gbps in 46.65 usec",
+        "1: many bytes 20 times --> 1.0 Mbps in 46.65 usec", "1: 65536 bytes 20 times -->"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        collective_read(wrong[i], strlen(wrong[i]), &report);
+        assert_int_equal(report.rows, 0);
+    }
+}
+
 static void test_a_table_of_neuron(void **state)
 {
     struct collective_report report = read_sample("local.txt");
@@ -72,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_table_of_nccl),
+        cmocka_unit_test(test_a_table_of_netpipe),
         cmocka_unit_test(test_a_table_of_neuron),
         cmocka_unit_test(test_what_is_no_table),
     };

@@ -90,6 +90,34 @@ static void test_what_is_told(void **state)
     metrics_free(metrics);
 }
 
+static bool is_named(const char *name, void *arg)
+{
+    return text_equal(name, arg);
+}
+
+/* A site takes its program away: what it measured last is not what is. */
+static void test_what_is_gone_is_not_told(void **state)
+{
+    struct metrics *metrics = NULL;
+    const struct check checks[] = {{.name = "one", .run = measure}, {.name = "two", .run = measure}};
+    const struct check_context context = {.root = "", .memory = ""};
+    AUTO(text) struct text body = {0};
+    char kept[] = "two";
+    (void)state;
+    assert_int_equal(metrics_open("127.0.0.1:0", &metrics), 0);
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        struct check_report report;
+        report_of(&checks[i], &context, &report);
+        metrics_note(metrics, &checks[i], &report);
+        report_free(&report);
+    }
+    metrics_forget(metrics, is_named, kept);
+    metrics_write(metrics, &body);
+    assert_null(strstr(text_get(&body), "one"));
+    assert_non_null(strstr(text_get(&body), "holdfast_check_found{check=\"two\"} 1\n"));
+    metrics_free(metrics);
+}
+
 static void test_clients_that_misbehave(void **state)
 {
     struct metrics *metrics = NULL;
@@ -134,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_told),
+        cmocka_unit_test(test_what_is_gone_is_not_told),
         cmocka_unit_test(test_clients_that_misbehave),
         cmocka_unit_test(test_the_loopback_only),
     };
