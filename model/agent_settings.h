@@ -39,6 +39,7 @@
     X(machine) \
     X(nvidia) \
     X(dcgm) \
+    X(violations) \
     X(neuron) \
     X(net) \
     X(infiniband) \

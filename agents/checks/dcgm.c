@@ -3,8 +3,8 @@
  * of its own. They are polled by dcgmi; the watches themselves are the service's.
  *
  * Watches that nobody has enabled are enabled once, all of them, as `dcgmi health -s a` does: without them there is nothing
- * to ask for. A node without dcgmi, or whose service was never seen to answer, is none that runs DCGM. Its policies are not
- * asked: they can only be waited for, and what they tell is in the watches and in the kernel log.
+ * to ask for. A node without dcgmi, or whose service was never seen to answer, is none that runs DCGM. Its policies are
+ * violations.c's.
  */
 #include "agents/checks/check.h"
 #include "agents/checks/dcgm_health.h"

@@ -9,6 +9,7 @@
 #include "agents/checks/checks.h"
 #include "agents/checks/dcgm_diag.h"
 #include "agents/checks/dcgm_health.h"
+#include "agents/checks/dcgm_violations.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "policy/faults/faults.h"
@@ -389,6 +390,109 @@ static void test_watches_are_enabled(void **state)
     machine_free(&machine);
 }
 
+/* --- policies ------------------------------------------------------------------------------------------------------- */
+
+static void test_policies(void **state)
+{
+    static const struct {
+        const char *said;
+        enum dcgm_policy policy;
+    } cases[] = {
+        {"", DCGM_POLICY_BROKEN},
+        {"{}", DCGM_POLICY_BROKEN},
+        {"{\"body\":{\"Violation conditions\":{\"value\":7}}}", DCGM_POLICY_BROKEN},
+        {"{\"body\":{\"Violation conditions\":{\"value\":\"None\"}}}", DCGM_POLICY_NONE},
+        {"{\"body\":{\"Violation conditions\":{\"value\":\"****\"}}}", DCGM_POLICY_SET},
+        {"| Violation conditions | None", DCGM_POLICY_BROKEN},
+        {"| Violation conditions | None |", DCGM_POLICY_NONE},
+        {"| Violation conditions |  PCI errors and replays |", DCGM_POLICY_SET},
+        {"| Violation conditions |  |", DCGM_POLICY_BROKEN},
+        {"Error: Cannot get policy info from remote node. Return: Not supported\n", DCGM_POLICY_BROKEN},
+        {"Error: unable to establish a connection to the specified host: localhost\n", DCGM_POLICY_NO_SERVICE},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (dcgm_policy_parse(cases[i].said, strlen(cases[i].said)) != cases[i].policy)
+            fail_msg("%s", cases[i].said);
+    autofree char *set = sample("policy-set.json"), *none = sample("policy-none.txt");
+    assert_int_equal(dcgm_policy_parse(set, strlen(set)), DCGM_POLICY_SET);
+    assert_int_equal(dcgm_policy_parse(none, strlen(none)), DCGM_POLICY_NONE);
+}
+
+static void test_violations(void **state)
+{
+    struct dcgm_violations violations;
+    autofree char *data = sample("policy-violations.txt");
+    (void)state;
+    dcgm_violations_parse(data, strlen(data), &violations);
+    assert_int_equal(violations.sum, 9);
+    for (size_t i = 0; i < DCGM_VIOLATION_COUNT; i++)
+        assert_int_equal(violations.counts[i], i == DCGM_VIOLATION_XID ? 2 : 1);
+    assert_int_equal(violations.last[DCGM_VIOLATION_XID], 79);
+    assert_int_equal(violations.last[DCGM_VIOLATION_THERMAL], 91);
+    assert_int_equal(violations.last[DCGM_VIOLATION_PAGES], 12);
+    assert_int_equal(violations.last[DCGM_VIOLATION_NVLINK], 6);
+    assert_int_equal(violations.last[DCGM_VIOLATION_OTHER], -1);
+    for (size_t len = 0; len < strlen(data); len++) { /* cut anywhere */
+        autofree char *exact = own_calloc(len > 0 ? len : 1, 1);
+        memcpy(exact, data, len);
+        dcgm_violations_parse(exact, len, &violations);
+        assert_true(violations.sum <= 9);
+    }
+}
+
+/* A dcgmi whose policies are these, and which hears that while it listens. */
+static void put_policies(const struct machine *machine, const char *get, const char *reg)
+{
+    autofree char *script = own_printf("echo \"$*\" >>\"$0.ran\"\ncase \"$*\" in\n\"policy --get -j\") %s;;\n"
+                                       "\"policy --reg\") %s;;\n*) exit 9;;\nesac",
+                                       get, reg);
+    machine_tool(machine, "dcgmi", script);
+    machine_tool(machine, "timeout",
+                 "test \"$1 $2 $3 $4 $5\" = \"--foreground -s INT -k 3\" || exit 9\nshift 6\n\"$@\"");
+}
+
+static void expect_policy(struct machine *machine, enum check_result result, int64_t count, const char *text)
+{
+    struct check_report report = machine_run(machine, &check_violations);
+    if (report.result != result)
+        fail_msg("%s: %s", check_result_text(report.result), report.why);
+    assert_int_equal(report.sighting_count, count > 0);
+    if (count > 0) {
+        assert_true(report.sightings[0].is_event);
+        assert_string_equal(report.sightings[0].code, "dcgm.policy.violation");
+        assert_int_equal(report.sightings[0].count, count);
+        assert_non_null(fault_find(report.sightings[0].code));
+    }
+    assert_non_null(strstr(count > 0 ? report.sightings[0].text : report.why, text));
+    report_free(&report);
+}
+
+static void test_check_of_policies(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    autofree char *said = own_printf("echo 'XID error 79 detected.'; exit 124"), *ran = NULL;
+    autofree char *ran_path = own_printf("%s/dcgmi.ran", machine.bin);
+    size_t len;
+    expect_policy(&machine, CHECK_RESULT_NOT_APPLICABLE, 0, "no dcgmi");
+    put_policies(&machine, "echo '| Violation conditions | None |'", "exit 9");
+    expect_policy(&machine, CHECK_RESULT_NOT_APPLICABLE, 0, "no policy is set in DCGM");
+    put_policies(&machine, "echo '| Violation conditions | XID error detected. |'", said);
+    for (int minute = 1; minute < 5; minute++) /* not each time */
+        expect_policy(&machine, CHECK_RESULT_NOT_APPLICABLE, 0, "no policy is set in DCGM");
+    expect_policy(&machine, CHECK_RESULT_FOUND, 1, "Xid 1 times, last 79");
+    assert_int_equal(file_read(ran_path, 4096, &ran, &len), 0);
+    assert_string_equal(ran, "policy --get -j\npolicy --get -j\npolicy --reg\n");
+    put_policies(&machine, "exit 9", "exit 124");
+    expect_policy(&machine, CHECK_RESULT_OK, 0, "");
+    put_policies(&machine, "exit 9", "echo 'Error: Cannot register to receive policy violations.'; exit 1");
+    expect_policy(&machine, CHECK_RESULT_UNKNOWN, 0, "does not listen: Error: Cannot register");
+    machine.uptime_ms += 600000;
+    put_policies(&machine, "echo; exit 1", "exit 9");
+    expect_policy(&machine, CHECK_RESULT_UNKNOWN, 0, "not what dcgmi policy says");
+    machine_free(&machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +510,9 @@ int main(void)
         PLACE_TEST(test_check),
         PLACE_TEST(test_service),
         PLACE_TEST(test_watches_are_enabled),
+        cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_violations),
+        PLACE_TEST(test_check_of_policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,7 @@ static const struct source sources[] = {
     {"nvidia", NULL, "libnvidia-ml.so.1", "ml.p5.48xlarge", NULL, ""},
     {"nvidia", NULL, "nvidia-smi", "ml.p5.48xlarge", NULL, ""},
     {"dcgm", NULL, "dcgmi", "", NULL, ""},
+    {"violations", NULL, "dcgmi", "", NULL, ""},
     {"neuron", NEURON0 "/core_count", NULL, "ml.inf2.xlarge", NULL, ""},
     {"neuron", NULL, "neuron-ls", "ml.inf2.xlarge", NULL, ""},
     {"neuron", NULL, "neuron-monitor", "ml.inf2.xlarge", NULL, NEURON0 "/core_count 2"},
