@@ -105,6 +105,9 @@ struct policy_repair {
     const char *error; /* of what it failed */
 };
 
+/* The code of a fault without evidence from an agent: nobody hears the node. Stored in the ledger. */
+#define POLICY_CODE_UNREACHABLE "unreachable"
+
 /* What a person said to the last repair that was to be approved. */
 struct policy_approval {
     enum approval_state state;
@@ -190,6 +193,10 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
  * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
  * policy judges by more, as the driver's word. */
 bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
+
+/* Whether a node that nobody hears counts for the breaker: like a fault only within its window, from when it was lost or did not come
+ * back from a repair (0: there was none). Else who is gone for good would hold it open for ever. */
+bool policy_counts_as_lost(const struct policy_settings *settings, int64_t now, int64_t heard_at, int64_t no_return_at);
 
 /* Of which class of fault a repair for this code is; NONE: a person's. */
 enum fault_class policy_repair_class(const char *code);

@@ -19,8 +19,6 @@
 #include "policy/faults/faults.h"
 #include "policy/policy.h"
 
-/* The code of an incident without evidence from an agent: nobody hears the node. Stored in the ledger. */
-#define POLICY_CODE_UNREACHABLE "unreachable"
 #define POLICY_CODE_OPERATOR "operator"
 
 /* A HOLD is looked at again after this long even when nothing seems to change. */
@@ -94,6 +92,7 @@ struct ledger {
     const struct policy_repair *no_return; /* the reboot the held machine has not come back from; NULL: none */
     const struct policy_repair *came_back; /* the replacement that took this very device away before; NULL: none */
     const struct policy_repair *probation; /* policy_probation */
+    bool probation_of_device;              /* … was for this device */
 };
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger);

@@ -58,6 +58,14 @@ static bool is_about(const struct approval *open, enum action action, const stru
     return policy_approval_is_for(open->action, open->code, open->device, action, said->code, said->device);
 }
 
+/* Silence counts from when a node was heard, and both witnesses have to be there: after a restart of ours, or while the scheduler
+ * does not answer, nothing is said of a node that nobody hears. That is no reason to take the question back, or the yes. */
+static bool is_still_unheard(const struct decide_item *item, const struct approval *open, const struct decision *said)
+{
+    return text_equal(open->code, POLICY_CODE_UNREACHABLE) && (said == NULL || said->action <= ACTION_WATCH) &&
+           item->live.last_heartbeat_at <= open->asked_at && !item->view.scheduler_responding;
+}
+
 int reconcile_approval(struct turn *turn, const struct decide_item *item, const struct decision *stored)
 {
     const struct approval *open = reconcile_approval_is_open(&item->approval, turn->now) ? &item->approval : NULL;
@@ -66,7 +74,7 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
     bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && is_about(open, said->refused, said);
     bool done =
         open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && is_about(open, said->action, said);
-    if (waits || (done && stored == NULL))
+    if (waits || (done && stored == NULL) || (open != NULL && is_still_unheard(item, open, said)))
         return 0;
     int status = open == NULL ? 0 : end(turn, open, done ? APPROVAL_STATE_DONE : APPROVAL_STATE_WITHDRAWN);
     return status == 0 && needed ? ask(turn, item->node, stored) : status;

@@ -124,9 +124,11 @@ static void see_all(struct reconcile *r, const struct rcall *call)
 }
 
 /* --- the scheduler as a whole ------------------------------------------------------------------ */
-/* Whatever waited for the scheduler goes on. */
+/* Whatever waited for the scheduler goes on, and it may speak of nodes whose agents do not. */
 static void poke_all(struct reconcile *r)
 {
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        reconcile_group_silent(r, group);
     for (size_t i = 0; i < r->nodes.capacity; i++)
         if (r->nodes.slots[i] != NULL && r->nodes.slots[i]->op != NULL)
             reconcile_operation_poke(r, r->nodes.slots[i]);
@@ -144,6 +146,7 @@ static void scheduler_answers(struct reconcile *r, uint64_t seq)
     bool was_away = r->scheduler_down || r->observed_at == 0;
     if (was_away)
         show_scheduler(r, SCHEDULER_STATE_UP, r->observe_asked_at, "");
+    bool failed = r->failing_since != 0;
     r->failing_since = 0;
     if (r->scheduler_down)
         r->scheduler_event = r->scheduler_event == EVENT_KIND_SCHEDULER_DOWN ? -1 : EVENT_KIND_SCHEDULER_BACK;
@@ -152,7 +155,7 @@ static void scheduler_answers(struct reconcile *r, uint64_t seq)
     r->observed_at = r->observe_asked_at;
     r->observed_seq = seq;
     r->stats.last_observed_at = r->observed_at;
-    if (was_away)
+    if (was_away || failed)
         poke_all(r);
 }
 

@@ -148,6 +148,81 @@ static void a_question_that_is_over_is_withdrawn(void **state)
     sim_close(&sim);
 }
 
+/* Nothing speaks for a repair while a witness is missing; the question, and the yes to it, outlast that. */
+enum witness { WITNESS_AGENTS, WITNESS_SCHEDULER };
+
+static void begin_unheard(struct sim *sim, uint64_t seed)
+{
+    sim_open(sim, seed, true);
+    sim->settings.policy.modes[FAULT_CLASS_UNREACHABLE] = REPAIR_MODE_APPROVE;
+    sim_crash(sim); /* it comes up with these */
+    sim_create(sim, 4, NODE_RECOVERY_AUTOMATIC);
+    fake_provider_of_node(&sim->provider, "gpu-1")->muted = true;
+    sim_run(sim, 20 * MS_PER_MIN);
+    assert_string_equal(newest(sim).code, "unreachable");
+    assert_int_equal(newest(sim).state, APPROVAL_STATE_ASKED);
+}
+
+static void lose(struct sim *sim, enum witness witness)
+{
+    if (witness == WITNESS_AGENTS)
+        sim_crash(sim);
+    sim->scheduler.down = witness == WITNESS_SCHEDULER;
+    sim_run(sim, MS_PER_HOUR);
+    sim->scheduler.down = false;
+    sim_run(sim, MS_PER_MIN);
+}
+
+static void a_question_about_a_silent_node_outlasts_a_witness(void **state)
+{
+    (void)state;
+    for (int witness = WITNESS_AGENTS; witness <= WITNESS_SCHEDULER; witness++) {
+        struct sim sim;
+        begin_unheard(&sim, 76);
+        int64_t first = newest(&sim).id;
+        lose(&sim, (enum witness)witness);
+        assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+        sim_run(&sim, 2 * MS_PER_DAY);
+        assert_int_equal(newest(&sim).state, APPROVAL_STATE_EXPIRED);
+        assert_int_equal(newest(&sim).id, first);
+        sim_close(&sim);
+    }
+}
+
+static void a_yes_for_a_silent_node_outlasts_the_scheduler(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin_unheard(&sim, 77);
+    sim.scheduler.down = true;
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(answer(&sim, true), 0);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_APPROVED);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim.scheduler.down = false;
+    for (int minutes = 0; minutes < 30 && newest(&sim).state == APPROVAL_STATE_APPROVED; minutes++)
+        sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_DONE);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+static void a_silent_node_that_is_heard_again_needs_no_answer(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin_unheard(&sim, 78);
+    lose(&sim, WITNESS_AGENTS);
+    fake_provider_of_node(&sim.provider, "gpu-1")->muted = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_WITHDRAWN);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +231,9 @@ int main(void)
         cmocka_unit_test(nobody_answers_and_it_is_asked_again_on_news),
         cmocka_unit_test(a_no_stands_and_a_person_repairs_it),
         cmocka_unit_test(a_question_that_is_over_is_withdrawn),
+        cmocka_unit_test(a_question_about_a_silent_node_outlasts_a_witness),
+        cmocka_unit_test(a_yes_for_a_silent_node_outlasts_the_scheduler),
+        cmocka_unit_test(a_silent_node_that_is_heard_again_needs_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
