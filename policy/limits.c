@@ -27,11 +27,28 @@ static bool is_counted_already(const struct policy_snapshot *snapshot, const str
     return false;
 }
 
+bool policy_counts_as_lost(const struct policy_settings *settings, int64_t now, int64_t heard_at, int64_t no_return_at)
+{
+    int64_t lost_at = heard_at + settings->unreachable_after_ms;
+    int64_t since = no_return_at > lost_at ? no_return_at : lost_at;
+    return now >= lost_at && now - since < settings->breaker_window_ms;
+}
+
+static int64_t no_return_at(const struct policy_node *node)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < node->repair_count; i++)
+        if (node->repairs[i].no_return && node->repairs[i].finished_at > at)
+            at = node->repairs[i].finished_at;
+    return at;
+}
+
 /* Nodes that vanish leave no verdicts, and have to count too; those of one incident count with it. */
 static bool is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
     return in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
+           policy_counts_as_lost(&snapshot->settings, snapshot->now_ms, node->last_heartbeat_at, no_return_at(node)) &&
            node->incident == NULL && !is_counted_already(snapshot, node);
 }
 

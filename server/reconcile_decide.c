@@ -251,7 +251,8 @@ static enum policy_wish wish_of(const struct rnode *node, bool known)
 
 static void view_item(struct reconcile *r, struct decide_item *item)
 {
-    const struct rnode *node = item->node;
+    struct rnode *node = item->node;
+    node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
     snprintf(item->wish_by, sizeof(item->wish_by), ACTOR_SLURM_PREFIX "%.40s",
              node->reason_user == NULL ? "" : node->reason_user);
@@ -308,7 +309,7 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
         const struct rnode *node = reconcile_node_find(r, id);
         bool counts = node != NULL && !node->in_batch && node->lost && node->failing_at == 0 &&
                       node->incident == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
-        lost += counts && now - node->silent_since >= group->settings.policy.unreachable_after_ms &&
+        lost += counts && policy_counts_as_lost(&group->settings.policy, now, node->silent_since, node->no_return_at) &&
                 reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
                 !reconcile_foreign_drain(node);
     }

@@ -174,6 +174,7 @@ struct rnode {
     int64_t failing_at;         /* newest node fault in the group's window; 0: none */
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */
     int64_t silent_since;       /* last sign of life of a silent agent; 0: it speaks */
+    int64_t no_return_at;       /* when the repair ended from which it did not come back; 0: none */
     int64_t sign_at;            /* newest verdict about its network or power; 0: none */
     int64_t sign_until;         /* when that is a sign no more */
     int64_t spent_at;           /* signs until then belong to an incident that is over */
