@@ -85,6 +85,8 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
 {
     struct ledger ledger = {.probation = policy_probation(&snapshot->settings, node, snapshot->now_ms)};
     int64_t since = snapshot->now_ms - snapshot->settings.repeat_window_ms;
+    ledger.probation_of_device = ledger.probation != NULL && device[0] != '\0' &&
+                                 policy_same_device(node, plain(ledger.probation->device), device);
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
         bool here = text_equal(plain(repair->instance_id), plain(node->instance_id));

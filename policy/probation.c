@@ -47,11 +47,9 @@ bool policy_fails_probation(const struct sight *lead, const struct ledger *ledge
     if (repair == NULL || (same_device && !has_rate_that_acts(lead)))
         return false;
     const char *code = lead->verdict != NULL ? lead->verdict->code : POLICY_CODE_UNREACHABLE;
-    const char *device = lead->verdict != NULL ? lead->verdict->device : "";
     enum fault_class now = fault_class_of(code), then = fault_class_of(plain(repair->code));
     bool same_class = text_equal(code, plain(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
-    bool same = device[0] != '\0' && text_equal(device, plain(repair->device));
-    return same_device ? same && same_class : same || same_class;
+    return same_device ? ledger->probation_of_device && same_class : ledger->probation_of_device || same_class;
 }
 
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
