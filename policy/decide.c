@@ -170,8 +170,6 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
     thought->shared = true;
     policy_pass_gates(snapshot, &outcome, &ledger, thought);
-    if (decision->action == ACTION_HOLD)
-        decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;
 }
 
 /* What the reboot was for speaks no more, so nothing asks for another machine; but this one is not there. */
