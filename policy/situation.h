@@ -18,7 +18,7 @@
     X(EMPTY, "slot-is-empty")                                                          \
     X(STARTING, "starting")                                                            \
     X(CANCELLED, "repair-cancelled")                                                   \
-    X(WAITS, "repair-waits") /* for budget, breaker, a zone, an approval */            \
+    X(WAITS, "repair-waits") /* for budget, breaker, an incident, an approval */       \
     X(MARKED, "marked-only") /* NodeRecovery None */                                   \
     X(PERSON, "person-needed")                                                         \
     X(RETURNING, "about-to-return") /* held, and nothing speaks against it any more */ \
