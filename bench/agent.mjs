@@ -152,6 +152,8 @@ export async function agent() {
   const used = all.map(({ pid }, i) => cpuMs(pid) - before.cpu[i]);
   const beats = ((await beatsOf(server)) - before.beats) / 2;
   const peak = children.end();
+  const results = [...(await scrape(here)).matchAll(/holdfast_check_result\{check="\w+",result="([\w-]+)"\}/g)].map(([, result]) => result);
+  const busy = `${results.filter((result) => result !== 'not-applicable').length} of ${results.length} checks have something to look at here`;
   const memory = ({ pid }) => `${memoryMb(pid).toFixed(2)} MB (PSS ${proportionalMb(pid).toFixed(2)})`;
   const theirs = memory(peer);
   say('hp-agent without checks, memory', memory(bare), `prometheus-node-exporter ${theirs}`);
@@ -159,6 +161,6 @@ export async function agent() {
       `prometheus-node-exporter ${theirs}; a check's process for its moment at most ${peak.rssMb.toFixed(2)} MB (PSS ${peak.pssMb.toFixed(2)}), of ${number(peak.seen)} that lived long enough to be seen`);
   say(`hp-agent without checks, processor, ${number(beats)} heartbeats in ${span} s`, share(used[0]),
       `prometheus-node-exporter, a scrape every ${scrapeEvery} s: ${share(used[2])}`);
-  say('hp-agent with all checks and --metrics, their processes with it', share(used[1]), `a scrape every ${scrapeEvery} s, too`);
+  say('hp-agent with all checks and --metrics, their processes with it', share(used[1]), `a scrape every ${scrapeEvery} s, too; ${busy}`);
   for (const child of [bare.child, full.child, peer, server.child]) await stop(child);
 }
