@@ -81,6 +81,21 @@ const struct check *checks_find(const struct checks *checks, const char *name)
     return NULL;
 }
 
+static bool is_wanted(const struct checks *checks, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = checks->options.names; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == len && memcmp(at, name, len) == 0)
+            return true;
+    return strcmp(checks->options.names, "all") == 0;
+}
+
+bool checks_may_run(const struct checks *checks, const char *name)
+{
+    bool unknown = checks->custom.is_unread && find_any(checks, name, strlen(name)) == NULL;
+    return checks_find(checks, name) != NULL || (unknown && is_wanted(checks, name));
+}
+
 const struct check *checks_at(const struct checks *checks, size_t n)
 {
     return n < checks->count ? checks->slots[n].check : NULL;
@@ -238,7 +253,9 @@ static void read_directory(struct checks *checks)
     struct custom_list found, *known = &checks->custom;
     custom_load(dir, &found);
     if (found.is_missing && !known->is_missing && strcmp(dir, CUSTOM_DIR_DEFAULT) != 0)
-        log_warn("the directory of checks cannot be read; it is looked for again and again path=%s", dir);
+        log_warn("the directory of checks is not there; it is looked for again and again path=%s", dir);
+    if (found.is_unread && !known->is_unread)
+        log_warn("the directory of checks cannot be read; what is known of it stays path=%s", dir);
     if (found.passed_over > known->passed_over)
         log_warn("files are not taken for checks: their names are too long or odd, or there are too many count=%zu "
                  "path=%s",
@@ -360,15 +377,6 @@ static void start(struct checks *checks, struct slot *slot, struct run *run, che
 
 /* --- what comes and goes --------------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct checks *checks, const char *name)
-{
-    size_t len = strlen(name);
-    for (const char *at = checks->options.names; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == len && memcmp(at, name, len) == 0)
-            return true;
-    return strcmp(checks->options.names, "all") == 0;
-}
-
 static void drop(struct checks *checks, size_t n)
 {
     for (size_t i = 0; i < CHECKS_AT_ONCE_MAX; i++)
@@ -381,10 +389,11 @@ static void drop(struct checks *checks, size_t n)
 bool checks_scan(struct checks *checks)
 {
     const struct custom_list *custom = &checks->custom;
-    bool changed = false;
+    bool was_unread = custom->is_unread;
     if (checks->options.dir == NULL || checks->options.once || now_ms() < checks->scan_at)
         return false;
     read_directory(checks);
+    bool changed = was_unread && !custom->is_unread; /* what is not in it is known now */
     for (size_t i = 0; i < custom->count; i++) {
         const struct check *check = custom->checks[i];
         struct slot *slot = slot_of(checks, check);

@@ -47,7 +47,8 @@ void checks_turn(struct checks *checks, checks_report_fn *fn, void *arg);
 /* Writes down what runs left for the next ones. To be called when what they said is on disk: whoever dies before that is told
  * it again. */
 void checks_keep(struct checks *checks);
-/* Looks, every half minute, what has come to the site's directory and what has gone from it. True when a check did. */
+/* Looks, every half minute, what has come to the site's directory and what has gone from it. True when a check did, and
+ * when it can be read at last. */
 bool checks_scan(struct checks *checks);
 /* Other settings count from now on; what they take away or make unlike is ended. True when a check came or went. */
 bool checks_tune(struct checks *checks, const struct agent_settings *settings);
@@ -57,6 +58,8 @@ size_t checks_fds(const struct checks *checks, struct pollfd ret_fds[CHECKS_FDS_
 int64_t checks_due_ms(const struct checks *checks);
 /* The check of that name among those that are chosen, or NULL. */
 const struct check *checks_find(const struct checks *checks, const char *name);
+/* Whether one of that name is chosen, or may be: nobody knows that of a site's own while their directory cannot be read. */
+bool checks_may_run(const struct checks *checks, const char *name);
 /* The n-th of those that are chosen; NULL: there are no more. */
 const struct check *checks_at(const struct checks *checks, size_t n);
 /* All of ours: *ret_count rows. Static. */

@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -246,26 +247,6 @@ static int by_name(const void *left, const void *right)
     return strcmp((*(struct check *const *)left)->name, (*(struct check *const *)right)->name);
 }
 
-void custom_load(const char *dir, struct custom_list *ret_list)
-{
-    DIR *files = opendir(dir);
-    struct custom_list list = {.is_missing = files == NULL};
-    for (struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
-        if (entry->d_name[0] == '.' || text_ends_with(entry->d_name, "~"))
-            continue;
-        if (!custom_is_name(entry->d_name) || list.count == CUSTOM_MAX) {
-            list.passed_over++;
-            continue;
-        }
-        list.checks[list.count++] = make(dir, entry->d_name);
-    }
-    if (files != NULL)
-        closedir(files);
-    if (list.count > 1)
-        qsort(list.checks, list.count, sizeof(list.checks[0]), by_name);
-    *ret_list = list;
-}
-
 static void free_one(struct check *check)
 {
     struct custom *custom = (struct custom *)(uintptr_t)check->own;
@@ -280,6 +261,40 @@ void custom_free(struct custom_list *list)
     for (size_t i = 0; i < list->count; i++)
         free_one(list->checks[i]);
     list->count = 0;
+}
+
+static void note_file(struct custom_list *list, const char *dir, const char *name)
+{
+    if (name[0] == '.' || text_ends_with(name, "~"))
+        return;
+    if (!custom_is_name(name) || list->count == CUSTOM_MAX)
+        list->passed_over++;
+    else
+        list->checks[list->count++] = make(dir, name);
+}
+
+/* No descriptor left, a network that hiccups: only ENOENT says that the checks are gone. */
+void custom_load(const char *dir, struct custom_list *ret_list)
+{
+    DIR *files = opendir(dir);
+    struct custom_list list = {.is_missing = files == NULL && errno == ENOENT};
+    list.is_unread = files == NULL && !list.is_missing;
+    for (struct dirent *entry = NULL; files != NULL;) {
+        errno = 0;
+        if ((entry = readdir(files)) == NULL)
+            break;
+        note_file(&list, dir, entry->d_name);
+    }
+    list.is_unread |= files != NULL && errno != 0;
+    if (files != NULL)
+        closedir(files);
+    if (list.is_unread) {
+        custom_free(&list);
+        list.passed_over = 0;
+    }
+    if (list.count > 1)
+        qsort(list.checks, list.count, sizeof(list.checks[0]), by_name);
+    *ret_list = list;
 }
 
 static void take_over(struct custom_list *list, struct check *check)
@@ -304,6 +319,9 @@ static void take_over(struct custom_list *list, struct check *check)
 
 void custom_merge(struct custom_list *list, struct custom_list *found)
 {
+    list->is_unread = found->is_unread;
+    if (found->is_unread)
+        return;
     memset(list->is_there, 0, sizeof(list->is_there));
     list->passed_over = found->passed_over;
     list->is_missing = found->is_missing;

@@ -40,11 +40,13 @@ struct custom_list {
     bool is_there[CUSTOM_MAX]; /* false: it was in the directory once; who ran it may still name it */
     size_t count;
     size_t passed_over; /* files whose names are too long or odd, or beyond the limit */
-    bool is_missing;    /* the directory cannot be read */
+    bool is_missing;    /* there is no such directory */
+    bool is_unread;     /* it could not be read now: what is in it is not known, and the list has nothing */
 };
 void custom_load(const char *dir, struct custom_list *ret_list);
 void custom_free(struct custom_list *list);
-/* Makes list say what found says, and takes its checks over. A check that list has already stays, with found's times. */
+/* Makes list say what found says, and takes its checks over. A check that list has already stays, with found's times. Of a
+ * directory that could not be read list says what it said before. */
 void custom_merge(struct custom_list *list, struct custom_list *found);
 
 #endif

@@ -350,7 +350,13 @@ static bool is_run(const char *source, void *arg)
     return checks_find(agent->checks, source) != NULL;
 }
 
-/* What is known of checks is of those that are run. */
+static bool may_run(const char *source, void *arg)
+{
+    const struct agent *agent = arg;
+    return checks_may_run(agent->checks, source);
+}
+
+/* What is known of checks is of those that are run. What lasts ends only with a check that is surely not run: over says that it is mended. */
 static void take_checks(struct agent *agent)
 {
     inventory_forget(&agent->inventory, is_run, agent);
@@ -359,7 +365,7 @@ static void take_checks(struct agent *agent)
     inventory_expect(&agent->inventory, KMSG_SOURCE);
     for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
         inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
-    if (standing_end_others(&agent->standing, is_run, clock_wall_ms(clock_system()), tell, agent))
+    if (standing_end_others(&agent->standing, may_run, clock_wall_ms(clock_system()), tell, agent))
         save_standing(agent);
 }
 

@@ -181,6 +181,44 @@ static void test_what_comes_and_goes(void **state)
     machine_free(&machine);
 }
 
+/* A directory that is there and cannot be opened: a symbolic link that goes round in a circle. */
+static void test_a_directory_that_cannot_be_read_for_a_while(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "all");
+    struct checks *checks = NULL;
+    char error[CHECKS_ERROR_MAX];
+    autofree char *away = own_printf("%s.away", machine.bin);
+    options.once = false;
+    options.scan_ms = 1;
+    options.first_within_ms = INT64_C(86400000);
+    options.dir = machine.bin;
+    machine_tool(&machine, "probe", "exit 2");
+    assert_int_equal(checks_new(&options, &checks, error), 0);
+    assert_int_equal(rename(machine.bin, away), 0);
+    assert_int_equal(symlink(machine.bin, machine.bin), 0);
+    scan_in_vain(checks);
+    assert_non_null(checks_find(checks, "probe"));
+    assert_true(checks_may_run(checks, "another")); /* who knows? */
+    checks_free(checks);
+    assert_int_equal(checks_new(&options, &checks, error), 0); /* an agent that starts just now */
+    assert_null(checks_find(checks, "probe"));
+    assert_true(checks_may_run(checks, "probe"));
+    assert_int_equal(unlink(machine.bin), 0);
+    scan_until_changed(checks); /* it is gone for good, and that is news */
+    assert_false(checks_may_run(checks, "probe"));
+    assert_int_equal(rename(away, machine.bin), 0);
+    scan_until_changed(checks);
+    assert_non_null(checks_find(checks, "probe"));
+    assert_false(checks_may_run(checks, "another"));
+    checks_free(checks);
+    options.names = "edac";
+    assert_int_equal(checks_new(&options, &checks, error), 0);
+    assert_false(checks_may_run(checks, "disk")); /* ours are known without it */
+    checks_free(checks);
+    machine_free(&machine);
+}
+
 static void test_what_is_remembered(void **state)
 {
     struct machine machine = machine_new(*state, "");
@@ -281,6 +319,7 @@ int main(void)
         TEST(test_all_have_their_turn),
         TEST(test_a_sites_own),
         TEST(test_what_comes_and_goes),
+        TEST(test_a_directory_that_cannot_be_read_for_a_while),
         TEST(test_what_is_remembered),
         TEST(test_what_is_said_is_kept_first),
         TEST(test_an_image_brings_no_memory_of_another_machine),
