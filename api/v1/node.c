@@ -129,7 +129,7 @@ void api_node_describe(struct api_call *call)
 }
 
 /* Names borrowed from the object. False: it has answered. */
-static bool read_topology(struct api_call *call, json_t *shared, struct service_topology *topology)
+static bool read_topology(struct api_call *call, json_t *shared, struct service_node_change *change)
 {
     const char *label;
     json_t *value;
@@ -147,7 +147,7 @@ static bool read_topology(struct api_call *call, json_t *shared, struct service_
                                topology_level_text(level), TOPOLOGY_NAME_MAX_BYTES - 1);
             return false;
         }
-        topology->domain[level] = domain;
+        change->domain[level] = domain;
     }
     return true;
 }
@@ -156,28 +156,22 @@ void api_node_update(struct api_call *call)
 {
     struct problem problem;
     struct node node;
-    struct service_topology topology = {{NULL}};
-    bool opted_out = false, says_out = false;
+    struct service_node_change change = {.says_out = false};
     int64_t revision;
     json_t *shared = NULL;
     auto_json json_t *body = NULL;
     const struct json_field fields[] = {
-        {.name = "optedOut", .type = JSON_FIELD_BOOL, .target = &opted_out, .ret_present = &says_out},
+        {.name = "optedOut", .type = JSON_FIELD_BOOL, .target = &change.opted_out, .ret_present = &change.says_out},
         {.name = "topology", .type = JSON_FIELD_OBJECT, .target = &shared}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0 || api_if_match(call, &revision) != 0 ||
-        !read_topology(call, shared, &topology))
+        !read_topology(call, shared, &change))
         return;
-    if (!says_out && shared == NULL) {
+    if (!change.says_out && shared == NULL) {
         api_problem_printf(call, PROBLEM_INVALID_VALUE, "The body names neither optedOut nor topology.");
         return;
     }
-    int status = shared == NULL ? 0
-                                : service_node_set_topology(call->service, &call->actor, call->params[0],
-                                                            call->params[1], &topology, &problem);
-    if (status == 0 && says_out)
-        status = service_node_set_opt_out(call->service, &call->actor, call->params[0], call->params[1], opted_out,
-                                          revision, &node, &problem);
-    if (status != 0)
+    if (service_node_update(call->service, &call->actor, call->params[0], call->params[1], &change, revision, &node,
+                            &problem) != 0)
         api_problem(call, &problem);
     else
         reply_view(call);

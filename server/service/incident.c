@@ -117,36 +117,3 @@ int service_incident_end(struct service *s, const struct actor *actor, int64_t i
     service_events_added(s);
     return 0;
 }
-
-/* --- what a node shares ---------------------------------------------------------------------------- */
-
-struct placing {
-    const char *cluster, *node;
-    const struct service_topology *topology;
-    struct problem *problem;
-};
-
-static int topology_write(struct db_tx *tx, void *arg)
-{
-    struct placing *placing = arg;
-    struct place place;
-    int status = place_find(tx, placing->cluster, placing->node, &place, placing->problem);
-    for (int level = 0; level < TOPOLOGY_LEVEL_ZONE && status == 0; level++)
-        if (placing->topology->domain[level] != NULL)
-            status =
-                db_node_set_topology(tx, place.node.id, (enum topology_level)level, placing->topology->domain[level]);
-    return status;
-}
-
-int service_node_set_topology(struct service *s, const struct actor *actor, const char *cluster, const char *node,
-                              const struct service_topology *topology, struct problem *ret_problem)
-{
-    int status = service_require(actor, ROLE_OPERATOR, ret_problem);
-    if (status < 0)
-        return status;
-    struct placing placing = {.cluster = cluster, .node = node, .topology = topology, .problem = ret_problem};
-    status = service_write(s, "node-topology", topology_write, &placing, ret_problem);
-    if (status == 0)
-        service_wake(s);
-    return status;
-}

@@ -165,16 +165,16 @@ int service_verdict_list(struct service *s, const char *cluster, const char *nod
     return service_read(s, verdicts_read, &listing, ret_problem);
 }
 
-/* --- opt out --------------------------------------------------------------------------------------- */
+/* --- what a person says of it ------------------------------------------------------------------------ */
 
-struct opt_out {
+struct update {
     const struct actor *actor;
     const char *cluster, *node;
-    bool opted_out;
+    const struct service_node_change *change;
     int64_t if_revision;
     struct problem *problem;
     struct place place;
-    bool changed;
+    bool told, changed;
 };
 
 int64_t service_node_revision(const struct node *node)
@@ -182,49 +182,71 @@ int64_t service_node_revision(const struct node *node)
     return node->opted_out ? 2 : 1;
 }
 
-static int opt_out_write(struct db_tx *tx, void *arg)
+static int write_opt_out(struct db_tx *tx, struct update *update)
 {
-    struct opt_out *change = arg;
-    struct node *node = &change->place.node;
-    change->changed = false;
-    int status = place_find(tx, change->cluster, change->node, &change->place, change->problem);
-    if (status < 0)
-        return status;
-    if (change->if_revision > 0 && change->if_revision != service_node_revision(node))
-        return problem_say(change->problem, STATUS_CONFLICT, PROBLEM_PRECONDITION_FAILED,
-                           "Somebody else changed the node \"%s\": it is%s opted out now. Read it again and repeat.",
-                           node->name, node->opted_out ? "" : " not");
-    if (node->opted_out == change->opted_out)
+    struct node *node = &update->place.node;
+    if (!update->change->says_out || node->opted_out == update->change->opted_out)
         return 0;
-    node->opted_out = change->opted_out;
-    status = db_node_update(tx, node);
+    node->opted_out = update->change->opted_out;
+    int status = db_node_update(tx, node);
     if (status < 0)
         return status;
-    change->changed = true;
+    update->changed = update->told = true;
     return place_event(
-        tx, &change->place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, "%s %s %s", change->actor->name,
-        change->opted_out ? "takes over: nothing is done by itself to" : "hands back the care of", node->name);
+        tx, &update->place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, "%s %s %s", update->actor->name,
+        node->opted_out ? "takes over: nothing is done by itself to" : "hands back the care of", node->name);
 }
 
-int service_node_set_opt_out(struct service *s, const struct actor *actor, const char *cluster, const char *node,
-                             bool opted_out, int64_t if_revision, struct node *ret_node, struct problem *ret_problem)
+static int write_topology(struct db_tx *tx, struct update *update)
+{
+    struct node *node = &update->place.node;
+    int status = 0;
+    for (int level = 0; level < TOPOLOGY_LEVEL_ZONE && status == 0; level++) {
+        const char *domain = update->change->domain[level];
+        if (domain == NULL || strcmp(domain, node->topology[level]) == 0)
+            continue;
+        status = db_node_set_topology(tx, node->id, (enum topology_level)level, domain);
+        update->changed = true;
+    }
+    return status;
+}
+
+static int update_write(struct db_tx *tx, void *arg)
+{
+    struct update *update = arg;
+    const struct node *node = &update->place.node;
+    update->changed = update->told = false;
+    int status = place_find(tx, update->cluster, update->node, &update->place, update->problem);
+    if (status < 0)
+        return status;
+    if (update->if_revision > 0 && update->if_revision != service_node_revision(node))
+        return problem_say(update->problem, STATUS_CONFLICT, PROBLEM_PRECONDITION_FAILED,
+                           "Somebody else changed the node \"%s\": it is%s opted out now. Read it again and repeat.",
+                           node->name, node->opted_out ? "" : " not");
+    status = write_opt_out(tx, update);
+    return status < 0 ? status : write_topology(tx, update);
+}
+
+int service_node_update(struct service *s, const struct actor *actor, const char *cluster, const char *node,
+                        const struct service_node_change *change, int64_t if_revision, struct node *ret_node,
+                        struct problem *ret_problem)
 {
     int status = service_require(actor, ROLE_OPERATOR, ret_problem);
     if (status < 0)
         return status;
-    struct opt_out change = {.actor = actor,
-                             .cluster = cluster,
-                             .node = node,
-                             .opted_out = opted_out,
-                             .if_revision = if_revision,
-                             .problem = ret_problem};
-    status = service_write(s, "node-opt-out", opt_out_write, &change, ret_problem);
+    struct update update = {.actor = actor,
+                            .cluster = cluster,
+                            .node = node,
+                            .change = change,
+                            .if_revision = if_revision,
+                            .problem = ret_problem};
+    status = service_write(s, "node-update", update_write, &update, ret_problem);
     if (status < 0)
         return status;
-    *ret_node = change.place.node;
-    if (change.changed) {
+    *ret_node = update.place.node;
+    if (update.changed)
         service_wake(s);
+    if (update.told)
         service_events_added(s);
-    }
     return 0;
 }

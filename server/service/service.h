@@ -517,15 +517,15 @@ int service_node_operate(struct service *s, const struct actor *actor, const cha
                          const char *idempotency_key, struct operation *ret_operation, struct problem *ret_problem);
 /* Of what a person can change of a node, which is whether it is opted out; its state and health change all the time. */
 int64_t service_node_revision(const struct node *node);
-/* if_revision: PRECONDITION_FAILED when the node is at another; 0: whatever it is. */
-int service_node_set_opt_out(struct service *s, const struct actor *actor, const char *cluster, const char *node,
-                             bool opted_out, int64_t if_revision, struct node *ret_node, struct problem *ret_problem);
-/* The domains that a node shares with others, by level; NULL: as it is, "": none. What Slurm knows of, it says anew itself. */
-struct service_topology {
-    const char *domain[TOPOLOGY_LEVEL_ZONE];
+/* What a person says of a node, in one transaction. if_revision: PRECONDITION_FAILED when the node is at another; 0: whatever it is. */
+struct service_node_change {
+    bool says_out, opted_out;
+    const char *domain
+        [TOPOLOGY_LEVEL_ZONE]; /* which it shares with others; NULL: as it is, "": none. What Slurm knows of, it says anew itself. */
 };
-int service_node_set_topology(struct service *s, const struct actor *actor, const char *cluster, const char *node,
-                              const struct service_topology *topology, struct problem *ret_problem);
+int service_node_update(struct service *s, const struct actor *actor, const char *cluster, const char *node,
+                        const struct service_node_change *change, int64_t if_revision, struct node *ret_node,
+                        struct problem *ret_problem);
 /* Why the node is as it is, and why nothing has happened; the last decision with its evidence. Freed with
  * service_explanation_free. decision.id 0: none yet. */
 struct service_explanation {

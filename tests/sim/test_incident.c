@@ -213,13 +213,14 @@ static void two_switches_become_one_rack(void **state)
 {
     struct sim sim;
     struct problem problem;
-    const struct service_topology rack = {.domain = {[TOPOLOGY_LEVEL_RACK] = "r1"}};
+    struct node row;
+    const struct service_node_change rack = {.domain = {[TOPOLOGY_LEVEL_RACK] = "r1"}};
     (void)state;
     open_leaves(&sim, 217);
     for (int i = 1; i <= 8; i++) {
         char name[16];
         snprintf(name, sizeof(name), "gpu-%d", i);
-        assert_int_equal(service_node_set_topology(&sim.service, &sim_admin, SIM_CLUSTER, name, &rack, &problem), 0);
+        assert_int_equal(service_node_update(&sim.service, &sim_admin, SIM_CLUSTER, name, &rack, 0, &row, &problem), 0);
     }
     mute(&sim, 1, 4, true);
     sim_run(&sim, 2 * MS_PER_MIN);

@@ -134,17 +134,16 @@ static void hands_off_means_hands_off(void **state)
     struct sim sim;
     struct node row;
     struct problem problem;
+    const struct service_node_change mine = {.says_out = true, .opted_out = true}, yours = {.says_out = true};
     (void)state;
     sim_open(&sim, 63, true);
     sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
-    assert_int_equal(service_node_set_opt_out(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", true, 0, &row, &problem),
-                     0);
+    assert_int_equal(service_node_update(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", &mine, 0, &row, &problem), 0);
     sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
     sim_run(&sim, MS_PER_DAY);
     assert_int_equal(sim.provider.reboots, 0);
     assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
-    assert_int_equal(service_node_set_opt_out(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", false, 0, &row, &problem),
-                     0);
+    assert_int_equal(service_node_update(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", &yours, 0, &row, &problem), 0);
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 1);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);

@@ -157,12 +157,19 @@ static void slurm_person(struct sim *sim)
     there->jobs = there->heard ? (int)draw(sim, 3) : 0;
 }
 
+static void opt_out(struct sim *sim, const char *node, bool opted_out)
+{
+    const struct service_node_change change = {.says_out = true, .opted_out = opted_out};
+    struct node row;
+    struct problem problem;
+    (void)service_node_update(&sim->service, &sim_admin, SIM_CLUSTER, node, &change, 0, &row, &problem);
+}
+
 static void api_person(struct sim *sim)
 {
     static const enum operation_kind kinds[] = {OPERATION_KIND_REBOOT, OPERATION_KIND_REPLACE, OPERATION_KIND_RELEASE};
     const char *node = any_node(sim);
     struct operation op;
-    struct node row;
     struct cluster cluster;
     struct problem problem;
     uint32_t what = draw(sim, 10);
@@ -173,8 +180,7 @@ static void api_person(struct sim *sim)
     else if (what < 6)
         (void)service_operation_cancel(&sim->service, &sim_admin, sim_read(sim, node).operation.uid, &op, &problem);
     else if (what < 9)
-        (void)service_node_set_opt_out(&sim->service, &sim_admin, SIM_CLUSTER, node, draw(sim, 2) == 0, 0, &row,
-                                       &problem);
+        opt_out(sim, node, draw(sim, 2) == 0);
     else
         (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER,
                               draw(sim, 3) ? NODE_RECOVERY_AUTOMATIC : NODE_RECOVERY_NONE, 0, &cluster, &problem);
@@ -278,11 +284,10 @@ static void clear_up(struct sim *sim)
     }
     for (int i = 0; i < sim->scheduler.count; i++) {
         struct fake_scheduler_node *node = &sim->scheduler.nodes[i];
-        struct node row;
         node->jobs = 0;
         if (node->out && strcmp(node->user, "alice") == 0)
             fake_scheduler_resume_by_hand(&sim->scheduler, node->name);
-        (void)service_node_set_opt_out(&sim->service, &sim_admin, SIM_CLUSTER, node->name, false, 0, &row, &problem);
+        opt_out(sim, node->name, false);
     }
     (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER, NODE_RECOVERY_AUTOMATIC, 0, &cluster, &problem);
 }

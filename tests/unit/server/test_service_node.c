@@ -349,27 +349,60 @@ static void test_opt_out_is_said_once(void **state)
     struct world world;
     struct node node;
     struct service *s = &world.service;
+    const struct service_node_change mine = {.says_out = true, .opted_out = true}, yours = {.says_out = true};
     open_with_ready_node(&world);
-    assert_int_equal(service_node_set_opt_out(s, &world_viewer, "ml", "gpu-1", true, 0, &node, &world.problem),
+    assert_int_equal(service_node_update(s, &world_viewer, "ml", "gpu-1", &mine, 0, &node, &world.problem),
                      STATUS_DENIED);
-    assert_int_equal(service_node_set_opt_out(s, &world_operator, "ml", "gpu-9", true, 0, &node, &world.problem),
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-9", &mine, 0, &node, &world.problem),
                      STATUS_NOT_FOUND);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(service_node_set_opt_out(s, &world_operator, "ml", "gpu-1", true, 0, &node, &world.problem),
-                         0);
+        assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &mine, 0, &node, &world.problem), 0);
     assert_true(node.opted_out);
     assert_true(world_node_get(&world, "ml", "gpu-1").opted_out);
     assert_int_equal(world.wakes, 1);
     assert_int_equal(world_events(&world, EVENT_KIND_OPERATOR_REQUEST, NULL), 1);
-    assert_int_equal(service_node_set_opt_out(s, &world_operator, "ml", "gpu-1", false, 0, &node, &world.problem), 0);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &yours, 0, &node, &world.problem), 0);
     assert_false(node.opted_out);
     assert_int_equal(world.wakes, 2);
     int64_t read = service_node_revision(&node);
-    assert_int_equal(service_node_set_opt_out(s, &world_operator, "ml", "gpu-1", true, read, &node, &world.problem), 0);
-    assert_int_equal(service_node_set_opt_out(s, &world_operator, "ml", "gpu-1", false, read, &node, &world.problem),
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &mine, read, &node, &world.problem), 0);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &yours, read, &node, &world.problem),
                      STATUS_CONFLICT);
     assert_int_equal(world.problem.code, PROBLEM_PRECONDITION_FAILED);
     assert_true(world_node_get(&world, "ml", "gpu-1").opted_out);
+    world_close(&world);
+}
+
+/* Both or neither: what is refused for its revision has moved the node nowhere. */
+static void test_a_change_is_whole(void **state)
+{
+    (void)state;
+    struct world world;
+    struct node node;
+    struct service *s = &world.service;
+    const struct service_node_change both = {
+        .says_out = true, .opted_out = true, .domain = {[TOPOLOGY_LEVEL_RACK] = "r12"}};
+    const struct service_node_change moved = {.domain = {[TOPOLOGY_LEVEL_RACK] = "r13"}}, nothing = {.says_out = false};
+    open_with_ready_node(&world);
+    node = world_node_get(&world, "ml", "gpu-1");
+    int64_t read = service_node_revision(&node);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &nothing, 0, &node, &world.problem), 0);
+    assert_int_equal(world.wakes, 0);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &both, read + 1, &node, &world.problem),
+                     STATUS_CONFLICT);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &moved, read + 1, &node, &world.problem),
+                     STATUS_CONFLICT);
+    node = world_node_get(&world, "ml", "gpu-1");
+    assert_string_equal(node_domain(&node, TOPOLOGY_LEVEL_RACK), "");
+    assert_int_equal(world.wakes, 0);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &both, read, &node, &world.problem), 0);
+    node = world_node_get(&world, "ml", "gpu-1");
+    assert_true(node.opted_out);
+    assert_string_equal(node_domain(&node, TOPOLOGY_LEVEL_RACK), "r12");
+    assert_int_equal(world.wakes, 1);
+    assert_int_equal(service_node_update(s, &world_operator, "ml", "gpu-1", &moved, 0, &node, &world.problem), 0);
+    assert_int_equal(world.wakes, 2);
+    assert_int_equal(world_events(&world, EVENT_KIND_OPERATOR_REQUEST, NULL), 1);
     world_close(&world);
 }
 
@@ -387,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_lists_filter),
         cmocka_unit_test(test_verdicts_are_listed_newest_first),
         cmocka_unit_test(test_opt_out_is_said_once),
+        cmocka_unit_test(test_a_change_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
