@@ -151,8 +151,6 @@ static void enrolled(struct link *link, const char *body, size_t len)
     link->standing = LINK_KNOWN;
     link->told_no_token = false;
     link->heartbeat_at = 0;
-    link->machine_changed = true;
-    link->settings_changed = link->settings_said;
     came_through(link);
 }
 
@@ -215,8 +213,18 @@ static void answered_badly(struct link *link, enum link_ask ask, int status, con
         try_again(link, ask, why);
 }
 
+/* What the server knows of the machine may be of a copy without us, or the refusal may have been of that report itself. */
+static void note_standing(struct link *link, enum link_standing before)
+{
+    if (before == LINK_KNOWN || link->standing != LINK_KNOWN)
+        return;
+    link->machine_changed = true;
+    link->settings_changed = link->settings_said;
+}
+
 static void answered(struct link *link, enum link_ask ask)
 {
+    enum link_standing before = link->standing;
     int status;
     const char *body;
     size_t len;
@@ -239,6 +247,7 @@ static void answered(struct link *link, enum link_ask ask)
             rest();
         link->rested = true;
     }
+    note_standing(link, before);
 }
 
 /* --- asking -------------------------------------------------------------------------------------------------- */

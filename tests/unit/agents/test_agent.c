@@ -244,6 +244,12 @@ static void test_rejected_without_a_token(void **state)
     agent_free(agent);
 }
 
+static bool is_rejected(struct world *world, struct agent *agent)
+{
+    (void)world;
+    return !agent_figures(agent).known;
+}
+
 static bool is_known_again(struct world *world, struct agent *agent)
 {
     (void)world;
@@ -266,8 +272,27 @@ static void test_the_old_credential_is_good_again(void **state)
     pthread_mutex_lock(&world->lock);
     world->heartbeat_status = 0;
     pthread_mutex_unlock(&world->lock);
+    poke(world, &world->machines, 0);
     turn_until(world, agent, is_known_again);
     assert_int_equal(peek(world, &world->enrolled), 1);
+    turn_until(world, agent, has_told); /* that server may not have heard of the machine */
+    agent_free(agent);
+}
+
+/* The refusal was of what is told of the machine itself, and that is told when the credential is good again. */
+static void test_a_machine_that_was_refused_with_its_credential(void **state)
+{
+    struct world *world = *state;
+    pthread_mutex_lock(&world->lock);
+    world->machine_status = 401;
+    pthread_mutex_unlock(&world->lock);
+    struct agent *agent = start(world);
+    turn_until(world, agent, has_told);
+    poke(world, &world->enroll_status, 401);
+    turn_until(world, agent, is_rejected);
+    poke(world, &world->machine_status, 0);
+    turn_until(world, agent, has_told_again);
+    turn_until(world, agent, is_known_again);
     agent_free(agent);
 }
 
@@ -364,6 +389,7 @@ int main(void)
         CASE(test_enrols_again),
         CASE(test_rejected_without_a_token),
         CASE(test_the_old_credential_is_good_again),
+        CASE(test_a_machine_that_was_refused_with_its_credential),
         CASE(test_stale_without_a_token_is_silent),
         CASE(test_a_replayed_heartbeat_is_no_trouble),
         CASE(test_evidence_keeps_its_boot),
