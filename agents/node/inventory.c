@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The checks that tell of hardware (check_hardware): until each of them has looked, what is not there is not known. */
-static const char *const tellers[] = {"machine", "nvidia"};
+static const char *const tellers[INVENTORY_TELLERS] = {"machine", "nvidia"};
 
 void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id)
 {
@@ -109,20 +109,57 @@ static void take_hardware(struct inventory *inventory, const char *name, const s
     }
 }
 
-static bool is_known(struct inventory *inventory)
+static bool is_of(const struct inventory *inventory, size_t i, const char *name, const struct hardware *piece)
 {
-    for (size_t i = 0; i < ARRAY_LEN(tellers); i++) {
-        const struct check_state *state = state_of(inventory, tellers[i]);
-        if (state == NULL || !state->has_run || state->result == CHECK_RESULT_UNKNOWN)
-            return false;
+    const struct hardware *known = &inventory->report.hardware[i];
+    bool same = piece->identity[0] != '\0' && text_equal(known->identity, piece->identity);
+    return text_equal(inventory->tellers[i], name) && known->kind == piece->kind &&
+           (same || text_equal(known->location, piece->location));
+}
+
+/* In place of what is known of that piece, or of that place. */
+static void merge_piece(struct inventory *inventory, const char *name, const struct hardware *piece)
+{
+    struct machine_report *report = &inventory->report;
+    size_t kept = 0, matches = 0;
+    bool same = false;
+    for (size_t i = 0; i < report->hardware_count; i++) {
+        bool match = is_of(inventory, i, name, piece);
+        matches += match;
+        same |= match && is_equal(&report->hardware[i], piece);
+        if (match && matches > 1)
+            continue;
+        inventory->tellers[kept] = inventory->tellers[i];
+        report->hardware[kept++] = match ? *piece : report->hardware[i];
     }
-    return true;
+    report->hardware_count = kept;
+    bool is_new = matches == 0 && kept < HARDWARE_MAX;
+    if (is_new) {
+        inventory->tellers[kept] = name;
+        report->hardware[report->hardware_count++] = *piece;
+    }
+    inventory->changed |= is_new || matches > 1 || (matches == 1 && !same);
+}
+
+/* Which of them all have looked at all there is, or found that there is nothing to look at. */
+static bool note_teller(struct inventory *inventory, const char *name, const struct check_report *said)
+{
+    bool all = true;
+    for (size_t i = 0; i < ARRAY_LEN(tellers); i++) {
+        bool looked = said->whole || said->result == CHECK_RESULT_NOT_APPLICABLE;
+        inventory->looked[i] |= looked && text_equal(tellers[i], name);
+        all &= inventory->looked[i];
+    }
+    return all;
 }
 
 void inventory_take(struct inventory *inventory, const char *name, const struct check_report *said)
 {
     take_result(inventory, name, said);
-    if (said->hardware_count > 0 || (said->whole && said->result != CHECK_RESULT_UNKNOWN))
+    if (said->whole)
         take_hardware(inventory, name, said);
-    inventory->report.hardware_known = inventory->report.hardware_known || is_known(inventory);
+    for (size_t i = 0; !said->whole && i < said->hardware_count; i++)
+        merge_piece(inventory, name, &said->hardware[i]);
+    if (note_teller(inventory, name, said))
+        inventory->report.hardware_known = true;
 }

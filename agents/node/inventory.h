@@ -7,9 +7,12 @@
 
 #include "agents/checks/report.h"
 
+#define INVENTORY_TELLERS 2
+
 struct inventory {
     struct machine_report report;
     const char *tellers[HARDWARE_MAX]; /* the check that told of each piece; static */
+    bool looked[INVENTORY_TELLERS];    /* those that tell of hardware, and have had a whole run */
     bool changed;
 };
 

@@ -144,14 +144,16 @@ static const struct hardware gpu_a = {.kind = HARDWARE_KIND_GPU,
                                       .detail = "NVIDIA H100"},
                              gpu_b = {.kind = HARDWARE_KIND_GPU, .identity = "0", .location = "0000:c9:00"};
 
+#define PARTLY 10 /* and what it says beside is not all there is */
+
 static void look_at_gpus(const struct check_context *context, struct check_out *out)
 {
-    int64_t count = context->now_ms;
+    int64_t count = context->now_ms >= PARTLY ? context->now_ms - PARTLY : context->now_ms;
     if (count > 0)
         check_hardware(out, &gpu_a);
     if (count > 1)
         check_hardware(out, &gpu_b);
-    if (count < 0)
+    if (count < 0 || context->now_ms >= PARTLY)
         check_unknown(out, "nvidia-smi did not answer");
 }
 
@@ -196,6 +198,34 @@ static void test_what_changes_is_told(void **state)
     tell(inventory, "nvidia", 1);
     assert_true(changed(inventory));
     assert_int_equal(inventory->report.hardware_count, 1);
+    free(inventory);
+}
+
+/* A GPU that one look missed is there until a whole look does not find it. */
+static void test_what_is_not_whole_takes_nothing_away(void **state)
+{
+    struct inventory *inventory = own_calloc(1, sizeof(*inventory));
+    (void)state;
+    inventory_init(inventory, "i-1", "boot-1");
+    inventory_expect(inventory, "machine");
+    inventory_expect(inventory, "nvidia");
+    tell(inventory, "machine", 0);
+    tell(inventory, "nvidia", PARTLY + 1);
+    assert_int_equal(inventory->report.hardware_count, 1);
+    assert_false(inventory->report.hardware_known); /* or the server would take the other one for gone */
+    tell(inventory, "nvidia", 2);
+    assert_true(inventory->report.hardware_known);
+    assert_true(changed(inventory));
+    tell(inventory, "nvidia", PARTLY + 1);
+    assert_int_equal(inventory->report.hardware_count, 2);
+    (void)changed(inventory); /* how the check stands did change */
+    tell(inventory, "nvidia", PARTLY + 2);
+    assert_false(changed(inventory));
+    text_copy_cut(inventory->report.hardware[0].identity, HARDWARE_IDENTITY_MAX_BYTES, "GPU-another");
+    tell(inventory, "nvidia", PARTLY + 1); /* another piece in the same place */
+    assert_true(changed(inventory));
+    assert_int_equal(inventory->report.hardware_count, 2);
+    assert_string_equal(inventory->report.hardware[0].identity, "GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31");
     free(inventory);
 }
 
@@ -247,6 +277,7 @@ int main(void)
         TEST(test_virtual_machines),
         TEST(test_nothing_is_told),
         cmocka_unit_test(test_what_changes_is_told),
+        cmocka_unit_test(test_what_is_not_whole_takes_nothing_away),
         cmocka_unit_test(test_the_message),
         cmocka_unit_test(test_devices_of_verdicts),
     };
