@@ -9,9 +9,8 @@ static const char SQL_PUT[] =
     "serial = excluded.serial, detail = excluded.detail, last_at = excluded.last_at, present = 1";
 static const char SQL_GONE[] = "UPDATE hardware SET present = 0 WHERE instance_row = ? AND last_at < ? AND present = 1";
 static const char SQL_FORGET[] =
-    "DELETE FROM hardware WHERE instance_row = ?1 AND present = 0 AND (kind, location, identity) IN (SELECT kind, "
-    "location, identity FROM hardware WHERE instance_row = ?1 AND present = 0 ORDER BY last_at DESC LIMIT -1 OFFSET "
-    "?2)";
+    "DELETE FROM hardware WHERE instance_row = ?1 AND (kind, location, identity) IN (SELECT kind, location, identity "
+    "FROM hardware WHERE instance_row = ?1 ORDER BY last_at DESC, present DESC LIMIT -1 OFFSET ?2)";
 static const char SQL_LIST[] =
     "SELECT kind, location, identity, serial, detail, first_at, last_at, present FROM hardware WHERE instance_row = ? "
     "ORDER BY kind, present DESC, location, last_at DESC";
@@ -55,23 +54,22 @@ int db_hardware_put(struct db_tx *tx, int64_t instance_row, const struct hardwar
     return db_query_run(&q, NULL);
 }
 
-static int forget(struct db_tx *tx, int64_t instance_row)
-{
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_FORGET);
-    db_bind_i64(&q, instance_row);
-    db_bind_i64(&q, HARDWARE_MAX);
-    return db_query_run(&q, NULL);
-}
-
 int db_hardware_gone(struct db_tx *tx, int64_t instance_row, int64_t before)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_GONE);
     db_bind_i64(&q, instance_row);
     db_bind_i64(&q, before);
-    int status = db_query_run(&q, NULL);
-    return status != 0 ? status : forget(tx, instance_row);
+    return db_query_run(&q, NULL);
+}
+
+int db_hardware_forget(struct db_tx *tx, int64_t instance_row)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_FORGET);
+    db_bind_i64(&q, instance_row);
+    db_bind_i64(&q, HARDWARE_STORED_MAX);
+    return db_query_run(&q, NULL);
 }
 
 static void hardware_read(struct db_query *q, void *row)

@@ -8,9 +8,10 @@
 
 /* A piece that was seen at this time: kept since it was first seen in this instance. */
 int db_hardware_put(struct db_tx *tx, int64_t instance_row, const struct hardware *hardware, int64_t at);
-/* Those of the instance that were last seen before this are not there any more; the oldest of them, beyond HARDWARE_MAX, are
- * forgotten. */
+/* Those of the instance that were last seen before this are not there any more. */
 int db_hardware_gone(struct db_tx *tx, int64_t instance_row, int64_t before);
+/* Of an instance HARDWARE_STORED_MAX are kept, those that were seen last. */
+int db_hardware_forget(struct db_tx *tx, int64_t instance_row);
 /* Rows are struct hardware: the chassis first, then by kind and place; what is there before what is gone. */
 int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg);
 

@@ -28,8 +28,9 @@ enum hardware_kind {
 };
 ENUM_DECLARE(hardware_kind);
 
-#define HARDWARE_MAX 128               /* of a machine: 64 GPUs, as many adapters, and the chassis instead of one */
-#define HARDWARE_IDENTITY_MAX_BYTES 64 /* "GPU-" and a UUID; serials of firmwares have at most 32 characters */
+#define HARDWARE_MAX 128 /* of a machine: 64 GPUs, as many adapters, and the chassis instead of one */
+#define HARDWARE_STORED_MAX (2 * HARDWARE_MAX) /* what is there, and as much that is gone */
+#define HARDWARE_IDENTITY_MAX_BYTES 64         /* "GPU-" and a UUID; serials of firmwares have at most 32 characters */
 #define HARDWARE_DETAIL_MAX_BYTES 128
 
 struct hardware {

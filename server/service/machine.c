@@ -86,7 +86,8 @@ static int store_hardware(struct db_tx *tx, const struct telling *telling)
         if (status < 0)
             return status;
     }
-    return report->hardware_known ? db_hardware_gone(tx, instance_row, telling->now_ms) : 0;
+    int status = report->hardware_known ? db_hardware_gone(tx, instance_row, telling->now_ms) : 0;
+    return status < 0 ? status : db_hardware_forget(tx, instance_row); /* whatever an agent says of itself */
 }
 
 struct dropping {

@@ -498,7 +498,7 @@ int service_node_describe(struct service *s, const char *cluster, const char *no
 /* What the node's instance is made of and how its checks stand; hardware that is gone is in it, too. Large. */
 struct service_machine {
     char instance_id[ID_INSTANCE_MAX], boot_id[BOOT_ID_MAX_BYTES]; /* of now; "": none */
-    struct hardware hardware[2 * HARDWARE_MAX];
+    struct hardware hardware[HARDWARE_STORED_MAX];
     size_t hardware_count;
     struct check_state checks[CHECK_STATES_MAX];
     size_t check_count;

@@ -57,24 +57,25 @@ static void test_pieces(void **state)
                     "gpu 0000:c9:00 GPU-b 0 10-10\n");
 }
 
-/* An agent that tells of other pieces each time takes no more room than the limit. */
-static void test_what_is_gone_is_limited(void **state)
+/* An agent that tells of other pieces each time takes no more room than the limit, and none of them needs to be gone. */
+static void test_what_is_kept_is_limited(void **state)
 {
     struct world *w = *state;
     int64_t row = an_instance(w, "i-1"), count = 0;
-    for (int i = 0; i < HARDWARE_MAX + 10; i++) {
+    for (int i = 0; i < HARDWARE_STORED_MAX + 10; i++) {
         char identity[32];
         snprintf(identity, sizeof(identity), "GPU-%d", i);
         struct hardware gpu = a_gpu("0000:b9:00", identity);
         MUST(db_hardware_put(w->tx, row, &gpu, i + 1));
-        MUST(db_hardware_gone(w->tx, row, i + 1));
+        MUST(db_hardware_forget(w->tx, row));
     }
     AUTO(text) struct text out = {0};
     MUST(db_hardware_list(w->tx, row, take_hardware, &out));
     for (const char *at = text_get(&out); *at != '\0'; at++)
         count += *at == '\n';
-    assert_int_equal(count, HARDWARE_MAX + 1);
-    assert_null(strstr(text_get(&out), "GPU-5 "));
+    assert_int_equal(count, HARDWARE_STORED_MAX);
+    assert_null(strstr(text_get(&out), "GPU-9 "));
+    assert_non_null(strstr(text_get(&out), "GPU-10 "));
 }
 
 static void a_repair(struct world *w, int node, const char *uid, enum operation_kind kind, const char *instance,
@@ -215,7 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_pieces),
-        WORLD_TEST(test_what_is_gone_is_limited),
+        WORLD_TEST(test_what_is_kept_is_limited),
         WORLD_TEST(test_a_past_goes_with_its_piece),
         WORLD_TEST(test_a_chassis_comes_back),
         WORLD_TEST(test_a_board_comes_back),

@@ -16,6 +16,21 @@ static int ignore(const void *row, void *arg)
     return 0;
 }
 
+static void call_lists_of_machines(struct db_tx *tx)
+{
+    struct hardware piece = {.kind = HARDWARE_KIND_GPU};
+    struct check_state check = {.name = "x"};
+    db_hardware_put(tx, 999, &piece, 1);
+    db_hardware_gone(tx, 999, 1);
+    db_hardware_forget(tx, 999);
+    db_hardware_list(tx, 1, ignore, NULL);
+    db_hardware_past(tx, 1, 0, 1, ignore, NULL);
+    db_check_put(tx, 999, &check);
+    db_check_drop(tx, 999, "x");
+    db_check_list(tx, 1, ignore, NULL);
+    db_check_get(tx, 1, "x", &check);
+}
+
 static void call_lists_of_fleet(struct db_tx *tx)
 {
     struct cluster cluster = {0};
@@ -53,16 +68,7 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_node_main_image(tx, 1, "x", "x", image_id, release);
     db_cluster_by_uid(tx, "x", &cluster);
     db_node_update(tx, &node);
-    struct hardware piece = {.kind = HARDWARE_KIND_GPU};
-    struct check_state check = {.name = "x"};
-    db_hardware_put(tx, 999, &piece, 1);
-    db_hardware_gone(tx, 999, 1);
-    db_hardware_list(tx, 1, ignore, NULL);
-    db_hardware_past(tx, 1, 0, 1, ignore, NULL);
-    db_check_put(tx, 999, &check);
-    db_check_drop(tx, 999, "x");
-    db_check_list(tx, 1, ignore, NULL);
-    db_check_get(tx, 1, "x", &check);
+    call_lists_of_machines(tx);
     struct shared_incident incident = {.id = 999};
     struct incident_node member = {.incident_id = 999};
     for (int i = 0; i < 4; i++) {

@@ -1,6 +1,8 @@
 /* What agents tell of their machines: who may, what is kept of it, and what is not believed. */
 #include "tests/support/service_world.h"
 
+#include "db/hardware.h"
+
 static struct machine_report *a_report(const char *instance_id, const char *boot_id)
 {
     struct machine_report *report = own_calloc(1, sizeof(*report));
@@ -18,6 +20,13 @@ static struct machine_report *a_report(const char *instance_id, const char *boot
     report->checks[1] = (struct check_state){.name = "nvidia"};
     report->check_count = 2;
     return report;
+}
+
+static int count_row(const void *row, void *arg)
+{
+    (void)row;
+    ++*(size_t *)arg;
+    return 0;
 }
 
 static void test_what_is_told_is_shown(void **state)
@@ -68,6 +77,33 @@ static void test_what_was_not_looked_at_is_not_gone(void **state)
     world_close(&world);
 }
 
+/* One that never says that it has looked at everything, and names other pieces each time. */
+static void test_an_agent_fills_no_disk(void **state)
+{
+    struct world world;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    autofree struct machine_report *report = a_report("i-1", WORLD_BOOT);
+    struct db_tx *tx = NULL;
+    size_t count = 0;
+    report->hardware_known = false;
+    report->hardware_count = HARDWARE_MAX;
+    for (int turn = 0; turn < 4; turn++) {
+        clock_fake_advance(&world.clock, 60000);
+        for (size_t i = 0; i < HARDWARE_MAX; i++) {
+            report->hardware[i] = (struct hardware){.kind = HARDWARE_KIND_GPU};
+            snprintf(report->hardware[i].location, sizeof(report->hardware[i].location), "%d.%zu", turn, i);
+        }
+        assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
+    }
+    int64_t row = world_node_get(&world, "ml", "gpu-1").instance_row;
+    assert_int_equal(db_read_begin(world.service.db, &tx), 0);
+    assert_int_equal(db_hardware_list(tx, row, count_row, &count), 0);
+    db_read_end(world.service.db, tx);
+    assert_int_equal(count, HARDWARE_STORED_MAX);
+    world_close(&world);
+}
+
 static void test_whom_it_counts_from(void **state)
 {
     static const struct {
@@ -100,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_told_is_shown),
         cmocka_unit_test(test_what_was_not_looked_at_is_not_gone),
+        cmocka_unit_test(test_an_agent_fills_no_disk),
         cmocka_unit_test(test_whom_it_counts_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
