@@ -381,9 +381,9 @@ static int read_all(struct run *run, LIBSSH2_CHANNEL *channel, size_t out_bytes_
         if (rc_out < 0 || rc_err < 0)
             return failed_call(run, (int)(rc_out < 0 ? rc_out : rc_err), STATUS_UNAVAILABLE,
                                "the command's output, which broke off");
-        if (some)
+        if (some && now_ms() < run->deadline_ms)
             continue;
-        if (libssh2_channel_eof(channel) != 0)
+        if (!some && libssh2_channel_eof(channel) != 0)
             return 0;
         if (wait_session(run) != 0)
             return failed_call(run, LIBSSH2_ERROR_TIMEOUT, STATUS_TIMEOUT, "the command");

@@ -32,7 +32,8 @@ char *ssh_quote(const char *const argv[]);
 /* Runs command through the user's shell there, and waits for it until timeout_ms. 0 when its exit code is known: ret_result, freed
  * with child_result_free. Else TIMEOUT, UNAVAILABLE (nobody answers, or it broke off: the command may have been run), DENIED
  * (an unknown or another host key, or we are not let in) or IO (files of ours cannot be read), with a sentence in
- * ret_error. The command that passed its deadline goes on there unless it ends itself. */
+ * ret_error. The command that passed its deadline goes on there unless it ends itself. Two things block beyond the deadline: the
+ * lookup of a host's name, which takes as long as the resolver's own limits say, and an agent of this machine that does not answer. */
 int ssh_run(struct ssh *ssh, const char *command, int64_t timeout_ms, size_t out_bytes_max,
             struct child_result *ret_result, char ret_error[SSH_ERROR_MAX]);
 

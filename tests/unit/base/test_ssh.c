@@ -189,6 +189,9 @@ static void test_limits(void **state)
     int64_t before = clock_mono_ms(clock_system());
     assert_int_equal(ssh_run(ssh, "sleep 20", 700, OUT_MAX, &result, error), STATUS_TIMEOUT);
     assert_true(clock_mono_ms(clock_system()) - before < 15000);
+    before = clock_mono_ms(clock_system());
+    assert_int_equal(ssh_run(ssh, "timeout 20 yes", 700, 1000, &result, error), STATUS_TIMEOUT); /* never pauses */
+    assert_true(clock_mono_ms(clock_system()) - before < 15000);
     assert_int_equal(say(ssh, "true", NULL), 0);
     ssh_free(ssh);
 }
