@@ -32,7 +32,7 @@ struct slot {
 
 struct checks {
     struct checks_options options;
-    struct custom_list custom; /* those that are gone included: who ran them may still name them */
+    struct custom_list custom; /* those that are just gone included: who ran them may still name them */
     int64_t scan_at;
     struct slot *slots;
     size_t count;
@@ -49,6 +49,9 @@ static int64_t now_ms(void)
 #define X(name) &check_##name,
 static const struct check *const table[] = {CHECKS_LIST(X)};
 #undef X
+
+/* A report of the machine has all of them, and the kernel log. */
+_Static_assert(ARRAY_LEN(table) + CUSTOM_MAX + 1 <= CHECK_STATES_MAX, "a report has no room for all checks");
 
 const struct check *const *checks_table(size_t *ret_count)
 {

@@ -297,35 +297,56 @@ void custom_load(const char *dir, struct custom_list *ret_list)
     *ret_list = list;
 }
 
-static void take_over(struct custom_list *list, struct check *check)
+static struct check *find(const struct custom_list *list, const char *name, size_t *ret_at)
 {
+    for (*ret_at = 0; *ret_at < list->count; ++*ret_at)
+        if (strcmp(list->checks[*ret_at]->name, name) == 0)
+            return list->checks[*ret_at];
+    return NULL;
+}
+
+/* Those that were gone before this merge, and did not come back in it. */
+static void forget(struct custom_list *list, const bool was_there[2 * CUSTOM_MAX])
+{
+    size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->checks[i]->name, check->name) != 0)
+        if (!list->is_there[i] && !was_there[i]) {
+            free_one(list->checks[i]);
             continue;
-        list->is_there[i] = true;
-        list->checks[i]->period_ms = check->period_ms;
-        list->checks[i]->deadline_ms = check->deadline_ms;
-        free_one(check);
-        return;
+        }
+        list->is_there[kept] = list->is_there[i];
+        list->checks[kept++] = list->checks[i];
     }
-    if (list->count == CUSTOM_MAX) {
-        list->passed_over++;
-        free_one(check);
-        return;
-    }
-    list->is_there[list->count] = true;
-    list->checks[list->count++] = check;
+    list->count = kept;
 }
 
 void custom_merge(struct custom_list *list, struct custom_list *found)
 {
+    bool was_there[2 * CUSTOM_MAX];
+    size_t at;
     list->is_unread = found->is_unread;
     if (found->is_unread)
         return;
+    memcpy(was_there, list->is_there, sizeof(was_there));
     memset(list->is_there, 0, sizeof(list->is_there));
     list->passed_over = found->passed_over;
     list->is_missing = found->is_missing;
-    for (size_t i = 0; i < found->count; i++)
-        take_over(list, found->checks[i]);
+    for (size_t i = 0; i < found->count; i++) {
+        struct check *check = found->checks[i], *known = find(list, check->name, &at);
+        if (known == NULL)
+            continue;
+        list->is_there[at] = true;
+        known->period_ms = check->period_ms;
+        known->deadline_ms = check->deadline_ms;
+        free_one(check);
+        found->checks[i] = NULL;
+    }
+    forget(list, was_there);
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->checks[i] == NULL)
+            continue;
+        list->is_there[list->count] = true;
+        list->checks[list->count++] = found->checks[i];
+    }
     found->count = 0;
 }

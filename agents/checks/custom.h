@@ -36,8 +36,8 @@ bool custom_is_name(const char *name);
 
 /* What the directory has, by name. The list is freed with custom_free. */
 struct custom_list {
-    struct check *checks[CUSTOM_MAX];
-    bool is_there[CUSTOM_MAX]; /* false: it was in the directory once; who ran it may still name it */
+    struct check *checks[2 * CUSTOM_MAX]; /* what is there, and what the last merge found gone */
+    bool is_there[2 * CUSTOM_MAX];        /* false: who ran it may still name it, until the next merge */
     size_t count;
     size_t passed_over; /* files whose names are too long or odd, or beyond the limit */
     bool is_missing;    /* there is no such directory */

@@ -168,13 +168,53 @@ static void test_names(void **state)
     machine_free(&machine);
 }
 
+static struct custom_list load(struct machine *machine)
+{
+    struct custom_list list;
+    custom_load(machine->bin, &list);
+    return list;
+}
+
+/* A name that is gone takes no place for ever: it can be named until the next look, and then another may have its place. */
+static void test_names_that_come_and_go(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct custom_list list = {.count = 0}, found;
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < CUSTOM_MAX; i++) {
+            autofree char *name = own_printf("p%d-%d", turn, i),
+                          *old = own_printf("%s/p%d-%d", machine.bin, turn - 1, i);
+            assert_true(turn == 0 || unlink(old) == 0);
+            machine_tool(&machine, name, "exit 0");
+        }
+        found = load(&machine);
+        custom_merge(&list, &found);
+        assert_int_equal(list.passed_over, 0);
+        size_t there = 0;
+        for (size_t i = 0; i < list.count; i++) {
+            there += list.is_there[i];
+            assert_true(list.checks[i]->name[1] == '0' + turn || !list.is_there[i]);
+        }
+        assert_int_equal(there, CUSTOM_MAX);
+    }
+    found = load(&machine);
+    custom_merge(&list, &found);
+    assert_int_equal(list.count, CUSTOM_MAX);
+    machine_tool(&machine, "one-more", "exit 0");
+    found = load(&machine);
+    assert_int_equal(found.passed_over, 1);
+    custom_free(&found);
+    custom_free(&list);
+    machine_free(&machine);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_exit_codes),        TEST(test_one_that_hangs), TEST(test_whose_it_is),
-        cmocka_unit_test(test_heads), TEST(test_names),
+        cmocka_unit_test(test_heads), TEST(test_names),          TEST(test_names_that_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
