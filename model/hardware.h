@@ -64,7 +64,7 @@ enum check_result {
 };
 ENUM_DECLARE(check_result);
 
-#define CHECK_STATES_MAX 64 /* ours, and as many of a site's own */
+#define CHECK_STATES_MAX 96 /* ours, the kernel log, and a site's own */
 #define CHECK_WHY_MAX_BYTES 256
 
 /* How a check of the agent's stands. */

@@ -13,6 +13,7 @@
 
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS (10 * MS_PER_MIN)
+#define MACHINE_WHY_UNTIL_BYTES (112 * 1024) /* what follows of a machine without it is under AGENT_BODY_BYTES_MAX */
 
 /* --- writing ------------------------------------------------------------------------------------------------- */
 
@@ -57,12 +58,13 @@ static void write_hardware(struct text *out, const struct hardware *hardware)
     text_add_char(out, '}');
 }
 
+/* Why is the first to be left out of a body that grows too large: for people it stands in the node's log, too. */
 static void write_check(struct text *out, const struct check_state *check)
 {
     shape_put_text(out, "{\"name\":", check->name);
     if (check->has_run)
         shape_put_text(out, ",\"result\":", check_result_text(check->result));
-    if (check->why[0] != '\0')
+    if (check->why[0] != '\0' && out->len < MACHINE_WHY_UNTIL_BYTES)
         shape_put_text(out, ",\"why\":", check->why);
     text_add_char(out, '}');
 }
