@@ -256,7 +256,7 @@ static bool decide_and_write(struct reconcile *r, int64_t now)
     if (reconcile_looks_waiting(r) > 0 || breaker_is_due(r, now) || reconcile_incidents_due(r, now)) {
         int status = reconcile_decide(r, now, &batch);
         if (status != 0) {
-            log_error("the store cannot be read, nothing is decided meanwhile status=%s", status_text(status));
+            log_error("the store cannot be used, nothing is decided meanwhile status=%s", status_text(status));
             r->paused_until = now + STORE_PAUSE_MAX_MS;
             r->store_unreadable = true;
             reconcile_unrecorded(r, true);

@@ -530,6 +530,8 @@ int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret
     if (status == 0)
         status = gather(r, tx, batch, now);
     db_read_end(r->db, tx);
+    if (status == 0)
+        status = reconcile_incidents(r, now);
     if (status != 0) {
         for (size_t i = 0; i < batch->count; i++) {
             batch->items[i].node->in_batch = false;
@@ -538,7 +540,6 @@ int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret
         reconcile_decide_free(batch);
         return status;
     }
-    reconcile_incidents(r, now);
     decide_all(r, batch, now);
     for (size_t i = 0; i < batch->count; i++)
         batch->items[i].node->in_batch = false;

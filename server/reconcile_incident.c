@@ -403,23 +403,24 @@ static void stored(struct reconcile *r, struct turn *turn)
     }
 }
 
-static void store(struct reconcile *r, int64_t now)
+static int store(struct reconcile *r, int64_t now)
 {
     struct turn turn = {.r = r, .now = now};
     bool any = false;
     for (const struct rincident *incident = r->incidents; incident != NULL && !any; incident = incident->next)
         any = is_unstored(incident);
     if (!any)
-        return;
+        return 0;
     /* Numbers that a transaction gave which failed in the end are given anew. */
     int status = db_write(r->db, "incident", write_all, &turn);
     if (status == 0) {
         stored(r, &turn);
-        return;
+        return 0;
     }
     for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
         incident->row.id = incident->told ? incident->row.id : 0;
-    log_warn("an incident could not be stored, it is tried again status=%s", status_text(status));
+    log_warn("an incident could not be stored, nothing is decided until it is status=%s", status_text(status));
+    return status;
 }
 
 /* --- all of it --------------------------------------------------------------------------------- */
@@ -428,11 +429,11 @@ bool reconcile_incidents_due(const struct reconcile *r, int64_t now)
     return r->signs_changed || (r->incident_look_at > 0 && r->incident_look_at <= now);
 }
 
-void reconcile_incidents(struct reconcile *r, int64_t now)
+int reconcile_incidents(struct reconcile *r, int64_t now)
 {
     struct collected all = {0};
     if (!reconcile_incidents_due(r, now))
-        return;
+        return 0;
     r->signs_changed = false;
     collect_all(r, &all, now);
     join_shared(r, &all, now);
@@ -440,8 +441,10 @@ void reconcile_incidents(struct reconcile *r, int64_t now)
     for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
         if (incident->row.ended_at == 0)
             follow(r, incident, now);
-    store(r, now);
+    int status = store(r, now);
+    r->signs_changed = r->signs_changed || status != 0; /* before anything is decided again */
     r->incident_look_at = r->incidents != NULL ? now + INCIDENT_LOOK_MS : 0;
+    return status;
 }
 
 const struct policy_incident *reconcile_incident_of(const struct rnode *node)

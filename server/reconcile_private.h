@@ -506,7 +506,7 @@ void reconcile_domains_free(struct reconcile *r);
 /* The newest of its verdicts that may be a sign of an incident of many nodes; at 0: there is none. */
 void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign);
 /* Looks at all signs, when there is a reason to. */
-void reconcile_incidents(struct reconcile *r, int64_t now);
+int reconcile_incidents(struct reconcile *r, int64_t now); /* else nothing may be decided by them */
 bool reconcile_incidents_due(const struct reconcile *r, int64_t now);
 const struct policy_incident *reconcile_incident_of(const struct rnode *node);
 /* That go on, have nodes of the group and began since then. */

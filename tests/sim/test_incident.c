@@ -2,6 +2,8 @@
 #include "db/incident.h"
 #include "tests/sim/sim_cluster.h"
 
+#include <sqlite3.h>
+
 #define NODES 10
 
 /* gpu-1 to gpu-4 hang on leaf-0, gpu-5 to gpu-8 on leaf-1, the others on leaf-2. */
@@ -115,6 +117,33 @@ static void an_incident_survives_a_crash(void **state)
     assert_true(newest(&sim).ended_at > 0);
     assert_int_equal(newest(&sim).id, 1);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+    sim_close(&sim);
+}
+
+static void meddle(const struct sim *sim, const char *sql)
+{
+    autofree char *path = own_printf("%s/holdfast.db", sim->dir);
+    sqlite3 *store = NULL;
+    assert_int_equal(sqlite3_open(path, &store), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(store, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(store);
+}
+
+static void nothing_is_decided_by_what_could_not_be_stored(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 219);
+    meddle(&sim, "CREATE TRIGGER no_incident BEFORE INSERT ON incident BEGIN SELECT RAISE(ABORT, 'no'); END");
+    mute(&sim, 1, 4, true);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).id, 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_DECISION, "incident-hold"), 0);
+    meddle(&sim, "DROP TRIGGER no_incident");
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).affected, 4);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_HELD), 4);
+    assert_int_equal(touched(&sim), 0);
     sim_close(&sim);
 }
 
@@ -241,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_dark_switch_is_one_incident_and_ends),
         cmocka_unit_test(what_still_fails_when_the_place_is_back_is_repaired),
         cmocka_unit_test(an_incident_survives_a_crash),
+        cmocka_unit_test(nothing_is_decided_by_what_could_not_be_stored),
         cmocka_unit_test(a_person_ends_it),
         cmocka_unit_test(links_that_are_down_are_an_incident_of_the_network),
         cmocka_unit_test(what_has_flapped_is_no_sign_for_ever),
