@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/picture.h"
+#include "tests/support/captured.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,6 @@
 
 #include <cmocka.h>
 
-#define SHARED "/work/shared/data/slurm/gcm/"
 #define FILE_BYTES_MAX (1024 * 1024)
 #define TIMEOUT_MS 20000
 #define UID "abcdefabcdef"
@@ -164,8 +164,11 @@ static void test_captured(void **state)
     (void)state;
     char *text = NULL;
     size_t len;
-    if (file_read(SHARED "sample-sacctmgr-qos.txt", FILE_BYTES_MAX, &text, &len) != 0)
+    autofree char *limits_path = captured_path("slurm/gcm/sample-sacctmgr-qos.txt");
+    autofree char *config_path = captured_path("slurm/gcm/sample-scontrol-show-config-output.txt");
+    if (limits_path == NULL || config_path == NULL)
         skip();
+    assert_int_equal(file_read(limits_path, FILE_BYTES_MAX, &text, &len), 0);
     size_t lines = 0;
     char *rest = strchr(text, '\n') + 1; /* the header */
     for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0'; lines++) {
@@ -177,7 +180,7 @@ static void test_captured(void **state)
     assert_true(lines > 3);
     free(TAKE(text));
     struct slurm_settings settings;
-    assert_int_equal(file_read(SHARED "sample-scontrol-show-config-output.txt", FILE_BYTES_MAX, &text, &len), 0);
+    assert_int_equal(file_read(config_path, FILE_BYTES_MAX, &text, &len), 0);
     assert_int_equal(slurm_parse_settings(text, &settings), 0);
     assert_string_equal(settings.accounting, "accounting_storage/slurmdbd");
     assert_true(slurm_list_has(settings.enforced, "limits") && slurm_list_has(settings.counted, "gres/gpu"));

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "server/scheduler/slurm/parse.h"
 #include "server/scheduler/slurm/topology.h"
+#include "tests/support/captured.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,6 @@
 
 #define STAMP "~0badcafe"
 #define FILE_BYTES_MAX (4 * 1024 * 1024)
-#define SHARED "/work/shared/data/slurm/"
 
 static void test_states(void **state)
 {
@@ -403,15 +403,16 @@ static void test_shared_captures(void **state)
         const char *path;
         size_t at_least;
     } files[] = {
-        {SHARED "SckyzO/scontrol_nodes.txt", 5}, /* 25.11 */
-        {SHARED "SckyzO/slurm-24.11.7/scontrol_nodes.txt", 15},
-        {SHARED "SckyzO/slurm-26.05.2/scontrol_nodes.txt", 15},
+        {"slurm/SckyzO/scontrol_nodes.txt", 5}, /* 25.11 */
+        {"slurm/SckyzO/slurm-24.11.7/scontrol_nodes.txt", 15},
+        {"slurm/SckyzO/slurm-26.05.2/scontrol_nodes.txt", 15},
     };
-    if (!file_exists(SHARED))
-        skip();
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        autofree char *path = captured_path(files[i].path);
+        if (path == NULL)
+            skip();
         struct slurm_node nodes[64];
-        size_t count = read_nodes(files[i].path, NULL, nodes, ARRAY_LEN(nodes));
+        size_t count = read_nodes(path, NULL, nodes, ARRAY_LEN(nodes));
         assert_true(count >= files[i].at_least);
         for (size_t j = 0; j < count; j++) {
             assert_true((nodes[j].state & SLURM_STATE_OTHER) == 0);
@@ -434,21 +435,22 @@ static void test_shared_multiline(void **state)
         size_t count;
         const char *last_reason;
     } files[] = {
-        {SHARED "aws-parallelcluster-node/scontrol.97.txt", 2, ""},
-        {SHARED "aws-parallelcluster-node/scontrol.175.txt", 1, "some reason   SlurmdStartTime=None"},
-        {SHARED "aws-parallelcluster-node/scontrol.197.txt", 1,
+        {"slurm/aws-parallelcluster-node/scontrol.97.txt", 2, ""},
+        {"slurm/aws-parallelcluster-node/scontrol.175.txt", 1, "some reason   SlurmdStartTime=None"},
+        {"slurm/aws-parallelcluster-node/scontrol.197.txt", 1,
          "some reason containing key=value entries  SlurmdStartTime=None"},
-        {SHARED "aws-parallelcluster-node/scontrol.132.txt", 2, "test"},
-        {SHARED "aws-parallelcluster-node/scontrol.1110.txt", 3, ""},
-        {SHARED "aws-parallelcluster-node/scontrol.1050.txt", 3, ""},
+        {"slurm/aws-parallelcluster-node/scontrol.132.txt", 2, "test"},
+        {"slurm/aws-parallelcluster-node/scontrol.1110.txt", 3, ""},
+        {"slurm/aws-parallelcluster-node/scontrol.1050.txt", 3, ""},
     };
-    if (!file_exists(SHARED))
-        skip();
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        autofree char *path = captured_path(files[i].path);
+        if (path == NULL)
+            skip();
         autofree char *data = NULL;
         size_t len, count = 0;
         struct slurm_node node = {0};
-        assert_int_equal(file_read(files[i].path, FILE_BYTES_MAX, &data, &len), 0);
+        assert_int_equal(file_read(path, FILE_BYTES_MAX, &data, &len), 0);
         for (char *at = data; (at = strstr(at, "NodeName=")) != NULL;) {
             char *next = strstr(at + 1, "NodeName=");
             autofree char *record = own_strdup(at);

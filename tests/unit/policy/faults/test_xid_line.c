@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "policy/faults/faults.h"
+#include "tests/support/captured.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,8 +169,6 @@ static void a_zero_is_only_a_byte(void **state)
 
 /* --- captured lines, where they are at hand ------------------------------------------------------------------- */
 
-#define CAPTURED "/work/shared/data/kmsg"
-
 /* Lines that start like an Xid and are none: broken on purpose, printf formats, documentation. */
 static const char *const justified[] = {
     "(PCI:0000:01:0", "): abc,", "): INVALID,", "): %d,", "Example: NVRM",
@@ -225,11 +224,11 @@ static void walk(const char *path, int depth, size_t *lines)
 static void captured_lines(void **state)
 {
     (void)state;
-    struct stat info;
-    if (stat(CAPTURED, &info) != 0)
+    autofree char *path = captured_path("kmsg");
+    if (path == NULL)
         skip();
     size_t lines = 0;
-    walk(CAPTURED, 0, &lines);
+    walk(path, 0, &lines);
     assert_true(lines > 500);
 }
 
