@@ -64,8 +64,11 @@ int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t li
     (void)file_remove_tree(bench->scratch);
     int status = file_make_dirs(bench->scratch, 0700);
     int fd = open(bench->output_path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    if (status != 0 || fd < 0)
+    if (status != 0 || fd < 0) {
+        if (fd >= 0)
+            close(fd);
         return STATUS_IO;
+    }
     const struct attempt attempt = {.argv = words,
                                     .directory = bench->scratch,
                                     .log_fd = fd,
