@@ -7,7 +7,7 @@
 
 #include "base/enum.h"
 
-/* NVIDIA Health Validation's split of "bad" and "could not tell" (facts: peers 1.3). */
+/* NVIDIA Health Validation's split of "bad" and "could not tell" (docs.nvidia.com/health-validation). */
 #define SEVERITY_LIST(X)    \
     X(OK, "ok")             \
     X(WARN, "warn")         \
@@ -51,7 +51,7 @@ ENUM_DECLARE(action_class);
 
 /*
  * What is broken, as far as limits and modes have to tell it apart: whose remedy differs, whose bursts have another cause, or
- * whose owner is somebody else (facts: peers 2 and 4.4). Published fleets count faulty GPUs, their memory and the network
+ * whose owner is somebody else. Published fleets count faulty GPUs, their memory and the network
  * apart (Llama 3: 148, 72 and 35 of 419), and each of the three asks for something else: a device that is lost for its jobs,
  * rows that a reset remaps, a cable or switch that no machine's repair mends. The links between GPUs stand by themselves,
  * as a fault there has two ends. Software is what comes back on any machine until it is changed. A table's row has its

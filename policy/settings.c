@@ -1,4 +1,4 @@
-/* The policy's numbers and where each comes from (facts: peers 7 and 8.4; all are our proposals built from those figures). */
+/* The policy's numbers and where each comes from: all are our proposals, built from the public figures named beside them. */
 #include "policy/policy.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -31,7 +31,7 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .incident_window_ms = 5 * MINUTE_MS, /* ByteRobust: two network alerts in 5 min; NVSentinel's breaker: 5 min */
         .incident_settle_ms = 5 * MINUTE_MS, /* machines boot in 1 to 3 min once there is power again */
         .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
-        .probation_ms = 6 * 60 * MINUTE_MS,     /* facts: peers 8.4; nobody in the field has one to compare with */
+        .probation_ms = 6 * 60 * MINUTE_MS,     /* ours: nobody in the field has one to compare with */
         .came_back = POLICY_CAME_BACK_CHECK, /* a provider may have repaired it: proof instead of another replacement */
         .fold_window_ms = 60 * SECOND_MS,    /* companions of one fault come within seconds, floods within a minute */
     };

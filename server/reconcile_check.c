@@ -10,7 +10,8 @@
 
 #include <inttypes.h>
 
-#define DCGM_LEVEL_QUICK 1            /* seconds; level 2 takes up to 10.5 minutes (facts), which is not quick */
+#define DCGM_LEVEL_QUICK \
+    1 /* seconds; level 2 takes up to 10.5 minutes (awsome-distributed-training), which is not quick */
 #define DCGM_LEVEL_DEEP 4             /* HyperPod's own */
 #define LAST_WORD_MS (2 * MS_PER_MIN) /* beyond the limit that the agent keeps, to hear from it what became of it */
 #define SETTLE_MS MS_PER_MIN          /* new machines of a group come one by one */

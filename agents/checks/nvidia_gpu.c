@@ -13,7 +13,7 @@ static bool is_set(const struct nvidia_gpu *gpu, enum nvidia_value value)
     return gpu->values[value] > 0; /* NAN is not */
 }
 
-/* The driver's own word, after NVML's list (facts: Xid 154): words are matched, as their wording varies. */
+/* The driver's own word, after the list of recovery actions in nvml.h: words are matched, as their wording varies. */
 static void look_at_recovery(const struct nvidia_look *look, const struct nvidia_gpu *gpu)
 {
     const char *word = gpu->recovery_action, *code = NULL;

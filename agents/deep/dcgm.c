@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LIMIT_MS (3 * MS_PER_HOUR) /* level 4 takes up to 2 h 15 min (facts: hyperpod 6.2) */
+#define LIMIT_MS \
+    (3 * MS_PER_HOUR) /* level 4 takes up to 2 h 15 min (awsome-distributed-training, its GPU health check) */
 #define LEVEL_MAX 24
 #define GPUS_DIR "/proc/driver/nvidia/gpus"
 

@@ -1,4 +1,4 @@
-/* HARDWARE_CHECK: HyperPod's stress-ng run (facts: hyperpod 6.1), with its arguments and its lines in the log. */
+/* HARDWARE_CHECK: HyperPod's stress-ng run (AWS guide, "Deep health checks"), with its arguments and its lines in the log. */
 #include "agents/deep/deep.h"
 #include "agents/deep/stress.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /*
- * Trainium and Inferentia, as HyperPod has it in three parts (facts: hyperpod 6.1): the counters of the driver's tree, a hardware
+ * Trainium and Inferentia, as HyperPod has it in three parts (AWS guide, "Deep health checks"): the counters of the driver's tree, a hardware
  * check that "runs a workload and compares its results", and the local test of collectives. HyperPod's workload is not public. Ours
  * is an all-reduce over all cores whose sums nccom-test compares (--check): it moves data through every core, their memory and the
  * links between them, and while it runs no device may count an error that was not corrected.

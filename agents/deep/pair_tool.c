@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLLECTIVE_LIMIT_MS (20 * MS_PER_MIN) /* up to 2 GiB takes 5 to 15 min (facts: hyperpod 6.1) */
+#define COLLECTIVE_LIMIT_MS (20 * MS_PER_MIN) /* up to 2 GiB takes 5 to 15 min (AWS guide, "Deep health checks") */
 #define PINGPONG_LIMIT_MS (45 * MS_PER_S)     /* both come within ten seconds, and a table takes some */
 #define MPI_LIMIT_MS (2 * MS_PER_MIN)         /* seconds, and its daemons have to be started by SSH */
 #define MB_PER_GB 1000.0

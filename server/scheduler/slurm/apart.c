@@ -1,6 +1,6 @@
 /*
  * Setting nodes apart while they are tested: in the reservation, the partition and with the feature that HyperPod uses
- * (facts: "hyperpod-deep-health-check", "hyperpod-system-maintenance", "SageMakerDeepHealthCheck:InProgress").
+ * (its guide: "hyperpod-deep-health-check", "hyperpod-system-maintenance", "SageMakerDeepHealthCheck:InProgress").
  *
  * The drain of the operation's mark keeps work away; these say to people, and to scripts that were written for HyperPod, why. All
  * nodes are done in one call, since Slurm takes lists of nodes only as a whole (22.05 refuses "Nodes+=").
