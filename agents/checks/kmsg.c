@@ -161,8 +161,6 @@ static bool read_device(struct kmsg *kmsg, finding_fn *on_finding, void *arg)
     return true;
 }
 
-/* --- either -------------------------------------------------------------------------------------------------- */
-
 /* --- files and the journal ----------------------------------------------------------------------------------- */
 
 struct target {
