@@ -212,10 +212,10 @@ static void print_diff(struct cli *cli, const json_t *whole)
     cli_print_table(cli->out, json_object_get(whole, "items"), columns, ARRAY_LEN(columns),
                     "no decision would have been another");
     fprintf(cli->out,
-            "\n%" PRId64 " of %" PRId64 " decisions about %" PRId64 " nodes would have been others, %" PRId64
+            "\n%" PRId64 " of %" PRId64 " decisions about %" PRId64 " node%s would have been others, %" PRId64
             " the same.\n",
             count_of(whole, "different"), count_of(whole, "decisions"), count_of(whole, "nodes"),
-            count_of(whole, "same"));
+            text_plural(count_of(whole, "nodes")), count_of(whole, "same"));
     if (count_of(whole, "unknown") > 0)
         fprintf(cli->out, "Of %" PRId64 " nothing can be said: what is stored does not lead to them again.\n",
                 count_of(whole, "unknown"));

@@ -108,7 +108,7 @@ int service_incident_end(struct service *s, const struct actor *actor, int64_t i
     int status = service_require(actor, ROLE_OPERATOR, ret_problem);
     if (status < 0)
         return status;
-    struct ending ending = {.actor = actor, .id = id, .now_ms = clock_wall_ms(s->clock), .problem = ret_problem};
+    struct ending ending = {.actor = actor, .id = id, .now_ms = service_now(s), .problem = ret_problem};
     status = service_write(s, "incident-end", end_write, &ending, ret_problem);
     if (status < 0)
         return status;

@@ -1,6 +1,6 @@
 /*
- * What agents tell of their machines: what they are made of, and how their checks stand. All of it comes each time and is written
- * only where it says something new, so a repeat changes nothing.
+ * What agents tell of their machines: what they are made of, and how their checks stand. All of it comes each time; a repeat
+ * changes nothing but when each piece was seen last.
  *
  * It counts only from the instance that fills the slot, in the boot that is known: what a machine says of itself decides which
  * past is charged to it, and which checks have looked since the repair.
