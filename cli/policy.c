@@ -49,6 +49,10 @@ int cli_policy_show(struct cli *cli)
                         : "none");
     fputc('\n', cli->out);
     cli_print_table(cli->out, all, columns, ARRAY_LEN(columns), "no settings");
+    if (cli->option[CLI_OPTION_GROUP] == NULL && json_integer_value(json_object_get(policies, "policyVersion")) > 0)
+        fputs(
+            "\nThe document may say otherwise of some groups: --group NAME shows one, hpctl policy export all of it.\n",
+            cli->out);
     return CLI_EXIT_OK;
 }
 

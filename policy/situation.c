@@ -58,10 +58,14 @@ static void way_operation(struct policy_situation *told, const char *verb, const
     snprintf(way->command, sizeof(way->command), "hpctl operation %s %s", verb, op->uid);
 }
 
-static void way_approval(struct policy_situation *told)
+static void way_approval(const struct policy_scene *scene, struct policy_situation *told)
 {
-    struct policy_way *way = new_way(told, "its ID, for hpctl operation approve or reject");
-    snprintf(way->command, sizeof(way->command), "hpctl operation approvals --state asked");
+    if (scene->approval == NULL || scene->approval->id == 0 || scene->approval->state != APPROVAL_STATE_ASKED)
+        return; /* it is asked in a moment */
+    struct policy_way *yes = new_way(told, "let it be done, by the policy's limits");
+    snprintf(yes->command, sizeof(yes->command), "hpctl operation approve %s", scene->approval->uid);
+    struct policy_way *no = new_way(told, "let it not be done until something new is seen");
+    snprintf(no->command, sizeof(no->command), "hpctl operation reject %s", scene->approval->uid);
 }
 
 #define WHY_NOW "do it now: what a person asks for waits for no mode, budget, breaker or NodeRecovery"
@@ -308,7 +312,7 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     else
         say(told, "It is looked at again now.");
     if (text_equal(scene->decision->rule, "approval-needed"))
-        way_approval(told);
+        way_approval(scene, told);
     way_repair(scene, told);
 }
 

@@ -50,9 +50,10 @@ struct policy_scene {
     bool silent;
     int64_t last_heartbeat_at; /* 0: none since the server started */
     int64_t open_verdicts;
+    const struct approval *approval; /* the newest question; id 0: none */
 };
 
-#define SITUATION_WAYS_MAX 3
+#define SITUATION_WAYS_MAX 4
 struct policy_way {
     char command[NODE_NAME_MAX_BYTES + NAME_MAX_BYTES + 64]; /* "hpctl node release gpu-7 --cluster train" */
     const char *why;                                         /* static */

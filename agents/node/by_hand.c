@@ -32,6 +32,7 @@ struct hand {
 };
 
 static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+                                             {"checks", no_argument, NULL, 'C'},
                                              {"checks-dir", required_argument, NULL, 'D'},
                                              {"instance-type", required_argument, NULL, 'T'},
                                              {"settings", required_argument, NULL, 'S'},
@@ -66,7 +67,11 @@ static int parse(int argc, char **argv, struct hand *hand, struct text *names)
             hand->json = true;
         else if (letter == 'T')
             hand->options.instance_type = optarg;
-        else if (letter == 'D')
+        else if (letter == 'C') { /* getopt would take it for --checks-dir */
+            fprintf(stderr,
+                    "hp-agent check takes the names of checks as words; --checks-dir DIR is where a site's own are\n");
+            return EXIT_USAGE;
+        } else if (letter == 'D')
             hand->options.dir = optarg;
         else if (letter == 'S')
             hand->settings = optarg;

@@ -15,6 +15,7 @@ struct explain {
     struct problem *problem;
     struct place place;
     struct operation active, last;
+    struct approval approval;
     int64_t open_verdicts;
     struct service_explanation *explanation;
 };
@@ -53,11 +54,15 @@ static int read_surroundings(struct db_tx *tx, struct explain *explain)
     const struct db_operation_filter newest = {.node_id = explain->place.node.id, .state = -1, .limit = 1};
     const struct db_verdict_filter open = {.node_id = explain->place.node.id, .state = VERDICT_STATE_OPEN};
     explain->active = explain->last = (struct operation){0};
+    explain->approval = (struct approval){0};
     explain->open_verdicts = 0;
     int status = db_operation_active(tx, explain->place.node.id, &explain->active);
     if (status == 0 || status == STATUS_NOT_FOUND)
         status = db_operation_list(tx, &newest, take_newest, &explain->last);
-    return status < 0 ? status : db_verdict_list(tx, &open, count_row, &explain->open_verdicts);
+    if (status >= 0)
+        status = db_approval_last(tx, explain->place.node.id, &explain->approval);
+    return status < 0 && status != STATUS_NOT_FOUND ? status
+                                                    : db_verdict_list(tx, &open, count_row, &explain->open_verdicts);
 }
 
 static int explain_read(struct db_tx *tx, void *arg)
@@ -164,6 +169,7 @@ static void find_situation(struct service *s, const struct explain *explain)
         .silent = live.silent,
         .last_heartbeat_at = live.last_heartbeat_at,
         .open_verdicts = explain->open_verdicts,
+        .approval = &explain->approval,
     };
     policy_explain_situation(&scene, &explanation->situation);
 }

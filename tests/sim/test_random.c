@@ -356,6 +356,15 @@ static void check_verdicts(struct sim *sim, struct db_tx *tx, const char *name)
         sim_fail(sim, name, "%d verdicts were acknowledged, %d are there", acked, stored);
 }
 
+static int check_incident_known(const void *row, void *arg)
+{
+    const struct decision *decision = row;
+    struct sim *sim = arg;
+    if (strstr(decision->gates[GATE_INCIDENT].detail, "incident 0 ") != NULL)
+        sim_fail(sim, NULL, "it was decided by an incident that is not stored: %s", decision->sentence);
+    return 0;
+}
+
 /* A node has one machine at most, and one that is in service has the one that the store says. */
 static void check_machines(struct sim *sim, const char *name)
 {
@@ -387,6 +396,8 @@ static void check_ending(struct sim *sim)
     for (int i = 0; i < sim->scheduler.count; i++) {
         check_verdicts(sim, tx, sim->scheduler.nodes[i].name);
         check_machines(sim, sim->scheduler.nodes[i].name);
+        int64_t id = sim_read(sim, sim->scheduler.nodes[i].name).row.id;
+        assert_int_equal(db_decision_list(tx, id, 1000, check_incident_known, sim), 0);
     }
     db_read_end(sim->service.db, tx);
     assert_true(ending.moves > 0);
@@ -487,6 +498,32 @@ static void make(struct sim *start, int nodes)
     sim_kill(start);
 }
 
+/* The disk fails at the first write of each turn while a switch goes dark: nothing is decided by what is not stored. */
+static void an_incident_is_stored_before_it_decides(void **state)
+{
+    static struct sim sim;
+    (void)state;
+    make(&sim, 6);
+    sim_boot(&sim);
+    sim_run(&sim, 2 * MS_PER_MIN); /* everybody is heard, and where they are is known */
+    for (int i = 0; i < LEAF_NODES; i++)
+        fake_provider_of_node(&sim.provider, sim.scheduler.nodes[i].name)->muted = true;
+    for (int64_t until = clock_wall_ms(&sim.clock) + 4 * MS_PER_MIN; clock_wall_ms(&sim.clock) < until;) {
+        disk.bad = 1;
+        disk.error = EIO;
+        sim_tick(&sim, until);
+    }
+    mend_disk();
+    sim_run(&sim, 5 * MS_PER_MIN);
+    struct db_tx *tx = NULL;
+    struct sim_reading reading = sim_read(&sim, sim.scheduler.nodes[0].name);
+    assert_string_equal(reading.decision.rule, "incident-hold");
+    assert_int_equal(db_read_begin(sim.service.db, &tx), 0);
+    assert_int_equal(db_decision_list(tx, reading.row.id, 1000, check_incident_known, &sim), 0);
+    db_read_end(sim.service.db, tx);
+    sim_close(&sim);
+}
+
 static void worlds_end_well(void **state)
 {
     static struct sim small, middle, large;
@@ -504,6 +541,7 @@ static void worlds_end_well(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_incident_is_stored_before_it_decides),
         cmocka_unit_test(worlds_end_well),
     };
     if (argc > 1)
