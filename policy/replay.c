@@ -97,6 +97,22 @@ static size_t take_verdicts(const struct policy_replay *replay, struct verdict *
     return replay->verdict_count;
 }
 
+struct policy_repair policy_repair_of(const struct operation *op)
+{
+    return (struct policy_repair){
+        .kind = op->kind,
+        .instance_id = op->old_instance,
+        .new_instance = op->new_instance,
+        .device = op->device,
+        .code = op->code,
+        .at = op->started_at > 0 ? op->started_at : op->created_at,
+        .finished_at = op->finished_at,
+        .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
+        .by_person = !text_equal(op->actor, "policy"),
+        .error = op->error,
+    };
+}
+
 static size_t take_repairs(const struct policy_replay *replay, struct policy_repair *repairs)
 {
     size_t count = 0;

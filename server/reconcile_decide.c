@@ -8,6 +8,8 @@
  */
 #include "server/reconcile_decide.h"
 
+#include "policy/replay.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -84,19 +86,9 @@ static bool is_without_return(const struct operation *op)
 
 static struct policy_repair repair_of(const struct decide_item *item, const struct operation *op)
 {
-    return (struct policy_repair){
-        .kind = op->kind,
-        .instance_id = op->old_instance,
-        .new_instance = op->new_instance,
-        .device = op->device,
-        .code = op->code,
-        .at = op->started_at > 0 ? op->started_at : op->created_at,
-        .finished_at = op->finished_at,
-        .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
-        .by_person = !text_equal(op->actor, ACTOR_POLICY),
-        .no_return = op->id == item->last_operation.id && is_without_return(op),
-        .error = op->error,
-    };
+    struct policy_repair repair = policy_repair_of(op);
+    repair.no_return = op->id == item->last_operation.id && is_without_return(op);
+    return repair;
 }
 
 static int take_past(const void *row, void *arg)

@@ -81,16 +81,7 @@ static int take_repair(const void *row, void *arg)
         return 1;
     struct operation *kept = &diff->operations[diff->repair_count];
     *kept = *op;
-    diff->repairs[diff->repair_count++] = (struct policy_repair){
-        .kind = kept->kind,
-        .instance_id = kept->old_instance,
-        .device = kept->device,
-        .code = kept->code,
-        .at = kept->started_at > 0 ? kept->started_at : kept->created_at,
-        .succeeded = kept->state == OPERATION_STATE_SUCCEEDED,
-        .by_person = !text_equal(kept->actor, "policy"),
-        .error = kept->error,
-    };
+    diff->repairs[diff->repair_count++] = policy_repair_of(kept);
     return 0;
 }
 

@@ -114,6 +114,30 @@ static void attempts(void **state)
     assert_int_equal(replay(), REPLAY_RESULT_SAME);
 }
 
+/* As the store has it: what a repair is on probation for is read from its end. */
+static void probation(void **state)
+{
+    struct operation op = {.kind = OPERATION_KIND_REBOOT,
+                           .state = OPERATION_STATE_SUCCEEDED,
+                           .actor = "policy",
+                           .old_instance = "i-7",
+                           .device = "0000:19:00",
+                           .code = "xid.79",
+                           .created_at = NOW - 65 * MINUTE,
+                           .started_at = NOW - 64 * MINUTE,
+                           .finished_at = NOW - 59 * MINUTE};
+    (void)state;
+    begin("xid.79");
+    repairs[0] = policy_repair_of(&op);
+    node.repair_count = 1;
+    record();
+    assert_string_equal(recorded.rule, "probation-failed");
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    other.probation_ms = 0;
+    assert_int_equal(replay(), REPLAY_RESULT_DIFFERS);
+    assert_int_equal(said.action, ACTION_REBOOT);
+}
+
 static void limits(void **state)
 {
     (void)state;
@@ -190,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attempts),
+        cmocka_unit_test(probation),
         cmocka_unit_test(limits),
         cmocka_unit_test(modes),
         cmocka_unit_test(silence),
