@@ -14,12 +14,12 @@ import { Hpd } from './hpd.mjs';
 const ROUTES = {
   open: ['checkHealth', 'checkReadiness', 'readOpenapi', 'openDocs', 'readDocs'],
   local: ['readMetrics'], // nothing from this machine, which is where the test runs
-  agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck', 'pairAgent'],
+  agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentOwnSettings', 'reportAgentSettings', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck', 'pairAgent'],
   enroll: ['enrollAgent'],
   signed: ['callAws'],
-  viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listIncidents', 'describeIncident', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
+  viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listIncidents', 'describeIncident', 'describeAgentSettings', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
     'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listGroupPolicies', 'listApprovals', 'describePolicy', 'validatePolicy', 'diffPolicy', 'listPolicyVersions', 'describePolicyVersion', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
-  operator: ['updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'endIncident', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'approveOperation', 'rejectOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
+  operator: ['applyAgentSettings', 'updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'endIncident', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'approveOperation', 'rejectOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
   admin: ['createCluster', 'deleteCluster', 'injectXid', 'applyPolicy', 'rollbackPolicy', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',
     'createSchedulerConfig', 'deleteSchedulerConfig', 'createQuota', 'deleteQuota', 'deleteClusterTag', 'deleteSchedulerConfigTag', 'deleteQuotaTag'],
 };
