@@ -38,7 +38,6 @@ struct api_route {
 };
 
 #define ROUTES_MAX 128 /* counters are arrays */
-#define ROUTE_SEGMENTS_MAX 8
 
 extern const struct api_route api_routes[];
 extern const size_t api_route_count;

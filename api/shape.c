@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define QUERY_FIELDS_MAX 16
 #define QUERY_NAME_SHOWN_MAX 64
 #define QUERY_VALUE_MAX 520 /* the longest is a tag's key: 128 characters of four bytes */
 

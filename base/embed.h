@@ -19,6 +19,4 @@
     extern const char symbol##_data[];                     \
     extern const char symbol##_end[]
 
-#define EMBED_SIZE(symbol) ((size_t)(symbol##_end - symbol##_data))
-
 #endif

@@ -6,7 +6,6 @@
 #include "cli/plot.h"
 #include "simulate/simulate.h"
 
-#define SIMULATION_RUNS_MAX 100
 #define SIMULATION_POINTS_MAX 128
 
 /* One scenario, run with one seed or more. */

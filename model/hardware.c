@@ -98,11 +98,6 @@ static bool same_text(const char *a, const char *b)
     return a[0] != '\0' && strcasecmp(a, b) == 0;
 }
 
-bool hardware_same(const struct hardware *a, const struct hardware *b)
-{
-    return a->kind == b->kind && (same_text(a->identity, b->identity) || same_text(a->serial, b->serial));
-}
-
 const struct hardware *hardware_find(const struct hardware *hardware, size_t count, const char *device)
 {
     int index[HARDWARE_KIND_NIC + 1] = {0};

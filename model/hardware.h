@@ -45,8 +45,6 @@ struct hardware {
 
 /* Whether a text can be one piece's own: no placeholder, not all the same character, long enough to be one of many. */
 bool hardware_identifies(const char *text);
-/* By identity or by its board's serial; false when neither has any. */
-bool hardware_same(const struct hardware *a, const struct hardware *b);
 /* The piece that a verdict's device means, by its place, its identity or its index among those of its kind ("gpu0"); "" is the
  * chassis. NULL: none that is known. */
 const struct hardware *hardware_find(const struct hardware *hardware, size_t count, const char *device);
