@@ -97,7 +97,7 @@ static size_t take_verdicts(const struct policy_replay *replay, struct verdict *
     return replay->verdict_count;
 }
 
-struct policy_repair policy_repair_of(const struct operation *op)
+struct policy_repair policy_replay_repair(const struct operation *op)
 {
     return (struct policy_repair){
         .kind = op->kind,

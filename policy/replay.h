@@ -25,7 +25,7 @@ ENUM_DECLARE(replay_result);
 
 /* A repair as the store has it and as the policy sees it; its texts are the operation's. Whether the machine came back from it, and which
  * piece it was of, stands elsewhere. */
-struct policy_repair policy_repair_of(const struct operation *op);
+struct policy_repair policy_replay_repair(const struct operation *op);
 
 /* What goes in; rows are of the store. */
 struct policy_replay {

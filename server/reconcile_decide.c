@@ -86,7 +86,7 @@ static bool is_without_return(const struct operation *op)
 
 static struct policy_repair repair_of(const struct decide_item *item, const struct operation *op)
 {
-    struct policy_repair repair = policy_repair_of(op);
+    struct policy_repair repair = policy_replay_repair(op);
     repair.no_return = op->id == item->last_operation.id && is_without_return(op);
     return repair;
 }

@@ -81,7 +81,7 @@ static int take_repair(const void *row, void *arg)
         return 1;
     struct operation *kept = &diff->operations[diff->repair_count];
     *kept = *op;
-    diff->repairs[diff->repair_count++] = policy_repair_of(kept);
+    diff->repairs[diff->repair_count++] = policy_replay_repair(kept);
     return 0;
 }
 

@@ -128,7 +128,7 @@ static void probation(void **state)
                            .finished_at = NOW - 59 * MINUTE};
     (void)state;
     begin("xid.79");
-    repairs[0] = policy_repair_of(&op);
+    repairs[0] = policy_replay_repair(&op);
     node.repair_count = 1;
     record();
     assert_string_equal(recorded.rule, "probation-failed");
