@@ -601,7 +601,7 @@ test('an instance is asked to test itself, and says what it found', async () => 
   const tell = (status, over) => call('reportMachine', status, { token: agent, body: { ...machine, ...over } });
   await tell(200, {});
   for (const over of [{ checks: undefined }, { colour: 'red' }, { hardware: [{}] }, { hardware: Array(129).fill(machine.hardware[0]) }, { hardware: [{ kind: 'gpu', identity: 'x'.repeat(64) }] },
-    { checks: [{ name: 'disk', result: 'good' }] }, { checks: [{}] }, { checks: Array(65).fill({ name: 'x' }) }]) await tell(400, over);
+    { checks: [{ name: 'disk', result: 'good' }] }, { checks: [{}] }, { checks: Array(97).fill({ name: 'x' }) }]) await tell(400, over);
   await tell(409, { bootId: randomUUID() });
   await tell(409, { instanceId: 'i-0000000000000dead' });
   const made = await call('describeNodeHardware', 200, { params });
