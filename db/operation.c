@@ -33,6 +33,10 @@ static const char SQL_UPDATE[] =
 static const char SQL_REPAIRS[] =
     OPERATION_SELECT "WHERE node_id = ? AND kind IN ('reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 
+static const char SQL_NEWEST_REPAIRS[] =
+    "SELECT node.group_id, MAX(operation.created_at) FROM operation JOIN node ON node.id = operation.node_id "
+    "WHERE operation.kind IN ('reboot', 'replace') GROUP BY node.group_id";
+
 static const char SQL_LIST_ALL[] = OPERATION_SELECT "WHERE ?1 = 0 AND ?2 = '' " OPERATION_KIND OPERATION_BEFORE;
 static const char SQL_LIST_STATE[] = OPERATION_SELECT "WHERE ?1 = 0 AND state = ?2 " OPERATION_KIND OPERATION_BEFORE;
 /* There are few of whole clusters beside those of nodes. */
@@ -316,6 +320,21 @@ int db_operation_repairs(struct db_tx *tx, int64_t node_id, int64_t since_at, db
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, since_at);
     return db_query_walk(&q, operation_read, &operation, fn, arg);
+}
+
+static void newest_read(struct db_query *q, void *row)
+{
+    struct db_group_repair *newest = row;
+    newest->group_id = db_get_i64(q);
+    newest->created_at = db_get_i64(q);
+}
+
+int db_operation_newest_repairs(struct db_tx *tx, db_row_fn fn, void *arg)
+{
+    struct db_group_repair newest;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_NEWEST_REPAIRS);
+    return db_query_walk(&q, newest_read, &newest, fn, arg);
 }
 
 int db_operation_prune(struct db_tx *tx, int64_t before_at, int rows_max)

@@ -33,5 +33,10 @@ int db_operation_list(struct db_tx *tx, const struct db_operation_filter *filter
 int db_operation_prune(struct db_tx *tx, int64_t before_at, int rows_max);
 /* Finished or active reboots and replaces of a node since since_at, newest first (the attempt ledger). */
 int db_operation_repairs(struct db_tx *tx, int64_t node_id, int64_t since_at, db_row_fn fn, void *arg);
+struct db_group_repair {
+    int64_t group_id, created_at;
+};
+/* When the newest reboot or replace of each group was stored; rows are struct db_group_repair. */
+int db_operation_newest_repairs(struct db_tx *tx, db_row_fn fn, void *arg);
 
 #endif

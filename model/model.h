@@ -176,6 +176,8 @@ struct verdict {
     X(PROTECTED, "protected-mode")    /* new machines of the group come up */         \
     X(CAPACITY, "capacity")           /* the provider has a machine for it */         \
     X(SPARES, "spares")               /* enough idle nodes take its work meanwhile */ \
+    X(WINDOW, "time-window")          /* repairs may begin at this hour */            \
+    X(SPACING, "spacing")             /* the last one began long enough ago */        \
     X(MIN_HEALTHY, "min-healthy")     /* so many nodes of the group are healthy */    \
     X(CLASS_BUDGET, "class-budget")   /* so many are in repair for faults alike */    \
     X(BUDGET, "group-budget")         /* max(1, 5 %) of the group in repair */        \

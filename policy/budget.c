@@ -52,11 +52,13 @@ void policy_room(const struct policy_snapshot *snapshot, const struct thought *t
     memcpy(room.in_repair_of, snapshot->group.in_repair_of, sizeof(room.in_repair_of));
     room.idle = snapshot->group.idle_elsewhere;
     room.replacing = snapshot->group.replacing;
+    room.last_repair_at = snapshot->group.last_repair_at;
     bool counts = least_healthy(snapshot) > 0 || snapshot->settings.spares_min > 0;
     for (size_t i = 0; counts && i < snapshot->node_count; i++)
         count_healthy(snapshot, &snapshot->nodes[i], 1, &room);
     for (size_t i = 0; i < count; i++) {
         room.in_repair += thoughts[i].requested ? 1 : 0;
+        room.last_repair_at = thoughts[i].requested ? snapshot->now_ms : room.last_repair_at;
         room.replacing += thoughts[i].requested && thoughts[i].decision.action == ACTION_REPLACE ? 1 : 0;
         if (counts && thoughts[i].decision.action > ACTION_WATCH)
             count_healthy(snapshot, thoughts[i].node, -1, &room);
@@ -132,6 +134,7 @@ bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room,
         !group_has_room(snapshot, room, decision))
         return false;
     room->in_repair++;
+    room->last_repair_at = snapshot->now_ms;
     room->replacing += decision->action == ACTION_REPLACE;
     room->in_repair_of[policy_repair_class(decision->code)]++;
     return true;

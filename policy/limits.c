@@ -150,7 +150,7 @@ static void ask_limits(const struct policy_snapshot *snapshot, const struct brea
                        struct thought *thought)
 {
     struct lack lack;
-    if (!breaker_lets(snapshot, breaker, &thought->decision))
+    if (!breaker_lets(snapshot, breaker, &thought->decision) || !policy_pace_lets(snapshot, room, &thought->decision))
         return;
     policy_lack(snapshot, room, &thought->decision, &lack);
     if (lack.rule != NULL)

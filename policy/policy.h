@@ -16,6 +16,7 @@
 #include "model/hardware.h"
 #include "model/model.h"
 #include "policy/faults/faults.h"
+#include "policy/window.h"
 
 struct policy_settings {
     int64_t repeat_window_ms;                    /* 7 d: the same device again after a repair escalates */
@@ -25,18 +26,22 @@ struct policy_settings {
     int budget_max;                              /* … and never more than so many; 0: no such limit */
     int class_budget_percent[FAULT_CLASS_COUNT]; /* 100: the same for the repairs of one class of fault, beside that */
     int class_budget_max[FAULT_CLASS_COUNT];     /* 0 */
-    int min_healthy_percent;        /* 0: of desired so many are healthy, or nothing more is repaired by itself */
-    int min_healthy_count;          /* 0: and at least so many */
-    int breaker_percent;            /* 20: more than max(breaker_min, this) failing … */
-    int breaker_min;                /* 3 */
-    int64_t capacity_pause_ms;      /* 2 min: a provider that had no machine is not asked again for so long, … */
-    int64_t capacity_pause_max_ms;  /* … doubled each time up to this (1 h) */
-    int without_replacement;        /* 0, enum policy_without: what is done while nothing can take a node's place */
-    int spares_min;                 /* 0: a node is replaced only while so many others of the group are idle */
-    int protect_after;              /* 3: so many new machines that did not come up, one after the other, … */
-    int64_t protect_window_ms;      /* … each within 6 h of the one before, protect the group; 0 of them: never */
-    int64_t protect_pause_ms;       /* 30 min after the last of them a single one is tried */
-    int64_t breaker_window_ms;      /* … within 15 min opens the breaker */
+    int min_healthy_percent;           /* 0: of desired so many are healthy, or nothing more is repaired by itself */
+    int min_healthy_count;             /* 0: and at least so many */
+    int breaker_percent;               /* 20: more than max(breaker_min, this) failing … */
+    int breaker_min;                   /* 3 */
+    struct policy_windows not_during;  /* hours in which no repair begins … */
+    struct policy_windows only_during; /* … and, where there are any, those in which they do */
+    int any_time[FAULT_CLASS_COUNT];   /* 0; 1: repairs for this class of fault do not wait for these hours */
+    int64_t spacing_ms;                /* 0: between the beginnings of two repairs of a group */
+    int64_t capacity_pause_ms;         /* 2 min: a provider that had no machine is not asked again for so long, … */
+    int64_t capacity_pause_max_ms;     /* … doubled each time up to this (1 h) */
+    int without_replacement;           /* 0, enum policy_without: what is done while nothing can take a node's place */
+    int spares_min;                    /* 0: a node is replaced only while so many others of the group are idle */
+    int protect_after;                 /* 3: so many new machines that did not come up, one after the other, … */
+    int64_t protect_window_ms;         /* … each within 6 h of the one before, protect the group; 0 of them: never */
+    int64_t protect_pause_ms;          /* 30 min after the last of them a single one is tried */
+    int64_t breaker_window_ms;         /* … within 15 min opens the breaker */
     int64_t breaker_close_after_ms; /* closes itself when the count has been back under the limit this long: 15 min */
     int64_t silent_after_ms;        /* no heartbeat for so long: "no verdict" (60 s) */
     int incident_nodes;             /* 3: so many nodes of one switch, rack or zone that fail within … */
@@ -71,6 +76,7 @@ struct policy_group {
     int64_t desired;
     int64_t in_repair;                       /* nodes with an active reboot or replace */
     int64_t in_repair_of[FAULT_CLASS_COUNT]; /* of them, by policy_repair_class */
+    int64_t last_repair_at;                  /* when the newest began; 0: there was none */
     int64_t replacing;                       /* of them, active replaces */
     struct supply supply;                    /* what became of the newest tries to get machines */
     int64_t idle_elsewhere;                  /* of the healthy ones that are not in this snapshot, those without work */

@@ -9,6 +9,7 @@
  *   decide.c  incident, silence or request → a decision for the node, limits left out
  *   limits.c  breaker and what follows over all nodes of the group → some decisions become HOLD
  *   supply.c  whether a machine that is replaced would get a successor
+ *   pace.c    the hours in which repairs may begin, and the time between two
  *   budget.c  how many may be in repair, and how many have to be healthy
  *   health.c  the same reading, shown as health
  *   explain.c a stored decision → sentences
@@ -170,6 +171,7 @@ struct room {
     int64_t in_repair, in_repair_of[FAULT_CLASS_COUNT];
     int64_t healthy, idle; /* none of those that this plan takes out of service */
     int64_t replacing;
+    int64_t last_repair_at;
 };
 void policy_room(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
                  struct room *ret_room);
@@ -186,6 +188,11 @@ struct lack {
 };
 void policy_lack(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
                  struct lack *ret_lack);
+
+/* --- pace.c ------------------------------------------------------------------------------------------------- */
+
+/* Whether a repair may begin at this hour, and so soon after the last one; if not, the decision is held. */
+bool policy_pace_lets(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision);
 
 /* --- limits.c ----------------------------------------------------------------------------------------------- */
 

@@ -354,17 +354,17 @@ static int read_settings(struct config *config, json_t *object, const char *sect
     {
         const struct setting *setting = setting_find(section, name);
         char rule[SETTING_RULE_MAX];
-        int64_t number = 0;
+        struct setting_value read = {0};
         if (setting == NULL) {
             snprintf(ret_error, CONFIG_ERROR_MAX, "%s.%s is not a key of this file; see hpd(8) for the list", section,
                      name);
             return STATUS_INVALID;
         }
-        if (setting_read(setting, value, &number, rule) != 0) {
+        if (setting_read(setting, value, &read, rule) != 0) {
             snprintf(ret_error, CONFIG_ERROR_MAX, "%s.%s must be %s", section, name, rule);
             return STATUS_INVALID;
         }
-        setting_put(config, setting, number);
+        setting_put(config, setting, &read);
         config->configured[setting - settings] = true;
     }
     return 0;

@@ -116,7 +116,7 @@ static void show_classes(const struct reconcile_settings *in, const struct polic
         struct service_setting *row = &policy->settings[policy->count++];
         *row = policy->settings[at];
         row->fault = (enum fault_class)fault;
-        row->value = setting_get_in(in, &settings[at], (enum fault_class)fault);
+        row->value = setting_get_in(in, &settings[at], (enum fault_class)fault).number;
         row->source = SETTING_SOURCE_DOCUMENT;
     }
 }
@@ -133,7 +133,9 @@ int64_t policy_book_show(struct policy_book *book, const char *cluster, const ch
         if (!said->all[i])
             continue;
         /* Of a setting with classes that of faults of no class, which no entry can say. */
-        ret_policy->settings[i].value = setting_get_in(in, &settings[i], FAULT_CLASS_NONE);
+        const struct setting_value value = setting_get_in(in, &settings[i], FAULT_CLASS_NONE);
+        ret_policy->settings[i].value = value.number;
+        ret_policy->settings[i].windows = value.windows;
         ret_policy->settings[i].source = SETTING_SOURCE_DOCUMENT;
     }
     for (size_t i = 0; i < setting_count; i++)

@@ -24,7 +24,7 @@ struct assignment {
     enum rank rank;
     int match;              /* EVERYWHERE, or which of the matches */
     enum fault_class fault; /* FAULT_CLASS_COUNT: all */
-    int64_t value;
+    struct setting_value value;
 };
 
 struct policy_document {
@@ -75,14 +75,15 @@ static int need_mapping(const struct reading *r, const json_t *value, const char
     return json_is_object(value) ? 0 : refuse(r, "%s must be a mapping of keys to values", what);
 }
 
-static void add(struct reading *r, const struct setting *setting, enum rank rank, enum fault_class fault, int64_t value)
+static void add(struct reading *r, const struct setting *setting, enum rank rank, enum fault_class fault,
+                const struct setting_value *value)
 {
     struct policy_document *document = r->document;
     if (document->count == document->capacity) {
         document->capacity = document->capacity == 0 ? 16 : document->capacity * 2;
         document->rows = own_realloc(document->rows, document->capacity, sizeof(*document->rows));
     }
-    document->rows[document->count++] = (struct assignment){setting, rank, r->match, fault, value};
+    document->rows[document->count++] = (struct assignment){setting, rank, r->match, fault, *value};
 }
 
 /* --- settings ------------------------------------------------------------------------------------------------- */
@@ -91,10 +92,10 @@ static int read_setting(struct reading *r, const struct setting *setting, const 
                         enum fault_class fault)
 {
     char rule[SETTING_RULE_MAX];
-    int64_t number = 0;
-    if (setting_read(setting, value, &number, rule) != 0)
+    struct setting_value read = {0};
+    if (setting_read(setting, value, &read, rule) != 0)
         return refuse(r, "%s must be %s", setting->name, rule);
-    add(r, setting, rank, fault, number);
+    add(r, setting, rank, fault, &read);
     return 0;
 }
 
@@ -383,7 +384,7 @@ void policy_document_apply(const struct policy_document *document, const struct 
             const struct assignment *row = &document->rows[i];
             if (row->rank != rank || !is_for(document, row, place))
                 continue;
-            setting_put_in(in, row->setting, row->fault, row->value);
+            setting_put_in(in, row->setting, row->fault, &row->value);
             if (ret_said != NULL && row->fault == FAULT_CLASS_COUNT)
                 ret_said->all[row->setting - settings] = true;
             else if (ret_said != NULL)

@@ -322,6 +322,7 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .desired = group->row.desired,
         .in_repair = group->in_repair,
         .replacing = group->replacing,
+        .last_repair_at = group->last_repair_at,
         .supply = group->row.supply,
         .healthy_elsewhere = group->healthy,
         .idle_elsewhere = group->idle,

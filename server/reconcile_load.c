@@ -249,7 +249,8 @@ static int load_operation(const void *row, void *arg)
         reconcile_change_load(cluster, from);
     struct rnode *node = reconcile_node_find(found->r, from->node_id);
     if (node != NULL && node->op == NULL)
-        reconcile_operation_add(found->r, node, from->id, from->kind, policy_repair_class(from->code));
+        reconcile_operation_add(found->r, node, from->id, from->kind, policy_repair_class(from->code),
+                                from->created_at);
     return 0;
 }
 
@@ -272,6 +273,16 @@ static int load_failing(const void *row, void *arg)
     struct rnode *node = reconcile_node_find(r, failed->node_id);
     if (node != NULL)
         reconcile_group_failing(r, node, failed->received_at);
+    return 0;
+}
+
+/* Those that are over count for the time between two as well. */
+static int load_newest_repair(const void *row, void *arg)
+{
+    const struct db_group_repair *newest = row;
+    struct rgroup *group = reconcile_group_find(arg, newest->group_id);
+    if (group != NULL && newest->created_at > group->last_repair_at)
+        group->last_repair_at = newest->created_at;
     return 0;
 }
 
@@ -407,6 +418,8 @@ static int load_all(struct reconcile *r, struct db_tx *tx)
         status = reconcile_incidents_load(r, tx);
     if (status == 0)
         status = list_failing(r, tx);
+    if (status == 0)
+        status = db_operation_newest_repairs(tx, load_newest_repair, r);
     if (status == 0)
         status = list_out_nodes(r, tx);
     if (status == 0)

@@ -116,6 +116,7 @@ struct rgroup {
     int64_t policy_version;             /* of the document that they are from; 0: none */
     bool role_known, off_scheduler;     /* its nodes are none of the scheduler's: service_slurm_role */
     int64_t breaker_opened_at, calm_since;
+    int64_t last_repair_at; /* when the newest began; 0: there was none */
     int64_t in_repair, replacing, in_repair_of[FAULT_CLASS_COUNT];
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
     size_t failing_head, failing_tail, failing_capacity;
@@ -466,9 +467,9 @@ size_t reconcile_looks_waiting(const struct reconcile *r);
 /* At this time or before. */
 void reconcile_node_due(struct reconcile *r, struct rnode *node, int64_t at);
 /* The operation of a node: known, poked to be looked at in this or the next turn, and forgotten. */
-/* fault: what it is for, of a repair (policy_repair_class). */
+/* fault: what it is for, of a repair (policy_repair_class); created_at: when it was stored. */
 struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
-                                    enum fault_class fault);
+                                    enum fault_class fault, int64_t created_at);
 int reconcile_operation_class(enum operation_kind kind);
 void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
 void reconcile_operation_drop(struct reconcile *r, struct rnode *node);

@@ -242,10 +242,11 @@ static void do_fleet(struct reconcile *r, struct effect *effect)
     reconcile_node_reckon(effect->node);
 }
 
-static void do_operation_new(struct reconcile *r, struct effect *effect)
+static void do_operation_new(struct turn *turn, struct effect *effect)
 {
+    struct reconcile *r = turn->r;
     reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
-                            effect->u.operation.fault);
+                            effect->u.operation.fault, turn->now);
     r->stats.operations_started++;
     /* With a gap between, there is one that we have not heard of yet: the next resync has to go that far back. */
     if (effect->u.operation.id == r->newest_operation + 1)
@@ -345,7 +346,7 @@ static void effect_do(struct turn *turn, struct effect *effect)
         do_node(r, effect);
         break;
     case EFFECT_OPERATION_NEW:
-        do_operation_new(r, effect);
+        do_operation_new(turn, effect);
         break;
     case EFFECT_OPERATION:
         do_operation(r, effect);

@@ -162,7 +162,7 @@ static void count_repair(struct rgroup *group, const struct rop *op, int64_t by)
 }
 
 struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
-                                    enum fault_class fault)
+                                    enum fault_class fault, int64_t created_at)
 {
     struct rop *op = own_calloc(1, sizeof(*op));
     int count;
@@ -173,6 +173,8 @@ struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int
     node->op = op;
     r->stats.active_operations++;
     count_repair(node->group, op, 1);
+    if (is_repair(kind) && created_at > node->group->last_repair_at)
+        node->group->last_repair_at = created_at;
     reconcile_node_reckon(node);
     reconcile_operation_poke(r, node);
     return op;

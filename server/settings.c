@@ -17,6 +17,7 @@
 /* What the policy document can say, too, for groups of its choice. */
 #define DURATION(section, name, field, min, max, help) ROW(section, name, help, DURATION, AT(field), min, max, false)
 #define NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, false)
+#define WINDOWS(section, name, field, help) ROW(section, name, help, WINDOWS, AT(field), 0, 0, false)
 /* What is one for all groups. */
 #define SERVER_DURATION(section, name, field, min, max, help) \
     ROW(section, name, help, DURATION, AT(field), min, max, true)
@@ -91,6 +92,11 @@ const struct setting settings[] = {
            "2 is replaced all the same"),
     NUMBER("recovery", "sparesMin", reconcile.policy.spares_min, 0, 100000,
            "a node is replaced only while so many others of its group are healthy and idle; 0: always"),
+    WINDOWS("recovery", "notDuring", reconcile.policy.not_during, "hours of the week in which no repair begins"),
+    WINDOWS("recovery", "onlyDuring", reconcile.policy.only_during,
+            "hours of the week in which repairs begin, and in no others; none: at any time"),
+    DURATION("recovery", "spacing", reconcile.policy.spacing_ms, 0, 7 * MS_PER_DAY,
+             "so much time lies between the beginnings of two repairs of a group; 0s: none"),
     DURATION("recovery", "capacityPause", reconcile.policy.capacity_pause_ms, MS_PER_S, MS_PER_DAY,
              "a provider that had no machine is not asked again for so long; doubled each time"),
     DURATION("recovery", "capacityPauseMax", reconcile.policy.capacity_pause_max_ms, MS_PER_S, MS_PER_DAY,
@@ -125,6 +131,8 @@ const struct setting settings[] = {
         "at most so many percent of a group are in repair for faults of one class, and at least one node may be"),
     CLASS_NUMBER("class", "budgetMax", reconcile.policy.class_budget_max, 0, 100000,
                  "and never more than so many nodes; 0: the share alone counts"),
+    CLASS_NUMBER("class", "anyTime", reconcile.policy.any_time, 0, 1,
+                 "1: repairs for this class of fault do not wait for notDuring and onlyDuring"),
     DURATION("recovery", "approvalExpires", reconcile.approval_expires_ms, MS_PER_MIN, 14 * MS_PER_DAY,
              "a repair that nobody approved for so long is asked for again only when something new is seen"),
 
@@ -186,13 +194,8 @@ static int read_mode(const json_t *value, int64_t *ret_value, char *ret_rule)
     return 0;
 }
 
-int setting_read(const struct setting *setting, const json_t *value, int64_t *ret_value,
-                 char ret_rule[SETTING_RULE_MAX])
+static int read_number(const struct setting *setting, const json_t *value, int64_t *ret_value, char *ret_rule)
 {
-    if (setting->type == SETTING_DURATION)
-        return read_duration(setting, value, ret_value, ret_rule);
-    if (setting->type == SETTING_MODE)
-        return read_mode(value, ret_value, ret_rule);
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < setting->min || number > setting->max) {
         snprintf(ret_rule, SETTING_RULE_MAX, "a whole number from %" PRId64 " to %" PRId64, setting->min, setting->max);
@@ -202,52 +205,97 @@ int setting_read(const struct setting *setting, const json_t *value, int64_t *re
     return 0;
 }
 
-/* --- where it stands ------------------------------------------------------------------------------------------ */
-
-static int64_t get_at(const char *at, size_t size)
+/* One, or a list; an empty list is none. */
+static int read_windows(const json_t *value, struct policy_windows *ret_windows, char *ret_rule)
 {
-    int64_t value;
-    int small;
-    if (size == sizeof(value)) {
-        memcpy(&value, at, sizeof(value));
-        return value;
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    struct policy_windows windows = {0};
+    for (size_t i = 0; i < count && i < POLICY_WINDOWS_MAX; i++) {
+        const json_t *one = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_string(one) || policy_window_parse(json_string_value(one), &windows.windows[windows.count]) != 0)
+            break;
+        windows.count++;
     }
-    memcpy(&small, at, sizeof(small));
-    return small;
+    if ((size_t)windows.count < count) {
+        snprintf(ret_rule, SETTING_RULE_MAX,
+                 "at most %d hours of the week, each such as \"Mon-Fri 08:00-18:00\" or \"Sat,Sun 22:00-06:00 +01:00\" "
+                 "(an offset from UTC, no time zone)",
+                 POLICY_WINDOWS_MAX);
+        return STATUS_INVALID;
+    }
+    *ret_windows = windows;
+    return 0;
 }
 
-static void put_at(char *at, size_t size, int64_t value)
+int setting_read(const struct setting *setting, const json_t *value, struct setting_value *ret_value,
+                 char ret_rule[SETTING_RULE_MAX])
 {
-    int small = (int)value;
-    if (size == sizeof(value))
-        memcpy(at, &value, sizeof(value));
+    switch (setting->type) {
+    case SETTING_DURATION:
+        return read_duration(setting, value, &ret_value->number, ret_rule);
+    case SETTING_MODE:
+        return read_mode(value, &ret_value->number, ret_rule);
+    case SETTING_WINDOWS:
+        return read_windows(value, &ret_value->windows, ret_rule);
+    case SETTING_NUMBER:
+        break;
+    }
+    return read_number(setting, value, &ret_value->number, ret_rule);
+}
+
+/* --- where it stands ------------------------------------------------------------------------------------------ */
+
+static struct setting_value get_at(const char *at, const struct setting *setting)
+{
+    struct setting_value value = {0};
+    int small;
+    if (setting->type == SETTING_WINDOWS) {
+        memcpy(&value.windows, at, sizeof(value.windows));
+    } else if (setting->size == sizeof(value.number)) {
+        memcpy(&value.number, at, sizeof(value.number));
+    } else {
+        memcpy(&small, at, sizeof(small));
+        value.number = small;
+    }
+    return value;
+}
+
+static void put_at(char *at, const struct setting *setting, const struct setting_value *value)
+{
+    int small = (int)value->number;
+    if (setting->type == SETTING_WINDOWS)
+        memcpy(at, &value->windows, sizeof(value->windows));
+    else if (setting->size == sizeof(value->number))
+        memcpy(at, &value->number, sizeof(value->number));
     else
         memcpy(at, &small, sizeof(small));
 }
 
-int64_t setting_get(const struct config *config, const struct setting *setting)
+struct setting_value setting_get(const struct config *config, const struct setting *setting)
 {
-    return get_at((const char *)config + setting->offset, setting->size);
+    return get_at((const char *)config + setting->offset, setting);
 }
 
-void setting_put(struct config *config, const struct setting *setting, int64_t value)
+void setting_put(struct config *config, const struct setting *setting, const struct setting_value *value)
 {
     for (int i = 0; i < (setting->classed ? FAULT_CLASS_COUNT : 1); i++)
-        put_at((char *)config + setting->offset + (size_t)i * setting->size, setting->size, value);
+        put_at((char *)config + setting->offset + (size_t)i * setting->size, setting, value);
 }
 
-void setting_put_in(struct reconcile_settings *in, const struct setting *setting, enum fault_class fault, int64_t value)
+void setting_put_in(struct reconcile_settings *in, const struct setting *setting, enum fault_class fault,
+                    const struct setting_value *value)
 {
     char *at = (char *)in + (setting->offset - RECONCILE_AT);
     if (!setting->classed)
-        put_at(at, setting->size, value);
+        put_at(at, setting, value);
     for (size_t i = 0; setting->classed && i < FAULT_CLASS_COUNT; i++)
         if (fault == FAULT_CLASS_COUNT || fault == (enum fault_class)i)
-            put_at(at + i * setting->size, setting->size, value);
+            put_at(at + i * setting->size, setting, value);
 }
 
-int64_t setting_get_in(const struct reconcile_settings *in, const struct setting *setting, enum fault_class fault)
+struct setting_value setting_get_in(const struct reconcile_settings *in, const struct setting *setting,
+                                    enum fault_class fault)
 {
     size_t i = setting->classed ? (size_t)fault : 0;
-    return get_at((const char *)in + (setting->offset - RECONCILE_AT) + i * setting->size, setting->size);
+    return get_at((const char *)in + (setting->offset - RECONCILE_AT) + i * setting->size, setting);
 }

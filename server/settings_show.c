@@ -5,9 +5,10 @@
 
 static enum setting_kind kind_of(const struct setting *setting)
 {
-    return setting->type == SETTING_DURATION ? SETTING_KIND_DURATION
-           : setting->type == SETTING_MODE   ? SETTING_KIND_MODE
-                                             : SETTING_KIND_NUMBER;
+    return setting->type == SETTING_DURATION  ? SETTING_KIND_DURATION
+           : setting->type == SETTING_MODE    ? SETTING_KIND_MODE
+           : setting->type == SETTING_WINDOWS ? SETTING_KIND_WINDOWS
+                                              : SETTING_KIND_NUMBER;
 }
 
 void settings_show(const struct config *config, struct service_policy *ret_policy)
@@ -22,8 +23,9 @@ void settings_show(const struct config *config, struct service_policy *ret_polic
             .name = setting->name,
             .help = setting->help,
             .kind = kind_of(setting),
-            .value = setting_get(config, setting),
-            .standard = setting_get(standard, setting),
+            .value = setting_get(config, setting).number,
+            .standard = setting_get(standard, setting).number,
+            .windows = setting_get(config, setting).windows,
             .min = setting->min,
             .max = setting->max,
             .fault = FAULT_CLASS_COUNT,

@@ -351,6 +351,7 @@ static struct policy_group see_group(struct world *w, struct group *group)
                                 .failed_recently = failing,
                                 .breaker_opened_at = group->breaker_opened_at,
                                 .breaker_calm_since = group->calm_since,
+                                .last_repair_at = group->last_repair_at,
                                 .healthy_elsewhere = group->desired - group->out,
                                 .incidents = count_incidents(w, group)};
     memcpy(seen.in_repair_of, group->in_repair_of, sizeof(seen.in_repair_of));

@@ -29,6 +29,7 @@ static void count_repair(struct world *w, int32_t node, int by)
     struct group *group = fleet_group(w, node);
     const char *code = trouble->op_class == NONE ? "" : w->scenario->faults[trouble->op_class].code;
     group->in_repair += by;
+    group->last_repair_at = by > 0 ? w->now : group->last_repair_at;
     group->in_repair_of[policy_repair_class(code[0] != '\0' ? code : "unreachable")] += by;
 }
 

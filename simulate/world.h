@@ -121,6 +121,7 @@ struct failing {
 struct group {
     char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
     struct simulate_rules rules;
+    int64_t last_repair_at; /* when the newest began; 0: there was none */
     int64_t desired, out, in_repair, in_repair_of[FAULT_CLASS_COUNT], breaker_opened_at, calm_since, failed_recently;
     struct failing *failing; /* a ring of those within the breaker's window */
     size_t head, count, capacity;

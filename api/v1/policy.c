@@ -34,9 +34,17 @@ static json_t *render_setting(const struct service_setting *setting)
 {
     json_t *json = json_object();
     put_name(json, setting);
-    put_value(json, "value", setting, setting->value);
-    put_value(json, "default", setting, setting->standard);
-    if (setting->source != SETTING_SOURCE_FIXED && setting->kind != SETTING_KIND_MODE) {
+    if (setting->kind == SETTING_KIND_WINDOWS) {
+        char hours[POLICY_WINDOWS_TEXT_MAX];
+        bool none = setting->windows.count == 0;
+        json_put_text(json, "value", none ? "none" : policy_windows_text(&setting->windows, hours));
+        json_put_text(json, "default", "none");
+    } else {
+        put_value(json, "value", setting, setting->value);
+        put_value(json, "default", setting, setting->standard);
+    }
+    bool word = setting->kind == SETTING_KIND_MODE || setting->kind == SETTING_KIND_WINDOWS;
+    if (setting->source != SETTING_SOURCE_FIXED && !word) {
         put_value(json, "minimum", setting, setting->min);
         put_value(json, "maximum", setting, setting->max);
     }

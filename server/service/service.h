@@ -26,6 +26,7 @@
 #include "model/hardware.h"
 #include "model/job.h"
 #include "model/model.h"
+#include "policy/policy.h"
 #include "policy/situation.h"
 #include "server/fleet.h"
 
@@ -138,12 +139,18 @@ enum setting_source {
 #undef X
 };
 ENUM_DECLARE(setting_source);
-enum setting_kind { SETTING_KIND_NUMBER, SETTING_KIND_DURATION /* ms */, SETTING_KIND_MODE /* enum repair_mode */ };
+enum setting_kind {
+    SETTING_KIND_NUMBER,
+    SETTING_KIND_DURATION, /* ms */
+    SETTING_KIND_MODE,     /* enum repair_mode */
+    SETTING_KIND_WINDOWS,  /* windows; none is the default of all */
+};
 struct service_setting {
     const char *section; /* of the configuration file; "": none */
     const char *name, *help;
     enum setting_kind kind;
     int64_t value, standard;
+    struct policy_windows windows;
     int64_t min, max;       /* both 0: it cannot be changed, or is a word */
     enum fault_class fault; /* what the document says of this class; FAULT_CLASS_COUNT: of all */
     enum setting_source source;

@@ -5,10 +5,11 @@
  *   source: where it comes from              a thread, an incident, a table, or the peer whose mechanism it is
  *   set: NAME VALUE …                        settings, in milliseconds or as "15m"
  *   modes: gpu=observe gpu-memory=approve    by fault class; act without
+ *   hours: not "Mon-Fri 08:00-18:00" only "Sat,Sun" spacing 10m anytime gpu    when repairs begin
  *   budgets: gpu-memory=1 gpu=10%            of a class of fault: so many nodes, or a share of the group
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
- *          short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
+ *          last_repair=-5m short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy idle boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -196,6 +197,27 @@ static inline bool case_modes(struct policy_settings *settings, char **words, in
     return count > 1;
 }
 
+static inline bool case_hours(struct policy_settings *settings, char **words, int count)
+{
+    for (int i = 1; i + 1 < count; i += 2) {
+        struct policy_windows *windows = strcmp(words[i], "not") == 0    ? &settings->not_during
+                                         : strcmp(words[i], "only") == 0 ? &settings->only_during
+                                                                         : NULL;
+        enum fault_class fault = FAULT_CLASS_NONE;
+        bool ok = false;
+        if (windows != NULL)
+            ok = windows->count < POLICY_WINDOWS_MAX &&
+                 policy_window_parse(words[i + 1], &windows->windows[windows->count++]) == 0;
+        else if (strcmp(words[i], "spacing") == 0)
+            ok = case_time(words[i + 1], &settings->spacing_ms);
+        else if (strcmp(words[i], "anytime") == 0 && fault_class_parse(words[i + 1], &fault) == 0)
+            ok = (settings->any_time[fault] = 1) == 1;
+        if (!ok)
+            return false;
+    }
+    return count > 1 && count % 2 == 1;
+}
+
 static inline bool case_budgets(struct policy_settings *settings, char **words, int count)
 {
     for (int i = 1; i < count; i++) {
@@ -258,6 +280,7 @@ static inline bool case_group(struct policy_case *c, const char *word)
         return node_recovery_parse(value, &group->recovery) == 0;
     return case_when(word, "opened", &group->breaker_opened_at) ||
            case_when(word, "calm", &group->breaker_calm_since) ||
+           case_when(word, "last_repair", &group->last_repair_at) ||
            case_when(word, "short_at", &group->supply.short_at) ||
            case_when(word, "short_until", &group->supply.short_until) ||
            case_when(word, "unborn_at", &group->supply.unborn_at) ||
@@ -525,6 +548,8 @@ static inline bool case_line(struct policy_case *c, char *line)
             ok = i + 1 < count && case_set(&c->snapshot.settings, words[i], words[i + 1]) && ok;
     else if (strcmp(words[0], "modes:") == 0)
         ok = case_modes(&c->snapshot.settings, words, count);
+    else if (strcmp(words[0], "hours:") == 0)
+        ok = case_hours(&c->snapshot.settings, words, count);
     else if (strcmp(words[0], "budgets:") == 0)
         ok = case_budgets(&c->snapshot.settings, words, count);
     else if (strcmp(words[0], "override:") == 0)

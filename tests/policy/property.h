@@ -179,6 +179,13 @@ static inline void make_limits(struct world *w)
     settings->min_healthy_count = chance(w, 20) ? (int)below(w, 10) : 0;
     group->healthy_elsewhere = below(w, group->desired);
     group->idle_elsewhere = below(w, 4);
+    if (chance(w, 30))
+        settings->not_during.count = 1;
+    settings->not_during.windows[0] = (struct policy_window){
+        .from = (int16_t)below(w, 1440), .until = (int16_t)below(w, 1440), .days = (uint8_t)below(w, 128)};
+    settings->any_time[FAULT_CLASS_GPU] = chance(w, 50);
+    settings->spacing_ms = chance(w, 20) ? 1 + below(w, 30 * MINUTE) : 0;
+    group->last_repair_at = chance(w, 50) ? NOW - below(w, 40 * MINUTE) : 0;
     group->replacing = below(w, group->in_repair + 1);
     settings->spares_min = chance(w, 20) ? 1 + (int)below(w, 3) : 0;
     settings->without_replacement = (int)below(w, 3);

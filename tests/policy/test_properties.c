@@ -99,6 +99,25 @@ static const char *check_never_under_the_minimum(struct world *w, const struct p
     return NULL;
 }
 
+static const char *check_hours_and_spacing(struct world *w, const struct policy_plan *plan)
+{
+    const struct policy_settings *settings = &w->snapshot.settings;
+    int64_t last = w->snapshot.group.last_repair_at;
+    bool soon = last > 0 && NOW - last < settings->spacing_ms;
+    int repairs = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct decision *d = &plan->decisions[i];
+        if (!is_repair(d) || is_request(d))
+            continue;
+        repairs++;
+        if (policy_windows_hold(&settings->not_during, NOW) && d->fault != FAULT_CLASS_GPU)
+            return "a repair in hours in which there are none";
+        if (settings->spacing_ms > 0 && (soon || repairs > 1))
+            return "a repair too soon after another";
+    }
+    return NULL;
+}
+
 /* While new machines do not come up, or cannot be had: none, or after the pause a single one. */
 static const char *check_nothing_is_replaced_without_a_successor(struct world *w, const struct policy_plan *plan)
 {
@@ -307,7 +326,8 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
 static bool is_of_the_limits(const struct decision *d)
 {
     static const char *const rules[] = {"breaker-hold",  "min-healthy-hold", "class-budget-hold", "budget-hold",
-                                        "capacity-hold", "spares-hold",      "protected-hold",    "reboot-for-now"};
+                                        "capacity-hold", "spares-hold",      "protected-hold",    "reboot-for-now",
+                                        "window-hold",   "spacing-hold"};
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (strcmp(d->rule, rules[i]) == 0)
             return true;
@@ -325,6 +345,7 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
         alone.group.in_repair = alone.group.failed_recently = alone.group.breaker_opened_at = 0;
         memset(alone.group.in_repair_of, 0, sizeof(alone.group.in_repair_of));
         alone.group.supply = (struct supply){0};
+        alone.group.last_repair_at = alone.settings.not_during.count = 0;
         alone.settings.spares_min = 0;
         alone.settings.min_healthy_percent = alone.settings.min_healthy_count = 0;
         struct policy_plan one;
@@ -349,6 +370,7 @@ PROPERTY(never_more_than_the_budget, false)
 PROPERTY(never_more_than_the_class_has, false)
 PROPERTY(never_under_the_minimum, false)
 PROPERTY(nothing_is_replaced_without_a_successor, false)
+PROPERTY(hours_and_spacing, false)
 PROPERTY(no_repair_without_evidence_of_this_boot, false)
 PROPERTY(no_repair_of_what_others_hold, false)
 PROPERTY(escalation_is_monotone, false)
@@ -366,6 +388,7 @@ int main(void)
         cmocka_unit_test(never_more_than_the_class_has),
         cmocka_unit_test(never_under_the_minimum),
         cmocka_unit_test(nothing_is_replaced_without_a_successor),
+        cmocka_unit_test(hours_and_spacing),
         cmocka_unit_test(no_repair_without_evidence_of_this_boot),
         cmocka_unit_test(no_repair_of_what_others_hold),
         cmocka_unit_test(escalation_is_monotone),

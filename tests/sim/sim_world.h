@@ -42,6 +42,10 @@ SIM_FN int sim_law_operation(const void *row, void *arg)
     law->automatic_of[policy_repair_class(op->code)] += automatic;
     struct node node;
     assert_int_equal(db_node_get_row(law->tx, op->node_id, &node), 0);
+    if (automatic && op->created_at == clock_wall_ms(&law->sim->clock) &&
+        law->sim->settings.policy.any_time[policy_repair_class(op->code)] == 0 &&
+        policy_windows_hold(&law->sim->settings.policy.not_during, op->created_at))
+        sim_fail(law->sim, node.name, "a repair of %s begins in hours in which none may", node.name);
     if (automatic && node.opted_out && op->created_at == clock_wall_ms(&law->sim->clock))
         sim_fail(law->sim, node.name, "%s is repaired although a person said hands off", node.name);
     int running = 0;

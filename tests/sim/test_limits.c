@@ -90,6 +90,42 @@ static void too_few_that_are_healthy_wait_for_a_person(void **state)
     sim_close(&sim);
 }
 
+/* Nothing begins in working hours, but what the site calls urgent; then one after the other, also over a restart. */
+static void repairs_wait_for_their_hours(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 125, true);
+    sim_crash(&sim);
+    sim_create(&sim, 6, NODE_RECOVERY_AUTOMATIC);
+    struct policy_settings *policy = &sim.settings.policy;
+    int64_t now = clock_wall_ms(&sim.clock), minute = now / MS_PER_MIN % 1440;
+    policy->budget_percent = 100;
+    policy->breaker_min = 20;
+    policy->spacing_ms = 10 * MS_PER_MIN;
+    policy->any_time[FAULT_CLASS_GPU] = 1;
+    policy->not_during.count = 1;
+    policy->not_during.windows[0] =
+        (struct policy_window){.from = (int16_t)minute, .until = (int16_t)((minute + 120) % 1440), .days = 0x7F};
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", DOUBLE_BIT, SEVERITY_CRITICAL);
+    sim_verdict(&sim, "gpu-2", DOUBLE_BIT, SEVERITY_CRITICAL);
+    sim_verdict(&sim, "gpu-3", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "window-hold");
+    assert_int_equal(sim_read(&sim, "gpu-3").row.state, NODE_STATE_READY);
+    sim_run(&sim, 61 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 2);
+    sim_crash(&sim); /* it knows when the last one began */
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 2);
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 3);
+    sim_close(&sim);
+}
+
 static int held_by(struct sim *sim, const char *rule)
 {
     int count = 0;
@@ -430,6 +466,7 @@ int main(void)
         cmocka_unit_test(the_budget_takes_them_in_turn),
         cmocka_unit_test(a_class_has_a_budget_of_its_own),
         cmocka_unit_test(too_few_that_are_healthy_wait_for_a_person),
+        cmocka_unit_test(repairs_wait_for_their_hours),
         cmocka_unit_test(without_capacity_nobody_is_given_up),
         cmocka_unit_test(a_bad_image_stops_the_replacements),
         cmocka_unit_test(a_dark_rack_holds_and_is_not_replayed),

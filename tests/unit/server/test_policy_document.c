@@ -96,9 +96,10 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         char low[CLOCK_TEXT_MAX];
         if (setting->section[0] == '\0' || !setting_is_grouped(setting))
             continue;
-        autofree char *value = setting->type == SETTING_DURATION ? own_strdup(clock_write_duration(setting->max, low))
-                               : setting->type == SETTING_MODE   ? own_strdup("approve")
-                                                                 : own_printf("%lld", (long long)setting->max);
+        autofree char *value = setting->type == SETTING_DURATION  ? own_strdup(clock_write_duration(setting->max, low))
+                               : setting->type == SETTING_MODE    ? own_strdup("approve")
+                               : setting->type == SETTING_WINDOWS ? own_strdup("[Mon-Fri 08:00-18:00]")
+                                                                  : own_printf("%lld", (long long)setting->max);
         autofree char *text =
             own_printf("version: 1\ndefaults: {%s: {%s: %s}}\n", setting->section, setting->name, value);
         struct policy_document *document = read_good(text);
@@ -106,7 +107,9 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         reconcile_settings_default(&s);
         policy_document_apply(document, NULL, &s, NULL);
         int64_t wanted = setting->type == SETTING_MODE ? REPAIR_MODE_APPROVE : setting->max;
-        assert_int_equal(setting_get_in(&s, setting, FAULT_CLASS_UNKNOWN), wanted);
+        const struct setting_value got = setting_get_in(&s, setting, FAULT_CLASS_UNKNOWN);
+        assert_int_equal(got.number, wanted);
+        assert_int_equal(got.windows.count, setting->type == SETTING_WINDOWS ? 1 : 0);
         policy_document_free(document);
         said++;
     }
@@ -131,6 +134,9 @@ static void test_refuses_with_its_line(void **state)
         {"version: 1\ndefaults:\n  recovery: {rebootsMax: two}\n", "line 3: rebootsMax must be a whole number"},
         {"version: 1\ndefaults:\n  recovery: {verifyQuiet: 30}\n", "line 3: verifyQuiet must be a duration"},
         {"version: 1\ndefaults:\n  recovery: {verifyQuiet: 2h}\n", "line 3: verifyQuiet must be between 0s and 1h"},
+        {"version: 1\ndefaults:\n  recovery: {notDuring: [Fri 8-18]}\n", "line 3: notDuring must be at most 8 hours"},
+        {"version: 1\ndefaults:\n  recovery:\n    onlyDuring: [Fri 08:00-18:00 Europe/Berlin]\n",
+         "line 4: onlyDuring must"},
         {"version: 1\ndefaults:\n  recovery: {mode: panic}\n", "line 3: mode must be observe, recommend"},
         {"version: 1\ndefaults:\n  agents: {heartbeatInterval: 1s}\n",
          "line 3: agents.heartbeatInterval is one for all groups"},
