@@ -346,6 +346,32 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     return json;
 }
 
+json_t *render_job(const struct cluster_job *job)
+{
+    json_t *json = json_object();
+    bool waits = text_equal(job->state, "PENDING"), over = job->ends_at > 0 && !job_is_on(job);
+    put_text(json, "id", job->id);
+    put_text(json, "name", job->name);
+    put_text(json, "user", job->user);
+    put_text(json, "account", job->account);
+    put_text(json, "partition", job->partition);
+    put_text(json, "state", job->state);
+    put_text(json, "reason", job->reason);
+    put_text(json, "nodes", job->nodes);
+    json_put_i64(json, "nodeCount", job->node_count);
+    json_put_i64(json, "tasks", job->tasks);
+    json_put_i64(json, "cpus", job->cpus);
+    json_put_i64(json, "gpus", job->gpus);
+    json_put_i64(json, "restarts", job->restarts);
+    json_put_time(json, "submittedAt", job->submitted_at);
+    json_put_time(json, "startedAt", waits ? 0 : job->started_at); /* before that Slurm says when it may start */
+    json_put_time(json, "endsBy", over || waits ? 0 : job->ends_at);
+    json_put_time(json, "endedAt", over ? job->ends_at : 0);
+    if (job->time_limit_s > 0)
+        json_put_i64(json, "timeLimitSeconds", job->time_limit_s);
+    return json;
+}
+
 json_t *render_verdict(const struct verdict *verdict)
 {
     json_t *json = json_object();

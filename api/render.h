@@ -22,6 +22,7 @@ json_t *render_incident_node(const struct incident_node *node);
 json_t *render_operation(const struct operation *operation, const char *cluster, const char *node);
 json_t *render_decision(const struct decision *decision, const char *operation);
 json_t *render_verdict(const struct verdict *verdict);
+json_t *render_job(const struct cluster_job *job);
 json_t *render_explanation(const struct service_explanation *explanation, const struct db_node_row *row);
 json_t *render_event(const struct event *event);
 json_t *render_deep_run(const struct deep_run *run);

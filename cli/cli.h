@@ -224,6 +224,8 @@ int cli_node_verdicts(struct cli *cli);
 int cli_node_opt_out(struct cli *cli);
 int cli_node_opt_in(struct cli *cli);
 int cli_node_place(struct cli *cli);
+int cli_job_list(struct cli *cli);
+int cli_job_describe(struct cli *cli);
 int cli_incident_list(struct cli *cli);
 int cli_incident_describe(struct cli *cli);
 int cli_incident_end(struct cli *cli);

@@ -4,6 +4,18 @@
 #include "base/own.h"
 
 #include <assert.h>
+#include <string.h>
+
+bool job_is_on(const struct cluster_job *job)
+{
+    static const char *const words[] = {"PENDING",     "RUNNING",   "SUSPENDED",     "COMPLETING",  "CONFIGURING",
+                                        "STOPPED",     "RESIZING",  "SIGNALING",     "REQUEUED",    "REQUEUE_HOLD",
+                                        "REQUEUE_FED", "STAGE_OUT", "RESV_DEL_HOLD", "SPECIAL_EXIT"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(words[i], job->state) == 0)
+            return true;
+    return false;
+}
 
 struct job_picture *job_picture_new(void)
 {

@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_MODEL_JOB_H
 #define HOLDFAST_MODEL_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,7 @@
 
 /* Texts are printable, never NULL, "" when there is nothing to say, and lie in the picture's memory. Times are ms, 0: unknown. */
 struct cluster_job {
-    const char *id; /* "12", "12_3"; what waits of an array is one: "12_[4-9%2]" */
+    const char *id; /* "12", "12_3"; what waits of an array is one and has the array's: "12" */
     const char *name, *user, *account;
     const char *partition; /* while it waits, perhaps several: "a,b" */
     const char *state;     /* the scheduler's word: "RUNNING" */
@@ -27,6 +28,9 @@ struct cluster_job {
     int64_t ends_at;      /* when it ended, or will have to */
     int64_t time_limit_s; /* 0: none */
 };
+
+/* Whether it waits, runs, or is at its end: not yet over. */
+bool job_is_on(const struct cluster_job *job);
 
 struct job_node {
     const char *name, *partitions; /* "a,b" */

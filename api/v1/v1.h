@@ -34,6 +34,9 @@ void api_node_inject(struct api_call *call);
 
 void api_verdict_list(struct api_call *call);
 
+void api_job_list(struct api_call *call);
+void api_job_describe(struct api_call *call);
+
 void api_incident_list(struct api_call *call);
 void api_incident_describe(struct api_call *call);
 void api_incident_end(struct api_call *call);

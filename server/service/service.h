@@ -563,6 +563,19 @@ struct service_names {
 int service_names(struct service *s, int64_t cluster_id, int64_t node_id, int64_t operation_id,
                   struct service_names *ret_names);
 
+/* --- jobs ------------------------------------------------------------------------------------------ */
+/* Rows are struct cluster_job, newest first, below before_id ("": all). UNAVAILABLE when the scheduler's last picture is too old. */
+int service_job_list(struct service *s, const char *cluster, const char *before_id, int limit, db_row_fn fn, void *arg,
+                     struct problem *ret_problem);
+struct service_job_readers { /* of one job, and of what was seen and done on its nodes since it started */
+    int (*job)(const struct cluster_job *job, void *arg);
+    int (*fault)(const char *node, const struct verdict *verdict, void *arg);
+    int (*repair)(const char *node, const struct operation *operation, void *arg);
+    void *arg;
+};
+int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
+                    struct problem *ret_problem);
+
 /* --- incidents of many nodes ------------------------------------------------------------------- */
 /* Rows are struct shared_incident, newest first; cluster may be NULL. */
 int service_incident_list(struct service *s, const char *cluster, bool open_only, int64_t before_id, int limit,

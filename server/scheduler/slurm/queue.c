@@ -126,12 +126,23 @@ static int64_t tasks_of(const char *id)
     return sum == 0 ? 1 : sum;
 }
 
+/* What waits of an array goes by the array's own number. */
+static void cut_tasks(char *id)
+{
+    char *tasks = strstr(id, "_[");
+    if (tasks != NULL)
+        *tasks = '\0';
+}
+
 static int read_job(char *columns[COLUMN_COUNT], struct cluster_job *ret_job)
 {
     for (size_t i = 0; i < COLUMN_COUNT; i++)
         slurm_make_printable(columns[i]);
-    const char *id = columns[ID];
-    if (!isdigit((unsigned char)id[0]) || columns[STATE][0] == '\0' || strchr(id, ' ') != NULL)
+    char *id = columns[ID];
+    int64_t tasks = tasks_of(id);
+    cut_tasks(id);
+    if (!isdigit((unsigned char)id[0]) || columns[STATE][0] == '\0' || strlen(id) >= JOB_ID_MAX_BYTES ||
+        id[strspn(id, "0123456789_+")] != '\0')
         return STATUS_BACKEND;
     bool none = strcmp(columns[REASON], "None") == 0, no_nodes = strcmp(columns[NODES], "(null)") == 0;
     *ret_job = (struct cluster_job){
@@ -143,7 +154,7 @@ static int read_job(char *columns[COLUMN_COUNT], struct cluster_job *ret_job)
         .state = columns[STATE],
         .reason = none ? "" : columns[REASON],
         .nodes = no_nodes ? "" : columns[NODES],
-        .tasks = tasks_of(id),
+        .tasks = tasks,
         .cpus = count_of(columns[CPUS]),
         .gpus = gpus_of(columns[TRES]),
         .node_count = count_of(columns[NODE_COUNT]),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { assertValid, operations } from '../api/contract.mjs';
 import { World, until } from '../lib/world.mjs';
 
 const PROGRAMS = ['scontrol', 'squeue', 'scancel', 'sacctmgr', 'sdiag', 'sshare'];
@@ -42,6 +43,9 @@ const again = async (surveyInterval) => {
   writeFileSync(calls, '');
   await world.startHpd();
 };
+// A reply as openapi.yaml has it.
+const check = (operation, status, value) =>
+  assertValid(operations.get(operation).responses[status].content['application/json'].schema, value, `${operation} ${status}`);
 const scrape = async () => {
   const reply = await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${world.token}` } });
   assert.equal(reply.status, 200);
@@ -92,6 +96,36 @@ test('what Slurm says of itself is in the metrics, under the exporter\'s names',
   world.slurmRun('scancel', job);
 });
 
+test('jobs are listed and described as Slurm has them', async () => {
+  const job = world.slurmRun('sbatch', '--parsable', '-N2', '-w', 'gpu-[1-2]', '-t', '60', '-o', '/dev/null', '-J', 'train', '--wrap', 'sleep 600');
+  const runs = await until('the job runs', () => world.json('job', 'list').find((j) => j.id === job && j.state === 'RUNNING'));
+  assert.deepEqual([runs.name, runs.nodes, runs.nodeCount, runs.tasks, runs.restarts, runs.timeLimitSeconds], ['train', 'gpu-[1-2]', 2, 1, 0, 3600]);
+  assert.ok(Date.parse(runs.startedAt) >= Date.parse(runs.submittedAt) && Date.parse(runs.endsBy) - Date.parse(runs.startedAt) === 3600_000);
+  const array = world.json('job', 'list').find((j) => j.tasks > 1);
+  assert.deepEqual([array.state, array.reason, array.tasks, array.nodes, array.startedAt], ['PENDING', 'JobHeldUser', 7, undefined, undefined]);
+  const described = world.json('job', 'describe', job);
+  check('describeJob', 200, described);
+  assert.deepEqual([described.faults, described.repairs], [[], []]);
+  assert.match(world.hpctl('job', 'list').out, new RegExp(`${job} +train .*RUNNING.*gpu-\\[1-2\\]`));
+  assert.match(world.hpctl('job', 'describe', job).out, /Faults of its nodes since it started\nnone/);
+  assert.match(world.hpctl('job', 'describe', '999999').err, /knows no job/);
+  world.slurmRun('scontrol', 'requeue', job);
+  await until('the job waits again, its restart counted', () => world.json('job', 'list').some((j) => j.id === job && j.restarts === 1));
+  world.slurmRun('scancel', job);
+  const over = await until('its end is seen', () => world.json('job', 'list').find((j) => j.id === job && j.state === 'CANCELLED'));
+  assert.ok(over.endedAt && !over.endsBy);
+  const ids = world.json('job', 'list').map((j) => j.id);
+  const pages = [];
+  for (let cursor = ''; cursor !== undefined;) {
+    const reply = await fetch(`${world.url}/v1/clusters/demo/jobs?limit=1${cursor && `&cursor=${cursor}`}`, { headers: { authorization: `Bearer ${world.token}` } });
+    const page = await reply.json();
+    check('listJobs', reply.status, page);
+    pages.push(...page.items.map((j) => j.id));
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(pages, ids);
+});
+
 test('Slurm is asked once in an interval, whoever scrapes', async () => {
   await again('1h');
   const first = await until_scraped('there are figures', (v) => v['holdfast_scheduler_up'] === 1);
@@ -117,6 +151,7 @@ test('without slurmctld there are no old numbers', async () => {
   const values = await until_scraped('they are gone', (v) => v['holdfast_scheduler_up'] === 0);
   assert.equal(Object.keys(values).filter((k) => k.startsWith('slurm_')).length, 0);
   assert.equal(values['holdfast_scheduler_surveyed_timestamp_seconds'], 0);
+  assert.match(world.hpctl('job', 'list').err, /not known now/);
   world.lab('begin', world.slurm, 'slurmctld');
   await until_scraped('they are back', (v) => v['holdfast_scheduler_up'] === 1 && v['slurm_nodes_total'] === 4);
 });

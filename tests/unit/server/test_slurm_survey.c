@@ -47,7 +47,7 @@ static void test_queue(void **state)
     assert_int_equal(slurm_queue_parse(sample("queue-22.05.txt"), SEPARATOR, picture), 0);
     assert_int_equal(picture->count, 5);
     const struct cluster_job *waits = &picture->jobs[0], *runs = &picture->jobs[1], *task = &picture->jobs[2];
-    assert_string_equal(waits->id, "2_[2-200%2]");
+    assert_string_equal(waits->id, "2");
     assert_int_equal(waits->tasks, 199);
     assert_string_equal(waits->partition, "dev,debug");
     assert_string_equal(waits->reason, "JobArrayTaskLimit");

@@ -1,0 +1,204 @@
+/* Jobs for people: which are a cluster's, in which order, what hit their nodes while they ran, and when nothing is shown. */
+#include "tests/support/service_world.h"
+
+#include "db/verdict.h"
+
+#define NOW WORLD_T0
+#define STARTED (NOW - 60 * 60 * INT64_C(1000))
+
+static struct cluster_job job(const char *id, const char *state, const char *nodes)
+{
+    return (struct cluster_job){.id = id,
+                                .name = "train",
+                                .user = "ann",
+                                .account = "",
+                                .partition = "dev,other",
+                                .state = state,
+                                .reason = "",
+                                .nodes = nodes,
+                                .tasks = 1,
+                                .started_at = nodes[0] == '\0' ? 0 : STARTED};
+}
+
+/* Two nodes are the cluster's, of partition dev; what is another cluster's is there, too. */
+static struct job_picture *picture_new(int64_t stale_at)
+{
+    const struct cluster_job jobs[] = {
+        job("9", "RUNNING", "gpu-[1-2]"),  job("10_2", "RUNNING", "gpu-2,far-1"), job("11", "PENDING", ""),
+        job("12", "RUNNING", "far-[1-9]"), job("10_11", "FAILED", "gpu-1"),       job("13", "RUNNING", "gpu-["),
+    };
+    static const struct job_node nodes[] = {{"gpu-1", "dev"}, {"gpu-2", "dev,prod"}, {"far-1", "far"}};
+    struct job_picture *picture = job_picture_new();
+    picture->jobs = own_calloc(ARRAY_LEN(jobs) + 1, sizeof(*picture->jobs));
+    memcpy(picture->jobs, jobs, sizeof(jobs));
+    picture->count = ARRAY_LEN(jobs);
+    picture->jobs[picture->count] = job("14", "PENDING", "");
+    picture->jobs[picture->count++].partition = "far";
+    picture->nodes = own_calloc(ARRAY_LEN(nodes), sizeof(*picture->nodes));
+    memcpy(picture->nodes, nodes, sizeof(nodes));
+    picture->node_count = ARRAY_LEN(nodes);
+    picture->metrics = own_strdup("");
+    picture->at = NOW;
+    picture->stale_at = stale_at;
+    return picture;
+}
+
+static void open_slurm(struct world *world)
+{
+    world_open(world, DB_INLINE);
+    world_cluster(world, "ml", "gpu", 2, ORCHESTRATOR_SLURM);
+    world_cluster(world, "bare", "cpu", 1, ORCHESTRATOR_NONE);
+    world->service.scheduler = service_scheduler_new();
+    const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
+    service_scheduler_set(world->service.scheduler, &up);
+    service_scheduler_show(world->service.scheduler, picture_new(NOW), "");
+}
+
+static void close_slurm(struct world *world)
+{
+    service_scheduler_free(TAKE(world->service.scheduler));
+    world_close(world);
+}
+
+static int add_id(const void *row, void *arg)
+{
+    text_printf(arg, "%s ", ((const struct cluster_job *)row)->id);
+    return 0;
+}
+
+static void lists(struct world *world, const char *cluster, const char *before, int limit, const char *ids)
+{
+    AUTO(text) struct text text = {0};
+    assert_int_equal(service_job_list(&world->service, cluster, before, limit, add_id, &text, &world->problem), 0);
+    assert_string_equal(text_get(&text), ids);
+}
+
+static void test_the_clusters_own_newest_first(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    lists(&world, "ml", "", 100, "11 10_11 10_2 9 ");
+    lists(&world, "ml", "", 2, "11 10_11 ");
+    lists(&world, "ml", "10_11", 2, "10_2 9 ");
+    lists(&world, "ml", "9", 2, "");
+    lists(&world, "bare", "", 100, "");
+    AUTO(text) struct text none = {0};
+    assert_int_equal(service_job_list(&world.service, "nothing", "", 1, add_id, &none, &world.problem),
+                     STATUS_NOT_FOUND);
+    close_slurm(&world);
+}
+
+static void is_unknown(struct world *world, const char *why)
+{
+    AUTO(text) struct text none = {0};
+    assert_int_equal(service_job_list(&world->service, "ml", "", 1, add_id, &none, &world->problem),
+                     STATUS_UNAVAILABLE);
+    assert_non_null(strstr(world->problem.detail, why));
+    lists(world, "bare", "", 100, "");
+}
+
+static void test_nothing_old_is_shown(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    service_scheduler_show(world.service.scheduler, picture_new(NOW - 1), "");
+    is_unknown(&world, "not answered lately");
+    service_scheduler_show(world.service.scheduler, NULL, "squeue failed");
+    is_unknown(&world, "squeue failed");
+    service_scheduler_show(world.service.scheduler, NULL, "");
+    is_unknown(&world, "not asked for its jobs yet");
+    service_scheduler_show(world.service.scheduler, picture_new(NOW), "");
+    const struct service_scheduler_status down = {.state = SCHEDULER_STATE_DOWN, .error = "connect failure"};
+    service_scheduler_set(world.service.scheduler, &down);
+    is_unknown(&world, "connect failure");
+    close_slurm(&world);
+}
+
+/* --- what hit its nodes ---------------------------------------------------------------------------- */
+
+static int put_write(struct db_tx *tx, void *arg)
+{
+    enum db_verdict_change change;
+    struct verdict *verdict = arg;
+    int status = db_verdict_put(tx, verdict, &change);
+    return status == 0 && verdict->node_fault ? db_verdict_set_fault(tx, verdict->id) : status;
+}
+
+static void put_verdict(struct world *world, const char *node, const char *code, bool fault, int64_t at)
+{
+    struct verdict verdict = {.node_id = world_node_get(world, "ml", node).id,
+                              .severity = SEVERITY_CRITICAL,
+                              .state = VERDICT_STATE_OPEN,
+                              .first_at = at,
+                              .last_at = at,
+                              .received_at = at,
+                              .count = 1,
+                              .node_fault = fault};
+    snprintf(verdict.key, sizeof(verdict.key), "%s-%s", node, code);
+    snprintf(verdict.code, sizeof(verdict.code), "%s", code);
+    snprintf(verdict.source, sizeof(verdict.source), "kmsg");
+    snprintf(verdict.boot_id, sizeof(verdict.boot_id), WORLD_BOOT);
+    world_write(world, put_write, &verdict);
+}
+
+static int add_job(const struct cluster_job *seen, void *arg)
+{
+    text_printf(arg, "job %s:", seen->id);
+    return 0;
+}
+
+static int add_fault(const char *node, const struct verdict *verdict, void *arg)
+{
+    text_printf(arg, " %s %s", node, verdict->code);
+    return 0;
+}
+
+static int add_repair(const char *node, const struct operation *operation, void *arg)
+{
+    text_printf(arg, " %s %s", node, operation_kind_text(operation->kind));
+    return 0;
+}
+
+static int describe(struct world *world, const char *id, struct text *text)
+{
+    const struct service_job_readers readers = {.job = add_job, .fault = add_fault, .repair = add_repair, .arg = text};
+    return service_job_get(&world->service, "ml", id, &readers, &world->problem);
+}
+
+static void test_what_hit_its_nodes(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    put_verdict(&world, "gpu-1", "xid.79", true, STARTED + 1);
+    put_verdict(&world, "gpu-1", "xid.48", true, STARTED - 1);  /* before it */
+    put_verdict(&world, "gpu-2", "xid.13", false, STARTED + 1); /* a program's */
+    put_verdict(&world, "gpu-2", "xid.95", true, NOW);
+    world_ready(&world, "ml", "gpu-2", "i-2", NULL);
+    struct operation operation;
+    assert_int_equal(service_node_operate(&world.service, &world_operator, "ml", "gpu-2", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &operation, &world.problem),
+                     0);
+    AUTO(text) struct text text = {0}, other = {0}, waits = {0};
+    assert_int_equal(describe(&world, "9", &text), 0);
+    assert_string_equal(text_get(&text), "job 9: gpu-1 xid.79 gpu-2 xid.95 gpu-2 reboot");
+    assert_int_equal(describe(&world, "10_2", &other), 0); /* the other of its nodes is not this cluster's */
+    assert_string_equal(text_get(&other), "job 10_2: gpu-2 xid.95 gpu-2 reboot");
+    assert_int_equal(describe(&world, "11", &waits), 0);
+    assert_string_equal(text_get(&waits), "job 11:");
+    assert_int_equal(describe(&world, "12", &waits), STATUS_NOT_FOUND);
+    assert_int_equal(describe(&world, "", &waits), STATUS_NOT_FOUND);
+    close_slurm(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_clusters_own_newest_first),
+        cmocka_unit_test(test_nothing_old_is_shown),
+        cmocka_unit_test(test_what_hit_its_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
