@@ -1,5 +1,6 @@
 /* The vocabulary in the REST door's words. Member names here are the ones of openapi.yaml. */
 #include "api/render.h"
+#include "base/clock.h"
 #include "base/sm.h"
 #include "model/alternatives.h"
 
@@ -260,6 +261,16 @@ static json_t *render_progress(const struct operation_progress *progress)
     return json;
 }
 
+/* What its jobs may do: nothing is said of those that go at once, or of an operation as of drainDeadline. */
+static void put_jobs(json_t *json, enum job_signal signal, int64_t wait_ms)
+{
+    char span[CLOCK_TEXT_MAX];
+    if (wait_ms > 0)
+        json_put_text(json, "jobWait", clock_write_duration(wait_ms, span));
+    if (signal != JOB_SIGNAL_NONE)
+        json_put_text(json, "jobSignal", job_signal_text(signal));
+}
+
 json_t *render_operation(const struct operation *operation, const char *cluster, const char *node)
 {
     json_t *json = json_object();
@@ -272,6 +283,7 @@ json_t *render_operation(const struct operation *operation, const char *cluster,
     put_text(json, "kind", operation_kind_text(operation->kind));
     put_text(json, "state", operation_state_text(operation->state));
     put_text(json, "urgency", urgency_text(operation->urgency));
+    put_jobs(json, operation->job_signal, operation->job_wait_ms);
     put_text(json, "reason", operation->reason);
     put_text(json, "actor", operation->actor);
     put_text(json, "code", operation->code);
@@ -327,6 +339,7 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     json_put_time(json, "at", decision->at);
     put_text(json, "action", action_text(decision->action));
     put_text(json, "urgency", urgency_text(decision->urgency));
+    put_jobs(json, decision->job_signal, decision->job_wait_ms);
     put_text(json, "rule", decision->rule);
     put_text(json, "code", decision->code);
     put_text(json, "class", fault_class_text(decision->fault));

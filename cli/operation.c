@@ -24,6 +24,8 @@ void cli_print_operation(FILE *f, const json_t *operation)
                   {"By", "actor"},
                   {"Reason", "reason"},
                   {"Urgency", "urgency"},
+                  {"Job wait", "jobWait"},
+                  {"Job signal", "jobSignal"},
                   {"Fault", "code"},
                   {"Device", "device"},
                   {"Old instance", "oldInstanceId"},

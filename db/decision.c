@@ -8,12 +8,12 @@
 #define DECISION_SELECT                                                                                             \
     "SELECT id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, evidence_count, " \
     "retry_at, operation_id, table_version, fault_class, "                                                          \
-    "policy_version FROM decision "
+    "policy_version, job_signal, job_wait_ms FROM decision "
 
 static const char SQL_INSERT[] =
     "INSERT INTO decision (node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
-    "evidence_count, newest_verdict, retry_at, operation_id, table_version, fault_class, policy_version) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "evidence_count, newest_verdict, retry_at, operation_id, table_version, fault_class, policy_version, job_signal, "
+    "job_wait_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GATE_INSERT[] =
     "INSERT INTO decision_gate (decision_id, gate, result, detail) VALUES (?, ?, ?, ?)";
 static const char SQL_EVIDENCE_INSERT[] =
@@ -92,6 +92,8 @@ static void decision_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, decision->table_version);
     DB_GET_ENUM(q, fault_class, &decision->fault);
     decision->policy_version = db_get_i64(q);
+    DB_GET_ENUM(q, job_signal, &decision->job_signal);
+    decision->job_wait_ms = db_get_i64(q);
     int status = gates_read(q->tx, decision);
     if (status == 0)
         status = evidence_read(q->tx, decision);
@@ -149,6 +151,8 @@ static int row_insert(struct db_tx *tx, const struct decision *decision, int64_t
     db_bind_text(&q, decision->table_version);
     db_bind_text(&q, fault_class_text(decision->fault));
     db_bind_i64(&q, decision->policy_version);
+    db_bind_text(&q, job_signal_text(decision->job_signal));
+    db_bind_i64(&q, decision->job_wait_ms);
     return db_query_insert(&q, ret_id);
 }
 

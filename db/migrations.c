@@ -38,6 +38,7 @@ EMBED(migration_0020, "migrations/0020_approval_subject.sql");
 EMBED(migration_0021, "migrations/0021_agent_settings.sql");
 EMBED(migration_0022, "migrations/0022_supply.sql");
 EMBED(migration_0023, "migrations/0023_deep_unfinished.sql");
+EMBED(migration_0024, "migrations/0024_jobs.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -63,6 +64,7 @@ static const struct db_migration migrations[] = {
     {"0021_agent_settings", migration_0021_data, migration_0021_end},
     {"0022_supply", migration_0022_data, migration_0022_end},
     {"0023_deep_unfinished", migration_0023_data, migration_0023_end},
+    {"0024_jobs", migration_0024_data, migration_0024_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

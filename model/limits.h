@@ -16,6 +16,7 @@
 #define REASON_MAX_BYTES 192   /* what sinfo and people read */
 #define SENTENCE_MAX_BYTES 512 /* one sentence of an explanation */
 #define RULE_MAX_BYTES 48
+#define JOB_ID_MAX_BYTES 64                      /* a job of the scheduler: "123_4", "123+0" */
 #define ACCESS_KEY_MAX_BYTES 24                  /* 20 characters, as AWS writes them */
 #define KEY_MAX_BYTES 80                         /* idempotency keys */
 #define IMAGE_ID_MAX_BYTES 24                    /* botocore ImageId: 7..21 characters */

@@ -13,6 +13,7 @@
 #include "model/health.h"
 #include "model/incident.h"
 #include "model/instance_state.h"
+#include "model/jobs.h"
 #include "model/limits.h"
 #include "model/node_state.h"
 #include "model/operation_state.h"
@@ -209,9 +210,11 @@ struct decision {
     int64_t at;
     enum action action;
     enum urgency urgency;
-    char rule[RULE_MAX_BYTES]; /* "repeat-after-reboot" */
-    char code[CODE_MAX_BYTES]; /* of the leading evidence */
-    enum fault_class fault;    /* what is broken */
+    enum job_signal job_signal; /* what asks its jobs to checkpoint first */
+    int64_t job_wait_ms;        /* and how long they may go on; 0: as urgency and drainDeadline say */
+    char rule[RULE_MAX_BYTES];  /* "repeat-after-reboot" */
+    char code[CODE_MAX_BYTES];  /* of the leading evidence */
+    enum fault_class fault;     /* what is broken */
     char device[DEVICE_MAX_BYTES];
     char sentence[SENTENCE_MAX_BYTES];    /* why, in one sentence */
     enum action refused;                  /* the strongest alternative that was not taken */
@@ -266,6 +269,8 @@ struct operation {
     enum operation_kind kind;
     enum operation_state state;
     enum urgency urgency;
+    enum job_signal job_signal; /* as in the decision */
+    int64_t job_wait_ms;
     char key[KEY_MAX_BYTES];       /* idempotency key: unique */
     char reason[REASON_MAX_BYTES]; /* what the scheduler shows, and people */
     char actor[NAME_MAX_BYTES];    /* "policy", "token:<name>", "slurm:<user>" */

@@ -77,7 +77,7 @@ bool operation_is_of_cluster(enum operation_kind kind);
 /*
  * The steps. Which kind has which, in order, is operation_steps() below.
  *   mark       scheduler: no new work, state=fail with the exact reason
- *   drain      wait for jobs to end, or end/requeue them, by urgency
+ *   drain      wait for jobs to end, ask them to checkpoint first, or end/requeue them, as was decided
  *   reboot     provider: reboot under the key
  *   terminate  provider: end the old instance
  *   launch     provider: a new instance under the key

@@ -48,7 +48,7 @@ struct choice {
     const struct incident *incident;
     struct policy_outcome outcome;
     struct ledger ledger;
-    enum urgency urgency; /* the most urgent of all devices that need a repair; what is only said ends no jobs */
+    struct policy_jobs jobs; /* the shortest of all devices that need a repair; what is only said ends no jobs */
 };
 
 /* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
@@ -83,19 +83,24 @@ static bool beats(const struct policy_snapshot *snapshot, const struct choice *a
 static bool choose(const struct policy_snapshot *snapshot, const struct policy_node *node, const struct folded *folded,
                    struct choice *ret_choice)
 {
-    enum urgency urgency[] = {[false] = URGENCY_AFTER_JOBS, [true] = URGENCY_AFTER_JOBS}; /* [is only said] */
+    struct policy_jobs jobs[2] = {0}; /* [is only said] */
+    bool repaired[2] = {false, false};
     for (size_t i = 0; i < folded->count; i++) {
         struct choice choice = {.incident = &folded->incidents[i]};
         policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
         bool repairs = choice.outcome.action == ACTION_REBOOT || choice.outcome.action == ACTION_REPLACE;
-        if (repairs && choice.incident->lead.urgency == URGENCY_NOW)
-            urgency[is_only_said(snapshot, &choice)] = URGENCY_NOW;
+        const struct sight *lead = &choice.incident->lead;
+        int said = is_only_said(snapshot, &choice);
+        choice.jobs = policy_jobs(&snapshot->settings, fault_of(lead), lead->urgency);
+        if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said])))
+            jobs[said] = choice.jobs;
+        repaired[said] = repaired[said] || repairs;
         if (i == 0 || beats(snapshot, &choice, ret_choice))
             *ret_choice = choice;
     }
     if (folded->count > 0)
-        ret_choice->urgency = urgency[is_only_said(snapshot, ret_choice)];
+        ret_choice->jobs = jobs[is_only_said(snapshot, ret_choice)];
     return folded->count > 0;
 }
 
@@ -122,7 +127,7 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
                choice->outcome.because);
     memcpy(decision->evidence, incident->evidence, sizeof(decision->evidence));
     decision->evidence_count = incident->evidence_count;
-    decision->urgency = choice->urgency;
+    policy_jobs_put(&choice->jobs, decision);
 }
 
 static void think_of_incident(const struct policy_snapshot *snapshot, const struct folded *folded,
@@ -160,9 +165,10 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     thought->present = true;
     thought->severity = SEVERITY_CRITICAL;
     thought->since = node->last_heartbeat_at;
-    decision->urgency = URGENCY_NOW;
     text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_UNREACHABLE);
     decision->fault = FAULT_CLASS_UNREACHABLE;
+    const struct policy_jobs jobs = policy_jobs(&snapshot->settings, decision->fault, URGENCY_NOW);
+    policy_jobs_put(&jobs, decision);
     policy_say(decision->sentence, sizeof(decision->sentence),
                "Nobody hears the node: its agent was last heard at %s and the scheduler gets no answer either.%s%s%s",
                policy_time(node->last_heartbeat_at, time), node->incident != NULL ? "" : " ",
@@ -250,6 +256,8 @@ static void think_of_came_back(const struct policy_snapshot *snapshot, const str
                policy_tell_past(repair, past, sizeof(past)));
     if (snapshot->settings.came_back == POLICY_CAME_BACK_REPLACE) {
         struct policy_outcome outcome = policy_after_came_back(snapshot, &ledger);
+        const struct policy_jobs jobs = policy_jobs(&snapshot->settings, decision->fault, URGENCY_AFTER_JOBS);
+        policy_jobs_put(&jobs, decision);
         policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "its identity is the evidence");
         policy_pass_gates(snapshot, &outcome, &ledger, thought);
         return;

@@ -158,15 +158,31 @@ static const char *next_of(const struct decision *decision)
     case ACTION_REPLACE:
         break;
     }
-    return decision->urgency == URGENCY_NOW
-               ? "The node takes no new work and its jobs give way now, as the device is lost to them."
-               : "The node takes no new work; jobs that run may end, within the drain's limit.";
+    return "The node takes no new work";
+}
+
+static void tell_jobs(struct text *out, const struct decision *decision)
+{
+    char span[POLICY_SPAN_MAX];
+    if (decision->action != ACTION_REBOOT && decision->action != ACTION_REPLACE)
+        return;
+    policy_span(decision->job_wait_ms, span);
+    if (decision->urgency == URGENCY_NOW)
+        text_add(out, " and its jobs give way now.");
+    else if (decision->job_wait_ms == 0)
+        text_add(out, "; jobs that run may end, within the drain's limit.");
+    else if (decision->job_signal == JOB_SIGNAL_NONE)
+        text_printf(out, "; jobs that run may end, within %s.", span);
+    else
+        text_printf(out, "; jobs that run are asked to checkpoint (%s) and may go on for %s at most.",
+                    job_signal_text(decision->job_signal), span);
 }
 
 static void tell_next(struct text *out, const struct decision *decision)
 {
     char time[POLICY_TIME_MAX];
     text_printf(out, "\nWhat happens next\n  %s", next_of(decision));
+    tell_jobs(out, decision);
     if (decision->action == ACTION_REBOOT)
         text_add(out, " Then it is rebooted, and returns only through the return gate.");
     if (decision->action == ACTION_REPLACE)

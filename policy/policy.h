@@ -52,6 +52,12 @@ struct policy_settings {
     int64_t probation_ms;           /* 6 h: after its return a machine gets less tolerance this long */
     int came_back;                  /* 1, enum policy_came_back: hardware that was replaced away is in a new machine */
     enum repair_mode modes[FAULT_CLASS_COUNT]; /* act: how far a decision may go */
+
+    /* What becomes of the jobs of a node before it is repaired (policy/jobs.c) */
+    enum jobs_rule jobs[FAULT_CLASS_COUNT];        /* as the fault's row says */
+    enum job_signal job_signal[FAULT_CLASS_COUNT]; /* USR1: what asks them to checkpoint */
+    int64_t drain_deadline_ms[FAULT_CLASS_COUNT];  /* 4 h: jobs that are waited for */
+    int64_t signal_deadline_ms[FAULT_CLASS_COUNT]; /* 10 min: jobs that were asked to checkpoint */
 };
 /* The defaults, with the source of each number in policy.c. */
 void policy_settings_default(struct policy_settings *ret_settings);

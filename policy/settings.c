@@ -38,5 +38,11 @@ void policy_settings_default(struct policy_settings *ret_settings)
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
         ret_settings->modes[fault] = REPAIR_MODE_ACT;    /* HyperPod's Automatic; the others are a site's choice */
         ret_settings->class_budget_percent[fault] = 100; /* nothing beside the group's own */
+        /* Each row of the fault tables says, with its source, whether the device is lost to its jobs; of a class as a whole no
+         * source says anything, and a signal ends programs that do not know it. */
+        ret_settings->jobs[fault] = JOBS_RULE_TABLE;
+        ret_settings->job_signal[fault] = JOB_SIGNAL_USR1;        /* what Slurm's users have sbatch --signal send */
+        ret_settings->drain_deadline_ms[fault] = 240 * MINUTE_MS; /* finite, unlike NVSentinel's; GKE waits for 1 h */
+        ret_settings->signal_deadline_ms[fault] = 10 * MINUTE_MS; /* a checkpoint takes minutes */
     }
 }

@@ -5,6 +5,7 @@
  *   ledger.c  past repairs → what may still be tried
  *   probation.c, came_back.c less tolerance after a return, and for hardware with a past
  *   escalate.c what an incident asks for, raised by the ledger
+ *   jobs.c    what becomes of the jobs
  *   gates.c   whether the node may have it
  *   decide.c  incident, silence or request → a decision for the node, limits left out
  *   limits.c  breaker and what follows over all nodes of the group → some decisions become HOLD
@@ -131,6 +132,19 @@ struct policy_outcome policy_after_came_back(const struct policy_snapshot *snaps
 const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size);
 /* One device under two of its names. */
 bool policy_same_device(const struct policy_node *node, const char *a, const char *b);
+
+/* --- jobs.c -------------------------------------------------------------------------------------------------- */
+
+struct policy_jobs {
+    enum urgency urgency;
+    enum job_signal signal;
+    int64_t wait_ms; /* 0: at once */
+};
+/* For a fault of this class whose row asks for that urgency. */
+struct policy_jobs policy_jobs(const struct policy_settings *settings, enum fault_class fault, enum urgency urgency);
+/* Of several faults the shortest wait counts. */
+bool policy_jobs_are_shorter(const struct policy_jobs *a, const struct policy_jobs *b);
+void policy_jobs_put(const struct policy_jobs *jobs, struct decision *decision);
 
 /* --- gates.c ------------------------------------------------------------------------------------------------  */
 

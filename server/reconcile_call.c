@@ -112,6 +112,8 @@ static int call_do(struct rcall *call)
         return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);
     case CALL_JOBS:
         return s->ops->jobs(s->self, call->node, &call->jobs, &call->job_count, call->error);
+    case CALL_SIGNAL:
+        return s->ops->signal(s->self, call->node, call->signal, call->jobs, call->job_count, call->error);
     case CALL_EVICT:
         return call_evict(call);
     case CALL_RESUME:

@@ -353,9 +353,9 @@ static bool same_evidence(const struct decision *a, const struct decision *b)
 /* More of the evidence from which nothing followed is no other decision: a program that crashes all day is one line. */
 static bool same_decision(const struct decision *a, const struct decision *b)
 {
-    return a->id != 0 && a->action == b->action && a->urgency == b->urgency && strcmp(a->rule, b->rule) == 0 &&
-           strcmp(a->code, b->code) == 0 && strcmp(a->device, b->device) == 0 && same_gates(a, b) &&
-           (a->action <= ACTION_WATCH || same_evidence(a, b));
+    return a->id != 0 && a->action == b->action && a->urgency == b->urgency && a->job_signal == b->job_signal &&
+           a->job_wait_ms == b->job_wait_ms && strcmp(a->rule, b->rule) == 0 && strcmp(a->code, b->code) == 0 &&
+           strcmp(a->device, b->device) == 0 && same_gates(a, b) && (a->action <= ACTION_WATCH || same_evidence(a, b));
 }
 
 /* Something happened since the last decision that makes the same words a new decision. */

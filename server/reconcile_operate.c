@@ -353,9 +353,14 @@ static int slots_left(const struct work *w)
     return w->turn->slots_left - kept;
 }
 
+bool work_may_call(const struct work *w)
+{
+    return slots_left(w) > 0;
+}
+
 static void step_send(struct work *w)
 {
-    if (slots_left(w) <= 0) {
+    if (!work_may_call(w)) {
         w->waits_for_slot = true;
         reconcile_call_free(TAKE(w->call));
         return;

@@ -25,7 +25,8 @@
  *   reconcile_record.c    moves, events and new operations inside the turn's transaction, effects after it
  *   reconcile_log.c       what of the timeline goes to the log
  *   reconcile_operate.c   one operation one step further: deadlines and retries; reconcile_end.c: how it ends, and cancels
- *   reconcile_steps.c     the steps that talk to the scheduler; reconcile_machine.c: to the provider;
+ *   reconcile_drain.c     the step that waits for jobs, and what they are asked
+ *   reconcile_steps.c     the other steps that talk to the scheduler; reconcile_machine.c: to the provider;
  *   reconcile_gate.c      the steps that wait: join and verify; reconcile_return.c: what a return waits for
  *   reconcile_call.c      the blocking calls, on the executor's threads
  *
@@ -245,6 +246,7 @@ enum call_kind {
     CALL_MARK,
     CALL_HOLD, /* a mark without an operation */
     CALL_JOBS,
+    CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
     CALL_RESUME,
     CALL_GOVERN,
@@ -277,6 +279,7 @@ struct rcall {
     char error[SCHEDULER_ERROR_MAX];
     struct scheduler_job *jobs;
     size_t job_count;
+    enum job_signal signal;
     struct provider_instance instance;
     struct scheduler_observation observation;
     bool with_places;            /* an observation that asks for the topology as well */

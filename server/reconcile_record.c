@@ -187,6 +187,8 @@ static void operation_fill(struct turn *turn, struct rnode *node, const struct n
         op->decision_id = wanted->decision->id;
         text_copy_cut(op->device, sizeof(op->device), wanted->decision->device);
         text_copy_cut(op->code, sizeof(op->code), wanted->decision->code);
+        op->job_signal = wanted->decision->job_signal;
+        op->job_wait_ms = wanted->decision->job_wait_ms;
     }
     int count;
     const enum step_kind *kinds = operation_steps(wanted->kind, &count);

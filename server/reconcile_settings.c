@@ -9,7 +9,6 @@ void reconcile_settings_default(struct reconcile_settings *ret_settings)
         .observe_interval_ms = 5 * MS_PER_S,
         .survey_interval_ms = 15 * MS_PER_S, /* as often as Prometheus is used to scrape an exporter */
         .verify_quiet_ms = 30 * MS_PER_S,
-        .drain_deadline_ms = 4 * MS_PER_HOUR,
         .evict_deadline_ms = 5 * MS_PER_MIN,
         .backend_deadline_ms = 15 * MS_PER_MIN,
         .join_deadline_ms = 30 * MS_PER_MIN,

@@ -72,6 +72,10 @@ void work_move(struct work *w, enum node_state to, const char *reason);
 void work_due(struct work *w, int64_t at);
 /* The scheduler's answer to whether it can be asked at all. */
 bool work_has_scheduler(const struct work *w);
+/* Skips the step where there is no scheduler. */
+enum step_result work_needs_scheduler(struct work *w);
+/* Whether a call would be sent in this turn. */
+bool work_may_call(const struct work *w);
 /* Open critical verdicts of the node, of the present boot only or of any. */
 int64_t work_open_critical(struct work *w, bool this_boot);
 struct rcall *work_scheduler_call(struct work *w, enum call_kind kind);
@@ -109,7 +113,7 @@ bool work_cancel_applies(const struct work *w);
 enum step_result work_cancel_run(struct work *w);
 enum step_result work_cancel_answer(struct work *w, const struct rcall *call);
 
-/* reconcile_steps.c, reconcile_machine.c, reconcile_gate.c, reconcile_prepare.c, reconcile_check.c */
+/* reconcile_steps.c, reconcile_drain.c, reconcile_machine.c, reconcile_gate.c, reconcile_prepare.c, reconcile_check.c */
 /* reconcile_return.c: what a return waits for beside signs of life */
 /* A check that is named for the fault has not passed yet: w->detail says which and why. */
 bool work_checks_lack(struct work *w);

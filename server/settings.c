@@ -18,16 +18,16 @@
 #define DURATION(section, name, field, min, max, help) ROW(section, name, help, DURATION, AT(field), min, max, false)
 #define NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, false)
 #define WINDOWS(section, name, field, help) ROW(section, name, help, WINDOWS, AT(field), 0, 0, false)
+/* The same by class of fault; a file says it for all of them, an entry of classes for one. */
+#define CLASSED(section, name, type, field, min, max, help)                  \
+    {                                                                        \
+        section, name, help, SETTING_##type, offsetof(struct config, field), \
+            sizeof(((struct config *)NULL)->field[0]), min, max, false, true \
+    }
 /* What is one for all groups. */
 #define SERVER_DURATION(section, name, field, min, max, help) \
     ROW(section, name, help, DURATION, AT(field), min, max, true)
 #define SERVER_NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, true)
-/* By class of fault; a file says it for all of them, an entry of classes for one. */
-#define CLASS_NUMBER(section, name, field, min, max, help)                   \
-    {                                                                        \
-        section, name, help, SETTING_NUMBER, offsetof(struct config, field), \
-            sizeof(((struct config *)NULL)->field[0]), min, max, false, true \
-    }
 #define FIXED_DURATION(name, field, help) SERVER_DURATION("", name, field, 0, 0, help)
 #define FIXED_NUMBER(name, field, help) SERVER_NUMBER("", name, field, 0, 0, help)
 
@@ -43,8 +43,6 @@ const struct setting settings[] = {
                     "how often the scheduler is looked at"),
     DURATION("recovery", "verifyQuiet", reconcile.verify_quiet_ms, 0, MS_PER_HOUR,
              "how long a node stays without a critical verdict before it is given back"),
-    DURATION("recovery", "drainDeadline", reconcile.drain_deadline_ms, 0, 14 * MS_PER_DAY,
-             "how long running jobs may go on when the fault is contained"),
     DURATION("recovery", "evictDeadline", reconcile.evict_deadline_ms, MS_PER_S, MS_PER_DAY,
              "how long jobs may take to go once they are requeued or ended"),
     SERVER_DURATION("recovery", "backendDeadline", reconcile.backend_deadline_ms, MS_PER_S, MS_PER_DAY,
@@ -123,16 +121,25 @@ const struct setting settings[] = {
         "recovery", "incidentSettle", reconcile.policy.incident_settle_ms, 0, MS_PER_DAY,
         "an incident ends when the place has been back for so long; what still fails is then repaired by itself"),
 
-    {"recovery", "mode", "how far a decision may go, by fault class: observe, recommend, approve or act", SETTING_MODE,
-     offsetof(struct config, reconcile.policy.modes), sizeof(enum repair_mode), 0, 0, false, true},
-    CLASS_NUMBER(
-        "class",
-        "budgetPercent", reconcile.policy.class_budget_percent, 0, 100,
-        "at most so many percent of a group are in repair for faults of one class, and at least one node may be"),
-    CLASS_NUMBER("class", "budgetMax", reconcile.policy.class_budget_max, 0, 100000,
-                 "and never more than so many nodes; 0: the share alone counts"),
-    CLASS_NUMBER("class", "anyTime", reconcile.policy.any_time, 0, 1,
-                 "1: repairs for this class of fault do not wait for notDuring and onlyDuring"),
+    CLASSED("recovery", "mode", MODE, reconcile.policy.modes, REPAIR_MODE_OBSERVE, REPAIR_MODE_ACT,
+            "how far a decision may go, by fault class: observe, recommend, approve or act"),
+    CLASSED(
+        "recovery", "jobs", JOBS, reconcile.policy.jobs, 0, JOBS_RULE_COUNT - 1,
+        "what becomes of running jobs before a repair, by fault class: table (as the code's row says), wait, signal or "
+        "now"),
+    CLASSED("recovery", "jobSignal", SIGNAL, reconcile.policy.job_signal, JOB_SIGNAL_USR1, JOB_SIGNAL_COUNT - 1,
+            "what asks jobs to checkpoint: USR1, USR2, TERM or INT to the job's steps, with B: before it to its batch "
+            "script; a program that does not know it ends"),
+    CLASSED("recovery", "drainDeadline", DURATION, reconcile.policy.drain_deadline_ms, 0, 14 * MS_PER_DAY,
+            "how long running jobs may go on where they are waited for"),
+    CLASSED("recovery", "signalDeadline", DURATION, reconcile.policy.signal_deadline_ms, MS_PER_S, 14 * MS_PER_DAY,
+            "how long running jobs may go on once they are asked to checkpoint"),
+    CLASSED("class", "budgetPercent", NUMBER, reconcile.policy.class_budget_percent, 0, 100,
+            "at most so many percent of a group are in repair for faults of one class, and at least one node may be"),
+    CLASSED("class", "budgetMax", NUMBER, reconcile.policy.class_budget_max, 0, 100000,
+            "and never more than so many nodes; 0: the share alone counts"),
+    CLASSED("class", "anyTime", NUMBER, reconcile.policy.any_time, 0, 1,
+            "1: repairs for this class of fault do not wait for notDuring and onlyDuring"),
     DURATION("recovery", "approvalExpires", reconcile.approval_expires_ms, MS_PER_MIN, 14 * MS_PER_DAY,
              "a repair that nobody approved for so long is asked for again only when something new is seen"),
 
@@ -167,6 +174,23 @@ bool setting_is_grouped(const struct setting *setting)
            setting->offset < RECONCILE_AT + sizeof(struct reconcile_settings);
 }
 
+const char *setting_word(enum setting_type type, int64_t value)
+{
+    switch (type) {
+    case SETTING_MODE:
+        return repair_mode_text((enum repair_mode)value);
+    case SETTING_JOBS:
+        return jobs_rule_text((enum jobs_rule)value);
+    case SETTING_SIGNAL:
+        return job_signal_text((enum job_signal)value);
+    case SETTING_DURATION:
+    case SETTING_NUMBER:
+    case SETTING_WINDOWS:
+        break;
+    }
+    return NULL;
+}
+
 /* --- what a file has ------------------------------------------------------------------------------------------ */
 
 static int read_duration(const struct setting *setting, const json_t *value, int64_t *ret_value, char *ret_rule)
@@ -183,15 +207,19 @@ static int read_duration(const struct setting *setting, const json_t *value, int
     return STATUS_INVALID;
 }
 
-static int read_mode(const json_t *value, int64_t *ret_value, char *ret_rule)
+/* One of the words of an enum; what lies outside of the bounds cannot be said. */
+static int read_word(const struct setting *setting, const json_t *value, int64_t *ret_value, char *ret_rule)
 {
-    enum repair_mode mode;
-    if (!json_is_string(value) || repair_mode_parse(json_string_value(value), &mode) != 0) {
-        snprintf(ret_rule, SETTING_RULE_MAX, "observe, recommend, approve or act");
-        return STATUS_INVALID;
+    const char *text = json_is_string(value) ? json_string_value(value) : NULL;
+    struct text words AUTO(text) = {0};
+    for (int64_t i = setting->min; i <= setting->max; i++) {
+        const char *word = setting_word(setting->type, i);
+        if (text != NULL && text_equal(text, word))
+            return *ret_value = i, 0;
+        text_printf(&words, "%s%s", i == setting->min ? "" : i < setting->max ? ", " : " or ", word);
     }
-    *ret_value = mode;
-    return 0;
+    snprintf(ret_rule, SETTING_RULE_MAX, "%s", text_get(&words));
+    return STATUS_INVALID;
 }
 
 static int read_number(const struct setting *setting, const json_t *value, int64_t *ret_value, char *ret_rule)
@@ -234,7 +262,9 @@ int setting_read(const struct setting *setting, const json_t *value, struct sett
     case SETTING_DURATION:
         return read_duration(setting, value, &ret_value->number, ret_rule);
     case SETTING_MODE:
-        return read_mode(value, &ret_value->number, ret_rule);
+    case SETTING_JOBS:
+    case SETTING_SIGNAL:
+        return read_word(setting, value, &ret_value->number, ret_rule);
     case SETTING_WINDOWS:
         return read_windows(value, &ret_value->windows, ret_rule);
     case SETTING_NUMBER:

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "server/config.h"
 
-enum setting_type { SETTING_DURATION, SETTING_NUMBER, SETTING_MODE, SETTING_WINDOWS };
+enum setting_type { SETTING_DURATION, SETTING_NUMBER, SETTING_MODE, SETTING_JOBS, SETTING_SIGNAL, SETTING_WINDOWS };
 
 struct setting {
     const char *section; /* of the file; "" for what no file can change */
@@ -23,6 +23,8 @@ struct setting {
 extern const struct setting settings[];
 extern const size_t setting_count;
 
+/* The word for a value of this type; NULL: it is a number. */
+const char *setting_word(enum setting_type type, int64_t value);
 /* NULL: there is none of this name in this section. */
 const struct setting *setting_find(const char *section, const char *name);
 /* The policy document may say it, for all groups or for some. */

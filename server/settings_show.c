@@ -5,10 +5,11 @@
 
 static enum setting_kind kind_of(const struct setting *setting)
 {
-    return setting->type == SETTING_DURATION  ? SETTING_KIND_DURATION
-           : setting->type == SETTING_MODE    ? SETTING_KIND_MODE
-           : setting->type == SETTING_WINDOWS ? SETTING_KIND_WINDOWS
-                                              : SETTING_KIND_NUMBER;
+    static const enum setting_kind kinds[] = {
+        [SETTING_DURATION] = SETTING_KIND_DURATION, [SETTING_NUMBER] = SETTING_KIND_NUMBER,
+        [SETTING_MODE] = SETTING_KIND_MODE,         [SETTING_JOBS] = SETTING_KIND_JOBS,
+        [SETTING_SIGNAL] = SETTING_KIND_SIGNAL,     [SETTING_WINDOWS] = SETTING_KIND_WINDOWS};
+    return kinds[setting->type];
 }
 
 void settings_show(const struct config *config, struct service_policy *ret_policy)

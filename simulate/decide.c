@@ -218,15 +218,23 @@ static void count_rule(struct world *w, const struct decision *decision)
     rule->count = 1;
 }
 
+static int64_t drain_of(struct world *w, int32_t node, const struct decision *decision)
+{
+    if (decision->urgency == URGENCY_NOW)
+        return 0;
+    return decision->job_wait_ms > 0 ? decision->job_wait_ms
+                                     : fleet_group(w, node)->rules.policy.drain_deadline_ms[FAULT_CLASS_NONE];
+}
+
 static void follow(struct world *w, int32_t node, const struct decision *decision)
 {
     count_rule(w, decision);
     switch (decision->action) {
     case ACTION_REBOOT:
-        repair_begin(w, node, OPERATION_KIND_REBOOT, decision->urgency, class_of(w, node, decision->code));
+        repair_begin(w, node, OPERATION_KIND_REBOOT, drain_of(w, node, decision), class_of(w, node, decision->code));
         return;
     case ACTION_REPLACE:
-        repair_begin(w, node, OPERATION_KIND_REPLACE, decision->urgency, class_of(w, node, decision->code));
+        repair_begin(w, node, OPERATION_KIND_REPLACE, drain_of(w, node, decision), class_of(w, node, decision->code));
         return;
     case ACTION_HOLD:
         hold(w, node);
@@ -255,7 +263,7 @@ static void return_if_clear(struct world *w, int32_t node, const struct decision
     if (failed || w->machines[node].silent)
         call_person(w, node);
     else
-        repair_begin(w, node, OPERATION_KIND_RELEASE, URGENCY_NOW, NONE);
+        repair_begin(w, node, OPERATION_KIND_RELEASE, 0, NONE);
 }
 
 void decide_person(struct world *w, int32_t node)
@@ -276,7 +284,7 @@ void decide_person(struct world *w, int32_t node)
     if (!w->machines[node].out)
         trouble->broken_since = 0; /* it was in service all the time, for what that was worth */
     if (w->machines[node].state == NODE_STATE_HELD && !w->machines[node].silent)
-        repair_begin(w, node, OPERATION_KIND_RELEASE, URGENCY_NOW, NONE);
+        repair_begin(w, node, OPERATION_KIND_RELEASE, 0, NONE);
     else if (w->machines[node].silent)
         call_person(w, node); /* the rack is dark: the person comes again */
 }

@@ -31,17 +31,22 @@ static void take_numbers(const struct simulate_scenario *scenario, struct policy
             *taken[i].setting = (int)scenario->number[taken[i].number];
 }
 
+static void take_drain(const struct simulate_scenario *scenario, struct policy_settings *policy)
+{
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
+        policy->drain_deadline_ms[fault] = scenario->number[SIMULATE_DRAIN];
+}
+
 void simulate_rules(const struct simulate_scenario *scenario, const char *group, const char *instance_type,
                     struct simulate_rules *ret_rules)
 {
     const struct policy_place place = {.cluster = "simulated", .group = group, .instance_type = instance_type};
     struct reconcile_settings loop;
     reconcile_settings_default(&loop);
-    loop.drain_deadline_ms = scenario->number[SIMULATE_DRAIN];
+    take_drain(scenario, &loop.policy);
     policy_document_apply(scenario->document, &place, &loop, NULL);
     take_numbers(scenario, &loop.policy);
     if (scenario->said[SIMULATE_DRAIN])
-        loop.drain_deadline_ms = scenario->number[SIMULATE_DRAIN];
-    *ret_rules = (struct simulate_rules){
-        .policy = loop.policy, .drain_ms = loop.drain_deadline_ms, .approval_expires_ms = loop.approval_expires_ms};
+        take_drain(scenario, &loop.policy);
+    *ret_rules = (struct simulate_rules){.policy = loop.policy, .approval_expires_ms = loop.approval_expires_ms};
 }

@@ -59,18 +59,19 @@ static void end(struct world *w, int32_t node, bool succeeded, bool no_return)
     node_give(w, node);
 }
 
-/* Jobs go at once, or may run on until their end or the deadline. */
+/* Jobs go at once, or may run on until their end or the deadline. What a job that is asked to checkpoint saves by that is not
+ * simulated. */
 static void begin_drain(struct world *w, int32_t node)
 {
     struct trouble *trouble = w->machines[node].trouble;
     trouble->waits_for_job = w->machines[node].job != NONE;
     if (!trouble->waits_for_job) {
         due(w, node, CALL_MS);
-    } else if (trouble->urgency == URGENCY_NOW) {
+    } else if (trouble->drain_ms == 0) {
         w->out->drains++;
         job_interrupt(w, w->machines[node].job, SIMULATE_FAULTS_MAX, world_number(w, SIMULATE_DETECT));
     } else {
-        due(w, node, fleet_group(w, node)->rules.drain_ms);
+        due(w, node, trouble->drain_ms);
     }
 }
 
@@ -119,13 +120,13 @@ static void begin_step(struct world *w, int32_t node)
     }
 }
 
-void repair_begin(struct world *w, int32_t node, enum operation_kind kind, enum urgency urgency, int class)
+void repair_begin(struct world *w, int32_t node, enum operation_kind kind, int64_t drain_ms, int class)
 {
     struct trouble *trouble = fleet_trouble(w, node);
     trouble->has_op = true;
     trouble->waits_for_job = false;
     trouble->op = kind;
-    trouble->urgency = urgency;
+    trouble->drain_ms = drain_ms;
     trouble->op_class = class;
     trouble->op_at = w->now;
     trouble->step = 0;

@@ -170,7 +170,7 @@ void simulate_policy_free(struct policy_document *document); /* accepts NULL */
 /* What the policy goes by in a group: the defaults, then the document, then the numbers that were said. */
 struct simulate_rules {
     struct policy_settings policy;
-    int64_t drain_ms, approval_expires_ms;
+    int64_t approval_expires_ms;
 };
 void simulate_rules(const struct simulate_scenario *scenario, const char *group, const char *instance_type,
                     struct simulate_rules *ret_rules);

@@ -88,7 +88,7 @@ struct trouble {
     size_t silent_at; /* place in the group's list */
     int step, op_class;
     int64_t op_at;
-    enum urgency urgency;
+    int64_t drain_ms; /* its jobs may go on for so long; 0: they go at once */
     uint32_t look_ticket, step_ticket, answer_ticket;
 };
 
@@ -200,7 +200,7 @@ void decide_person(struct world *w, int32_t node);
 void decide_answer(struct world *w, int32_t node);
 
 /* --- repair.c */
-void repair_begin(struct world *w, int32_t node, enum operation_kind kind, enum urgency urgency, int class);
+void repair_begin(struct world *w, int32_t node, enum operation_kind kind, int64_t drain_ms, int class);
 void repair_step(struct world *w, int32_t node);
 void repair_freed(struct world *w, int32_t node); /* the job that the drain waited for has let it go */
 void repair_remember(struct trouble *trouble, const struct past *past);

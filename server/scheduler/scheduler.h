@@ -22,7 +22,7 @@
 
 #define SCHEDULER_STATE_TEXT_MAX 96
 #define SCHEDULER_ERROR_MAX 256
-#define SCHEDULER_JOB_ID_MAX 64 /* "123_4", "123+0" */
+#define SCHEDULER_JOB_ID_MAX JOB_ID_MAX_BYTES
 
 /* What a person asked for by hand on the scheduler's side. */
 enum scheduler_request {
@@ -53,6 +53,8 @@ struct scheduler_job {
     char user[NAME_MAX_BYTES];
     char state[32];
     bool requeueable;
+    bool may_be_asked; /* it runs, so that a signal finds somebody */
+    int answer;        /* of signal: 0 it was sent, else why not */
 };
 
 /* What a node shares with others, as the scheduler has been told. */
@@ -114,6 +116,10 @@ struct scheduler_ops {
 
     /* The narrowest domain of each node; none when it knows of no topology. Caller frees *ret_places. */
     int (*places)(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
+    /* Sends a signal to these jobs of the node, whole jobs also where they run on other nodes, too, and answers into each. It
+     * fails only when nothing was sent to any of them. */
+    int (*signal)(struct scheduler *s, const char *node, enum job_signal signal, struct scheduler_job *jobs,
+                  size_t count, char *ret_error);
     /* The node's daemon lives at another address now (a replaced instance). */
     int (*readdress)(struct scheduler *s, const char *node, const char *address, char *ret_error);
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the

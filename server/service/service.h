@@ -126,7 +126,7 @@ struct job_picture *service_scheduler_picture(struct service_scheduler *schedule
 
 struct fault_overrides; /* policy/faults/faults.h */
 /* What the policy and the loop go by, for people. */
-#define SERVICE_SETTINGS_MAX 128
+#define SERVICE_SETTINGS_MAX 512
 #define SETTING_SOURCE_LIST(X)                                     \
     X(DEFAULT, "default")                                          \
     X(FILE, "configuration-file")                                  \
@@ -144,6 +144,8 @@ enum setting_kind {
     SETTING_KIND_DURATION, /* ms */
     SETTING_KIND_MODE,     /* enum repair_mode */
     SETTING_KIND_WINDOWS,  /* windows; none is the default of all */
+    SETTING_KIND_JOBS,     /* enum jobs_rule */
+    SETTING_KIND_SIGNAL,   /* enum job_signal */
 };
 struct service_setting {
     const char *section; /* of the configuration file; "": none */

@@ -7,6 +7,7 @@
  *   modes: gpu=observe gpu-memory=approve    by fault class; act without
  *   hours: not "Mon-Fri 08:00-18:00" only "Sat,Sun" spacing 10m anytime gpu    when repairs begin
  *   budgets: gpu-memory=1 gpu=10%            of a class of fault: so many nodes, or a share of the group
+ *   jobs: gpu=signal:B:USR1 fabric=wait gpu-memory=now wait_for=30m signal_for=5m   by fault class; table, 4 h, 10 min without
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
  *          last_repair=-5m short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
@@ -232,6 +233,34 @@ static inline bool case_budgets(struct policy_settings *settings, char **words, 
         if (fault_class_parse(words[i], &fault) != 0 || text_parse_i64(value + 1, 0, 100000, &number) != 0)
             return false;
         *(percent != NULL ? &settings->class_budget_percent[fault] : &settings->class_budget_max[fault]) = (int)number;
+    }
+    return count > 1;
+}
+
+static inline bool case_jobs_time(struct policy_settings *settings, const char *word)
+{
+    const char *wait = case_value(word, "wait_for"), *ask = case_value(word, "signal_for");
+    int64_t ms = 0, ok = (wait != NULL || ask != NULL) && case_time(wait != NULL ? wait : ask, &ms);
+    for (int fault = 0; ok && fault < FAULT_CLASS_COUNT; fault++)
+        (wait != NULL ? settings->drain_deadline_ms : settings->signal_deadline_ms)[fault] = ms;
+    return ok != 0;
+}
+
+static inline bool case_jobs(struct policy_settings *settings, char **words, int count)
+{
+    for (int i = 1; i < count; i++) {
+        char *value = strchr(words[i], '='), *signal = strchr(words[i], ':');
+        enum fault_class fault = FAULT_CLASS_NONE;
+        if (case_jobs_time(settings, words[i]))
+            continue;
+        if (value == NULL)
+            return false;
+        *value = '\0';
+        if (signal != NULL)
+            *signal++ = '\0';
+        if (fault_class_parse(words[i], &fault) != 0 || jobs_rule_parse(value + 1, &settings->jobs[fault]) != 0 ||
+            (signal != NULL && job_signal_parse(signal, &settings->job_signal[fault]) != 0))
+            return false;
     }
     return count > 1;
 }
@@ -552,6 +581,8 @@ static inline bool case_line(struct policy_case *c, char *line)
         ok = case_hours(&c->snapshot.settings, words, count);
     else if (strcmp(words[0], "budgets:") == 0)
         ok = case_budgets(&c->snapshot.settings, words, count);
+    else if (strcmp(words[0], "jobs:") == 0)
+        ok = case_jobs(&c->snapshot.settings, words, count);
     else if (strcmp(words[0], "override:") == 0)
         ok = case_override(c, words, count);
     else if (strcmp(words[0], "group:") == 0)

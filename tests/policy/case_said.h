@@ -6,6 +6,8 @@
 
 #include "tests/policy/case.h"
 
+#define CASE_DRAIN_MS INT64_C(14400000) /* what is not said, as it is the default */
+
 static inline const char *case_node_name(const struct policy_case *c, int64_t id)
 {
     for (size_t i = 0; i < c->node_count; i++)
@@ -43,6 +45,11 @@ static inline void case_render_decision(struct text *out, const struct policy_ca
     case_render_gates(out, d, GATE_RESULT_PASSED, "passed", false);
     if (d->refused_why[0] != '\0')
         text_printf(out, "    not %s: %s\n", action_text(d->refused), d->refused_why);
+    if (d->job_signal != JOB_SIGNAL_NONE)
+        text_printf(out, "    jobs are asked by %s, for %" PRId64 " s\n", job_signal_text(d->job_signal),
+                    d->job_wait_ms / 1000);
+    else if (d->job_wait_ms != 0 && d->job_wait_ms != CASE_DRAIN_MS)
+        text_printf(out, "    jobs are waited for, for %" PRId64 " s\n", d->job_wait_ms / 1000);
     if (d->retry_at != 0)
         text_printf(out, "    retry in %" PRId64 " s\n", (d->retry_at - CASE_NOW_MS) / 1000);
 }

@@ -20,6 +20,7 @@ struct story {
     bool replace; /* the fault comes twice: the second time the machine is replaced */
     bool wish;    /* a person asks for it in the scheduler */
     bool jobs;
+    bool asks; /* these jobs are asked to checkpoint */
 };
 
 /* Everything up to the point from which on it dies; told once, and gone on from many times. */
@@ -27,6 +28,8 @@ static void begin(struct sim *sim, const struct story *story)
 {
     sim_open(sim, 7, true);
     sim->check = false;
+    sim->settings.policy.jobs[FAULT_CLASS_GPU] = story->asks ? JOBS_RULE_SIGNAL : JOBS_RULE_TABLE;
+    sim->settings.policy.signal_deadline_ms[FAULT_CLASS_GPU] = 20 * MS_PER_S; /* each look is a point to die at */
     sim_create(sim, 2, NODE_RECOVERY_AUTOMATIC);
     if (story->replace) {
         sim_verdict(sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
@@ -75,6 +78,9 @@ static void check_end(struct sim *sim, const struct story *story, const char *wh
                  sim->provider.terminations);
     if (fake_scheduler_find(&sim->scheduler, "gpu-1")->out || end.row.health != HEALTH_HEALTHY)
         sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": not in service", story->name, where, k);
+    int signals = fake_scheduler_find(&sim->scheduler, "gpu-1")->signals[0];
+    if (signals > 1 || (!story->asks && signals > 0) || (sim->crashes == 0 && signals != (story->asks ? 1 : 0)))
+        sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": %d signals", story->name, where, k, signals);
     if (end.operation.state != OPERATION_STATE_SUCCEEDED)
         sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": the operation %s", story->name, where, k,
                  operation_state_text(end.operation.state));
@@ -118,6 +124,13 @@ static void a_reboot_survives_death_anywhere(void **state)
 {
     (void)state;
     at_every_point(&(struct story){.name = "reboot", .jobs = true});
+}
+
+/* Once, or, where death came between the note and the signal, not at all: never twice. */
+static void a_signal_is_sent_once_whoever_dies(void **state)
+{
+    (void)state;
+    at_every_point(&(struct story){.name = "signal", .jobs = true, .asks = true});
 }
 
 static void a_replacement_survives_death_anywhere(void **state)
@@ -259,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reboot_survives_death_anywhere),
+        cmocka_unit_test(a_signal_is_sent_once_whoever_dies),
         cmocka_unit_test(a_replacement_survives_death_anywhere),
         cmocka_unit_test(a_wish_survives_death_anywhere),
         cmocka_unit_test(a_full_disk_stops_everything),

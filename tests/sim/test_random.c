@@ -484,7 +484,11 @@ static void make(struct sim *start, int nodes)
     sim_open(start, 1, true);
     struct reconcile_settings *settings = &start->settings;
     settings->join_deadline_ms = settings->backend_deadline_ms = settings->verify_deadline_ms = 5 * MS_PER_MIN;
-    settings->drain_deadline_ms = 10 * MS_PER_MIN;
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
+        settings->policy.drain_deadline_ms[fault] = 10 * MS_PER_MIN;
+        settings->policy.signal_deadline_ms[fault] = 5 * MS_PER_MIN;
+        settings->policy.jobs[fault] = fault == FAULT_CLASS_GPU ? JOBS_RULE_SIGNAL : JOBS_RULE_TABLE;
+    }
     settings->observe_interval_ms = 10 * MS_PER_S;
     settings->policy.breaker_window_ms = settings->policy.breaker_close_after_ms = REST_MS;
     settings->policy.unreachable_after_ms = 75 * MS_PER_S; /* within a short storm, too */

@@ -195,9 +195,77 @@ static void jobs_have_to_go_at_the_deadline(void **state)
     assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
                                           URGENCY_AFTER_JOBS, "", "", &op, &problem),
                      0);
-    sim_run(&sim, sim.settings.drain_deadline_ms - MS_PER_MIN);
+    sim_run(&sim, sim.settings.policy.drain_deadline_ms[FAULT_CLASS_NONE] - MS_PER_MIN);
     assert_int_equal(there->evictions, 0);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 1);
+    sim_close(&sim);
+}
+
+/* The policy of the GPU's faults, which Xid 79 is: jobs are asked by USR1 and have ten minutes. */
+static struct fake_scheduler_node *begin_asking(struct sim *sim, uint64_t seed)
+{
+    sim_open(sim, seed, true);
+    sim->settings.policy.jobs[FAULT_CLASS_GPU] = JOBS_RULE_SIGNAL;
+    sim->settings.policy.job_signal[FAULT_CLASS_GPU] = JOB_SIGNAL_USR2;
+    sim_crash(sim); /* with these settings */
+    sim_create(sim, 2, NODE_RECOVERY_AUTOMATIC);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, "gpu-1");
+    there->jobs = 2;
+    return there;
+}
+
+static void jobs_are_asked_for_a_checkpoint_once(void **state)
+{
+    struct sim sim;
+    (void)state;
+    struct fake_scheduler_node *there = begin_asking(&sim, 90);
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    sim_run(&sim, 9 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(there->signals[0], 1);
+    assert_int_equal(there->signals[1], 1);
+    assert_int_equal(there->signal, JOB_SIGNAL_USR2);
+    assert_int_equal(there->evictions, 0);
+    assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-2")->marks, 0);
+    assert_int_equal(
+        sim_events(&sim, "gpu-1", EVENT_KIND_JOBS, "asked to checkpoint by USR2: 100 (alice), 101 (alice)"), 1);
+    const struct operation op = sim_read(&sim, "gpu-1").operation;
+    assert_non_null(strstr(op.steps[1].detail, "waits for 100 (alice), 101 (alice) to end, until "));
+    assert_non_null(strstr(op.steps[1].detail, " at most; asked to checkpoint by USR2"));
+    there->jobs = 0; /* they wrote it, and ended */
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 0);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+static void jobs_that_were_asked_have_to_go_in_time(void **state)
+{
+    struct sim sim;
+    (void)state;
+    struct fake_scheduler_node *there = begin_asking(&sim, 91);
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    sim_run(&sim, 9 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 0);
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 1);
+    assert_int_equal(there->signals[0], 1);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+static void jobs_that_cannot_be_asked_are_waited_for(void **state)
+{
+    struct sim sim;
+    (void)state;
+    struct fake_scheduler_node *there = begin_asking(&sim, 92);
+    there->jobs_cannot_be_asked = true;
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    sim_run(&sim, 9 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_JOBS, "could not be asked to checkpoint: 100 (alice)"), 1);
+    assert_int_equal(there->evictions, 0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_int_equal(there->evictions, 1);
     sim_close(&sim);
 }
@@ -453,6 +521,9 @@ int main(void)
         cmocka_unit_test(without_a_scheduler_its_steps_are_skipped),
         cmocka_unit_test(contained_faults_let_jobs_finish),
         cmocka_unit_test(jobs_have_to_go_at_the_deadline),
+        cmocka_unit_test(jobs_are_asked_for_a_checkpoint_once),
+        cmocka_unit_test(jobs_that_were_asked_have_to_go_in_time),
+        cmocka_unit_test(jobs_that_cannot_be_asked_are_waited_for),
         cmocka_unit_test(stuck_jobs_do_not_stop_a_repair),
         cmocka_unit_test(a_machine_that_does_not_come_up_is_replaced),
         cmocka_unit_test(a_vanished_instance_is_replaced_without_waiting),

@@ -160,10 +160,36 @@ static int jobs(struct scheduler *s, const char *name, struct scheduler_job **re
         snprintf(list[i].id, sizeof(list[i].id), "%d", 100 + i);
         snprintf(list[i].user, sizeof(list[i].user), "alice");
         snprintf(list[i].state, sizeof(list[i].state), "RUNNING");
-        list[i].requeueable = true;
+        list[i].requeueable = list[i].may_be_asked = true;
     }
     *ret_jobs = list;
     *ret_count = (size_t)node->jobs;
+    return 0;
+}
+
+static int send_signal(struct scheduler *s, const char *name, enum job_signal signal, struct scheduler_job *list,
+                       size_t count, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    int status = find(fake, name, &node, error);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        int64_t number = 0;
+        (void)text_parse_i64(list[i].id, 100, 1000, &number);
+        int64_t job = number - 100;
+        list[i].answer = node->jobs_cannot_be_asked ? STATUS_DENIED : job < node->jobs ? 0 : STATUS_NOT_FOUND;
+        if (list[i].answer != 0)
+            snprintf(error, SCHEDULER_ERROR_MAX, "Access/permission denied");
+        else if (job < FAKE_JOBS_MAX)
+            node->signals[job]++;
+        node->signal = signal;
+    }
+    int lost =
+        fake_fate_end(fake->fate, 0, error); /* an answer that is lost is that of each job: the signals were sent */
+    for (size_t i = 0; i < count && lost != 0; i++)
+        list[i].answer = lost;
     return 0;
 }
 
@@ -264,6 +290,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
         .observe = observe,
         .mark = mark,
         .jobs = jobs,
+        .signal = send_signal,
         .evict = evict,
         .resume = resume,
         .places = places,

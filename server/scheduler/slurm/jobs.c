@@ -91,6 +91,63 @@ static int end_job(struct slurm_call *call, const struct slurm_job *job)
                                  : slurm_run(call, (const char *[]){s->scancel, job->target, NULL}, &out);
 }
 
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+/* scancel sends a signal to all steps of a job and not to its batch script, or to that alone. */
+static int send_signal(struct slurm_call *call, const char *target, enum job_signal signal)
+{
+    const char *name = job_signal_text(signal);
+    bool batch = text_starts_with(name, "B:");
+    autofree char *out = NULL;
+    autofree char *option = own_printf("--signal=%s", batch ? name + strlen("B:") : name);
+    return slurm_run(
+        call, (const char *[]){call->s->scancel, option, batch ? "--batch" : target, batch ? target : NULL, NULL},
+        &out);
+}
+
+static const struct slurm_job *find_id(const struct slurm_job *jobs, size_t count, const char *id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(jobs[i].seen.id, id) == 0)
+            return &jobs[i];
+    return NULL;
+}
+
+/* The answer that another part of the same job was given; NULL: none was asked. */
+static const int *answer_before(const struct slurm_job *seen, size_t seen_count, const struct scheduler_job *jobs,
+                                size_t at, const char *target)
+{
+    for (size_t i = 0; i < at; i++) {
+        const struct slurm_job *other = find_id(seen, seen_count, jobs[i].id);
+        if (other != NULL && strcmp(other->target, target) == 0)
+            return &jobs[i].answer;
+    }
+    return NULL;
+}
+
+int slurm_signal(struct scheduler *s, const char *node, enum job_signal signal, struct scheduler_job *jobs,
+                 size_t count, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    autofree struct slurm_job *seen = NULL;
+    size_t seen_count = 0;
+    int status = list(&call, node, &seen, &seen_count);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        const struct slurm_job *job = find_id(seen, seen_count, jobs[i].id);
+        const int *before = job == NULL ? NULL : answer_before(seen, seen_count, jobs, i, job->target);
+        if (job == NULL || !job->seen.may_be_asked)
+            jobs[i].answer = slurm_call_fail(&call, STATUS_NOT_FOUND, "job %s does not run any more", jobs[i].id);
+        else
+            jobs[i].answer = before != NULL ? *before : send_signal(&call, job->target, signal);
+    }
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
 static bool was_told_before(const struct slurm_job *jobs, size_t at)
 {
     for (size_t i = 0; i < at; i++)

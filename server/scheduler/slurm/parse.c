@@ -429,6 +429,7 @@ int slurm_parse_job(char *line, struct slurm_job *ret_job)
         text_copy(job.seen.state, sizeof(job.seen.state), state) != 0)
         return STATUS_BACKEND;
     job.ending = strcmp(state, "COMPLETING") == 0;
+    job.seen.may_be_asked = strcmp(state, "RUNNING") == 0;
     job.seen.requeueable = is_yes(batch) && is_yes(requeue);
     char *user = line + (at - line);
     trim_end(user);

@@ -287,6 +287,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .observe = observe,
         .mark = mark,
         .jobs = slurm_jobs,
+        .signal = slurm_signal,
         .evict = slurm_evict,
         .resume = resume,
         .places = slurm_places,

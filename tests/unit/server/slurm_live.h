@@ -403,6 +403,55 @@ static void test_evict(void **state)
     AWAIT(job_count("gpu-1") == 0 && job_count("gpu-2") == 0);
 }
 
+/* A batch script and a step that each say who was signalled; both go on. */
+static char *submit_listener(void)
+{
+    char *out = NULL;
+    autofree char *batch = own_printf("%s/batch-told", dir), *step = own_printf("%s/step-told", dir);
+    autofree char *script = own_printf("trap 'echo batch >> %s' USR1\n"
+                                       "srun --ntasks=1 bash -c 'trap \"echo step >> %s\" USR1; touch %s/listens; "
+                                       "while true; do sleep 0.2; done' &\n"
+                                       "while true; do wait; sleep 0.2; done\n",
+                                       batch, step, dir);
+    assert_int_equal(
+        run((const char *[]){"sbatch", "--parsable", "-o", "/dev/null", "--nodelist=gpu-1", "--wrap", script, NULL},
+            &out),
+        0);
+    out[strcspn(out, "\n;")] = '\0';
+    return out;
+}
+
+static bool was_told(const char *who, const char *want)
+{
+    autofree char *path = own_printf("%s/%s-told", dir, who);
+    autofree char *told = NULL;
+    size_t len;
+    return file_read(path, OUT_BYTES_MAX, &told, &len) == 0 && strcmp(told, want) == 0;
+}
+
+static void test_signal(void **state)
+{
+    need_lab(state);
+    autofree char *id = submit_listener(), *listens = own_printf("%s/listens", dir);
+    autofree char *other = submit("gpu-1", "--ntasks=1");
+    AWAIT(access(listens, F_OK) == 0 && job_count("gpu-1") == 2);
+    struct scheduler_job asked[2] = {0};
+    text_copy_cut(asked[0].id, sizeof(asked[0].id), id);
+    text_copy_cut(asked[1].id, sizeof(asked[1].id), "999999");
+    OK(slurm.ops->signal(slurm.self, "gpu-1", JOB_SIGNAL_USR1, asked, 2, error));
+    assert_int_equal(asked[0].answer, 0);
+    assert_int_equal(asked[1].answer, STATUS_NOT_FOUND); /* and no word of it to anybody else */
+    AWAIT(was_told("step", "step\n"));
+    OK(slurm.ops->signal(slurm.self, "gpu-1", JOB_SIGNAL_B_USR1, asked, 1, error));
+    AWAIT(was_told("batch", "batch\n"));
+    assert_true(was_told("step", "step\n"));
+    assert_true(job_is(id, "RUNNING"));
+    assert_true(job_is(other, "RUNNING")); /* sleep would have died of it */
+    assert_int_equal(slurm.ops->signal(slurm.self, "gpu-9", JOB_SIGNAL_USR1, asked, 1, error), STATUS_NOT_FOUND);
+    RUN("scancel", id, other);
+    AWAIT(job_count("gpu-1") == 0);
+}
+
 static void test_heterogeneous_job(void **state)
 {
     need_lab(state);
@@ -547,6 +596,7 @@ static int slurm_live(bool ssh)
         cmocka_unit_test_teardown(test_foreign_drain, restore),
         cmocka_unit_test_teardown(test_operator_requests, restore),
         cmocka_unit_test_teardown(test_evict, restore),
+        cmocka_unit_test_teardown(test_signal, restore),
         cmocka_unit_test_teardown(test_heterogeneous_job, restore),
         cmocka_unit_test_teardown(test_reboot, restore),
         cmocka_unit_test_teardown(test_unexpected_reboot, restore),

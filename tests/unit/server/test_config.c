@@ -225,10 +225,10 @@ static void test_settings_say_where_they_are_from(void **state)
     for (size_t i = 0; i < policy.count; i++) {
         const struct service_setting *s = &policy.settings[i];
         bool fixed = s->section[0] == '\0';
-        bool mode = s->kind == SETTING_KIND_MODE || s->kind == SETTING_KIND_WINDOWS; /* a word */
-        assert_true(fixed ? s->source == SETTING_SOURCE_FIXED : mode || (s->value >= s->min && s->value <= s->max));
+        bool hours = s->kind == SETTING_KIND_WINDOWS;
+        assert_true(fixed ? s->source == SETTING_SOURCE_FIXED : hours || (s->value >= s->min && s->value <= s->max));
         assert_true(s->source == SETTING_SOURCE_FILE || s->value == s->standard);
-        assert_true(fixed || mode || (s->standard >= s->min && s->standard <= s->max));
+        assert_true(fixed || hours || (s->standard >= s->min && s->standard <= s->max));
         assert_true(s->help[0] != '\0');
         told += s->source == SETTING_SOURCE_FILE;
         for (size_t k = 0; k < i; k++)

@@ -96,8 +96,9 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         char low[CLOCK_TEXT_MAX];
         if (setting->section[0] == '\0' || !setting_is_grouped(setting))
             continue;
-        autofree char *value = setting->type == SETTING_DURATION  ? own_strdup(clock_write_duration(setting->max, low))
-                               : setting->type == SETTING_MODE    ? own_strdup("approve")
+        autofree char *value = setting->type == SETTING_DURATION ? own_strdup(clock_write_duration(setting->max, low))
+                               : setting_word(setting->type, setting->max) != NULL
+                                   ? own_strdup(setting_word(setting->type, setting->max))
                                : setting->type == SETTING_WINDOWS ? own_strdup("[Mon-Fri 08:00-18:00]")
                                                                   : own_printf("%lld", (long long)setting->max);
         autofree char *text =
@@ -106,9 +107,8 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         struct reconcile_settings s;
         reconcile_settings_default(&s);
         policy_document_apply(document, NULL, &s, NULL);
-        int64_t wanted = setting->type == SETTING_MODE ? REPAIR_MODE_APPROVE : setting->max;
         const struct setting_value got = setting_get_in(&s, setting, FAULT_CLASS_UNKNOWN);
-        assert_int_equal(got.number, wanted);
+        assert_int_equal(got.number, setting->max);
         assert_int_equal(got.windows.count, setting->type == SETTING_WINDOWS ? 1 : 0);
         policy_document_free(document);
         said++;
@@ -137,7 +137,13 @@ static void test_refuses_with_its_line(void **state)
         {"version: 1\ndefaults:\n  recovery: {notDuring: [Fri 8-18]}\n", "line 3: notDuring must be at most 8 hours"},
         {"version: 1\ndefaults:\n  recovery:\n    onlyDuring: [Fri 08:00-18:00 Europe/Berlin]\n",
          "line 4: onlyDuring must"},
-        {"version: 1\ndefaults:\n  recovery: {mode: panic}\n", "line 3: mode must be observe, recommend"},
+        {"version: 1\ndefaults:\n  recovery: {mode: panic}\n",
+         "line 3: mode must be observe, recommend, approve or act"},
+        {"version: 1\nclasses: {gpu: {jobs: kill}}\n", "line 2: jobs must be table, wait, signal or now"},
+        {"version: 1\nclasses: {gpu: {jobSignal: none}}\n", "line 2: jobSignal must be USR1, USR2, TERM, INT, B:USR1"},
+        {"version: 1\nclasses: {gpu: {jobSignal: KILL}}\n", "line 2: jobSignal must be USR1"},
+        {"version: 1\nclasses: {gpu: {jobSignal: 10}}\n", "line 2: jobSignal must be USR1"},
+        {"version: 1\nclasses: {gpu: {signalDeadline: 0s}}\n", "line 2: signalDeadline must be between 1s and 14d"},
         {"version: 1\ndefaults:\n  agents: {heartbeatInterval: 1s}\n",
          "line 3: agents.heartbeatInterval is one for all groups"},
         {"version: 1\nclasses:\n  gpus: {mode: act}\n", "line 3: \"gpus\" is no class of faults"},

@@ -1,0 +1,32 @@
+/*
+ * What the jobs of a node may do before it is repaired: the fault's row says whether the device is lost to them, and the policy
+ * says by class of fault whether that is gone by. The wait is always finite.
+ */
+#include "policy/think.h"
+
+struct policy_jobs policy_jobs(const struct policy_settings *settings, enum fault_class fault, enum urgency urgency)
+{
+    enum jobs_rule rule = settings->jobs[fault];
+    if (rule == JOBS_RULE_TABLE)
+        rule = urgency == URGENCY_NOW ? JOBS_RULE_NOW : JOBS_RULE_WAIT;
+    int64_t wait_ms = rule == JOBS_RULE_WAIT     ? settings->drain_deadline_ms[fault]
+                      : rule == JOBS_RULE_SIGNAL ? settings->signal_deadline_ms[fault]
+                                                 : 0;
+    if (wait_ms == 0)
+        return (struct policy_jobs){.urgency = URGENCY_NOW};
+    return (struct policy_jobs){.urgency = URGENCY_AFTER_JOBS,
+                                .signal = rule == JOBS_RULE_SIGNAL ? settings->job_signal[fault] : JOB_SIGNAL_NONE,
+                                .wait_ms = wait_ms};
+}
+
+bool policy_jobs_are_shorter(const struct policy_jobs *a, const struct policy_jobs *b)
+{
+    return a->wait_ms != b->wait_ms ? a->wait_ms < b->wait_ms : a->signal > b->signal;
+}
+
+void policy_jobs_put(const struct policy_jobs *jobs, struct decision *decision)
+{
+    decision->urgency = jobs->urgency;
+    decision->job_signal = jobs->signal;
+    decision->job_wait_ms = jobs->wait_ms;
+}
