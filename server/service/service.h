@@ -29,6 +29,7 @@
 #include "policy/policy.h"
 #include "policy/situation.h"
 #include "server/fleet.h"
+#include "server/service/setting.h"
 
 #include <stdatomic.h>
 
@@ -125,43 +126,6 @@ struct job_picture *service_scheduler_picture(struct service_scheduler *schedule
                                               char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 
 struct fault_overrides; /* policy/faults/faults.h */
-/* What the policy and the loop go by, for people. */
-#define SERVICE_SETTINGS_MAX 512
-#define SETTING_SOURCE_LIST(X)                                     \
-    X(DEFAULT, "default")                                          \
-    X(FILE, "configuration-file")                                  \
-    X(DOCUMENT, "policy-document")                                 \
-    X(CLUSTER, "cluster") /* of this one, and it can be changed */ \
-    X(FIXED, "built-in")  /* no file says it */
-enum setting_source {
-#define X(SYMBOL, text) SETTING_SOURCE_##SYMBOL,
-    SETTING_SOURCE_LIST(X)
-#undef X
-};
-ENUM_DECLARE(setting_source);
-enum setting_kind {
-    SETTING_KIND_NUMBER,
-    SETTING_KIND_DURATION, /* ms */
-    SETTING_KIND_MODE,     /* enum repair_mode */
-    SETTING_KIND_WINDOWS,  /* windows; none is the default of all */
-    SETTING_KIND_JOBS,     /* enum jobs_rule */
-    SETTING_KIND_SIGNAL,   /* enum job_signal */
-};
-struct service_setting {
-    const char *section; /* of the configuration file; "": none */
-    const char *name, *help;
-    enum setting_kind kind;
-    int64_t value, standard;
-    struct policy_windows windows;
-    int64_t min, max;       /* both 0: it cannot be changed, or is a word */
-    enum fault_class fault; /* what the document says of this class; FAULT_CLASS_COUNT: of all */
-    enum setting_source source;
-};
-struct service_policy {
-    struct service_setting settings[SERVICE_SETTINGS_MAX];
-    size_t count;
-};
-
 struct service {
     struct db *db;
     struct fleet *fleet;

@@ -1,0 +1,45 @@
+/* What the policy and the loop go by, for people: each setting with its value, where that is from and what it may be. */
+#ifndef HOLDFAST_SERVER_SERVICE_SETTING_H
+#define HOLDFAST_SERVER_SERVICE_SETTING_H
+
+#include "base/enum.h"
+#include "model/health.h"
+#include "policy/policy.h"
+
+#define SERVICE_SETTINGS_MAX 512
+#define SETTING_SOURCE_LIST(X)                                     \
+    X(DEFAULT, "default")                                          \
+    X(FILE, "configuration-file")                                  \
+    X(DOCUMENT, "policy-document")                                 \
+    X(CLUSTER, "cluster") /* of this one, and it can be changed */ \
+    X(FIXED, "built-in")  /* no file says it */
+enum setting_source {
+#define X(SYMBOL, text) SETTING_SOURCE_##SYMBOL,
+    SETTING_SOURCE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(setting_source);
+enum setting_kind {
+    SETTING_KIND_NUMBER,
+    SETTING_KIND_DURATION, /* ms */
+    SETTING_KIND_MODE,     /* enum repair_mode */
+    SETTING_KIND_WINDOWS,  /* windows; none is the default of all */
+    SETTING_KIND_JOBS,     /* enum jobs_rule */
+    SETTING_KIND_SIGNAL,   /* enum job_signal */
+};
+struct service_setting {
+    const char *section; /* of the configuration file; "": none */
+    const char *name, *help;
+    enum setting_kind kind;
+    int64_t value, standard;
+    struct policy_windows windows;
+    int64_t min, max;       /* both 0: it cannot be changed, or is a word */
+    enum fault_class fault; /* what the document says of this class; FAULT_CLASS_COUNT: of all */
+    enum setting_source source;
+};
+struct service_policy {
+    struct service_setting settings[SERVICE_SETTINGS_MAX];
+    size_t count;
+};
+
+#endif
