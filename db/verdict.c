@@ -8,6 +8,7 @@
  */
 #include "db/verdict.h"
 
+#include "base/clock.h"
 #include "db/intern.h"
 
 #define DIGEST_BYTES 16
@@ -25,7 +26,7 @@ static const char SQL_LAST_ID[] =
     "SELECT (SELECT max(id) FROM verdict), (SELECT last_id FROM verdict_sequence WHERE one = 1)";
 static const char SQL_KEEP_SEQUENCE[] = "INSERT INTO verdict_sequence (one, last_id) VALUES (1, ?) "
                                         "ON CONFLICT (one) DO UPDATE SET last_id = excluded.last_id";
-#define VERDICT_SAME "SELECT id, count, last_at FROM verdict WHERE node_id = ? AND digest = ? AND "
+#define VERDICT_SAME "SELECT id, count, last_at, resolved_at FROM verdict WHERE node_id = ? AND digest = ? AND "
 static const char SQL_SAME_OPEN[] = VERDICT_SAME "state = 'open'";
 static const char SQL_SAME_PAST[] = VERDICT_SAME "state <> 'open'";
 static const char SQL_NODE_EXISTS[] = "SELECT 1 FROM node WHERE id = ?";
@@ -38,10 +39,12 @@ static const char SQL_DROP_CLUSTER_PAST[] = "DELETE FROM verdict WHERE state <> 
 static const char SQL_GROW[] = "UPDATE verdict SET count = ?, last_at = ? WHERE id = ?";
 static const char SQL_SET_FAULT[] = "UPDATE verdict SET node_fault = 1 WHERE id = ? AND node_fault = 0";
 static const char SQL_GET_ROW[] = VERDICT_SELECT "WHERE v.id = ?";
-static const char SQL_RESOLVE[] =
-    "UPDATE verdict SET state = 'resolved' WHERE node_id = ? AND state = 'open' AND id <= ?";
-static const char SQL_RESOLVE_LIKE[] = "UPDATE verdict SET state = 'resolved' WHERE node_id = ? AND state = 'open' AND "
-                                       "id < ? AND source = ? AND code = ? AND device = ?";
+/* What gives its key up keeps its row: no repeat is ever told of it again. */
+static const char SQL_GIVE_UP_KEY[] = "UPDATE verdict SET digest = randomblob(16) WHERE id = ?";
+#define VERDICT_RESOLVE \
+    "UPDATE verdict SET state = 'resolved', resolved_at = ? WHERE node_id = ? AND state = 'open' AND "
+static const char SQL_RESOLVE[] = VERDICT_RESOLVE "id <= ?";
+static const char SQL_RESOLVE_LIKE[] = VERDICT_RESOLVE "id < ? AND source = ? AND code = ? AND device = ?";
 static const char SQL_UNDECIDED[] =
     "SELECT DISTINCT v.node_id FROM verdict v WHERE v.state = 'open' AND v.id > coalesce((SELECT d.newest_verdict "
     "FROM decision d WHERE d.node_id = v.node_id ORDER BY d.id DESC LIMIT 1), 0) ORDER BY v.node_id";
@@ -152,7 +155,7 @@ static int verdict_insert(struct db_tx *tx, const struct verdict *verdict, const
 }
 
 struct same {
-    int64_t id, count, last_at;
+    int64_t id, count, last_at, resolved_at;
 };
 
 static int same_find(struct db_tx *tx, const char *sql, int64_t node_id, const uint8_t *digest, struct same *ret_same)
@@ -167,6 +170,7 @@ static int same_find(struct db_tx *tx, const char *sql, int64_t node_id, const u
     ret_same->id = db_get_i64(&q);
     ret_same->count = db_get_i64(&q);
     ret_same->last_at = db_get_i64(&q);
+    ret_same->resolved_at = db_get_i64(&q);
     return 0;
 }
 
@@ -187,6 +191,21 @@ static int verdict_grow(struct db_tx *tx, struct verdict *verdict, const struct 
     if (status == 0)
         *ret_change = DB_VERDICT_GREW;
     return status;
+}
+
+/* An agent counts a fault under one key for a minute, and knows nothing of a release or of a verdict that took it back: what
+ * was seen after that is a fault anew, of which the count of the old row would tell nobody. */
+static bool is_seen_anew(const struct verdict *verdict, const struct same *same)
+{
+    return same->resolved_at > 0 && verdict->count > same->count && verdict->last_at > same->resolved_at;
+}
+
+static int give_up_key(struct db_tx *tx, int64_t id)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GIVE_UP_KEY);
+    db_bind_i64(&q, id);
+    return db_query_hit(&q);
 }
 
 #define KNOWN_NODES_MAX (INT64_C(1) << 24) /* 2 MiB of bits; rows with higher numbers are asked for each time */
@@ -235,6 +254,11 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
     bool open = verdict->state == VERDICT_STATE_OPEN;
     struct same same;
     int status = same_find(tx, open ? SQL_SAME_PAST : SQL_SAME_OPEN, verdict->node_id, digest, &same);
+    if (status == 0 && open && is_seen_anew(verdict, &same)) {
+        status = give_up_key(tx, same.id);
+        if (status == 0)
+            status = STATUS_NOT_FOUND;
+    }
     if (status == STATUS_NOT_FOUND) {
         int64_t fresh = 0;
         status = node_exists(tx, verdict->node_id);
@@ -324,6 +348,7 @@ int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int6
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_RESOLVE);
+    db_bind_i64(&q, clock_wall_ms(db_tx_clock(tx)));
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, up_to_id > 0 ? up_to_id : INT64_MAX);
     return db_query_run(&q, ret_count);
@@ -333,6 +358,7 @@ int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_RESOLVE_LIKE);
+    db_bind_i64(&q, verdict->last_at);
     db_bind_i64(&q, verdict->node_id);
     db_bind_i64(&q, verdict->id);
     db_bind_text(&q, verdict->source);

@@ -7,7 +7,8 @@
 enum db_verdict_change { DB_VERDICT_NEW, DB_VERDICT_GREW, DB_VERDICT_SAME };
 
 /* Stores by (node_id, key). A repeat with a higher count or later last_at updates those two; any other repeat
- * changes nothing. Fills id. NOT_FOUND when there is no such node. */
+ * changes nothing. What grew after it was resolved (by last_at, the agent's clock) is a new verdict: the key is its own from
+ * then on. Fills id. NOT_FOUND when there is no such node. */
 int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_change *ret_change);
 int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict);
 
@@ -22,7 +23,7 @@ int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db
                     void *arg); /* newest first */
 /* Open → resolved for a node; up_to_id 0: all. Returns how many in ret_count (may be NULL). */
 int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int64_t *ret_count);
-/* The same for what is older than this verdict and of its node, source, code and device. */
+/* The same for what is older than this verdict and of its node, source, code and device; resolved when it was last seen. */
 int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int64_t *ret_count);
 /* Nodes that have open verdicts newer than their last decision looked at (rows are int64_t node ids): after a start. */
 int db_verdict_undecided_nodes(struct db_tx *tx, db_row_fn fn, void *arg);

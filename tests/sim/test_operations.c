@@ -101,6 +101,29 @@ static void a_cancelled_repair_leaves_a_bad_node_held(void **state)
     sim_close(&sim);
 }
 
+/* Its agent folds what comes within a minute onto one verdict, and knows of no release. */
+static void what_fails_again_after_a_release_is_a_fault(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    (void)state;
+    sim_open(&sim, 71, true);
+    sim_create(&sim, 4, NODE_RECOVERY_NONE);
+    int at = sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, MS_PER_MIN);
+    operate(&sim, "gpu-1", OPERATION_KIND_RELEASE, &op);
+    sim_run(&sim, 5 * MS_PER_S);
+    struct sim_verdict *spooled = &sim.spool[at];
+    spooled->verdict.count++;
+    spooled->verdict.last_at = clock_wall_ms(&sim.clock);
+    spooled->acked = false;
+    sim_agent_report(&sim, spooled);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(sim_read(&sim, "gpu-1").row.health, HEALTH_UNHEALTHY);
+    sim_close(&sim);
+}
+
 /* Room in the budget comes and goes; that alone is no reason to begin again what a person stopped. */
 static void a_cancel_outlasts_the_budget(void **state)
 {
@@ -276,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cancel_undoes_what_was_done),
         cmocka_unit_test(a_cancelled_repair_leaves_a_bad_node_held),
+        cmocka_unit_test(what_fails_again_after_a_release_is_a_fault),
         cmocka_unit_test(a_cancel_outlasts_the_budget),
         cmocka_unit_test(hands_off_means_hands_off),
         cmocka_unit_test(a_cluster_is_deleted_with_all_it_has),

@@ -106,6 +106,53 @@ static void test_what_was_resolved_stays_so_when_it_comes_again(void **state)
     assert_int_equal(out.count, 2);
 }
 
+/* A person released the node; what its agent counts on under the same key is a fault that nobody has dealt with. */
+static void test_what_is_seen_after_it_was_resolved_is_new(void **state)
+{
+    struct world *w = *state;
+    const int64_t now_ms = clock_wall_ms(db_tx_clock(w->tx));
+    struct verdict first = a_verdict(w->nodes[0].id, "k"), again = first, out;
+    put(w, &first);
+    MUST(db_verdict_resolve(w->tx, first.node_id, 0, NULL));
+    again.count = 2;
+    again.last_at = now_ms; /* told late, but seen before */
+    assert_int_equal(put(w, &again), DB_VERDICT_GREW);
+    again.last_at = now_ms + 1; /* told again, not seen again */
+    assert_int_equal(put(w, &again), DB_VERDICT_GREW);
+    again.count = 3;
+    assert_int_equal(put(w, &again), DB_VERDICT_NEW);
+    assert_true(again.id > first.id);
+    MUST(db_verdict_get_row(w->tx, again.id, &out));
+    assert_int_equal(out.state, VERDICT_STATE_OPEN);
+    MUST(db_verdict_get_row(w->tx, first.id, &out));
+    assert_int_equal(out.state, VERDICT_STATE_RESOLVED);
+    assert_int_equal(out.count, 2);
+    assert_int_equal(put(w, &again), DB_VERDICT_SAME);
+    again.count = 4;
+    assert_int_equal(put(w, &again), DB_VERDICT_GREW);
+    MUST(db_verdict_resolve(w->tx, first.node_id, 0, NULL)); /* and once more */
+    again.count = 5;
+    again.last_at = now_ms + 60000;
+    assert_int_equal(put(w, &again), DB_VERDICT_NEW);
+}
+
+static void test_what_comes_back_after_it_was_over_is_new(void **state)
+{
+    struct world *w = *state;
+    struct verdict first = a_verdict(w->nodes[0].id, "k"), over = a_verdict(w->nodes[0].id, "over"), again = first;
+    put(w, &first);
+    over.last_at = first.last_at + 1000;
+    over.state = VERDICT_STATE_RESOLVED;
+    put(w, &over);
+    MUST(db_verdict_resolve_like(w->tx, &over, NULL));
+    again.count = 2;
+    again.last_at = over.last_at;
+    assert_int_equal(put(w, &again), DB_VERDICT_GREW);
+    again.count = 3;
+    again.last_at = over.last_at + 1;
+    assert_int_equal(put(w, &again), DB_VERDICT_NEW);
+}
+
 static void test_keys_are_told_apart_to_their_last_character(void **state)
 {
     struct world *w = *state;
@@ -321,6 +368,8 @@ int main(void)
         WORLD_TEST(test_every_field_comes_back),
         WORLD_TEST(test_a_repeat_only_grows),
         WORLD_TEST(test_what_was_resolved_stays_so_when_it_comes_again),
+        WORLD_TEST(test_what_is_seen_after_it_was_resolved_is_new),
+        WORLD_TEST(test_what_comes_back_after_it_was_over_is_new),
         WORLD_TEST(test_keys_are_told_apart_to_their_last_character),
         WORLD_TEST(test_no_verdict_without_its_node),
         WORLD_TEST(test_resolving_takes_the_open_ones_up_to_a_row),
