@@ -28,7 +28,7 @@ show() {
   echo
 }
 args=()
-for a; do case $a in -a|-o) ;; *) args+=("$a") ;; esac; done
+for a; do case $a in -a|-d|-o) ;; *) args+=("$a") ;; esac; done
 case \${args[0]} in
 show) if [ -n "\${args[2]}" ]; then show \${args[2]}; else for f in $D/node.*; do show \${f#$D/node.}; done; fi ;;
 update)
