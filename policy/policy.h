@@ -119,6 +119,7 @@ struct policy_repair {
 
 /* The code of a fault without evidence from an agent: nobody hears the node. Stored in the ledger. */
 #define POLICY_CODE_UNREACHABLE "unreachable"
+#define POLICY_CODE_OPERATOR "operator" /* a person asked for it in the scheduler */
 
 /* What a person said to the last repair that was to be approved. */
 struct policy_approval {

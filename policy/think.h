@@ -21,8 +21,6 @@
 #include "policy/faults/faults.h"
 #include "policy/policy.h"
 
-#define POLICY_CODE_OPERATOR "operator"
-
 /* A HOLD is looked at again after this long even when nothing seems to change. */
 #define POLICY_HOLD_RETRY_MS INT64_C(60000)
 /* A watched code colours the node's health for a day. */
