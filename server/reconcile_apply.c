@@ -334,9 +334,7 @@ static bool is_approved(const struct apply *a, const struct decision *d)
 
 static int begin_repair(struct apply *a, struct decision *d)
 {
-    /* A decision of another kind may have come between the request and its answer; it is the person's all the same. */
-    bool asked =
-        (a->item->view.wish != POLICY_WISH_NONE && a->node->wish_fresh) || text_equal(d->code, POLICY_CODE_OPERATOR);
+    bool asked = text_equal(d->code, POLICY_CODE_OPERATOR);
     char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
     snprintf(key, sizeof(key), "repair/%" PRId64, d->id);
     out_reason(d, reason);
