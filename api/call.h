@@ -41,6 +41,8 @@ struct api_call {
 #define API_IDEMPOTENCY_KEY_MAX 65 /* what a client may send, and a zero; the service may put a prefix before it */
 
 /* --- what came in --- */
+/* Room for a text that may have up to limit bytes, so that what is too long is refused in the service's words. */
+#define API_TEXT_READ_BYTES(limit) (2 * (limit))
 /* Refuses a body that is not JSON by its header. On failure it has answered. */
 int api_media_check(struct api_call *call);
 /* The JSON body as it is, {} without one (caller owns), for what api_body cannot say. On failure it has answered. */

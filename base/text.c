@@ -173,6 +173,14 @@ void text_copy_clean(char *dst, size_t size, const char *line, size_t len)
     dst[len] = '\0';
 }
 
+bool text_is_clean(const char *s)
+{
+    for (; *s != '\0'; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            return false;
+    return true;
+}
+
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value)
 {
     bool negative = s != NULL && s[0] == '-';

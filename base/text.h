@@ -50,6 +50,8 @@ int text_copy_bytes(char *dst, size_t size, const char *src, size_t len);
 void text_copy_cut(char *dst, size_t size, const char *src);
 /* len bytes as valid UTF-8 without control characters, cut to fit: what goes into JSON, a database and terminals. */
 void text_copy_clean(char *dst, size_t size, const char *line, size_t len);
+/* No control characters (ASCII's) in it: it may go into logs and onto terminals. UTF-8 is the caller's to check. */
+bool text_is_clean(const char *s);
 /* Whole string, decimal, no sign tricks, within [min, max]; STATUS_INVALID otherwise. */
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value);
 /* The value of a hexadecimal digit, small or capital; -1 when c is none. */

@@ -7,7 +7,6 @@
 #include "cli/plot.h"
 #include "model/deep_limit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,16 +304,6 @@ static void print_table(struct cli *cli, const json_t *rows)
 
 /* --- written -------------------------------------------------------------------------------------------- */
 
-static int write_file(struct cli *cli, const char *path, const struct text *text)
-{
-    FILE *f = fopen(path, "we");
-    bool written = f != NULL && fwrite(text_get(text), 1, text->len, f) == text->len;
-    int error = errno;
-    if (f != NULL && fclose(f) != 0)
-        written = false;
-    return written ? CLI_EXIT_OK : cli_usage(cli, "cannot write %s: %s", path, strerror(error));
-}
-
 /* The measure that most stands out, or the first. */
 static int write_plot(struct cli *cli, const char *path, const struct kind *kinds, size_t count)
 {
@@ -330,7 +319,7 @@ static int write_plot(struct cli *cli, const char *path, const struct kind *kind
     draw(most, &drawing);
     plot_field_svg(&drawing.field, &svg);
     drawing_free(&drawing);
-    return write_file(cli, path, &svg);
+    return cli_write_file(cli, path, &svg);
 }
 
 static int write_limits(struct cli *cli, const char *path, const struct kind *kinds, size_t count)
@@ -357,7 +346,7 @@ static int write_limits(struct cli *cli, const char *path, const struct kind *ki
     if (type == NULL)
         return cli_usage(cli, "nothing can be proposed: a limit wants %d samples of a measure, and a type of instance",
                          BASELINE_SAMPLES_MIN);
-    return write_file(cli, path, &yaml);
+    return cli_write_file(cli, path, &yaml);
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------ */

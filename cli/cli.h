@@ -162,6 +162,8 @@ void cli_add_query(struct text *path, const char *name, const char *value);
 int cli_http_exit(int http_status);
 /* The whole of a file, or of standard input for "-". */
 int cli_read_input(struct cli *cli, const char *path, char **ret_data, size_t *ret_len);
+/* A new file, or the old one's content replaced. */
+int cli_write_file(struct cli *cli, const char *path, const struct text *text);
 /* The document of -f, a mapping. what and members are for the messages. */
 int cli_read_file(struct cli *cli, const char *verb, const char *what, const char *members, json_t **ret_json);
 /* Polls an operation until it has ended, and prints it; people see meanwhile what it does. OK, REFUSED (failed, cancelled),

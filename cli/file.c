@@ -33,6 +33,16 @@ int cli_read_input(struct cli *cli, const char *path, char **ret_data, size_t *r
     return CLI_EXIT_OK;
 }
 
+int cli_write_file(struct cli *cli, const char *path, const struct text *text)
+{
+    FILE *f = fopen(path, "we");
+    bool written = f != NULL && fwrite(text_get(text), 1, text->len, f) == text->len;
+    int error = errno;
+    if (f != NULL && fclose(f) != 0)
+        written = false;
+    return written ? CLI_EXIT_OK : cli_usage(cli, "cannot write %s: %s", path, strerror(error));
+}
+
 int cli_read_file(struct cli *cli, const char *verb, const char *what, const char *members, json_t **ret_json)
 {
     const char *path = cli->option[CLI_OPTION_FILE];

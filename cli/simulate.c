@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,18 +61,6 @@ static void run_by_defaults(struct simulation *simulation)
         simulate_run(plain, plain->number[SIMULATE_SEED] + i, &simulation->by_defaults[i]);
 }
 
-static int write_plot(struct cli *cli, struct text *svg)
-{
-    const char *path = cli->option[CLI_OPTION_PLOT];
-    FILE *f = fopen(path, "we");
-    bool written = f != NULL && fwrite(text_get(svg), 1, svg->len, f) == svg->len;
-    int error = errno;
-    if (f != NULL && fclose(f) != 0)
-        written = false;
-    text_free(svg);
-    return written ? CLI_EXIT_OK : cli_usage(cli, "cannot write %s: %s", path, strerror(error));
-}
-
 static int run_one(struct cli *cli, const struct simulate_scenario *scenario)
 {
     struct simulation simulation = {.runs = 0};
@@ -86,9 +73,9 @@ static int run_one(struct cli *cli, const struct simulate_scenario *scenario)
     if (!cli_print_data(cli, json))
         simulation_print(cli, &simulation);
     if (cli->option[CLI_OPTION_PLOT] != NULL) {
-        struct text svg = {0};
+        struct text svg AUTO(text) = {0};
         simulation_svg(&simulation, &svg);
-        rc = write_plot(cli, &svg);
+        rc = cli_write_file(cli, cli->option[CLI_OPTION_PLOT], &svg);
     }
     free(simulation.outcomes);
     free(simulation.by_defaults);
@@ -155,9 +142,9 @@ static int show_sweep(struct cli *cli, const struct simulation *points, size_t c
         simulation_print_sweep(cli, points, count, swept);
     if (cli->option[CLI_OPTION_PLOT] == NULL)
         return CLI_EXIT_OK;
-    struct text svg = {0};
+    struct text svg AUTO(text) = {0};
     simulation_sweep_svg(points, count, swept, &svg);
-    return write_plot(cli, &svg);
+    return cli_write_file(cli, cli->option[CLI_OPTION_PLOT], &svg);
 }
 
 static int run_sweep(struct cli *cli, struct simulate_scenario *scenario)

@@ -129,14 +129,6 @@ static int add(struct reading *reading, const json_t *types, struct fault_overri
     return 0;
 }
 
-static bool is_one_line(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            return false;
-    return true;
-}
-
 static int read_item(struct reading *reading, const json_t *item)
 {
     static const char *const known[] = {"code", "instanceTypes", "action", "again", "urgency", "rate", "why", NULL};
@@ -149,7 +141,7 @@ static int read_item(struct reading *reading, const json_t *item)
     const json_t *urgency = json_object_get(item, "urgency");
     if (wanted.code == NULL || wanted.code[0] == '\0' || strlen(wanted.code) >= CODE_MAX_BYTES)
         return refuse(reading, "code", "must be a fault code, such as xid.79");
-    if (wanted.why == NULL || wanted.why[0] == '\0' || strlen(wanted.why) > WHY_MAX_BYTES || !is_one_line(wanted.why))
+    if (wanted.why == NULL || wanted.why[0] == '\0' || strlen(wanted.why) > WHY_MAX_BYTES || !text_is_clean(wanted.why))
         return refuse(reading, "why", "must say on one line, in at most 200 bytes, why the table is not right here");
     if (json_object_get(item, "action") == NULL)
         return refuse(reading, "action", "is missing");

@@ -285,11 +285,8 @@ int kmsg_inject(struct kmsg *kmsg, const char *line)
 {
     char out[RAW_LINE_MAX_BYTES + sizeof(INJECT_PREFIX) + 1];
     size_t len = strlen(line);
-    if (len == 0 || len >= RAW_LINE_MAX_BYTES)
+    if (len == 0 || len >= RAW_LINE_MAX_BYTES || !text_is_clean(line))
         return STATUS_INVALID;
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            return STATUS_INVALID;
     bool device = kmsg->tail == NULL;
     int out_len = snprintf(out, sizeof(out), "%s%s\n", device ? INJECT_PREFIX : "", line);
     const char *path = is_journal(kmsg->path) ? KMSG_DEVICE : kmsg->path;

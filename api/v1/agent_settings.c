@@ -3,8 +3,6 @@
 #include "api/v1/v1.h"
 #include "base/own.h"
 
-#define TEXT_READ_MAX (2 * AGENT_SETTINGS_TEXT_MAX_BYTES) /* so that what is too long is refused in words of its own */
-
 static void reply(struct api_call *call, const struct group_agent_settings *settings)
 {
     json_t *json = json_object();
@@ -37,10 +35,14 @@ void api_agent_settings_apply(struct api_call *call)
         .cluster = call->params[0], .group = call->params[1], .expected = -1};
     char comment[REASON_MAX_BYTES] = "";
     auto_json json_t *body = NULL;
-    autofree char *text = own_calloc(1, TEXT_READ_MAX);
+    autofree char *text = own_calloc(1, API_TEXT_READ_BYTES(AGENT_SETTINGS_TEXT_MAX_BYTES));
     autofree struct group_agent_settings *settings = own_calloc(1, sizeof *settings);
     const struct json_field fields[] = {
-        {.name = "document", .type = JSON_FIELD_TEXT, .required = true, .target = text, .size = TEXT_READ_MAX},
+        {.name = "document",
+         .type = JSON_FIELD_TEXT,
+         .required = true,
+         .target = text,
+         .size = API_TEXT_READ_BYTES(AGENT_SETTINGS_TEXT_MAX_BYTES)},
         {.name = "comment", .type = JSON_FIELD_TEXT, .target = comment, .size = sizeof comment},
         {.name = "expectedRevision", .type = JSON_FIELD_I64, .target = &change.expected, .max = INT64_MAX, .min = 0}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)

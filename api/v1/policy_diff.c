@@ -5,8 +5,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-#define TEXT_READ_MAX (2 * POLICY_TEXT_MAX_BYTES) /* so that what is too long is refused in words of its own */
-
 static int check_time(const char *text)
 {
     int64_t ms;
@@ -44,9 +42,13 @@ void api_policy_diff(struct api_call *call)
     struct service_policy_counts counts;
     char since[CLOCK_TEXT_MAX] = "", after[NODE_NAME_MAX_BYTES] = "";
     auto_json json_t *body = NULL;
-    autofree char *text = own_calloc(1, TEXT_READ_MAX);
+    autofree char *text = own_calloc(1, API_TEXT_READ_BYTES(POLICY_TEXT_MAX_BYTES));
     const struct json_field fields[] = {
-        {.name = "document", .type = JSON_FIELD_TEXT, .required = true, .target = text, .size = TEXT_READ_MAX},
+        {.name = "document",
+         .type = JSON_FIELD_TEXT,
+         .required = true,
+         .target = text,
+         .size = API_TEXT_READ_BYTES(POLICY_TEXT_MAX_BYTES)},
         {.name = "since",
          .type = JSON_FIELD_TEXT,
          .required = true,

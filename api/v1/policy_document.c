@@ -4,8 +4,6 @@
 #include "api/v1/v1.h"
 #include "base/own.h"
 
-#define TEXT_READ_MAX (2 * POLICY_TEXT_MAX_BYTES) /* so that what is too long is refused in words of its own */
-
 static json_t *render(const struct policy_version *version)
 {
     json_t *json = json_object();
@@ -73,9 +71,12 @@ void api_policy_document_validate(struct api_call *call)
 {
     struct problem problem;
     auto_json json_t *body = NULL;
-    autofree char *text = own_calloc(1, TEXT_READ_MAX);
-    const struct json_field fields[] = {
-        {.name = "document", .type = JSON_FIELD_TEXT, .required = true, .target = text, .size = TEXT_READ_MAX}};
+    autofree char *text = own_calloc(1, API_TEXT_READ_BYTES(POLICY_TEXT_MAX_BYTES));
+    const struct json_field fields[] = {{.name = "document",
+                                         .type = JSON_FIELD_TEXT,
+                                         .required = true,
+                                         .target = text,
+                                         .size = API_TEXT_READ_BYTES(POLICY_TEXT_MAX_BYTES)}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     if (service_policy_validate(text, &problem) != 0)
@@ -105,10 +106,13 @@ void api_policy_document_apply(struct api_call *call)
     struct service_policy_change change = {.expected = -1};
     char comment[REASON_MAX_BYTES] = "";
     auto_json json_t *body = NULL;
-    autofree char *text = own_calloc(1, TEXT_READ_MAX);
-    const struct json_field fields[] = {
-        {.name = "document", .type = JSON_FIELD_TEXT, .required = true, .target = text, .size = TEXT_READ_MAX},
-        CHANGE_FIELDS(change, comment)};
+    autofree char *text = own_calloc(1, API_TEXT_READ_BYTES(POLICY_TEXT_MAX_BYTES));
+    const struct json_field fields[] = {{.name = "document",
+                                         .type = JSON_FIELD_TEXT,
+                                         .required = true,
+                                         .target = text,
+                                         .size = API_TEXT_READ_BYTES(POLICY_TEXT_MAX_BYTES)},
+                                        CHANGE_FIELDS(change, comment)};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     change.text = text;

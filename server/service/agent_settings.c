@@ -4,6 +4,7 @@
  */
 #include "server/service/private.h"
 
+#include "base/text.h"
 #include "db/agent_settings.h"
 #include "server/agent_book.h"
 #include "server/fleet.h"
@@ -194,20 +195,11 @@ static int tell_write(struct db_tx *tx, void *arg)
     return db_agent_told_put(tx, place.instance.id, &report);
 }
 
-/* It goes onto terminals. */
-static bool is_clean(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            return false;
-    return true;
-}
-
 static const char *wrong(const struct agent_settings_report *report)
 {
     if (!agent_word_is_fine(report->instance_id, sizeof(report->instance_id)))
         return "instanceId is letters, digits and hyphens";
-    if (!is_clean(report->refused) || !is_clean(report->file_refused))
+    if (!text_is_clean(report->refused) || !text_is_clean(report->file_refused))
         return "a reason has a control character in it";
     for (size_t i = 0; i < report->count; i++)
         if (!agent_settings_line_is_fine(report->lines[i]))

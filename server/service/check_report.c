@@ -192,14 +192,6 @@ static int report_write(struct db_tx *tx, void *arg)
     return status < 0 ? status : db_deep_run_update(tx, run);
 }
 
-static bool is_clean(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            return false;
-    return true;
-}
-
 /* What it says goes into logs and onto terminals; only the log itself has lines. */
 static const char *wrong(const struct deep_report *report)
 {
@@ -214,10 +206,10 @@ static const char *wrong(const struct deep_report *report)
         return "a test is running, passed, failed or skipped";
     if (test->state >= DEEP_STATE_FAILED && test->detail[0] == '\0')
         return "what failed or was skipped has a reason";
-    bool clean = is_clean(test->detail);
+    bool clean = text_is_clean(test->detail);
     for (int64_t i = 0; i < test->measure_count; i++)
-        clean = clean && is_clean(test->measures[i].name) && is_clean(test->measures[i].value) &&
-                is_clean(test->measures[i].limit);
+        clean = clean && text_is_clean(test->measures[i].name) && text_is_clean(test->measures[i].value) &&
+                text_is_clean(test->measures[i].limit);
     return clean ? NULL : "there are control characters in it";
 }
 

@@ -141,28 +141,19 @@ static int tell_write(struct db_tx *tx, void *arg)
     return status < 0 ? status : store_checks(tx, telling);
 }
 
-/* It goes onto terminals and into logs. */
-static bool is_clean(const char *text)
-{
-    for (const char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            return false;
-    return true;
-}
-
 static const char *wrong(const struct machine_report *report)
 {
     for (size_t i = 0; i < report->hardware_count; i++) {
         const struct hardware *hardware = &report->hardware[i];
-        if (!is_clean(hardware->identity) || !is_clean(hardware->serial) || !is_clean(hardware->location) ||
-            !is_clean(hardware->detail))
+        if (!text_is_clean(hardware->identity) || !text_is_clean(hardware->serial) ||
+            !text_is_clean(hardware->location) || !text_is_clean(hardware->detail))
             return "a piece of hardware has a control character in it";
     }
     for (size_t i = 0; i < report->check_count; i++) {
         const struct check_state *state = &report->checks[i];
         if (!agent_word_is_fine(state->name, sizeof(state->name)))
             return "the name of a check is not letters, digits, hyphens, dots and underscores";
-        if (!is_clean(state->why))
+        if (!text_is_clean(state->why))
             return "why of a check has a control character in it";
     }
     if (!agent_word_is_fine(report->instance_id, sizeof(report->instance_id)) ||

@@ -270,6 +270,17 @@ static void test_utf8_exhaustively(void **state)
     assert_int_equal(valid, 0x10000 - 0x800 - 0x800);
 }
 
+static void test_clean_has_no_control_characters(void **state)
+{
+    (void)state;
+    assert_true(text_is_clean(""));
+    assert_true(text_is_clean(" ~ gr\xc3\xbc\xc3\x9f"));
+    for (int c = 1; c < 256; c++) {
+        const char text[] = {'a', (char)c, 'b', '\0'};
+        assert_int_equal(text_is_clean(text), c >= 0x20 && c != 0x7f);
+    }
+}
+
 static void test_hex_digits(void **state)
 {
     static const char digits[] = "0123456789abcdef";
@@ -351,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_parse_i64),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_utf8_exhaustively),
+        cmocka_unit_test(test_clean_has_no_control_characters),
         cmocka_unit_test(test_hex_digits),
         cmocka_unit_test(test_percent_decoding_is_strict),
         cmocka_unit_test(test_is_name),
