@@ -495,7 +495,7 @@ static void test_reboot(void **state)
     assert_string_equal(seen("gpu-3").reason, "Action:Reboot"); /* not "Node unexpectedly rebooted": ours stays */
     OK(mark("gpu-3", "Action:Reboot", NULL));
     bring_back("gpu-3", "Action:Reboot");
-    assert_true(job_is(job, "PENDING") || job_is(job, "RUNNING")); /* Slurm requeued it: its node had gone */
+    AWAIT(job_is(job, "PENDING") || job_is(job, "RUNNING")); /* Slurm requeued it: its node had gone */
     RUN("scancel", job);
     AWAIT(job_count("gpu-3") == 0);
 }
