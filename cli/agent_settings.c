@@ -4,6 +4,7 @@
 #include "model/agent_settings.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 static int path_of(struct cli *cli, char **ret_path)
 {
@@ -40,6 +41,17 @@ int cli_agent_settings_show(struct cli *cli)
     return rc;
 }
 
+static bool says_something(const char *text, size_t len)
+{
+    struct agent_settings read;
+    char why[AGENT_SETTINGS_ERROR_MAX];
+    if (agent_settings_parse(text, len, AGENT_SETTING_SOURCE_GROUP, &read, why) != 0)
+        return true; /* the server says why not */
+    bool something = read.count > 0;
+    agent_settings_free(&read);
+    return something;
+}
+
 /* Nobody's change is lost under another: it is refused unless the revision that was read still counts. */
 static int expect(struct cli *cli, const char *path, json_t *body)
 {
@@ -70,6 +82,13 @@ int cli_agent_settings_apply(struct cli *cli)
         rc = cli_read_input(cli, file, &text, &len);
     if (rc != CLI_EXIT_OK)
         return rc;
+    if (!says_something(text, len) && cli->option[CLI_OPTION_YES] == NULL) {
+        if (!isatty(STDIN_FILENO))
+            return cli_usage(cli, "%s says nothing, which takes all settings from the group; add --yes if it shall",
+                             file);
+        if (!cli_confirm(cli, "Nothing is said in it: all settings of the group would go. Type yes to go on: ", "yes"))
+            return cli_usage(cli, "nothing was changed");
+    }
     json_t *document = strlen(text) == len ? json_stringn(text, len) : NULL;
     if (document == NULL)
         return cli_usage(cli, "%s is no text in UTF-8", file);
@@ -83,17 +102,39 @@ int cli_agent_settings_apply(struct cli *cli)
     return rc;
 }
 
+static void list_one(json_t *all, const char *name, const char *standard, const char *help)
+{
+    json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "name", name, "default", standard, "description", help));
+}
+
+/* "*.period" of each check, with its own. */
+static void list_of_checks(json_t *all, const struct agent_setting_rule *rule)
+{
+    char value[AGENT_SETTING_VALUE_MAX_BYTES];
+    for (size_t i = 0; i < agent_check_count; i++) {
+        const struct agent_check_times *times = &agent_check_times[i];
+        autofree char *name = own_printf("%s%s", times->name, rule->name + 1);
+        const struct agent_setting own = {.kind = rule->kind,
+                                          .value = rule->standard >= 0                  ? rule->standard
+                                                   : text_equal(rule->name, "*.period") ? times->period_ms
+                                                                                        : times->deadline_ms};
+        list_one(all, name, agent_setting_value(&own, value), rule->help);
+    }
+}
+
 int cli_agent_settings_list(struct cli *cli)
 {
     static const struct cli_column columns[] = {{"SETTING", "name"}, {"BUILT IN", "default"}, {"WHAT", "description"}};
+    char value[AGENT_SETTING_VALUE_MAX_BYTES];
     auto_json json_t *all = json_array();
     for (size_t i = 0; i < agent_setting_rule_count; i++) {
         const struct agent_setting_rule *rule = &agent_setting_rules[i];
         const struct agent_setting standard = {.kind = rule->kind, .value = rule->standard};
-        char value[AGENT_SETTING_VALUE_MAX_BYTES];
-        json_t *row = json_pack("{s:s, s:s}", "name", rule->name, "description", rule->help);
-        json_put_text(row, "default", rule->standard >= 0 ? agent_setting_value(&standard, value) : "the check's own");
-        json_array_append_new(all, row);
+        if (rule->name[0] == '*')
+            list_of_checks(all, rule);
+        else
+            list_one(all, rule->name, rule->standard >= 0 ? agent_setting_value(&standard, value) : "the program's own",
+                     rule->help);
     }
     if (!cli_print_data(cli, all))
         cli_print_table(cli->out, all, columns, ARRAY_LEN(columns), "");

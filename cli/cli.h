@@ -39,7 +39,7 @@ enum cli_exit {
     X(OUTPUT, "output", 'o', "table|json|yaml", "how to print (table)")                                               \
     X(HELP, "help", 'h', NULL, "this text")                                                                           \
     X(CLUSTER, "cluster", 'c', "NAME", "the cluster; may be left out when there is only one")                         \
-    X(FILE, "file", 'f', "FILE", "what is wanted, in YAML or JSON; - is standard input")                              \
+    X(FILE, "file", 'f', "FILE", "what is wanted, in YAML or JSON (agent settings: lines); - is standard input")      \
     X(YES, "yes", 'y', NULL, "do not ask")                                                                            \
     X(DRY_RUN, "dry-run", 0, NULL, "only say what would change")                                                      \
     X(IMAGE, "image", 0, "ID", "the image to run, such as ami-0123456789abcdef0")                                     \

@@ -29,15 +29,20 @@ const struct agent_setting_rule agent_setting_rules[] = {
 };
 const size_t agent_setting_rule_count = ARRAY_LEN(agent_setting_rules);
 
+const struct agent_check_times agent_check_times[] = {
+#define X(name, period, deadline) {#name, (period)*MS_PER_S, (deadline)*MS_PER_S},
+    AGENT_CHECKS_LIST(X)
+#undef X
+};
+const size_t agent_check_count = ARRAY_LEN(agent_check_times);
+
 /* --- names ---------------------------------------------------------------------------------------------------- */
 
 static bool is_check(const char *name, size_t len)
 {
-#define X(check)                                                     \
-    if (len == sizeof(#check) - 1 && memcmp(name, #check, len) == 0) \
-        return true;
-    AGENT_CHECKS_LIST(X)
-#undef X
+    for (size_t i = 0; i < agent_check_count; i++)
+        if (strlen(agent_check_times[i].name) == len && memcmp(name, agent_check_times[i].name, len) == 0)
+            return true;
     return false;
 }
 
@@ -148,7 +153,7 @@ static void say_rule(const struct agent_setting_rule *rule, char *ret_text, size
 struct reading {
     struct agent_settings settings;
     enum agent_setting_source source;
-    size_t line;
+    size_t line, disk_line; /* where the room on disks was spoken of last; 0: nowhere */
     char *error;
 };
 
@@ -169,6 +174,11 @@ static const struct agent_setting *find(const struct agent_settings *settings, c
         if (strcmp(settings->rows[i].name, name) == 0)
             return &settings->rows[i];
     return NULL;
+}
+
+static bool is_limit(const struct agent_setting *setting, enum agent_limit limit)
+{
+    return strcmp(setting->name, agent_setting_rules[limit].name) == 0;
 }
 
 static void add(struct agent_settings *settings, const struct agent_setting *setting)
@@ -195,7 +205,22 @@ static int read_setting(struct reading *r, const char *name, const char *value)
         return refuse(r, "%s must be %s", shown, rule_text);
     }
     add(&r->settings, &setting);
+    if (is_limit(&setting, AGENT_LIMIT_DISK_LOW) || is_limit(&setting, AGENT_LIMIT_DISK_FULL))
+        r->disk_line = r->line;
     return 0;
+}
+
+/* What is full is low: the other way round nothing would ever be low. What a node's file leaves out its group may have said. */
+static int check_order(struct reading *r)
+{
+    int64_t low = agent_settings_limit(&r->settings, AGENT_LIMIT_DISK_LOW),
+            full = agent_settings_limit(&r->settings, AGENT_LIMIT_DISK_FULL);
+    bool both = find(&r->settings, agent_setting_rules[AGENT_LIMIT_DISK_LOW].name) != NULL &&
+                find(&r->settings, agent_setting_rules[AGENT_LIMIT_DISK_FULL].name) != NULL;
+    if (r->disk_line == 0 || full <= low || (r->source == AGENT_SETTING_SOURCE_FILE && !both))
+        return 0;
+    r->line = r->disk_line;
+    return refuse(r, "disk.fullPercent is %" PRId64 " and more than disk.lowPercent, which is %" PRId64, full, low);
 }
 
 /* Without blanks at its ends, and without what stands behind " #". */
@@ -229,7 +254,8 @@ static int read_line(struct reading *r, char *line)
 static bool is_text(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (((unsigned char)text[i] < ' ' && strchr("\t\r\n", text[i]) == NULL) || text[i] == 0x7f || text[i] == '\0')
+        if (((unsigned char)text[i] < ' ' && strchr("\t\r\n", text[i]) == NULL) || text[i] == 0x7f || text[i] == '\0' ||
+            (text[i] == '\r' && i + 1 < len && text[i + 1] != '\n'))
             return false;
     return text_is_utf8(text, len);
 }
@@ -254,11 +280,22 @@ int agent_settings_parse(const char *text, size_t len, enum agent_setting_source
             *end++ = '\0';
         status = read_line(&r, line);
     }
+    if (status == 0)
+        status = check_order(&r);
     if (status != 0)
         agent_settings_free(&r.settings);
     else
         *ret_settings = r.settings;
     return status;
+}
+
+char *agent_settings_plain(const char *text)
+{
+    struct text plain AUTO(text) = {0};
+    for (const char *at = text; *at != '\0'; at++)
+        if (at[0] != '\r' || (at[1] != '\n' && at[1] != '\0'))
+            text_add_char(&plain, *at);
+    return text_take(&plain);
 }
 
 void agent_settings_free(struct agent_settings *settings)
@@ -277,6 +314,26 @@ void agent_settings_merge(const struct agent_settings *under, const struct agent
         if (find(over, under->rows[i].name) == NULL)
             add(&both, &under->rows[i]);
     *ret_settings = both;
+}
+
+void agent_settings_put(struct agent_settings *settings, const struct agent_setting *setting)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->rows[i].name, setting->name) == 0) {
+            settings->rows[i] = *setting;
+            return;
+        }
+    add(settings, setting);
+}
+
+bool agent_setting_check(const struct agent_setting *setting, char ret_check[SOURCE_MAX_BYTES], bool *ret_is_own)
+{
+    bool own = text_starts_with(setting->name, CUSTOM);
+    const char *name = setting->name + (own ? strlen(CUSTOM) : 0), *dot = strrchr(name, '.');
+    if (dot == NULL || (!own && !is_check(name, (size_t)(dot - name))))
+        return false;
+    *ret_is_own = own;
+    return text_copy_bytes(ret_check, SOURCE_MAX_BYTES, name, (size_t)(dot - name)) == 0;
 }
 
 /* --- asking --------------------------------------------------------------------------------------------------- */

@@ -322,6 +322,7 @@ ENUM_DECLARE(event_level);
     X(AGENT_BOOTED, "agent-booted")               \
     X(AGENT_SILENT, "agent-silent")               \
     X(AGENT_BACK, "agent-back")                   \
+    X(AGENT_SETTINGS, "agent-settings")           \
     X(CLOCK_SKEW, "clock-skew")                   \
     X(SCHEDULER_MARK, "scheduler-mark")           \
     X(SCHEDULER_RESUME, "scheduler-resume")       \

@@ -15,6 +15,7 @@
 #define HOLDFAST_AGENTS_CHECKS_CHECK_H
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "model/agent_settings.h"
 #include "model/hardware.h"
 
@@ -70,6 +71,10 @@ struct check {
     const void *own;                                                         /* the context's; NULL */
     bool spans_boots; /* what it remembers is good after another boot, too: it sees to the rest by itself */
 };
+
+/* Of one of ours: the model has its times, for whoever shows what is built in. */
+#define CHECK_TIMES(name) \
+    .period_ms = AGENT_PERIOD_S_##name * MS_PER_S, .deadline_ms = AGENT_DEADLINE_S_##name * MS_PER_S
 
 /* Adds name="value" to labels, with a comma before it when it is not the first; what has no room is left out. */
 void check_label(char labels[CHECK_LABELS_MAX_BYTES], const char *name, const char *value);

@@ -46,7 +46,7 @@ static int64_t now_ms(void)
 
 /* --- the table ----------------------------------------------------------------------------------------------- */
 
-#define X(name) &check_##name,
+#define X(name, period, deadline) &check_##name,
 static const struct check *const table[] = {CHECKS_LIST(X)};
 #undef X
 
@@ -84,13 +84,18 @@ const struct check *checks_find(const struct checks *checks, const char *name)
     return NULL;
 }
 
-static bool is_wanted(const struct checks *checks, const char *name)
+bool checks_are_meant(const char *names, const char *name)
 {
     size_t len = strlen(name);
-    for (const char *at = checks->options.names; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+    for (const char *at = names; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
         if (strcspn(at, ",") == len && memcmp(at, name, len) == 0)
             return true;
-    return strcmp(checks->options.names, "all") == 0;
+    return strcmp(names, "all") == 0;
+}
+
+static bool is_wanted(const struct checks *checks, const char *name)
+{
+    return checks_are_meant(checks->options.names, name);
 }
 
 bool checks_may_run(const struct checks *checks, const char *name)

@@ -17,7 +17,7 @@
 /* THE table: one row a check, in the order in which people read them; agents/checks/<name>.c defines check_<name>. */
 #define CHECKS_LIST(X) AGENT_CHECKS_LIST(X)
 
-#define X(name) extern const struct check check_##name;
+#define X(name, period, deadline) extern const struct check check_##name;
 CHECKS_LIST(X)
 #undef X
 
@@ -62,6 +62,8 @@ const struct check *checks_find(const struct checks *checks, const char *name);
 bool checks_may_run(const struct checks *checks, const char *name);
 /* The n-th of those that are chosen; NULL: there are no more. */
 const struct check *checks_at(const struct checks *checks, size_t n);
+/* Whether the names of struct checks_options hold it. */
+bool checks_are_meant(const char *names, const char *name);
 /* All of ours: *ret_count rows. Static. */
 const struct check *const *checks_table(size_t *ret_count);
 

@@ -39,8 +39,5 @@ static void run(const struct check_context *context, struct check_out *out)
     recall_keep(recall, out);
 }
 
-const struct check check_clock = {.name = "clock",
-                                  .about = "whether something keeps the clock right",
-                                  .period_ms = 5 * MS_PER_MIN,
-                                  .deadline_ms = 10 * MS_PER_S,
-                                  .run = run};
+const struct check check_clock = {
+    .name = "clock", .about = "whether something keeps the clock right", CHECK_TIMES(clock), .run = run};

@@ -21,7 +21,6 @@
 #define INTERRUPTS_BYTES_MAX (8 << 20) /* a row is 11 bytes for each of 400 processors, and there are hundreds */
 #define FILE_BYTES_MAX 65536
 #define CPUS_MAX 65536
-#define THRESHOLD_MAX 100 /* corrected, within an hour: as edac.c has it */
 
 /* Bits by the kernel's admin-guide/tainted-kernels. Drivers from outside and warnings are daily bread. */
 #define TAINT_MACHINE_CHECK (INT64_C(1) << 4)
@@ -87,11 +86,12 @@ const char *cpu_taint(int64_t tainted)
 /* The three below: false when there is nothing to read. */
 static bool look_at_exceptions(const struct check_context *context, struct check_out *out, struct recall *recall)
 {
-    static const struct {
+    const struct {
         const char *name, *words;
         int64_t threshold;
     } kinds[] = {{"MCE:", "machine check exceptions", 1},
-                 {"THR:", "interrupts for machine checks that were corrected", THRESHOLD_MAX}};
+                 {"THR:", "interrupts for machine checks that were corrected",
+                  agent_settings_limit(context->settings, AGENT_LIMIT_CPU_CORRECTED)}};
     autofree char *data = NULL;
     size_t len;
     if (check_read(context, "/proc/interrupts", INTERRUPTS_BYTES_MAX, &data, &len) != 0)
@@ -160,6 +160,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_cpu = {.name = "cpu",
                                 .about = "machine checks, processors that are offline, faults of the kernel",
-                                .period_ms = MS_PER_MIN,
-                                .deadline_ms = 20 * MS_PER_S,
+                                CHECK_TIMES(cpu),
                                 .run = run};

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-#define PERIOD_MS 60000
-#define DEADLINE_MS 55000
 #define HEALTH_TIMEOUT_MS 30000
 #define OTHER_TIMEOUT_MS 10000
 #define OUTPUT_BYTES_MAX (4 << 20)
@@ -117,7 +115,6 @@ static void dcgm_run(const struct check_context *context, struct check_out *out)
 const struct check check_dcgm = {
     .name = "dcgm",
     .about = "DCGM's health watches, where its service runs",
-    .period_ms = PERIOD_MS,
-    .deadline_ms = DEADLINE_MS,
+    CHECK_TIMES(dcgm),
     .run = dcgm_run,
 };

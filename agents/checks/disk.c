@@ -198,6 +198,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_disk = {.name = "disk",
                                  .about = "room on the disks, by bytes and inodes, and whether they can be written",
-                                 .period_ms = MS_PER_MIN,
-                                 .deadline_ms = 20 * MS_PER_S,
+                                 CHECK_TIMES(disk),
                                  .run = run};

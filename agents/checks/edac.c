@@ -114,8 +114,5 @@ static void run(const struct check_context *context, struct check_out *out)
         check_not_applicable(out, "the kernel counts no memory errors (virtual machine, or no EDAC driver)");
 }
 
-const struct check check_edac = {.name = "edac",
-                                 .about = "memory errors, by their rate",
-                                 .period_ms = MS_PER_MIN,
-                                 .deadline_ms = 20 * MS_PER_S,
-                                 .run = run};
+const struct check check_edac = {
+    .name = "edac", .about = "memory errors, by their rate", CHECK_TIMES(edac), .run = run};

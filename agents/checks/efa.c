@@ -149,7 +149,6 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_efa = {.name = "efa",
                                 .about = "Elastic Fabric Adapters: how many, their driver, libfabric, their counters",
-                                .period_ms = MS_PER_MIN,
-                                .deadline_ms = 50 * MS_PER_S,
+                                CHECK_TIMES(efa),
                                 .spans_boots = true,
                                 .run = run};

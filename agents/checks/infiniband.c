@@ -45,6 +45,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_infiniband = {.name = "infiniband",
                                        .about = "ports and devices of InfiniBand and RoCE: state, flaps, rate, errors",
-                                       .period_ms = 30 * MS_PER_S,
-                                       .deadline_ms = 20 * MS_PER_S,
+                                       CHECK_TIMES(infiniband),
                                        .run = run};

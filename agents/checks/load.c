@@ -218,6 +218,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_load = {.name = "load",
                                  .about = "tasks that are stuck, zombies, load, and limits that are nearly reached",
-                                 .period_ms = 2 * MS_PER_MIN,
-                                 .deadline_ms = MS_PER_MIN,
+                                 CHECK_TIMES(load),
                                  .run = run};

@@ -160,6 +160,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_machine = {.name = "machine",
                                     .about = "what tells this machine and its devices from others; finds no faults",
-                                    .period_ms = 10 * MS_PER_MIN,
-                                    .deadline_ms = 20 * MS_PER_S,
+                                    CHECK_TIMES(machine),
                                     .run = run};

@@ -157,6 +157,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_memory = {.name = "memory",
                                    .about = "memory that is left, swap storms, pressure, huge pages nobody has mapped",
-                                   .period_ms = MS_PER_MIN,
-                                   .deadline_ms = 30 * MS_PER_S,
+                                   CHECK_TIMES(memory),
                                    .run = run};

@@ -178,6 +178,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_mounts = {.name = "mounts",
                                    .about = "what /etc/fstab wants mounted is, and remote file systems answer",
-                                   .period_ms = 2 * MS_PER_MIN,
-                                   .deadline_ms = 30 * MS_PER_S,
+                                   CHECK_TIMES(mounts),
                                    .run = run};

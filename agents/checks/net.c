@@ -200,12 +200,12 @@ static void judge_counters(const struct view *view, const char *name)
         int64_t value = read_number(view, name, limit->file);
         if (value < 0)
             continue;
-        int64_t growth =
-            recall_growth(view->recall, key_of(name, limit->brief, key), value, limit->limit, limit->window_ms);
+        int64_t most = agent_settings_limit(view->context->settings, limit->limit);
+        int64_t growth = recall_growth(view->recall, key_of(name, limit->brief, key), value, most, limit->window_ms);
         if (growth > 0 && view->settled)
             check_event(view->out, limit->code, name, growth,
                         "%s of %s grew by %" PRId64 "; %" PRId64 " in %" PRId64 " s are too many",
-                        strchr(limit->file, '/') + 1, name, growth, limit->limit + 1, limit->window_ms / MS_PER_S);
+                        strchr(limit->file, '/') + 1, name, growth, most + 1, limit->window_ms / MS_PER_S);
     }
 }
 
@@ -299,6 +299,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_net = {.name = "net",
                                 .about = "interfaces and bonds: down, flapping, slower than before, errors",
-                                .period_ms = 30 * MS_PER_S,
-                                .deadline_ms = 20 * MS_PER_S,
+                                CHECK_TIMES(net),
                                 .run = run};

@@ -1,7 +1,8 @@
 /*
  * The tables of the network's checks. What is not in them is measured and never judged: port_xmit_discards and
  * port_xmit_wait are congestion, local_ack_timeout_err and rnr_nak_retry_err come when the program at the other end dies,
- * reg_mr_err and create_*_err when the one at this end asks for too much.
+ * reg_mr_err and create_*_err when the one at this end asks for too much. How many are too many model/agent_settings.h says, since
+ * a site may say otherwise; here is by whom.
  */
 #include "agents/checks/network_limits.h"
 
@@ -13,34 +14,36 @@
 /* [V] The limits of NVSentinel's NIC monitor (docs/nic-health-monitor/link-counter-detection.md): symbol errors after
  * IBTA's bit error rate of 10E-12, the others by the rate at which retries no longer hide them. */
 const struct counter_limit infiniband_limits[INFINIBAND_LIMITS] = {
-    {"counters/symbol_error", "sy", "net.ib.errors", 120, MS_PER_HOUR},
-    {"counters/link_error_recovery", "re", "net.ib.errors", 5, MS_PER_MIN},
-    {"counters/port_rcv_errors", "rx", "net.ib.errors", 600, MS_PER_MIN},
-    {"counters/local_link_integrity_errors", "in", "net.ib.errors", 0, MS_PER_MIN},
-    {"counters/excessive_buffer_overrun_errors", "ov", "net.ib.errors", 60, MS_PER_HOUR}, /* [P] there: any */
+    {"counters/symbol_error", "sy", "net.ib.errors", AGENT_LIMIT_IB_SYMBOL, MS_PER_HOUR},
+    {"counters/link_error_recovery", "re", "net.ib.errors", AGENT_LIMIT_IB_RECOVERY, MS_PER_MIN},
+    {"counters/port_rcv_errors", "rx", "net.ib.errors", AGENT_LIMIT_IB_RECEIVE, MS_PER_MIN},
+    {"counters/local_link_integrity_errors", "in", "net.ib.errors", AGENT_LIMIT_IB_INTEGRITY, MS_PER_MIN},
+    {"counters/excessive_buffer_overrun_errors", "ov", "net.ib.errors", AGENT_LIMIT_IB_OVERRUN,
+     MS_PER_HOUR}, /* [P] there: any */
 };
 
 /* [V] EKS' node-monitoring-agent (monitors/networking/efa/efa.go): a hundred at once and then one a second, ten times that
  * for packets sent again, as events that repair nothing. */
 const struct counter_limit efa_limits[EFA_LIMITS] = {
-    {"hw_counters/rx_drops", "dr", "efa.drops", 160, MS_PER_MIN},
-    {"hw_counters/rdma_read_wr_err", "rr", "efa.errors", 160, MS_PER_MIN},
-    {"hw_counters/rdma_write_wr_err", "rw", "efa.errors", 160, MS_PER_MIN},
-    {"hw_counters/no_completion_cmds", "nc", "efa.errors", 0, MS_PER_MIN}, /* [P] the device did not answer */
-    {"hw_counters/unresponsive_remote_events", "ur", "efa.unresponsive", 160, MS_PER_MIN},
-    {"hw_counters/impaired_remote_conn_events", "im", "efa.unresponsive", 160, MS_PER_MIN},
-    {"hw_counters/retrans_timeout_events", "rt", "efa.retransmits", 160, MS_PER_MIN},
-    {"hw_counters/retrans_pkts", "rp", "efa.retransmits", 1060, MS_PER_MIN},
+    {"hw_counters/rx_drops", "dr", "efa.drops", AGENT_LIMIT_EFA_DROPS, MS_PER_MIN},
+    {"hw_counters/rdma_read_wr_err", "rr", "efa.errors", AGENT_LIMIT_EFA_ERRORS, MS_PER_MIN},
+    {"hw_counters/rdma_write_wr_err", "rw", "efa.errors", AGENT_LIMIT_EFA_ERRORS, MS_PER_MIN},
+    {"hw_counters/no_completion_cmds", "nc", "efa.errors", AGENT_LIMIT_EFA_COMMANDS,
+     MS_PER_MIN}, /* [P] the device did not answer */
+    {"hw_counters/unresponsive_remote_events", "ur", "efa.unresponsive", AGENT_LIMIT_EFA_UNRESPONSIVE, MS_PER_MIN},
+    {"hw_counters/impaired_remote_conn_events", "im", "efa.unresponsive", AGENT_LIMIT_EFA_UNRESPONSIVE, MS_PER_MIN},
+    {"hw_counters/retrans_timeout_events", "rt", "efa.retransmits", AGENT_LIMIT_EFA_TIMEOUTS, MS_PER_MIN},
+    {"hw_counters/retrans_pkts", "rp", "efa.retransmits", AGENT_LIMIT_EFA_RETRANSMITS, MS_PER_MIN},
 };
 
 /* [P] after NVSentinel's ten a second for received errors. rx_dropped counts also what nobody here wanted (LLDP, other
  * VLANs), which is a few a second in any network, so it has to be many. */
 const struct counter_limit link_limits[LINK_LIMITS] = {
-    {"statistics/rx_crc_errors", "cr", "net.errors", 60, MS_PER_MIN},
-    {"statistics/rx_errors", "re", "net.errors", 600, MS_PER_MIN},
-    {"statistics/tx_errors", "te", "net.errors", 600, MS_PER_MIN},
-    {"statistics/rx_dropped", "rd", "net.drops", 60000, MS_PER_MIN},
-    {"statistics/tx_dropped", "td", "net.drops", 60000, MS_PER_MIN},
+    {"statistics/rx_crc_errors", "cr", "net.errors", AGENT_LIMIT_NET_CRC, MS_PER_MIN},
+    {"statistics/rx_errors", "re", "net.errors", AGENT_LIMIT_NET_ERRORS, MS_PER_MIN},
+    {"statistics/tx_errors", "te", "net.errors", AGENT_LIMIT_NET_ERRORS, MS_PER_MIN},
+    {"statistics/rx_dropped", "rd", "net.drops", AGENT_LIMIT_NET_DROPS, MS_PER_MIN},
+    {"statistics/tx_dropped", "td", "net.drops", AGENT_LIMIT_NET_DROPS, MS_PER_MIN},
 };
 
 /* [V] aws/sagemaker-hyperpod-cli, src/sagemaker/hyperpod/training/constants.py: what HyperPod gives a task of that type;

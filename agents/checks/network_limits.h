@@ -8,6 +8,7 @@
 #define HOLDFAST_AGENTS_CHECKS_NETWORK_LIMITS_H
 
 #include "base/clock.h"
+#include "model/agent_settings.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +24,9 @@
 struct counter_limit {
     const char *file;  /* below the port's or the interface's directory */
     const char *brief; /* its name in what is remembered */
-    const char *code;  /* told when it grows by more than limit within window_ms */
-    int64_t limit, window_ms;
+    const char *code;  /* told when it grows by more than the limit within window_ms */
+    enum agent_limit limit;
+    int64_t window_ms;
 };
 
 #define INFINIBAND_LIMITS 5

@@ -23,8 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PERIOD_MS 60000
-#define DEADLINE_MS 45000
 #define GRACE_MS 600000 /* the driver is loaded late; HyperPod learned to wait for GPUs */
 #define PCI_DEVICES "/sys/bus/pci/devices"
 #define LS_TIMEOUT_MS 10000
@@ -277,7 +275,6 @@ static void neuron_run(const struct check_context *context, struct check_out *ou
 const struct check check_neuron = {
     .name = "neuron",
     .about = "AWS Trainium and Inferentia by their driver: count, cores, memory and hardware errors",
-    .period_ms = PERIOD_MS,
-    .deadline_ms = DEADLINE_MS,
+    CHECK_TIMES(neuron),
     .run = neuron_run,
 };

@@ -16,9 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PERIOD_MS 60000
-#define DEADLINE_MS 55000
-
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
 
 /* A GPU that is not there now is not forgotten: it may come back. */
@@ -127,8 +124,7 @@ static void nvidia_run(const struct check_context *context, struct check_out *ou
 const struct check check_nvidia = {
     .name = "nvidia",
     .about = "GPUs by NVML or nvidia-smi: count, memory errors, row remapping, recovery action, heat, links",
-    .period_ms = PERIOD_MS,
-    .deadline_ms = DEADLINE_MS,
+    CHECK_TIMES(nvidia),
     .run = nvidia_run,
     .spans_boots = true,
 };

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPLAYS_A_MINUTE_MAX 8 /* the limit of DCGM's health watch [R] */
-
 static int64_t before(const struct nvidia_look *look, const struct nvidia_gpu *gpu, const char *name, int64_t otherwise)
 {
     const json_t *known = json_object_get(look->gpus_before, gpu->uuid[0] != '\0' ? gpu->uuid : gpu->name);
@@ -55,7 +53,9 @@ static void look_at_memory_errors(const struct nvidia_look *look, const struct n
                     isnan(gpu->values[NVIDIA_ECC_SRAM]) ? 0 : gpu->values[NVIDIA_ECC_SRAM]);
     int64_t replays = grown(look, gpu, "replays", gpu->values[NVIDIA_PCIE_REPLAYS]);
     int64_t passed_ms = look->context->uptime_ms - look->since_ms;
-    if (look->since_ms > 0 && passed_ms > 0 && replays > REPLAYS_A_MINUTE_MAX * (1 + passed_ms / 60000))
+    int64_t most =
+        agent_settings_limit(look->context->settings, AGENT_LIMIT_NVIDIA_REPLAYS); /* as DCGM's watch has it [R] */
+    if (look->since_ms > 0 && passed_ms > 0 && replays > most * (1 + passed_ms / 60000))
         check_event(look->out, "nvidia.pcie.replays", gpu->name, replays,
                     "%s %s: %" PRId64 " PCIe replays within %" PRId64 " s", gpu->product, gpu->uuid, replays,
                     passed_ms / 1000);

@@ -6,11 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGES_RETIRED_MAX 60 /* NVIDIA, Dynamic Page Retirement: a board with so many may be returned [R] */
-
 static bool is_set(const struct nvidia_gpu *gpu, enum nvidia_value value)
 {
     return gpu->values[value] > 0; /* NAN is not */
+}
+
+/* What the site says, or what is built in. */
+static double said(const struct nvidia_look *look, enum agent_limit limit)
+{
+    return (double)agent_settings_limit(look->context->settings, limit);
 }
 
 /* The driver's own word, after the list of recovery actions in nvml.h: words are matched, as their wording varies. */
@@ -52,7 +56,8 @@ static void look_at_flags(const struct nvidia_look *look, const struct nvidia_gp
         if (is_set(gpu, flags[i].value))
             check_found(look->out, flags[i].code, gpu->name, 1, "%s %s: %s (%.0f)", gpu->product, gpu->uuid,
                         flags[i].text, gpu->values[flags[i].value]);
-    if (gpu->values[NVIDIA_PAGES_RETIRED] >= PAGES_RETIRED_MAX)
+    /* NVIDIA, Dynamic Page Retirement: a board with sixty may be returned [R] */
+    if (gpu->values[NVIDIA_PAGES_RETIRED] >= said(look, AGENT_LIMIT_NVIDIA_RETIRED_PAGES))
         check_found(look->out, "nvidia.retired-pages.limit", gpu->name, 1, "%s %s: %.0f pages retired", gpu->product,
                     gpu->uuid, gpu->values[NVIDIA_PAGES_RETIRED]);
     if (gpu->is_inforom_corrupt)
@@ -63,9 +68,25 @@ static void look_at_flags(const struct nvidia_look *look, const struct nvidia_gp
                     gpu->uuid, is_set(gpu, NVIDIA_MIG_PENDING) ? "on" : "off");
 }
 
+/* The site's own limit, where it has said one; 0: the GPU's word counts. */
+static bool is_hotter(const struct nvidia_look *look, const struct nvidia_gpu *gpu, enum agent_limit limit,
+                      enum nvidia_value value, const char *what)
+{
+    double most = said(look, limit);
+    bool hot = most > 0 && gpu->values[value] >= most;
+    if (hot)
+        check_found(look->out, "nvidia.temperature.high", gpu->name, 1,
+                    "%s %s: %s%.0f C, the settings allow less than %.0f C", gpu->product, gpu->uuid, what,
+                    gpu->values[value], most);
+    return hot;
+}
+
 static void look_at_heat(const struct nvidia_look *look, const struct nvidia_gpu *gpu)
 {
     const double *v = gpu->values;
+    if (is_hotter(look, gpu, AGENT_LIMIT_NVIDIA_TEMPERATURE, NVIDIA_TEMPERATURE, "") ||
+        is_hotter(look, gpu, AGENT_LIMIT_NVIDIA_MEMORY_TEMPERATURE, NVIDIA_TEMPERATURE_MEMORY, "memory "))
+        return;
     if (v[NVIDIA_TEMPERATURE] >= v[NVIDIA_TEMPERATURE_SLOW])
         check_found(look->out, "nvidia.temperature.high", gpu->name, 1, "%s %s: %.0f C, slows down at %.0f C",
                     gpu->product, gpu->uuid, v[NVIDIA_TEMPERATURE], v[NVIDIA_TEMPERATURE_SLOW]);

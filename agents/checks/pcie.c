@@ -192,6 +192,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_pcie = {.name = "pcie",
                                  .about = "PCIe errors by their rate, and links narrower or slower than they can be",
-                                 .period_ms = MS_PER_MIN,
-                                 .deadline_ms = 30 * MS_PER_S,
+                                 CHECK_TIMES(pcie),
                                  .run = run};

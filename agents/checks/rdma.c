@@ -271,11 +271,12 @@ static void judge_counters(const struct check_context *context, const struct rdm
         if (value < 0)
             continue;
         port_key(port, limit->brief, key);
-        int64_t growth = recall_growth(recall, key, value, limit->limit, limit->window_ms);
+        int64_t most = agent_settings_limit(context->settings, limit->limit);
+        int64_t growth = recall_growth(recall, key, value, most, limit->window_ms);
         if (growth > 0)
             check_event(out, limit->code, port_name(port, name), growth,
                         "%s of port %d of %s grew by %" PRId64 "; %" PRId64 " in %" PRId64 " s are too many",
-                        strchr(limit->file, '/') + 1, port->number, port->device, growth, limit->limit + 1,
+                        strchr(limit->file, '/') + 1, port->number, port->device, growth, most + 1,
                         limit->window_ms / MS_PER_S);
     }
 }

@@ -19,20 +19,20 @@
 
 #define COMM_BYTES_MAX 16 /* TASK_COMM_LEN */
 #define PROCESSES_MAX 65536
-#define GRACE_MS (5 * MS_PER_MIN) /* after boot: daemons wait for each other and for the network */
 
 static const struct service {
     const char *unit, *comm;
+    enum agent_limit missed; /* whether it is, where it ought to run */
 } services[] = {
-    {"slurmd", "slurmd"},
-    {"munge", "munged"},
-    {"kubelet", "kubelet"},
-    {"containerd", "containerd"},
-    {"nvidia-fabricmanager", "nv-fabricmanage"}, /* cut by the kernel */
-    {"nvidia-persistenced", "nvidia-persiste"},
-    {"nvidia-dcgm", "nv-hostengine"},
-    {"chrony", "chronyd"},
-    {"chronyd", "chronyd"}, /* by another name */
+    {"slurmd", "slurmd", AGENT_LIMIT_SERVICES_SLURMD},
+    {"munge", "munged", AGENT_LIMIT_SERVICES_MUNGE},
+    {"kubelet", "kubelet", AGENT_LIMIT_SERVICES_KUBELET},
+    {"containerd", "containerd", AGENT_LIMIT_SERVICES_CONTAINERD},
+    {"nvidia-fabricmanager", "nv-fabricmanage", AGENT_LIMIT_SERVICES_NVIDIA}, /* cut by the kernel */
+    {"nvidia-persistenced", "nvidia-persiste", AGENT_LIMIT_SERVICES_NVIDIA},
+    {"nvidia-dcgm", "nv-hostengine", AGENT_LIMIT_SERVICES_NVIDIA},
+    {"chrony", "chronyd", AGENT_LIMIT_SERVICES_CHRONY},
+    {"chronyd", "chronyd", AGENT_LIMIT_SERVICES_CHRONY}, /* by another name */
 };
 
 /* --- what ought to run --------------------------------------------------------------------------------------- */
@@ -110,8 +110,10 @@ static bool look_at(const struct check_context *context, struct check_out *out, 
     bool was_seen = recall_get(recall, seen, 0) > 0 && !has_unit(context, service->unit);
     if (running)
         recall_set(recall, seen, 1);
-    bool expected = enabled || was_seen;
-    if (recall_lasts(recall, down, expected && !running, 1) && context->uptime_ms >= GRACE_MS)
+    bool expected = (enabled || was_seen) && agent_settings_limit(context->settings, service->missed) != 0;
+    /* daemons wait for each other and for the network */
+    bool settled = context->uptime_ms >= agent_settings_limit(context->settings, AGENT_LIMIT_SERVICES_GRACE);
+    if (recall_lasts(recall, down, expected && !running, 1) && settled)
         check_found(out, "node.service.down", service->unit, 1, "%s does not run, and %s", service->comm,
                     enabled ? "systemd is to start it at boot" : "it did before");
     return expected || running;
@@ -134,6 +136,5 @@ static void run(const struct check_context *context, struct check_out *out)
 
 const struct check check_services = {.name = "services",
                                      .about = "slurmd, munge, kubelet, NVIDIA's and other daemons that ought to run do",
-                                     .period_ms = MS_PER_MIN,
-                                     .deadline_ms = 20 * MS_PER_S,
+                                     CHECK_TIMES(services),
                                      .run = run};

@@ -16,8 +16,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PERIOD_MS (30 * MS_PER_S)
-#define DEADLINE_MS (30 * MS_PER_S)
 #define ASK_EVERY_MS (5 * MS_PER_MIN)
 #define ASK_TIMEOUT_MS (8 * MS_PER_S)
 #define LISTEN_SECONDS "15"
@@ -112,7 +110,6 @@ static void violations_run(const struct check_context *context, struct check_out
 const struct check check_violations = {
     .name = "violations",
     .about = "violations of the policies that were set in DCGM",
-    .period_ms = PERIOD_MS,
-    .deadline_ms = DEADLINE_MS,
+    CHECK_TIMES(violations),
     .run = violations_run,
 };

@@ -442,6 +442,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
         return status;
     windows_init(&agent->windows, instance_id, agent->boot_id);
     settings_open(&agent->settings, options->settings, options->state_dir, instance_id);
+    settings_leave_out(&agent->settings, options->checks);
     agent->log_level_given = options->log_level_given;
     if ((status = open_spool(agent, options, ret_error)) != 0 || (status = open_checks(agent, options, ret_error)) != 0)
         return status;

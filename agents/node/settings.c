@@ -1,6 +1,7 @@
 /* The two texts, read again when they change, and what becomes of them. */
 #include "agents/node/settings.h"
 
+#include "agents/checks/checks.h"
 #include "agents/node/shape.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -17,10 +18,25 @@
 
 /* --- what counts ---------------------------------------------------------------------------------------------- */
 
+/* Of whose check something is said that is not run: whoever switches it on hears why it stays off. */
+static void leave_out(struct settings *settings)
+{
+    for (size_t i = 0, count = settings->both.count; i < count && settings->names != NULL; i++) {
+        struct agent_setting off = {.kind = AGENT_SETTING_KIND_FLAG, .source = AGENT_SETTING_SOURCE_COMMAND_LINE};
+        char check[SOURCE_MAX_BYTES];
+        bool own;
+        if (!agent_setting_check(&settings->both.rows[i], check, &own) || checks_are_meant(settings->names, check))
+            continue;
+        snprintf(off.name, sizeof(off.name), "%s%s.enabled", own ? "custom." : "", check);
+        agent_settings_put(&settings->both, &off);
+    }
+}
+
 static void merge(struct settings *settings)
 {
     agent_settings_free(&settings->both);
     agent_settings_merge(&settings->group, &settings->own, &settings->both);
+    leave_out(settings);
 }
 
 /* Takes the text in the place of *target; why goes to ret_why, "" when it counts. */
@@ -167,6 +183,12 @@ void settings_open(struct settings *settings, const char *file, const char *stat
     (void)read_own(settings);
 }
 
+void settings_leave_out(struct settings *settings, const char *names)
+{
+    settings->names = names;
+    merge(settings);
+}
+
 void settings_close(struct settings *settings)
 {
     agent_settings_free(&settings->group);
@@ -204,7 +226,7 @@ static void print_row(const char *name, const char *value, const char *source, b
 {
     AUTO(text) struct text out = {0};
     if (!json) {
-        printf("%-24s  %-8s  %s\n", name, value, source);
+        printf("%-28s  %-8s  %s\n", name, value, source);
         return;
     }
     shape_put_text(&out, first ? "{\"name\":" : ",\n {\"name\":", name);
@@ -213,7 +235,31 @@ static void print_row(const char *name, const char *value, const char *source, b
     printf("%s}", text_get(&out));
 }
 
-/* What is said stands first, then the limits that are built in; a check's own times stand in the manual. */
+static bool print_built_in(const struct settings *settings, const char *name, const char *value, bool json, bool first)
+{
+    for (size_t i = 0; i < settings->both.count; i++)
+        if (strcmp(settings->both.rows[i].name, name) == 0)
+            return first;
+    print_row(name, value, "built-in", json, first);
+    return false;
+}
+
+static bool print_times(const struct settings *settings, const struct agent_check_times *times, bool json, bool first)
+{
+    const struct agent_setting rows[] = {
+        {.kind = AGENT_SETTING_KIND_FLAG, .value = 1, .name = "enabled"},
+        {.kind = AGENT_SETTING_KIND_DURATION, .value = times->period_ms, .name = "period"},
+        {.kind = AGENT_SETTING_KIND_DURATION, .value = times->deadline_ms, .name = "deadline"},
+    };
+    char value[AGENT_SETTING_VALUE_MAX_BYTES];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        autofree char *name = own_printf("%s.%s", times->name, rows[i].name);
+        first = print_built_in(settings, name, agent_setting_value(&rows[i], value), json, first);
+    }
+    return first;
+}
+
+/* What is said stands first, then what is built in. */
 void settings_print(const struct settings *settings, bool json)
 {
     char value[AGENT_SETTING_VALUE_MAX_BYTES], source[64];
@@ -224,19 +270,15 @@ void settings_print(const struct settings *settings, bool json)
         if (row->source == AGENT_SETTING_SOURCE_GROUP)
             snprintf(source, sizeof(source), "group, revision %" PRId64, settings->revision);
         else
-            snprintf(source, sizeof(source), "file");
+            snprintf(source, sizeof(source), "%s", agent_setting_source_text(row->source));
         print_row(row->name, agent_setting_value(row, value), source, json, first);
     }
     for (size_t i = 0; i < AGENT_LIMIT_COUNT; i++) {
         const struct agent_setting_rule *rule = &agent_setting_rules[i];
         const struct agent_setting standard = {.kind = rule->kind, .value = rule->standard};
-        bool said = false;
-        for (size_t n = 0; n < settings->both.count; n++)
-            said |= strcmp(settings->both.rows[n].name, rule->name) == 0;
-        if (said)
-            continue;
-        print_row(rule->name, agent_setting_value(&standard, value), "built-in", json, first);
-        first = false;
+        first = print_built_in(settings, rule->name, agent_setting_value(&standard, value), json, first);
     }
+    for (size_t i = 0; i < agent_check_count; i++)
+        first = print_times(settings, &agent_check_times[i], json, first);
     fputs(json ? "]\n" : "", stdout);
 }

@@ -18,8 +18,9 @@
 #define SETTINGS_KEPT "settings" /* in the state directory */
 
 struct settings {
-    const char *file; /* the node's own; NULL: none */
-    char *kept;       /* where the group's is kept; NULL: nowhere */
+    const char *file;  /* the node's own; NULL: none */
+    const char *names; /* of the checks that the agent was started with; NULL: all */
+    char *kept;        /* where the group's is kept; NULL: nowhere */
     char instance_id[ID_INSTANCE_MAX];
     struct agent_settings group, own, both; /* both is what counts */
     int64_t revision;                       /* of the group's */
@@ -35,6 +36,8 @@ struct settings {
 /* file and kept may be NULL; file outlives the settings. What was kept for another instance is another machine's;
  * instance_id NULL: whichever it was. */
 void settings_open(struct settings *settings, const char *file, const char *state_dir, const char *instance_id);
+/* What was left out on the command line is not run, whatever is said of it. names: of struct checks_options; outlive the settings. */
+void settings_leave_out(struct settings *settings, const char *names);
 void settings_close(struct settings *settings);
 
 /* Whether the server's word of a tag is news. */

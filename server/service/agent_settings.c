@@ -35,25 +35,25 @@ static int get(struct db_tx *tx, int64_t group_id, struct group_agent_settings *
     return 0;
 }
 
-static int find_group(struct db_tx *tx, const char *cluster_name, const char *name, struct instance_group *ret_group,
-                      struct problem *problem)
+static int find_group(struct db_tx *tx, const char *cluster_name, const char *name, struct cluster *ret_cluster,
+                      struct instance_group *ret_group, struct problem *problem)
 {
-    struct cluster cluster;
-    int status = place_find_cluster(tx, cluster_name, &cluster, problem);
+    int status = place_find_cluster(tx, cluster_name, ret_cluster, problem);
     if (status < 0)
         return status;
-    status = db_group_get(tx, cluster.id, name, ret_group);
+    status = db_group_get(tx, ret_cluster->id, name, ret_group);
     if (status == STATUS_NOT_FOUND)
         return problem_say(problem, status, PROBLEM_NOT_FOUND, "The cluster \"%s\" has no instance group named \"%s\".",
-                           cluster.name, name);
+                           ret_cluster->name, name);
     return status;
 }
 
 static int get_read(struct db_tx *tx, void *arg)
 {
     const struct asking *asking = arg;
+    struct cluster cluster;
     struct instance_group group;
-    int status = find_group(tx, asking->cluster, asking->group, &group, asking->problem);
+    int status = find_group(tx, asking->cluster, asking->group, &cluster, &group, asking->problem);
     return status < 0 ? status : get(tx, group.id, asking->ret);
 }
 
@@ -104,19 +104,33 @@ int service_agent_settings_validate(const char *text, struct problem *ret_proble
 
 struct changing {
     const struct service_agent_settings_change *wanted;
+    const char *text; /* with lines that end as ours do, so that show and apply make nothing new of it */
     const struct actor *actor;
     struct group_agent_settings *ret;
     int64_t now_ms;
     struct problem *problem;
 };
 
+static int tell_change(struct db_tx *tx, const struct cluster *cluster, const struct instance_group *group,
+                       const struct group_agent_settings *settings)
+{
+    struct event event = {.level = EVENT_LEVEL_INFO, .kind = EVENT_KIND_AGENT_SETTINGS, .cluster_id = cluster->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), cluster->name);
+    text_copy_cut(event.group, sizeof(event.group), group->name);
+    say_cut(event.message, sizeof(event.message), "%s %s the agents of group %s (revision %" PRId64 ")%s%s",
+            settings->author, settings->text[0] != '\0' ? "gave settings to" : "took all settings from", group->name,
+            settings->revision, settings->comment[0] != '\0' ? ": " : "", settings->comment);
+    return db_event_insert(tx, &event);
+}
+
 static int change_write(struct db_tx *tx, void *arg)
 {
     const struct changing *changing = arg;
     const struct service_agent_settings_change *wanted = changing->wanted;
     struct group_agent_settings *settings = changing->ret;
+    struct cluster cluster;
     struct instance_group group;
-    int status = find_group(tx, wanted->cluster, wanted->group, &group, changing->problem);
+    int status = find_group(tx, wanted->cluster, wanted->group, &cluster, &group, changing->problem);
     if (status == 0)
         status = get(tx, group.id, settings);
     if (status < 0)
@@ -125,30 +139,38 @@ static int change_write(struct db_tx *tx, void *arg)
         return problem_say(changing->problem, STATUS_CONFLICT, PROBLEM_PRECONDITION_FAILED,
                            "The settings are at revision %" PRId64 ", not %" PRId64 ". Read them again and repeat.",
                            settings->revision, wanted->expected);
-    if (strcmp(settings->text, wanted->text) == 0)
+    if (strcmp(settings->text, changing->text) == 0)
         return NOTHING_DONE;
     settings->revision++;
     settings->updated_at = changing->now_ms;
-    (void)text_copy(settings->text, sizeof(settings->text), wanted->text); /* it was read: it is not too long */
+    (void)text_copy(settings->text, sizeof(settings->text), changing->text); /* it was read: it is not too long */
     say_cut(settings->comment, sizeof(settings->comment), "%s", wanted->comment);
     say_cut(settings->author, sizeof(settings->author), "%s", changing->actor->name);
-    return db_agent_settings_put(tx, settings);
+    status = db_agent_settings_put(tx, settings);
+    return status != 0 ? status : tell_change(tx, &cluster, &group, settings);
 }
 
 int service_agent_settings_apply(struct service *s, const struct actor *actor,
                                  const struct service_agent_settings_change *wanted,
                                  struct group_agent_settings *ret_settings, struct problem *ret_problem)
 {
-    struct changing changing = {
-        .wanted = wanted, .actor = actor, .ret = ret_settings, .now_ms = service_now(s), .problem = ret_problem};
+    autofree char *text = agent_settings_plain(wanted->text);
+    struct changing changing = {.wanted = wanted,
+                                .text = text,
+                                .actor = actor,
+                                .ret = ret_settings,
+                                .now_ms = service_now(s),
+                                .problem = ret_problem};
     int status = service_require(actor, ROLE_OPERATOR, ret_problem);
     if (status == 0)
         status = service_agent_settings_validate(wanted->text, ret_problem);
     if (status == 0)
         status = service_write(s, "agent-settings", change_write, &changing, ret_problem);
-    if (status == 0)
+    if (status == 0) {
         agent_book_put(fleet_agent_book(s->fleet), ret_settings->group_id, ret_settings->revision,
                        agent_settings_tag(ret_settings->text));
+        service_events_added(s);
+    }
     return status;
 }
 
@@ -178,10 +200,24 @@ struct telling {
     struct problem *problem;
 };
 
+/* A text that a node refuses leaves it with the older one, which nobody sees who looks at the group. */
+static int tell_refusal(struct db_tx *tx, const struct place *place, const char *before, const char *now,
+                        const char *whose)
+{
+    if (strcmp(before, now) == 0)
+        return 0;
+    if (now[0] == '\0')
+        return place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_AGENT_SETTINGS,
+                           "its agent no longer refuses %s", whose);
+    return place_event(tx, place, NULL, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SETTINGS,
+                       "its agent refuses %s, what counted before goes on: %s", whose, now);
+}
+
 static int tell_write(struct db_tx *tx, void *arg)
 {
     const struct telling *telling = arg;
     struct place place;
+    autofree struct agent_settings_report *before = own_calloc(1, sizeof(*before));
     int status = place_find_row(tx, telling->node_id, &place);
     if (status < 0 && status != STATUS_NOT_FOUND)
         return status;
@@ -192,7 +228,12 @@ static int tell_write(struct db_tx *tx, void *arg)
                            telling->report->instance_id);
     struct agent_settings_report report = *telling->report;
     report.at = telling->now_ms;
-    return db_agent_told_put(tx, place.instance.id, &report);
+    status = db_agent_told_get(tx, place.instance.id, before);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        status = tell_refusal(tx, &place, before->refused, report.refused, "the settings of its group");
+    if (status == 0)
+        status = tell_refusal(tx, &place, before->file_refused, report.file_refused, "the node's own settings");
+    return status != 0 ? status : db_agent_told_put(tx, place.instance.id, &report);
 }
 
 static const char *wrong(const struct agent_settings_report *report)
@@ -214,7 +255,10 @@ int service_agent_settings_told(struct service *s, int64_t node_id, const struct
     const char *why = wrong(report);
     if (why != NULL)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "The report is refused: %s.", why);
-    return service_write(s, "agent-settings-told", tell_write, &telling, ret_problem);
+    int status = service_write(s, "agent-settings-told", tell_write, &telling, ret_problem);
+    if (status == 0)
+        service_events_added(s);
+    return status;
 }
 
 /* --- the start ------------------------------------------------------------------------------------ */

@@ -41,7 +41,10 @@ test('a group without settings: all is as built in', async () => {
   assert.deepEqual(await checksOf('w-1'), ['disk', 'kmsg', 'load']);
   assert.equal((await world.node('w-1')).agentSettings, undefined);
   assert.match(hpctl('agent-settings', 'show', '-g', 'w').out, /Nothing is said of this group/);
-  assert.match(hpctl('agent-settings', 'list').out, /disk\.lowPercent +5 /);
+  const list = hpctl('agent-settings', 'list').out;
+  assert.match(list, /disk\.lowPercent +5 /);
+  assert.match(list, /^dcgm\.deadline +55s /m);
+  assert.match(list, /^services\.slurmd +true /m);
 });
 
 test('all agents of the group take what is said, without a new start', async () => {
@@ -50,6 +53,7 @@ test('all agents of the group take what is said, without a new start', async () 
   assert.match(wrong.err, /line 2: disk\.lowPercent must be a whole number from 1 to 50/);
   const made = apply('# jobs load these nodes\nload.enabled: false\ndisk.period: 5s\n', '--reason', 'jobs load them');
   assert.match(made.out, /revision 1 counts/);
+  assert.match(hpctl('event', 'list').out, /agent-settings .*gave settings to the agents of group w \(revision 1\): jobs load them/);
   for (const node of ['w-1', 'w-2']) {
     await until(`${node} goes by it`, async () => (await settingsOf(node)).revision === 1);
     assert.deepEqual(words(await settingsOf(node)), ['disk.period 5s group', 'load.enabled false group']);
@@ -69,18 +73,20 @@ test("a node's own file counts over it, and a wrong one changes nothing", async 
   const state = join(world.instances, instanceId, 'agent'), file = join(world.instances, instanceId, 'agent.yaml');
   writeFileSync(file, 'load.enabled: true\nmemory.pressurePercent: 50\n');
   await until('the file counts', async () => words(await settingsOf('w-2')).includes('load.enabled true file'), 60000);
-  assert.deepEqual(words(await settingsOf('w-2')), ['disk.period 5s group', 'load.enabled true file', 'memory.pressurePercent 50 file']);
+  assert.deepEqual(words(await settingsOf('w-2')), ['disk.period 5s group', 'load.enabled true file', 'memory.enabled false command-line', 'memory.pressurePercent 50 file']);
   await until('the check is back', async () => (await checksOf('w-2')).includes('load'));
   assert.deepEqual(words(await settingsOf('w-1')), ['disk.period 5s group', 'load.enabled false group']);
   writeFileSync(file, 'load.enabled: perhaps\n');
   await until('the file is refused', async () => (await settingsOf('w-2')).fileRefused, 60000);
   assert.equal((await settingsOf('w-2')).fileRefused, 'line 1: load.enabled must be true or false');
   assert.ok(words(await settingsOf('w-2')).includes('load.enabled true file'), 'what was there before goes on counting');
+  await until('the timeline says so', async () => (await world.events('agent-settings', 'w-2')).some((event) => /refuses the node's own settings.*line 1: load\.enabled/.test(event.message)));
   const byHand = spawnSync(agentPath, ['settings', '--state-dir', state, '--settings', file], { encoding: 'utf8' });
   assert.equal(byHand.status, 1);
   assert.match(byHand.stderr, /line 1: load\.enabled must be true or false/);
   assert.match(byHand.stdout, /^disk\.period +5s +group, revision 1$/m);
   assert.match(byHand.stdout, /^disk\.lowPercent +5 +built-in$/m);
+  assert.match(byHand.stdout, /^disk\.deadline +20s +built-in$/m);
 });
 
 test('it is kept for a start without a server, and an hpd that starts anew knows it', async () => {
@@ -95,7 +101,10 @@ test('it is kept for a start without a server, and an hpd that starts anew knows
   await world.start();
   await until('it goes by the same', async () => (await settingsOf('w-1')).revision === 1);
   await until('it has no check of the load', async () => !(await checksOf('w-1')).includes('load'));
-  assert.match(apply('').out, /revision 2 counts/);
+  const wiped = apply('# nothing\n');
+  assert.equal(wiped.code, 2);
+  assert.match(wiped.err, /add --yes/);
+  assert.match(apply('', '--yes').out, /revision 2 counts/);
   await until('nothing is said any more', async () => (await settingsOf('w-1')).revision === 2);
   assert.deepEqual((await settingsOf('w-1')).settings, []);
   await until('the check is back', async () => (await checksOf('w-1')).includes('load'));

@@ -18,6 +18,7 @@ struct machine {
     struct place *place;
     char *root, *bin;
     const char *instance_type;
+    const struct agent_settings *settings; /* NULL: nothing is said otherwise */
     int64_t now_ms, uptime_ms;
     char *memory;
     size_t memory_len;
@@ -78,6 +79,7 @@ static inline struct check_report machine_run(struct machine *machine, const str
                                           .state_dir = "",
                                           .now_ms = machine->now_ms,
                                           .uptime_ms = machine->uptime_ms,
+                                          .settings = machine->settings,
                                           .memory = machine->memory != NULL ? machine->memory : "",
                                           .memory_len = machine->memory_len};
     report_of(check, &context, &report);
@@ -89,6 +91,14 @@ static inline struct check_report machine_run(struct machine *machine, const str
     machine->now_ms += 60000;
     machine->uptime_ms += 60000;
     return report;
+}
+
+/* The site says so from now on. */
+static inline void machine_said(struct machine *machine, struct agent_settings *settings, const char *text)
+{
+    char why[AGENT_SETTINGS_ERROR_MAX];
+    assert_int_equal(agent_settings_parse(text, strlen(text), AGENT_SETTING_SOURCE_FILE, settings, why), 0);
+    machine->settings = settings;
 }
 
 /* The sighting of that code and device (NULL: any), or NULL. */

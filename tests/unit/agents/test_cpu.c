@@ -55,6 +55,22 @@ static void test_exceptions(void **state)
     machine_free(&machine);
 }
 
+static void test_corrected_by_the_sites_rate(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct agent_settings settings;
+    char code[CODE_MAX_BYTES];
+    machine_file(&machine, "/proc/interrupts", "     CPU0 CPU1\n THR: 0 0 Threshold APIC interrupts\n");
+    assert_string_equal(first_code(&machine, code), "");
+    machine_file(&machine, "/proc/interrupts", "     CPU0 CPU1\n THR: 20 20 Threshold APIC interrupts\n");
+    assert_string_equal(first_code(&machine, code), ""); /* a hundred within an hour are too many */
+    machine_said(&machine, &settings, "cpu.corrected: 30\n");
+    machine_file(&machine, "/proc/interrupts", "     CPU0 CPU1\n THR: 40 40 Threshold APIC interrupts\n");
+    assert_string_equal(first_code(&machine, code), "node.machine-check");
+    agent_settings_free(&settings);
+    machine_free(&machine);
+}
+
 static void test_processors(void **state)
 {
     struct machine machine = machine_new(*state, "");
@@ -86,10 +102,8 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        TEST(test_exceptions),
-        TEST(test_processors),
-        TEST(test_marks),
+        cmocka_unit_test(test_parse), TEST(test_exceptions), TEST(test_corrected_by_the_sites_rate),
+        TEST(test_processors),        TEST(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

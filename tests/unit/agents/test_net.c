@@ -237,6 +237,21 @@ static void test_errors_and_drops_by_rate(void **state)
     machine_free(&machine);
 }
 
+static void test_rates_of_the_site(void **state)
+{
+    struct machine machine = machine_with_interfaces(state);
+    struct agent_settings settings;
+    machine_said(&machine, &settings, "net.crcErrors: 9\nnet.drops: 1000000\n");
+    quiet(&machine, 1);
+    tree_file(&machine, ENS2 "statistics/rx_crc_errors", "9");
+    tree_file(&machine, ETH0 "statistics/rx_dropped", "200000");
+    quiet(&machine, 1);
+    tree_file(&machine, ENS2 "statistics/rx_crc_errors", "19");
+    expect(&machine, "net.errors", "ens2");
+    agent_settings_free(&settings);
+    machine_free(&machine);
+}
+
 static void test_while_the_node_starts(void **state)
 {
     struct machine machine = machine_with_interfaces(state);
@@ -266,6 +281,7 @@ int main(void)
         PLACE_TEST(test_a_flap_between_two_looks),
         PLACE_TEST(test_a_slower_link),
         PLACE_TEST(test_errors_and_drops_by_rate),
+        PLACE_TEST(test_rates_of_the_site),
         PLACE_TEST(test_while_the_node_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

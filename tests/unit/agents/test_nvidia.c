@@ -205,6 +205,28 @@ static void test_small_signs(void **state)
     machine_free(&machine);
 }
 
+static void test_limits_of_the_site(void **state)
+{
+    struct machine machine = machine_with_gpus(state, "");
+    struct agent_settings settings;
+    says_sample(&machine, "hopper.xml");
+    expect(&machine, CHECK_RESULT_OK, "");
+    machine_said(&machine, &settings, "nvidia.temperature: 41\nnvidia.replays: 20\n");
+    says_altered(&machine, "hopper.xml", "<replay_counter>12<", "<replay_counter>29<");
+    struct check_report report = run(&machine);
+    assert_non_null(machine_sees(&report, "nvidia.temperature.high", ONE));
+    assert_null(machine_sees(&report, "nvidia.pcie.replays", NULL));
+    report_free(&report);
+    agent_settings_free(&settings);
+    machine_said(&machine, &settings, "nvidia.temperature: 150\n");
+    says_altered(&machine, "hopper.xml", "<gpu_temp_tlimit>46 C<", "<gpu_temp_tlimit>-2 C<");
+    report = run(&machine);
+    assert_non_null(machine_sees(&report, "nvidia.temperature.high", ONE)); /* by the GPU's own word, as ever */
+    report_free(&report);
+    agent_settings_free(&settings);
+    machine_free(&machine);
+}
+
 /* A board that was never better is as it is. */
 static void test_what_was_always_so(void **state)
 {
@@ -418,6 +440,7 @@ int main(void)
         PLACE_TEST(test_sick),
         PLACE_TEST(test_recovery_actions),
         PLACE_TEST(test_small_signs),
+        PLACE_TEST(test_limits_of_the_site),
         PLACE_TEST(test_what_was_always_so),
         PLACE_TEST(test_counter_that_was_away),
         PLACE_TEST(test_soon_after_a_boot),

@@ -50,6 +50,24 @@ static void test_enabled_and_down(void **state)
     machine_free(&machine);
 }
 
+static void test_who_is_not_missed_here(void **state)
+{
+    struct machine machine = machine_with_systemd(state);
+    struct agent_settings settings;
+    machine_file(&machine, "/proc/7/comm", "sh\n");
+    machine_file(&machine, WANTS "slurmd.service", "");
+    machine_file(&machine, WANTS "munge.service", "");
+    machine_said(&machine, &settings, "services.slurmd: false\nservices.grace: 0s\n");
+    machine.uptime_ms = 0; /* no grace is asked for */
+    (void)look(&machine, NULL);
+    struct check_report report = machine_run(&machine, &check_services);
+    assert_null(machine_sees(&report, "node.service.down", "slurmd"));
+    assert_non_null(machine_sees(&report, "node.service.down", "munge"));
+    report_free(&report);
+    agent_settings_free(&settings);
+    machine_free(&machine);
+}
+
 static void test_not_right_after_boot(void **state)
 {
     struct machine machine = machine_with_systemd(state);
@@ -114,8 +132,9 @@ static void test_a_machine_without_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_enabled_and_down),           TEST(test_not_right_after_boot), TEST(test_masked_is_not_wanted),
-        TEST(test_a_container_has_no_systemd), TEST(test_seen_without_systemd), TEST(test_a_machine_without_processes),
+        TEST(test_who_is_not_missed_here),      TEST(test_enabled_and_down),           TEST(test_not_right_after_boot),
+        TEST(test_masked_is_not_wanted),        TEST(test_a_container_has_no_systemd), TEST(test_seen_without_systemd),
+        TEST(test_a_machine_without_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,14 @@ static void test_what_is_refused(void **state)
         {"log.level: loud", "line 1: log.level must be debug, info, warn or error"},
         {"log.level: info\n\x1b[2J", "line 1: it is no text in UTF-8, or has control characters"},
         {"log.level: \xff", "line 1: it is no text in UTF-8, or has control characters"},
+        {"# one\rlog.level: debug", "line 1: it is no text in UTF-8, or has control characters"},
+        {"disk.fullPercent: 8\ndisk.lowPercent: 7\n# end",
+         "line 2: disk.fullPercent is 8 and more than disk.lowPercent, which is 7"},
+        {"disk.lowPercent: 7\ndisk.fullPercent: 8\nload.perCpu: 2",
+         "line 2: disk.fullPercent is 8 and more than disk.lowPercent, which is 7"},
+        {"\ndisk.fullPercent: 6", "line 2: disk.fullPercent is 6 and more than disk.lowPercent, which is 5"},
+        {"nvidia.temperature: 151", "line 1: nvidia.temperature must be a whole number from 0 to 150"},
+        {"services.slurmd: no", "line 1: services.slurmd must be true or false"},
     };
     struct agent_settings settings = {.count = 0};
     char why[AGENT_SETTINGS_ERROR_MAX] = "";
@@ -91,11 +99,35 @@ static void test_what_is_refused(void **state)
     assert_string_equal(why, "line 129: more than 128 settings");
 }
 
+/* A node's file stands over what its group says, which it does not know. */
+static void test_an_order_of_two_texts(void **state)
+{
+    struct agent_settings settings;
+    char why[AGENT_SETTINGS_ERROR_MAX];
+    static const char half[] = "disk.fullPercent: 6", both[] = "disk.fullPercent: 6\ndisk.lowPercent: 5";
+    (void)state;
+    assert_int_equal(agent_settings_parse(half, strlen(half), AGENT_SETTING_SOURCE_FILE, &settings, why), 0);
+    agent_settings_free(&settings);
+    assert_int_equal(agent_settings_parse(both, strlen(both), AGENT_SETTING_SOURCE_FILE, &settings, why),
+                     STATUS_INVALID);
+    assert_int_equal(parse("disk.fullPercent: 5\n", &settings, why), 0); /* as much is no more */
+    agent_settings_free(&settings);
+}
+
+static void test_ends_of_lines(void **state)
+{
+    (void)state;
+    autofree char *plain = agent_settings_plain("a: 1\r\n# two\r\n\nb: 2\r"), *none = agent_settings_plain("");
+    assert_string_equal(plain, "a: 1\n# two\n\nb: 2");
+    assert_string_equal(none, "");
+}
+
 static void test_lines_of_reports(void **state)
 {
     (void)state;
     assert_true(agent_settings_line_is_fine("disk.period 5m file"));
     assert_true(agent_settings_line_is_fine("custom.x.enabled false group"));
+    assert_true(agent_settings_line_is_fine("dcgm.enabled false command-line"));
     static const char *const wrong[] = {"",
                                         "disk.period",
                                         "disk.period 5m",
@@ -169,6 +201,18 @@ static void test_whose_word_counts(void **state)
     assert_true(settings_scan(&settings, 0));
     assert_int_equal(agent_settings_of(&settings.both, "", "disk", "period", 0), 5 * MS_PER_MIN);
     assert_string_equal(settings.own_refused, "");
+    /* the command line has the last word, and says so where somebody else spoke */
+    settings_leave_out(&settings, "disk,probe");
+    assert_false(agent_settings_of(&settings.both, "", "load", "enabled", 1));
+    assert_int_equal(take(&settings, "{\"revision\":4,\"document\":\"dcgm.enabled: true\\ndisk.period: 5m\\n"
+                                     "custom.probe.period: 1m\\ncustom.other.period: 1m\\nlog.level: warn\\n\"}"),
+                     0);
+    text_clear(&report);
+    settings_write_report(&settings, &report);
+    assert_string_equal(report.data, "{\"instanceId\":\"i-1\",\"revision\":4,\"refused\":\"\",\"fileRefused\":\"\","
+                                     "\"settings\":[\"dcgm.enabled false command-line\",\"disk.period 5m group\","
+                                     "\"custom.probe.period 1m group\",\"custom.other.period 1m group\","
+                                     "\"log.level warn group\",\"custom.other.enabled false command-line\"]}");
     settings_close(&settings);
     machine_free(&machine);
 }
@@ -336,6 +380,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_said),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_an_order_of_two_texts),
+        cmocka_unit_test(test_ends_of_lines),
         cmocka_unit_test(test_lines_of_reports),
         cmocka_unit_test(test_tags),
         cmocka_unit_test_setup_teardown(test_whose_word_counts, make_place, remove_place),

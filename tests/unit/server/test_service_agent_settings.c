@@ -115,12 +115,62 @@ static void test_what_agents_tell(void **state)
     world_close(&world);
 }
 
+static int count_row(const void *row, void *arg)
+{
+    const struct event *event = row;
+    (void)arg;
+    if (event->kind == EVENT_KIND_AGENT_SETTINGS)
+        text_printf(arg, "%s%s: %s\n", event->node, event_level_text(event->level), event->message);
+    return 0;
+}
+
+/* What the timeline says of settings, oldest first. */
+static void assert_told(struct world *world, const char *expected)
+{
+    AUTO(text) struct text all = {0};
+    const struct db_event_filter filter = {.limit = 100};
+    struct db_tx *tx;
+    assert_int_equal(db_read_begin(world->service.db, &tx), 0);
+    assert_int_equal(db_event_list(tx, &filter, count_row, &all), 0);
+    db_read_end(world->service.db, tx);
+    assert_string_equal(text_get(&all), expected);
+}
+
+static void test_the_timeline(void **state)
+{
+    struct world world;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    autofree struct group_agent_settings *settings = none();
+    autofree struct agent_settings_report *report = own_calloc(1, sizeof(*report));
+    snprintf(report->instance_id, sizeof(report->instance_id), "i-1");
+    assert_int_equal(apply(&world, ROLE_OPERATOR, "disk.lowPercent: 9\r\n", -1, settings), 0);
+    assert_string_equal(settings->text, TEXT); /* what is shown is what can be applied again */
+    assert_int_equal(apply(&world, ROLE_OPERATOR, TEXT, -1, settings), 0);
+    assert_int_equal(settings->revision, 1);
+    snprintf(report->refused, sizeof(report->refused), "line 1: no");
+    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0); /* said once */
+    report->refused[0] = '\0';
+    snprintf(report->file_refused, sizeof(report->file_refused), "line 2: no");
+    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(apply(&world, ROLE_OPERATOR, "", -1, settings), 0);
+    assert_told(&world,
+                "info: token:ci gave settings to the agents of group workers (revision 1): scratch\n"
+                "gpu-1warn: its agent refuses the settings of its group, what counted before goes on: line 1: no\n"
+                "gpu-1info: its agent no longer refuses the settings of its group\n"
+                "gpu-1warn: its agent refuses the node's own settings, what counted before goes on: line 2: no\n"
+                "info: token:ci took all settings from the agents of group workers (revision 2): scratch\n");
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_revisions),
         cmocka_unit_test(test_a_new_start),
         cmocka_unit_test(test_what_agents_tell),
+        cmocka_unit_test(test_the_timeline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
