@@ -1,25 +1,32 @@
 /*
  * Decisions with the gates they passed and the verdicts they stand on, so that each can be explained for as long as
  * the node exists.
+ *
+ * A decision is one row: nobody asks for a gate or a verdict without its decision, and rows of their own for them were most of what a
+ * decision cost. Gates are lines of "GATE RESULT BYTES DETAIL", the count because a detail may be any text; evidence is numbers.
  */
+#include "base/text.h"
 #include "db/intern.h"
 #include "db/verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WORD_MAX_BYTES 32   /* the name of a gate or of a result */
+#define NUMBER_MAX_BYTES 22 /* a number, a space and a zero */
+#define GATES_MAX_BYTES (GATE_COUNT * (2 * WORD_MAX_BYTES + NUMBER_MAX_BYTES + REASON_MAX_BYTES + 1))
+#define EVIDENCE_MAX_BYTES (DECISION_EVIDENCE_MAX * NUMBER_MAX_BYTES)
 
 #define DECISION_SELECT                                                                                             \
     "SELECT id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, evidence_count, " \
     "retry_at, operation_id, table_version, fault_class, "                                                          \
-    "policy_version, job_signal, job_wait_ms FROM decision "
+    "policy_version, job_signal, job_wait_ms, gates, evidence FROM decision "
 
 static const char SQL_INSERT[] =
     "INSERT INTO decision (node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
     "evidence_count, newest_verdict, retry_at, operation_id, table_version, fault_class, policy_version, job_signal, "
-    "job_wait_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char SQL_GATE_INSERT[] =
-    "INSERT INTO decision_gate (decision_id, gate, result, detail) VALUES (?, ?, ?, ?)";
-static const char SQL_EVIDENCE_INSERT[] =
-    "INSERT INTO decision_evidence (decision_id, ordinal, verdict_id) VALUES (?, ?, ?)";
-static const char SQL_GATES[] = "SELECT gate, result, detail FROM decision_gate WHERE decision_id = ?";
-static const char SQL_EVIDENCE[] = "SELECT verdict_id FROM decision_evidence WHERE decision_id = ? ORDER BY ordinal";
+    "job_wait_ms, gates, evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_SET_OPERATION[] = "UPDATE decision SET operation_id = ? WHERE id = ?";
 static const char SQL_GET_ROW[] = DECISION_SELECT "WHERE id = ?";
 static const char SQL_LIST[] = DECISION_SELECT "WHERE node_id = ? ORDER BY id DESC LIMIT ?";
@@ -41,35 +48,56 @@ static int64_t newest_verdict(const struct decision *decision)
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
-static int gates_read(struct db_tx *tx, struct decision *decision)
+/* The word up to the next space of what is left; NULL when there is none. */
+static const char *take_word(const char **at, const char *end, char ret_word[WORD_MAX_BYTES])
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GATES);
-    db_bind_i64(&q, decision->id);
-    memset(decision->gates, 0, sizeof(decision->gates));
-    int status;
-    while ((status = db_query_next(&q)) == 1) {
-        enum gate gate = GATE_FRESH;
-        DB_GET_ENUM(&q, gate, &gate);
-        DB_GET_ENUM(&q, gate_result, &decision->gates[gate].result);
-        DB_GET_TEXT(&q, decision->gates[gate].detail);
-    }
-    return status;
+    const char *space = memchr(*at, ' ', (size_t)(end - *at));
+    if (space == NULL || text_copy_bytes(ret_word, WORD_MAX_BYTES, *at, (size_t)(space - *at)) != 0)
+        return NULL;
+    *at = space + 1;
+    return ret_word;
 }
 
-static int evidence_read(struct db_tx *tx, struct decision *decision)
+static bool gate_read(const char **at, const char *end, struct decision *decision)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_EVIDENCE);
-    db_bind_i64(&q, decision->id);
+    char name[WORD_MAX_BYTES], result[WORD_MAX_BYTES], bytes[WORD_MAX_BYTES];
+    enum gate gate;
+    int64_t len;
+    if (take_word(at, end, name) == NULL || take_word(at, end, result) == NULL || take_word(at, end, bytes) == NULL ||
+        gate_parse(name, &gate) != 0 || gate_result_parse(result, &decision->gates[gate].result) != 0 ||
+        text_parse_i64(bytes, 0, REASON_MAX_BYTES - 1, &len) != 0 || len >= end - *at || (*at)[len] != '\n')
+        return false;
+    memcpy(decision->gates[gate].detail, *at, (size_t)len);
+    decision->gates[gate].detail[len] = '\0';
+    *at += len + 1;
+    return true;
+}
+
+static void gates_read(struct db_query *q, struct decision *decision)
+{
+    memset(decision->gates, 0, sizeof(decision->gates));
+    size_t len;
+    const char *at = db_get_bytes(q, &len), *end = at + len;
+    while (at < end)
+        if (!gate_read(&at, end, decision)) {
+            db_query_fail(q, STATUS_IO);
+            return;
+        }
+}
+
+static void evidence_read(struct db_query *q, struct decision *decision)
+{
     memset(decision->evidence, 0, sizeof(decision->evidence));
-    int status;
-    for (int i = 0; (status = db_query_next(&q)) == 1; i++) {
-        if (i == DECISION_EVIDENCE_MAX)
-            return STATUS_IO;
-        decision->evidence[i] = db_get_i64(&q);
+    char *at = NULL;
+    const char *text = db_get_word(q);
+    for (int i = 0; *text != '\0'; i++, text = at) {
+        int64_t id = strtoll(text, &at, 10);
+        if (i == DECISION_EVIDENCE_MAX || at == text) {
+            db_query_fail(q, STATUS_IO);
+            return;
+        }
+        decision->evidence[i] = id;
     }
-    return status;
 }
 
 static void decision_read(struct db_query *q, void *row)
@@ -94,11 +122,8 @@ static void decision_read(struct db_query *q, void *row)
     decision->policy_version = db_get_i64(q);
     DB_GET_ENUM(q, job_signal, &decision->job_signal);
     decision->job_wait_ms = db_get_i64(q);
-    int status = gates_read(q->tx, decision);
-    if (status == 0)
-        status = evidence_read(q->tx, decision);
-    if (status < 0)
-        db_query_fail(q, status);
+    gates_read(q, decision);
+    evidence_read(q, decision);
 }
 
 int db_decision_last(struct db_tx *tx, int64_t node_id, struct decision *ret_decision)
@@ -130,8 +155,44 @@ int db_decision_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn,
 
 /* --- writing ------------------------------------------------------------------------------------- */
 
-static int row_insert(struct db_tx *tx, const struct decision *decision, int64_t *ret_id)
+static char *add(char *at, const char *text, size_t len, char last)
 {
+    memcpy(at, text, len);
+    at[len] = last;
+    return at + len + 1;
+}
+
+static void gates_write(const struct decision *decision, char ret_text[GATES_MAX_BYTES])
+{
+    char *at = ret_text, bytes[NUMBER_MAX_BYTES];
+    for (int gate = 0; gate < GATE_COUNT; gate++) {
+        const enum gate_result result = decision->gates[gate].result;
+        const char *name = gate_text((enum gate)gate), *detail = decision->gates[gate].detail;
+        /* A gate that was not asked has nothing to say and no line. */
+        if (result == GATE_RESULT_NOT_ASKED && detail[0] == '\0')
+            continue;
+        size_t len = strlen(detail);
+        at = add(at, name, strlen(name), ' ');
+        at = add(at, gate_result_text(result), strlen(gate_result_text(result)), ' ');
+        at = add(at, bytes, (size_t)snprintf(bytes, sizeof(bytes), "%zu", len), ' ');
+        at = add(at, detail, len, '\n');
+    }
+    *at = '\0';
+}
+
+static void evidence_write(const struct decision *decision, char ret_text[EVIDENCE_MAX_BYTES])
+{
+    char *at = ret_text;
+    ret_text[0] = '\0';
+    for (int i = 0; i < listed(decision); i++)
+        at += snprintf(at, NUMBER_MAX_BYTES, i == 0 ? "%" PRId64 : " %" PRId64, decision->evidence[i]);
+}
+
+int db_decision_insert(struct db_tx *tx, struct decision *decision)
+{
+    char gates[GATES_MAX_BYTES], evidence[EVIDENCE_MAX_BYTES];
+    gates_write(decision, gates);
+    evidence_write(decision, evidence);
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_INSERT);
     db_bind_i64(&q, decision->node_id);
@@ -153,44 +214,9 @@ static int row_insert(struct db_tx *tx, const struct decision *decision, int64_t
     db_bind_i64(&q, decision->policy_version);
     db_bind_text(&q, job_signal_text(decision->job_signal));
     db_bind_i64(&q, decision->job_wait_ms);
-    return db_query_insert(&q, ret_id);
-}
-
-static int gate_insert(struct db_tx *tx, int64_t id, const struct decision *decision, enum gate gate)
-{
-    /* A gate that was not asked has nothing to say and no row. */
-    if (decision->gates[gate].result == GATE_RESULT_NOT_ASKED && decision->gates[gate].detail[0] == '\0')
-        return 0;
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GATE_INSERT);
-    db_bind_i64(&q, id);
-    db_bind_text(&q, gate_text(gate));
-    db_bind_text(&q, gate_result_text(decision->gates[gate].result));
-    db_bind_text(&q, decision->gates[gate].detail);
-    return db_query_run(&q, NULL);
-}
-
-static int evidence_insert(struct db_tx *tx, int64_t id, int ordinal, int64_t verdict_id)
-{
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_EVIDENCE_INSERT);
-    db_bind_i64(&q, id);
-    db_bind_i64(&q, ordinal);
-    db_bind_i64(&q, verdict_id);
-    return db_query_run(&q, NULL);
-}
-
-int db_decision_insert(struct db_tx *tx, struct decision *decision)
-{
-    int64_t id = 0;
-    int status = row_insert(tx, decision, &id);
-    for (int gate = 0; gate < GATE_COUNT && status == 0; gate++)
-        status = gate_insert(tx, id, decision, (enum gate)gate);
-    for (int i = 0; i < listed(decision) && status == 0; i++)
-        status = evidence_insert(tx, id, i, decision->evidence[i]);
-    if (status == 0)
-        decision->id = id;
-    return status;
+    db_bind_text(&q, gates);
+    db_bind_text(&q, evidence);
+    return db_query_insert(&q, &decision->id);
 }
 
 int db_decision_set_operation(struct db_tx *tx, int64_t decision_id, int64_t operation_id)

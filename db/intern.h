@@ -108,6 +108,8 @@ int64_t db_get_i64(struct db_query *q);
 void db_get_text(struct db_query *q, char *dst, size_t size);
 void db_get_blob(struct db_query *q, void *dst, size_t len);
 const char *db_get_word(struct db_query *q); /* lives until the query moves on; never NULL */
+const char *db_get_bytes(struct db_query *q,
+                         size_t *ret_len); /* as db_get_word, of a text that may have any byte in it */
 void db_query_fail(struct db_query *q, int status);
 
 #define DB_GET_TEXT(q, array) db_get_text((q), (array), sizeof(array))

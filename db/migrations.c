@@ -40,6 +40,7 @@ EMBED(migration_0022, "migrations/0022_supply.sql");
 EMBED(migration_0023, "migrations/0023_deep_unfinished.sql");
 EMBED(migration_0024, "migrations/0024_jobs.sql");
 EMBED(migration_0025, "migrations/0025_resolved_at.sql");
+EMBED(migration_0026, "migrations/0026_decision_row.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -67,6 +68,7 @@ static const struct db_migration migrations[] = {
     {"0023_deep_unfinished", migration_0023_data, migration_0023_end},
     {"0024_jobs", migration_0024_data, migration_0024_end},
     {"0025_resolved_at", migration_0025_data, migration_0025_end},
+    {"0026_decision_row", migration_0026_data, migration_0026_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

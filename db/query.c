@@ -291,11 +291,18 @@ const char *db_get_word(struct db_query *q)
     return text != NULL ? text : "";
 }
 
-void db_get_text(struct db_query *q, char *dst, size_t size)
+const char *db_get_bytes(struct db_query *q, size_t *ret_len)
 {
     int column = q->column;
     const char *text = db_get_word(q);
-    size_t len = (size_t)sqlite3_column_bytes(q->stmt, column);
+    *ret_len = (size_t)sqlite3_column_bytes(q->stmt, column);
+    return text;
+}
+
+void db_get_text(struct db_query *q, char *dst, size_t size)
+{
+    size_t len;
+    const char *text = db_get_bytes(q, &len);
     if (len >= size) {
         db_query_fail(q, STATUS_IO);
         return;

@@ -17,8 +17,24 @@ struct apply {
     struct decide_item *item;
     struct rnode *node;
     struct node row; /* as it is now */
+    bool
+        unwritten; /* row is ahead of the store: what moves the node takes it along, and what is left is written last */
     int64_t look_at; /* when it is looked at again though nothing happens to it; 0: not */
 };
+
+/* Each change of a node costs some indexes, so a decision writes it once. */
+static int write_row(struct apply *a)
+{
+    a->unwritten = false;
+    return turn_node_write(a->turn, a->node, &a->row);
+}
+
+static int move_node(struct apply *a, enum node_state to, const char *reason)
+{
+    bool stays = a->row.state == to && text_equal(a->row.reason, reason);
+    a->unwritten = a->unwritten && stays;
+    return turn_node_move(a->turn, a->node, &a->row, to, reason);
+}
 
 /* --- timeline ---------------------------------------------------------------------------------- */
 struct event_search {
@@ -142,15 +158,15 @@ static int apply_health(struct apply *a)
     bool reworded = ready_reason(a->item, &a->row, reason);
     if (reworded)
         memcpy(a->row.reason, reason, sizeof(reason));
+    a->unwritten = reworded;
     if (was == is || (is == HEALTH_UNKNOWN && is_unheard(&a->row, &a->item->live)))
-        return reworded ? turn_node_write(a->turn, a->node, &a->row) : 0;
+        return 0;
     a->row.health = is;
     a->row.health_since = a->turn->now;
-    int status = turn_node_write(a->turn, a->node, &a->row);
+    a->unwritten = true;
     enum event_level level = is == HEALTH_UNHEALTHY ? EVENT_LEVEL_WARN : EVENT_LEVEL_INFO;
-    return status != 0 ? status
-                       : turn_event(a->turn, level, EVENT_KIND_NODE_HEALTH, a->node, NULL, "%s -> %s", health_text(was),
-                                    health_text(is));
+    return turn_event(a->turn, level, EVENT_KIND_NODE_HEALTH, a->node, NULL, "%s -> %s", health_text(was),
+                      health_text(is));
 }
 
 /* --- operations that follow from a state alone ------------------------------------------------- */
@@ -220,6 +236,7 @@ static int forget_slot(struct apply *a)
         a->look_at = at;
         return 0;
     }
+    a->unwritten = false;
     int status = db_node_delete(a->turn->tx, a->node->id);
     if (status == 0 || status == STATUS_NOT_FOUND)
         (void)turn_effect(a->turn, EFFECT_NODE_GONE, a->node);
@@ -247,7 +264,7 @@ static int try_again(struct apply *a)
         return 0;
     }
     a->turn->hushed = true;
-    int status = turn_node_move(a->turn, a->node, &a->row, NODE_STATE_PENDING, "it is launched again");
+    int status = move_node(a, NODE_STATE_PENDING, "it is launched again");
     a->turn->hushed = false;
     return status != 0 ? status : fill_slot(a);
 }
@@ -285,7 +302,7 @@ static int give_back(struct apply *a)
     if (status != 0)
         return status;
     if (a->row.state == NODE_STATE_HELD)
-        return turn_node_move(a->turn, a->node, &a->row, NODE_STATE_READY, "");
+        return move_node(a, NODE_STATE_READY, "");
     char key[KEY_MAX_BYTES];
     snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, a->node->id, a->row.state_since);
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
@@ -314,8 +331,8 @@ static int hold_node(struct apply *a, const struct decision *d)
         return 0;
     a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
     if (a->row.state == NODE_STATE_HELD && text_equal(a->row.reason, reason))
-        return turn_node_write(a->turn, a->node, &a->row);
-    return turn_node_move(a->turn, a->node, &a->row, NODE_STATE_HELD, reason);
+        return write_row(a);
+    return move_node(a, NODE_STATE_HELD, reason);
 }
 
 static bool may_be_repaired(const struct apply *a)
@@ -356,7 +373,7 @@ static int begin_repair(struct apply *a, struct decision *d)
         status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, a->node, NULL, "%s asks for %s",
                             a->item->wish_by, action_text(d->action));
     if (status == 0)
-        status = turn_node_move(a->turn, a->node, &a->row, NODE_STATE_REPAIRING, reason);
+        status = move_node(a, NODE_STATE_REPAIRING, reason);
     return status;
 }
 
@@ -370,12 +387,20 @@ static int decision_event(struct apply *a, const struct decision *d)
                       d->rule, d->sentence);
 }
 
+static bool is_stored_fault(const struct decide_item *item, int64_t verdict_id)
+{
+    for (size_t i = 0; i < item->verdict_count; i++)
+        if (item->verdicts[i].id == verdict_id)
+            return item->verdicts[i].node_fault;
+    return false;
+}
+
 /* The breaker counts them, also after a restart. */
 static int store_faults(struct apply *a, const struct decision *d)
 {
     int status = 0;
     for (int i = 0; reconcile_counts_evidence(d) && i < d->evidence_count && i < DECISION_EVIDENCE_MAX; i++)
-        if (status == 0)
+        if (status == 0 && !is_stored_fault(a->item, d->evidence[i]))
             status = db_verdict_set_fault(a->turn->tx, d->evidence[i]);
     return status;
 }
@@ -516,6 +541,8 @@ static int apply_item(struct turn *turn, struct decide_item *item)
         status = apply_health(&a);
     if (status == 0)
         status = apply_state(&a, &stored);
+    if (status == 0 && a.unwritten)
+        status = write_row(&a);
     turn->effects[at].u.decided.stored = stored;
     turn->effects[at].u.decided.look_at = a.look_at;
     turn->effects[at].u.decided.again = (item->node->notes & NOTE_LIFTED) != 0; /* its evidence is gone */

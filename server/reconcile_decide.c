@@ -128,11 +128,13 @@ static int take_hardware(const void *row, void *arg)
 
 static int read_repairs(struct db_tx *tx, struct decide_item *item, int64_t since)
 {
-    int status = db_operation_repairs(tx, item->node->id, since, take_repair, item);
+    int status = 0;
+    if (item->last_operation.id != 0) /* of any kind: then there may be repairs, too */
+        status = db_operation_repairs(tx, item->node->id, since, take_repair, item);
     if (status >= 0 && item->instance.id != 0)
-        status = db_hardware_past(tx, item->instance.id, since, PASTS_MAX, take_past, item);
-    if (status >= 0 && item->instance.id != 0 && item->verdict_count > 0)
         status = db_hardware_list(tx, item->instance.id, take_hardware, item);
+    if (status >= 0 && item->hardware_count > 0)
+        status = db_hardware_past(tx, item->instance.id, since, PASTS_MAX, take_past, item);
     if (status < 0)
         return status;
     item->repairs = own_calloc(item->repair_count + item->past_count + 1, sizeof(*item->repairs));
@@ -184,8 +186,9 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     status = db_operation_list(tx, &newest, take_newest, &item->last_operation);
     if (status < 0)
         return status;
-    status = db_approval_last(tx, item->node->id, &item->approval);
-    if (status != 0 && status != STATUS_NOT_FOUND)
+    if (item->last.id != 0) /* a question is about a decision */
+        status = db_approval_last(tx, item->node->id, &item->approval);
+    if (status < 0 && status != STATUS_NOT_FOUND)
         return status;
     item->cancelled = is_cancelled(r, item);
     return 0;

@@ -56,7 +56,7 @@ static enum step_result drain_enter(struct work *w)
     w->step->deadline_at = evict_at(w) + w->node->group->settings.evict_deadline_ms;
     enum step_result result = work_needs_scheduler(w);
     if (result == STEP_GO_ON)
-        work_did(w, db_operation_step_update(w->turn->tx, w->op.id, w->step));
+        work_step_store(w, w->step);
     else
         w->step->deadline_at = 0;
     return result;

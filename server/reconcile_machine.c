@@ -53,7 +53,7 @@ static enum step_result reboot_enter(struct work *w)
     /* The boot that has to be another one afterwards. */
     text_copy_cut(w->op.old_instance, sizeof(w->op.old_instance), w->instance.instance_id);
     text_copy_cut(w->op.old_boot, sizeof(w->op.old_boot), w->instance.boot_id);
-    work_did(w, db_operation_update(w->turn->tx, &w->op));
+    work_operation_store(w);
     if (work_by_person(w))
         return ask_reboot(w);
     instance_move(w, &w->instance, INSTANCE_STATE_REBOOTING);
@@ -124,7 +124,7 @@ static enum step_result terminate_enter(struct work *w)
 {
     if (replaces(w) && w->instance.id != 0)
         text_copy_cut(w->op.old_instance, sizeof(w->op.old_instance), w->instance.instance_id);
-    work_did(w, db_operation_update(w->turn->tx, &w->op));
+    work_operation_store(w);
     return STEP_GO_ON;
 }
 
@@ -273,7 +273,7 @@ static void ensure_instance(struct work *w)
     w->row.instance_row = instance.id;
     work_did(w, turn_node_write(w->turn, w->node, &w->row));
     text_copy_cut(w->op.new_instance, sizeof(w->op.new_instance), instance.instance_id);
-    work_did(w, db_operation_update(w->turn->tx, &w->op));
+    work_operation_store(w);
     work_fleet(w, &instance);
 }
 

@@ -186,13 +186,21 @@ void work_fleet(struct work *w, const struct instance *instance)
 /* --- steps in the store ------------------------------------------------------------------------ */
 void work_step_store(struct work *w, const struct operation_step *step)
 {
-    if (w->status == 0)
-        work_did(w, db_operation_step_update(w->turn->tx, w->op.id, step));
+    w->steps_changed |= UINT32_C(1) << (step - w->op.steps);
 }
 
 void work_operation_store(struct work *w)
 {
-    if (w->status == 0)
+    w->operation_changed = true;
+}
+
+/* Before the commit after which a call is sent: what is to be done stands there as begun. */
+static void store_changes(struct work *w)
+{
+    for (int i = 0; i < w->op.step_count && w->status == 0; i++)
+        if (w->steps_changed >> i & 1)
+            work_did(w, db_operation_step_update(w->turn->tx, w->op.id, &w->op.steps[i]));
+    if (w->operation_changed && w->status == 0)
         work_did(w, db_operation_update(w->turn->tx, &w->op));
 }
 
@@ -524,11 +532,13 @@ int reconcile_operate(struct turn *turn, struct rnode *node)
     }
     if (is_overtaken(&w)) {
         end_overtaken(&w);
+        store_changes(&w);
         return w.status;
     }
     turn->hushed = is_another_try(&w);
     advance(&w);
     turn->hushed = false;
+    store_changes(&w);
     if (w.status != 0) {
         reconcile_call_free(w.call);
         return w.status;

@@ -37,11 +37,16 @@ struct work {
     bool quiet; /* the call only looks: not an attempt */
     bool waits_for_slot;
     int64_t due_at;
-    int status; /* of the store; once negative nothing more is done */
+    bool
+        operation_changed; /* op's own row, and which of its steps: written once, when all of the turn's looks are done */
+    uint32_t steps_changed; /* a bit for each */
+    int status;             /* of the store; once negative nothing more is done */
 };
 
 /* What is asked of whoever has the machines, when no provider can do it for us. */
 #define ASK_REBOOT "reboot this machine now; Holdfast goes on when it comes up with a new boot id"
+
+_Static_assert(OPERATION_STEPS_MAX <= 32, "steps_changed has a bit for each");
 
 struct step_ops {
     enum step_result (*enter)(struct work *w);

@@ -1,6 +1,8 @@
 /* Decisions: round trip with gates and evidence, the last one, the operation that is added later. */
 #include "db_world.h"
 
+#include <inttypes.h>
+
 static struct decision full_decision(int64_t node_id)
 {
     struct decision decision = {.node_id = node_id,
@@ -111,13 +113,56 @@ static void test_what_is_refused(void **state)
     assert_int_equal(db_decision_get_row(w->tx, 999, &out), STATUS_NOT_FOUND);
 }
 
+/* A row that this binary never wrote is said to be unreadable, and nothing is read beyond its end. */
+static void test_damaged_gates_and_evidence(void **state)
+{
+    struct world *w = *state;
+    static const char *const damage[] = {
+        "gates = 'owner'",
+        "gates = 'owner passed'",
+        "gates = 'owner passed 0 '",
+        "gates = 'owner passed 5 abc' || char(10)",
+        "gates = 'owner passed 2 abc' || char(10)",
+        "gates = 'owner passed -1 ' || char(10)",
+        "gates = 'owner passed 99999999999999999999 x' || char(10)",
+        "gates = 'owner passed 100000 ' || hex(zeroblob(50000)) || char(10)",
+        "gates = 'owner perhaps 0 ' || char(10)",
+        "gates = 'nobody passed 0 ' || char(10)",
+        "gates = hex(zeroblob(50)) || ' passed 0 ' || char(10)",
+        "gates = char(10)",
+        "evidence = 'x'",
+        "evidence = '1 x'",
+        "evidence = '1 2 3 4 5 6 7 8 9'",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(damage); i++) {
+        struct decision in = full_decision(w->nodes[0].id), out;
+        MUST(db_decision_insert(w->tx, &in));
+        autofree char *sql = own_printf("UPDATE decision SET %s WHERE id = %" PRId64, damage[i], in.id);
+        MUST(db_script(w->tx, sql));
+        if (db_decision_get_row(w->tx, in.id, &out) != STATUS_IO)
+            fail_msg("%s was read", damage[i]);
+    }
+}
+
+/* Details are whatever was seen: nothing in one is taken for another gate. */
+static void test_a_detail_may_be_any_text(void **state)
+{
+    struct world *w = *state;
+    struct decision in = full_decision(w->nodes[0].id), out;
+    SET(in.gates[GATE_OWNER].detail, "a\nowner failed 3 x\n\xc3\xa9 ");
+    memset(in.gates[GATE_BREAKER].detail, 'y', sizeof(in.gates[GATE_BREAKER].detail) - 1);
+    in.evidence[0] = INT64_MAX;
+    MUST(db_decision_insert(w->tx, &in));
+    MUST(db_decision_get_row(w->tx, in.id, &out));
+    assert_same_decision(&in, &out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(test_every_field_comes_back),
-        WORLD_TEST(test_the_last_and_the_list_newest_first),
-        WORLD_TEST(test_the_operation_is_added_later),
-        WORLD_TEST(test_what_is_refused),
+        WORLD_TEST(test_every_field_comes_back),       WORLD_TEST(test_the_last_and_the_list_newest_first),
+        WORLD_TEST(test_the_operation_is_added_later), WORLD_TEST(test_what_is_refused),
+        WORLD_TEST(test_damaged_gates_and_evidence),   WORLD_TEST(test_a_detail_may_be_any_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

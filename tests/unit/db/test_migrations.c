@@ -163,6 +163,42 @@ static void test_operations_of_nodes_stay_what_they_are(void **state)
     db_tx_close(tx);
 }
 
+static const char SQL_DECISIONS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) VALUES (1, 1, 'x', '', 'local', 1, 0, 7); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, state_since, health_since, retry_at, "
+    "opted_out, created_at) VALUES (1, 1, 1, 'x-1', 'ready', 'healthy', '', 7, 7, 0, 0, 7); "
+    "INSERT INTO decision (id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
+    "evidence_count, newest_verdict, retry_at, table_version) VALUES (1, 1, 7, 'hold', 'now', 'r', 'xid.79', '', '', "
+    "'none', '', 2, 12, 0, ''), (2, 1, 7, 'none', 'now', 'r', '', '', '', 'none', '', 0, 0, 0, ''); "
+    "INSERT INTO decision_gate (decision_id, gate, result, detail) VALUES (1, 'fresh-evidence', 'passed', ''), "
+    "(1, 'owner', 'failed', 'drainé by' || char(10) || 'owner passed 3 x'), (1, 'group-budget', 'not-asked', 'no "
+    "need'); "
+    "INSERT INTO decision_evidence (decision_id, ordinal, verdict_id) VALUES (1, 1, 3), (1, 0, 12)";
+
+/* What was decided before is explained as before, whatever a detail says. */
+static void test_decisions_keep_their_gates_and_evidence(void **state)
+{
+    struct db db;
+    struct decision decision;
+    struct db_tx *tx = upgraded(*state, &db, SQL_DECISIONS_BEFORE);
+    MUST(db_decision_get_row(tx, 1, &decision));
+    assert_int_equal(decision.gates[GATE_FRESH].result, GATE_RESULT_PASSED);
+    assert_int_equal(decision.gates[GATE_OWNER].result, GATE_RESULT_FAILED);
+    assert_string_equal(decision.gates[GATE_OWNER].detail, "drainé by\nowner passed 3 x");
+    assert_int_equal(decision.gates[GATE_BUDGET].result, GATE_RESULT_NOT_ASKED);
+    assert_string_equal(decision.gates[GATE_BUDGET].detail, "no need");
+    assert_int_equal(decision.evidence[0], 12);
+    assert_int_equal(decision.evidence[1], 3);
+    assert_int_equal(decision.evidence[2], 0);
+    MUST(db_decision_get_row(tx, 2, &decision));
+    for (int gate = 0; gate < GATE_COUNT; gate++)
+        assert_int_equal(decision.gates[gate].result, GATE_RESULT_NOT_ASKED);
+    db_tx_close(tx);
+}
+
 static void test_a_failing_migration_leaves_the_one_before(void **state)
 {
     struct db db;
@@ -222,6 +258,7 @@ int main(void)
         EMPTY_TEST(test_critical_verdicts_become_node_faults),
         EMPTY_TEST(test_groups_get_the_state_of_their_cluster),
         EMPTY_TEST(test_operations_of_nodes_stay_what_they_are),
+        EMPTY_TEST(test_decisions_keep_their_gates_and_evidence),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),
