@@ -394,6 +394,7 @@ static int read_checks(struct config *config, json_t *checks, char *ret_error)
         {"busyWait", KEY_DURATION, &r->check_wait_ms, 0, 0, MS_PER_DAY},
         {"quickDeadline", KEY_DURATION, &r->check_quick_ms, 0, MS_PER_S, MS_PER_DAY},
         {"deepDeadline", KEY_DURATION, &r->check_deep_ms, 0, MS_PER_S, MS_PER_DAY},
+        {"idleEvery", KEY_DURATION, &r->check_idle_ms, 0, 0, 90 * MS_PER_DAY},
         {"stressTime", KEY_DURATION, &r->check_stress_ms, 0, MS_PER_S, MS_PER_HOUR},
     };
     static const char *const skip[] = {"limits", NULL};

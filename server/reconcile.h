@@ -36,6 +36,7 @@ struct reconcile_settings {
     int64_t check_wait_ms;              /* a node that stays busy for so long is not checked (10 min) */
     int64_t check_quick_ms;             /* a quick run of deep health checks (5 min) */
     int64_t check_deep_ms;              /* a deep one (4 h) */
+    int64_t check_idle_ms;              /* idle nodes are checked in the background so often; 0: never (0) */
     int64_t check_stress_ms;            /* of the stress test in it (60 s) */
     struct deep_site check_limits;      /* what the site judges by; of the configuration that was read */
     int64_t approval_expires_ms;        /* a repair that waits for a person's yes waits for so long (24 h) */

@@ -16,6 +16,7 @@
  *   reconcile_reckon.c    how many nodes of a group are what
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
  *   reconcile_apart.c     nodes that are set apart in the scheduler while they are tested
+ *   reconcile_idle.c      deep checks of nodes that have nothing to do
  *   reconcile_supply.c    what the ends of launches say of a group's supply of machines
  *   reconcile_provision.c clusters and groups that come up, grow, shrink and go, by policy/provision.h
  *   reconcile_change.c    the operations of changes of whole clusters
@@ -179,6 +180,7 @@ struct rnode {
     int64_t no_return_at;       /* when the repair ended from which it did not come back; 0: none */
     int64_t sign_at;            /* newest verdict about its network or power; 0: none */
     int64_t sign_until;         /* when that is a sign no more */
+    int64_t checked_at;         /* newest deep check, of a node that idle checks have looked at; 0: not read */
     int64_t spent_at;           /* signs until then belong to an incident that is over */
     struct rincident *incident; /* of many nodes, that has taken it; NULL: none */
     uint64_t seen_seq;          /* of the newest picture that holds the node; 0: none */
@@ -188,6 +190,7 @@ struct rnode {
     uint8_t sign_cause; /* of sign_at */
     uint8_t notes;
     uint8_t look;         /* enum look: the queue it stands in */
+    uint8_t idle_looks;   /* in a row at which it could be checked: reconcile_idle.c */
     uint8_t launch_tries; /* launches that failed in a row before it was ever in service */
     struct tally tally;   /* as it is counted in its group */
     bool opted_out : 1;
@@ -540,6 +543,9 @@ int reconcile_members_load(struct reconcile *r, struct db_tx *tx);
 /* One that is in the store. */
 void reconcile_change_load(struct rcluster *cluster, const struct operation *row);
 
+/* reconcile_idle.c: with housekeeping, in its transaction */
+int reconcile_idle_checks(struct turn *turn);
+
 /* reconcile_supply.c */
 /* As it is from now on; what waited for it is looked at. */
 void reconcile_group_supply(struct reconcile *r, struct rgroup *group, const struct supply *supply);
@@ -655,6 +661,7 @@ struct new_operation {
     enum operation_kind kind;
     enum urgency urgency;
     const char *key, *reason, *actor;
+    const char *code;                /* what it is about, where no decision says that; NULL: nothing */
     const char *uid;                 /* NULL: a new one */
     const struct decision *decision; /* NULL: none */
 };

@@ -183,6 +183,7 @@ static void operation_fill(struct turn *turn, struct rnode *node, const struct n
     text_copy_cut(op->key, sizeof(op->key), wanted->key);
     text_copy_cut(op->reason, sizeof(op->reason), wanted->reason);
     text_copy_cut(op->actor, sizeof(op->actor), wanted->actor);
+    text_copy_cut(op->code, sizeof(op->code), wanted->code != NULL ? wanted->code : "");
     if (wanted->decision != NULL) {
         op->decision_id = wanted->decision->id;
         text_copy_cut(op->device, sizeof(op->device), wanted->decision->device);

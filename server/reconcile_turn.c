@@ -77,6 +77,8 @@ static int write_turn(struct db_tx *tx, void *arg)
         status = reconcile_provision_write(turn);
     if (status == 0 && turn->housekeeping)
         status = write_housekeeping(turn);
+    if (status == 0 && turn->housekeeping)
+        status = reconcile_idle_checks(turn);
     return status;
 }
 
