@@ -40,7 +40,8 @@ struct deep_pair_ask {
 #define DEEP_PAIR_WORD_LIST(X) \
     X(WAIT, "wait")            \
     X(MATCH, "match")          \
-    X(END, "end")
+    X(END, "end")              \
+    X(NEXT, "next") /* an end at which nothing was found out, as nothing could be started: with another tool it may */
 enum deep_pair_word {
 #define X(SYMBOL, text) DEEP_PAIR_WORD_##SYMBOL,
     DEEP_PAIR_WORD_LIST(X)
@@ -56,7 +57,7 @@ struct deep_pair_reply {
     bool serves;                 /* waits for the partner, at the port that it told; else calls there */
     char address[PEER_MAX_BYTES];
     int64_t port;
-    /* END: PASSED, FAILED or SKIPPED, and why; of PASSED, what else is to be known */
+    /* END and NEXT: PASSED, FAILED or SKIPPED, and why; of PASSED, what else is to be known */
     enum deep_state state;
     char detail[SENTENCE_MAX_BYTES];
 };

@@ -5,12 +5,13 @@
 
 #include <stdlib.h>
 
-#define VOIDS_MAX 2    /* of the same two */
-#define PARTNERS_MIN 2 /* that blame somebody, and that stay for others */
+#define VOIDS_MAX 2     /* of the same two */
+#define VOIDS_ALL_MAX 4 /* of one that came to nothing with whomever: more would not start either */
+#define PARTNERS_MIN 2  /* that blame somebody, and that stay for others */
 
 /* What the matches say of each member, and with whom they were. */
 struct tally {
-    int passed, failed, open;
+    int passed, failed, open, nothing;
     size_t first, count; /* of edges */
 };
 struct edge {
@@ -29,6 +30,7 @@ static void take_end(struct view *view, size_t member, size_t other, enum pairs_
     tally->passed += result == PAIRS_PASSED;
     tally->failed += result == PAIRS_FAILED;
     tally->open += result == PAIRS_OPEN;
+    tally->nothing += result == PAIRS_VOID;
     view->edges[tally->first + tally->count++] = (struct edge){other, result};
 }
 
@@ -239,6 +241,8 @@ static enum pairs_verdict judge(const struct view *view, size_t member, bool mor
         return is_needed(view, member, more_may_come) ? PAIRS_STAY : PAIRS_GOOD;
     if (count_good(view, member, &may_grow) >= PARTNERS_MIN)
         return PAIRS_BLAMED;
+    if (own->failed == 0 && own->nothing >= VOIDS_ALL_MAX)
+        return PAIRS_ALONE;
     if (more_may_come || may_grow || has_somebody_left(view, member))
         return PAIRS_WAIT;
     return own->failed > 0 ? PAIRS_INCONCLUSIVE : PAIRS_ALONE;

@@ -7,7 +7,7 @@
  *     passed        with somebody. If it failed with another, that was the other, or what lies between the two
  *     blamed        it failed with two different partners that both passed with others, and passed with nobody
  *     inconclusive  it failed, and there is nobody left to try: a pair that failed alone, or a network that carries nothing
- *     alone         there was nobody to be tested with
+ *     alone         there was nobody to be tested with, or it came to nothing with all, or with many
  *
  * A node that passed stays for as long as others may need it as a partner.
  */

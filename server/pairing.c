@@ -351,8 +351,8 @@ static void say_end(const struct session *session, const struct picture *picture
     AUTO(text) struct text failed = {0}, passed = {0}, nothing = {0};
     name_partners(session, picture, member, PAIRS_FAILED, "failed with ", &failed);
     name_partners(session, picture, member, PAIRS_PASSED, "passed with ", &passed);
-    name_partners(session, picture, member, PAIRS_VOID, "; it came to nothing with ", &nothing);
-    reply->word = DEEP_PAIR_WORD_END;
+    name_partners(session, picture, member, PAIRS_VOID, "it came to nothing with ", &nothing);
+    reply->word = verdict == PAIRS_ALONE && nothing.len > 0 ? DEEP_PAIR_WORD_NEXT : DEEP_PAIR_WORD_END;
     reply->state = verdict == PAIRS_GOOD     ? DEEP_STATE_PASSED
                    : verdict == PAIRS_BLAMED ? DEEP_STATE_FAILED
                                              : DEEP_STATE_SKIPPED;
@@ -365,9 +365,11 @@ static void say_end(const struct session *session, const struct picture *picture
         snprintf(reply->detail, sizeof(reply->detail),
                  "inconclusive: %.300s, and there were no two partners who passed with others: nobody is blamed",
                  text_get(&failed));
+    else if (verdict == PAIRS_ALONE && nothing.len > 0)
+        snprintf(reply->detail, sizeof(reply->detail), "nothing was found out: %.300s", text_get(&nothing));
     else if (verdict == PAIRS_ALONE)
         snprintf(reply->detail, sizeof(reply->detail),
-                 "there was no other node of its type of instance to be tested with%.300s", text_get(&nothing));
+                 "there was no other node of its type of instance to be tested with");
 }
 
 static void say_match(struct session *session, size_t member, const struct match *match, int64_t now_ms,

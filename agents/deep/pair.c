@@ -137,14 +137,49 @@ static void tell_end(struct deep_bench *bench, const struct deep_pair_reply *rep
     }
 }
 
+/* From now on this machine is tested with that; what came of matches with another is forgotten. */
+static int take_tool(struct pairing *pairing, const struct pair_tool *tool)
+{
+    struct deep_pair_ask *ask = &pairing->ask;
+    bool another = pairing->tool != NULL;
+    pairing->tool = tool;
+    ask->limit_ms = tool->limit_ms + LATE_MS;
+    deep_measured(pairing->bench, another ? "then with" : "tested with", "%s", tool->name);
+    if (text_equal(ask->tool, tool->name))
+        return 0;
+    text_copy_cut(ask->tool, sizeof(ask->tool), tool->name);
+    ask->said_count = 0;
+    return save(pairing);
+}
+
+/* Nothing was found out, as nothing could be started: what is next in the table may say more. */
+static int take_next(struct pairing *pairing, const struct deep_pair_reply *reply, bool *ret_over)
+{
+    const struct pair_tool *next = pair_tool_find(pairing->bench, pairing->tool);
+    *ret_over = next == NULL;
+    if (next == NULL) {
+        tell_end(pairing->bench, reply);
+        return 0;
+    }
+    deep_log(pairing->bench, "warn", "%s: %s; %s is tried instead", pairing->tool->name, reply->detail, next->name);
+    return take_tool(pairing, next);
+}
+
 static int play(struct pairing *pairing)
 {
+    bool over = false;
     struct deep_pair_reply reply;
     for (;;) {
         int status = ask_server(pairing, &reply);
         if (status == 0 && reply.word == DEEP_PAIR_WORD_END) {
             tell_end(pairing->bench, &reply);
             return 0;
+        }
+        if (status == 0 && reply.word == DEEP_PAIR_WORD_NEXT) {
+            status = take_next(pairing, &reply, &over);
+            if (status == 0 && !over)
+                continue;
+            return status;
         }
         if (status == 0 && reply.word == DEEP_PAIR_WORD_WAIT)
             status = deep_pause(pairing->bench, reply.pause_ms);
@@ -161,7 +196,8 @@ static int play(struct pairing *pairing)
 
 int deep_pair_run(struct deep_bench *bench)
 {
-    struct pairing pairing = {.bench = bench, .tool = pair_tool_find(bench)};
+    struct pairing pairing = {.bench = bench};
+    const struct pair_tool *tool = pair_tool_find(bench, NULL);
     const struct talk_options talk = {.url = bench->options->url,
                                       .fingerprint = bench->options->fingerprint,
                                       .state_dir = bench->options->state_dir,
@@ -170,7 +206,7 @@ int deep_pair_run(struct deep_bench *bench)
                                       .reply_bytes_max = REPLY_BYTES_MAX,
                                       .timeout_ms = bench->options->timeout_ms,
                                       .pause_ms = bench->options->pause_ms};
-    if (pairing.tool == NULL) {
+    if (tool == NULL) {
         deep_skipped(
             bench,
             "none of all_reduce_perf with mpirun, nccom-test, fi_pingpong and NPopenmpi with mpirun is installed here");
@@ -180,12 +216,12 @@ int deep_pair_run(struct deep_bench *bench)
     pairing.memory_path = own_printf("%s/pairs", bench->directory);
     if (status == 0) {
         load(&pairing);
-        text_copy_cut(pairing.ask.tool, sizeof(pairing.ask.tool), pairing.tool->name);
-        pairing.ask.limit_ms = pairing.tool->limit_ms + LATE_MS;
+        const struct pair_tool *last = pair_tool_named(pairing.ask.tool); /* it may have been come to already */
         if (bench->options->address != NULL)
             text_copy_cut(pairing.ask.address, sizeof(pairing.ask.address), bench->options->address);
-        deep_measured(bench, "tested with", "%s", pairing.tool->name);
-        status = play(&pairing);
+        status = take_tool(&pairing, last != NULL && last->is_here(bench) ? last : tool);
+        if (status == 0)
+            status = play(&pairing);
     }
     talk_close(&pairing.talk);
     free(pairing.memory_path);

@@ -14,7 +14,8 @@ struct pair_tool {
     int (*run)(struct deep_bench *bench, const struct deep_pair_reply *match, const char *own,
                enum deep_pair_result *ret_result);
 };
-/* The first that is here; NULL. */
-const struct pair_tool *pair_tool_find(struct deep_bench *bench);
+/* The first that is here behind that one (NULL: of all); NULL. */
+const struct pair_tool *pair_tool_find(struct deep_bench *bench, const struct pair_tool *behind);
+const struct pair_tool *pair_tool_named(const char *name);
 
 #endif

@@ -37,6 +37,7 @@ void pair_write_ask(struct text *out, const struct deep_pair_ask *ask)
 void pair_write_memory(struct text *out, const struct deep_pair_ask *ask)
 {
     shape_put_text(out, "{\"key\":", ask->key);
+    shape_put_text(out, ",\"tool\":", ask->tool);
     write_matches(out, ask);
     text_add_char(out, '}');
 }
@@ -83,6 +84,10 @@ int pair_read_memory(const char *data, size_t len, struct deep_pair_ask *ret_ask
             pull_text(&p, ask.key, sizeof(ask.key));
             continue;
         }
+        if (pull_view_is(name, "tool")) {
+            pull_text(&p, ask.tool, sizeof(ask.tool));
+            continue;
+        }
         if (!pull_view_is(name, "matches") || ask.said_count > 0)
             pull_fail(&p, "not of what is remembered");
         pull_array(&p);
@@ -104,6 +109,8 @@ static bool make_sense(const struct deep_pair_reply *reply)
     if (reply->word == DEEP_PAIR_WORD_MATCH)
         return reply->match.match[0] != '\0' && reply->match.partner[0] != '\0' && reply->address[0] != '\0' &&
                reply->port > 0;
+    if (reply->word == DEEP_PAIR_WORD_NEXT)
+        return reply->state == DEEP_STATE_SKIPPED && reply->detail[0] != '\0';
     if (reply->word == DEEP_PAIR_WORD_END)
         return reply->state == DEEP_STATE_PASSED ||
                ((reply->state == DEEP_STATE_FAILED || reply->state == DEEP_STATE_SKIPPED) && reply->detail[0] != '\0');
@@ -135,7 +142,8 @@ int pair_read_reply(const char *body, size_t len, struct deep_pair_reply *ret_re
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || deep_pair_word_parse(word, &reply.word) != 0 ||
         reply.pause_ms > PAUSE_MAX_MS || reply.port > 65535 || !is_plain(reply.address) ||
         !is_plain(reply.match.partner) ||
-        (reply.word == DEEP_PAIR_WORD_END && deep_state_parse(state, &reply.state) != 0) ||
+        ((reply.word == DEEP_PAIR_WORD_END || reply.word == DEEP_PAIR_WORD_NEXT) &&
+         deep_state_parse(state, &reply.state) != 0) ||
         (reply.word == DEEP_PAIR_WORD_MATCH && !text_equal(role, "serve") && !text_equal(role, "call")) ||
         !make_sense(&reply))
         return STATUS_INVALID;

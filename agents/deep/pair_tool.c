@@ -4,7 +4,7 @@
  * they do, and tell nothing of accelerators.
  *
  * A launcher that reaches the other machine itself (mpirun and nccom-test, by SSH) is run by the one that serves, while the other
- * only stays out of the way; a launcher that cannot start it there has found out nothing about either.
+ * only stays out of the way; a launcher that cannot start it there has found out nothing about either, and both go on to the next.
  */
 #include "agents/checks/fabric.h"
 #include "agents/checks/neuron_tree.h"
@@ -59,6 +59,12 @@ static void say_first(const struct deep_tool *tool, char *ret_line, size_t size)
     const char *at = tool->output != NULL ? tool->output : "";
     at += strspn(at, "\n\r \t-");
     text_copy_clean(ret_line, size, at, strcspn(at, "\n"));
+}
+
+/* Where a colon follows: an IPv6 address has some of its own. Caller frees. */
+static char *host_of(const char *address)
+{
+    return strchr(address, ':') != NULL ? own_printf("[%s]", address) : own_strdup(address);
 }
 
 /* "gpu-2 busbw GB/s", by the limit of its kind. */
@@ -133,7 +139,8 @@ static int nccl_run(struct deep_bench *bench, const struct deep_pair_reply *matc
 {
     char ranks[NUMBER_TEXT];
     int gpus = count_gpus(bench);
-    autofree char *hosts = own_printf("%s:%d,%s:%d", own, gpus, match->address, gpus);
+    autofree char *one = host_of(own), *other = host_of(match->address);
+    autofree char *hosts = own_printf("%s:%d,%s:%d", one, gpus, other, gpus);
     snprintf(ranks, sizeof(ranks), "%d", 2 * gpus);
     const char *const argv[] = {"mpirun",
                                 "--allow-run-as-root",
@@ -179,7 +186,7 @@ static int nccom_run(struct deep_bench *bench, const struct deep_pair_reply *mat
 {
     char ranks[NUMBER_TEXT];
     autofree char *path = neuron_path(bench->options->path), *tool = check_find_tool(path, "nccom-test");
-    autofree char *root = own_printf("NEURON_RT_ROOT_COMM_ID=%s:%" PRId64, own, match->port);
+    autofree char *host = host_of(own), *root = own_printf("NEURON_RT_ROOT_COMM_ID=%s:%" PRId64, host, match->port);
     snprintf(ranks, sizeof(ranks), "%d", 2 * count_cores(bench));
     const char *const argv[] = {ENV,  root, tool, "-r",   ranks,  "-N",      "2", "-b",           "8", "-e", "1G",
                                 "-f", "2",  "-d", "fp32", "allr", "--hosts", own, match->address, NULL};
@@ -279,7 +286,7 @@ static bool mpi_is_here(struct deep_bench *bench)
 static int mpi_run(struct deep_bench *bench, const struct deep_pair_reply *match, const char *own,
                    enum deep_pair_result *ret_result)
 {
-    autofree char *hosts = own_printf("%s:1,%s:1", own, match->address);
+    autofree char *one = host_of(own), *other = host_of(match->address), *hosts = own_printf("%s:1,%s:1", one, other);
     const char *const argv[] = {"mpirun", "--allow-run-as-root",
                                 "--mca",  "mpi_yield_when_idle",
                                 "1",      "--host",
@@ -305,10 +312,18 @@ static const struct pair_tool tools[] = {
      mpi_is_here, mpi_run},
 };
 
-const struct pair_tool *pair_tool_find(struct deep_bench *bench)
+const struct pair_tool *pair_tool_find(struct deep_bench *bench, const struct pair_tool *behind)
+{
+    for (size_t i = behind != NULL ? (size_t)(behind - tools) + 1 : 0; i < ARRAY_LEN(tools); i++)
+        if (tools[i].is_here(bench))
+            return &tools[i];
+    return NULL;
+}
+
+const struct pair_tool *pair_tool_named(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(tools); i++)
-        if (tools[i].is_here(bench))
+        if (strcmp(tools[i].name, name) == 0)
             return &tools[i];
     return NULL;
 }

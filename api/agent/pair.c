@@ -95,6 +95,7 @@ static json_t *render(const struct deep_pair_reply *reply)
         json_put_i64(json, "port", reply->port);
         break;
     case DEEP_PAIR_WORD_END:
+    case DEEP_PAIR_WORD_NEXT:
         json_put_text(json, "state", deep_state_text(reply->state));
         if (reply->detail[0] != '\0')
             json_put_text(json, "detail", reply->detail);

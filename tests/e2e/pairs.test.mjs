@@ -32,8 +32,8 @@ async function open(count) {
 }
 
 // What only this node has in the place of fi_pingpong.
-function spoil(node, body) {
-  const path = join(world.dir, 'tools', node, 'fi_pingpong');
+function spoil(node, body, tool = 'fi_pingpong') {
+  const path = join(world.dir, 'tools', node, tool);
   writeFileSync(path, `#!/bin/sh\n${body}\n`);
   chmodSync(path, 0o755);
   return path;
@@ -94,4 +94,20 @@ test('a pair that fails is told of and nobody is repaired, and one alone is not 
   assert.match(alone['w-1'].detail, /^there was no other node of its type of instance to be tested with/);
   await world.ready(SLOW);
   for (const node of ['w-1', 'w-2']) assert.deepEqual(await world.repairs(node), []);
+});
+
+test('a tool that cannot be started on any machine is followed by the next one', async () => {
+  await open(2);
+  for (const node of ['w-1', 'w-2']) {
+    spoil(node, 'exit 61'); // no data available: no provider of that name
+    spoil(node, `echo "$*" >>${world.dir}/mpirun; printf '  0:   65536 bytes     20 times -->   8000.00 Mbps in      60.00 usec\\n'`, 'mpirun');
+    spoil(node, 'exit 1', 'NPopenmpi'); // run by the launcher alone
+  }
+  const by = await results(await check());
+  for (const node of ['w-1', 'w-2']) {
+    assert.equal(by[node].state, 'passed', JSON.stringify(by));
+    assert.deepEqual(by[node].measures.filter((m) => / with$/.test(m.name)).map((m) => `${m.name} ${m.value}`), ['tested with fi-pingpong-tcp', 'then with mpi-netpipe']);
+  }
+  assert.match(readFileSync(join(world.dir, 'mpirun'), 'utf8'), /--host 127\.0\.7\.\d:1,127\.0\.7\.\d:1 -np 2 NPopenmpi/);
+  await world.ready(SLOW);
 });

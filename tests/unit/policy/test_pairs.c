@@ -266,6 +266,23 @@ static void test_what_came_to_nothing_is_tried_once_more(void **state)
     assert_int_equal(pairs_judge(&pairs, 0, false), PAIRS_ALONE);
 }
 
+/* Of a fleet in which nothing can be started nobody tries all the others. */
+static void test_nothing_that_can_be_started_is_not_tried_for_ever(void **state)
+{
+    autofree struct fleet *fleet = fleet_of(9);
+    (void)state;
+    for (int i = 0; i < 9; i++)
+        arrive(fleet);
+    for (size_t other = 1; other < 5; other++) {
+        const struct pairs before = picture(fleet);
+        assert_int_equal(pairs_judge(&before, 0, false), PAIRS_WAIT);
+        fleet->matches[fleet->match_count++] = (struct pairs_match){0, other, PAIRS_VOID};
+    }
+    const struct pairs pairs = picture(fleet);
+    assert_int_equal(pairs_judge(&pairs, 0, true), PAIRS_ALONE);
+    assert_int_equal(pairs_judge(&pairs, 1, true), PAIRS_WAIT); /* it may be the other's doing */
+}
+
 /* Those who passed go, but for two that others may need. */
 static void test_two_stay_for_those_who_come_late(void **state)
 {
@@ -295,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_a_bad_link_blames_no_node),
         cmocka_unit_test(test_a_node_that_vanishes_holds_nobody_up),
         cmocka_unit_test(test_what_came_to_nothing_is_tried_once_more),
+        cmocka_unit_test(test_nothing_that_can_be_started_is_not_tried_for_ever),
         cmocka_unit_test(test_two_stay_for_those_who_come_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,11 +244,34 @@ static void test_what_is_told_is_bounded(void **state)
     pairing_free(world.pairing);
 }
 
+/* mpirun has no key for the other's sshd: two of one type, and more than two. */
+static void test_what_cannot_be_started_ends_with_another_tool(void **state)
+{
+    struct world world;
+    (void)state;
+    open_world(&world, 2);
+    begin_pair(&world);
+    for (int turn = 0; turn < 2; turn++) {
+        say(&world, 0, DEEP_PAIR_RESULT_VOID);
+        say(&world, 1, DEEP_PAIR_RESULT_PASSED); /* it only stays out of the way */
+        (void)ask(&world, 0);
+        (void)ask(&world, 1);
+        (void)ask(&world, 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ask(&world, i), DEEP_PAIR_WORD_NEXT);
+        assert_int_equal(world.agents[i].reply.state, DEEP_STATE_SKIPPED);
+    }
+    assert_string_equal(world.agents[0].reply.detail, "nothing was found out: it came to nothing with gpu-2");
+    pairing_free(world.pairing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_that_pass),
         cmocka_unit_test(test_the_bad_one_of_three),
+        cmocka_unit_test(test_what_cannot_be_started_ends_with_another_tool),
         cmocka_unit_test(test_a_restart_of_the_server_forgets_nothing),
         cmocka_unit_test(test_a_partner_that_never_took_part_is_not_held_against_anybody),
         cmocka_unit_test(test_a_partner_that_vanishes_holds_nobody_up),
