@@ -206,6 +206,25 @@ json_t *render_node_view(const struct service_node_view *view, const char *decis
     return json;
 }
 
+json_t *render_lemon(const struct service_lemon *lemon)
+{
+    json_t *json = json_object();
+    put_text(json, "node", lemon->node);
+    put_text(json, "group", lemon->group);
+    put_text(json, "instanceId", lemon->instance_id);
+    json_put_i64(json, "score", lemon->score);
+    json_put_i64(json, "slotScore", lemon->slot_score);
+    json_put_i64(json, "limit", lemon->limit);
+    json_object_set_new(json, "isLemon", json_boolean(lemon->limit > 0 && lemon->score >= lemon->limit));
+    put_text(json, "device", lemon->device);
+    put_text(json, "deviceIdentity", lemon->identity);
+    json_put_i64(json, "deviceScore", lemon->device_score);
+    json_put_i64(json, "repairs", lemon->repairs);
+    json_put_i64(json, "failedReturns", lemon->unmended);
+    json_put_time(json, "lastRepairAt", lemon->last_at);
+    return json;
+}
+
 /* --- incidents of many nodes ------------------------------------------------------------------------ */
 
 json_t *render_incident(const struct shared_incident *incident)

@@ -17,6 +17,7 @@ json_t *render_cluster_view(const struct service_cluster_view *view, const struc
 json_t *render_node(const struct db_node_row *row);
 /* decision_operation: the uid of what the last decision started, or "". */
 json_t *render_node_view(const struct service_node_view *view, const char *decision_operation);
+json_t *render_lemon(const struct service_lemon *lemon);
 json_t *render_incident(const struct shared_incident *incident);
 json_t *render_incident_node(const struct incident_node *node);
 json_t *render_operation(const struct operation *operation, const char *cluster, const char *node);

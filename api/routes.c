@@ -55,6 +55,7 @@ const struct api_route api_routes[] = {
     {"POST", CLUSTER "/health-check", "checkCluster", ACCESS_OPERATOR, LANE_POOL, PLAIN, REQUEST_BODY_BYTES_MAX,
      api_cluster_check},
 
+    {"GET", CLUSTER "/lemons", "listLemons", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_lemon_list},
     {"GET", CLUSTER "/nodes", "listNodes", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_node_list},
     {"POST", CLUSTER "/nodes", "addNodes", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_add},
     {"DELETE", NODE, "removeNode", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_node_remove},

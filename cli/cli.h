@@ -220,6 +220,7 @@ int cli_node_describe(struct cli *cli);
 int cli_node_reboot(struct cli *cli);
 int cli_node_replace(struct cli *cli);
 int cli_node_release(struct cli *cli);
+int cli_lemon_list(struct cli *cli);
 int cli_node_hardware(struct cli *cli);
 int cli_node_explain(struct cli *cli);
 int cli_node_verdicts(struct cli *cli);

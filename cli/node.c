@@ -76,6 +76,8 @@ static void print_node(FILE *f, const json_t *node)
                   {"Last heartbeat", "live.lastHeartbeatAt"},
                   {"Agent silent", "live.silent"},
                   {"Clock skew (ms)", "live.clockSkewMs"},
+                  {"Lemon score", "lemon.score"},
+                  {"… of its slot", "lemon.slotScore"},
                   {"Open verdicts", "openVerdicts"},
                   {"Last decision", "lastDecision.action"},
                   {"By rule", "lastDecision.rule"},

@@ -53,6 +53,8 @@ const struct cli_verb cli_verbs[] = {
      "what the cluster's scheduler runs, newest first"},
     {"job", "describe", "JOB", 1, 1, CLUSTER, cli_job_describe,
      "one of them, with the faults and repairs that hit its nodes"},
+    {"lemon", "list", "", 0, 0, CLUSTER, cli_lemon_list,
+     "the nodes whose past repairs weigh most, of machine, device and slot"},
     {"incident", "list", "", 0, 0, CLUSTER | CLI_BIT(LIMIT), cli_incident_list,
      "what took many nodes of one switch, rack or zone at once, newest first"},
     {"incident", "describe", "ID", 1, 1, 0, cli_incident_describe, "one of them, with its nodes"},

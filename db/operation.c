@@ -33,6 +33,17 @@ static const char SQL_UPDATE[] =
 static const char SQL_REPAIRS[] =
     OPERATION_SELECT "WHERE node_id = ? AND kind IN ('reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 
+/* From the repairs outwards (CROSS JOIN), as these are few. */
+#define REPAIRED                                                                                                    \
+    "SELECT h.node_id FROM operation o CROSS JOIN instance i ON i.node_id = o.node_id AND i.instance_id = "         \
+    "o.old_instance CROSS JOIN hardware theirs ON theirs.instance_row = i.id AND theirs.identity <> '' CROSS JOIN " \
+    "hardware mine ON mine.identity = theirs.identity AND mine.identity <> '' AND mine.instance_row <> i.id AND "   \
+    "mine.present = 1 CROSS JOIN instance h ON h.id = mine.instance_row "
+static const char SQL_REPAIRED[] =
+    "SELECT o.node_id FROM operation o WHERE o.cluster_id = ?1 AND o.node_id IS NOT NULL AND o.kind IN ('reboot', "
+    "'replace') AND o.created_at >= ?2 UNION " REPAIRED
+    "WHERE o.cluster_id = ?1 AND o.kind IN ('reboot', 'replace') AND o.created_at >= ?2";
+
 static const char SQL_NEWEST_REPAIRS[] =
     "SELECT node.group_id, MAX(operation.created_at) FROM operation JOIN node ON node.id = operation.node_id "
     "WHERE operation.kind IN ('reboot', 'replace') GROUP BY node.group_id";
@@ -324,6 +335,21 @@ int db_operation_repairs(struct db_tx *tx, int64_t node_id, int64_t since_at, db
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, since_at);
     return db_query_walk(&q, operation_read, &operation, fn, arg);
+}
+
+static void id_read(struct db_query *q, void *row)
+{
+    *(int64_t *)row = db_get_i64(q);
+}
+
+int db_operation_repaired(struct db_tx *tx, int64_t cluster_id, int64_t since_at, db_row_fn fn, void *arg)
+{
+    int64_t node_id;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_REPAIRED);
+    db_bind_i64(&q, cluster_id);
+    db_bind_i64(&q, since_at);
+    return db_query_walk(&q, id_read, &node_id, fn, arg);
 }
 
 static void newest_read(struct db_query *q, void *row)

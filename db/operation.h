@@ -33,6 +33,8 @@ int db_operation_list(struct db_tx *tx, const struct db_operation_filter *filter
 int db_operation_prune(struct db_tx *tx, int64_t before_at, int rows_max);
 /* Finished or active reboots and replaces of a node since since_at, newest first (the attempt ledger). */
 int db_operation_repairs(struct db_tx *tx, int64_t node_id, int64_t since_at, db_row_fn fn, void *arg);
+/* The nodes of a cluster that were repaired since then, or have a piece that was there when another one was. Rows are int64_t. */
+int db_operation_repaired(struct db_tx *tx, int64_t cluster_id, int64_t since_at, db_row_fn fn, void *arg);
 struct db_group_repair {
     int64_t group_id, created_at;
 };

@@ -6,6 +6,7 @@
  *            codes whose repeat is for a person (the table's, and those that programs cause): a person
  *   reboot → replace, whatever the code, when the machine did not come back from the last one
  *   reboot → replace, for a device that was replaced away before and is back, and on probation (probation.c)
+ *   reboot → replace or a person, on a machine whose past weighs too much (lemon.c), where a site says how much
  *   replace → a person, when the slot has eaten its replacements
  *
  * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
@@ -172,6 +173,8 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return policy_after_came_back(snapshot, ledger);
     if (policy_fails_probation(lead, ledger, false))
         return policy_after_probation(snapshot, lead, ledger);
+    if (policy_is_lemon(settings, ledger))
+        return policy_after_lemon(snapshot, lead, ledger);
     return first_reboot(snapshot, ledger, lead, rule);
 }
 

@@ -105,5 +105,9 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
         else
             ledger.elsewhere++;
     }
+    struct policy_lemon lemon = {.machine = 0};
+    if (snapshot->settings.lemon_score > 0)
+        policy_lemon(&snapshot->settings, node, snapshot->now_ms, &lemon);
+    ledger.lemon = lemon.machine;
     *ret_ledger = ledger;
 }

@@ -50,6 +50,9 @@ struct policy_settings {
     int64_t unreachable_after_ms;   /* silent for so long and the scheduler does not hear it either: reboot (10 min) */
     int64_t fold_window_ms;         /* 60 s: codes of one device this close are one incident */
     int64_t probation_ms;           /* 6 h: after its return a machine gets less tolerance this long */
+    int64_t lemon_window_ms;        /* 28 d: how long a repair weighs on a machine's lemon score (lemon.c) */
+    int lemon_score;                /* 0: never; from so many points on a machine is not rebooted but … */
+    int lemon_action;               /* 0, enum policy_lemon_action: … that is done */
     int came_back;                  /* 1, enum policy_came_back: hardware that was replaced away is in a new machine */
     enum repair_mode modes[FAULT_CLASS_COUNT]; /* act: how far a decision may go */
 
@@ -63,18 +66,39 @@ struct policy_settings {
 void policy_settings_default(struct policy_settings *ret_settings);
 
 /* What is done about a machine with a piece, or in a chassis, that was replaced away for a fault. */
+#define POLICY_CAME_BACK_LIST(X)                                                                \
+    X(TELL, "tell")       /* it is said, and a fault of that piece costs the machine at once */ \
+    X(CHECK, "check")     /* and it passes deep health checks before it takes work */           \
+    X(REPLACE, "replace") /* it is replaced without waiting for a fault, as far as the slot's limit goes */
 enum policy_came_back {
-    POLICY_CAME_BACK_TELL,    /* it is said, and a fault of that piece costs the machine at once */
-    POLICY_CAME_BACK_CHECK,   /* and it passes deep health checks before it takes work */
-    POLICY_CAME_BACK_REPLACE, /* it is replaced without waiting for a fault, as far as the slot's limit goes */
+#define X(SYMBOL, text) POLICY_CAME_BACK_##SYMBOL,
+    POLICY_CAME_BACK_LIST(X)
+#undef X
 };
+ENUM_DECLARE(policy_came_back);
+
+/* What is done about a machine whose past weighs as much as lemon_score, when a fault asks for another reboot. */
+#define POLICY_LEMON_ACTION_LIST(X) \
+    X(REPLACE, "replace")           \
+    X(PERSON, "person")
+enum policy_lemon_action {
+#define X(SYMBOL, text) POLICY_LEMON_##SYMBOL,
+    POLICY_LEMON_ACTION_LIST(X)
+#undef X
+};
+ENUM_DECLARE(policy_lemon_action);
 
 /* What is done about a node that is to be replaced while no machine can be had for it, or too few are idle. */
+#define POLICY_WITHOUT_LIST(X)                                                   \
+    X(WAIT, "wait")       /* it keeps its machine */                             \
+    X(REBOOT, "reboot")   /* it is rebooted instead, as far as its reboots go */ \
+    X(REPLACE, "replace") /* it is replaced all the same, and the slot waits for a machine */
 enum policy_without {
-    POLICY_WITHOUT_HOLD,    /* it keeps its machine and waits */
-    POLICY_WITHOUT_REBOOT,  /* it is rebooted instead, as far as its reboots go */
-    POLICY_WITHOUT_REPLACE, /* it is replaced all the same, and the slot waits for a machine */
+#define X(SYMBOL, text) POLICY_WITHOUT_##SYMBOL,
+    POLICY_WITHOUT_LIST(X)
+#undef X
 };
+ENUM_DECLARE(policy_without);
 
 struct policy_group {
     const char *cluster, *name;
@@ -113,6 +137,7 @@ struct policy_repair {
     const char *node; /* the slot, when it is another; NULL: this one */
     bool succeeded;
     bool by_person;    /* people's own repairs are shown, but do not count as attempts */
+    bool unmended;     /* it failed because the machine did not come back, or failed its return checks */
     bool no_return;    /* the machine did not come back from it, and nothing was done to the node since */
     const char *error; /* of what it failed */
 };
@@ -193,6 +218,19 @@ const struct policy_repair *policy_probation(const struct policy_settings *setti
 /* The newest replacement that took away, for a fault, a piece that is in the machine now; NULL: none. */
 const struct policy_repair *policy_same_hardware(const struct policy_settings *settings, const struct policy_node *node,
                                                  int64_t now_ms);
+
+/* What the past of a machine weighs, in points: of all of it, of its worst device, and of the slot that it is in. */
+struct policy_lemon {
+    int64_t machine, device_score, slot;
+    const char *device;        /* of the repair that named it; "": none did */
+    int64_t repairs, unmended; /* of the machine, within the window */
+    int64_t last_at;           /* 0: there were none */
+};
+/* Of the node's repairs, which have to reach back as far as the window. */
+void policy_lemon(const struct policy_settings *settings, const struct policy_node *node, int64_t now_ms,
+                  struct policy_lemon *ret_lemon);
+/* How far back a node's repairs have to be known for a decision. */
+int64_t policy_history_ms(const struct policy_settings *settings);
 
 /* A node's health from its open verdicts and its last sign of life. */
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);

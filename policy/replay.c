@@ -97,6 +97,19 @@ static size_t take_verdicts(const struct policy_replay *replay, struct verdict *
     return replay->verdict_count;
 }
 
+/* What failed was the machine, and not who was asked to reboot or to give one: the error begins with the step's name. */
+static bool is_unmended(const struct operation *op)
+{
+    static const enum step_kind of_machine[] = {STEP_KIND_JOIN, STEP_KIND_CHECK, STEP_KIND_VERIFY};
+    for (size_t i = 0; op->state == OPERATION_STATE_FAILED && i < ARRAY_LEN(of_machine); i++) {
+        const char *step = step_kind_text(of_machine[i]);
+        size_t len = strlen(step);
+        if (strncmp(op->error, step, len) == 0 && op->error[len] == ':')
+            return true;
+    }
+    return false;
+}
+
 struct policy_repair policy_replay_repair(const struct operation *op)
 {
     return (struct policy_repair){
@@ -108,6 +121,7 @@ struct policy_repair policy_replay_repair(const struct operation *op)
         .at = op->started_at > 0 ? op->started_at : op->created_at,
         .finished_at = op->finished_at,
         .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
+        .unmended = is_unmended(op),
         .by_person = !text_equal(op->actor, "policy"),
         .error = op->error,
     };

@@ -1,6 +1,10 @@
 /* The policy's numbers and where each comes from: all are our proposals, built from the public figures named beside them. */
 #include "policy/policy.h"
 
+ENUM_DEFINE(policy_came_back, POLICY_CAME_BACK_LIST)
+ENUM_DEFINE(policy_lemon_action, POLICY_LEMON_ACTION_LIST)
+ENUM_DEFINE(policy_without, POLICY_WITHOUT_LIST)
+
 #define SECOND_MS INT64_C(1000)
 #define MINUTE_MS (60 * SECOND_MS)
 #define DAY_MS (24 * 60 * MINUTE_MS)
@@ -17,7 +21,7 @@ void policy_settings_default(struct policy_settings *ret_settings)
             0, /* off, as in Cluster API and medik8s where nobody says otherwise: a rule of the site */
         .capacity_pause_ms = 2 * MINUTE_MS,         /* clustermgtd takes a resource out for 600 s, at once and always */
         .capacity_pause_max_ms = 60 * MINUTE_MS,    /* capacity comes back by the hour, seldom by the minute */
-        .without_replacement = POLICY_WITHOUT_HOLD, /* the machine one has may still be what one needs tomorrow */
+        .without_replacement = POLICY_WITHOUT_WAIT, /* the machine one has may still be what one needs tomorrow */
         .protect_after =
             3, /* clustermgtd: 10 of a partition at once; here they fail one after another, within the budget */
         .protect_window_ms = 6 * 60 * MINUTE_MS, /* a launch that fails takes half an hour, with pauses between */
@@ -32,6 +36,10 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .incident_settle_ms = 5 * MINUTE_MS, /* machines boot in 1 to 3 min once there is power again */
         .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
         .probation_ms = 6 * 60 * MINUTE_MS,     /* ours: nobody in the field has one to compare with */
+        /* Off: Meta's detector of lemon nodes (arXiv 2410.21680) has its limits from the site's own history, and so should a
+         * site; the faults that come back at once are caught by the attempts above. */
+        .lemon_score = 0,
+        .lemon_window_ms = 28 * DAY_MS,      /* a month of its past; not so long that what was mended long ago counts */
         .came_back = POLICY_CAME_BACK_CHECK, /* a provider may have repaired it: proof instead of another replacement */
         .fold_window_ms = 60 * SECOND_MS,    /* companions of one fault come within seconds, floods within a minute */
     };

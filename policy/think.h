@@ -3,7 +3,7 @@
  *
  *   fold.c    a node's open verdicts → one incident per device
  *   ledger.c  past repairs → what may still be tried
- *   probation.c, came_back.c less tolerance after a return, and for hardware with a past
+ *   probation.c, came_back.c, lemon.c less tolerance after a return, and for hardware with a past
  *   escalate.c what an incident asks for, raised by the ledger
  *   jobs.c    what becomes of the jobs
  *   gates.c   whether the node may have it
@@ -93,6 +93,7 @@ struct ledger {
     const struct policy_repair *came_back; /* the replacement that took this very device away before; NULL: none */
     const struct policy_repair *probation; /* policy_probation */
     bool probation_of_device;              /* … was for this device */
+    int64_t lemon;                         /* the machine's score where one matters, policy_lemon */
 };
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger);
@@ -119,13 +120,17 @@ struct policy_outcome policy_person(const char *rule, const char *because, const
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
                                       const struct ledger *ledger);
 
-/* --- probation.c, came_back.c -------------------------------------------------------------------------------- */
+/* --- probation.c, came_back.c, lemon.c -------------------------------------------------------------------------------- */
 
 /* Whether this is what the probation is about: the same class of fault, or the same device; same_device: both, and by a rate. */
 bool policy_fails_probation(const struct sight *lead, const struct ledger *ledger, bool same_device);
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
                                              const struct ledger *ledger);
 struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger);
+/* Whether the machine's past weighs so much that no more reboots are tried on it; and what is done instead. */
+bool policy_is_lemon(const struct policy_settings *settings, const struct ledger *ledger);
+struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                         const struct ledger *ledger);
 /* "the replacement of 2026-… (xid.79 on 0000:b9:00 of gpu-7)" */
 const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size);
 /* One device under two of its names. */

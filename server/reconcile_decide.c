@@ -221,7 +221,7 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     if (status == 0)
         status = read_history(r, tx, item);
     if (status == 0)
-        status = read_repairs(tx, item, now - item->node->group->settings.policy.repeat_window_ms);
+        status = read_repairs(tx, item, now - policy_history_ms(&item->node->group->settings.policy));
     if (status != 0)
         return status;
     const struct fault_scope faults = faults_of(r, item->node->group);

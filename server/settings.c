@@ -10,19 +10,20 @@
 #include <string.h>
 
 #define AT(field) offsetof(struct config, field), sizeof(((struct config *)NULL)->field)
-#define ROW(section, name, help, type, at, min, max, server_only)             \
-    {                                                                         \
-        section, name, help, SETTING_##type, at, min, max, server_only, false \
+#define ROW(section, name, help, kind, at, min, max, server_only)                  \
+    {                                                                              \
+        section, name, help, SETTING_KIND_##kind, at, min, max, server_only, false \
     }
 /* What the policy document can say, too, for groups of its choice. */
 #define DURATION(section, name, field, min, max, help) ROW(section, name, help, DURATION, AT(field), min, max, false)
 #define NUMBER(section, name, field, min, max, help) ROW(section, name, help, NUMBER, AT(field), min, max, false)
+#define WORD(section, name, kind, field, last, help) ROW(section, name, help, kind, AT(field), 0, last, false)
 #define WINDOWS(section, name, field, help) ROW(section, name, help, WINDOWS, AT(field), 0, 0, false)
 /* The same by class of fault; a file says it for all of them, an entry of classes for one. */
-#define CLASSED(section, name, type, field, min, max, help)                  \
-    {                                                                        \
-        section, name, help, SETTING_##type, offsetof(struct config, field), \
-            sizeof(((struct config *)NULL)->field[0]), min, max, false, true \
+#define CLASSED(section, name, kind, field, min, max, help)                       \
+    {                                                                             \
+        section, name, help, SETTING_KIND_##kind, offsetof(struct config, field), \
+            sizeof(((struct config *)NULL)->field[0]), min, max, false, true      \
     }
 /* What is one for all groups. */
 #define SERVER_DURATION(section, name, field, min, max, help) \
@@ -74,8 +75,15 @@ const struct setting settings[] = {
            "replacements of a slot within the window; then a person is asked"),
     DURATION("recovery", "probation", reconcile.policy.probation_ms, 0, 30 * MS_PER_DAY,
              "after its return a machine gets less tolerance for so long: a fault of the same kind escalates"),
-    NUMBER("recovery", "sameHardware", reconcile.policy.came_back, 0, 2,
-           "a machine that was given up and comes back: 0 is told, 1 is deep-checked, 2 is replaced"),
+    WORD("recovery", "sameHardware", SAME, reconcile.policy.came_back, POLICY_CAME_BACK_REPLACE,
+         "what is done about a machine that was given up and comes back: tell, check (deeply) or replace"),
+    NUMBER("recovery", "lemonScore", reconcile.policy.lemon_score, 0, 100000,
+           "a machine whose past weighs so many points or more is not rebooted again; 0: none is taken for a lemon"),
+    WORD("recovery", "lemonAction", LEMON, reconcile.policy.lemon_action, POLICY_LEMON_PERSON,
+         "what becomes of such a machine: replace, or person (one is asked)"),
+    DURATION("recovery", "lemonWindow", reconcile.policy.lemon_window_ms, MS_PER_DAY, 365 * MS_PER_DAY,
+             "a repair weighs 100 points, 200 if the machine did not return from it, and less by the day to nothing "
+             "after this"),
     NUMBER("recovery", "budgetPercent", reconcile.policy.budget_percent, 0, 100,
            "at most so many percent of a group are in repair, and at least one node may be"),
     NUMBER("recovery", "budgetMax", reconcile.policy.budget_max, 0, 100000,
@@ -84,10 +92,9 @@ const struct setting settings[] = {
            "a repair begins only while so many percent of the nodes that a group shall have are healthy; 0: always"),
     NUMBER("recovery", "minHealthyCount", reconcile.policy.min_healthy_count, 0, 100000,
            "and only while so many nodes are; 0: always"),
-    NUMBER("recovery", "withoutReplacement", reconcile.policy.without_replacement, 0, 2,
-           "a node that is to be replaced while no machine can be had or too few are idle: 0 waits, 1 is rebooted "
-           "instead, "
-           "2 is replaced all the same"),
+    WORD("recovery", "withoutReplacement", WITHOUT, reconcile.policy.without_replacement, POLICY_WITHOUT_REPLACE,
+         "what a node that is to be replaced does while no machine can be had or too few are idle: wait, reboot "
+         "(instead) or replace (all the same)"),
     NUMBER("recovery", "sparesMin", reconcile.policy.spares_min, 0, 100000,
            "a node is replaced only while so many others of its group are healthy and idle; 0: always"),
     WINDOWS("recovery", "notDuring", reconcile.policy.not_during, "hours of the week in which no repair begins"),
@@ -138,8 +145,8 @@ const struct setting settings[] = {
             "at most so many percent of a group are in repair for faults of one class, and at least one node may be"),
     CLASSED("class", "budgetMax", NUMBER, reconcile.policy.class_budget_max, 0, 100000,
             "and never more than so many nodes; 0: the share alone counts"),
-    CLASSED("class", "anyTime", NUMBER, reconcile.policy.any_time, 0, 1,
-            "1: repairs for this class of fault do not wait for notDuring and onlyDuring"),
+    CLASSED("class", "anyTime", YES_NO, reconcile.policy.any_time, 0, 1,
+            "yes: repairs for this class of fault do not wait for notDuring and onlyDuring"),
     DURATION("recovery", "approvalExpires", reconcile.approval_expires_ms, MS_PER_MIN, 14 * MS_PER_DAY,
              "a repair that nobody approved for so long is asked for again only when something new is seen"),
 
@@ -174,23 +181,6 @@ bool setting_is_grouped(const struct setting *setting)
            setting->offset < RECONCILE_AT + sizeof(struct reconcile_settings);
 }
 
-const char *setting_word(enum setting_type type, int64_t value)
-{
-    switch (type) {
-    case SETTING_MODE:
-        return repair_mode_text((enum repair_mode)value);
-    case SETTING_JOBS:
-        return jobs_rule_text((enum jobs_rule)value);
-    case SETTING_SIGNAL:
-        return job_signal_text((enum job_signal)value);
-    case SETTING_DURATION:
-    case SETTING_NUMBER:
-    case SETTING_WINDOWS:
-        break;
-    }
-    return NULL;
-}
-
 /* --- what a file has ------------------------------------------------------------------------------------------ */
 
 static int read_duration(const struct setting *setting, const json_t *value, int64_t *ret_value, char *ret_rule)
@@ -212,8 +202,12 @@ static int read_word(const struct setting *setting, const json_t *value, int64_t
 {
     const char *text = json_is_string(value) ? json_string_value(value) : NULL;
     struct text words AUTO(text) = {0};
+    /* These were numbers once, and documents that say them so are kept. */
+    bool was_number = setting->kind >= SETTING_KIND_SAME && json_is_integer(value);
+    if (was_number && json_integer_value(value) >= setting->min && json_integer_value(value) <= setting->max)
+        return *ret_value = json_integer_value(value), 0;
     for (int64_t i = setting->min; i <= setting->max; i++) {
-        const char *word = setting_word(setting->type, i);
+        const char *word = setting_word(setting->kind, i);
         if (text != NULL && text_equal(text, word))
             return *ret_value = i, 0;
         text_printf(&words, "%s%s", i == setting->min ? "" : i < setting->max ? ", " : " or ", word);
@@ -233,10 +227,12 @@ static int read_number(const struct setting *setting, const json_t *value, int64
     return 0;
 }
 
-/* One, or a list; an empty list is none. */
+/* One, or a list; an empty list is none, as is the word by which none are shown. */
 static int read_windows(const json_t *value, struct policy_windows *ret_windows, char *ret_rule)
 {
-    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    const char *word = json_string_value(value);
+    bool none = word != NULL && (word[0] == '\0' || text_equal(word, "none"));
+    size_t count = json_is_array(value) ? json_array_size(value) : none ? 0 : 1;
     struct policy_windows windows = {0};
     for (size_t i = 0; i < count && i < POLICY_WINDOWS_MAX; i++) {
         const json_t *one = json_is_array(value) ? json_array_get(value, i) : value;
@@ -246,7 +242,8 @@ static int read_windows(const json_t *value, struct policy_windows *ret_windows,
     }
     if ((size_t)windows.count < count) {
         snprintf(ret_rule, SETTING_RULE_MAX,
-                 "at most %d hours of the week, each such as \"Mon-Fri 08:00-18:00\" or \"Sat,Sun 22:00-06:00 +01:00\" "
+                 "at most %d windows of the week, or none, each such as \"Mon-Fri 08:00-18:00\" or \"Sat,Sun "
+                 "22:00-06:00 +01:00\" "
                  "(an offset from UTC, no time zone)",
                  POLICY_WINDOWS_MAX);
         return STATUS_INVALID;
@@ -258,19 +255,13 @@ static int read_windows(const json_t *value, struct policy_windows *ret_windows,
 int setting_read(const struct setting *setting, const json_t *value, struct setting_value *ret_value,
                  char ret_rule[SETTING_RULE_MAX])
 {
-    switch (setting->type) {
-    case SETTING_DURATION:
+    if (setting->kind == SETTING_KIND_DURATION)
         return read_duration(setting, value, &ret_value->number, ret_rule);
-    case SETTING_MODE:
-    case SETTING_JOBS:
-    case SETTING_SIGNAL:
-        return read_word(setting, value, &ret_value->number, ret_rule);
-    case SETTING_WINDOWS:
+    if (setting->kind == SETTING_KIND_WINDOWS)
         return read_windows(value, &ret_value->windows, ret_rule);
-    case SETTING_NUMBER:
-        break;
-    }
-    return read_number(setting, value, &ret_value->number, ret_rule);
+    return setting_word(setting->kind, setting->min) != NULL
+               ? read_word(setting, value, &ret_value->number, ret_rule)
+               : read_number(setting, value, &ret_value->number, ret_rule);
 }
 
 /* --- where it stands ------------------------------------------------------------------------------------------ */
@@ -279,7 +270,7 @@ static struct setting_value get_at(const char *at, const struct setting *setting
 {
     struct setting_value value = {0};
     int small;
-    if (setting->type == SETTING_WINDOWS) {
+    if (setting->kind == SETTING_KIND_WINDOWS) {
         memcpy(&value.windows, at, sizeof(value.windows));
     } else if (setting->size == sizeof(value.number)) {
         memcpy(&value.number, at, sizeof(value.number));
@@ -293,7 +284,7 @@ static struct setting_value get_at(const char *at, const struct setting *setting
 static void put_at(char *at, const struct setting *setting, const struct setting_value *value)
 {
     int small = (int)value->number;
-    if (setting->type == SETTING_WINDOWS)
+    if (setting->kind == SETTING_KIND_WINDOWS)
         memcpy(at, &value->windows, sizeof(value->windows));
     else if (setting->size == sizeof(value->number))
         memcpy(at, &value->number, sizeof(value->number));

@@ -8,13 +8,12 @@
 
 #include "base/json.h"
 #include "server/config.h"
-
-enum setting_type { SETTING_DURATION, SETTING_NUMBER, SETTING_MODE, SETTING_JOBS, SETTING_SIGNAL, SETTING_WINDOWS };
+#include "server/service/setting.h"
 
 struct setting {
     const char *section; /* of the file; "" for what no file can change */
     const char *name, *help;
-    enum setting_type type;
+    enum setting_kind kind;
     size_t offset, size; /* in struct config: an int, an int64_t (durations in milliseconds) or struct policy_windows */
     int64_t min, max;
     bool server_only; /* the policy document cannot say it: it is one for all groups */
@@ -23,8 +22,6 @@ struct setting {
 extern const struct setting settings[];
 extern const size_t setting_count;
 
-/* The word for a value of this type; NULL: it is a number. */
-const char *setting_word(enum setting_type type, int64_t value);
 /* NULL: there is none of this name in this section. */
 const struct setting *setting_find(const char *section, const char *name);
 /* The policy document may say it, for all groups or for some. */

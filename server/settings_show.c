@@ -3,15 +3,6 @@
 
 #include "base/own.h"
 
-static enum setting_kind kind_of(const struct setting *setting)
-{
-    static const enum setting_kind kinds[] = {
-        [SETTING_DURATION] = SETTING_KIND_DURATION, [SETTING_NUMBER] = SETTING_KIND_NUMBER,
-        [SETTING_MODE] = SETTING_KIND_MODE,         [SETTING_JOBS] = SETTING_KIND_JOBS,
-        [SETTING_SIGNAL] = SETTING_KIND_SIGNAL,     [SETTING_WINDOWS] = SETTING_KIND_WINDOWS};
-    return kinds[setting->type];
-}
-
 void settings_show(const struct config *config, struct service_policy *ret_policy)
 {
     autofree struct config *standard = own_calloc(1, sizeof(*standard));
@@ -23,7 +14,7 @@ void settings_show(const struct config *config, struct service_policy *ret_polic
             .section = setting->section,
             .name = setting->name,
             .help = setting->help,
-            .kind = kind_of(setting),
+            .kind = setting->kind,
             .value = setting_get(config, setting).number,
             .standard = setting_get(standard, setting).number,
             .windows = setting_get(config, setting).windows,

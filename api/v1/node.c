@@ -106,6 +106,14 @@ static void put_unknown_checks(struct api_call *call, json_t *node)
         json_decref(unknown);
 }
 
+static void put_lemon(struct api_call *call, json_t *node)
+{
+    struct problem problem;
+    struct service_lemon lemon;
+    if (service_lemon_get(call->service, call->params[0], call->params[1], &lemon, &problem) == 0)
+        json_put(node, "lemon", render_lemon(&lemon));
+}
+
 static void reply_view(struct api_call *call)
 {
     struct problem problem;
@@ -120,6 +128,7 @@ static void reply_view(struct api_call *call)
     json_t *json = render_node_view(view, names.operation);
     put_settings(call, json);
     put_unknown_checks(call, json);
+    put_lemon(call, json);
     api_reply_resource(call, 200, json, NULL, service_node_revision(&view->row.node));
 }
 

@@ -8,31 +8,13 @@
 
 #define BUILT_IN "built-in"
 
-/* NULL: it is no word. */
-static const char *word_of(const struct service_setting *setting, int64_t value)
-{
-    switch (setting->kind) {
-    case SETTING_KIND_MODE:
-        return repair_mode_text((enum repair_mode)value);
-    case SETTING_KIND_JOBS:
-        return jobs_rule_text((enum jobs_rule)value);
-    case SETTING_KIND_SIGNAL:
-        return job_signal_text((enum job_signal)value);
-    case SETTING_KIND_NUMBER:
-    case SETTING_KIND_DURATION:
-    case SETTING_KIND_WINDOWS:
-        break;
-    }
-    return NULL;
-}
-
 static void put_value(json_t *json, const char *member, const struct service_setting *setting, int64_t value)
 {
     char text[CLOCK_TEXT_MAX];
     if (setting->kind == SETTING_KIND_DURATION)
         json_put_text(json, member, clock_write_duration(value, text));
-    else if (word_of(setting, value) != NULL)
-        json_put_text(json, member, word_of(setting, value));
+    else if (setting_word(setting->kind, value) != NULL)
+        json_put_text(json, member, setting_word(setting->kind, value));
     else
         json_put_i64(json, member, value);
 }
@@ -61,7 +43,7 @@ static json_t *render_setting(const struct service_setting *setting)
         put_value(json, "value", setting, setting->value);
         put_value(json, "default", setting, setting->standard);
     }
-    bool word = setting->kind == SETTING_KIND_WINDOWS || word_of(setting, setting->value) != NULL;
+    bool word = setting->kind == SETTING_KIND_WINDOWS || setting_word(setting->kind, setting->value) != NULL;
     if (setting->source != SETTING_SOURCE_FIXED && !word) {
         put_value(json, "minimum", setting, setting->min);
         put_value(json, "maximum", setting, setting->max);

@@ -11,11 +11,13 @@
 #include <string.h>
 
 struct explain {
+    const struct service *s;
     const char *cluster, *node;
     struct problem *problem;
     struct place place;
     struct operation active, last;
     struct approval approval;
+    struct service_lemon lemon;
     int64_t open_verdicts;
     struct service_explanation *explanation;
 };
@@ -74,6 +76,8 @@ static int explain_read(struct db_tx *tx, void *arg)
         return status;
     explanation->node = explain->place.node;
     status = read_surroundings(tx, explain);
+    if (status >= 0)
+        status = lemon_read(tx, explain->s, &explain->place, &explain->lemon);
     if (status < 0)
         return status;
     status = db_decision_last(tx, explanation->node.id, &explanation->decision);
@@ -184,6 +188,25 @@ static void say_situation(struct text *text, const struct policy_situation *situ
         text_printf(text, "  %s\n      %s\n", situation->ways[i].command, situation->ways[i].why);
 }
 
+/* What it was through, where that weighs anything. */
+static void say_lemon(struct text *text, const struct service_lemon *lemon)
+{
+    char span[CLOCK_TEXT_MAX];
+    if (lemon->score == 0 && lemon->slot_score == 0)
+        return;
+    text_printf(text,
+                "Its past: the repairs of the machine within %s weigh %lld points (%lld of them, %lld without a "
+                "good return)",
+                clock_format_duration(lemon->window_ms, span), (long long)lemon->score, (long long)lemon->repairs,
+                (long long)lemon->unmended);
+    if (lemon->device[0] != '\0')
+        text_printf(text, ", %lld of which are those of %s", (long long)lemon->device_score, lemon->device);
+    text_printf(text, "; those of the slot %lld.", (long long)lemon->slot_score);
+    if (lemon->limit > 0)
+        text_printf(text, " From %lld on the machine is a lemon, and not rebooted again.", (long long)lemon->limit);
+    text_add(text, "\n");
+}
+
 static void end_line(struct text *text)
 {
     if (text->len > 0 && text->data[text->len - 1] != '\n')
@@ -209,6 +232,7 @@ static char *sentences(struct service *s, const struct explain *explain)
         text_add(&text, "No decision was ever needed: nothing that was seen on it asked for one.\n");
     }
     say_liveness(&text, s, &explain->place);
+    say_lemon(&text, &explain->lemon);
     return text_take(&text);
 }
 
@@ -216,7 +240,8 @@ int service_node_explain(struct service *s, const char *cluster, const char *nod
                          struct service_explanation *ret_explanation, struct problem *ret_problem)
 {
     struct service_explanation explanation = {0};
-    struct explain explain = {.cluster = cluster, .node = node, .problem = ret_problem, .explanation = &explanation};
+    struct explain explain = {
+        .s = s, .cluster = cluster, .node = node, .problem = ret_problem, .explanation = &explanation};
     int status = service_read(s, explain_read, &explain, ret_problem);
     if (status < 0) {
         service_explanation_free(&explanation);

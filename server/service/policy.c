@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-ENUM_DEFINE(setting_source, SETTING_SOURCE_LIST)
-
 _Static_assert(POLICY_BOOK_ERROR_MAX <= PROBLEM_DETAIL_MAX, "an error fits into a problem");
 
 const char *service_fault_version(struct service *s)

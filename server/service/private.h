@@ -70,6 +70,7 @@ int place_find(struct db_tx *tx, const char *cluster, const char *node, struct p
 int place_narrow(struct db_tx *tx, const char *cluster, const char *node, int64_t *ret_cluster_id, int64_t *ret_node_id,
                  struct problem *problem);
 /* NOT_FOUND when the node is gone. */
+int lemon_read(struct db_tx *tx, const struct service *s, const struct place *place, struct service_lemon *ret_lemon);
 int place_find_row(struct db_tx *tx, int64_t node_id, struct place *ret_place);
 /* True of the nodes of a group that is described as Slurm's controllers. */
 int place_is_controller(struct db_tx *tx, const struct place *place, bool *ret_is_controller);

@@ -542,6 +542,22 @@ struct service_job_readers { /* of one job, and of what was seen and done on its
 int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
                     struct problem *ret_problem);
 
+/* --- lemons ------------------------------------------------------------------------------------ */
+/* What a node's past weighs (policy/lemon.c): that of its machine, of the machine's worst device, and of the slot. */
+struct service_lemon {
+    char node[NODE_NAME_MAX_BYTES], group[NAME_MAX_BYTES];
+    char instance_id[ID_INSTANCE_MAX];
+    char device[DEVICE_MAX_BYTES], identity[HARDWARE_IDENTITY_MAX_BYTES]; /* of the worst; "": no repair named one */
+    int64_t score, device_score, slot_score;
+    int64_t repairs, unmended, last_at; /* of the machine, within the window */
+    int64_t limit, window_ms;           /* of its group's policy; limit 0: none */
+};
+int service_lemon_get(struct service *s, const char *cluster, const char *node, struct service_lemon *ret_lemon,
+                      struct problem *ret_problem);
+/* The nodes of a cluster whose past weighs anything, the worst first. The list is the caller's. */
+int service_lemon_list(struct service *s, const char *cluster, struct service_lemon **ret_lemons, size_t *ret_count,
+                       struct problem *ret_problem);
+
 /* --- incidents of many nodes ------------------------------------------------------------------- */
 /* Rows are struct shared_incident, newest first; cluster may be NULL. */
 int service_incident_list(struct service *s, const char *cluster, bool open_only, int64_t before_id, int limit,

@@ -22,11 +22,17 @@ ENUM_DECLARE(setting_source);
 enum setting_kind {
     SETTING_KIND_NUMBER,
     SETTING_KIND_DURATION, /* ms */
-    SETTING_KIND_MODE,     /* enum repair_mode */
     SETTING_KIND_WINDOWS,  /* windows; none is the default of all */
+    SETTING_KIND_MODE,     /* enum repair_mode; this and what follows is said by words */
     SETTING_KIND_JOBS,     /* enum jobs_rule */
     SETTING_KIND_SIGNAL,   /* enum job_signal */
+    SETTING_KIND_SAME,     /* enum policy_came_back */
+    SETTING_KIND_WITHOUT,  /* enum policy_without */
+    SETTING_KIND_YES_NO,
+    SETTING_KIND_LEMON, /* enum policy_lemon_action */
 };
+/* The word for a value of this kind; NULL: it has none. */
+const char *setting_word(enum setting_kind kind, int64_t value);
 struct service_setting {
     const char *section; /* of the configuration file; "": none */
     const char *name, *help;

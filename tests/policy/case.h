@@ -16,7 +16,7 @@
  *       approval_device=0000:4e:00           else: of its first verdict
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
- *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed by_person no_return="why" same_piece of=gpu-7
+ *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed unmended by_person no_return="why" same_piece of=gpu-7
  *     hardware gpu 0000:b9:00 GPU-1234-5678     one device under several names
  *   explain gpu-1                            shows its explanation too
  *   expect
@@ -298,6 +298,8 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
     const char *value;
     if ((value = case_value(word, "instance")) != NULL)
         return text_copy(texts[0], sizeof(texts[0]), value) == 0;
+    if (strcmp(word, "unmended") == 0)
+        return r->unmended = true;
     if (strcmp(word, "failed") == 0)
         return !(r->succeeded = false);
     if (strcmp(word, "by_person") == 0)

@@ -614,6 +614,10 @@ test('an instance is asked to test itself, and says what it found', async () => 
   assert.deepEqual(made.hardware.map((h) => [h.kind, h.identity, h.serial, h.location, h.present]), [['gpu', 'GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31', undefined, '0000:b9:00', true]]);
   assert.deepEqual(made.checks.map((c) => [c.name, c.result]), [['disk', 'ok'], ['nvidia', 'waiting']]);
   await call('describeNodeHardware', 404, { params: { ...params, node: 'c-9' } });
+  // Nothing was repaired, so no past weighs.
+  assert.deepEqual((await call('listLemons', 200, { params: { cluster: 'checks' } })).items, []);
+  await call('listLemons', 404, { params: { cluster: 'nothing' } });
+  assert.equal((await call('describeNode', 200, { params })).lemon.score, 0);
   // A check that could not find out is said of the node itself.
   await tell(200, { checks: [{ name: 'disk', result: 'unknown', why: 'no answer' }] });
   assert.deepEqual((await call('describeNode', 200, { params })).unknownChecks.map((c) => [c.name, c.why]), [['disk', 'no answer']]);

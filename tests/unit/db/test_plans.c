@@ -112,6 +112,7 @@ static void call_lists_of_work(struct db_tx *tx)
         db_operation_list(tx, &filter, ignore, NULL);
     }
     db_operation_repairs(tx, 1, 0, ignore, NULL);
+    db_operation_repaired(tx, 1, 0, ignore, NULL);
 }
 
 static void call_lists_of_checks(struct db_tx *tx)
@@ -215,6 +216,7 @@ static const struct {
     {"GROUP BY node_id ORDER BY last_received", "sorts what the index of critical verdicts holds of the last minutes"},
     {"GROUP BY i.image_id, i.release", "counts one group's images, once for each software update"},
     {"FROM hardware mine CROSS JOIN hardware theirs", "past repairs of one machine's pieces are few"},
+    {"SELECT o.node_id FROM operation o WHERE o.cluster_id", "repairs of one cluster, for people who ask for lemons"},
     {"FROM hardware WHERE instance_row", "so are the pieces of one machine"},
     {"FROM schema_migrations", "migrations are few"},
     {"FROM sqlite_master", "so are tables"},

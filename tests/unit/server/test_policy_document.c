@@ -96,11 +96,11 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         char low[CLOCK_TEXT_MAX];
         if (setting->section[0] == '\0' || !setting_is_grouped(setting))
             continue;
-        autofree char *value = setting->type == SETTING_DURATION ? own_strdup(clock_write_duration(setting->max, low))
-                               : setting_word(setting->type, setting->max) != NULL
-                                   ? own_strdup(setting_word(setting->type, setting->max))
-                               : setting->type == SETTING_WINDOWS ? own_strdup("[Mon-Fri 08:00-18:00]")
-                                                                  : own_printf("%lld", (long long)setting->max);
+        autofree char *value =
+            setting->kind == SETTING_KIND_DURATION              ? own_strdup(clock_write_duration(setting->max, low))
+            : setting_word(setting->kind, setting->max) != NULL ? own_strdup(setting_word(setting->kind, setting->max))
+            : setting->kind == SETTING_KIND_WINDOWS             ? own_strdup("[Mon-Fri 08:00-18:00]")
+                                                                : own_printf("%lld", (long long)setting->max);
         autofree char *text =
             own_printf("version: 1\ndefaults: {%s: {%s: %s}}\n", setting->section, setting->name, value);
         struct policy_document *document = read_good(text);
@@ -109,11 +109,35 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         policy_document_apply(document, NULL, &s, NULL);
         const struct setting_value got = setting_get_in(&s, setting, FAULT_CLASS_UNKNOWN);
         assert_int_equal(got.number, setting->max);
-        assert_int_equal(got.windows.count, setting->type == SETTING_WINDOWS ? 1 : 0);
+        assert_int_equal(got.windows.count, setting->kind == SETTING_KIND_WINDOWS ? 1 : 0);
         policy_document_free(document);
         said++;
     }
     assert_true(said >= 15);
+}
+
+/* What was a number once is said by words, as it is shown, and stays readable; "none" is what no hours are shown as. */
+static void test_words_for_what_were_numbers(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "version: 1\ndefaults:\n  recovery: {withoutReplacement: reboot, sameHardware: replace, notDuring: none}\n"
+        "classes: {gpu: {anyTime: yes}}\n",
+        "version: 1\ndefaults:\n  recovery: {withoutReplacement: 1, sameHardware: 2, notDuring: ''}\n"
+        "classes: {gpu: {anyTime: 1}}\n"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct policy_document *document = read_good(texts[i]);
+        struct reconcile_settings s;
+        reconcile_settings_default(&s);
+        s.policy.not_during.count = 1;
+        policy_document_apply(document, NULL, &s, NULL);
+        assert_int_equal(s.policy.without_replacement, POLICY_WITHOUT_REBOOT);
+        assert_int_equal(s.policy.came_back, POLICY_CAME_BACK_REPLACE);
+        assert_int_equal(s.policy.any_time[FAULT_CLASS_GPU], 1);
+        assert_int_equal(s.policy.any_time[FAULT_CLASS_HOST], 0);
+        assert_int_equal(s.policy.not_during.count, 0);
+        policy_document_free(document);
+    }
 }
 
 static void test_refuses_with_its_line(void **state)
@@ -134,7 +158,11 @@ static void test_refuses_with_its_line(void **state)
         {"version: 1\ndefaults:\n  recovery: {rebootsMax: two}\n", "line 3: rebootsMax must be a whole number"},
         {"version: 1\ndefaults:\n  recovery: {verifyQuiet: 30}\n", "line 3: verifyQuiet must be a duration"},
         {"version: 1\ndefaults:\n  recovery: {verifyQuiet: 2h}\n", "line 3: verifyQuiet must be between 0s and 1h"},
-        {"version: 1\ndefaults:\n  recovery: {notDuring: [Fri 8-18]}\n", "line 3: notDuring must be at most 8 hours"},
+        {"version: 1\ndefaults:\n  recovery: {withoutReplacement: 3}\n",
+         "line 3: withoutReplacement must be wait, reboot or replace"},
+        {"version: 1\ndefaults:\n  recovery: {mode: 1}\n", "line 3: mode must be observe, recommend, approve or act"},
+        {"version: 1\nclasses:\n  gpu: {anyTime: maybe}\n", "line 3: anyTime must be no or yes"},
+        {"version: 1\ndefaults:\n  recovery: {notDuring: [Fri 8-18]}\n", "line 3: notDuring must be at most 8 windows"},
         {"version: 1\ndefaults:\n  recovery:\n    onlyDuring: [Fri 08:00-18:00 Europe/Berlin]\n",
          "line 4: onlyDuring must"},
         {"version: 1\ndefaults:\n  recovery: {mode: panic}\n",
@@ -232,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_the_last_word_counts),
         cmocka_unit_test(test_budgets_of_classes),
         cmocka_unit_test(test_every_setting_of_a_group_can_be_said),
+        cmocka_unit_test(test_words_for_what_were_numbers),
         cmocka_unit_test(test_refuses_with_its_line),
         cmocka_unit_test(test_has_its_limits),
         cmocka_unit_test(test_the_book_holds_the_newest),

@@ -1,0 +1,121 @@
+/*
+ * Lemons: what the past of a machine, of a device in it and of its slot weighs.
+ *
+ *   score = Σ over our own repairs within the window of (100, or 200 if it failed its return) · (1 − age / window)
+ *
+ * A repair stands for the fault that asked for it, so what is only counted and what programs cause weighs nothing. It weighs on
+ * the machine that was repaired, on the device that it was for, wherever that is now, and on the slot. A replacement whose
+ * new machine did not come up or failed its checks weighs on the new one. What people do weighs nothing: it may be a test.
+ *
+ * Lemon nodes are Meta's finding (arXiv 2410.21680): some 40 of their nodes, found by how often they were taken out, failed jobs and
+ * had Xids and tickets (within four weeks, as far as we recall), cost the large jobs 14 % of failures instead of 4 %. Recency by a straight line, so that a
+ * person can check the sum.
+ */
+#include "policy/think.h"
+
+#include "base/text.h"
+
+static const char *plain(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+static int64_t weight_of(const struct policy_settings *settings, const struct policy_repair *repair, int64_t now_ms,
+                         int64_t weight)
+{
+    int64_t left = settings->lemon_window_ms - (now_ms - repair->at);
+    return left <= 0 ? 0 : weight * left / settings->lemon_window_ms;
+}
+
+/* It was repaired, or a piece of it elsewhere. */
+static bool is_of_machine(const struct policy_node *node, const struct policy_repair *repair)
+{
+    return repair->same_piece || text_equal(plain(repair->instance_id), plain(node->instance_id));
+}
+
+/* It is what a replacement brought, which then did not come up or failed its checks. */
+static bool is_stillborn(const struct policy_node *node, const struct policy_repair *repair)
+{
+    return repair->unmended && repair->kind == OPERATION_KIND_REPLACE &&
+           text_equal(plain(repair->new_instance), plain(node->instance_id));
+}
+
+static int64_t weight_on_machine(const struct policy_node *node, const struct policy_repair *repair)
+{
+    if (is_of_machine(node, repair))
+        return repair->unmended && repair->kind == OPERATION_KIND_REBOOT ? 200 : 100;
+    return is_stillborn(node, repair) ? 100 : 0;
+}
+
+static int64_t score_of_device(const struct policy_settings *settings, const struct policy_node *node,
+                               const char *device, int64_t now_ms)
+{
+    int64_t score = 0;
+    for (size_t i = 0; i < node->repair_count; i++) {
+        const struct policy_repair *repair = &node->repairs[i];
+        if (!repair->by_person && is_of_machine(node, repair) &&
+            policy_same_device(node, plain(repair->device), device))
+            score += weight_of(settings, repair, now_ms, weight_on_machine(node, repair));
+    }
+    return score;
+}
+
+void policy_lemon(const struct policy_settings *settings, const struct policy_node *node, int64_t now_ms,
+                  struct policy_lemon *ret_lemon)
+{
+    struct policy_lemon lemon = {.device = ""};
+    for (size_t i = 0; i < node->repair_count; i++) {
+        const struct policy_repair *repair = &node->repairs[i];
+        int64_t weight = weight_on_machine(node, repair);
+        if (repair->by_person || repair->at <= now_ms - settings->lemon_window_ms)
+            continue;
+        if (repair->node == NULL)
+            lemon.slot += weight_of(settings, repair, now_ms, repair->unmended ? 200 : 100);
+        if (weight == 0)
+            continue;
+        lemon.machine += weight_of(settings, repair, now_ms, weight);
+        lemon.repairs++;
+        lemon.unmended += repair->unmended ? 1 : 0;
+        lemon.last_at = repair->at > lemon.last_at ? repair->at : lemon.last_at;
+        const char *name = plain(repair->device);
+        int64_t device = name[0] == '\0' ? 0 : score_of_device(settings, node, name, now_ms);
+        if (device > lemon.device_score) {
+            lemon.device_score = device;
+            lemon.device = name;
+        }
+    }
+    *ret_lemon = lemon;
+}
+
+int64_t policy_history_ms(const struct policy_settings *settings)
+{
+    bool further = settings->lemon_score > 0 && settings->lemon_window_ms > settings->repeat_window_ms;
+    return further ? settings->lemon_window_ms : settings->repeat_window_ms;
+}
+
+bool policy_is_lemon(const struct policy_settings *settings, const struct ledger *ledger)
+{
+    return settings->lemon_score > 0 && ledger->lemon >= settings->lemon_score;
+}
+
+struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                         const struct ledger *ledger)
+{
+    char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
+    const struct policy_settings *settings = &snapshot->settings;
+    bool helps = lead->again != ACTION_CLASS_SUPPORT && (!policy_is_gsp_like(lead->row) || lead->driver_word);
+    bool replace = settings->lemon_action == POLICY_LEMON_REPLACE && helps;
+    policy_say(because, sizeof(because),
+               "The machine is a lemon: its repairs within %s weigh %lld points, and %d are the limit, so %s",
+               policy_span(settings->lemon_window_ms, span), (long long)ledger->lemon, settings->lemon_score,
+               replace ? "it is replaced" : "a person has to look");
+    if (!replace)
+        return policy_person("lemon", because,
+                             helps ? "the site wants a person to look at its lemons"
+                                   : "no source says that another machine helps against this code");
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "lemon", because);
+    if (!outcome.slot_used)
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                      "it was repaired too often to be trusted after another one");
+    return outcome;
+}
