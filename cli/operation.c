@@ -101,12 +101,18 @@ int cli_operation_cancel(struct cli *cli)
 static int answer(struct cli *cli, const char *word)
 {
     autofree char *id = cli_encode(cli->argument[0]), *path = own_printf("/v1/operations/%s/%s", id, word);
-    auto_json json_t *approval = NULL;
+    auto_json json_t *approval = NULL, *body = json_object();
     char node[80], action[16], state[16];
-    int rc = cli_ask(cli, "POST", path, NULL, NULL, &approval);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, approval))
+    json_put_text(body, "reason", cli->option[CLI_OPTION_REASON]);
+    int rc = cli_ask(cli, "POST", path, body, NULL, &approval);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, approval)) {
         fprintf(cli->out, "%s of %s: %s\n", cli_value(approval, "action", action, sizeof(action)),
                 cli_value(approval, "node", node, sizeof(node)), cli_value(approval, "state", state, sizeof(state)));
+        if (text_equal(word, "approve"))
+            fprintf(cli->out,
+                    "It begins once budget, breaker and hours let it; what it waits for: hpctl node explain %s\n",
+                    node);
+    }
     return rc;
 }
 

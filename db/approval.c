@@ -5,17 +5,19 @@
 
 #define APPROVAL_SELECT                                                                                                \
     "SELECT id, uid, node_id, decision_id, action, code, device, state, sentence, asked_at, expires_at, answered_at, " \
-    "answered_by FROM approval "
+    "answered_by, reason FROM approval "
 
 static const char SQL_INSERT[] =
     "INSERT INTO approval (uid, node_id, decision_id, action, code, device, state, sentence, asked_at, expires_at, "
     "answered_at, answered_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = APPROVAL_SELECT "WHERE uid = ?";
 static const char SQL_LAST[] = APPROVAL_SELECT "WHERE node_id = ? ORDER BY id DESC LIMIT 1";
-static const char SQL_UPDATE[] = "UPDATE approval SET state = ?, answered_at = ?, answered_by = ? WHERE id = ?";
+static const char SQL_UPDATE[] =
+    "UPDATE approval SET state = ?, answered_at = ?, answered_by = ?, reason = ? WHERE id = ?";
 static const char SQL_LIST[] = APPROVAL_SELECT "WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2";
 static const char SQL_LIST_STATE[] =
     APPROVAL_SELECT "WHERE state = ?3 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2";
+static const char SQL_OVERDUE[] = APPROVAL_SELECT "WHERE state IN ('asked', 'approved') AND expires_at <= ?";
 static const char SQL_EXPIRE[] = "UPDATE approval SET state = 'expired', answered_at = expires_at "
                                  "WHERE state IN ('asked', 'approved') AND expires_at <= ?";
 
@@ -35,6 +37,7 @@ static void approval_read(struct db_query *q, void *row)
     approval->expires_at = db_get_i64(q);
     approval->answered_at = db_get_i64(q);
     DB_GET_TEXT(q, approval->answered_by);
+    DB_GET_TEXT(q, approval->reason);
 }
 
 int db_approval_insert(struct db_tx *tx, struct approval *approval)
@@ -79,6 +82,7 @@ int db_approval_update(struct db_tx *tx, const struct approval *approval)
     db_bind_text(&q, approval_state_text(approval->state));
     db_bind_i64(&q, approval->answered_at);
     db_bind_text(&q, approval->answered_by);
+    db_bind_text(&q, approval->reason);
     db_bind_i64(&q, approval->id);
     return db_query_hit(&q);
 }
@@ -92,6 +96,15 @@ int db_approval_list(struct db_tx *tx, int state, int64_t before, int limit, db_
     db_bind_limit(&q, limit);
     if (state >= 0)
         db_bind_text(&q, approval_state_text((enum approval_state)state));
+    return db_query_walk(&q, approval_read, &approval, fn, arg);
+}
+
+int db_approval_overdue(struct db_tx *tx, int64_t now, db_row_fn fn, void *arg)
+{
+    struct approval approval;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_OVERDUE);
+    db_bind_i64(&q, now);
     return db_query_walk(&q, approval_read, &approval, fn, arg);
 }
 

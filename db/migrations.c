@@ -41,6 +41,7 @@ EMBED(migration_0023, "migrations/0023_deep_unfinished.sql");
 EMBED(migration_0024, "migrations/0024_jobs.sql");
 EMBED(migration_0025, "migrations/0025_resolved_at.sql");
 EMBED(migration_0026, "migrations/0026_decision_row.sql");
+EMBED(migration_0027, "migrations/0027_approval_reason.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -69,6 +70,7 @@ static const struct db_migration migrations[] = {
     {"0024_jobs", migration_0024_data, migration_0024_end},
     {"0025_resolved_at", migration_0025_data, migration_0025_end},
     {"0026_decision_row", migration_0026_data, migration_0026_end},
+    {"0027_approval_reason", migration_0027_data, migration_0027_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

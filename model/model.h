@@ -240,8 +240,9 @@ struct approval {
     enum approval_state state;
     char sentence[SENTENCE_MAX_BYTES]; /* the decision's */
     int64_t asked_at, expires_at;
-    int64_t answered_at; /* or run out, or withdrawn; 0: it waits */
-    char answered_by[NAME_MAX_BYTES];
+    int64_t answered_at;              /* or run out, or withdrawn; 0: it waits */
+    char answered_by[NAME_MAX_BYTES]; /* stays when a yes runs out */
+    char reason[REASON_MAX_BYTES];    /* of the answer, in that person's words */
 };
 
 struct operation_step {
@@ -331,6 +332,7 @@ ENUM_DECLARE(event_level);
     X(JOBS, "jobs")                               \
     X(OPERATOR_REQUEST, "operator-request")       \
     X(APPROVAL, "approval")                       \
+    X(POLICY, "policy")                           \
     X(NEAR_MISS, "near-miss")                     \
     X(BREAKER_OPENED, "breaker-opened")           \
     X(BREAKER_CLOSED, "breaker-closed")           \

@@ -163,12 +163,19 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
     int64_t answered_at = in_time ? approval->at : approval->expires_at;
     bool stands = (rejected || expired) && !is_new_since(snapshot, node, rejected ? approval->at : answered_at);
     if (stands && rejected) {
-        policy_say(why, sizeof(why), "%s rejected the %s at %s, and nothing new was seen since", plain(approval->by),
-                   noun(outcome->action), policy_time(approval->at, time));
+        bool told = plain(approval->reason)[0] != '\0';
+        policy_say(why, sizeof(why), "%s rejected the %s at %s%s%.100s%s, and nothing new was seen since",
+                   plain(approval->by), noun(outcome->action), policy_time(approval->at, time), told ? " (" : "",
+                   plain(approval->reason), told ? ")" : "");
         wait_for_word(outcome, "approval-rejected", why, 0, decision);
     } else if (stands) {
-        policy_say(why, sizeof(why), "nobody approved the %s until %s, and nothing new was seen since",
-                   noun(outcome->action), policy_time(answered_at, time));
+        if (plain(approval->by)[0] != '\0')
+            policy_say(why, sizeof(why),
+                       "the yes of %s to the %s ran out at %s before it could begin, and nothing new was seen since",
+                       approval->by, noun(outcome->action), policy_time(answered_at, time));
+        else
+            policy_say(why, sizeof(why), "nobody approved the %s until %s, and nothing new was seen since",
+                       noun(outcome->action), policy_time(answered_at, time));
         wait_for_word(outcome, "approval-expired", why, 0, decision);
     } else {
         policy_say(why, sizeof(why), "the mode of %s faults is approve: the %s needs a person's yes",

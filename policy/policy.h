@@ -151,7 +151,8 @@ struct policy_approval {
     enum approval_state state;
     enum action action;        /* REBOOT or REPLACE; NONE: nothing was asked */
     const char *code, *device; /* what for */
-    const char *by;            /* who answered */
+    const char *by;            /* who answered; of an expired one, whose yes ran out, "": nobody's */
+    const char *reason;        /* in that person's words; "" */
     int64_t at;                /* when it was answered, or ran out; asked: when it was asked */
     int64_t expires_at;
 };

@@ -471,6 +471,21 @@ static bool changed_meanwhile(const struct apply *a)
            a->row.opted_out != then->opted_out;
 }
 
+/* A person answered between the reading and now: the yes is one of the next decision. Only the loop asks, so where there was no
+ * question there is none. */
+static int is_answered_meanwhile(const struct apply *a, bool *ret_answered)
+{
+    const struct approval *then = &a->item->approval;
+    struct approval now;
+    *ret_answered = false;
+    if (then->id == 0)
+        return 0;
+    int status = db_approval_last(a->turn->tx, a->node->id, &now);
+    if (status == 0)
+        *ret_answered = now.id != then->id || now.state != then->state;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
 /* A person's operation that the loop has not heard of yet: it goes first, and the node is looked at when it ends. */
 static int adopt_operation(struct apply *a)
 {
@@ -526,9 +541,13 @@ static int apply_item(struct turn *turn, struct decide_item *item)
         if (status != STATUS_NOT_FOUND)
             return status;
     }
+    bool answered;
+    status = is_answered_meanwhile(&a, &answered);
+    if (status != 0)
+        return status;
     size_t at = turn->effect_count;
     struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
-    effect->u.decided.again = changed_meanwhile(&a);
+    effect->u.decided.again = answered || changed_meanwhile(&a);
     if (effect->u.decided.again)
         return 0;
     effect->u.decided.notes = item->node->notes;

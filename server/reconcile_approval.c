@@ -30,6 +30,30 @@ static int end(struct turn *turn, const struct approval *approval, enum approval
     return db_approval_update(turn->tx, &ended);
 }
 
+static int tell_overdue(const void *row, void *arg)
+{
+    struct turn *turn = arg;
+    const struct approval *approval = row;
+    struct rnode *node = reconcile_node_find(turn->r, approval->node_id);
+    const char *action = action_text(approval->action);
+    if (node == NULL)
+        return 0;
+    if (approval->state == APPROVAL_STATE_APPROVED)
+        return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
+                          "the yes of %s to a %s ran out before it could begin; it is asked for again when something "
+                          "new is seen",
+                          approval->answered_by, action);
+    return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
+                      "nobody answered in time whether it gets a %s; it is asked for again when something new is seen",
+                      action);
+}
+
+int reconcile_approval_expire(struct turn *turn)
+{
+    int status = db_approval_overdue(turn->tx, turn->now, tell_overdue, turn);
+    return status < 0 ? status : db_approval_expire(turn->tx, turn->now);
+}
+
 static int ask(struct turn *turn, struct rnode *node, const struct decision *decision)
 {
     struct approval approval = {.node_id = node->id,
@@ -42,7 +66,7 @@ static int ask(struct turn *turn, struct rnode *node, const struct decision *dec
     text_copy_cut(approval.code, sizeof(approval.code), decision->code);
     text_copy_cut(approval.device, sizeof(approval.device), decision->device);
     text_copy_cut(approval.sentence, sizeof(approval.sentence), decision->sentence);
-    int status = db_approval_expire(turn->tx, turn->now); /* an open one of this node that has run out makes room */
+    int status = reconcile_approval_expire(turn); /* an open one of this node that has run out makes room */
     if (status == 0)
         status = db_approval_insert(turn->tx, &approval);
     char until[CLOCK_TEXT_MAX];

@@ -276,6 +276,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
                      .code = item->approval.code,
                      .device = item->approval.device,
                      .by = item->approval.answered_by,
+                     .reason = item->approval.reason,
                      .at = item->approval.answered_at,
                      .expires_at = item->approval.expires_at},
         .verdicts = item->verdict_refs,

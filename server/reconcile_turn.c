@@ -55,7 +55,7 @@ static int write_housekeeping(struct turn *turn)
     if (status == 0)
         status = db_operation_prune(turn->tx, turn->now - settings->history_ms, HOUSEKEEPING_ROWS_MAX);
     if (status == 0)
-        status = db_approval_expire(turn->tx, turn->now);
+        status = reconcile_approval_expire(turn);
     if (status == 0)
         status = db_incident_prune(turn->tx, turn->now - settings->history_ms);
     return status != 0 ? status : db_token_prune(turn->tx, turn->now);

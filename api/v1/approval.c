@@ -21,6 +21,7 @@ static json_t *render(struct api_call *call, const struct approval *approval)
     json_put_time(json, "expiresAt", approval->expires_at);
     json_put_time(json, "answeredAt", approval->answered_at);
     json_put_text(json, "answeredBy", approval->answered_by);
+    json_put_text(json, "reason", approval->reason);
     return json;
 }
 
@@ -71,11 +72,14 @@ void api_approval_list(struct api_call *call)
 static void answer(struct api_call *call, bool yes)
 {
     struct problem problem;
+    char reason[REASON_MAX_BYTES] = "";
     auto_json json_t *body = NULL;
     autofree struct approval *approval = own_calloc(1, sizeof *approval);
-    if (api_body(call, NULL, 0, &body) != 0)
+    const struct json_field fields[] = {
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason}};
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
-    if (service_approval_answer(call->service, &call->actor, call->params[0], yes, approval, &problem) != 0)
+    if (service_approval_answer(call->service, &call->actor, call->params[0], yes, reason, approval, &problem) != 0)
         api_problem(call, &problem);
     else
         api_reply_json(call, 202, render(call, approval));

@@ -9,6 +9,7 @@
 struct answer {
     const struct actor *actor;
     const char *uid;
+    const char *reason;
     bool yes;
     int64_t now_ms;
     struct approval *approval;
@@ -24,18 +25,27 @@ static int find(struct db_tx *tx, const char *uid, struct approval *ret_approval
     return status;
 }
 
+static bool has_run_out(const struct approval *approval, int64_t now_ms)
+{
+    bool open = approval->state == APPROVAL_STATE_ASKED || approval->state == APPROVAL_STATE_APPROVED;
+    return approval->state == APPROVAL_STATE_EXPIRED || (open && now_ms >= approval->expires_at);
+}
+
 static int check_open(const struct answer *answer)
 {
     const struct approval *approval = answer->approval;
-    if (approval->state == APPROVAL_STATE_ASKED && answer->now_ms < approval->expires_at)
+    bool late = has_run_out(approval, answer->now_ms);
+    if (approval->state == APPROVAL_STATE_ASKED && !late)
         return 0;
-    bool late = approval->state == APPROVAL_STATE_ASKED || approval->state == APPROVAL_STATE_EXPIRED;
+    if (!late)
+        return problem_say(answer->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                           "It has been %s already; there is nothing to answer.", approval_state_text(approval->state));
     return problem_say(
         answer->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-        late ? "Nobody answered in time%s. It is asked for again when something new is seen; a person can "
-               "repair the node at any time."
-             : "It has been %s already; there is nothing to answer.",
-        late ? "" : approval_state_text(approval->state));
+        "%s%s. It is asked for again when something new is seen; a person can repair the node at any time.",
+        approval->answered_by[0] != '\0' ? "The repair could not begin before the yes ran out, which was that of "
+                                         : "Nobody answered in time",
+        approval->answered_by);
 }
 
 static int answer_write(struct db_tx *tx, void *arg)
@@ -47,7 +57,7 @@ static int answer_write(struct db_tx *tx, void *arg)
     int status = find(tx, answer->uid, approval, answer->problem);
     if (status < 0)
         return status;
-    if (approval->state == wanted)
+    if (approval->state == wanted && (!answer->yes || !has_run_out(approval, answer->now_ms)))
         return NOTHING_DONE; /* said again */
     status = check_open(answer);
     if (status == 0)
@@ -57,14 +67,15 @@ static int answer_write(struct db_tx *tx, void *arg)
     approval->state = wanted;
     approval->answered_at = answer->now_ms;
     snprintf(approval->answered_by, sizeof(approval->answered_by), "%s", answer->actor->name);
+    say_cut(approval->reason, sizeof(approval->reason), "%s", answer->reason);
     status = db_approval_update(tx, approval);
     return status < 0 ? status
-                      : place_event(tx, &place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, "%s %s the %s of %s",
+                      : place_event(tx, &place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, "%s %s the %s of %s%s%s",
                                     answer->actor->name, approval_state_text(wanted), action_text(approval->action),
-                                    place.node.name);
+                                    place.node.name, answer->reason[0] != '\0' ? ": " : "", answer->reason);
 }
 
-int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes,
+int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes, const char *reason,
                             struct approval *ret_approval, struct problem *ret_problem)
 {
     int status = service_require(actor, ROLE_OPERATOR, ret_problem);
@@ -72,6 +83,7 @@ int service_approval_answer(struct service *s, const struct actor *actor, const 
         return status;
     struct answer answer = {.actor = actor,
                             .uid = uid,
+                            .reason = reason,
                             .yes = yes,
                             .now_ms = service_now(s),
                             .approval = ret_approval,

@@ -47,9 +47,28 @@ struct lookup {
     struct operation operation;
 };
 
+/* The id of a question is that of the operation to come. */
+static int say_question(const struct approval *approval, struct problem *problem)
+{
+    char until[CLOCK_TEXT_MAX];
+    if (approval->state == APPROVAL_STATE_ASKED)
+        return problem_say(
+            problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
+            "There is no such operation yet: a %s waits for approval until %s. hpctl operation approve %s "
+            "lets it begin, hpctl operation reject %s does not.",
+            action_text(approval->action), clock_format(approval->expires_at, until), approval->uid, approval->uid);
+    return problem_say(problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
+                       "There is no such operation: the %s that it was to be needed approval, and was %s%s%s.",
+                       action_text(approval->action), approval_state_text(approval->state),
+                       approval->answered_by[0] != '\0' ? " by " : "", approval->answered_by);
+}
+
 static int find_operation(struct db_tx *tx, const char *uid, struct operation *ret_operation, struct problem *problem)
 {
+    struct approval approval;
     int status = db_operation_get(tx, uid, ret_operation);
+    if (status == STATUS_NOT_FOUND && db_approval_get(tx, uid, &approval) == 0)
+        return say_question(&approval, problem);
     if (status == STATUS_NOT_FOUND)
         return problem_say(problem, status, PROBLEM_NOT_FOUND, "There is no operation \"%s\".", uid);
     return status;

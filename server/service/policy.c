@@ -118,6 +118,7 @@ int service_policy_validate(const char *text, struct problem *ret_problem)
 struct change {
     const struct service_policy_change *wanted;
     struct policy_version *newest, *ret;
+    struct service_audit *audit; /* of the request; its row names the version that it made */
     int64_t now_ms;
     struct problem *problem;
 };
@@ -139,6 +140,17 @@ static int check_expected(const struct change *change)
                        change->newest->version, change->wanted->expected);
 }
 
+static int tell_version(struct db_tx *tx, const struct policy_version *version)
+{
+    char restored[48] = "";
+    struct event event = {.at = version->created_at, .level = EVENT_LEVEL_INFO, .kind = EVENT_KIND_POLICY};
+    if (version->restores > 0)
+        snprintf(restored, sizeof(restored), ", which restores version %" PRId64, version->restores);
+    say_cut(event.message, sizeof(event.message), "version %" PRId64 " of the policy is in force%s, by %s%s%s",
+            version->version, restored, version->author, version->comment[0] != '\0' ? ": " : "", version->comment);
+    return db_event_insert(tx, &event);
+}
+
 static int apply_write(struct db_tx *tx, void *arg)
 {
     struct change *change = arg;
@@ -154,7 +166,10 @@ static int apply_write(struct db_tx *tx, void *arg)
     }
     version->version = change->newest->version + 1;
     version->created_at = change->now_ms;
-    return db_policy_insert(tx, version);
+    if (change->audit != NULL)
+        say_cut(change->audit->entry.resource, sizeof(change->audit->entry.resource), "%" PRId64, version->version);
+    status = db_policy_insert(tx, version);
+    return status < 0 ? status : tell_version(tx, version);
 }
 
 /* The text of the new version, and what is known of it beforehand. */
@@ -187,13 +202,19 @@ int service_policy_apply(struct service *s, const struct actor *actor, const str
         status = prepare(s, actor, wanted, ret_version, ret_problem);
     if (status < 0)
         return status;
-    struct change change = {
-        .wanted = wanted, .newest = newest, .ret = ret_version, .now_ms = service_now(s), .problem = ret_problem};
+    struct change change = {.wanted = wanted,
+                            .newest = newest,
+                            .ret = ret_version,
+                            .audit = audit_current(),
+                            .now_ms = service_now(s),
+                            .problem = ret_problem};
     status = service_write(s, "policy-apply", apply_write, &change, ret_problem);
     if (status == 0 && s->book != NULL)
         status = policy_book_put(s->book, ret_version->version, ret_version->text, error);
-    if (status == 0)
+    if (status == 0) {
         service_wake(s);
+        service_events_added(s);
+    }
     return status;
 }
 

@@ -380,7 +380,7 @@ enum slurm_role service_slurm_role(const char *group_document);
 
 /* --- approvals --------------------------------------------------------------------------------- */
 /* A person's yes or no to a repair that waits for it. CONFLICT when it was answered otherwise, or is too late. */
-int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes,
+int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes, const char *reason,
                             struct approval *ret_approval, struct problem *ret_problem);
 /* Rows are struct approval, newest first, from before an id (0: the newest) on; state -1: any. */
 int service_approval_list(struct service *s, int state, int64_t before, int limit, db_row_fn fn, void *arg,

@@ -86,7 +86,8 @@ test('history, an earlier text, and back', async () => {
   assert.match(hpctl('policy', 'rollback', '1').out, /version 3 /);
   assert.equal((await world.get('/v1/policy')).restores, 1);
   const audit = await world.get('/v1/audit?operation=policy.apply');
-  assert.deepEqual(audit.items.filter((entry) => entry.outcome === 'succeeded').length, 2);
+  assert.deepEqual(audit.items.filter((entry) => entry.outcome === 'succeeded').map((entry) => entry.resource), ['2', '1']);
+  assert.match(hpctl('event', 'list').out, /policy +version 3 of the policy is in force, which restores version 1/);
 });
 
 const waiting = () => JSON.parse(hpctl('operation', 'approvals', '--state', 'asked', '-o', 'json').out);
@@ -109,8 +110,13 @@ test('a repair waits for a yes, also over a restart, and then has the id that wa
 test('after a no the node stays held, and is not asked about again', async () => {
   await world.kernel('w-3', FELL_OFF);
   await until('the question', () => waiting().length === 1);
-  assert.match(hpctl('operation', 'reject', waiting()[0].id).out, /rejected/);
+  const [{ id }] = waiting();
+  assert.match(hpctl('operation', 'describe', id).err, /no such operation yet: a reboot waits for approval until/);
+  assert.match(hpctl('operation', 'cancel', id).err, /hpctl operation reject /);
+  assert.match(hpctl('operation', 'reject', id, '--reason', 'the run ends at noon').out, /rejected/);
   await until('the decision', async () => (await decision('w-3')).rule === 'approval-rejected');
+  assert.match(hpctl('node', 'explain', 'w-3').out, /rejected the reboot at .* \(the run ends at noon\)/);
+  assert.match(hpctl('operation', 'describe', id).err, /and was rejected by /);
   assert.deepEqual([(await world.node('w-3')).state, waiting(), await world.repairs('w-3')], ['held', [], []]);
   apply('version: 1\nclasses:\n  gpu: {mode: observe}\n');
 });

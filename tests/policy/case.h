@@ -14,6 +14,7 @@
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy idle boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       approval_device=0000:4e:00           else: of its first verdict
+ *       approval_reason="words" ran_out_yes  of the answer; an expired one was a yes
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
  *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed unmended by_person no_return="why" same_piece of=gpu-7
@@ -44,7 +45,8 @@
 
 struct case_node {
     char name[NODE_NAME_MAX_BYTES], instance[ID_INSTANCE_MAX], boot[BOOT_ID_MAX_BYTES];
-    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES], approval_device[DEVICE_MAX_BYTES];
+    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES], approval_device[DEVICE_MAX_BYTES],
+        approval_reason[REASON_MAX_BYTES];
     char domain[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES];
     struct verdict *verdicts; /* owned */
     const struct verdict **refs;
@@ -157,14 +159,24 @@ static inline bool case_node_word(struct case_node *n, const char *word)
     if (strcmp(word, "heartbeat=never") == 0)
         return (n->node.last_heartbeat_at = 0) == 0;
     if ((value = case_value(word, "approval")) != NULL) {
-        n->node.approval.by = "alice";
         n->node.approval.expires_at = CASE_NOW_MS + 3600000;
-        return approval_state_parse(value, &n->node.approval.state) == 0;
+        if (approval_state_parse(value, &n->node.approval.state) != 0)
+            return false;
+        bool answered =
+            n->node.approval.state == APPROVAL_STATE_APPROVED || n->node.approval.state == APPROVAL_STATE_REJECTED;
+        n->node.approval.by = answered ? "alice" : "";
+        return true;
     }
     if ((value = case_value(word, "approves")) != NULL)
         return action_parse(value, &n->node.approval.action) == 0;
     if ((value = case_value(word, "approval_device")) != NULL)
         return text_copy(n->approval_device, sizeof(n->approval_device), value) == 0;
+    if ((value = case_value(word, "approval_reason")) != NULL) {
+        n->node.approval.reason = n->approval_reason;
+        return text_copy(n->approval_reason, sizeof(n->approval_reason), value) == 0;
+    }
+    if (strcmp(word, "ran_out_yes") == 0)
+        return (n->node.approval.by = "alice") != NULL;
     if (strcmp(word, "opted_out") == 0)
         return n->node.opted_out = true;
     if (strcmp(word, "idle") == 0)

@@ -32,7 +32,8 @@ static int answer(struct sim *sim, bool yes)
 {
     struct approval asked = newest(sim), answered;
     struct problem problem;
-    return service_approval_answer(&sim->service, &sim_admin, asked.uid, yes, &answered, &problem);
+    return service_approval_answer(&sim->service, &sim_admin, asked.uid, yes, yes ? "" : "not now", &answered,
+                                   &problem);
 }
 
 static void what_is_observed_is_not_done(void **state)
@@ -106,6 +107,34 @@ static void nobody_answers_and_it_is_asked_again_on_news(void **state)
     assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
     assert_int_equal(answer(&sim, true), 0);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+/* A yes that the hours of the week held until it had run out: told, and said again it is no yes. */
+static void a_yes_that_runs_out_says_so(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 79, REPAIR_MODE_APPROVE);
+    sim.settings.policy.spacing_ms = 7 * MS_PER_DAY;
+    sim_crash(&sim); /* it comes up with this */
+    sim_verdict(&sim, "gpu-2", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(answer(&sim, true), 0); /* gpu-2's, which begins at once */
+    sim_until(&sim, "gpu-2", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_verdict(&sim, "gpu-3", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(answer(&sim, true), 0);
+    assert_int_equal(answer(&sim, true), 0); /* said again */
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_APPROVED);
+    sim_run(&sim, 2 * MS_PER_DAY);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_EXPIRED);
+    assert_int_equal(answer(&sim, true), STATUS_CONFLICT);
+    assert_int_equal(sim_events(&sim, "gpu-3", EVENT_KIND_APPROVAL, "ran out before it could begin"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_APPROVAL, "nobody answered in time"), 1);
+    assert_non_null(strstr(sim_read(&sim, "gpu-3").row.reason, "ran out"));
+    assert_int_equal(sim.provider.reboots, 1);
     sim_close(&sim);
 }
 
@@ -229,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_is_observed_is_not_done),
         cmocka_unit_test(a_yes_repairs_once),
         cmocka_unit_test(nobody_answers_and_it_is_asked_again_on_news),
+        cmocka_unit_test(a_yes_that_runs_out_says_so),
         cmocka_unit_test(a_no_stands_and_a_person_repairs_it),
         cmocka_unit_test(a_question_that_is_over_is_withdrawn),
         cmocka_unit_test(a_question_about_a_silent_node_outlasts_a_witness),

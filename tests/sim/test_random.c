@@ -254,7 +254,7 @@ static void answer(struct sim *sim)
     struct problem problem;
     int state = draw(sim, 4) == 0 ? -1 : APPROVAL_STATE_ASKED;
     if (service_approval_list(&sim->service, state, 0, 1, take_approval, &asked, &problem) >= 0 && asked.id != 0)
-        (void)service_approval_answer(&sim->service, &sim_admin, asked.uid, draw(sim, 3) != 0, &answered, &problem);
+        (void)service_approval_answer(&sim->service, &sim_admin, asked.uid, draw(sim, 3) != 0, "", &answered, &problem);
 }
 
 static void something(struct sim *sim)
