@@ -10,12 +10,19 @@
 #include "server/reconcile_step.h"
 
 #define LOOK_FACTOR 12                /* looked at again after so many times the interval of observing */
+#define PAST_MS (15 * MS_PER_MIN)     /* Slurm saves within seconds; what it had not saved shows when it is back */
 #define APART_WAIT_MS (60 * MS_PER_S) /* a step goes on without it after that */
 
 struct apart_loop {
     bool in_flight, poked;
     int64_t due_at, pause_ms;      /* due_at 0: nobody is set apart */
     char told[SENTENCE_MAX_BYTES]; /* why it cannot be, as it was told last */
+    char mark[SCHEDULER_APART_MARK_MAX];
+    struct past {
+        struct apart row;
+        int64_t until;
+    } * past; /* given back lately. Memory: who forgets it leaves a reservation to a person, and nothing else */
+    size_t past_count;
 };
 
 struct apart_loop *reconcile_apart_new(void)
@@ -27,6 +34,8 @@ struct apart_loop *reconcile_apart_new(void)
 
 void reconcile_apart_free(struct apart_loop *loop)
 {
+    if (loop != NULL)
+        free(loop->past);
     free(loop);
 }
 
@@ -68,6 +77,53 @@ static int take_row(const void *row, void *arg)
     return 0;
 }
 
+/* --- what was given back lately ------------------------------------------------------------------- */
+/* A row of the node says all there is to say, but while nothing was looked at for it. */
+static bool has_row(const struct scheduler_apart *apart, size_t count, int64_t node_id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (apart->nodes[i].row.node_id == node_id && apart->nodes[i].row.state != APART_STATE_ASKED)
+            return true;
+    return false;
+}
+
+static void add_past(const struct apart_loop *loop, struct scheduler_apart *apart)
+{
+    size_t rows = apart->count;
+    memcpy(apart->mark, loop->mark, sizeof(apart->mark));
+    for (size_t i = 0; i < loop->past_count; i++) {
+        if (has_row(apart, rows, loop->past[i].row.node_id))
+            continue;
+        apart->nodes = own_realloc(apart->nodes, apart->count + 1, sizeof(*apart->nodes));
+        apart->nodes[apart->count++] = (struct scheduler_apart_node){.row = loop->past[i].row, .past = true};
+    }
+}
+
+static void remember(struct apart_loop *loop, const struct apart *row, int64_t until)
+{
+    size_t at = 0;
+    while (at < loop->past_count && loop->past[at].row.node_id != row->node_id)
+        at++;
+    if (at == loop->past_count)
+        loop->past = own_realloc(loop->past, ++loop->past_count, sizeof(*loop->past));
+    loop->past[at] = (struct past){.row = *row, .until = until};
+    loop->past[at].row.wanted = false;
+}
+
+/* Only where the scheduler was just seen: one that is away for hours may come back as it was before. */
+static void keep_past(struct apart_loop *loop, const struct scheduler_apart *seen, int64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < loop->past_count; i++)
+        if (loop->past[i].until > now)
+            loop->past[kept++] = loop->past[i];
+    loop->past_count = kept;
+    memcpy(loop->mark, seen->mark, sizeof(loop->mark));
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->nodes[i].gone && seen->nodes[i].row.state != APART_STATE_ASKED)
+            remember(loop, &seen->nodes[i].row, now + PAST_MS);
+}
+
 static void pause(struct reconcile *r, bool undecided, bool kept)
 {
     const struct reconcile_settings *settings = &r->deps.settings;
@@ -98,6 +154,8 @@ bool reconcile_apart(struct reconcile *r, int64_t now)
     loop->poked = false;
     struct reading reading = {.r = r, .apart = own_calloc(1, sizeof(*reading.apart))};
     int status = read_rows(r, &reading);
+    if (status == 0)
+        add_past(loop, reading.apart);
     if (status != 0 || reading.apart->count == 0 || ops == NULL || ops->set_apart == NULL) {
         pause(r, status != 0, false);
         if (status == 0)
@@ -140,13 +198,27 @@ static int tell(struct settling *s, const struct apart *before, const struct sch
                       node->row.wanted ? "only drained while it is tested: %s" : "still set apart: %s", node->row.why);
 }
 
+/* Who was given back and was seen in the scheduler once more. */
+static int tell_came_back(struct settling *s, const struct scheduler_apart_node *node)
+{
+    struct rnode *there = reconcile_node_find(s->turn.r, node->row.node_id);
+    if (there == NULL || !node->gone)
+        return 0;
+    return turn_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_RESUME, there, NULL,
+                      "the scheduler had it set apart again, as before its last start; that was taken back");
+}
+
 static int settle(struct settling *s, const struct scheduler_apart_node *node)
 {
     struct apart before;
     struct db_tx *tx = s->turn.tx;
     int status = db_apart_get(tx, node->row.node_id, &before);
+    if (node->past)
+        return 0;
+    if (status == STATUS_NOT_FOUND)
+        return tell_came_back(s, node);
     if (status != 0)
-        return status == STATUS_NOT_FOUND ? 0 : status;
+        return status;
     s->again = s->again || node->noted || before.wanted != (node->row.wanted && !node->kept);
     s->refused = s->refused || node->row.why[0] != '\0';
     status = node->gone ? db_apart_gone(tx, node->row.node_id) : db_apart_update(tx, &node->row);
@@ -178,6 +250,7 @@ static void record(struct reconcile *r, const struct scheduler_apart *apart)
         return;
     }
     turn_log_write(&s.turn);
+    keep_past(r->apart, apart, s.turn.now);
     memcpy(r->apart->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
     if (s.turn.event_count > 0 && r->service->events_added != NULL)
         r->service->events_added(r->service->events_arg);

@@ -83,10 +83,14 @@ struct scheduler_apart_node {
     bool noted;       /* it was ASKED, and what it had is answered: nothing was touched for it yet */
     bool gone;        /* it is not wanted, and as it was */
     bool kept;        /* the caller's: it is asked for as wanted, though nobody wants it any more */
+    bool past; /* the caller's: it was given back lately, and is touched only where the scheduler has forgotten that */
 };
+#define SCHEDULER_APART_MARK_MAX 32
 struct scheduler_apart {
     struct scheduler_apart_node *nodes;
     size_t count;
+    char
+        mark[SCHEDULER_APART_MARK_MAX]; /* what tells ours from somebody else's, as it was answered last; "": nothing */
 };
 void scheduler_apart_free(struct scheduler_apart *apart); /* accepts NULL */
 

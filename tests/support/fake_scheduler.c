@@ -245,6 +245,8 @@ static int set_apart(struct scheduler *s, struct scheduler_apart *wish, char *er
         return status;
     for (size_t i = 0; i < wish->count; i++) {
         struct scheduler_apart_node *asked = &wish->nodes[i];
+        if (asked->past)
+            continue; /* it forgets nothing */
         struct fake_scheduler_node *node = fake_scheduler_find(fake, asked->row.name);
         bool theirs = node != NULL && node->theirs;
         if (asked->row.state == APART_STATE_ASKED) {

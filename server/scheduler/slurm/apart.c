@@ -26,6 +26,7 @@ struct names {
 /* What is there. */
 struct there {
     bool has_reservation, has_partition;
+    char since[SCHEDULER_APART_MARK_MAX]; /* the reservation's StartTime */
     struct names reservation, partition;
     struct slurm_features *nodes;
     size_t node_count;
@@ -124,9 +125,11 @@ static void there_free(struct there *there)
 }
 
 /* One reservation or partition by its name; *ret_has: there is one. */
-static int look_at(struct slurm_call *call, const char *what, const char *name, bool *ret_has, struct names *ret_names)
+static int look_at(struct slurm_call *call, const char *what, const char *name, bool *ret_has, struct names *ret_names,
+                   char ret_since[SCHEDULER_APART_MARK_MAX])
 {
     autofree char *out = NULL;
+    ret_since[0] = '\0';
     int status = slurm_run(call, (const char *[]){call->s->scontrol, "-a", "-o", "show", what, name, NULL}, &out);
     *ret_has = status == 0;
     if (status == STATUS_NOT_FOUND)
@@ -135,6 +138,8 @@ static int look_at(struct slurm_call *call, const char *what, const char *name, 
         return status;
     if (slurm_parse_members(out, &ret_names->items, &ret_names->count) != 0)
         return slurm_call_fail(call, STATUS_BACKEND, "scontrol printed a %s that cannot be read: %.100s", what, out);
+    if (!word_of(out, " StartTime=", ret_since, SCHEDULER_APART_MARK_MAX))
+        ret_since[0] = '\0'; /* partitions have none */
     return 0;
 }
 
@@ -162,9 +167,11 @@ static int look_at_nodes(struct slurm_call *call, struct there *there)
 static int look(struct slurm_call *call, struct there *there)
 {
     there_free(there);
-    int status = look_at(call, "reservation", SLURM_APART_RESERVATION, &there->has_reservation, &there->reservation);
+    char none[SCHEDULER_APART_MARK_MAX];
+    int status = look_at(call, "reservation", SLURM_APART_RESERVATION, &there->has_reservation, &there->reservation,
+                         there->since);
     if (status == 0)
-        status = look_at(call, "partition", SLURM_APART_PARTITION, &there->has_partition, &there->partition);
+        status = look_at(call, "partition", SLURM_APART_PARTITION, &there->has_partition, &there->partition, none);
     return status != 0 ? status : look_at_nodes(call, there);
 }
 
@@ -200,7 +207,25 @@ static bool has_feature(const struct slurm_features *features)
 /* What it had was written down before this call. */
 static bool may_touch(const struct scheduler_apart_node *node)
 {
-    return node->row.state != APART_STATE_ASKED && !node->noted;
+    return node->row.state != APART_STATE_ASKED && !node->noted && !node->past;
+}
+
+/* A slurmctld that died before it had saved that a node was given back has its reservation again: the very one that was ours, by when
+ * it began. What somebody else made under its name began at another time. */
+static void find_what_came_back(struct setting *s)
+{
+    bool ours = s->there->has_reservation && s->there->since[0] != '\0' && text_equal(s->there->since, s->wish->mark);
+    for (size_t i = 0; i < s->wish->count; i++) {
+        struct scheduler_apart_node *node = &s->wish->nodes[i];
+        node->past = node->past && !(ours && has(&s->there->reservation, node->row.name));
+    }
+}
+
+static void remember_ours(const struct setting *s)
+{
+    for (size_t i = 0; i < s->wish->count; i++)
+        if (s->wish->nodes[i].row.state == APART_STATE_HELD && s->wish->nodes[i].row.wanted)
+            memcpy(s->wish->mark, s->there->since, sizeof(s->wish->mark));
 }
 
 static int64_t shared_before(const struct setting *s)
@@ -419,8 +444,10 @@ int slurm_set_apart(struct scheduler *s, struct scheduler_apart *apart, char *re
     struct setting setting = {.call = &call, .wish = apart, .there = &there};
     slurm_call_start(&call, s, ret_error);
     int status = look(&call, &there);
-    if (status == 0)
+    if (status == 0) {
+        find_what_came_back(&setting);
         note(&setting);
+    }
     if (status == 0 && any_touched(&setting)) {
         status = bring_reservation(&setting);
         if (status == 0)
@@ -433,6 +460,8 @@ int slurm_set_apart(struct scheduler *s, struct scheduler_apart *apart, char *re
     for (size_t i = 0; status == 0 && i < apart->count; i++)
         if (may_touch(&apart->nodes[i]))
             judge(&setting, &apart->nodes[i]);
+    if (status == 0)
+        remember_ours(&setting);
     there_free(&there);
     return status;
 }

@@ -112,6 +112,24 @@ test('cancelled in the middle, while slurmctld forgot what it was told', async (
   assert.deepEqual(apart('gpu-3'), [false, false, false]);
 });
 
+test('given back and forgotten by a slurmctld that had not saved it, the reservation is taken away again', async () => {
+  const before = everything(), file = join(world.slurm, 'state/resv_state');
+  const [{ id }] = start('gpu-3');
+  await isApart('gpu-3');
+  await until('it has saved the reservation', () => readFileSync(file).includes(RESERVATION));
+  const saved = readFileSync(file);
+  assert.equal(world.hpctl('check', 'cancel', id).code, 0);
+  assert.equal((await ended(id)).state, 'cancelled');
+  await until('all is as it was', () => apart('gpu-3').every((x) => !x));
+  world.lab('end', world.slurm, 'slurmctld');
+  writeFileSync(file, saved);
+  world.lab('begin', world.slurm, 'slurmctld');
+  await until('it is said', () => world.events({ node: 'gpu-3' }).some((e) => /set apart again/.test(e.message)), 120000);
+  await idle('gpu-3');
+  assert.deepEqual(everything(), { ...before, nodes: everything().nodes });
+  assert.deepEqual(apart('gpu-3'), [false, false, false]);
+});
+
 test('killed between every two steps, nothing of it stays behind', async () => {
   const before = everything();
   const [{ id }] = start('gpu-2');
