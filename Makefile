@@ -69,7 +69,7 @@ $(BUILD)/api/v1/docs.o: private CFLAGS_ALL += -DDOCS_DIR='"$(BUILD)/docs"'
 link = @mkdir -p $(@D); echo "LD    $@"; $(CC) $(CFLAGS_ALL) -o $@ $(1) $(LDFLAGS_ALL) $(2)
 
 $(BUILD)/hpd: $(BUILD)/server/main.o $(BUILD)/libapi.a $(BUILD)/libserver.a $(BUILD)/libdb.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
-	$(call link,$^,-lmicrohttpd -lsqlite3 $(LIBS_base))
+	$(call link,$^,-lmicrohttpd -lsqlite3 $(LIBS_http) $(LIBS_base))
 # Of the server's room the simulator takes the reader of policy documents, and nothing else comes along.
 $(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libsimulate.a $(BUILD)/libserver.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_http) $(LIBS_base))

@@ -130,6 +130,7 @@ static json_t *render_scheduler(const struct service_scheduler_status *scheduler
     put_text(json, "state", scheduler_state_text(scheduler->state));
     json_put_time(json, "since", scheduler->since);
     put_text(json, "error", scheduler->error);
+    put_text(json, "way", scheduler->way);
     return json;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The HTTP client of people's tools (libcurl; this file is its only user).
+ * The HTTP client of people's tools and of slurmrestd (libcurl; this file is its only user).
  *
  * One handle, so that a kept connection serves the next request. Redirects are never followed: a token goes
  * where it was meant to go. With a fingerprint the pinned key is the whole proof; without one the usual
@@ -30,6 +30,7 @@ struct http_client {
     char *authorization; /* "Authorization: Bearer …" or NULL */
     char *pin;           /* curl's form of the fingerprint, or NULL */
     char *ca_file;
+    char *socket; /* or NULL */
     int64_t timeout_ms;
     char curl_error[CURL_ERROR_SIZE];
 };
@@ -93,6 +94,7 @@ int http_client_new(const struct http_options *options, struct http_client **ret
     if (options->fingerprint != NULL)
         client->pin = own_printf("sha256//%s", options->fingerprint + strlen(FINGERPRINT_PREFIX));
     client->ca_file = own_strdup(options->ca_file);
+    client->socket = own_strdup(options->socket);
     client->timeout_ms = options->timeout_ms;
     *ret_client = client;
     return 0;
@@ -107,7 +109,13 @@ void http_client_free(struct http_client *client)
     free(client->authorization);
     free(client->pin);
     free(client->ca_file);
+    free(client->socket);
     free(client);
+}
+
+void http_client_limit(struct http_client *client, int64_t timeout_ms)
+{
+    client->timeout_ms = timeout_ms;
 }
 
 void http_reply_free(struct http_reply *reply)
@@ -177,6 +185,8 @@ static void set_request(struct http_client *client, const char *url, struct curl
     client->curl_error[0] = '\0';
     set_security(client);
     curl_easy_setopt(curl, CURLOPT_URL, url);
+    if (client->socket != NULL)
+        curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket);
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -225,17 +235,22 @@ static struct curl_slist *make_headers(const struct http_client *client, const c
     return list;
 }
 
+static const char *name_of(const struct http_client *client)
+{
+    return client->socket != NULL ? client->socket : client->base;
+}
+
 static int status_of(struct http_client *client, CURLcode code, const struct sink *sink, char ret_error[HTTP_ERROR_MAX])
 {
     if (sink->too_large) {
-        say(ret_error, client->base, "the reply is larger than what is asked for");
+        say(ret_error, name_of(client), "the reply is larger than what is asked for");
         return STATUS_TOO_LARGE;
     }
     if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH) {
-        say(ret_error, client->base, "the server's key does not match the fingerprint");
+        say(ret_error, name_of(client), "the server's key does not match the fingerprint");
         return STATUS_DENIED;
     }
-    say(ret_error, client->base, client->curl_error[0] != '\0' ? client->curl_error : curl_easy_strerror(code));
+    say(ret_error, name_of(client), client->curl_error[0] != '\0' ? client->curl_error : curl_easy_strerror(code));
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
         return STATUS_TIMEOUT;
@@ -315,7 +330,7 @@ int http_stream(struct http_client *client, const char *path_and_query,
     curl_multi_remove_handle(multi, client->curl);
     curl_multi_cleanup(multi);
     if (status != 0)
-        say(ret_error, client->base, "silent for too long");
+        say(ret_error, name_of(client), "silent for too long");
     else if (code != CURLE_OK && !sink.stopped)
         status = status_of(client, code, &sink, ret_error);
     if (status == 0)

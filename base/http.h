@@ -17,6 +17,7 @@ struct http_options {
     const char *token;       /* sent as Authorization: Bearer; NULL: none */
     const char *fingerprint; /* "sha256:" and base64 of SHA-256 over the SubjectPublicKeyInfo; NULL: system CAs */
     const char *ca_file;     /* PEM; NULL: system CAs */
+    const char *socket;      /* a Unix socket to go through, url being http://localhost then; NULL: TCP */
     int64_t timeout_ms;
 };
 
@@ -33,6 +34,8 @@ struct http_reply {
 int http_client_new(const struct http_options *options, struct http_client **ret_client,
                     char ret_error[HTTP_ERROR_MAX]);
 void http_client_free(struct http_client *client);
+/* How long each request from now on may take. */
+void http_client_limit(struct http_client *client, int64_t timeout_ms);
 /* One request. UNAVAILABLE, TIMEOUT, DENIED (certificate does not match), TOO_LARGE, with a sentence.
  * headers: NULL or a NULL-terminated list of "Name: value". */
 int http_request(struct http_client *client, const char *method, const char *path_and_query, const char *content_type,

@@ -90,6 +90,7 @@ static void print_head(FILE *f, json_t *view)
     const char *scheduler = cli_value(view, "scheduler.state", state, sizeof(state));
     fprintf(f, "%-16s %s%s%s%s\n", "Orchestrator", orchestrator, *scheduler != 0 ? " (" : "", scheduler,
             *scheduler != 0 ? ")" : "");
+    cli_print_field(f, "Spoken to by", cli_value(view, "scheduler.way", buffer, sizeof(buffer)));
     cli_print_field(f, "Nodes", cli_value(view, "nodeCount", buffer, sizeof(buffer)));
     cli_print_field(f, "By state", cli_value(view, "_states", buffer, sizeof(buffer)));
     cli_print_field(f, "By health", cli_value(view, "_health", buffer, sizeof(buffer)));

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "server/check_limits.h"
+#include "server/scheduler/slurm/rest.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ void config_default(struct config *ret_config)
         .heartbeat_interval_ms = 5 * MS_PER_S,
         .slurm_timeout_ms = 20 * MS_PER_S,
         .slurm_ssh = {.user = "slurm", .port = SSH_PORT},
+        .slurm_rest = {.user = "slurm"},
         .local_boot_delay_ms = MS_PER_S,
     };
     reconcile_settings_default(&ret_config->reconcile);
@@ -328,6 +330,33 @@ static int read_slurm_ssh(struct config *config, json_t *ssh, char *ret_error)
     return 0;
 }
 
+static int read_slurm_rest(struct config *config, json_t *rest, char *ret_error)
+{
+    const struct key keys[] = {
+        {"url", KEY_TEXT, config->slurm_rest.url, sizeof(config->slurm_rest.url), 0, 0},
+        {"user", KEY_TEXT, config->slurm_rest.user, sizeof(config->slurm_rest.user), 0, 0},
+        {"tokenFile", KEY_TEXT, config->slurm_rest.token_file, sizeof(config->slurm_rest.token_file), 0, 0},
+        {"caFile", KEY_TEXT, config->slurm_rest.ca_file, sizeof(config->slurm_rest.ca_file), 0, 0},
+    };
+    const char *why = "";
+    int rc = read_section(config, rest, "slurm.rest", keys, ARRAY_LEN(keys), NULL, ret_error);
+    if (rc != 0)
+        return rc;
+    if (!slurm_rest_is_url(config->slurm_rest.url, &why)) {
+        snprintf(ret_error, CONFIG_ERROR_MAX, "slurm.rest.url, where slurmrestd listens: %s", why);
+        return STATUS_INVALID;
+    }
+    bool socket = text_starts_with(config->slurm_rest.url, "unix:");
+    if (!socket && config->slurm_rest.token_file[0] == '\0') {
+        snprintf(
+            ret_error, CONFIG_ERROR_MAX,
+            "slurm.rest needs tokenFile, a file with what 'scontrol token' prints; only a Unix socket does without");
+        return STATUS_INVALID;
+    }
+    config->slurm_over_rest = true;
+    return 0;
+}
+
 static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
 {
     const struct key keys[] = {
@@ -336,11 +365,15 @@ static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
         {"timeout", KEY_DURATION, &config->slurm_timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
         {"surveyInterval", KEY_DURATION, &config->reconcile.survey_interval_ms, 0, 0, MS_PER_HOUR},
     };
-    static const char *const skip[] = {"ssh", NULL};
+    static const char *const skip[] = {"ssh", "rest", NULL};
     config->slurm_enabled = true;
     int rc = read_section(config, slurm, "slurm", keys, ARRAY_LEN(keys), skip, ret_error);
-    json_t *ssh = json_object_get(slurm, "ssh");
-    return rc != 0 || ssh == NULL ? rc : read_slurm_ssh(config, ssh, ret_error);
+    json_t *ssh = json_object_get(slurm, "ssh"), *rest = json_object_get(slurm, "rest");
+    if (rc == 0 && ssh != NULL)
+        rc = read_slurm_ssh(config, ssh, ret_error);
+    if (rc == 0 && rest != NULL)
+        rc = read_slurm_rest(config, rest, ret_error);
+    return rc;
 }
 
 /* A section that is all settings. */

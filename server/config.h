@@ -39,6 +39,11 @@ struct config {
         int64_t port;
         char key_file[PATH_MAX], agent[PATH_MAX], known_hosts[PATH_MAX];
     } slurm_ssh;
+    bool slurm_over_rest;
+    struct {
+        char url[PATH_MAX], user[NAME_MAX_BYTES];
+        char token_file[PATH_MAX], ca_file[PATH_MAX];
+    } slurm_rest;
 
     struct {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];

@@ -264,10 +264,15 @@ static int make_backends(struct hpd *hpd)
                                   .key_file = c->slurm_ssh.key_file,
                                   .agent = c->slurm_ssh.agent,
                                   .known_hosts = c->slurm_ssh.known_hosts};
+        struct slurm_rest_options rest = {.url = c->slurm_rest.url,
+                                          .user = c->slurm_rest.user,
+                                          .token_file = c->slurm_rest.token_file,
+                                          .ca_file = c->slurm_rest.ca_file};
         struct slurm_options options = {.bin_dir = *c->slurm_bin_dir ? c->slurm_bin_dir : NULL,
                                         .conf = *c->slurm_conf ? c->slurm_conf : NULL,
                                         .timeout_ms = c->slurm_timeout_ms,
-                                        .ssh = c->slurm_over_ssh ? &ssh : NULL};
+                                        .ssh = c->slurm_over_ssh ? &ssh : NULL,
+                                        .rest = c->slurm_over_rest ? &rest : NULL};
         int rc = slurm_new(&options, &hpd->deps.slurm);
         if (rc != 0)
             return fail("slurm", status_meaning(rc));

@@ -138,14 +138,31 @@ static void show_scheduler(struct reconcile *r, enum scheduler_state state, int6
 {
     struct service_scheduler_status status = {.state = state, .since = since};
     text_copy_cut(status.error, sizeof(status.error), error);
+    text_copy_cut(status.way, sizeof(status.way), r->scheduler_way);
     service_scheduler_set(r->scheduler_shown, &status);
+}
+
+/* True when it is spoken to otherwise than before: told once, with what that way cannot do. */
+static bool took_another_way(struct reconcile *r)
+{
+    const struct scheduler_driver *scheduler = &r->deps.slurm;
+    char way[SCHEDULER_WAY_MAX] = "";
+    if (scheduler->ops->way != NULL)
+        scheduler->ops->way(scheduler->self, way);
+    if (text_equal(way, r->scheduler_way))
+        return false;
+    text_copy_cut(r->scheduler_way, sizeof(r->scheduler_way), way);
+    log_info("%s is spoken to by %s", scheduler->ops->name, way);
+    return true;
 }
 
 static void scheduler_answers(struct reconcile *r, uint64_t seq)
 {
     bool was_away = r->scheduler_down || r->observed_at == 0;
     if (was_away)
-        show_scheduler(r, SCHEDULER_STATE_UP, r->observe_asked_at, "");
+        r->scheduler_up_since = r->observe_asked_at;
+    if (took_another_way(r) || was_away)
+        show_scheduler(r, SCHEDULER_STATE_UP, r->scheduler_up_since, "");
     bool failed = r->failing_since != 0;
     r->failing_since = 0;
     if (r->scheduler_down)

@@ -415,6 +415,8 @@ struct reconcile {
     int scheduler_event;
     struct service_scheduler *scheduler_shown; /* what the doors show of it */
     char scheduler_error[SCHEDULER_ERROR_MAX];
+    char scheduler_way[SCHEDULER_WAY_MAX]; /* as it was told last */
+    int64_t scheduler_up_since;
 
     int64_t sweep_at, housekeeping_at, paused_until;
     int64_t history_at, history_round_at; /* the next slice; the next round */

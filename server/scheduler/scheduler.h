@@ -22,6 +22,7 @@
 
 #define SCHEDULER_STATE_TEXT_MAX 96
 #define SCHEDULER_ERROR_MAX 256
+#define SCHEDULER_WAY_MAX 256
 #define SCHEDULER_JOB_ID_MAX JOB_ID_MAX_BYTES
 
 /* What a person asked for by hand on the scheduler's side. */
@@ -137,6 +138,8 @@ struct scheduler_ops {
      * be had is missing from the text, which says so; without the jobs it fails. */
     int (*survey)(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,
                   char *ret_error);
+    /* By what it is spoken to, for people; of any thread. */
+    void (*way)(struct scheduler *s, char ret_way[SCHEDULER_WAY_MAX]);
     void (*free)(struct scheduler *s);
 };
 

@@ -112,6 +112,7 @@ struct service_scheduler_status {
     enum scheduler_state state;
     int64_t since;                           /* 0: never looked at */
     char error[SERVICE_SCHEDULER_ERROR_MAX]; /* of a scheduler that is down */
+    char way[SERVICE_SCHEDULER_ERROR_MAX];   /* by what it is spoken to; "": not known yet */
 };
 struct service_scheduler;
 struct service_scheduler *service_scheduler_new(void);

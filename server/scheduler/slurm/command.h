@@ -17,6 +17,7 @@ struct scheduler {
     char *env[SLURM_ENV_MAX + 1]; /* all that the programs see of our environment; over SSH, beside theirs */
     struct ssh *ssh;              /* NULL: the programs run here */
     char *host;                   /* where they run; "": here */
+    struct slurm_rest *rest;      /* NULL: all is done by the programs */
     char stamp[SLURM_STAMP_MAX];  /* marks times as printed for us: see parse.c */
     int64_t timeout_ms;
 };

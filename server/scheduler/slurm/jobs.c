@@ -15,42 +15,89 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/command.h"
+#include "server/scheduler/slurm/nodes.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/rest.h"
+#include "server/scheduler/slurm/rest_read.h"
 
 #include <string.h>
 
 #define JOBS_FIRST 16    /* capacity to begin with */
 #define TELL_MS_MAX 2000 /* telling goes through the node, which may be dead */
 
-static int list(struct slurm_call *call, const char *node, struct slurm_job **ret_jobs, size_t *ret_count)
+struct list {
+    struct slurm_job *jobs;
+    size_t count, capacity;
+};
+
+static void add_job(struct list *list, const struct slurm_job *job)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity == 0 ? JOBS_FIRST : 2 * list->capacity;
+        list->jobs = own_realloc(list->jobs, list->capacity, sizeof(*list->jobs));
+    }
+    list->jobs[list->count++] = *job;
+}
+
+static int list_by_program(struct slurm_call *call, const char *node, struct list *list)
 {
     autofree char *out = NULL;
-    if (!slurm_is_node_name(node))
-        return slurm_call_fail(call, STATUS_INVALID, "not a node name: %.64s", node);
     int status =
         slurm_run(call, (const char *[]){call->s->squeue, "-h", "-a", "-w", node, "-O", SLURM_JOB_FORMAT, NULL}, &out);
     if (status != 0)
         return status;
-    autofree struct slurm_job *jobs = NULL;
-    size_t count = 0, capacity = 0;
     char *rest = out;
     for (char *line; (line = slurm_next_line(&rest)) != NULL;) {
         struct slurm_job job;
         if (line[0] == '\0')
             continue;
         status = slurm_parse_job(line, &job);
-        if (status == STATUS_NOT_FOUND)
-            continue;
-        if (status != 0)
+        if (status == 0)
+            add_job(list, &job);
+        else if (status != STATUS_NOT_FOUND)
             return slurm_call_fail(call, status, "squeue printed a job that cannot be read: %.100s", line);
-        if (count == capacity) {
-            capacity = capacity == 0 ? JOBS_FIRST : 2 * capacity;
-            jobs = own_realloc(jobs, capacity, sizeof(*jobs));
-        }
-        jobs[count++] = job;
     }
-    *ret_jobs = TAKE(jobs);
-    *ret_count = count;
+    return 0;
+}
+
+/* slurmrestd shows the jobs of all nodes only, and nothing wrong with a node that it does not know. */
+static int list_by_rest(struct slurm_call *call, const char *node, struct list *list)
+{
+    auto_json json_t *reply = NULL;
+    struct slurm_node seen;
+    int status = slurm_look(call, node, &seen);
+    if (status == 0)
+        status = slurm_rest_get(call, "jobs", &reply);
+    if (status != 0)
+        return status;
+    const json_t *jobs = json_object_get(reply, "jobs");
+    if (!json_is_array(jobs))
+        return slurm_call_fail(call, STATUS_BACKEND, "slurmrestd answered without jobs");
+    for (size_t i = 0; i < json_array_size(jobs); i++) {
+        struct slurm_job job;
+        status = slurm_json_job_on(json_array_get(jobs, i), node, &job);
+        if (status == 0)
+            add_job(list, &job);
+        else if (status != STATUS_NOT_FOUND)
+            return slurm_call_fail(call, status, "slurmrestd shows a job that cannot be read, the %zuth", i + 1);
+    }
+    return 0;
+}
+
+static int list(struct slurm_call *call, const char *node, struct slurm_job **ret_jobs, size_t *ret_count)
+{
+    struct list list = {0};
+    if (!slurm_is_node_name(node))
+        return slurm_call_fail(call, STATUS_INVALID, "not a node name: %.64s", node);
+    int status = call->s->rest != NULL ? list_by_rest(call, node, &list) : STATUS_TOO_LARGE;
+    if (status == STATUS_TOO_LARGE) /* more jobs than are read at once: squeue shows this node's alone */
+        status = list_by_program(call, node, &list);
+    if (status != 0) {
+        free(list.jobs);
+        return status;
+    }
+    *ret_jobs = list.jobs;
+    *ret_count = list.count;
     return 0;
 }
 
@@ -87,13 +134,18 @@ static int end_job(struct slurm_call *call, const struct slurm_job *job)
 {
     const struct scheduler *s = call->s;
     autofree char *out = NULL;
-    return job->seen.requeueable ? slurm_run(call, (const char *[]){s->scontrol, "requeue", job->target, NULL}, &out)
-                                 : slurm_run(call, (const char *[]){s->scancel, job->target, NULL}, &out);
+    if (job->seen.requeueable)
+        return slurm_run(call, (const char *[]){s->scontrol, "requeue", job->target, NULL}, &out);
+    if (!slurm_rest_can(call, SLURM_REST_CANCELS_JOBS))
+        return slurm_run(call, (const char *[]){s->scancel, job->target, NULL}, &out);
+    autofree char *path = own_printf("job/%s", job->target);
+    return slurm_rest_change(call, path, NULL);
 }
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
-/* scancel sends a signal to all steps of a job and not to its batch script, or to that alone. */
+/* scancel sends a signal to all steps of a job and not to its batch script, or to that alone; slurmrestd to both, which ends a
+ * script that does not know it. */
 static int send_signal(struct slurm_call *call, const char *target, enum job_signal signal)
 {
     const char *name = job_signal_text(signal);

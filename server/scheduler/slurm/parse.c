@@ -283,6 +283,17 @@ static void cut_at_next_key(char *reason)
     }
 }
 
+static void take_reason(char *value, char *user, struct slurm_node *node)
+{
+    slurm_make_printable(value);
+    node->seen.request = request_of(node->state, value);
+    text_copy_cut(node->seen.reason, sizeof(node->seen.reason), value);
+    if (user == NULL)
+        return;
+    slurm_make_printable(user);
+    text_copy_cut(node->seen.reason_user, sizeof(node->seen.reason_user), user);
+}
+
 /* Takes the reason apart, in place, and tells what it asks for. value: all behind "Reason=" on the line. */
 static void read_reason(char *value, const char *stamp, struct slurm_node *node)
 {
@@ -296,13 +307,7 @@ static void read_reason(char *value, const char *stamp, struct slurm_node *node)
         whole = own_printf("%s %s", value, rest + strspn(rest, " "));
         value = whole;
     }
-    slurm_make_printable(value);
-    node->seen.request = request_of(node->state, value);
-    text_copy_cut(node->seen.reason, sizeof(node->seen.reason), value);
-    if (user == NULL)
-        return;
-    slurm_make_printable(user);
-    text_copy_cut(node->seen.reason_user, sizeof(node->seen.reason_user), user);
+    take_reason(value, user, node);
 }
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
@@ -362,18 +367,42 @@ static void judge(struct slurm_node *node)
                                                                           : (state & SLURM_STATE_DOWN) != 0 && chosen;
 }
 
+static int begin_node(const char *name, char *state, struct slurm_node *node)
+{
+    if (!slurm_is_node_name(name) || state[0] == '\0')
+        return STATUS_BACKEND;
+    text_copy_cut(node->seen.name, sizeof(node->seen.name), name);
+    slurm_make_printable(state);
+    node->state = slurm_state_parse(state);
+    text_copy_cut(node->seen.state, sizeof(node->seen.state), state);
+    return 0;
+}
+
+int slurm_node_of_words(const char *name, char *state, const char *address, char *reason, char *reason_user,
+                        struct slurm_node *ret_node)
+{
+    struct slurm_node node = {0};
+    if (begin_node(name, state, &node) != 0)
+        return STATUS_BACKEND;
+    if (text_copy(node.address, sizeof(node.address), address) != 0)
+        node.address[0] = '\0';
+    if (reason[0] != '\0')
+        take_reason(reason, reason_user, &node);
+    judge(&node);
+    *ret_node = node;
+    return 0;
+}
+
 int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node)
 {
     struct slurm_node node = {0};
+    char name[NODE_NAME_MAX_BYTES];
     char state[512]; /* every flag there is, joined, has some 300 bytes */
-    if (!text_starts_with(line, "NodeName=") || !word_of(line, "NodeName=", node.seen.name, sizeof(node.seen.name)) ||
-        !slurm_is_node_name(node.seen.name) || !word_of(line, " State=", state, sizeof(state)) || state[0] == '\0')
+    if (!text_starts_with(line, "NodeName=") || !word_of(line, "NodeName=", name, sizeof(name)) ||
+        !word_of(line, " State=", state, sizeof(state)) || begin_node(name, state, &node) != 0)
         return STATUS_BACKEND;
     if (!word_of(line, " NodeAddr=", node.address, sizeof(node.address)))
         node.address[0] = '\0';
-    slurm_make_printable(state);
-    node.state = slurm_state_parse(state);
-    text_copy_cut(node.seen.state, sizeof(node.seen.state), state);
 
     char *reason = strstr(line, " Reason=");
     const char *comment = strstr(line, " Comment="), *extra = strstr(line, " Extra=");
@@ -409,9 +438,31 @@ static bool is_yes(const char *s)
     return strcmp(s, "1") == 0 || strcasecmp(s, "yes") == 0;
 }
 
-int slurm_parse_job(char *line, struct slurm_job *ret_job)
+int slurm_job_of_words(const char *id, const char *leader, char *state, char *user, bool requeueable,
+                       struct slurm_job *ret_job)
 {
     struct slurm_job job = {0};
+    if (strcmp(state, "PENDING") == 0)
+        return STATUS_NOT_FOUND;
+    /* A task of an array goes by its own name: the bare number of the last one is the whole array's. The parts of a
+     * heterogeneous job stand and fall with their leader. */
+    const char *target = is_job_id(leader) && strcmp(leader, "0") != 0 ? leader : id;
+    if (!is_job_id(id) || !is_job_id(target) || text_copy(job.seen.id, sizeof(job.seen.id), id) != 0 ||
+        text_copy(job.target, sizeof(job.target), target) != 0 ||
+        text_copy(job.seen.state, sizeof(job.seen.state), state) != 0)
+        return STATUS_BACKEND;
+    job.ending = strcmp(state, "COMPLETING") == 0;
+    job.seen.may_be_asked = strcmp(state, "RUNNING") == 0;
+    job.seen.requeueable = requeueable;
+    slurm_make_printable(user);
+    slurm_make_printable(job.seen.state);
+    text_copy_cut(job.seen.user, sizeof(job.seen.user), user);
+    *ret_job = job;
+    return 0;
+}
+
+int slurm_parse_job(char *line, struct slurm_job *ret_job)
+{
     char id[COLUMN_BYTES_MAX], het[COLUMN_BYTES_MAX], batch[COLUMN_BYTES_MAX], requeue[COLUMN_BYTES_MAX],
         state[COLUMN_BYTES_MAX];
     const char *at = line;
@@ -419,23 +470,7 @@ int slurm_parse_job(char *line, struct slurm_job *ret_job)
         !take_column(&at, FLAG_WIDTH, batch) || !take_column(&at, FLAG_WIDTH, requeue) ||
         !take_column(&at, JOB_STATE_WIDTH, state) || state[0] == '\0')
         return STATUS_BACKEND;
-    if (strcmp(state, "PENDING") == 0)
-        return STATUS_NOT_FOUND;
-    /* A task of an array goes by its own name: the bare number of the last one is the whole array's. The parts of a
-     * heterogeneous job stand and fall with their leader. */
-    const char *target = is_job_id(het) && strcmp(het, "0") != 0 ? het : id;
-    if (!is_job_id(id) || !is_job_id(target) || text_copy(job.seen.id, sizeof(job.seen.id), id) != 0 ||
-        text_copy(job.target, sizeof(job.target), target) != 0 ||
-        text_copy(job.seen.state, sizeof(job.seen.state), state) != 0)
-        return STATUS_BACKEND;
-    job.ending = strcmp(state, "COMPLETING") == 0;
-    job.seen.may_be_asked = strcmp(state, "RUNNING") == 0;
-    job.seen.requeueable = is_yes(batch) && is_yes(requeue);
     char *user = line + (at - line);
     trim_end(user);
-    slurm_make_printable(user);
-    slurm_make_printable(job.seen.state);
-    text_copy_cut(job.seen.user, sizeof(job.seen.user), user);
-    *ret_job = job;
-    return 0;
+    return slurm_job_of_words(id, het, state, user, is_yes(batch) && is_yes(requeue), ret_job);
 }

@@ -58,12 +58,19 @@ enum scheduler_request slurm_reason_action(const char *reason);
  * the time of a reason ("~" and a secret), NULL for Slurm's own time formats. STATUS_BACKEND when it is no such line. */
 int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node);
 
+/* The same of words that came otherwise; state, reason and reason_user are made printable in place. A user without a reason says nothing. */
+int slurm_node_of_words(const char *name, char *state, const char *address, char *reason, char *reason_user,
+                        struct slurm_node *ret_node);
+
 /* Of the same line, before it is cut up. What is not there, or too long, is 0 or "". */
 void slurm_parse_has(char *line, struct slurm_has *ret_has);
 
 /* Columns of SLURM_JOB_FORMAT. STATUS_BACKEND likewise; STATUS_NOT_FOUND for a job that occupies nothing (pending, over). */
 #define SLURM_JOB_FORMAT "JobArrayID:40,HetJobID:16,BatchFlag:8,Requeue:8,State:24,UserName:64"
 int slurm_parse_job(char *line, struct slurm_job *ret_job);
+/* The same of words. leader: the first part's id of a heterogeneous job, else "0" or what is no id. */
+int slurm_job_of_words(const char *id, const char *leader, char *state, char *user, bool requeueable,
+                       struct slurm_job *ret_job);
 
 /* Takes the next line off *rest (at a newline or the end); NULL when there is none. */
 char *slurm_next_line(char **rest);

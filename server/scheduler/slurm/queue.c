@@ -16,40 +16,15 @@
 #define JOBS_MAX 500000
 #define MS_OF_S 1000
 
-#define COLUMNS(X)             \
-    X(ID, "JobArrayID")        \
-    X(USER, "UserName")        \
-    X(ACCOUNT, "Account")      \
-    X(PARTITION, "Partition")  \
-    X(STATE, "State")          \
-    X(REASON, "Reason")        \
-    X(NODES, "NodeList")       \
-    X(CPUS, "NumCPUs")         \
-    X(NODE_COUNT, "NumNodes")  \
-    X(RESTARTS, "RestartCnt")  \
-    X(LIMIT, "TimeLimit")      \
-    X(SUBMITTED, "SubmitTime") \
-    X(STARTED, "StartTime")    \
-    X(ENDS, "EndTime")         \
-    X(TRES, "tres-alloc")      \
-    X(NAME, "Name")
-
-enum column {
-#define X(symbol, name) symbol,
-    COLUMNS(X)
-#undef X
-        COLUMN_COUNT,
-};
-
 char *slurm_queue_format(const char *separator)
 {
     static const char *const names[] = {
 #define X(symbol, name) name,
-        COLUMNS(X)
+        SLURM_QUEUE_COLUMNS(X)
 #undef X
     };
     AUTO(text) struct text format = {0};
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
+    for (size_t i = 0; i < SLURM_QUEUE_COLUMN_COUNT; i++)
         text_printf(&format, "%s%s:%s", i == 0 ? "" : ",", names[i], separator);
     return text_take(&format);
 }
@@ -134,43 +109,44 @@ static void cut_tasks(char *id)
         *tasks = '\0';
 }
 
-static int read_job(char *columns[COLUMN_COUNT], struct cluster_job *ret_job)
+static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job *ret_job)
 {
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
+    for (size_t i = 0; i < SLURM_QUEUE_COLUMN_COUNT; i++)
         slurm_make_printable(columns[i]);
-    char *id = columns[ID];
+    char *id = columns[SLURM_QUEUE_ID];
     int64_t tasks = tasks_of(id);
     cut_tasks(id);
-    if (!isdigit((unsigned char)id[0]) || columns[STATE][0] == '\0' || strlen(id) >= JOB_ID_MAX_BYTES ||
+    if (!isdigit((unsigned char)id[0]) || columns[SLURM_QUEUE_STATE][0] == '\0' || strlen(id) >= JOB_ID_MAX_BYTES ||
         id[strspn(id, "0123456789_+")] != '\0')
         return STATUS_BACKEND;
-    bool none = strcmp(columns[REASON], "None") == 0, no_nodes = strcmp(columns[NODES], "(null)") == 0;
+    bool none = strcmp(columns[SLURM_QUEUE_REASON], "None") == 0,
+         no_nodes = strcmp(columns[SLURM_QUEUE_NODES], "(null)") == 0;
     *ret_job = (struct cluster_job){
         .id = id,
-        .name = columns[NAME],
-        .user = columns[USER],
-        .account = strcmp(columns[ACCOUNT], "(null)") == 0 ? "" : columns[ACCOUNT],
-        .partition = columns[PARTITION],
-        .state = columns[STATE],
-        .reason = none ? "" : columns[REASON],
-        .nodes = no_nodes ? "" : columns[NODES],
+        .name = columns[SLURM_QUEUE_NAME],
+        .user = columns[SLURM_QUEUE_USER],
+        .account = strcmp(columns[SLURM_QUEUE_ACCOUNT], "(null)") == 0 ? "" : columns[SLURM_QUEUE_ACCOUNT],
+        .partition = columns[SLURM_QUEUE_PARTITION],
+        .state = columns[SLURM_QUEUE_STATE],
+        .reason = none ? "" : columns[SLURM_QUEUE_REASON],
+        .nodes = no_nodes ? "" : columns[SLURM_QUEUE_NODES],
         .tasks = tasks,
-        .cpus = count_of(columns[CPUS]),
-        .gpus = gpus_of(columns[TRES]),
-        .node_count = count_of(columns[NODE_COUNT]),
-        .restarts = count_of(columns[RESTARTS]),
-        .submitted_at = time_of(columns[SUBMITTED]),
-        .started_at = time_of(columns[STARTED]),
-        .ends_at = time_of(columns[ENDS]),
-        .time_limit_s = limit_of(columns[LIMIT]),
+        .cpus = count_of(columns[SLURM_QUEUE_CPUS]),
+        .gpus = gpus_of(columns[SLURM_QUEUE_TRES]),
+        .node_count = count_of(columns[SLURM_QUEUE_NODE_COUNT]),
+        .restarts = count_of(columns[SLURM_QUEUE_RESTARTS]),
+        .submitted_at = time_of(columns[SLURM_QUEUE_SUBMITTED]),
+        .started_at = time_of(columns[SLURM_QUEUE_STARTED]),
+        .ends_at = time_of(columns[SLURM_QUEUE_ENDS]),
+        .time_limit_s = limit_of(columns[SLURM_QUEUE_LIMIT]),
     };
     return 0;
 }
 
 /* Cuts one record off *at. */
-static int take_record(char **at, const char *separator, char *ret_columns[COLUMN_COUNT])
+static int take_record(char **at, const char *separator, char *ret_columns[SLURM_QUEUE_COLUMN_COUNT])
 {
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+    for (size_t i = 0; i < SLURM_QUEUE_COLUMN_COUNT; i++) {
         char *end = strstr(*at, separator);
         if (end == NULL)
             return STATUS_BACKEND;
@@ -189,7 +165,7 @@ int slurm_queue_parse(char *text, const char *separator, struct job_picture *pic
 {
     size_t capacity = 0;
     for (char *at = job_picture_keep(picture, text); *at != '\0';) {
-        char *columns[COLUMN_COUNT];
+        char *columns[SLURM_QUEUE_COLUMN_COUNT];
         struct cluster_job job;
         if (take_record(&at, separator, columns) != 0 || read_job(columns, &job) != 0)
             return STATUS_BACKEND;

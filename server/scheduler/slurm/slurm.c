@@ -23,99 +23,15 @@
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/govern.h"
 #include "server/scheduler/slurm/jobs.h"
+#include "server/scheduler/slurm/nodes.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/rest.h"
 #include "server/scheduler/slurm/survey.h"
 #include "server/scheduler/slurm/topology.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-#define NODES_FIRST 64 /* capacity to begin with */
-
-/* The words of a node, each kept once for all neighbours that share it. */
-static void keep_words(struct text *words, const struct slurm_has *has, size_t last[SLURM_WORDS_MAX])
-{
-    for (int i = 0; i < SLURM_WORDS_MAX; i++) {
-        const char *word = has->words[i];
-        if (words->len > 0 && strcmp(words->data + last[i], word) == 0)
-            continue;
-        last[i] = words->len;
-        text_add_bytes(words, word, strlen(word) + 1);
-    }
-}
-
-static void set_has(struct scheduler_node *node, const struct slurm_has *has, const size_t words[SLURM_WORDS_MAX])
-{
-    node->cpus = has->cpus;
-    node->cpus_used = has->cpus_used;
-    node->memory_mib = has->memory_mib;
-    node->memory_used_mib = has->memory_used_mib;
-    node->partitions = words[0];
-    node->features = words[1];
-    node->gres = words[2];
-    node->gres_used = words[3];
-}
-
-static int observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error)
-{
-    struct slurm_call call;
-    slurm_call_start(&call, s, ret_error);
-    autofree char *out = NULL;
-    int64_t at_ms = clock_wall_ms(clock_system());
-    int status = slurm_run(&call, (const char *[]){s->scontrol, "-a", "-d", "-o", "show", "node", NULL}, &out);
-    if (status != 0)
-        return status;
-    autofree struct scheduler_node *nodes = NULL;
-    AUTO(text) struct text words = {0};
-    size_t count = 0, capacity = 0, last[SLURM_WORDS_MAX] = {0};
-    text_add_bytes(&words, "", 1);
-    char *rest = out;
-    for (char *line; (line = slurm_next_line(&rest)) != NULL;) {
-        struct slurm_node node;
-        struct slurm_has has;
-        if (line[0] == '\0' || strcmp(line, "No nodes in the system") == 0)
-            continue;
-        slurm_parse_has(line, &has);
-        if (slurm_parse_node(line, s->stamp, &node) != 0)
-            return slurm_call_fail(&call, STATUS_BACKEND, "scontrol printed a node that cannot be read: %.100s", line);
-        if (count == capacity) {
-            capacity = capacity == 0 ? NODES_FIRST : 2 * capacity;
-            nodes = own_realloc(nodes, capacity, sizeof(*nodes));
-        }
-        keep_words(&words, &has, last);
-        set_has(&node.seen, &has, last);
-        nodes[count++] = node.seen;
-    }
-    *ret_observation = (struct scheduler_observation){
-        .at_ms = at_ms, .nodes = TAKE(nodes), .count = count, .words = text_take(&words)};
-    return 0;
-}
-
-static int look(struct slurm_call *call, const char *name, struct slurm_node *ret_node)
-{
-    autofree char *out = NULL;
-    if (!slurm_is_node_name(name))
-        return slurm_call_fail(call, STATUS_INVALID, "not a node name: %.64s", name);
-    int status = slurm_run(call, (const char *[]){call->s->scontrol, "-a", "-o", "show", "node", name, NULL}, &out);
-    if (status != 0)
-        return status;
-    char *rest = out, *line = slurm_next_line(&rest);
-    if (line == NULL || slurm_parse_node(line, call->s->stamp, ret_node) != 0 || strcmp(ret_node->seen.name, name) != 0)
-        return slurm_call_fail(call, STATUS_BACKEND, "scontrol did not show node %s but: %.100s", name,
-                               line == NULL ? "nothing" : line);
-    return 0;
-}
-
-static int update(struct slurm_call *call, const char *node, const char *change, const char *reason)
-{
-    autofree char *out = NULL;
-    autofree char *name = own_printf("NodeName=%s", node);
-    /* scontrol takes one pair of double quotes off a reason, so one that has them at its ends gets another */
-    bool quoted = reason != NULL && (reason[0] == '"' || text_ends_with(reason, "\""));
-    autofree char *why = reason == NULL ? NULL : own_printf(quoted ? "Reason=\"%s\"" : "Reason=%s", reason);
-    return slurm_run(call, (const char *[]){call->s->scontrol, "update", name, change, why, NULL}, &out);
-}
 
 /* --- mark --------------------------------------------------------------------------------------------------------- */
 
@@ -143,7 +59,7 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
     unsigned want = fail ? SLURM_STATE_FAIL : SLURM_STATE_DRAIN;
     if (!slurm_is_reason(reason) || !(fail || slurm_reason_is_ours(reason)))
         return slurm_call_fail(&call, STATUS_INVALID, "not a reason that Holdfast writes: %.100s", reason);
-    int status = look(&call, name, &node);
+    int status = slurm_look(&call, name, &node);
     if (status != 0)
         return status;
     if (is_marked(&node, want, reason))
@@ -152,9 +68,10 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
         return slurm_call_fail(&call, STATUS_CONFLICT, "%s is held by %s (%s: %s); resume it in Slurm first", name,
                                node.seen.reason_user[0] != '\0' ? node.seen.reason_user : "somebody", node.seen.state,
                                node.seen.reason);
-    status = update(&call, name, fail ? "State=FAIL" : "State=DRAIN", reason);
+    status =
+        slurm_update_node(&call, name, &(struct slurm_node_change){.state = fail ? "FAIL" : "DRAIN", .reason = reason});
     if (status == 0)
-        status = look(&call, name, &node);
+        status = slurm_look(&call, name, &node);
     if (status != 0)
         return status;
     if (!is_marked(&node, want, reason))
@@ -181,16 +98,16 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
-    int status = look(&call, name, &node);
+    int status = slurm_look(&call, name, &node);
     if (status != 0 || (node.state & SLURM_STATE_HELD) == 0)
         return status;
     if (!may_resume(node.seen.reason, our_reason))
         return slurm_call_fail(&call, STATUS_CONFLICT, "%s is held by %s for a reason that is not ours (%s: %s)", name,
                                node.seen.reason_user[0] != '\0' ? node.seen.reason_user : "somebody", node.seen.state,
                                node.seen.reason);
-    status = update(&call, name, "State=RESUME", NULL);
+    status = slurm_update_node(&call, name, &(struct slurm_node_change){.state = "RESUME"});
     struct slurm_node after;
-    int looked = look(&call, name, &after);
+    int looked = slurm_look(&call, name, &after);
     if (looked != 0)
         return looked;
     if ((after.state & SLURM_STATE_HELD) == 0) /* even if the update failed: somebody was quicker */
@@ -225,13 +142,12 @@ static int readdress(struct scheduler *s, const char *name, const char *address,
     if (text_copy_bytes(host, sizeof(host), address, port ? (size_t)(colon - address) : strlen(address)) != 0 ||
         !is_host(host))
         return slurm_call_fail(&call, STATUS_INVALID, "not an address: %.100s", address);
-    int status = look(&call, name, &node);
+    int status = slurm_look(&call, name, &node);
     if (status != 0 || strcmp(node.address, host) == 0)
         return status;
-    autofree char *change = own_printf("NodeAddr=%s", host);
-    status = update(&call, name, change, NULL);
+    status = slurm_update_node(&call, name, &(struct slurm_node_change){.address = host});
     if (status == 0)
-        status = look(&call, name, &node);
+        status = slurm_look(&call, name, &node);
     if (status == 0 && strcmp(node.address, host) != 0)
         return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the address of %s but shows %s", name, node.address);
     return status;
@@ -252,8 +168,19 @@ static void slurm_free(struct scheduler *s)
     for (char **entry = s->env; *entry != NULL; entry++)
         free(*entry);
     ssh_free(s->ssh);
+    slurm_rest_free(s->rest);
     free(s->host);
     free(s);
+}
+
+static void way(struct scheduler *s, char ret_way[SCHEDULER_WAY_MAX])
+{
+    if (s->rest != NULL)
+        slurm_rest_tell(s->rest, ret_way);
+    else if (s->ssh != NULL)
+        snprintf(ret_way, SCHEDULER_WAY_MAX, "Slurm's programs, over SSH on %.100s", s->host);
+    else
+        snprintf(ret_way, SCHEDULER_WAY_MAX, "Slurm's programs, run here");
 }
 
 static char *program(const char *bin_dir, const char *name)
@@ -284,7 +211,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
 {
     static const struct scheduler_ops ops = {
         .name = "slurm",
-        .observe = observe,
+        .observe = slurm_observe,
         .mark = mark,
         .jobs = slurm_jobs,
         .signal = slurm_signal,
@@ -295,6 +222,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .govern = slurm_govern,
         .set_apart = slurm_set_apart,
         .survey = slurm_survey,
+        .way = way,
         .free = slurm_free,
     };
     if (options->timeout_ms <= 0)
@@ -313,6 +241,10 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
     s->ssh = options->ssh == NULL ? NULL : ssh_new(options->ssh);
     s->host = own_strdup(options->ssh == NULL ? "" : options->ssh->host);
     set_env(s, options->conf);
+    if (options->rest != NULL && slurm_rest_new(options->rest, &s->rest) != 0) {
+        slurm_free(s);
+        return STATUS_INVALID;
+    }
     *ret_driver = (struct scheduler_driver){.ops = &ops, .self = s};
     return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * The Slurm backend: scontrol, squeue, scancel and sacctmgr, run here without a shell, or over SSH where Slurm is.
+ * The Slurm backend: scontrol, squeue, scancel and sacctmgr, run here without a shell, or over SSH where Slurm is; or
+ * slurmrestd, and these only for what it cannot do.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_SLURM_H
 #define HOLDFAST_SERVER_SCHEDULER_SLURM_SLURM_H
@@ -7,14 +8,21 @@
 #include "base/ssh.h"
 #include "server/scheduler/scheduler.h"
 
-struct slurm_options {
-    const char *bin_dir;           /* where Slurm's programs are; NULL: found in PATH */
-    const char *conf;              /* value of SLURM_CONF for them; NULL: ours, or over SSH what is there */
-    int64_t timeout_ms;            /* a call's deadline */
-    const struct ssh_options *ssh; /* NULL: they run here */
+struct slurm_rest_options {
+    const char *url, *user; /* "http://…" of this machine, "https://…", or "unix:/path" */
+    const char *token_file; /* read anew for each request; NULL or "": none, for a socket with rest_auth/local */
+    const char *ca_file;    /* PEM; NULL or "": system CAs */
 };
 
-/* Copies what it needs. The driver is freed with driver.ops->free. */
+struct slurm_options {
+    const char *bin_dir;                   /* where Slurm's programs are; NULL: found in PATH */
+    const char *conf;                      /* value of SLURM_CONF for them; NULL: ours, or over SSH what is there */
+    int64_t timeout_ms;                    /* a call's deadline */
+    const struct ssh_options *ssh;         /* NULL: they run here */
+    const struct slurm_rest_options *rest; /* NULL: all is done by the programs */
+};
+
+/* Copies what it needs. INVALID for limits or a URL that are none. The driver is freed with driver.ops->free. */
 int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_driver);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "server/scheduler/slurm/survey.h"
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -11,6 +12,8 @@
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/metrics.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/rest.h"
+#include "server/scheduler/slurm/rest_read.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +22,23 @@
 #define SHARE_FORMAT "Account,User,RawShares,NormShares,RawUsage,NormUsage,FairShare"
 
 /* What waits of an array is one record; SLURM_BITSTR_LEN of the environment keeps squeue from cutting its task ids. */
+static int queue_by_program(struct slurm_call *call, const char *separator, char **ret_text)
+{
+    autofree char *format = slurm_queue_format(separator);
+    return slurm_run(call, (const char *[]){call->s->squeue, "-h", "-a", "--states=all", "-O", format, NULL}, ret_text);
+}
+
+static int queue_by_rest(struct slurm_call *call, const char *separator, char **ret_text)
+{
+    auto_json json_t *reply = NULL;
+    int status = slurm_rest_get(call, "jobs", &reply);
+    if (status != 0)
+        return status;
+    return slurm_json_queue(json_object_get(reply, "jobs"), separator, ret_text) == 0
+               ? 0
+               : slurm_call_fail(call, STATUS_BACKEND, "slurmrestd answered without jobs");
+}
+
 static int ask_queue(struct slurm_call *call, struct job_picture *picture)
 {
     char separator[SLURM_STAMP_MAX];
@@ -26,26 +46,47 @@ static int ask_queue(struct slurm_call *call, struct job_picture *picture)
     char *out = NULL;
     id_bytes(NULL, &secret, sizeof(secret));
     snprintf(separator, sizeof(separator), "~%08x", secret);
-    autofree char *format = slurm_queue_format(separator);
-    const char *const argv[] = {call->s->squeue, "-h", "-a", "--states=all", "-O", format, NULL};
-    int status = slurm_run(call, argv, &out);
+    int status = call->s->rest != NULL ? queue_by_rest(call, separator, &out) : STATUS_TOO_LARGE;
+    if (status == STATUS_TOO_LARGE) /* squeue says a job in fewer bytes */
+        status = queue_by_program(call, separator, &out);
     if (status != 0)
         return status;
     status = slurm_queue_parse(out, separator, picture);
     if (status == STATUS_TOO_LARGE)
         return slurm_call_fail(call, status, "there are more jobs than are looked at");
-    return status == 0 ? 0 : slurm_call_fail(call, status, "squeue printed a job that cannot be read");
+    return status == 0 ? 0 : slurm_call_fail(call, status, "Slurm shows a job that cannot be read");
 }
 
-/* One program for graphs alone. */
-static void ask_aside(const struct slurm_call *call, struct slurm_metrics *metrics, enum slurm_collector collector,
-                      const char *const argv[], int (*read)(struct slurm_metrics *metrics, char *text))
+struct aside {
+    enum slurm_collector collector;
+    const char *const *argv;
+    int (*read)(struct slurm_metrics *metrics, char *text);
+    enum slurm_rest_ability ability; /* where slurmrestd can say it; 0: it never can */
+};
+
+static int aside_by_rest(struct slurm_call *call, const struct aside *aside, char **ret_text)
+{
+    auto_json json_t *reply = NULL;
+    bool figures = aside->ability == SLURM_REST_SHOWS_FIGURES;
+    int status = slurm_rest_get(call, figures ? "diag" : "reservations", &reply);
+    if (status != 0)
+        return status;
+    *ret_text = figures
+                    ? slurm_json_diag(json_object_get(reply, "statistics"))
+                    : slurm_json_reservations(json_object_get(reply, "reservations"), clock_wall_ms(clock_system()));
+    return 0;
+}
+
+/* What is for graphs alone. */
+static void ask_aside(const struct slurm_call *call, struct slurm_metrics *metrics, const struct aside *aside)
 {
     char error[SCHEDULER_ERROR_MAX] = "";
     autofree char *out = NULL;
-    struct slurm_call aside = slurm_call_aside(call, ASIDE_MS_MAX, error);
-    if (slurm_run(&aside, argv, &out) != 0 || read(metrics, out) != 0)
-        slurm_metrics_outcome(metrics, collector, false);
+    struct slurm_call part = slurm_call_aside(call, ASIDE_MS_MAX, error);
+    bool rest = aside->ability != 0 && slurm_rest_can(&part, aside->ability);
+    int status = rest ? aside_by_rest(&part, aside, &out) : slurm_run(&part, aside->argv, &out);
+    if (status != 0 || aside->read(metrics, out) != 0)
+        slurm_metrics_outcome(metrics, aside->collector, false);
 }
 
 /* "slurm-wlm 22.05.8" */
@@ -99,12 +140,16 @@ int slurm_survey(struct scheduler *s, const struct scheduler_observation *seen, 
         return status;
     slurm_metrics_nodes(metrics, seen);
     slurm_metrics_jobs(metrics, picture);
-    ask_aside(&call, metrics, SLURM_COLLECTOR_SCHEDULER, (const char *[]){s->sdiag, NULL}, slurm_metrics_diag);
-    ask_aside(&call, metrics, SLURM_COLLECTOR_RESERVATIONS,
-              (const char *[]){s->scontrol, "-a", "-o", "show", "reservation", NULL}, slurm_metrics_reservations);
-    ask_aside(&call, metrics, SLURM_COLLECTOR_FAIRSHARE,
-              (const char *[]){s->sshare, "-a", "-P", "-n", "-o", SHARE_FORMAT, NULL}, slurm_metrics_shares);
-    ask_aside(&call, metrics, SLURM_COLLECTOR_INFO, (const char *[]){s->scontrol, "--version", NULL}, read_version);
+    const struct aside asides[] = {
+        {SLURM_COLLECTOR_SCHEDULER, (const char *[]){s->sdiag, NULL}, slurm_metrics_diag, SLURM_REST_SHOWS_FIGURES},
+        {SLURM_COLLECTOR_RESERVATIONS, (const char *[]){s->scontrol, "-a", "-o", "show", "reservation", NULL},
+         slurm_metrics_reservations, SLURM_REST_SHOWS_RESERVATIONS},
+        {SLURM_COLLECTOR_FAIRSHARE, (const char *[]){s->sshare, "-a", "-P", "-n", "-o", SHARE_FORMAT, NULL},
+         slurm_metrics_shares, 0},
+        {SLURM_COLLECTOR_INFO, (const char *[]){s->scontrol, "--version", NULL}, read_version, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(asides); i++)
+        ask_aside(&call, metrics, &asides[i]);
     keep_nodes(picture, seen);
     picture->metrics = slurm_metrics_render(metrics);
     *ret_picture = TAKE(picture);

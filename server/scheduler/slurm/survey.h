@@ -11,6 +11,32 @@
 int slurm_survey(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,
                  char *ret_error);
 
+/* A job's columns: what squeue calls them. */
+#define SLURM_QUEUE_COLUMNS(X) \
+    X(ID, "JobArrayID")        \
+    X(USER, "UserName")        \
+    X(ACCOUNT, "Account")      \
+    X(PARTITION, "Partition")  \
+    X(STATE, "State")          \
+    X(REASON, "Reason")        \
+    X(NODES, "NodeList")       \
+    X(CPUS, "NumCPUs")         \
+    X(NODE_COUNT, "NumNodes")  \
+    X(RESTARTS, "RestartCnt")  \
+    X(LIMIT, "TimeLimit")      \
+    X(SUBMITTED, "SubmitTime") \
+    X(STARTED, "StartTime")    \
+    X(ENDS, "EndTime")         \
+    X(TRES, "tres-alloc")      \
+    X(NAME, "Name")
+
+enum slurm_queue_column {
+#define X(symbol, name) SLURM_QUEUE_##symbol,
+    SLURM_QUEUE_COLUMNS(X)
+#undef X
+        SLURM_QUEUE_COLUMN_COUNT,
+};
+
 /* What squeue is asked for: "JobArrayID:SEP,…,Name:SEP". Caller frees. */
 char *slurm_queue_format(const char *separator);
 /* Reads what it printed so into picture, which keeps text (heap) whatever comes of it. STATUS_BACKEND for anything else,

@@ -2,12 +2,13 @@
 // hp-agent beside its slurmd. Everything lives in a directory of its own and is ended by pid.
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentService, hpctlPath, hpdPath, root } from './programs.mjs';
 
 const lab = join(root, 'tests/support/slurm-lab');
+const sshdLab = join(root, 'tests/support/sshd-lab');
 
 export const XID = (code, text = 'injected', pci = '0000:b9:00') =>
   `NVRM: Xid (PCI:${pci}): ${code}, pid=<unknown>, name=<unknown>, ${text}`;
@@ -28,8 +29,10 @@ export async function until(what, check, ms = 90000) {
 }
 
 export class World {
+  // way: by what hpd speaks to Slurm, 'here' (its programs), 'ssh' (the same, by a sshd of ours) or 'rest' (slurmrestd).
   constructor(options = {}) {
     this.options = options;
+    this.way = options.way ?? 'here';
     this.dir = mkdtempSync(join(tmpdir(), 'holdfast-e2e.'));
     this.state = join(this.dir, 'state');
     this.slurm = join(this.dir, 'slurm');
@@ -39,6 +42,21 @@ export class World {
     const run = spawnSync(lab, args, { encoding: 'utf8' });
     if (run.status !== 0) throw new Error(`slurm-lab ${args.join(' ')}: ${run.stderr}${run.stdout}`);
     return run.stdout;
+  }
+
+  sshd(verb) {
+    const run = spawnSync(sshdLab, [verb, join(this.dir, 'sshd')], { encoding: 'utf8' });
+    if (run.status !== 0) throw new Error(`sshd-lab ${verb}: ${run.stderr}${run.stdout}`);
+  }
+
+  // The part of hpd's configuration that says how.
+  wayConfig() {
+    const user = userInfo().username;
+    const port = (file) => Number(readFileSync(file, 'utf8'));
+    const at = (name) => join(this.dir, 'sshd', name);
+    if (this.way === 'ssh') return { ssh: { host: '127.0.0.1', port: port(at('port')), user, keyFile: at('key'), knownHosts: at('known_hosts') } };
+    if (this.way === 'rest') return { rest: { url: `http://127.0.0.1:${port(join(this.slurm, 'rest.port'))}`, user, tokenFile: join(this.slurm, 'rest.token') } };
+    return {};
   }
 
   run(command, ...args) {
@@ -64,7 +82,8 @@ export class World {
   }
 
   async start() {
-    this.lab('start', this.slurm, '--nodes', 'gpu-[1-4]', ...(this.options.lab ?? ['--no-slurmd']));
+    this.lab('start', this.slurm, '--nodes', 'gpu-[1-4]', ...(this.way === 'rest' ? ['--rest'] : []), ...(this.options.lab ?? ['--no-slurmd']));
+    if (this.way === 'ssh') this.sshd('start');
     const env = this.lab('env', this.slurm);
     this.env = { SLURM_CONF: /SLURM_CONF=(.*)/.exec(env)[1], HPCTL_CONFIG: '', HOME: this.dir };
     delete this.env.HPCTL_CONFIG;
@@ -78,7 +97,7 @@ export class World {
   writeConfig() {
     const config = {
       agents: { heartbeatInterval: '1s', silentAfter: '5s', unreachableAfter: '15s' },
-      slurm: { conf: this.env.SLURM_CONF, timeout: '10s' },
+      slurm: { conf: this.env.SLURM_CONF, timeout: '10s', ...this.wayConfig() },
       providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [{ name: 'slurmd', command: this.slurmd }, this.options.agent ?? agentService] } },
       recovery: { observeInterval: '500ms', verifyQuiet: '1s', evictDeadline: '1m', drainDeadline: '2m', retryMin: '100ms', retryMax: '1s', ...this.options.recovery },
       ...this.options.config,
@@ -176,6 +195,7 @@ export class World {
         await until(`machine ${id} off`, () => !existsSync(`/proc/${pid}`), 20000).catch(() => {});
       }
     }
+    if (existsSync(join(this.dir, 'sshd'))) this.sshd('stop');
     if (existsSync(this.slurm)) this.lab('stop', this.slurm);
     if (!process.env.KEEP) rmSync(this.dir, { recursive: true, force: true });
   }

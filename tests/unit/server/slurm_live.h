@@ -1,9 +1,10 @@
 /*
  * The Slurm driver against a real Slurm (tests/support/slurm-lab) in a directory of its own: marks, jobs,
  * eviction, reboots, resumes, other people's drains, and a slurmctld that is not there. The same for each way to Slurm:
- * its programs run here (test_slurm_live.c), or over SSH by a real sshd (test_slurm_over_ssh.c, tests/support/sshd-lab).
+ * its programs run here (test_slurm_live.c), or over SSH by a real sshd (test_slurm_over_ssh.c, tests/support/sshd-lab), or a real
+ * slurmrestd, over TCP and a Unix socket (test_slurm_over_rest.c, test_slurm_over_rest_socket.c).
  *
- * One cluster serves all tests, in order; each leaves its nodes in service. Skipped where Slurm or sshd is not installed.
+ * One cluster serves all tests, in order; each leaves its nodes in service. Skipped where Slurm, sshd or slurmrestd is not installed.
  */
 #ifndef HOLDFAST_TESTS_UNIT_SERVER_SLURM_LIVE_H
 #define HOLDFAST_TESTS_UNIT_SERVER_SLURM_LIVE_H
@@ -34,10 +35,14 @@
 #define OUT_BYTES_MAX (1024 * 1024)
 
 static char dir[] = "/tmp/holdfast-slurm-XXXXXX";
-static bool started, over_ssh;
+enum way_kind { WAY_HERE, WAY_SSH, WAY_REST, WAY_REST_SOCKET };
+
+static bool started;
 static struct {
-    char user[64], key[64], known_hosts[64];
-    struct ssh_options options;
+    enum way_kind kind;
+    char user[64], key[64], known_hosts[64], url[80], token[64];
+    struct ssh_options ssh;
+    struct slurm_rest_options rest;
 } way;
 static struct scheduler_driver slurm;
 static char error[SCHEDULER_ERROR_MAX];
@@ -152,7 +157,31 @@ static int resume(const char *node, const char *reason)
     return slurm.ops->resume(slurm.self, node, reason, error);
 }
 
-static int open_way(void)
+static const struct passwd *us(void)
+{
+    const struct passwd *entry = getpwuid(geteuid());
+    if (entry != NULL)
+        snprintf(way.user, sizeof(way.user), "%s", entry->pw_name);
+    return entry;
+}
+
+static int open_rest(void)
+{
+    autofree char *port_file = own_printf("%s/rest.port", dir), *port = NULL;
+    size_t len;
+    if (us() == NULL || file_read(port_file, 16, &port, &len) != 0)
+        return -1;
+    port[strcspn(port, "\n")] = '\0';
+    if (way.kind == WAY_REST_SOCKET)
+        snprintf(way.url, sizeof(way.url), "unix:%s/rest.socket", dir);
+    else
+        snprintf(way.url, sizeof(way.url), "http://127.0.0.1:%s", port);
+    snprintf(way.token, sizeof(way.token), "%s/rest.token", dir);
+    way.rest = (struct slurm_rest_options){.url = way.url, .user = way.user, .token_file = way.token};
+    return 0;
+}
+
+static int open_ssh(void)
 {
     autofree char *sshd = own_printf("%s/sshd", dir), *port_file = own_printf("%s/port", sshd);
     autofree char *port = NULL;
@@ -161,24 +190,25 @@ static int open_way(void)
     if (run((const char *[]){SSHD_LAB, "start", sshd, NULL}, NULL) != 0 || file_read(port_file, 16, &port, &len) != 0)
         return -1;
     port[strcspn(port, "\n")] = '\0';
-    const struct passwd *us = getpwuid(geteuid());
-    if (us == NULL || text_parse_i64(port, 1, UINT16_MAX, &number) != 0)
+    if (us() == NULL || text_parse_i64(port, 1, UINT16_MAX, &number) != 0)
         return -1;
-    snprintf(way.user, sizeof(way.user), "%s", us->pw_name);
     snprintf(way.key, sizeof(way.key), "%s/key", sshd);
     snprintf(way.known_hosts, sizeof(way.known_hosts), "%s/known_hosts", sshd);
-    way.options = (struct ssh_options){.host = "127.0.0.1",
-                                       .user = way.user,
-                                       .port = (int)number,
-                                       .key_file = way.key,
-                                       .known_hosts = way.known_hosts};
+    way.ssh = (struct ssh_options){.host = "127.0.0.1",
+                                   .user = way.user,
+                                   .port = (int)number,
+                                   .key_file = way.key,
+                                   .known_hosts = way.known_hosts};
     return 0;
 }
 
 static int new_driver(int64_t timeout_ms, struct scheduler_driver *ret_driver)
 {
     autofree char *conf = own_printf("%s/slurm.conf", dir);
-    struct slurm_options options = {.conf = conf, .timeout_ms = timeout_ms, .ssh = over_ssh ? &way.options : NULL};
+    struct slurm_options options = {.conf = conf,
+                                    .timeout_ms = timeout_ms,
+                                    .ssh = way.kind == WAY_SSH ? &way.ssh : NULL,
+                                    .rest = way.rest.url != NULL ? &way.rest : NULL};
     return slurm_new(&options, ret_driver);
 }
 
@@ -186,16 +216,18 @@ static int start_lab(void **state)
 {
     (void)state;
     if (access("/usr/sbin/slurmctld", X_OK) != 0 || access("/usr/sbin/munged", X_OK) != 0 ||
-        (over_ssh && access("/usr/sbin/sshd", X_OK) != 0))
+        (way.kind == WAY_SSH && access("/usr/sbin/sshd", X_OK) != 0) ||
+        (way.kind >= WAY_REST && access("/usr/sbin/slurmrestd", X_OK) != 0))
         return 0;
     snprintf(dir, sizeof(dir), "/tmp/holdfast-slurm-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return -1;
     setenv("LAB_SLURMD_TIMEOUT", "4", 1);
-    if (run((const char *[]){LAB, "start", dir, "--nodes", "gpu-[1-3]", NULL}, NULL) != 0)
+    if (run((const char *[]){LAB, "start", dir, "--nodes", "gpu-[1-3]", way.kind >= WAY_REST ? "--rest" : NULL, NULL},
+            NULL) != 0)
         return -1;
     started = true;
-    if (over_ssh && open_way() != 0)
+    if ((way.kind == WAY_SSH && open_ssh() != 0) || (way.kind >= WAY_REST && open_rest() != 0))
         return -1;
     autofree char *conf = own_printf("%s/slurm.conf", dir);
     setenv("SLURM_CONF", conf, 1);
@@ -212,7 +244,7 @@ static int stop_lab(void **state)
         return 0;
     started = false;
     autofree char *sshd = own_printf("%s/sshd", dir);
-    if (over_ssh)
+    if (way.kind == WAY_SSH)
         run((const char *[]){SSHD_LAB, "stop", sshd, NULL}, NULL);
     run((const char *[]){LAB, "stop", dir, NULL}, NULL);
     return file_remove_tree(dir);
@@ -586,9 +618,9 @@ static void test_slurmctld_is_down(void **state)
     hasty.ops->free(hasty.self);
 }
 
-static int slurm_live(bool ssh)
+static int slurm_live(enum way_kind kind)
 {
-    over_ssh = ssh;
+    way.kind = kind;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_observe, restore),
         cmocka_unit_test_teardown(test_mark_and_resume, restore),

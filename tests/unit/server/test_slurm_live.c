@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return slurm_live(false);
+    return slurm_live(WAY_HERE);
 }

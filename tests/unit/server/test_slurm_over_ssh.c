@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return slurm_live(true);
+    return slurm_live(WAY_SSH);
 }
