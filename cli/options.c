@@ -163,6 +163,8 @@ static int take_option(struct cli *cli, int argc, char **argv, int *at)
         value = argv[++*at];
     if (value == NULL)
         return cli_usage(cli, "--%s needs a value: %s", options[option].name, options[option].placeholder);
+    if (option == CLI_OPTION_LOSE && cli->option[option] != NULL)
+        return cli_usage(cli, "--lose is said once; more places stand in it with commas");
     cli->option[option] = value;
     return CLI_EXIT_OK;
 }

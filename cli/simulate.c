@@ -125,7 +125,7 @@ static int take_sweep(struct cli *cli, struct sweep *ret_sweep)
         rc = take_value(cli, name, colon + 1, sweep.number, &sweep.step);
     if (rc != CLI_EXIT_OK)
         return rc;
-    if (sweep.step == 0)
+    if (colon == NULL)
         sweep.step = (sweep.to - sweep.from + POINTS_WANTED - 1) / POINTS_WANTED;
     if (sweep.to < sweep.from || sweep.step <= 0 || (sweep.to - sweep.from) / sweep.step >= SIMULATION_POINTS_MAX)
         return cli_usage(cli, "--sweep goes upwards, in at most %d points", SIMULATION_POINTS_MAX);

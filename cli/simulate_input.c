@@ -100,6 +100,21 @@ static int take_policy(struct cli *cli, struct policy_document **ret_document)
     return rc;
 }
 
+/* What is written for another cluster or group would count for nothing without a word. */
+static void warn_of_others(struct cli *cli, const struct simulate_scenario *scenario)
+{
+    size_t first = 0, count = simulate_policy_unmatched(scenario, &first);
+    if (count == 0)
+        return;
+    struct simulate_group group;
+    (void)simulate_group_at(scenario, 0, &group);
+    fprintf(cli->err,
+            "hpctl: %s: %zu %s of groups (the first is number %zu) %s for no group of this fleet and %s for nothing: "
+            "the cluster is \"" SIMULATE_CLUSTER "\", its groups are those of the file, else \"%s\" and so on\n",
+            cli->option[CLI_OPTION_POLICY], count, count == 1 ? "entry" : "entries", first, count == 1 ? "is" : "are",
+            count == 1 ? "counts" : "count", group.name);
+}
+
 int simulation_take(struct cli *cli, struct simulate_scenario *ret_scenario, struct policy_document **ret_document)
 {
     const char *profile = cli->option[CLI_OPTION_PROFILE];
@@ -115,5 +130,7 @@ int simulation_take(struct cli *cli, struct simulate_scenario *ret_scenario, str
     if (rc == CLI_EXIT_OK && cli->option[CLI_OPTION_POLICY] != NULL)
         rc = take_policy(cli, ret_document);
     ret_scenario->document = *ret_document;
+    if (rc == CLI_EXIT_OK)
+        warn_of_others(cli, ret_scenario);
     return rc;
 }

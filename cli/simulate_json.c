@@ -186,6 +186,10 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         {"replacements", o->replaces},
         {"failedRepairs", o->ops_failed},
         {"forPeople", o->people},
+        {"byPeople", o->by_people},
+        {"noCapacity", o->no_capacity},
+        {"unborn", o->unborn},
+        {"protections", o->protections},
         {"held", o->held},
         {"drains", o->drains},
         {"breakerOpened", o->breaker_opened},
@@ -193,6 +197,7 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         {"approvalsAsked", o->approvals_asked},
         {"onlySaid", o->only_said},
         {"outMax", o->out_max},
+        {"outAtEnd", o->out_end},
         {"outP50", o->out_p50},
         {"outP99", o->out_p99},
         {"outP999", o->out_p999},
@@ -202,6 +207,7 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         json_object_set_new(json, counts[i].name, json_integer(counts[i].value));
     json_object_set_new(json, "effectivePercent", json_real(o->effective_percent));
     json_object_set_new(json, "goodputPercent", json_real(o->goodput_percent));
+    json_object_set_new(json, "goodputPossiblePercent", json_real(o->goodput_possible));
     json_object_set_new(json, "outMean", json_real(o->out_mean));
     json_object_set_new(json, "repairHoursMean", json_real(o->repair_hours_mean));
     json_object_set_new(json, "nodeHours", hours_json(&o->hours));

@@ -77,14 +77,25 @@ static void print_losses(struct cli *cli, const struct simulate_outcome *outcome
         field(cli, "Places lost", "%" PRId64 " in all", outcome->racks_lost);
 }
 
+/* A policy that leaves much to people is as good as they are quick: their time is an assumption, and not free. */
+static void print_people(struct cli *cli, const struct simulation *s)
+{
+    double done = SIMULATION_MEAN(s, by_people);
+    char time[CLOCK_TEXT_MAX];
+    if (done >= 0.5)
+        field(cli, "By people", "%.0f nodes mended, each after about %s: with another person= it is another answer",
+              done, simulation_value(SIMULATE_PERSON, s->scenario.number[SIMULATE_PERSON], time, sizeof(time)));
+}
+
 static void print_answer(struct cli *cli, const struct simulation *s)
 {
     double hours = (double)s->scenario.number[SIMULATE_TIME] / (double)MS_PER_HOUR;
     double interruptions = SIMULATION_MEAN(s, interruptions), planned = SIMULATION_MEAN(s, planned);
     field(cli, "Effective time", "%.1f %% of the jobs' time became work that was kept",
           SIMULATION_MEAN(s, effective_percent));
-    field(cli, "Goodput", "%.1f %% of all machines' time, spares and broken ones with it",
-          SIMULATION_MEAN(s, goodput_percent));
+    field(cli, "Goodput", "%.1f %% of all machines' time; %.1f %% is all that there is, as %.1f %% of them have no job",
+          SIMULATION_MEAN(s, goodput_percent), SIMULATION_MEAN(s, goodput_possible),
+          100 - SIMULATION_MEAN(s, goodput_possible));
     field(cli, "Interruptions", "%.0f of jobs, one in %.2f h; %.0f planned ones beside them", interruptions,
           interruptions > 0 ? hours / interruptions : hours, planned);
     field(cli, "Repairs",
@@ -92,12 +103,17 @@ static void print_answer(struct cli *cli, const struct simulation *s)
           SIMULATION_MEAN(s, reboots), SIMULATION_MEAN(s, replaces), SIMULATION_MEAN(s, ops_failed),
           SIMULATION_MEAN(s, people));
     field(cli, "Back in service", "%.1f h after a fault", SIMULATION_MEAN(s, repair_hours_mean));
-    field(cli, "Out of service", "%.1f nodes on average, %.0f at most", SIMULATION_MEAN(s, out_mean),
-          SIMULATION_MEAN(s, out_max));
+    field(cli, "Out of service", "%.1f nodes on average, %.0f at most, %.0f at the end", SIMULATION_MEAN(s, out_mean),
+          SIMULATION_MEAN(s, out_max), SIMULATION_MEAN(s, out_end));
+    print_people(cli, s);
     field(cli, "Spares needed", "%.0f for half of the time, %.0f for 99 %%, %.0f for 99.9 %%, %.0f for all of it",
           SIMULATION_MEAN(s, out_p50), SIMULATION_MEAN(s, out_p99), SIMULATION_MEAN(s, out_p999),
           SIMULATION_MEAN(s, out_max));
     print_policy(cli, s);
+    double refused = SIMULATION_MEAN(s, no_capacity), unborn = SIMULATION_MEAN(s, unborn);
+    if (refused + unborn > 0)
+        field(cli, "New machines", "%.0f asked for in vain, %.0f did not come up; groups protected %.0f times", refused,
+              unborn, SIMULATION_MEAN(s, protections));
     double breakers = SIMULATION_MEAN(s, breaker_opened);
     if (breakers > 0)
         field(cli, "Breaker opened", "%.0f times", breakers);

@@ -65,13 +65,17 @@ int64_t policy_at_least(int64_t floor, int64_t value)
     return value < floor ? floor : value;
 }
 
+int64_t policy_breaker_limit(const struct policy_settings *settings, int64_t desired)
+{
+    return policy_at_least(settings->breaker_min, desired * settings->breaker_percent / 100);
+}
+
 static struct breaker read_breaker(const struct policy_snapshot *snapshot)
 {
     const struct policy_settings *settings = &snapshot->settings;
     const struct policy_group *group = &snapshot->group;
-    struct breaker breaker = {
-        .failing = group->failed_recently + group->incidents + count_lost(snapshot),
-        .limit = policy_at_least(settings->breaker_min, group->desired * settings->breaker_percent / 100)};
+    struct breaker breaker = {.failing = group->failed_recently + group->incidents + count_lost(snapshot),
+                              .limit = policy_breaker_limit(settings, group->desired)};
     bool over = breaker.failing > breaker.limit;
     bool was_open = group->breaker_opened_at > 0;
     bool calm = group->breaker_calm_since > 0 &&

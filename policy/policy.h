@@ -250,6 +250,9 @@ bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict
  * back from a repair (0: there was none). Else who is gone for good would hold it open for ever. */
 bool policy_counts_as_lost(const struct policy_settings *settings, int64_t now, int64_t heard_at, int64_t no_return_at);
 
+/* The group's breaker lets so many nodes fail within its window. */
+int64_t policy_breaker_limit(const struct policy_settings *settings, int64_t desired);
+
 /* Of which class of fault a repair for this code is; NONE: a person's. */
 enum fault_class policy_repair_class(const char *code);
 

@@ -364,14 +364,26 @@ static bool fits(const char *pattern, const char *name)
     return pattern[len - 1] == '*' ? strncmp(pattern, name, len - 1) == 0 : text_equal(pattern, name);
 }
 
+size_t policy_document_entries(const struct policy_document *document)
+{
+    return document == NULL ? 0 : document->match_count;
+}
+
+static bool match_fits(const struct match *match, const struct policy_place *place)
+{
+    return fits(match->cluster, place->cluster) && fits(match->group, place->group) &&
+           fits(match->instance_type, place->instance_type);
+}
+
+bool policy_document_is_for(const struct policy_document *document, size_t entry, const struct policy_place *place)
+{
+    return match_fits(&document->matches[entry], place);
+}
+
 static bool is_for(const struct policy_document *document, const struct assignment *row,
                    const struct policy_place *place)
 {
-    if (row->match == EVERYWHERE)
-        return true;
-    const struct match *match = &document->matches[row->match];
-    return place != NULL && fits(match->cluster, place->cluster) && fits(match->group, place->group) &&
-           fits(match->instance_type, place->instance_type);
+    return row->match == EVERYWHERE || (place != NULL && match_fits(&document->matches[row->match], place));
 }
 
 void policy_document_apply(const struct policy_document *document, const struct policy_place *place,

@@ -46,4 +46,8 @@ void policy_document_free(struct policy_document *document); /* accepts NULL */
 void policy_document_apply(const struct policy_document *document, const struct policy_place *place,
                            struct reconcile_settings *settings, struct policy_said *ret_said);
 
+/* Entries of groups that the document has, in its order, and whether one is for this place. */
+size_t policy_document_entries(const struct policy_document *document); /* NULL: none */
+bool policy_document_is_for(const struct policy_document *document, size_t entry, const struct policy_place *place);
+
 #endif

@@ -288,14 +288,6 @@ static void view_item(struct reconcile *r, struct decide_item *item)
     };
 }
 
-static bool over_breaker_limit(const struct policy_settings *settings, const struct rgroup *group)
-{
-    int64_t limit = group->row.desired * settings->breaker_percent / 100;
-    if (limit < settings->breaker_min)
-        limit = settings->breaker_min;
-    return group->failed_recently > limit;
-}
-
 /* Nodes that nobody hears, beyond those that the policy sees in this snapshot: a dark row of racks counts as a whole. */
 static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgroup *group, int64_t now)
 {
@@ -315,7 +307,7 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
 static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, struct policy_group *ret_view)
 {
     reconcile_group_expire(r, group, now);
-    if (over_breaker_limit(&group->settings.policy, group))
+    if (group->failed_recently > policy_breaker_limit(&group->settings.policy, group->row.desired))
         group->calm_since = 0;
     else if (group->calm_since == 0)
         group->calm_since = now;

@@ -21,7 +21,7 @@ struct view {
     struct verdict *verdicts;
     const struct verdict *refs[NOTES_MAX];
     struct policy_repair repairs[PAST_MAX];
-    char machines[PAST_MAX][NUMBER_TEXT], devices[PAST_MAX][NUMBER_TEXT];
+    char machines[PAST_MAX][NUMBER_TEXT], successors[PAST_MAX][NUMBER_TEXT], devices[PAST_MAX][NUMBER_TEXT];
 };
 
 static const char *code_of(const struct world *w, int class)
@@ -53,16 +53,20 @@ static void view_past(const struct world *w, const struct trouble *trouble, stru
     for (int i = 0; i < trouble->past_count; i++) {
         const struct past *past = &trouble->past[i];
         snprintf(view->machines[i], NUMBER_TEXT, "i-%" PRId64, past->machine);
+        if (past->kind == OPERATION_KIND_REPLACE)
+            snprintf(view->successors[i], NUMBER_TEXT, "i-%" PRId64, past->successor);
         if (past->class != NONE && w->scenario->faults[past->class].code[0] != '\0')
             snprintf(view->devices[i], NUMBER_TEXT, "gpu%d", past->device);
         view->repairs[i] = (struct policy_repair){.kind = past->kind,
                                                   .instance_id = view->machines[i],
                                                   .device = view->devices[i],
                                                   .code = code_of(w, past->class),
+                                                  .new_instance = view->successors[i],
                                                   .at = past->at,
+                                                  .finished_at = past->finished_at,
                                                   .succeeded = past->succeeded,
                                                   .by_person = past->by_person,
-                                                  .no_return = past->no_return,
+                                                  .no_return = i == 0 && past->no_return,
                                                   .error = ""};
     }
 }
@@ -103,6 +107,7 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
                                 .boot_id = view->boot,
                                 .boot_at = trouble->boot_at,
                                 .has_active_operation = trouble->has_op,
+                                .idle = machine->pool_at != NONE,
                                 .last_heartbeat_at = machine->silent ? trouble->silent_since : w->now,
                                 .has_scheduler = true,
                                 .scheduler_known = true,
@@ -125,7 +130,7 @@ static void look_again(struct world *w, int32_t node, int64_t at)
     world_at(w, at > w->now ? at : w->now + 1, HAPPENS_LOOK, node, ++trouble->look_ticket);
 }
 
-static void call_person(struct world *w, int32_t node)
+void decide_call_person(struct world *w, int32_t node)
 {
     struct trouble *trouble = fleet_trouble(w, node);
     if (trouble->waits_for_person)
@@ -194,10 +199,10 @@ static void follow_mode(struct world *w, int32_t node, const struct decision *de
     if (text_equal(decision->rule, "approval-needed")) {
         ask_person(w, node, decision);
     } else if (text_equal(decision->rule, "approval-expired")) {
-        call_person(w, node);
+        decide_call_person(w, node);
     } else if (text_equal(decision->rule, "mode-observe") || text_equal(decision->rule, "mode-recommend")) {
         w->out->only_said += !fleet_trouble(w, node)->waits_for_person;
-        call_person(w, node);
+        decide_call_person(w, node);
     }
 }
 
@@ -242,7 +247,7 @@ static void follow(struct world *w, int32_t node, const struct decision *decisio
     case ACTION_MARK:
     case ACTION_SUPPORT:
         hold(w, node);
-        call_person(w, node);
+        decide_call_person(w, node);
         break;
     default:
         break;
@@ -261,7 +266,7 @@ static void return_if_clear(struct world *w, int32_t node, const struct decision
         return;
     bool failed = trouble->past_count > 0 && !trouble->past[0].succeeded && trouble->past[0].at >= trouble->boot_at;
     if (failed || w->machines[node].silent)
-        call_person(w, node);
+        decide_call_person(w, node);
     else
         repair_begin(w, node, OPERATION_KIND_RELEASE, 0, NONE);
 }
@@ -275,18 +280,23 @@ void decide_person(struct world *w, int32_t node)
         return;
     repair_remember(trouble, &(struct past){.kind = OPERATION_KIND_REPLACE,
                                             .machine = trouble->machine,
+                                            .successor = w->machine_number + 1,
                                             .at = w->now,
+                                            .finished_at = w->now,
                                             .class = NONE,
                                             .succeeded = true,
                                             .by_person = true});
     trouble->note_count = 0;
+    trouble->unborn = false;
+    w->out->by_people++;
     fleet_boot(w, node, true);
     if (!w->machines[node].out)
         trouble->broken_since = 0; /* it was in service all the time, for what that was worth */
-    if (w->machines[node].state == NODE_STATE_HELD && !w->machines[node].silent)
+    const enum node_state state = (enum node_state)w->machines[node].state;
+    if ((state == NODE_STATE_HELD || state == NODE_STATE_FAILED) && !w->machines[node].silent)
         repair_begin(w, node, OPERATION_KIND_RELEASE, 0, NONE);
     else if (w->machines[node].silent)
-        call_person(w, node); /* the rack is dark: the person comes again */
+        decide_call_person(w, node); /* the rack is dark: the person comes again */
 }
 
 /* --- one group ------------------------------------------------------------------------------------------------------ */
@@ -342,21 +352,21 @@ static int64_t count_incidents(struct world *w, const struct group *group)
 
 static struct policy_group see_group(struct world *w, struct group *group)
 {
-    const struct policy_settings *settings = &group->rules.policy;
     expire(w, group);
-    int64_t limit = group->desired * settings->breaker_percent / 100;
-    int64_t failing = group->failed_recently + count_lost_elsewhere(w, group);
-    if (failing > (limit < settings->breaker_min ? settings->breaker_min : limit))
+    if (group->failed_recently > policy_breaker_limit(&group->rules.policy, group->desired))
         group->calm_since = 0;
     else if (group->calm_since == 0)
         group->calm_since = w->now;
-    struct policy_group seen = {.cluster = "simulated",
+    struct policy_group seen = {.cluster = SIMULATE_CLUSTER,
                                 .name = group->name,
                                 .recovery = world_number(w, SIMULATE_AUTOMATIC) != 0 ? NODE_RECOVERY_AUTOMATIC
                                                                                      : NODE_RECOVERY_NONE,
                                 .desired = group->desired,
                                 .in_repair = group->in_repair,
-                                .failed_recently = failing,
+                                .replacing = group->replacing,
+                                .supply = group->supply,
+                                .idle_elsewhere = group->idle,
+                                .failed_recently = group->failed_recently + count_lost_elsewhere(w, group),
                                 .breaker_opened_at = group->breaker_opened_at,
                                 .breaker_calm_since = group->calm_since,
                                 .last_repair_at = group->last_repair_at,
@@ -380,8 +390,10 @@ static void decide_group(struct world *w, struct group *group, const int32_t *no
                                        .group = see_group(w, group),
                                        .nodes = seen,
                                        .node_count = count};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         snapshot.group.healthy_elsewhere -= !w->machines[nodes[i]].out;
+        snapshot.group.idle_elsewhere -= seen[i].idle;
+    }
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
     for (size_t i = 0; i < count; i++)
@@ -392,6 +404,8 @@ static void decide_group(struct world *w, struct group *group, const int32_t *no
     }
     if (plan.breaker_closes)
         group->breaker_opened_at = 0;
+    if (plan.breaker_over)
+        group->calm_since = 0;                  /* by silence and incidents, too */
     for (size_t i = 0, d = 0; i < count; i++) { /* both are by name, which is by number here */
         while (d < plan.count && plan.decisions[d].node_id < seen[i].id)
             d++;

@@ -246,17 +246,17 @@ void fleet_boot(struct world *w, int32_t node, bool new_machine)
     if (trouble->hard == NONE)
         fleet_sick(w, node, NONE);
     bool gone = trouble->hard != NONE && w->scenario->faults[trouble->hard].effect == SIMULATE_EFFECT_VANISH;
-    fleet_hear(w, node, !gone && w->machines[node].dark == 0);
+    fleet_hear(w, node, !gone && !trouble->unborn && w->machines[node].dark == 0);
 }
 
 /* --- faults --------------------------------------------------------------------------------------------------------- */
 
 /* A lemon's place is hit lemonFactor times as often. */
-static int32_t hit(struct world *w)
+static int32_t hit(struct world *w, uint64_t *chance)
 {
     int64_t factor = world_number(w, SIMULATE_LEMON_FACTOR);
     int64_t extra = w->lemon_count * (factor - 1);
-    int64_t drawn = (int64_t)world_draw(w, (uint64_t)(w->nodes + extra));
+    int64_t drawn = (int64_t)chance_draw(chance, (uint64_t)(w->nodes + extra));
     return drawn < w->nodes ? (int32_t)drawn : w->lemons[(drawn - w->nodes) / (factor - 1)];
 }
 
@@ -292,9 +292,10 @@ void fleet_sick(struct world *w, int32_t node, int class)
 void fleet_fault(struct world *w, int32_t class)
 {
     const struct simulate_fault *fault = &w->scenario->faults[class];
-    int32_t node = hit(w);
-    bool hard = (int64_t)world_draw(w, 100) < fault->hard_percent;
-    int device = (int)world_draw(w, DEVICES);
+    uint64_t *chance = &w->chances[class];
+    int32_t node = hit(w, chance);
+    bool hard = (int64_t)chance_draw(chance, 100) < fault->hard_percent;
+    int device = (int)chance_draw(chance, DEVICES);
     if (node == NONE || w->machines[node].out || w->machines[node].silent || !comes_to(w, fault, node))
         return;
     struct machine *machine = &w->machines[node];

@@ -67,6 +67,7 @@ static void pool_add(struct world *w, int32_t node)
 {
     w->machines[node].pool_at = w->pool_count;
     w->pool[w->pool_count++] = node;
+    fleet_group(w, node)->idle++;
 }
 
 static void pool_remove(struct world *w, int32_t node)
@@ -75,6 +76,7 @@ static void pool_remove(struct world *w, int32_t node)
     w->pool[at] = last;
     w->machines[last].pool_at = at;
     w->machines[node].pool_at = NONE;
+    fleet_group(w, node)->idle--;
 }
 
 static bool is_usable(const struct machine *machine)
@@ -238,6 +240,26 @@ static void add_jobs(struct world *w, int64_t nodes, int64_t count)
             (struct job){.need = nodes, .since = w->now, .size = size_of(w->out, nodes), .leaving = NONE};
 }
 
+/* What a share is too small for, one job more of its size, goes to smaller ones: machines left over would be spares that nobody
+ * asked for. */
+static void add_mix(struct world *w, const struct simulate_scenario *s, int64_t for_jobs)
+{
+    bool done[SIMULATE_SIZES_MAX] = {false};
+    double rest = 0;
+    for (size_t n = 0; n < s->size_count; n++) {
+        size_t largest = SIMULATE_SIZES_MAX;
+        for (size_t i = 0; i < s->size_count; i++)
+            if (!done[i] && (largest == SIMULATE_SIZES_MAX || s->sizes[i].nodes > s->sizes[largest].nodes))
+                largest = i;
+        done[largest] = true;
+        const int64_t nodes = s->sizes[largest].nodes;
+        rest += (double)for_jobs * s->sizes[largest].share / 100;
+        int64_t count = (int64_t)(rest + 1e-6) / nodes;
+        add_jobs(w, nodes, count);
+        rest -= (double)(count * nodes);
+    }
+}
+
 void jobs_make(struct world *w)
 {
     const struct simulate_scenario *s = w->scenario;
@@ -246,9 +268,9 @@ void jobs_make(struct world *w)
     w->jobs = own_calloc((size_t)for_jobs, sizeof(*w->jobs));
     w->waiting = own_calloc((size_t)for_jobs, sizeof(*w->waiting));
     bool mixed = s->size_count > 0 && s->number[SIMULATE_JOB_NODES] == 0;
-    for (size_t i = 0; mixed && i < s->size_count; i++)
-        add_jobs(w, s->sizes[i].nodes, (int64_t)((double)for_jobs * s->sizes[i].share / 100) / s->sizes[i].nodes);
-    if (!mixed)
+    if (mixed)
+        add_mix(w, s, for_jobs);
+    else
         add_jobs(w, nodes, for_jobs / nodes);
     for (int32_t at = 0; at < w->job_count; at++)
         fill(w, at);

@@ -3,6 +3,8 @@
 
 #include "server/policy_document.h"
 
+#include <stdio.h>
+
 _Static_assert(SIMULATE_POLICY_ERROR_MAX >= POLICY_DOCUMENT_ERROR_MAX, "errors of documents have room");
 
 int simulate_policy_read(const char *data, size_t len, struct policy_document **ret_document,
@@ -40,7 +42,7 @@ static void take_drain(const struct simulate_scenario *scenario, struct policy_s
 void simulate_rules(const struct simulate_scenario *scenario, const char *group, const char *instance_type,
                     struct simulate_rules *ret_rules)
 {
-    const struct policy_place place = {.cluster = "simulated", .group = group, .instance_type = instance_type};
+    const struct policy_place place = {.cluster = SIMULATE_CLUSTER, .group = group, .instance_type = instance_type};
     struct reconcile_settings loop;
     reconcile_settings_default(&loop);
     take_drain(scenario, &loop.policy);
@@ -49,4 +51,40 @@ void simulate_rules(const struct simulate_scenario *scenario, const char *group,
     if (scenario->said[SIMULATE_DRAIN])
         take_drain(scenario, &loop.policy);
     *ret_rules = (struct simulate_rules){.policy = loop.policy, .approval_expires_ms = loop.approval_expires_ms};
+}
+
+bool simulate_group_at(const struct simulate_scenario *scenario, size_t number, struct simulate_group *ret_group)
+{
+    int64_t nodes = scenario->number[SIMULATE_NODES] + scenario->number[SIMULATE_SPARES];
+    int64_t size = scenario->number[SIMULATE_GROUP_NODES];
+    if (scenario->group_count > 0) {
+        if (number < scenario->group_count)
+            *ret_group = scenario->groups[number];
+        return number < scenario->group_count;
+    }
+    size = size == 0 ? nodes : size;
+    *ret_group = (struct simulate_group){.nodes = size};
+    snprintf(ret_group->name, sizeof(ret_group->name), "group-%zu", number + 1);
+    return (int64_t)number * size < nodes;
+}
+
+static bool is_for_some(const struct simulate_scenario *scenario, size_t entry)
+{
+    struct simulate_group group;
+    for (size_t i = 0; simulate_group_at(scenario, i, &group); i++)
+        if (policy_document_is_for(scenario->document, entry,
+                                   &(struct policy_place){.cluster = SIMULATE_CLUSTER,
+                                                          .group = group.name,
+                                                          .instance_type = group.instance_type}))
+            return true;
+    return false;
+}
+
+size_t simulate_policy_unmatched(const struct simulate_scenario *scenario, size_t *ret_first)
+{
+    size_t unmatched = 0;
+    for (size_t entry = 0; entry < policy_document_entries(scenario->document); entry++)
+        if (!is_for_some(scenario, entry) && unmatched++ == 0)
+            *ret_first = entry + 1;
+    return unmatched;
 }

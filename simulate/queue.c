@@ -5,30 +5,41 @@
 
 #include <math.h>
 
-uint64_t world_draw(struct world *w, uint64_t below)
+uint64_t chance_draw(uint64_t *chance, uint64_t below)
 {
-    uint64_t z = (w->random += UINT64_C(0x9E3779B97F4A7C15));
+    uint64_t z = (*chance += UINT64_C(0x9E3779B97F4A7C15));
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     z ^= z >> 31;
     return below == 0 ? z : z % below;
 }
 
-double world_chance(struct world *w)
+/* Faults have streams of their own, so that two policies, or two numbers of spares, meet the same faults at the same times. */
+void world_chances(struct world *w, int64_t seed)
 {
-    return ((double)(world_draw(w, 0) >> 11) + 0.5) / 9007199254740992.0; /* 2^53 */
+    uint64_t chance = (uint64_t)seed;
+    for (size_t i = 0; i < ARRAY_LEN(w->chances); i++)
+        w->chances[i] = chance_draw(&chance, 0);
+    w->random = chance_draw(&chance, 0);
 }
 
-int64_t world_wait(struct world *w, double mean_ms)
+bool world_happens(struct world *w, int64_t percent)
 {
-    double wait = -log(world_chance(w)) * mean_ms;
+    return percent > 0 && (int64_t)chance_draw(&w->random, 100) < percent;
+}
+
+int64_t chance_wait(uint64_t *chance, double mean_ms)
+{
+    double part =
+        ((double)(chance_draw(chance, 0) >> 11) + 0.5) / 9007199254740992.0; /* 2^53: 0 to 1, neither of them */
+    double wait = -log(part) * mean_ms;
     return wait > 1e15 ? INT64_C(1000000000000000) : 1 + (int64_t)wait;
 }
 
 int64_t world_about(struct world *w, int64_t ms)
 {
     int64_t quarter = ms / 4;
-    return ms - quarter + (int64_t)world_draw(w, (uint64_t)(2 * quarter + 1));
+    return ms - quarter + (int64_t)chance_draw(&w->random, (uint64_t)(2 * quarter + 1));
 }
 
 static bool before(const struct event_at *a, const struct event_at *b)

@@ -29,29 +29,58 @@ static void count_repair(struct world *w, int32_t node, int by)
     struct group *group = fleet_group(w, node);
     const char *code = trouble->op_class == NONE ? "" : w->scenario->faults[trouble->op_class].code;
     group->in_repair += by;
+    group->replacing += trouble->op == OPERATION_KIND_REPLACE ? by : 0;
     group->last_repair_at = by > 0 ? w->now : group->last_repair_at;
     group->in_repair_of[policy_repair_class(code[0] != '\0' ? code : "unreachable")] += by;
 }
 
-static void end(struct world *w, int32_t node, bool succeeded, bool no_return)
+/* What a replacement says of the group's supply: a machine that did not come up, or one that did. */
+static void note_supply(struct world *w, int32_t node, bool succeeded, bool relapsed)
+{
+    struct group *group = fleet_group(w, node);
+    if (succeeded)
+        (void)policy_supply_came_up(&group->supply);
+    else if (!relapsed)
+        w->out->protections += policy_supply_unborn(&group->rules.policy, &group->supply, w->now);
+}
+
+enum why { WHY_DONE, WHY_NO_RETURN, WHY_RELAPSE, WHY_SILENT };
+
+/* A machine that did not come back from a reboot, and one whose fault is there again, are the policy's; else it is a person's. */
+static void end_failed(struct world *w, int32_t node, enum why why)
 {
     struct trouble *trouble = w->machines[node].trouble;
+    bool decides = why == WHY_RELAPSE || (why == WHY_NO_RETURN && trouble->op == OPERATION_KIND_REBOOT);
+    w->out->ops_failed++;
+    fleet_state(w, node, decides ? NODE_STATE_HELD : NODE_STATE_FAILED);
+    if (decides)
+        fleet_dirty(w, node);
+    else
+        decide_call_person(w, node);
+}
+
+static void end(struct world *w, int32_t node, enum why why)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    const bool succeeded = why == WHY_DONE;
     trouble->has_op = false;
     trouble->look_ticket++;
     if (trouble->op != OPERATION_KIND_RELEASE) {
         count_repair(w, node, -1);
         repair_remember(trouble, &(struct past){.kind = trouble->op,
-                                                .machine = trouble->machine,
+                                                .machine = trouble->op_machine,
+                                                .successor = trouble->machine,
                                                 .at = trouble->op_at,
+                                                .finished_at = w->now,
                                                 .class = trouble->op_class,
                                                 .device = trouble->device,
                                                 .succeeded = succeeded,
-                                                .no_return = no_return});
+                                                .no_return = why == WHY_NO_RETURN});
     }
-    w->out->ops_failed += !succeeded;
+    if (trouble->op == OPERATION_KIND_REPLACE)
+        note_supply(w, node, succeeded, why == WHY_RELAPSE);
     if (!succeeded) {
-        fleet_state(w, node, NODE_STATE_HELD);
-        fleet_dirty(w, node);
+        end_failed(w, node, why);
         return;
     }
     trouble->note_count = 0;
@@ -86,6 +115,23 @@ void repair_freed(struct world *w, int32_t node)
     }
 }
 
+/* A provider that has no machine is asked again when the policy lets the group ask. */
+static void begin_launch(struct world *w, int32_t node)
+{
+    struct trouble *trouble = w->machines[node].trouble;
+    struct group *group = fleet_group(w, node);
+    bool waits = group->supply.short_times > 0 && w->now < group->supply.short_until;
+    bool none = !waits && world_happens(w, world_number(w, SIMULATE_NO_CAPACITY));
+    if (none)
+        (void)policy_supply_short(&group->rules.policy, &group->supply, w->now);
+    else if (!waits)
+        (void)policy_supply_launched(&group->supply);
+    w->out->no_capacity += none;
+    trouble->asks = waits || none;
+    due(w, node,
+        trouble->asks ? group->supply.short_until - w->now : world_about(w, world_number(w, SIMULATE_REPLACE)));
+}
+
 /* Begins the step that is next; RESUME's end is the operation's. */
 static void begin_step(struct world *w, int32_t node)
 {
@@ -93,7 +139,7 @@ static void begin_step(struct world *w, int32_t node)
     int count;
     const enum step_kind *steps = operation_steps(trouble->op, &count);
     if (trouble->step == count) {
-        end(w, node, true, false);
+        end(w, node, WHY_DONE);
         return;
     }
     switch (steps[trouble->step]) {
@@ -104,7 +150,7 @@ static void begin_step(struct world *w, int32_t node)
         due(w, node, world_about(w, world_number(w, SIMULATE_REBOOT)));
         break;
     case STEP_KIND_LAUNCH:
-        due(w, node, world_about(w, world_number(w, SIMULATE_REPLACE)));
+        begin_launch(w, node);
         break;
     case STEP_KIND_JOIN:
         due(w, node, w->machines[node].silent ? JOIN_DEADLINE_MS : CALL_MS);
@@ -129,6 +175,7 @@ void repair_begin(struct world *w, int32_t node, enum operation_kind kind, int64
     trouble->drain_ms = drain_ms;
     trouble->op_class = class;
     trouble->op_at = w->now;
+    trouble->op_machine = trouble->machine;
     trouble->step = 0;
     trouble->broken_since = trouble->broken_since == 0 ? w->now : trouble->broken_since;
     if (kind != OPERATION_KIND_RELEASE)
@@ -173,17 +220,23 @@ void repair_step(struct world *w, int32_t node)
         fleet_boot(w, node, false);
         break;
     case STEP_KIND_LAUNCH:
+        if (trouble->asks) {
+            begin_launch(w, node);
+            return;
+        }
+        trouble->unborn = world_happens(w, world_number(w, SIMULATE_UNBORN));
+        w->out->unborn += trouble->unborn;
         fleet_boot(w, node, true);
         break;
     case STEP_KIND_JOIN:
         if (w->machines[node].silent) {
-            end(w, node, false, true);
+            end(w, node, WHY_NO_RETURN);
             return;
         }
         break;
     case STEP_KIND_VERIFY:
         if (w->machines[node].silent || relapses(w, node)) {
-            end(w, node, false, false);
+            end(w, node, w->machines[node].silent ? WHY_SILENT : WHY_RELAPSE);
             return;
         }
         break;

@@ -20,15 +20,16 @@ static void next_fault(struct world *w, int32_t class)
 {
     double mean = mean_between(w, class);
     if (isfinite(mean))
-        world_at(w, w->now + world_wait(w, mean), HAPPENS_FAULT, class, 0);
+        world_at(w, w->now + chance_wait(&w->chances[class], mean), HAPPENS_FAULT, class, 0);
 }
 
 static void next_rack(struct world *w)
 {
     int64_t a_year = world_number(w, SIMULATE_RACK_LOSSES);
+    uint64_t *chance = &w->chances[SIMULATE_FAULTS_MAX];
     if (a_year > 0)
-        world_at(w, w->now + world_wait(w, 365.25 * (double)MS_PER_DAY / (double)a_year), HAPPENS_RACK,
-                 (int32_t)world_draw(w, (uint64_t)w->rack_count), 0);
+        world_at(w, w->now + chance_wait(chance, 365.25 * (double)MS_PER_DAY / (double)a_year), HAPPENS_RACK,
+                 (int32_t)chance_draw(chance, (uint64_t)w->rack_count), 0);
 }
 
 static void lose_rack(struct world *w, int32_t rack, int64_t at)
@@ -110,7 +111,10 @@ static void sum_up(struct world *w)
     out->out_p99 = out_within(w, 0.99);
     out->out_p999 = out_within(w, 0.999);
     out->effective_percent = out->hours.all > 0 ? 100 * out->hours.useful / out->hours.all : 0;
-    out->goodput_percent = 100 * out->hours.useful / (span / (double)MS_PER_HOUR * w->nodes);
+    double machine_hours = span / (double)MS_PER_HOUR * w->nodes;
+    out->goodput_percent = 100 * out->hours.useful / machine_hours;
+    out->goodput_possible = 100 * out->hours.all / machine_hours;
+    out->out_end = w->out_count;
     out->repair_hours_mean = out->repairs_done > 0 ? w->repair_ms / (double)out->repairs_done / (double)MS_PER_HOUR : 0;
 }
 
@@ -124,6 +128,7 @@ static struct group *add_group(struct world *w, const char *name, const char *in
     text_copy_cut(group->instance_type, sizeof(group->instance_type), instance_type);
     for (; group->desired < nodes && from + group->desired < w->nodes; group->desired++)
         w->group_of[from + group->desired] = w->group_count;
+    group->idle = group->desired;
     simulate_rules(w->scenario, name, instance_type, &group->rules);
     w->group_count++;
     return group;
@@ -133,22 +138,16 @@ static struct group *add_group(struct world *w, const char *name, const char *in
 static void make_groups(struct world *w)
 {
     const struct simulate_scenario *s = w->scenario;
-    int64_t size = world_number(w, SIMULATE_GROUP_NODES);
-    size = size == 0 ? w->nodes : size;
-    int32_t equal = (int32_t)((w->nodes + size - 1) / size), from = 0;
+    struct simulate_group group;
+    size_t count = 0;
+    int32_t from = 0;
+    while (simulate_group_at(s, count, &group))
+        count++;
     w->group_of = own_calloc((size_t)w->nodes, sizeof(*w->group_of));
-    w->groups = own_calloc((size_t)equal + s->group_count, sizeof(*w->groups));
-    for (size_t g = 0; g < s->group_count; g++) {
-        bool last = g + 1 == s->group_count;
-        from += (int32_t)add_group(w, s->groups[g].name, s->groups[g].instance_type, from,
-                                   last ? w->nodes : s->groups[g].nodes)
+    w->groups = own_calloc(count, sizeof(*w->groups));
+    for (size_t g = 0; simulate_group_at(s, g, &group); g++)
+        from += (int32_t)add_group(w, group.name, group.instance_type, from, g + 1 == count ? w->nodes : group.nodes)
                     ->desired;
-    }
-    for (int32_t g = 0; s->group_count == 0 && g < equal; g++) {
-        char name[NAME_MAX_BYTES];
-        snprintf(name, sizeof(name), "group-%d", g + 1);
-        from += (int32_t)add_group(w, name, "", from, size)->desired;
-    }
 }
 
 /* Spread over the fleet, so that no rack is made of them. */
@@ -304,11 +303,11 @@ void simulate_run(const struct simulate_scenario *scenario, int64_t seed, struct
     *ret_outcome = (struct simulate_outcome){0};
     struct world w = {.scenario = scenario,
                       .out = ret_outcome,
-                      .random = (uint64_t)seed,
                       .now = WORLD_T0,
                       .end = WORLD_T0 + scenario->number[SIMULATE_TIME],
                       .out_since = WORLD_T0};
     struct event_at event;
+    world_chances(&w, seed);
     make(&w);
     while (world_next(&w, &event) && event.at <= w.end) {
         if (event.at > w.now && w.dirty_count > 0) { /* all that happened at one time is decided on at once */

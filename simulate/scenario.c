@@ -312,6 +312,8 @@ static int check_losses(const struct simulate_scenario *scenario, char ret_error
     int64_t nodes = scenario->number[SIMULATE_NODES] + scenario->number[SIMULATE_SPARES];
     for (size_t i = 0; i < scenario->loss_count; i++) {
         const struct simulate_loss *loss = &scenario->losses[i];
+        if (loss->at >= scenario->number[SIMULATE_TIME])
+            return refuse(ret_error, "a place is lost only after the end; raise time, or lose it earlier");
         int64_t size = simulate_place_nodes(scenario, loss->level);
         const char *level = topology_level_text(loss->level);
         if (size == 0) {
@@ -329,9 +331,23 @@ static int check_losses(const struct simulate_scenario *scenario, char ret_error
     return 0;
 }
 
+static int check_racks(const int64_t *number, char ret_error[SIMULATE_ERROR_MAX])
+{
+    int64_t racks = (number[SIMULATE_NODES] + number[SIMULATE_SPARES] - 1) / number[SIMULATE_RACK_NODES] + 1;
+    if (number[SIMULATE_RACK_LOSS_AT] == 0)
+        return 0;
+    if (number[SIMULATE_RACK_LOSS_AT] >= number[SIMULATE_TIME])
+        return refuse(ret_error, "rackLossAt is after the end; raise time, or say less");
+    if (number[SIMULATE_RACK_LOSS_RACKS] > racks)
+        return refuse(ret_error, "rackLossRacks is more than there are racks; rackNodes says how large they are");
+    return 0;
+}
+
 int simulate_check(const struct simulate_scenario *scenario, char ret_error[SIMULATE_ERROR_MAX])
 {
     const int64_t *number = scenario->number;
+    if (check_racks(number, ret_error) != 0)
+        return STATUS_INVALID;
     if (number[SIMULATE_JOB_NODES] > number[SIMULATE_NODES])
         return refuse(ret_error, "jobNodes is more than nodes");
     for (size_t i = 0; i < scenario->size_count && number[SIMULATE_JOB_NODES] == 0; i++)

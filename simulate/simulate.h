@@ -5,7 +5,7 @@
  * Pure: a scenario goes in, an outcome comes out; the same scenario with the same seed gives the same outcome, byte for byte. Only
  * what happens is looked at: a node that works costs nothing, so 100,000 of them over weeks are seconds.
  *
- * What it is not: repairs never fail for want of capacity, and jobs never end by themselves.
+ * What it is not: jobs never end by themselves, and what a job that is asked to checkpoint saves by that is not counted.
  */
 #ifndef HOLDFAST_SIMULATE_SIMULATE_H
 #define HOLDFAST_SIMULATE_SIMULATE_H
@@ -39,6 +39,8 @@ struct policy_document;
     X(DRAIN, "drainDeadline", TIME, 4 * HOUR, 0, 30 * DAY, "jobs may go on for so long where the fault is contained") \
     X(REBOOT, "reboot", TIME, 5 * MINUTE, SECOND, DAY, "a machine's way down and up again")                           \
     X(REPLACE, "replace", TIME, 30 * MINUTE, SECOND, 90 * DAY, "until another machine is there")                      \
+    X(NO_CAPACITY, "noCapacityPercent", SHARE, 0, 0, 100, "of the times that a machine is asked for there is none")   \
+    X(UNBORN, "unbornPercent", SHARE, 0, 0, 100, "of the new machines do not come up, as with a bad image")           \
     X(VERIFY, "verify", TIME, 1 * MINUTE, SECOND, DAY, "the return gate, with the tests of a new machine")            \
     X(PERSON, "person", TIME, 24 * HOUR, MINUTE, 90 * DAY, "until a person has dealt with what falls to people")      \
     X(FAULTS, "faultRate", SHARE, 100, 0, 100000, "percent of the profile's rates of faults")                         \
@@ -175,6 +177,13 @@ struct simulate_rules {
 void simulate_rules(const struct simulate_scenario *scenario, const char *group, const char *instance_type,
                     struct simulate_rules *ret_rules);
 
+/* How many entries of the document's groups are for no group of this fleet, whose cluster's name is SIMULATE_CLUSTER: they count
+ * for nothing here. *ret_first gets the number of the first, from 1. */
+#define SIMULATE_CLUSTER "simulated"
+size_t simulate_policy_unmatched(const struct simulate_scenario *scenario, size_t *ret_first);
+/* Groups of the scenario, or those of groupNodes by their names. False: there is none of this number. */
+bool simulate_group_at(const struct simulate_scenario *scenario, size_t number, struct simulate_group *ret_group);
+
 /* --- profile.c: published fleets ------------------------------------------------------------------------- */
 
 struct simulate_profile {
@@ -230,7 +239,9 @@ struct simulate_loss_outcome {
 struct simulate_outcome {
     int64_t faults, interruptions, planned, verdicts, decisions, reboots, replaces, people, held, drains;
     int64_t breaker_opened, racks_lost, ops_failed;
-    int64_t approvals_asked, only_said;                       /* questions; faults whose mode lets nothing be done */
+    int64_t by_people;                        /* cases that people have dealt with by the end */
+    int64_t no_capacity, unborn, protections; /* asked in vain; did not come up; groups protected for that */
+    int64_t approvals_asked, only_said;       /* questions; faults whose mode lets nothing be done */
     struct simulate_loss_outcome losses[SIMULATE_LOSSES_MAX]; /* the first of them */
     size_t loss_count;
     struct simulate_class classes[SIMULATE_FAULTS_MAX + 1]; /* the last: racks, drains */
@@ -239,8 +250,9 @@ struct simulate_outcome {
     struct simulate_hours hours;
     double effective_percent; /* of the jobs' time, in training that was kept */
     double goodput_percent;   /* of all machines' time, spares and broken ones too */
+    double goodput_possible;  /* the jobs' part of it: more it cannot be */
     double out_mean;          /* nodes out of service */
-    int64_t out_max, out_p50, out_p99, out_p999;
+    int64_t out_max, out_p50, out_p99, out_p999, out_end;
     double repair_hours_mean; /* from the first fault to back in service */
     int64_t repairs_done;
     struct simulate_mttf mttf[SIMULATE_SIZES_MAX];

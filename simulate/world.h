@@ -61,7 +61,8 @@ struct note {
 
 struct past {
     enum operation_kind kind;
-    int64_t machine, at;
+    int64_t machine, successor; /* of a replacement: the one that came */
+    int64_t at, finished_at;
     int class;
     int device;
     bool succeeded, by_person, no_return;
@@ -84,11 +85,13 @@ struct trouble {
     struct past past[PAST_MAX]; /* newest first */
     int past_count;
     bool has_op, waits_for_job, waits_for_person;
+    bool asks;   /* its launch waits for the provider to have a machine */
+    bool unborn; /* the machine that was launched does not come up */
     enum operation_kind op;
     size_t silent_at; /* place in the group's list */
     int step, op_class;
-    int64_t op_at;
-    int64_t drain_ms; /* its jobs may go on for so long; 0: they go at once */
+    int64_t op_at, op_machine; /* when it began, and on which machine */
+    int64_t drain_ms;          /* its jobs may go on for so long; 0: they go at once */
     uint32_t look_ticket, step_ticket, answer_ticket;
 };
 
@@ -122,6 +125,8 @@ struct group {
     char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
     struct simulate_rules rules;
     int64_t last_repair_at; /* when the newest began; 0: there was none */
+    int64_t idle, replacing;
+    struct supply supply;
     int64_t desired, out, in_repair, in_repair_of[FAULT_CLASS_COUNT], breaker_opened_at, calm_since, failed_recently;
     struct failing *failing; /* a ring of those within the breaker's window */
     size_t head, count, capacity;
@@ -133,6 +138,8 @@ struct world {
     const struct simulate_scenario *scenario;
     struct simulate_outcome *out;
     uint64_t random;
+    uint64_t chances[SIMULATE_FAULTS_MAX +
+                     1]; /* of each class of faults, and of racks: what breaks when is no policy's doing */
     int64_t now, end;
     struct queue queue;
     struct machine *machines;
@@ -164,10 +171,11 @@ struct world {
 };
 
 /* --- queue.c */
-uint64_t world_draw(struct world *w, uint64_t below);
-double world_chance(struct world *w);                /* 0 to 1, neither of them */
-int64_t world_wait(struct world *w, double mean_ms); /* until the next of what comes by chance */
-int64_t world_about(struct world *w, int64_t ms);    /* within a quarter of it */
+uint64_t chance_draw(uint64_t *chance, uint64_t below);
+int64_t chance_wait(uint64_t *chance, double mean_ms); /* until the next of what comes by chance */
+void world_chances(struct world *w, int64_t seed);     /* a stream of its own for each */
+bool world_happens(struct world *w, int64_t percent);  /* draws nothing where it never does */
+int64_t world_about(struct world *w, int64_t ms);      /* within a quarter of it */
 void world_at(struct world *w, int64_t at, enum happening what, int32_t who, uint32_t ticket);
 bool world_next(struct world *w, struct event_at *ret_event);
 static inline int64_t world_number(const struct world *w, enum simulate_number number)
@@ -197,6 +205,7 @@ struct group *fleet_group(const struct world *w, int32_t node);
 /* --- decide.c */
 void decide_dirty(struct world *w);
 void decide_person(struct world *w, int32_t node);
+void decide_call_person(struct world *w, int32_t node);
 void decide_answer(struct world *w, int32_t node);
 
 /* --- repair.c */

@@ -181,6 +181,7 @@ static void test_refuses(void **state)
         {{"simulate", "--sweep", "spares"}, "NAME=FROM..TO"},
         {{"simulate", "--sweep", "x=1..2"}, "there is no number \"x\""},
         {{"simulate", "--sweep", "spares=5..2"}, "goes upwards"},
+        {{"simulate", "--sweep", "spares=1..2:0"}, "goes upwards"},
         {{"simulate", "--sweep", "spares=0..2000:1"}, "at most 128 points"},
         {{"simulate", "--sweep", "spares=a..2"}, "spares must be"},
         {{"simulate", "-f", "/nowhere/x.yaml"}, "cannot read"},
@@ -189,6 +190,8 @@ static void test_refuses(void **state)
         {{"simulate", "--policy", "/nowhere/p.yaml"}, "cannot read"},
         {{"simulate", "--lose", "rack=1"}, "--lose rack=1: a loss is LEVEL=NUMBER@WHEN"},
         {{"simulate", "--lose", "rack=1@1d,rack=999@1d"}, "there is no rack 999"},
+        {{"simulate", "--lose", "rack=1@999d"}, "only after the end"},
+        {{"simulate", "--lose", "rack=1@1d", "--lose", "rack=2@1d"}, "--lose is said once"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autofree char *out = NULL, *err = NULL;
