@@ -12,7 +12,7 @@ $(BUILD)/bench/sigv4: $(BUILD)/bench/sigv4.o $(BUILD)/libapi.a $(BUILD)/libbase.
 $(BUILD)/bench/kmsg: $(BUILD)/bench/kmsg.o $(BUILD)/bench/kmsg_corpus.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_base))
 $(BUILD)/bench/decide: $(BUILD)/bench/decide.o $(BUILD)/libsimulate.a $(BUILD)/libserver.a $(BUILD)/libdb.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
-	$(call link,$^,-lsqlite3 $(LIBS_base))
+	$(call link,$^,-lsqlite3 $(LIBS_http) $(LIBS_base))
 
 .PHONY: bench bench-build
 bench-build: all $(BENCH)
