@@ -67,6 +67,8 @@ int api_query(struct api_call *call, const struct api_query *fields, size_t coun
 void api_reply_json(struct api_call *call, unsigned status, json_t *json); /* takes json */
 /* The same with a Location and an ETag of a revision; NULL and 0 leave them out. */
 void api_reply_resource(struct api_call *call, unsigned status, json_t *json, const char *location, int64_t revision);
+/* For people, with headers that let it do nothing but post to where it came from. Takes html. */
+void api_reply_page(struct api_call *call, char *html, size_t len);
 void api_reply_text(struct api_call *call, unsigned status, const char *content_type, char *text, size_t len);
 void api_reply_empty(struct api_call *call, unsigned status);
 /* 302, to a place relative to the request's path. */

@@ -100,6 +100,20 @@ void api_reply_text(struct api_call *call, unsigned status, const char *content_
     http_respond(call->http, status, response_new(text, len, content_type, id));
 }
 
+void api_reply_page(struct api_call *call, char *html, size_t len)
+{
+    char id[API_REQUEST_ID_MAX];
+    api_request_id(call, id);
+    audit_granted(call);
+    struct http_response *response = response_new(html, len, "text/html; charset=utf-8", id);
+    http_response_header(response, "Content-Security-Policy",
+                         "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    http_response_header(response, "Referrer-Policy", "no-referrer"); /* its address says yes */
+    http_response_header(response, "X-Content-Type-Options", "nosniff");
+    http_response_header(response, "X-Robots-Tag", "noindex");
+    http_respond(call->http, 200, response);
+}
+
 void api_reply_empty(struct api_call *call, unsigned status)
 {
     reply_once(call, status, own_strdup(""), NULL, 0);

@@ -158,6 +158,10 @@ const struct api_route api_routes[] = {
 
     {"GET", "/v1/version", "describeVersion", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_version_describe},
 
+    {"GET", "/approve/{operation}/{signature}", "showApprovalLink", ACCESS_OPEN, LANE_POOL, PLAIN, 0,
+     api_approval_link_show},
+    {"POST", "/approve/{operation}/{signature}", "approveByLink", ACCESS_OPEN, LANE_POOL, PLAIN, 0,
+     api_approval_link_approve},
     {"GET", "/healthz", "checkHealth", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_system_health},
     {"GET", "/readyz", "checkReadiness", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_system_readiness},
     {"GET", "/metrics", "readMetrics", ACCESS_LOCAL, LANE_POOL, PLAIN, 0, api_system_metrics},

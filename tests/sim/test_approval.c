@@ -138,6 +138,56 @@ static void a_yes_that_runs_out_says_so(void **state)
     sim_close(&sim);
 }
 
+static const char *signature_of(struct sim *sim, const struct approval *asked, char url[APPROVAL_URL_MAX])
+{
+    service_approval_url(&sim->service, asked, url);
+    return strrchr(url, '/') + 1;
+}
+
+/* A link is to one question until that runs out: not to the next one of the same fault, nor under another hpd's key. */
+static void a_link_is_for_one_question(void **state)
+{
+    struct sim sim;
+    struct problem problem;
+    char url[APPROVAL_URL_MAX], later[APPROVAL_URL_MAX];
+    struct approval seen;
+    (void)state;
+    begin(&sim, 80, REPAIR_MODE_APPROVE);
+    struct approval first = newest(&sim);
+    const char *signature = signature_of(&sim, &first, url);
+    assert_int_equal(service_approval_by_link(&sim.service, first.uid, signature, &seen, &problem), 0);
+    assert_int_equal(seen.state, APPROVAL_STATE_ASKED);
+    sim_run(&sim, 2 * MS_PER_DAY);
+    assert_int_equal(service_approval_by_link(&sim.service, first.uid, signature, &seen, &problem), 0);
+    assert_int_equal(seen.state, APPROVAL_STATE_EXPIRED);
+    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, first.uid, signature, &seen, &problem),
+                     STATUS_CONFLICT);
+    sim_verdict(&sim, "gpu-1", 119, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    sim_run(&sim, MS_PER_MIN);
+    struct approval second = newest(&sim);
+    assert_true(second.id != first.id);
+    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
+                     STATUS_NOT_FOUND);
+    signature = signature_of(&sim, &second, later);
+    sim.service.seal_key.bytes[0] ^= 1;
+    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
+                     STATUS_NOT_FOUND);
+    sim.service.seal_key.bytes[0] ^= 1;
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
+                     0);
+    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
+                     STATUS_CONFLICT);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    service_approval_url(&sim.service, &first, later);
+    first.state = APPROVAL_STATE_EXPIRED;
+    service_approval_url(&sim.service, &first, later);
+    assert_string_equal(later, "");
+    sim_close(&sim);
+}
+
 static void a_no_stands_and_a_person_repairs_it(void **state)
 {
     struct sim sim;
@@ -259,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_yes_repairs_once),
         cmocka_unit_test(nobody_answers_and_it_is_asked_again_on_news),
         cmocka_unit_test(a_yes_that_runs_out_says_so),
+        cmocka_unit_test(a_link_is_for_one_question),
         cmocka_unit_test(a_no_stands_and_a_person_repairs_it),
         cmocka_unit_test(a_question_that_is_over_is_withdrawn),
         cmocka_unit_test(a_question_about_a_silent_node_outlasts_a_witness),

@@ -694,9 +694,35 @@ test('an instance is asked to test itself, and says what it found', async () => 
   await call('approveOperation', 409, { params: { operation: first.id } });
   const second = await waits('second');
   assert.deepEqual([second.action, second.id === first.id], ['reboot', false]);
-  const { state: said, answeredBy } = await call('approveOperation', 202, { params: { operation: second.id } });
-  assert.deepEqual([said, answeredBy], ['approved', 'token:admin']);
+  // By its link, which is for operators: looking at it does nothing, the button says yes once, and no other address is one.
+  const link = new RegExp(`^${hpd.url}/approve/(?<operation>[^/]+)/(?<signature>[0-9a-f]{32})$`);
+  const behind = { ...link.exec(second.approvalUrl).groups };
+  assert.equal(behind.operation, second.id);
+  const viewer = (await call('createToken', 201, { body: { kind: 'api', name: 'looks', role: 'viewer' } })).secret;
+  assert.equal((await call('listApprovals', 200, { token: viewer, query: { state: 'asked' } })).items[0].approvalUrl, undefined);
+  const flipped = `${behind.signature[0] === '0' ? '1' : '0'}${behind.signature.slice(1)}`;
+  const hostile = [{ signature: flipped }, { signature: behind.signature.slice(1) }, { signature: `${behind.signature}0` }, { signature: 'ü' },
+    { signature: behind.signature.toUpperCase().replace(/[0-9]/g, 'A') }, { operation: first.id }, { operation: 'nothing' }];
+  for (const over of hostile)
+    for (const name of ['showApprovalLink', 'approveByLink']) await call(name, 404, { token: null, params: { ...behind, ...over } });
+  for (let i = 0; i < 2; i++) {
+    const page = String(await call('showApprovalLink', 200, { token: null, params: behind }));
+    assert.match(page, /<h1>Reboot c-1\?<\/h1>\n<p>0000:b9:00: Xid 79 [^<]*It waits: /);
+    assert.match(page, /<form method="post"><button>/);
+  }
+  assert.equal((await call('listApprovals', 200, { query: { state: 'asked' } })).items[0].id, second.id);
+  await call('applyPolicy', 200, { body: { document: 'version: 1\ndefaults: {recovery: {notDuring: Mon-Sun}}\nclasses: {gpu: {mode: approve}}\n' } }); // the yes stays one
+  assert.doesNotMatch(String(await call('approveByLink', 200, { token: null, params: behind })), /<form/);
+  await call('approveByLink', 409, { token: null, params: behind });
+  const { state: said, answeredBy } = await call('approveOperation', 202, { params: { operation: second.id } }); // said again
+  assert.deepEqual([said, answeredBy], ['approved', 'approval-link']);
+  assert.doesNotMatch(String(await call('showApprovalLink', 200, { token: null, params: behind })), /<form/);
+  const answered = (await call('listApprovals', 200)).items.find((a) => a.id === second.id);
+  assert.deepEqual([answered.answeredBy, answered.approvalUrl], ['approval-link', undefined]);
+  const [spent] = (await call('listAudit', 200, { query: { operation: 'by-link.approve' } })).items.filter((entry) => entry.outcome === 'succeeded');
+  assert.deepEqual([spent.actor, spent.resource], ['approval-link', second.id]);
   await call('rejectOperation', 409, { params: { operation: second.id } });
+  await call('applyPolicy', 200, { body: { document: 'version: 1\nclasses: {gpu: {mode: approve}}\n' } });
   await until('it has begun', async () => (await fetch(`${hpd.url}/v1/operations/${second.id}`, { headers: { authorization: `Bearer ${hpd.admin}` } })).status === 200);
   await call('applyPolicy', 200, { body: { document: 'version: 1\n' } });
   await call('deleteCluster', 202, { params: { cluster: 'checks' } });
