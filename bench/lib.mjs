@@ -92,10 +92,10 @@ export async function loadBeside(options) {
 // --- servers -----------------------------------------------------------------------------------------------
 
 /** A store that holds a fleet of so many nodes in service, in clusters of so many. */
-export function seeded(nodes, name = `fleet-${nodes}`, perCluster = nodes) {
+export function seeded(nodes, name = `fleet-${nodes}`, perCluster = nodes, orchestrator = 'none') {
   const [state, file] = [join(dir, name), join(dir, `${name}.nodes`)];
   if (!existsSync(state)) {
-    const made = spawnSync(join(build, 'bench/seed'), [state, String(nodes), file, String(perCluster)], { encoding: 'utf8' });
+    const made = spawnSync(join(build, 'bench/seed'), [state, String(nodes), file, String(perCluster), orchestrator], { encoding: 'utf8' });
     if (made.status !== 0) throw new Error(made.stderr);
   }
   return { state, file };

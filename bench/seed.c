@@ -2,7 +2,8 @@
  * Makes a store that holds a fleet already in service: N nodes in groups of at most 1,000, each with a running instance and a
  * credential whose secret goes into a file for the load generator. hpd then starts on it as on any store of its own.
  *
- *   seed STATE_DIR N NODES_FILE [M]     in clusters of M nodes: bench, bench-1, …; without M all in one
+ *   seed STATE_DIR N NODES_FILE [M [ORCHESTRATOR]]
+ *                                     in clusters of M nodes: bench, bench-1, …; without M all in one
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -21,6 +22,7 @@ struct seed {
     int64_t count, per_cluster;
     FILE *out;
     int64_t now;
+    enum orchestrator orchestrator;
 };
 
 static int seed_node(struct db_tx *tx, struct seed *seed, int64_t cluster_id, int64_t group_id, int64_t i)
@@ -65,7 +67,7 @@ static int seed_cluster(struct db_tx *tx, struct seed *seed, int64_t first, int6
 {
     struct cluster cluster = {.state = CLUSTER_STATE_IN_SERVICE,
                               .recovery = NODE_RECOVERY_AUTOMATIC,
-                              .orchestrator = ORCHESTRATOR_NONE,
+                              .orchestrator = seed->orchestrator,
                               .created_at = seed->now,
                               .updated_at = seed->now};
     int64_t number = first / seed->per_cluster;
@@ -113,10 +115,12 @@ static int seed_all(struct db_tx *tx, void *arg)
 int main(int argc, char **argv)
 {
     struct seed seed = {.now = clock_wall_ms(clock_system())};
-    bool is_fine = argc >= 4 && argc <= 5 && text_parse_i64(argv[2], 1, 1000000, &seed.count) == 0;
+    bool is_fine = argc >= 4 && argc <= 6 && text_parse_i64(argv[2], 1, 1000000, &seed.count) == 0;
     seed.per_cluster = seed.count;
-    if (!is_fine || (argc == 5 && text_parse_i64(argv[4], 1, 1000000, &seed.per_cluster) != 0)) {
-        fprintf(stderr, "usage: seed STATE_DIR N NODES_FILE [M]\n");
+    seed.orchestrator = ORCHESTRATOR_NONE;
+    if (!is_fine || (argc >= 5 && text_parse_i64(argv[4], 1, 1000000, &seed.per_cluster) != 0) ||
+        (argc == 6 && orchestrator_parse(argv[5], &seed.orchestrator) != 0)) {
+        fprintf(stderr, "usage: seed STATE_DIR N NODES_FILE [M [ORCHESTRATOR]]\n");
         return 2;
     }
     char error[DB_ERROR_MAX] = "";

@@ -138,6 +138,7 @@ static void take_result(struct reconcile *r, struct rcall *call)
         struct rnode *node = reconcile_node_find(r, call->node_id);
         if (node != NULL)
             node->touched_seq = r->tick; /* pictures asked for before now say nothing about it */
+        reconcile_observe_soon(r);
     }
     free_slot(r);
     if (call->kind == CALL_OBSERVE) {

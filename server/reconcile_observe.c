@@ -191,9 +191,19 @@ static void scheduler_fails(struct reconcile *r, const struct rcall *call)
     r->scheduler_event = EVENT_KIND_SCHEDULER_DOWN;
 }
 
+/* A node that we changed can only be acted on by a picture of what is there now. What looks cost bounds how many there are. */
+void reconcile_observe_soon(struct reconcile *r)
+{
+    int64_t pause = r->observe_took_ms * LOOK_PAUSE_FACTOR;
+    int64_t at = reconcile_now(r) + (pause > LOOK_PAUSE_MS_MIN ? pause : LOOK_PAUSE_MS_MIN);
+    if (at < r->observe_at)
+        r->observe_at = at;
+}
+
 void reconcile_observe_take(struct reconcile *r, struct rcall *call)
 {
     r->observing = false;
+    r->observe_took_ms = reconcile_now(r) - r->observe_asked_at;
     if (call->status == 0) {
         scheduler_answers(r, call->seq);
         see_all(r, call);

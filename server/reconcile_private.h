@@ -66,7 +66,9 @@
 #define HOUSEKEEPING_MS 60000     /* old events and expired tokens go so often */
 #define HOUSEKEEPING_ROWS_MAX 256 /* old changes of clusters go so many at a time */
 #define OBSERVE_FAILURES_DOWN 2   /* so many failed looks in a row: the scheduler is down */
-#define PICTURE_AGE_FACTOR 4      /* a picture older than so many observe intervals is no picture */
+#define LOOK_PAUSE_MS_MIN 500 /* after a change of ours the scheduler is looked at again, not sooner than this … */
+#define LOOK_PAUSE_FACTOR 10  /* … or so many times what the last look took */
+#define PICTURE_AGE_FACTOR 4  /* a picture older than so many observe intervals is no picture */
 #define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
 #define STORE_PAUSE_MAX_MS 10000  /* a store that fails is tried again at least so often */
 
@@ -408,7 +410,7 @@ struct reconcile {
     int isolating; /* turns that take one thing each, because of a row that cannot be written */
 
     bool observing, observe_now, surveying;
-    int64_t observe_at, observed_at, observe_asked_at, survey_at;
+    int64_t observe_at, observed_at, observe_asked_at, observe_took_ms, survey_at;
     int observe_failures;
     int64_t failing_since; /* the first of the failed looks in a row; 0: the last one succeeded */
     bool scheduler_down;
@@ -597,6 +599,7 @@ int reconcile_undecided(struct reconcile *r);
 /* reconcile_observe.c */
 void reconcile_observe_send(struct reconcile *r);
 void reconcile_observe_take(struct reconcile *r, struct rcall *call);
+void reconcile_observe_soon(struct reconcile *r);
 void reconcile_sweep(struct reconcile *r);
 /* When a silent node counts as lost, and with it all silent nodes of its group are looked at. */
 int64_t reconcile_lost_at(const struct rnode *node);
