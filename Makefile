@@ -1,6 +1,6 @@
 # Holdfast. `make` builds, `make demo` shows it, `make check` proves it, `make bench` measures it.
 #
-#   make                    build/hpd build/hpctl build/hp-agent
+#   make                    build/hpd build/hpctl build/hp-agent build/hp-auto-resume, and srun's plugin
 #   make BUILD=dir CC=clang SANITIZE=address,undefined     the same elsewhere, otherwise
 #   make unit [T=tests/unit/base/test_text.c]              unit tests (all, or some)
 #   make check              everything; installs what the tests need
@@ -27,7 +27,7 @@ endif
 # One static library per room; a program links the rooms it may use and nothing else.
 # ROOMS limits what `make unit` builds, so that one room can be worked on alone.
 ROOMS ?= base model policy simulate db server api agents cli
-sources = $(filter-out %/main.c,$(shell find $(1) -name '*.c' 2>/dev/null | sort))
+sources = $(filter-out %/main.c %/spank.c,$(shell find $(1) -name '*.c' 2>/dev/null | sort))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 ROOM_LIBS = $(foreach room,$(ROOMS),$(BUILD)/lib$(room).a)
 
@@ -35,7 +35,7 @@ LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat -lssh2
 LIBS_http := -lcurl
 
 .PHONY: all
-all: $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent
+all: $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(BUILD)/hp-auto-resume $(BUILD)/holdfast_auto_resume.so
 
 define room_rules
 $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1)))
@@ -75,6 +75,16 @@ $(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libsimulate.a $(B
 	$(call link,$^,$(LIBS_http) $(LIBS_base))
 $(BUILD)/hp-agent: $(BUILD)/agents/node/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_base))
+
+$(BUILD)/hp-auto-resume: $(BUILD)/agents/slurm/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+	$(call link,$^,$(LIBS_http) $(LIBS_base))
+
+# The plugin is loaded into the site's own srun, so it is built without sanitizers and of nothing but libc.
+PLUGIN_SOURCES := agents/slurm/spank.c agents/slurm/option.c
+$(BUILD)/holdfast_auto_resume.so: $(PLUGIN_SOURCES) $(wildcard agents/slurm/*.h) Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "LD    $@"
+	@$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=%,$(CFLAGS_ALL)) -fPIC -shared -o $@ $(PLUGIN_SOURCES)
 
 # --- unit tests: one program per tests/unit/ROOM/test_*.c, linked with the rooms --------------------------------
 T ?= $(shell find $(foreach room,$(ROOMS),tests/unit/$(room)) tests/policy tests/sim -name 'test_*.c' 2>/dev/null | sort)

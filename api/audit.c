@@ -2,7 +2,7 @@
  * What the doors know of a change: operation, peer and request id at its beginning, names as they are read.
  *
  * A request is a change when it is neither GET nor HEAD and needs more than the role viewer; at the AWS door the role alone
- * says it. What agents send all the time, heartbeats and verdicts, reports and changes nothing.
+ * says it. What agents and jobs send all the time, heartbeats, verdicts and attempts, reports and changes nothing.
  */
 #include "api/audit.h"
 
@@ -49,7 +49,8 @@ static const struct aws_operation *aws_target(const struct api_call *call)
 static bool is_change(const struct api_call *call)
 {
     const struct api_route *route = call->route;
-    if (route == NULL || route->access == ACCESS_AGENT || strcmp(route->method, "GET") == 0)
+    if (route == NULL || route->access == ACCESS_AGENT || route->access == ACCESS_JOB ||
+        strcmp(route->method, "GET") == 0)
         return false;
     if (route->access != ACCESS_SIGNED)
         return route->access != ACCESS_VIEWER;

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 static const char *const kinds[] = {
-    [ACCESS_ENROLL] = "hfe_", [ACCESS_AGENT] = "hfn_",    [ACCESS_LOCAL] = "hfa_",
+    [ACCESS_ENROLL] = "hfe_", [ACCESS_AGENT] = "hfn_",    [ACCESS_LOCAL] = "hfa_", [ACCESS_JOB] = "hfa_",
     [ACCESS_VIEWER] = "hfa_", [ACCESS_OPERATOR] = "hfa_", [ACCESS_ADMIN] = "hfa_",
 };
 
@@ -58,6 +58,7 @@ bool auth_begin(struct api_call *call)
 bool auth_user(struct api_call *call)
 {
     static const enum role needed[] = {[ACCESS_LOCAL] = ROLE_VIEWER,
+                                       [ACCESS_JOB] = ROLE_JOB,
                                        [ACCESS_VIEWER] = ROLE_VIEWER,
                                        [ACCESS_OPERATOR] = ROLE_OPERATOR,
                                        [ACCESS_ADMIN] = ROLE_ADMIN};

@@ -13,7 +13,8 @@ enum api_access {
     ACCESS_ENROLL, /* "Bearer hfe_…": the handler hands it on */
     ACCESS_AGENT,  /* "Bearer hfn_…": a node's own credential */
     ACCESS_SIGNED, /* an access key's signature: the handler verifies it, and the key's role */
-    ACCESS_VIEWER, /* "Bearer hfa_…" and at least this role */
+    ACCESS_JOB,    /* "Bearer hfa_…" and at least this role */
+    ACCESS_VIEWER,
     ACCESS_OPERATOR,
     ACCESS_ADMIN,
 };

@@ -47,6 +47,9 @@ static void print_job(struct cli *cli, const json_t *job)
     static const struct cli_column faults[] = {{"NODE", "node"},         {"CODE", "code"},   {"DEVICE", "device"},
                                                {"SEVERITY", "severity"}, {"COUNT", "count"}, {"FIRST", "firstAt"},
                                                {"LAST", "lastAt"}};
+    static const struct cli_column attempts[] = {{"RESTART", "restart"}, {"ATTEMPT", "attempt"}, {"STATE", "state"},
+                                                 {"NODES", "nodes"},     {"EXIT", "exitCode"},   {"BEGAN", "startedAt"},
+                                                 {"ENDED", "endedAt"},   {"LOST MS", "lostMs"},  {"WHY", "reason"}};
     static const struct cli_column repairs[] = {{"NODE", "node"},  {"REPAIR", "kind"},     {"STATE", "state"},
                                                 {"WHY", "reason"}, {"BEGAN", "createdAt"}, {"ENDED", "finishedAt"}};
     char buffer[600];
@@ -56,6 +59,8 @@ static void print_job(struct cli *cli, const json_t *job)
     cli_print_table(cli->out, json_object_get(job, "faults"), faults, ARRAY_LEN(faults), "none");
     fputs("\nRepairs of its nodes since it started\n", cli->out);
     cli_print_table(cli->out, json_object_get(job, "repairs"), repairs, ARRAY_LEN(repairs), "none");
+    fputs("\nAttempts at its steps (srun --auto-resume)\n", cli->out);
+    cli_print_table(cli->out, json_object_get(job, "attempts"), attempts, ARRAY_LEN(attempts), "none");
 }
 
 int cli_job_describe(struct cli *cli)

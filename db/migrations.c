@@ -42,6 +42,7 @@ EMBED(migration_0024, "migrations/0024_jobs.sql");
 EMBED(migration_0025, "migrations/0025_resolved_at.sql");
 EMBED(migration_0026, "migrations/0026_decision_row.sql");
 EMBED(migration_0027, "migrations/0027_approval_reason.sql");
+EMBED(migration_0028, "migrations/0028_job_attempt.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -71,6 +72,7 @@ static const struct db_migration migrations[] = {
     {"0025_resolved_at", migration_0025_data, migration_0025_end},
     {"0026_decision_row", migration_0026_data, migration_0026_end},
     {"0027_approval_reason", migration_0027_data, migration_0027_end},
+    {"0028_job_attempt", migration_0028_data, migration_0028_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

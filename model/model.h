@@ -378,9 +378,11 @@ struct policy_version {
     int64_t created_at;
 };
 
-#define ROLE_LIST(X)        \
-    X(VIEWER, "viewer")     \
-    X(OPERATOR, "operator") \
+/* Each may do what the ones before it may. */
+#define ROLE_LIST(X)                                                        \
+    X(JOB, "job") /* tells of attempts at its steps and asks about nodes */ \
+    X(VIEWER, "viewer")                                                     \
+    X(OPERATOR, "operator")                                                 \
     X(ADMIN, "admin")
 enum role {
 #define X(SYMBOL, text) ROLE_##SYMBOL,

@@ -5,11 +5,15 @@
  */
 #include "server/reconcile_step.h"
 
+#include "db/attempt.h"
 #include "db/job.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#define TOLD_MS \
+    (2 *        \
+     MS_PER_MIN) /* an attempt that was told of so lately has somebody who watches over it (every minute at least) */
 #define JOBS_NAMED_MAX 8 /* jobs listed by name in an event; the rest is counted */
 
 static bool is_deletion(const struct work *w)
@@ -53,7 +57,8 @@ static enum step_result leave_out(struct work *w)
 
 static enum step_result drain_enter(struct work *w)
 {
-    w->step->deadline_at = evict_at(w) + w->node->group->settings.evict_deadline_ms;
+    const struct reconcile_settings *settings = &w->node->group->settings;
+    w->step->deadline_at = evict_at(w) + settings->resume_deadline_ms + settings->evict_deadline_ms;
     enum step_result result = work_needs_scheduler(w);
     if (result == STEP_GO_ON)
         work_step_store(w, w->step);
@@ -111,13 +116,48 @@ static bool gave_up_waiting(const struct work *w)
     return w->memo.evicted_at > 0 && w->now >= w->memo.evicted_at + w->node->group->settings.evict_deadline_ms;
 }
 
+/* --- jobs that live on without the node (srun --auto-resume) */
+
+static bool is_time_to_evict(const struct work *w)
+{
+    return w->now >= evict_at(w) && w->memo.evicted_at == 0 && !spares_jobs(w);
+}
+
+/* Whether there may be any: then the jobs are looked at before they are evicted. */
+static bool may_live_on(struct work *w)
+{
+    bool any = false;
+    if (w->memo.lives_on_nobody || w->now >= evict_at(w) + w->node->group->settings.resume_deadline_ms)
+        return false;
+    work_did(w, db_attempt_any(w->turn->tx, w->op.cluster_id, w->now - TOLD_MS, &any));
+    return any;
+}
+
+/* Asks their steps to make way. */
+static bool is_left_by_living(struct work *w, const struct rcall *seen)
+{
+    int64_t asked = 0;
+    for (size_t i = 0; i < seen->job_count; i++) {
+        int64_t count = 0;
+        work_did(
+            w, db_attempt_ask_stop(w->turn->tx, w->op.cluster_id, seen->jobs[i].id, w->now - TOLD_MS, w->now, &count));
+        asked += count > 0;
+    }
+    w->memo.lives_on_nobody = asked == 0;
+    if (asked > 0) {
+        work_say(w, "waits for %" PRId64 " job%s to leave the node and live on without it", asked, text_plural(asked));
+        work_due(w, w->now + w->node->group->settings.retry_min_ms);
+    }
+    return asked > 0;
+}
+
 static enum step_result drain_run(struct work *w)
 {
     if (w->r->deps.slurm.ops == NULL) {
         work_say(w, "this hpd has no slurm section in its configuration");
         return STEP_SKIP;
     }
-    bool evict = w->now >= evict_at(w) && w->memo.evicted_at == 0 && !spares_jobs(w);
+    bool evict = is_time_to_evict(w) && !may_live_on(w);
     w->quiet = !evict;
     w->call = work_scheduler_call(w, evict ? CALL_EVICT : CALL_JOBS);
     text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
@@ -252,6 +292,8 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
     }
     if (spares_jobs(w) && w->now >= evict_at(w))
         return leave_out(w);
+    if (is_time_to_evict(w) && call->kind == CALL_JOBS && may_live_on(w))
+        return is_left_by_living(w, call) ? STEP_WAIT : STEP_GO_ON;
     if (call->kind == CALL_EVICT)
         w->memo.evicted_at = w->now;
     tell_jobs(w, call);

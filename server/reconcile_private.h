@@ -223,6 +223,7 @@ struct rop_memo {
     int64_t described_at; /* the provider was asked about the instance then */
     uint64_t jobs_hash;   /* the jobs that were written into the timeline last */
     int failures;         /* of the present step, one after the other */
+    bool lives_on_nobody; /* no job of the node lives on without it, or none did in time */
     bool conflict;        /* a CONFLICT is to be judged by the next picture */
     bool addressed;       /* the scheduler knows the instance's address */
     bool undoing;         /* the mark is being taken back now */

@@ -10,6 +10,7 @@ void reconcile_settings_default(struct reconcile_settings *ret_settings)
         .survey_interval_ms = 15 * MS_PER_S, /* as often as Prometheus is used to scrape an exporter */
         .verify_quiet_ms = 30 * MS_PER_S,
         .evict_deadline_ms = 5 * MS_PER_MIN,
+        .resume_deadline_ms = 2 * MS_PER_MIN, /* srun ends a step within Slurm's KillWait and a minute */
         .backend_deadline_ms = 15 * MS_PER_MIN,
         .join_deadline_ms = 30 * MS_PER_MIN,
         .verify_deadline_ms = 15 * MS_PER_MIN,

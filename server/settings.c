@@ -46,6 +46,8 @@ const struct setting settings[] = {
              "how long a node stays without a critical verdict before it is given back"),
     DURATION("recovery", "evictDeadline", reconcile.evict_deadline_ms, MS_PER_S, MS_PER_DAY,
              "how long jobs may take to go once they are requeued or ended"),
+    DURATION("recovery", "resumeDeadline", reconcile.resume_deadline_ms, 0, MS_PER_HOUR,
+             "how long a job whose step lives on without the node (srun --auto-resume) may take to leave it"),
     SERVER_DURATION("recovery", "backendDeadline", reconcile.backend_deadline_ms, MS_PER_S, MS_PER_DAY,
                     "how long a call to the scheduler or provider is tried"),
     DURATION("recovery", "joinDeadline", reconcile.join_deadline_ms, MS_PER_S, MS_PER_DAY,

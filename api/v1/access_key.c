@@ -54,7 +54,7 @@ void api_access_key_create(struct api_call *call)
          .target = role_word,
          .size = sizeof role_word,
          .check = check_role,
-         .rule = "viewer, operator or admin"},
+         .rule = "job, viewer, operator or admin"},
     };
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;

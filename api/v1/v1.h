@@ -36,6 +36,7 @@ void api_verdict_list(struct api_call *call);
 
 void api_job_list(struct api_call *call);
 void api_job_describe(struct api_call *call);
+void api_job_diagnose(struct api_call *call);
 
 void api_lemon_list(struct api_call *call);
 void api_incident_list(struct api_call *call);

@@ -1,10 +1,12 @@
 /*
  * A scheduler's jobs as the last picture has them, for one cluster: those that have, or had, one of its nodes, and those that wait in
  * a partition with one. Beside a job stands what hpd knows of its nodes since its last start: which faults they had, and which
- * repairs were begun. Slurm forgets where a job ran before it was requeued, and so its earlier attempts are a number here and no more.
+ * repairs were begun. Slurm forgets where a job ran before it was requeued: of its earlier attempts only those are known that
+ * srun's --auto-resume told of (diagnosis.c).
  */
 #include "base/map.h"
 #include "base/text.h"
+#include "db/attempt.h"
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "server/service/private.h"
@@ -17,6 +19,7 @@
 struct known {
     struct map *nodes;      /* name → 1 + row id */
     struct map *partitions; /* with one of them; name → anything */
+    int64_t cluster_id;
     struct problem *problem;
     struct job_picture *picture; /* NULL: the cluster has no scheduler, and no jobs */
 };
@@ -54,6 +57,7 @@ static int know(struct service *s, struct db_tx *tx, const char *name, struct kn
     int status = place_find_cluster(tx, name, &cluster, known->problem);
     if (status < 0 || cluster.orchestrator != ORCHESTRATOR_SLURM)
         return status;
+    known->cluster_id = cluster.id;
     known->picture = service_scheduler_picture(s->scheduler, clock_wall_ms(s->clock), why);
     if (known->picture == NULL)
         return problem_say(known->problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
@@ -162,6 +166,12 @@ static int tell_node(struct db_tx *tx, struct job_look *look, const char *name)
     return status < 0 ? status : db_operation_repairs(tx, (int64_t)id - 1, look->since, tell_repair, look);
 }
 
+static int tell_attempt(const void *row, void *arg)
+{
+    const struct job_look *look = arg;
+    return look->readers->attempt(row, look->readers->arg);
+}
+
 static int look_read(struct db_tx *tx, void *arg)
 {
     struct job_look *look = arg;
@@ -177,6 +187,8 @@ static int look_read(struct db_tx *tx, void *arg)
         return problem_say(look->known.problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
                            "The scheduler knows no job \"%s\" of this cluster; what ended it soon forgets.", look->id);
     status = look->readers->job(job, look->readers->arg);
+    if (status == 0)
+        status = db_attempt_list(tx, look->known.cluster_id, look->id, tell_attempt, look);
     if (status < 0 || job->nodes[0] == '\0' || job->started_at == 0)
         return status;
     int64_t now = clock_wall_ms(look->s->clock);

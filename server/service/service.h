@@ -22,6 +22,7 @@
 #include "db/policy.h"
 #include "db/token.h"
 #include "db/verdict.h"
+#include "model/attempt.h"
 #include "model/deep_pair.h"
 #include "model/hardware.h"
 #include "model/job.h"
@@ -548,10 +549,16 @@ struct service_job_readers { /* of one job, and of what was seen and done on its
     int (*job)(const struct cluster_job *job, void *arg);
     int (*fault)(const char *node, const struct verdict *verdict, void *arg);
     int (*repair)(const char *node, const struct operation *operation, void *arg);
+    int (*attempt)(const struct job_attempt *attempt, void *arg); /* oldest first */
     void *arg;
 };
 int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
                     struct problem *ret_problem);
+/* Keeps what is told of an attempt (job, restart, attempt, state, nodes, exit_code, reason) and answers whether its nodes are at
+ * fault: fn gets each that is. */
+typedef int (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
+int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
+                         service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 
 /* --- lemons ------------------------------------------------------------------------------------ */
 /* What a node's past weighs (policy/lemon.c): that of its machine, of the machine's worst device, and of the slot. */

@@ -47,6 +47,7 @@ const OWNERS = [
     { header: /^pcre2\.h$/, owner: /^base\/pattern\.c$/, said: 'base/pattern.c' },
     { header: /^yaml\.h$/, owner: /^base\/yaml\.c$/, said: 'base/yaml.c' },
     { header: /^expat\.h$/, owner: /^base\/xml\.c$/, said: 'base/xml.c' },
+    { header: /^slurm\/spank\.h$/, owner: /^agents\/slurm\/spank\.c$/, said: 'agents/slurm/spank.c' },
     { header: /^libssh2\.h$/, owner: /^base\/ssh\.c$/, said: 'base/ssh.c' },
 ];
 const C_LIBRARY = new Set(

@@ -17,6 +17,7 @@ const ROUTES = {
   agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentOwnSettings', 'reportAgentSettings', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck', 'pairAgent'],
   enroll: ['enrollAgent'],
   signed: ['callAws'],
+  job: ['diagnoseJob'],
   viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listLemons', 'listIncidents', 'describeIncident', 'listJobs', 'describeJob', 'describeAgentSettings', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
     'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listGroupPolicies', 'listApprovals', 'describePolicy', 'validatePolicy', 'diffPolicy', 'listPolicyVersions', 'describePolicyVersion', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
   operator: ['applyAgentSettings', 'updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'endIncident', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'approveOperation', 'rejectOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
@@ -31,7 +32,7 @@ const AWS = {
     'UpdateClusterSchedulerConfig', 'UpdateComputeQuota', 'AddTags'],
   admin: ['CreateCluster', 'DeleteCluster', 'CreateClusterSchedulerConfig', 'DeleteClusterSchedulerConfig', 'CreateComputeQuota', 'DeleteComputeQuota', 'DeleteTags', 'CreateTrainingPlan', 'ExtendTrainingPlan'],
 };
-const ROLES = ['viewer', 'operator', 'admin'];
+const ROLES = ['job', 'viewer', 'operator', 'admin'];
 
 const hpd = new Hpd();
 const tokens = {}; // by asker

@@ -1,0 +1,157 @@
+/*
+ * Waits for a child and for signals at once. What the terminal sends goes to the whole foreground group, the child included, so
+ * only what a process sent is passed on. The child dies with us: a step without its supervisor would run on unseen.
+ */
+#include "agents/slurm/run.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STOP_MS (60 * MS_PER_S) /* for srun to end its step before it is killed */
+#define WAIT_MS_MAX 1000
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH};
+
+static bool asks_to_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+static void signals(sigset_t *ret_set)
+{
+    sigemptyset(ret_set);
+    sigaddset(ret_set, SIGCHLD);
+    for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
+        sigaddset(ret_set, passed_on[i]);
+}
+
+void run_prepare(void)
+{
+    sigset_t set;
+    signals(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* The next signal within so long; 0: none. */
+static int next_signal(int64_t in_ms, siginfo_t *ret_info)
+{
+    sigset_t set;
+    signals(&set);
+    int64_t wait = in_ms < 0 ? 0 : in_ms;
+    const struct timespec timeout = {.tv_sec = (time_t)(wait / MS_PER_S), .tv_nsec = (long)(wait % MS_PER_S) * 1000000};
+    int signal = sigtimedwait(&set, ret_info, &timeout);
+    return signal < 0 ? 0 : signal;
+}
+
+bool run_told_within(int64_t in_ms)
+{
+    const struct clock *clock = clock_system();
+    int64_t end = clock_mono_ms(clock) + in_ms, now;
+    siginfo_t info;
+    while ((now = clock_mono_ms(clock)) < end)
+        if (asks_to_end(next_signal(end - now < WAIT_MS_MAX ? end - now : WAIT_MS_MAX, &info)))
+            return true;
+    return false;
+}
+
+static void become(char *const argv[], int kept_fd, bool quiet, pid_t parent)
+{
+    sigset_t set;
+    signals(&set);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(127);
+    if (kept_fd >= 0)
+        fcntl(kept_fd, F_SETFD, 0);
+    int null = quiet ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+    }
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+static void read_end(int status, struct run_ended *ended)
+{
+    ended->death = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    ended->exit_code = ended->death != 0 ? 128 + ended->death : WEXITSTATUS(status);
+}
+
+static bool is_over(pid_t child, struct run_ended *ended)
+{
+    int status;
+    pid_t got = waitpid(child, &status, WNOHANG);
+    if (got == child)
+        read_end(status, ended);
+    else if (got < 0 && errno == ECHILD)
+        ended->exit_code = 127;
+    return got == child || (got < 0 && errno == ECHILD);
+}
+
+static void take_signal(pid_t child, int signal, const siginfo_t *info, struct run_ended *ended)
+{
+    if (signal == 0 || signal == SIGCHLD)
+        return;
+    ended->told = ended->told || asks_to_end(signal);
+    if (info->si_code != SI_KERNEL)
+        kill(child, signal);
+}
+
+static void wait_for(pid_t child, const struct run_watch *watch, struct run_ended *ended)
+{
+    const struct clock *clock = clock_system();
+    int64_t begun = clock_mono_ms(clock), tick = begun + watch->interval_ms, kill_at = 0;
+    while (!is_over(child, ended)) {
+        siginfo_t info;
+        take_signal(child, next_signal(WAIT_MS_MAX / 4, &info), &info, ended);
+        int64_t now = clock_mono_ms(clock);
+        bool late = watch->limit_ms > 0 && now >= begun + watch->limit_ms;
+        bool ticks = watch->on_tick != NULL && now >= tick;
+        if (kill_at == 0 && (late || (ticks && !watch->on_tick(watch->arg)))) {
+            ended->stopped = true;
+            kill(child, SIGTERM);
+            kill_at = now + STOP_MS;
+        }
+        if (ticks)
+            tick = clock_mono_ms(clock) + watch->interval_ms;
+        if (kill_at > 0 && now >= kill_at)
+            kill(child, SIGKILL);
+    }
+}
+
+int run_child(char *const argv[], int kept_fd, bool quiet, const struct run_watch *watch, struct run_ended *ret_ended)
+{
+    struct run_ended ended = {0};
+    pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        return STATUS_IO;
+    if (child == 0)
+        become(argv, kept_fd, quiet, parent);
+    wait_for(child, watch, &ended);
+    *ret_ended = ended;
+    return 0;
+}
+
+void run_end_like(const struct run_ended *ended)
+{
+    if (ended->death != 0 && ended->death != SIGKILL) {
+        sigset_t set;
+        signals(&set);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        signal(ended->death, SIG_DFL);
+        prctl(PR_SET_DUMPABLE, 0); /* the core is the child's */
+        raise(ended->death);
+    }
+    _exit(ended->exit_code);
+}

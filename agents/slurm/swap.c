@@ -1,0 +1,248 @@
+/*
+ * A running job loses nodes and gets others, in three steps that Slurm has for it: its list of nodes is cut to the good ones; a
+ * second job of the same shape waits for as many others with the dependency "expand"; and that one's nodes are merged into the
+ * first. Needs SchedulerParameters=permit_job_expansion. Each step is tried again for a while, as Slurm refuses it for as long as
+ * something of the step before is still completing.
+ */
+#include "agents/slurm/resume.h"
+#include "agents/slurm/run.h"
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TOOL_MS (30 * MS_PER_S)
+#define TRIES 60
+#define TRY_PAUSE_MS MS_PER_S
+
+/* Runs one of Slurm's programs. BACKEND when it fails: ret_said is what it said. */
+static int tool(const char *const argv[], char **ret_out, char ret_said[RESUME_WORD_MAX])
+{
+    struct child_result result;
+    const struct child_options options = {.timeout_ms = TOOL_MS, .out_bytes_max = RESUME_JOB_BYTES_MAX};
+    int status = child_run(argv, &options, &result);
+    snprintf(ret_said, RESUME_WORD_MAX, "%s: %s", argv[0], status_meaning(status));
+    if (status != 0)
+        return status;
+    if (result.exit_code != 0 || result.out_cut) {
+        size_t len = strcspn(result.err, "\n");
+        text_copy_clean(ret_said, RESUME_WORD_MAX, result.err, len);
+        status = STATUS_BACKEND;
+    } else if (ret_out != NULL) {
+        *ret_out = TAKE(result.out);
+    }
+    child_result_free(&result);
+    return status;
+}
+
+/* Until it works, for so many tries; told ends it, too. */
+static int insist(const char *const argv[], bool *told, char ret_said[RESUME_WORD_MAX])
+{
+    int status = tool(argv, NULL, ret_said);
+    for (int i = 0; i < TRIES && status != 0 && !*told; i++) {
+        *told = run_told_within(TRY_PAUSE_MS);
+        status = tool(argv, NULL, ret_said);
+    }
+    return status;
+}
+
+int resume_look(struct resume *r)
+{
+    char said[RESUME_WORD_MAX];
+    autofree char *out = NULL;
+    int status = tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, &out, said);
+    if (status != 0)
+        resume_error(r, "Slurm does not show the job: %s", said);
+    else if (resume_job_parse(out, &r->job) != 0) {
+        resume_error(r, "what Slurm shows of the job cannot be read");
+        status = STATUS_BACKEND;
+    }
+    return status;
+}
+
+static int shrink(struct resume *r, const char *good, bool *told)
+{
+    char said[RESUME_WORD_MAX];
+    autofree char *job = own_printf("jobid=%s", r->job_id), *nodes = own_printf("nodelist=%s", good);
+    resume_info(r, "Job failed - Droping unhealthy nodes");
+    int status = insist((const char *[]){r->config.scontrol, "update", job, nodes, NULL}, told, said);
+    if (status != 0) {
+        resume_error(r, "the job cannot be shrunk to %s: %s", good, said);
+        return status;
+    }
+    status = resume_look(r);
+    if (status == 0)
+        resume_info(r, "Succesfully shrink job to retain healthy nodes %s", r->job.nodes);
+    return status;
+}
+
+/* --- the job that waits ------------------------------------------------------------------------------- */
+
+#define SALLOC_ARGUMENTS_MAX 32
+struct arguments {
+    char *words[SALLOC_ARGUMENTS_MAX + 1];
+    size_t count;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct arguments *arguments, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    if (arguments->count < SALLOC_ARGUMENTS_MAX)
+        arguments->words[arguments->count++] = own_vprintf(format, ap);
+    va_end(ap);
+}
+
+static void add_if(struct arguments *arguments, const char *option, const char *value)
+{
+    if (value[0] != '\0')
+        add(arguments, "%s=%s", option, value);
+}
+
+/* As the job's own nodes are, so that each that comes is as large as one that went. */
+static void write_salloc(const struct resume *r, const char *name, int64_t missing, struct arguments *arguments)
+{
+    const struct resume_job *job = &r->job;
+    add(arguments, "%s", r->config.salloc);
+    add(arguments, "--no-shell");
+    add(arguments, "--dependency=expand:%s", r->job_id);
+    add(arguments, "--job-name=%s", name);
+    add(arguments, "--nodes=%" PRId64 "-%" PRId64, missing, missing);
+    add_if(arguments, "--exclude", job->nodes);
+    add_if(arguments, "--partition", job->partition);
+    add_if(arguments, "--account", job->account);
+    add_if(arguments, "--qos", job->qos);
+    add_if(arguments, "--reservation", job->reservation);
+    add_if(arguments, "--constraint", job->features);
+    if (job->memory[0] != '\0')
+        add_if(arguments, "--mem", job->memory);
+    else
+        add_if(arguments, "--mem-per-cpu", job->memory_per_cpu);
+    if (job->exclusive) {
+        add(arguments, "--exclusive");
+        return;
+    }
+    add(arguments, "--ntasks-per-node=%" PRId64, r->cpus_per_node);
+    add(arguments, "--ntasks=%" PRId64, r->cpus_per_node * missing);
+}
+
+/* Its id; NOT_FOUND when there is none of that name. */
+static int find_helper(const struct resume *r, const char *name, char ret_id[32])
+{
+    char said[RESUME_WORD_MAX];
+    autofree char *out = NULL;
+    int64_t id;
+    int status = tool((const char *[]){r->config.squeue, "-h", "--me", "-n", name, "-o", "%i", NULL}, &out, said);
+    if (status != 0)
+        return status;
+    out[strcspn(out, "\n")] = '\0';
+    if (text_parse_i64(out, 1, UINT32_MAX, &id) != 0)
+        return STATUS_NOT_FOUND;
+    snprintf(ret_id, 32, "%" PRId64, id);
+    return 0;
+}
+
+static void cancel_helper(const struct resume *r, const char *name)
+{
+    char id[32], said[RESUME_WORD_MAX];
+    if (find_helper(r, name, id) == 0 && tool((const char *[]){r->config.scancel, id, NULL}, NULL, said) != 0)
+        resume_error(r, "job %s, which waited for a node, cannot be ended: %s", id, said);
+}
+
+static int await_nodes(struct resume *r, const char *name, int64_t missing, bool *told)
+{
+    struct arguments arguments = {0};
+    struct run_ended ended = {0};
+    const struct run_watch watch = {.interval_ms = MS_PER_S, .limit_ms = r->config.replacement_ms};
+    write_salloc(r, name, missing, &arguments);
+    int status = run_child(arguments.words, -1, true, &watch, &ended);
+    for (size_t i = 0; i < arguments.count; i++)
+        free(arguments.words[i]);
+    *told = *told || ended.told;
+    if (status == 0 && ended.exit_code != 0)
+        status = ended.stopped ? STATUS_TIMEOUT : STATUS_BACKEND;
+    if (status != 0)
+        resume_error(r, "no node came to take the place of %" PRId64 " that were lost: %s", missing,
+                     ended.stopped ? "replacementTimeout is over" : "salloc failed");
+    return status;
+}
+
+static int merge(struct resume *r, const char *name, bool *told)
+{
+    char id[32], said[RESUME_WORD_MAX];
+    int status = find_helper(r, name, id);
+    if (status != 0) {
+        resume_error(r, "the job that waited for a node is gone");
+        return status;
+    }
+    autofree char *job = own_printf("jobid=%s", id);
+    status = insist((const char *[]){r->config.scontrol, "update", job, "numnodes=0", NULL}, told, said);
+    if (status != 0)
+        resume_error(r, "job %s cannot be merged: %s", id, said);
+    return status;
+}
+
+static int expand(struct resume *r, int64_t missing, bool *told)
+{
+    autofree char *name = own_printf("auto-resume-%s-%" PRId64, r->job_id, r->attempt);
+    int status = await_nodes(r, name, missing, told);
+    if (status == 0)
+        status = merge(r, name, told);
+    if (status != 0) {
+        cancel_helper(r, name);
+        return status;
+    }
+    status = resume_look(r);
+    if (status == 0 && r->job.node_count < r->nodes_wanted) {
+        resume_error(r, "the job has %" PRId64 " nodes and needs %" PRId64, r->job.node_count, r->nodes_wanted);
+        status = STATUS_BACKEND;
+    }
+    if (status == 0)
+        resume_info(r, "Job Expansion complete");
+    return status;
+}
+
+/* What the batch script's environment says of the job is of its beginning. */
+static void renew_environment(const struct resume *r)
+{
+    autofree char *count = own_printf("%" PRId64, r->job.node_count);
+    autofree char *cpus = own_printf("%" PRId64 "(x%" PRId64 ")", r->cpus_per_node, r->job.node_count);
+    setenv("SLURM_JOB_NODELIST", r->job.nodes, 1);
+    setenv("SLURM_NODELIST", r->job.nodes, 1);
+    setenv("SLURM_JOB_NUM_NODES", count, 1);
+    setenv("SLURM_NNODES", count, 1);
+    setenv("SLURM_JOB_CPUS_PER_NODE", cpus, 1);
+}
+
+int resume_swap(struct resume *r, const struct resume_names *broken, bool *ret_told)
+{
+    struct resume_names AUTO(resume_names) now = {0};
+    size_t good_count = 0;
+    int status = resume_names_expand(r->job.nodes, &now);
+    if (status != 0)
+        return status;
+    autofree char *good = resume_names_without(&now, broken, &good_count);
+    resume_info(r, "Job failed - replacing nodes");
+    if (good_count < now.count)
+        status = shrink(r, good, ret_told);
+    if (status == 0 && (int64_t)good_count < r->nodes_wanted && !*ret_told)
+        status = expand(r, r->nodes_wanted - (int64_t)good_count, ret_told);
+    if (status != 0 || *ret_told)
+        return status;
+    renew_environment(r);
+    resume_info(r, "Updating to new node list %s", r->job.nodes);
+    return 0;
+}
+
+int resume_requeue(struct resume *r)
+{
+    char said[RESUME_WORD_MAX];
+    int status = tool((const char *[]){r->config.scontrol, "requeue", r->job_id, NULL}, NULL, said);
+    if (status != 0)
+        resume_error(r, "the job cannot be requeued: %s", said);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* Attempts at steps of jobs that live on when nodes break. */
+#ifndef HOLDFAST_DB_ATTEMPT_H
+#define HOLDFAST_DB_ATTEMPT_H
+
+#include "db/db.h"
+#include "model/attempt.h"
+
+/* The one with the same cluster, job, restart and number. */
+int db_attempt_get(struct db_tx *tx, const struct job_attempt *key, struct job_attempt *ret_attempt);
+/* Inserts it, or takes the place of the one with the same key. */
+int db_attempt_put(struct db_tx *tx, const struct job_attempt *attempt);
+/* Rows are struct job_attempt, oldest first. */
+int db_attempt_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg);
+/* All of a job: its number was given to another one. */
+int db_attempt_forget(struct db_tx *tx, int64_t cluster_id, const char *job);
+/* Makes room for one more of so many of a cluster: those that were told of longest ago go. */
+int db_attempt_prune(struct db_tx *tx, int64_t cluster_id, int64_t rows_max);
+/* Those that somebody told of since then are to make way; so many of this job are there. Who was asked before stays so. */
+int db_attempt_ask_stop(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t seen_since, int64_t now_ms,
+                        int64_t *ret_count);
+/* Whether anybody told of any since then. */
+int db_attempt_any(struct db_tx *tx, int64_t cluster_id, int64_t seen_since, bool *ret_any);
+
+#endif

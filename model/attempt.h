@@ -1,0 +1,59 @@
+/*
+ * The attempts at one step of a job that lives on when nodes break, as srun's --auto-resume tells of them; and what it is answered.
+ *
+ *      RUNNING ──► FAILED ──► ENDED     there is no next one
+ *         │           └─────► the next attempt's RUNNING
+ *         └─────────────────► ENDED
+ */
+#ifndef HOLDFAST_MODEL_ATTEMPT_H
+#define HOLDFAST_MODEL_ATTEMPT_H
+
+#include "model/limits.h"
+
+#include "base/enum.h"
+#include "model/job.h"
+
+#include <stdint.h>
+
+#define ATTEMPT_NODES_MAX_BYTES 4096 /* of a host list */
+#define ATTEMPT_EXIT_MAX 255
+#define ATTEMPT_NUMBER_MAX 1000 /* of attempts, and of a job's restarts */
+
+#define ATTEMPT_STATE_LIST(X) \
+    X(RUNNING, "running")     \
+    X(FAILED, "failed")       \
+    X(ENDED, "ended")
+enum attempt_state {
+#define X(SYMBOL, text) ATTEMPT_STATE_##SYMBOL,
+    ATTEMPT_STATE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(attempt_state);
+
+/* HyperPod's words, and ours for "ask again". */
+#define RESUME_ACTION_LIST(X)                                    \
+    X(NONE, "NONE")           /* no node of the job is broken */ \
+    X(RETRYSTEP, "RETRYSTEP") /* some are, and are named */      \
+    X(WAIT, "WAIT")           /* not all nodes were heard since the step failed */
+enum resume_action {
+#define X(SYMBOL, text) RESUME_ACTION_##SYMBOL,
+    RESUME_ACTION_LIST(X)
+#undef X
+};
+ENUM_DECLARE(resume_action);
+
+struct job_attempt {
+    int64_t cluster_id;
+    char job[JOB_ID_MAX_BYTES];
+    int64_t restart, attempt; /* both from 0 */
+    enum attempt_state state;
+    enum resume_action action; /* answered last */
+    char nodes[ATTEMPT_NODES_MAX_BYTES];
+    char reason[REASON_MAX_BYTES]; /* what was wrong with its nodes, or why there is no next one */
+    int64_t exit_code;
+    int64_t started_at, ended_at; /* ended_at 0: it runs */
+    int64_t seen_at;              /* it was told of last */
+    int64_t stop_at;              /* it was to make way for a repair since then; 0: no */
+};
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * What srun's --auto-resume is answered about its job's nodes: what the policy and the loop already made of them, and nothing
+ * else. Each question tells of an attempt, too, which is kept.
+ *
+ * A step that runs is left alone until a repair wants its node now (reconcile_drain.c asks the attempt to make way) or has passed
+ * the jobs by. Of a step that has failed every node counts that is not in service, or will not be. That none is at fault is said
+ * only when all its agents were heard since: what killed a step is often in its kernel's log a moment later.
+ */
+#include "db/attempt.h"
+#include "db/operation.h"
+#include "server/service/private.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NODES_MAX 10000            /* of one job */
+#define SETTLE_MS MS_PER_S         /* a heartbeat so long after the failure had its turn after what was seen with it */
+#define DECIDED_MS (10 * MS_PER_S) /* what is unhealthy and in service is decided on within */
+#define ROWS_MAX 20000             /* attempts of one cluster that are kept */
+
+struct diagnosis {
+    struct service *s;
+    const char *cluster;
+    const struct job_attempt *told;
+    service_broken_fn fn;
+    void *arg;
+    struct problem *problem;
+    struct job_attempt attempt; /* as it is now */
+    int64_t now_ms;
+    size_t broken;
+    bool unheard;
+};
+
+/* The jobs have been waited for, or were passed by. */
+static bool is_past_drain(const struct operation *op)
+{
+    for (int i = 0; i < op->step_count; i++)
+        if (op->steps[i].kind == STEP_KIND_DRAIN)
+            return op->steps[i].state == STEP_STATE_DONE || op->steps[i].state == STEP_STATE_SKIPPED;
+    return op->state == OPERATION_STATE_RUNNING;
+}
+
+static bool is_repair(const struct operation *op)
+{
+    return op->kind == OPERATION_KIND_REBOOT || op->kind == OPERATION_KIND_REPLACE ||
+           op->kind == OPERATION_KIND_DELETE || op->kind == OPERATION_KIND_UPDATE;
+}
+
+static bool is_broken(const struct diagnosis *d, const struct place *place, const struct operation *op)
+{
+    if (d->attempt.state == ATTEMPT_STATE_RUNNING && d->attempt.stop_at == 0)
+        return op != NULL && is_repair(op) && is_past_drain(op);
+    if (op != NULL && op->kind == OPERATION_KIND_CHECK)
+        return false; /* it waits for the end of the job */
+    return place->node.state != NODE_STATE_READY || (op != NULL && is_repair(op));
+}
+
+static bool is_unheard(const struct diagnosis *d, const struct place *place)
+{
+    struct fleet_view live;
+    if (place->node.health == HEALTH_UNHEALTHY && d->now_ms - place->node.health_since < DECIDED_MS)
+        return true;
+    if (place->instance.id == 0 || fleet_get(d->s->fleet, place->node.id, &live) != 0 || live.last_heartbeat_at == 0)
+        return false; /* there is no agent to be heard */
+    return live.last_heartbeat_at < d->attempt.ended_at + SETTLE_MS;
+}
+
+static int look_at_node(struct db_tx *tx, struct diagnosis *d, const char *name)
+{
+    struct place place;
+    struct operation op;
+    struct problem none;
+    int status = place_find(tx, d->cluster, name, &place, &none);
+    if (status == STATUS_NOT_FOUND)
+        return 0; /* it is not this cluster's */
+    if (status == 0)
+        status = db_operation_active(tx, place.node.id, &op);
+    if (status != 0 && status != STATUS_NOT_FOUND)
+        return status;
+    if (!is_broken(d, &place, status == 0 ? &op : NULL)) {
+        d->unheard = d->unheard || (d->attempt.state == ATTEMPT_STATE_FAILED && is_unheard(d, &place));
+        return 0;
+    }
+    const char *why = status == 0 ? op.reason : place.node.reason;
+    if (d->broken++ == 0)
+        snprintf(d->attempt.reason, sizeof(d->attempt.reason), "%.63s: %.120s", name, why);
+    return d->fn(name, node_state_text(place.node.state), why, d->arg);
+}
+
+static int look_at_nodes(struct db_tx *tx, struct diagnosis *d)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (text_hostlist_expand(d->told->nodes, NODES_MAX, &names, &count) != 0)
+        return problem_say(d->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "\"nodes\" must be a host list of at most %d nodes, like \"gpu-[1-4]\".", NODES_MAX);
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = look_at_node(tx, d, names[i]);
+    text_list_free(names, count);
+    d->attempt.action = d->broken > 0 ? RESUME_ACTION_RETRYSTEP : d->unheard ? RESUME_ACTION_WAIT : RESUME_ACTION_NONE;
+    return status;
+}
+
+/* The attempt as it was told of before, or a new one. */
+static int recall(struct db_tx *tx, struct diagnosis *d, int64_t cluster_id)
+{
+    struct job_attempt key = *d->told, before;
+    key.cluster_id = cluster_id;
+    key.started_at = key.seen_at = d->now_ms;
+    int status = db_attempt_get(tx, &key, &before);
+    if (status == 0 && key.state == ATTEMPT_STATE_RUNNING && before.state == ATTEMPT_STATE_ENDED) {
+        status = db_attempt_forget(tx, cluster_id, key.job); /* Slurm began to count anew */
+        before = key;
+    } else if (status == STATUS_NOT_FOUND) {
+        before = key;
+        status = db_attempt_prune(tx, cluster_id, ROWS_MAX);
+    }
+    key.started_at = before.started_at;
+    key.stop_at = key.state == ATTEMPT_STATE_ENDED ? 0 : before.stop_at;
+    key.ended_at = key.state == ATTEMPT_STATE_RUNNING ? 0 : before.ended_at != 0 ? before.ended_at : d->now_ms;
+    if (key.reason[0] == '\0')
+        text_copy_cut(key.reason, sizeof(key.reason), before.reason);
+    d->attempt = key;
+    return status;
+}
+
+static int diagnose(struct db_tx *tx, void *arg)
+{
+    struct diagnosis *d = arg;
+    struct cluster cluster;
+    d->broken = 0;
+    d->unheard = false;
+    int status = place_find_cluster(tx, d->cluster, &cluster, d->problem);
+    if (status == 0)
+        status = recall(tx, d, cluster.id);
+    if (status == 0 && d->attempt.state != ATTEMPT_STATE_ENDED)
+        status = look_at_nodes(tx, d);
+    if (status != 0)
+        return status;
+    if (d->broken == 0 && d->attempt.state == ATTEMPT_STATE_RUNNING)
+        d->attempt.stop_at = 0; /* the repair was taken back */
+    return db_attempt_put(tx, &d->attempt);
+}
+
+int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
+                         service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem)
+{
+    struct diagnosis d = {.s = s,
+                          .cluster = cluster,
+                          .told = attempt,
+                          .fn = fn,
+                          .arg = arg,
+                          .problem = ret_problem,
+                          .now_ms = service_now(s)};
+    int status = service_write(s, "job-diagnose", diagnose, &d, ret_problem);
+    if (status == 0)
+        *ret_action = d.attempt.action;
+    return status;
+}

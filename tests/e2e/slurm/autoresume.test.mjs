@@ -1,0 +1,135 @@
+// srun --auto-resume against a real Slurm, hpd and agents: a step whose node breaks goes on in the same job on another node, and what
+// is no fault of a node ends as without it. The plugin is the built one, loaded by the lab's own plugstack.conf.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { hpdPath } from '../lib/programs.mjs';
+import { FELL_OFF, World, until } from '../lib/world.mjs';
+
+const JOB_MS = 240000;
+let world;
+let conf;
+
+before(async () => {
+  world = new World({ recovery: { breakerMin: 100 } });
+  await world.start();
+  const build = dirname(hpdPath);
+  conf = join(world.dir, 'auto-resume.conf');
+  const plugin = `optional ${join(build, 'holdfast_auto_resume.so')} helper=${join(build, 'hp-auto-resume')} conf=${conf} append\n`;
+  writeFileSync(join(world.slurm, 'plugstack.conf'), plugin);
+  const file = join(world.slurm, 'slurm.conf');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/^SchedulerParameters=.*/m, '$&,permit_job_expansion'));
+  world.slurmRun('scontrol', 'reconfigure');
+  configure();
+});
+after(() => world?.end());
+
+function configure(more = {}) {
+  world.jobToken ??= world.json('token', 'create', '--role', 'job', '--name', 'steps').secret;
+  writeFileSync(conf, JSON.stringify({ url: world.url, cluster: 'demo', token: world.jobToken, pollInterval: '500ms', ...more }));
+}
+
+// A training in small: a counter on shared disk that grows by one every 200 ms to the last step, from where it stood.
+function write(name, { srun, steps, options = [], body = '' }) {
+  const dir = world.dir;
+  writeFileSync(join(dir, `${name}.step`), `#!/bin/bash
+if [ "$SLURM_PROCID" != 0 ]; then
+  until [ -e ${dir}/${name}.done ]; do sleep 0.2; done
+  exit 0
+fi
+at=$(cat ${dir}/${name}.checkpoint 2>/dev/null || echo 0)
+echo "attempt $HOLDFAST_AUTO_RESUME_ATTEMPT from $at on $SLURM_STEP_NODELIST"
+while [ "$at" -lt ${steps} ]; do
+  at=$((at + 1))
+  echo $at >${dir}/${name}.next && mv ${dir}/${name}.next ${dir}/${name}.checkpoint
+  ${body}
+  sleep 0.2
+done
+echo trained
+touch ${dir}/${name}.done
+`, { mode: 0o755 });
+  writeFileSync(join(dir, `${name}.sh`), `#!/bin/bash\n${srun}\necho "srun ended $?"\n`, { mode: 0o755 });
+  return world.slurmRun('sbatch', '--parsable', '--no-kill', '-N2', '-o', join(dir, `${name}.out`), ...options, join(dir, `${name}.sh`));
+}
+
+const output = (name) => (existsSync(join(world.dir, `${name}.out`)) ? readFileSync(join(world.dir, `${name}.out`), 'utf8') : '');
+const checkpoint = (name) => Number(existsSync(join(world.dir, `${name}.checkpoint`)) ? readFileSync(join(world.dir, `${name}.checkpoint`), 'utf8') : 0);
+const state = (job) => world.slurmRun('squeue', '-h', '-a', '-t', 'all', '-j', job, '-o', '%T');
+const over = (job, name) => until(`job ${job} is over`, () => ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT'].includes(state(job)) && output(name) !== '', JOB_MS);
+// The lines that the plugin prints, in this order, with whatever stands between them.
+function inOrder(text, patterns) {
+  let from = 0;
+  for (const pattern of patterns) {
+    const found = pattern.exec(text.slice(from));
+    assert.ok(found, `${pattern} in:\n${text}`);
+    from += found.index + found[0].length;
+  }
+}
+
+test('the option has help, and a value that it does not know is refused', () => {
+  assert.match(world.run('srun', '--help').out, /--auto-resume=MODE/);
+  for (const value of ['2', 'crash:0', 'crash:x', '1,1', '', 'yes', '0,crash:2']) {
+    const run = world.run('srun', `--auto-resume=${value}`, '-N1', 'true');
+    assert.notEqual(run.code, 0, value);
+    if (value !== '') assert.match(run.err, /is none of 0, 1, crash:N/, value);
+  }
+  assert.match(world.run('sbatch', '--auto-resume=1', '--wrap', 'true').err, /unrecognized option '--auto-resume=1'/);
+  assert.equal(world.run('srun', '--auto-resume=0', '-N1', 'true').code, 0);
+  const outside = world.run('srun', '--auto-resume=1', '-N1', 'bash', '-c', 'exit 3');
+  assert.equal(outside.code, 3);
+  assert.match(outside.err, /takes an allocation of sbatch or salloc.*: the step runs once/);
+});
+
+test('a node that breaks is replaced in the running job, and the step goes on from its checkpoint', async () => {
+  const job = write('xid', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/xid.step`, steps: 60 });
+  await until('it trains', () => checkpoint('xid') > 3);
+  const nodes = world.slurmRun('scontrol', 'show', 'hostnames', world.slurmRun('squeue', '-h', '-j', job, '-o', '%N')).split('\n');
+  world.kernel(nodes[1], FELL_OFF); // no task ends by it: hpd asks the step to make way
+  await until('it trains again', () => /Retrying step/.test(output('xid')), JOB_MS);
+  await over(job, 'xid');
+  const text = output('xid');
+  inOrder(text, [
+    /Initiating communication with cluster agent to diagnose health of nodes/,
+    new RegExp(`\\[Auto Resume\\] Info: JobID: ${job} StepID: 0 Response from cluster agent: JobId=${job}, ResumeAction=RETRYSTEP`),
+    /Job failed - replacing nodes/,
+    /Job failed - Droping unhealthy nodes/,
+    new RegExp(`Succesfully shrink job to retain healthy nodes ${nodes[0]}\n`),
+    /Job Expansion complete/,
+    /Updating to new node list \S+/,
+    /Retrying step\. Attempt number: 1/,
+    /attempt 1 from [1-9]/,
+    /trained/,
+  ]);
+  assert.doesNotMatch(text, /attempt 1 .*CANCELLED/);
+  const seen = world.json('job', 'describe', job);
+  assert.deepEqual(seen.attempts.map((a) => [a.attempt, a.state]), [[0, 'failed'], [1, 'ended']]);
+  assert.equal(seen.attempts[0].resumeAction, 'RETRYSTEP');
+  assert.match(seen.attempts[0].reason, new RegExp(`^${nodes[1]}: `));
+  assert.ok(seen.attempts[0].lostMs > 0);
+  assert.match(world.hpctl('job', 'describe', job).out, /Attempts at its steps[\s\S]*RETRYSTEP|Attempts at its steps[\s\S]*failed/);
+  assert.equal(seen.restarts, 0, 'the same job all along');
+  await world.repaired(nodes[1], 'reboot');
+});
+
+test('a crash of the program ends the step as without it', async () => {
+  const job = write('crash', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 7'`, steps: 1 });
+  await over(job, 'crash');
+  inOrder(output('crash'), [/ResumeAction=NONE/, /The step is not run again: no node is at fault/, /srun ended 7/]);
+  assert.doesNotMatch(output('crash'), /Retrying/);
+});
+
+test('with crash:2 it is run twice more, and no more', async () => {
+  const job = write('twice', { srun: `srun --auto-resume=crash:2 -N2 -n1 bash -c 'echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; exit 7'`, steps: 1 });
+  await over(job, 'twice');
+  inOrder(output('twice'), [/run 0/, /crash 1 of 2/, /Attempt number: 1/, /run 1/, /Attempt number: 2/, /run 2/, /The step is not run again/, /srun ended 7/]);
+  assert.equal(output('twice').match(/^run \d/gm).length, 3);
+});
+
+test('where hpd is away it says so, and ends at its limit', async () => {
+  configure({ url: 'http://127.0.0.1:1', diagnosisTimeout: '2s' });
+  const job = write('away', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 9'`, steps: 1 });
+  await over(job, 'away');
+  configure();
+  inOrder(output('away'), [/hpd at http:\/\/127\.0\.0\.1:1 does not answer .*: trying again/, /No diagnosis from hpd/, /srun ended 9/]);
+});
