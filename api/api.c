@@ -162,7 +162,7 @@ static bool first_time(struct api_call *call)
 
 static bool is_write(const struct api_route *route)
 {
-    return route->access >= ACCESS_VIEWER && strcmp(route->method, "GET") != 0;
+    return route->access >= ACCESS_JOB && strcmp(route->method, "GET") != 0;
 }
 
 static void run_user(struct pool_job *job)

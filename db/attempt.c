@@ -19,8 +19,8 @@ static const char SQL_PRUNE[] =
     "max(0, (SELECT count(*) FROM job_attempt WHERE cluster_id = ?1) + 1 - ?2))";
 static const char SQL_ASK_STOP[] = "UPDATE job_attempt SET stop_at = CASE stop_at WHEN 0 THEN ? ELSE stop_at END "
                                    "WHERE cluster_id = ? AND job = ? AND state <> 'ended' AND seen_at >= ?";
-static const char SQL_ANY[] = "SELECT count(*) FROM (SELECT 1 FROM job_attempt WHERE cluster_id = ? AND seen_at >= ? "
-                              "AND state <> 'ended' LIMIT 1)";
+static const char SQL_ANY[] =
+    "SELECT 1 FROM job_attempt WHERE cluster_id = ? AND seen_at >= ? AND state <> 'ended' LIMIT 1";
 
 static void attempt_read(struct db_query *q, void *row)
 {
@@ -120,7 +120,8 @@ int db_attempt_any(struct db_tx *tx, int64_t cluster_id, int64_t seen_since, boo
     db_bind_i64(&q, cluster_id);
     db_bind_i64(&q, seen_since);
     int status = db_query_one(&q);
-    if (status == 0)
-        *ret_any = db_get_i64(&q) != 0;
-    return status;
+    if (status != 0 && status != STATUS_NOT_FOUND)
+        return status;
+    *ret_any = status == 0;
+    return 0;
 }

@@ -3,20 +3,26 @@ bindir = $(PREFIX)/bin
 mandir = $(PREFIX)/share/man
 docdir = $(PREFIX)/share/doc/holdfast
 unitdir = $(PREFIX)/lib/systemd/system
-INSTALLED = $(addprefix $(bindir)/,hpd hpctl hp-agent) $(mandir)/man1/hpctl.1 $(addprefix $(mandir)/man8/,hpd.8 hp-agent.8) \
+libexecdir = $(PREFIX)/libexec
+slurmdir = $(PREFIX)/lib/slurm
+INSTALLED = $(addprefix $(bindir)/,hpd hpctl hp-agent) $(mandir)/man1/hpctl.1 $(addprefix $(mandir)/man8/,hpd.8 hp-agent.8 hp-auto-resume.8) \
+            $(libexecdir)/hp-auto-resume $(slurmdir)/holdfast_auto_resume.so \
             $(addprefix $(unitdir)/,hpd.service hp-agent.service) $(docdir)
 
 .PHONY: install uninstall
 install: all
-	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(mandir)/man8 $(docdir)/examples $(unitdir))
+	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(mandir)/man8 $(docdir)/examples $(unitdir) $(libexecdir) $(slurmdir))
 	install -m 755 $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(DESTDIR)$(bindir)
+	install -m 755 $(BUILD)/hp-auto-resume $(DESTDIR)$(libexecdir)
+	install -m 644 $(BUILD)/holdfast_auto_resume.so $(DESTDIR)$(slurmdir)
 	install -m 644 docs/man/hpctl.1 $(DESTDIR)$(mandir)/man1
-	install -m 644 docs/man/hpd.8 docs/man/hp-agent.8 $(DESTDIR)$(mandir)/man8
+	install -m 644 docs/man/hpd.8 docs/man/hp-agent.8 docs/man/hp-auto-resume.8 $(DESTDIR)$(mandir)/man8
 	install -m 644 docs/examples/* $(DESTDIR)$(docdir)/examples
 	install -m 644 README.md LICENSE openapi.yaml docs/aws-door.md $(DESTDIR)$(docdir)
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hpd.service.in >$(DESTDIR)$(unitdir)/hpd.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent.service.in >$(DESTDIR)$(unitdir)/hp-agent.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent-lifecycle.conf.in >$(DESTDIR)$(docdir)/examples/hp-agent-lifecycle.conf
+	sed 's|@libexecdir@|$(libexecdir)|; s|@slurmdir@|$(slurmdir)|' dist/slurm/plugstack-auto-resume.conf.in >$(DESTDIR)$(docdir)/examples/plugstack-auto-resume.conf
 
 uninstall:
 	rm -rf $(addprefix $(DESTDIR),$(INSTALLED))

@@ -519,7 +519,7 @@ test('a cluster without a scheduler has no jobs', async () => {
   assert.deepEqual((await call('listJobs', 200, { params: { cluster } })).items, []);
   await call('listJobs', 404, { params: { cluster: 'nothing' } });
   await call('describeJob', 404, { params: { cluster, job: '4711' } });
-  const attempt = { attempt: 0, state: 'running', nodes: 'gpu-[1-2],elsewhere' };
+  const attempt = { attempt: 0, state: 'running', nodes: 'elsewhere-[1-2]' };
   assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [] });
   await call('diagnoseJob', 400, { params: { cluster, job: '4711' }, body: { ...attempt, nodes: 'gpu-[1-' } });
   await call('diagnoseJob', 404, { params: { cluster: 'nothing', job: '4711' }, body: attempt });

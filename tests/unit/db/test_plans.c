@@ -3,6 +3,7 @@
  * here with the reason. The functions are called once each; what they prepared is then in the connection's cache.
  */
 #include "db/access_key.h"
+#include "db/attempt.h"
 #include "db/deep.h"
 #include "db/hardware.h"
 #include "db/history.h"
@@ -29,6 +30,20 @@ static void call_lists_of_machines(struct db_tx *tx)
     db_check_drop(tx, 999, "x");
     db_check_list(tx, 1, ignore, NULL);
     db_check_get(tx, 1, "x", &check);
+}
+
+static void call_attempts(struct db_tx *tx)
+{
+    struct job_attempt attempt = {.cluster_id = 999, .job = "1"};
+    int64_t count;
+    bool any;
+    db_attempt_get(tx, &attempt, &attempt);
+    db_attempt_put(tx, &attempt);
+    db_attempt_list(tx, 1, "1", ignore, NULL);
+    db_attempt_forget(tx, 1, "1");
+    db_attempt_prune(tx, 1, 100);
+    db_attempt_ask_stop(tx, 1, "1", 0, 1, &count);
+    db_attempt_any(tx, 1, 0, &any);
 }
 
 static void call_lists_of_fleet(struct db_tx *tx)
@@ -68,6 +83,7 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_node_main_image(tx, 1, "x", "x", image_id, release);
     db_cluster_by_uid(tx, "x", &cluster);
     db_node_update(tx, &node);
+    call_attempts(tx);
     call_lists_of_machines(tx);
     struct shared_incident incident = {.id = 999};
     struct incident_node member = {.incident_id = 999};

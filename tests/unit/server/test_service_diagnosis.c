@@ -1,0 +1,210 @@
+/* What a job's step is answered about its nodes: nothing that is not known, and nothing that was not decided. */
+#include "tests/support/service_world.h"
+
+#include "db/attempt.h"
+
+#define NEVER_SEEN "gpu-9"
+
+static struct world world;
+static int64_t node_ids[2];
+static char broken[128];
+
+static void open_two(void)
+{
+    node_ids[0] = world_open_ready(&world, DB_INLINE, 2);
+    node_ids[1] = world_ready(&world, "ml", "gpu-2", "i-2", NULL);
+}
+
+static int add_broken(const char *node, const char *state, const char *why, void *arg)
+{
+    size_t len = strlen(broken);
+    (void)why;
+    (void)arg;
+    snprintf(broken + len, sizeof(broken) - len, "%s=%s ", node, state);
+    return 0;
+}
+
+static struct job_attempt attempt_of(int64_t number, enum attempt_state state)
+{
+    struct job_attempt attempt = {.job = "82", .attempt = number, .state = state, .nodes = "gpu-[1-2]," NEVER_SEEN};
+    attempt.exit_code = state == ATTEMPT_STATE_RUNNING ? 0 : 1;
+    return attempt;
+}
+
+static void answers(int64_t number, enum attempt_state state, enum resume_action wanted, const char *nodes)
+{
+    const struct job_attempt attempt = attempt_of(number, state);
+    enum resume_action action;
+    broken[0] = '\0';
+    if (service_job_diagnose(&world.service, "ml", &attempt, add_broken, NULL, &action, &world.problem) != 0)
+        fail_msg("%s", world.problem.detail);
+    assert_string_equal(resume_action_text(action), resume_action_text(wanted));
+    assert_string_equal(broken, nodes);
+}
+
+static void beat_all(int64_t seq)
+{
+    assert_int_equal(world_beat(&world, node_ids[0], "i-1", WORLD_BOOT, seq), 0);
+    assert_int_equal(world_beat(&world, node_ids[1], "i-2", WORLD_BOOT, seq), 0);
+}
+
+static void test_none_only_when_all_were_heard(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    clock_fake_advance(&world.clock, MS_PER_S);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    clock_fake_advance(&world.clock, MS_PER_S);
+    assert_int_equal(world_beat(&world, node_ids[0], "i-1", WORLD_BOOT, 2), 0);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    assert_int_equal(world_beat(&world, node_ids[1], "i-2", WORLD_BOOT, 2), 0);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_NONE, "");
+    world_close(&world);
+}
+
+static void test_a_node_out_of_service_is_broken_when_the_step_failed(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world_node_set(&world, "ml", "gpu-2", NODE_STATE_HELD, HEALTH_UNHEALTHY);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=held ");
+    world_close(&world);
+}
+
+static void operate(enum operation_kind kind)
+{
+    struct operation operation;
+    if (service_node_operate(&world.service, &world_operator, "ml", "gpu-2", kind, URGENCY_AFTER_JOBS, "", "",
+                             &operation, &world.problem) < 0)
+        fail_msg("%s", world.problem.detail);
+}
+
+static void test_a_repair_that_waits_for_jobs_leaves_a_step_alone(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    operate(OPERATION_KIND_REBOOT);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=repairing ");
+    world_close(&world);
+}
+
+static int ask_stop(struct db_tx *tx, void *arg)
+{
+    int64_t count = 0;
+    const int64_t *since = arg;
+    struct node node;
+    int status = db_node_get_row(tx, node_ids[0], &node);
+    if (status == 0)
+        status = db_attempt_ask_stop(tx, node.cluster_id, "82", *since, *since, &count);
+    assert_int_equal(count, 1);
+    return status;
+}
+
+static void test_a_step_that_was_asked_makes_way(void **state)
+{
+    (void)state;
+    int64_t now;
+    open_two();
+    beat_all(1);
+    operate(OPERATION_KIND_REPLACE);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    now = clock_wall_ms(&world.clock);
+    world_write(&world, ask_stop, &now);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_RETRYSTEP, "gpu-2=repairing ");
+    world_operation_end(&world, "ml", "gpu-2", OPERATION_STATE_CANCELLED);
+    world_node_set(&world, "ml", "gpu-2", NODE_STATE_READY, HEALTH_HEALTHY);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    world_close(&world);
+}
+
+/* --- what is kept ---------------------------------------------------------------------------------------- */
+
+struct kept {
+    char text[512];
+    int64_t cluster_id;
+};
+
+static int add_kept(const void *row, void *arg)
+{
+    const struct job_attempt *attempt = row;
+    struct kept *kept = arg;
+    size_t len = strlen(kept->text);
+    snprintf(kept->text + len, sizeof(kept->text) - len, "%" PRId64 ".%" PRId64 " %s %" PRId64 "ms; ", attempt->restart,
+             attempt->attempt, attempt_state_text(attempt->state),
+             attempt->ended_at > 0 ? attempt->ended_at - attempt->started_at : -1);
+    return 0;
+}
+
+static int list_kept(struct db_tx *tx, void *arg)
+{
+    struct kept *kept = arg;
+    return db_attempt_list(tx, kept->cluster_id, "82", add_kept, kept);
+}
+
+static void keeps(const char *text)
+{
+    struct kept kept = {.cluster_id = world_node_get(&world, "ml", "gpu-1").cluster_id};
+    world_write(&world, list_kept, &kept);
+    assert_string_equal(kept.text, text);
+}
+
+static void test_attempts_are_kept(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world_node_set(&world, "ml", "gpu-2", NODE_STATE_FAILED, HEALTH_UNHEALTHY);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    clock_fake_advance(&world.clock, 700);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=failed ");
+    clock_fake_advance(&world.clock, 700);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=failed ");
+    keeps("0.0 failed 700ms; ");
+    answers(1, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    clock_fake_advance(&world.clock, 50);
+    answers(1, ATTEMPT_STATE_ENDED, RESUME_ACTION_NONE, "");
+    keeps("0.0 failed 700ms; 0.1 ended 50ms; ");
+    answers(1, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, ""); /* Slurm gave the number to another job */
+    keeps("0.1 running -1ms; ");
+    world_close(&world);
+}
+
+static void refused(struct job_attempt attempt, const char *cluster, int status)
+{
+    enum resume_action action;
+    assert_int_equal(service_job_diagnose(&world.service, cluster, &attempt, add_broken, NULL, &action, &world.problem),
+                     status);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    open_two();
+    struct job_attempt attempt = attempt_of(0, ATTEMPT_STATE_FAILED);
+    refused(attempt, "nothing", STATUS_NOT_FOUND);
+    snprintf(attempt.nodes, sizeof(attempt.nodes), "gpu-[1-99999]");
+    refused(attempt, "ml", STATUS_INVALID);
+    snprintf(attempt.nodes, sizeof(attempt.nodes), "gpu-[1-");
+    refused(attempt, "ml", STATUS_INVALID);
+    keeps("");
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_none_only_when_all_were_heard),
+        cmocka_unit_test(test_a_node_out_of_service_is_broken_when_the_step_failed),
+        cmocka_unit_test(test_a_repair_that_waits_for_jobs_leaves_a_step_alone),
+        cmocka_unit_test(test_a_step_that_was_asked_makes_way),
+        cmocka_unit_test(test_attempts_are_kept),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
