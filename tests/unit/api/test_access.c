@@ -61,6 +61,7 @@ static int wanted(const struct api_route *route, enum asker asker)
         return asker == AGENT ? 0 : 401;
     case ACCESS_SIGNED: /* no bearer opens the other door */
         return 403;
+    case ACCESS_JOB: /* what a token of just that role may not: tests/e2e/api/access.test.mjs */
     case ACCESS_VIEWER:
         return asker >= VIEWER && asker <= ADMIN ? 0 : 401;
     case ACCESS_OPERATOR:
