@@ -94,6 +94,8 @@ int cli_policy_validate(struct cli *cli)
 {
     auto_json json_t *body = NULL, *reply = NULL;
     const char *file = cli->argument_count > 0 ? cli->argument[0] : cli->option[CLI_OPTION_FILE];
+    if (cli->argument_count > 0 && cli->option[CLI_OPTION_FILE] != NULL)
+        return cli_usage(cli, "policy validate takes one file: %s, or -f %s", file, cli->option[CLI_OPTION_FILE]);
     if (file == NULL)
         return cli_usage(cli, "policy validate needs -f FILE: a policy document in YAML");
     int rc = read_document(cli, file, &body);

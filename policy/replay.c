@@ -154,6 +154,13 @@ static bool is_same(const struct decision *a, const struct decision *b)
            (a->action != ACTION_HOLD || a->refused == b->refused);
 }
 
+/* What becomes of the jobs before a repair: of both policies, as what was recorded may be from before it was. */
+static bool treats_jobs_alike(const struct decision *a, const struct decision *b)
+{
+    bool repairs = a->action == ACTION_REBOOT || a->action == ACTION_REPLACE;
+    return !repairs || (a->job_signal == b->job_signal && a->job_wait_ms == b->job_wait_ms);
+}
+
 enum replay_result policy_replay(const struct policy_replay *replay, struct decision *ret_other)
 {
     autofree struct verdict *verdicts = own_calloc(replay->verdict_count + 1, sizeof(*verdicts));
@@ -173,5 +180,6 @@ enum replay_result policy_replay(const struct policy_replay *replay, struct deci
     decide(&snapshot, replay->other, ret_other);
     if (!is_same(&then, replay->decision))
         return REPLAY_RESULT_UNKNOWN;
-    return is_same(&then, ret_other) ? REPLAY_RESULT_SAME : REPLAY_RESULT_DIFFERS;
+    return is_same(&then, ret_other) && treats_jobs_alike(&then, ret_other) ? REPLAY_RESULT_SAME
+                                                                            : REPLAY_RESULT_DIFFERS;
 }

@@ -160,6 +160,31 @@ static void limits(void **state)
     assert_int_equal(replay(), REPLAY_RESULT_SAME); /* nobody had failed */
 }
 
+/* A repair that treats the jobs otherwise is another one; of what is only held, nobody's jobs are touched. */
+static void jobs(void **state)
+{
+    (void)state;
+    begin("xid.63");
+    record();
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    other.drain_deadline_ms[FAULT_CLASS_GPU_MEMORY] = 30 * MINUTE;
+    other.drain_deadline_ms[FAULT_CLASS_GPU] = 30 * MINUTE;
+    assert_int_equal(replay(), REPLAY_RESULT_DIFFERS);
+    assert_int_equal(said.action, recorded.action);
+    assert_int_equal(said.job_wait_ms, 30 * MINUTE);
+    other = settings;
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
+        other.job_signal[fault] = JOB_SIGNAL_TERM; /* which none is asked by */
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    begin("xid.63");
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
+        settings.jobs[fault] = other.jobs[fault] = JOBS_RULE_SIGNAL;
+        other.job_signal[fault] = JOB_SIGNAL_TERM;
+    }
+    record();
+    assert_int_equal(replay(), REPLAY_RESULT_DIFFERS);
+}
+
 static void modes(void **state)
 {
     (void)state;
@@ -216,6 +241,7 @@ int main(void)
         cmocka_unit_test(attempts),
         cmocka_unit_test(probation),
         cmocka_unit_test(limits),
+        cmocka_unit_test(jobs),
         cmocka_unit_test(modes),
         cmocka_unit_test(silence),
         cmocka_unit_test(what_others_hold_stays_theirs),
