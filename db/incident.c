@@ -17,6 +17,7 @@ static const char SQL_GET[] = INCIDENT_SELECT "WHERE i.id = ?";
 static const char SQL_LIST[] = INCIDENT_SELECT "WHERE i.id < ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_LIST_CLUSTER[] = INCIDENT_SELECT "WHERE i.id < ? AND i.cluster_id = ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_LIST_OPEN[] = INCIDENT_SELECT "WHERE i.ended_at = 0 AND i.id < ? ORDER BY i.id DESC LIMIT ?";
+static const char SQL_LIST_ENDED[] = INCIDENT_SELECT "WHERE i.ended_at > ?3 AND i.id < ?1 ORDER BY i.id DESC LIMIT ?2";
 static const char SQL_LIST_CLUSTER_OPEN[] =
     INCIDENT_SELECT "WHERE i.ended_at = 0 AND i.id < ? AND i.cluster_id = ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_PRUNE[] = "DELETE FROM incident WHERE ended_at > 0 AND ended_at < ?";
@@ -86,13 +87,16 @@ int db_incident_list(struct db_tx *tx, const struct db_incident_filter *filter, 
     bool of_cluster = filter->cluster_id != 0;
     auto_query struct db_query q;
     db_query_open(&q, tx,
-                  filter->open_only ? (of_cluster ? SQL_LIST_CLUSTER_OPEN : SQL_LIST_OPEN)
-                  : of_cluster      ? SQL_LIST_CLUSTER
-                                    : SQL_LIST);
+                  filter->ended_after > 0 ? SQL_LIST_ENDED
+                  : filter->open_only     ? (of_cluster ? SQL_LIST_CLUSTER_OPEN : SQL_LIST_OPEN)
+                  : of_cluster            ? SQL_LIST_CLUSTER
+                                          : SQL_LIST);
     db_bind_i64(&q, filter->before_id > 0 ? filter->before_id : INT64_MAX);
     if (of_cluster)
         db_bind_i64(&q, filter->cluster_id);
     db_bind_limit(&q, filter->limit);
+    if (filter->ended_after > 0)
+        db_bind_i64(&q, filter->ended_after);
     return db_query_walk(&q, incident_read, &incident, fn, arg);
 }
 

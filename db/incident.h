@@ -12,7 +12,8 @@ struct db_incident_filter {
     int64_t cluster_id; /* 0: all */
     int64_t before_id;  /* cursor, newest first; 0: from the newest */
     bool open_only;
-    int limit; /* 0: no limit */
+    int limit;           /* 0: no limit */
+    int64_t ended_after; /* those of all clusters that ended since then; 0: not asked */
 };
 /* Rows are struct shared_incident, newest first. */
 int db_incident_list(struct db_tx *tx, const struct db_incident_filter *filter, db_row_fn fn, void *arg);

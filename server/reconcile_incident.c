@@ -3,7 +3,8 @@
  * remembered of it. An incident is in the store before anything is decided by it.
  *
  * It goes on while enough of its nodes show it, and ends when the place has been back for a while; who still fails then is judged
- * by itself. Signs that were part of an incident that has ended are spent: they never make another one.
+ * by itself. Signs that were part of an incident that has ended are spent: they never make another one, also after a restart. For the
+ * breaker it counts as long as its beginning does.
  */
 #include "db/incident.h"
 #include "server/reconcile_private.h"
@@ -29,7 +30,10 @@ struct rincident {
     struct rmember *members;
     size_t count, capacity;
     bool unstored, told;
+    bool over; /* ended and stored: kept for what the breaker counts */
 };
+
+#define PART_OF "it is part of incident "
 
 /* --- memory ------------------------------------------------------------------------------------ */
 static struct rincident *incident_new(struct reconcile *r, struct rcluster *cluster)
@@ -177,7 +181,7 @@ static void take_over(struct reconcile *r, struct rincident *from, struct rincid
         member->unstored = true;
     }
     from->row.ended_at = now;
-    snprintf(from->row.ended_by, sizeof(from->row.ended_by), "it is part of incident %" PRId64, to->row.id);
+    snprintf(from->row.ended_by, sizeof(from->row.ended_by), PART_OF "%" PRId64, to->row.id);
     from->unstored = true;
 }
 
@@ -306,9 +310,29 @@ static void release(struct reconcile *r, struct rincident *incident)
         if (node == NULL || node->incident != incident)
             continue;
         node->spent_at = node->sign_at > node->silent_since ? node->sign_at : node->silent_since;
+        node->incident = NULL;
         reconcile_node_dirty(r, node);
     }
-    incident_drop(r, incident);
+    incident->over = true;
+}
+
+static int64_t longest_window(const struct reconcile *r)
+{
+    int64_t longest = r->deps.settings.policy.breaker_window_ms;
+    for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (group->settings.policy.breaker_window_ms > longest)
+            longest = group->settings.policy.breaker_window_ms;
+    return longest;
+}
+
+static void drop_old(struct reconcile *r, int64_t now)
+{
+    int64_t since = now - longest_window(r);
+    for (struct rincident *incident = r->incidents, *next; incident != NULL; incident = next) {
+        next = incident->next;
+        if (incident->over && incident->row.started_at < since)
+            incident_drop(r, incident);
+    }
 }
 
 /* --- the store --------------------------------------------------------------------------------- */
@@ -398,7 +422,7 @@ static void stored(struct reconcile *r, struct turn *turn)
         incident->view.id = incident->row.id;
         for (size_t i = 0; i < incident->count; i++)
             incident->members[i].unstored = false;
-        if (incident->row.ended_at > 0)
+        if (incident->row.ended_at > 0 && !incident->over)
             release(r, incident);
     }
 }
@@ -435,6 +459,7 @@ int reconcile_incidents(struct reconcile *r, int64_t now)
     if (!reconcile_incidents_due(r, now))
         return 0;
     r->signs_changed = false;
+    drop_old(r, now);
     collect_all(r, &all, now);
     join_shared(r, &all, now);
     free(all.signs);
@@ -457,6 +482,8 @@ int64_t reconcile_incidents_count(const struct reconcile *r, const struct rgroup
     int64_t count = 0;
     for (const struct rincident *incident = r->incidents; incident != NULL; incident = incident->next) {
         bool here = false;
+        if (text_starts_with(incident->row.ended_by, PART_OF))
+            continue; /* it counts with the other one */
         for (size_t i = 0; i < incident->count && !here && incident->row.started_at >= since; i++) {
             const struct rnode *node = reconcile_node_find(r, incident->members[i].node_id);
             here = node != NULL && node->group == group;
@@ -482,6 +509,10 @@ static int load_node(const void *row, void *arg)
         .node_id = from->node_id, .since = from->since, .back_at = from->back_at, .cause = from->cause};
     if (node == NULL)
         return 0;
+    if (loading->incident->over && node->incident == NULL && node->spent_at < loading->incident->row.ended_at)
+        node->spent_at = loading->incident->row.ended_at;
+    if (loading->incident->over)
+        return 0;
     node->incident = loading->incident;
     reconcile_node_dirty(loading->r, node); /* what its verdicts show is known when it was looked at */
     return 0;
@@ -498,7 +529,19 @@ static int load_incident(const void *row, void *arg)
     incident->row = *from;
     incident->domain = reconcile_domain(loading->r, cluster, from->level, from->domain);
     incident->told = true;
+    incident->over = from->ended_at > 0;
     return 0;
+}
+
+/* The open ones first: what is in one of them is not spent. */
+static int load_nodes(struct loading *loading, struct db_tx *tx, bool over)
+{
+    int status = 0;
+    for (loading->incident = loading->r->incidents; loading->incident != NULL && status == 0;
+         loading->incident = loading->incident->next)
+        if (loading->incident->over == over)
+            status = db_incident_node_list(tx, loading->incident->row.id, load_node, loading);
+    return status;
 }
 
 int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx)
@@ -506,9 +549,13 @@ int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx)
     struct loading loading = {.r = r};
     const struct db_incident_filter open = {.open_only = true};
     int status = db_incident_list(tx, &open, load_incident, &loading);
-    for (loading.incident = r->incidents; loading.incident != NULL && status == 0;
-         loading.incident = loading.incident->next)
-        status = db_incident_node_list(tx, loading.incident->row.id, load_node, &loading);
+    const struct db_incident_filter ended = {.ended_after = reconcile_now(r) - longest_window(r)};
+    if (status == 0)
+        status = db_incident_list(tx, &ended, load_incident, &loading);
+    if (status == 0)
+        status = load_nodes(&loading, tx, false);
+    if (status == 0)
+        status = load_nodes(&loading, tx, true);
     r->signs_changed = r->incidents != NULL;
     return status;
 }
@@ -522,8 +569,10 @@ int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx)
         int status = incident->row.id == 0 ? STATUS_NOT_FOUND : db_incident_get(tx, incident->row.id, &row);
         if (status != 0 && status != STATUS_NOT_FOUND)
             return status;
-        if (status == 0 && row.ended_at > 0)
+        if (status == 0 && row.ended_at > 0 && !incident->over) {
+            incident->row = row;
             release(r, incident);
+        }
     }
     return 0;
 }

@@ -212,6 +212,30 @@ static void links_that_are_down_are_an_incident_of_the_network(void **state)
     sim_close(&sim);
 }
 
+/* What belonged to an incident that is over makes no other one after a restart, and its beginning counts on. */
+static void a_restart_brings_no_incident_back(void **state)
+{
+    struct sim sim;
+    struct problem problem;
+    struct shared_incident ended;
+    (void)state;
+    open_leaves(&sim, 220);
+    for (int i = 5; i <= 7; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        link_down(&sim, name, SEVERITY_WARN);
+    }
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(newest(&sim).affected, 3);
+    assert_int_equal(service_incident_end(&sim.service, &sim_admin, newest(&sim).id, &ended, &problem), 0);
+    sim_run(&sim, 20 * MS_PER_S);
+    sim_crash(&sim);
+    sim_run(&sim, 3 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).id, ended.id);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+    sim_close(&sim);
+}
+
 /* A link that is up again has flapped, too, and nothing takes that back. */
 static void what_has_flapped_is_no_sign_for_ever(void **state)
 {
@@ -273,6 +297,7 @@ int main(void)
         cmocka_unit_test(nothing_is_decided_by_what_could_not_be_stored),
         cmocka_unit_test(a_person_ends_it),
         cmocka_unit_test(links_that_are_down_are_an_incident_of_the_network),
+        cmocka_unit_test(a_restart_brings_no_incident_back),
         cmocka_unit_test(what_has_flapped_is_no_sign_for_ever),
         cmocka_unit_test(two_switches_become_one_rack),
     };
