@@ -57,6 +57,8 @@ const output = (name) => (existsSync(join(world.dir, `${name}.out`)) ? readFileS
 const checkpoint = (name) => Number(existsSync(join(world.dir, `${name}.checkpoint`)) ? readFileSync(join(world.dir, `${name}.checkpoint`), 'utf8') : 0);
 const state = (job) => world.slurmRun('squeue', '-h', '-a', '-t', 'all', '-j', job, '-o', '%T');
 const over = (job, name) => until(`job ${job} is over`, () => ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT'].includes(state(job)) && output(name) !== '', JOB_MS);
+// Once a survey has seen the job.
+const described = (job) => until(`job ${job} was seen`, () => world.json('job', 'describe', job));
 // The lines that the plugin prints, in this order, with whatever stands between them.
 function inOrder(text, patterns) {
   let from = 0;
@@ -102,7 +104,7 @@ test('a node that breaks is replaced in the running job, and the step goes on fr
     /trained/,
   ]);
   assert.doesNotMatch(text, /attempt 1 .*CANCELLED/);
-  const seen = world.json('job', 'describe', job);
+  const seen = await described(job);
   assert.deepEqual(seen.attempts.map((a) => [a.attempt, a.state]), [[0, 'failed'], [1, 'ended']]);
   assert.equal(seen.attempts[0].resumeAction, 'RETRYSTEP');
   assert.match(seen.attempts[0].reason, new RegExp(`^${nodes[1]}: `));
@@ -110,6 +112,18 @@ test('a node that breaks is replaced in the running job, and the step goes on fr
   assert.match(world.hpctl('job', 'describe', job).out, /Attempts at its steps[\s\S]*RETRYSTEP|Attempts at its steps[\s\S]*failed/);
   assert.equal(seen.restarts, 0, 'the same job all along');
   await world.repaired(nodes[1], 'reboot');
+});
+
+test('where the node of the batch script breaks the job is requeued, and its output appended', async () => {
+  const job = write('head', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/head.step`, steps: 60 });
+  await until('it trains', () => checkpoint('head') > 3);
+  const host = world.slurmRun('squeue', '-h', '-j', job, '-o', '%B');
+  world.kernel(host, FELL_OFF);
+  await until('it runs again', () => /attempt 0 from [1-9]/.test(output('head')), JOB_MS);
+  await over(job, 'head');
+  inOrder(output('head'), [/attempt 0 from 0/, /ResumeAction=RETRYSTEP/, /Job failed: the node of the batch script is lost: the job is requeued/, /attempt 0 from [1-9]/, /trained/, /srun ended 0/]);
+  const seen = await described(job);
+  assert.deepEqual(seen.attempts.map((a) => [a.restart, a.attempt]), [[0, 0], [1, 0]]);
 });
 
 test('a crash of the program ends the step as without it', async () => {
