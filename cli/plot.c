@@ -120,39 +120,6 @@ int plot_width(const char *text)
     return width;
 }
 
-size_t plot_histogram(const double *values, size_t count, size_t wanted, char ret_labels[][PLOT_BIN_LABEL_MAX],
-                      double *ret_counts, size_t *ret_bin_of)
-{
-    double min = INFINITY, max = -INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        min = isfinite(values[i]) ? fmin(min, values[i]) : min;
-        max = isfinite(values[i]) ? fmax(max, values[i]) : max;
-    }
-    if (!(min <= max))
-        return 0;
-    struct plot_scale scale;
-    wanted = wanted > PLOT_BINS_MAX / 2 ? PLOT_BINS_MAX / 2 : wanted; /* widening to whole steps adds some */
-    scale_make(min, max, wanted > 0 ? (int)wanted : 1, &scale);
-    size_t bins = (size_t)llround((scale.max - scale.min) / scale.step);
-    for (size_t b = 0; b < bins; b++) {
-        char from[PLOT_NUMBER_MAX], to[PLOT_NUMBER_MAX];
-        ret_counts[b] = 0;
-        snprintf(ret_labels[b], PLOT_BIN_LABEL_MAX, "%.14s to %.12s",
-                 plot_number(scale.min + (double)b * scale.step, scale.step, from),
-                 plot_number(scale.min + (double)(b + 1) * scale.step, scale.step, to));
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        double place = floor((values[i] - scale.min) / scale.step);
-        size_t bin = place < 0 ? 0 : place >= (double)bins ? bins - 1 : (size_t)place;
-        ret_counts[bin]++;
-        if (ret_bin_of != NULL)
-            ret_bin_of[i] = bin;
-    }
-    return bins;
-}
-
 static bool locale_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

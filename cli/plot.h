@@ -51,13 +51,6 @@ struct plot_bars {
     size_t count;
 };
 
-#define PLOT_BINS_MAX 32
-#define PLOT_BIN_LABEL_MAX 32
-/* Bins of equal and round width over all values: labels ("2 to 3"), counts, which bin each value is in (ret_bin_of may be NULL).
- * Returns the number of bins, 0 when there is no value; at most PLOT_BINS_MAX, about as many as wanted. */
-size_t plot_histogram(const double *values, size_t count, size_t wanted, char ret_labels[][PLOT_BIN_LABEL_MAX],
-                      double *ret_counts, size_t *ret_bin_of);
-
 struct plot_style {
     int width, height; /* characters, with all that stands around the field; bars take as many lines as they are */
     bool ascii;

@@ -235,26 +235,6 @@ static void test_numbers(void **state)
         assert_string_equal(plot_number(cases[i].value, cases[i].step, number), cases[i].text);
 }
 
-static void test_histogram(void **state)
-{
-    (void)state;
-    static const double values[] = {2.1, 2.9, 3.0, 3.5, NAN, 7.9, 8.0};
-    char labels[PLOT_BINS_MAX][PLOT_BIN_LABEL_MAX];
-    double counts[PLOT_BINS_MAX];
-    size_t bin_of[ARRAY_LEN(values)];
-    size_t bins = plot_histogram(values, ARRAY_LEN(values), 6, labels, counts, bin_of);
-    assert_int_equal(bins, 6);
-    static const double wanted[] = {2, 2, 0, 0, 0, 2};
-    for (size_t i = 0; i < bins; i++)
-        assert_int_equal((int)counts[i], (int)wanted[i]);
-    assert_string_equal(labels[0], "2 to 3");
-    assert_string_equal(labels[5], "7 to 8");
-    assert_int_equal(bin_of[2], 1);
-    assert_int_equal(bin_of[6], 5); /* the last bin holds its end */
-    assert_int_equal(plot_histogram(values, 0, 6, labels, counts, NULL), 0);
-    assert_true(plot_histogram(values, ARRAY_LEN(values), 1000, labels, counts, NULL) <= PLOT_BINS_MAX);
-}
-
 static void test_style(void **state)
 {
     (void)state;
@@ -277,7 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_field),         cmocka_unit_test(test_bars),     cmocka_unit_test(test_svg),
         cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_odd_data), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_histogram),     cmocka_unit_test(test_style),
+        cmocka_unit_test(test_style),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
