@@ -4,12 +4,8 @@
 #include "base/clock.h"
 
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define NODES_MAX 500
-#define WATCH_PAUSE_NS 500000000
-#define FAILED_STATE "failed"
 
 /* --- start ----------------------------------------------------------------------------------------------- */
 
@@ -184,107 +180,6 @@ int cli_check_describe(struct cli *cli)
     return rc;
 }
 
-/* --- watch ----------------------------------------------------------------------------------------------- */
-
-static const char *text_of(const json_t *json, const char *member)
-{
-    const char *text = json_string_value(json_object_get(json, member));
-    return text != NULL ? text : "";
-}
-
-struct shown {
-    char state[16];
-    size_t tests;
-    bool bar; /* a line that is written over again and again stands on the terminal */
-};
-
-#define BAR_CELLS 20
-
-static void wipe_bar(struct cli *cli, struct shown *shown)
-{
-    if (shown->bar)
-        fputs("\r\033[K", cli->err);
-    shown->bar = false;
-}
-
-/* "[#########...........] 3 of 7, DCGM": only where somebody looks on. */
-static void draw_bar(struct cli *cli, const json_t *check, struct shown *shown)
-{
-    size_t i, ended = 0;
-    const json_t *test;
-    const char *running = "";
-    size_t total = (size_t)json_integer_value(json_object_get(check, "total"));
-    if (!isatty(fileno(cli->err)) || total == 0)
-        return;
-    json_array_foreach(json_object_get(check, "tests"), i, test)
-    {
-        bool runs = text_equal(text_of(test, "state"), "running");
-        ended += !runs;
-        running = runs ? text_of(test, "name") : running;
-    }
-    size_t full = ended >= total ? BAR_CELLS : BAR_CELLS * ended / total;
-    wipe_bar(cli, shown);
-    fputc('[', cli->err);
-    for (i = 0; i < BAR_CELLS; i++)
-        fputc(i < full ? '#' : '.', cli->err);
-    fprintf(cli->err, "] %zu of %zu%s%s", ended, total, running[0] != '\0' ? ", " : "", running);
-    fflush(cli->err);
-    shown->bar = true;
-}
-
-/* A new state before the last one, and the tests that have ended since the last look. */
-static void print_news(struct cli *cli, const json_t *check, struct shown *shown)
-{
-    const json_t *tests = json_object_get(check, "tests");
-    if (json_object_get(check, "finishedAt") == NULL && !text_equal(shown->state, text_of(check, "state"))) {
-        text_copy_cut(shown->state, sizeof(shown->state), text_of(check, "state"));
-        fprintf(cli->err, "  %s\n", shown->state);
-    }
-    for (; shown->tests < json_array_size(tests); shown->tests++) {
-        const json_t *test = json_array_get(tests, shown->tests);
-        const char *state = text_of(test, "state"), *why = text_of(test, "detail");
-        if (text_equal(state, "running"))
-            return;
-        fprintf(cli->out, "%s %s%s%s\n", text_of(test, "name"), state, why[0] != '\0' ? ": " : "", why);
-    }
-}
-
-int cli_check_watch(struct cli *cli)
-{
-    int64_t timeout_ms;
-    struct shown shown = {0};
-    int rc = cli_parse_timeout(cli, &timeout_ms);
-    int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
-    autofree char *id = cli_encode(cli->argument[0]), *path = own_printf("/v1/checks/%s", id);
-    for (bool known = false; rc == CLI_EXIT_OK; known = true) {
-        auto_json json_t *check = NULL;
-        rc = cli_ask_again(cli, path, known ? until : 0, &check);
-        if (rc != CLI_EXIT_OK)
-            return rc;
-        bool table = cli->format == CLI_FORMAT_TABLE;
-        if (table) {
-            wipe_bar(cli, &shown);
-            print_news(cli, check, &shown);
-        }
-        if (json_object_get(check, "finishedAt") != NULL) {
-            const char *state = text_of(check, "state"), *why = text_of(check, "detail");
-            if (!cli_print_data(cli, check))
-                fprintf(cli->out, "%s%s%s\n", state, why[0] != '\0' ? ": " : "", why);
-            return text_equal(state, FAILED_STATE) ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
-        }
-        if (clock_mono_ms(clock_system()) >= until) {
-            fprintf(cli->err, "hpctl: check %s is still %s; it goes on without us\n", cli->argument[0],
-                    text_of(check, "state"));
-            return CLI_EXIT_TIMEOUT;
-        }
-        if (table)
-            draw_bar(cli, check, &shown);
-        struct timespec pause = {.tv_nsec = WATCH_PAUSE_NS};
-        nanosleep(&pause, NULL);
-    }
-    return rc;
-}
-
 /* --- logs ------------------------------------------------------------------------------------------------ */
 
 int cli_check_logs(struct cli *cli)
@@ -292,6 +187,6 @@ int cli_check_logs(struct cli *cli)
     auto_json json_t *logs = NULL;
     int rc = ask_one(cli, "/logs", &logs);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, logs))
-        cli_print_harmless(cli->out, text_of(logs, "log"));
+        cli_print_harmless(cli->out, json_string_value(json_object_get(logs, "log")));
     return rc;
 }

@@ -68,7 +68,8 @@ const struct cli_verb cli_verbs[] = {
      "deep health checks, newest first"},
     {"check", "describe", "ID", 1, 1, 0, cli_check_describe,
      "one check: its tests, what they measured, why they failed"},
-    {"check", "watch", "ID", 1, 1, CLI_BIT(TIMEOUT), cli_check_watch, "follow one until it has ended"},
+    {"check", "watch", "[ID]", 0, 1, CLUSTER | CLI_BIT(GROUP) | CLI_BIT(NODE) | CLI_BIT(TIMEOUT), cli_check_watch,
+     "follow one until it has ended, or all that go on, of a group or of the cluster"},
     {"check", "logs", "ID", 1, 1, 0, cli_check_logs, "its log, in HyperPod's lines"},
     {"check", "baseline", "", 0, 0,
      CLUSTER | CLI_BIT(GROUP) | CLI_BIT(NODES) | CLI_BIT(METRIC) | CLI_BIT(RUN) | CLI_BIT(FORCE) | CLI_BIT(TIMEOUT) |

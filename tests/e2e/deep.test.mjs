@@ -52,6 +52,10 @@ test('a group is tested with the real stress-ng, and goes on as before', async (
   await open();
   const started = JSON.parse(hpctl('check', 'start', '-c', 'demo', '-g', 'w', '--quick', '-o', 'json'));
   assert.equal(started.checks.length, 2);
+  const all = hpctl('check', 'watch', '-c', 'demo', '-g', 'w', '--timeout', '4m');
+  for (const { node } of started.checks) assert.match(all, new RegExp(`^${node} passed`, 'm'));
+  assert.match(all, /^all have ended$/m);
+  assert.match(hpctl('check', 'watch', '-c', 'demo'), /^no deep health check goes on$/m);
   for (const { id, node } of started.checks) {
     const watched = hpctl('check', 'watch', id, '--timeout', '2m');
     assert.match(watched, /^HARDWARE_CHECK passed$/m);
