@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -141,7 +142,7 @@ char *fabric_path(const char *path)
 struct waiting_end {
     const struct check_context *context;
     const struct fabric_pingpong *test;
-    char port[8];
+    char port[24];
     atomic_bool is_over;
     int status;
     struct child_result result;
@@ -174,18 +175,22 @@ static void *wait_for_other(void *arg)
     return NULL;
 }
 
-/* A port of this node that nobody listens on at this moment, as digits. */
-static bool find_port(char ret_port[8])
+int64_t fabric_free_port(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    struct sockaddr_in old = {.sin_family = AF_INET};
+    struct sockaddr *any = (struct sockaddr *)&address;
     socklen_t len = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool good = fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
-                getsockname(fd, (struct sockaddr *)&address, &len) == 0;
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        any = (struct sockaddr *)&old;
+        len = sizeof(old);
+    }
+    bool good = fd >= 0 && bind(fd, any, len) == 0 && getsockname(fd, any, &len) == 0;
     if (fd >= 0)
         close(fd);
-    snprintf(ret_port, 8, "%u", (unsigned)ntohs(address.sin_port));
-    return good;
+    return good ? ntohs(any->sa_family == AF_INET6 ? address.sin6_port : old.sin_port) : 0;
 }
 
 /* Until the other end listens, or there is nobody to wait for. */
@@ -225,7 +230,9 @@ int fabric_pingpong(const struct check_context *context, const struct fabric_pin
     int64_t deadline_at = now_ms() + test->timeout_ms;
     pthread_t thread;
     ret_why[0] = '\0';
-    if (!find_port(end.port) || pthread_create(&thread, NULL, wait_for_other, &end) != 0)
+    int64_t port = fabric_free_port();
+    snprintf(end.port, sizeof(end.port), "%" PRId64, port);
+    if (port == 0 || pthread_create(&thread, NULL, wait_for_other, &end) != 0)
         return STATUS_IO;
     int status = run_connecting_end(&end, deadline_at, &result);
     pthread_join(thread, NULL);

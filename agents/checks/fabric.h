@@ -33,6 +33,8 @@ int fabric_parse_pingpong(const char *text, struct fabric_speed *ret_speed);
 
 /* Where libfabric's tools are looked for: path (NULL: $PATH), and where Amazon puts them. Caller frees. */
 char *fabric_path(const char *path);
+/* A port that nobody uses on this machine at this moment; 0: there is none. */
+int64_t fabric_free_port(void);
 
 struct fabric_pingpong {
     const char *provider, *endpoint; /* "efa" and "rdm"; "tcp" and "msg" */

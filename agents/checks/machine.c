@@ -7,6 +7,7 @@
  * none, as the past of one machine would be another's.
  */
 #include "agents/checks/lines.h"
+#include "agents/checks/neuron_tree.h"
 #include "agents/checks/sysfs.h"
 #include "base/clock.h"
 #include "base/own.h"
@@ -20,7 +21,6 @@
 
 #define DMI "/sys/class/dmi/id"
 #define INFINIBAND "/sys/class/infiniband"
-#define NEURON "/sys/devices/virtual/neuron_device"
 #define CPUINFO_BYTES_MAX (1 << 20) /* the flags stand in the first of its processors */
 
 static bool is_text(const char *data, size_t len)
@@ -103,11 +103,11 @@ static size_t tell_neuron(const struct check_context *context, struct check_out 
 {
     char **names = NULL;
     size_t count = 0;
-    if (sysfs_list(context, NEURON, &names, &count) != 0)
+    if (sysfs_list(context, NEURON_TREE, &names, &count) != 0)
         return 0;
     for (size_t i = 0; i < count; i++) {
         struct hardware hardware = {.kind = HARDWARE_KIND_NEURON};
-        autofree char *directory = own_printf(NEURON "/%s/info", names[i]);
+        autofree char *directory = own_printf(NEURON_TREE "/%s/info", names[i]);
         read_word(context, directory, "serial_number", hardware.identity, sizeof(hardware.identity));
         read_word(context, directory, "architecture/device_name", hardware.detail, sizeof(hardware.detail));
         text_copy_cut(hardware.location, sizeof(hardware.location), names[i]);

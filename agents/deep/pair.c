@@ -6,6 +6,7 @@
  */
 #include "agents/deep/pair.h"
 
+#include "agents/checks/fabric.h"
 #include "agents/deep/bench.h"
 #include "agents/deep/pair_message.h"
 #include "base/clock.h"
@@ -15,11 +16,7 @@
 #include "base/status.h"
 #include "base/wire.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define PATH "/v1/agent/pair"
 #define REPLY_BYTES_MAX 4096
@@ -56,25 +53,6 @@ static void load(struct pairing *pairing)
 
 /* --- asked --------------------------------------------------------------------------------------------------- */
 
-/* One that nobody uses at this moment; 0: there is none. */
-static int64_t free_port(void)
-{
-    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
-    struct sockaddr_in old = {.sin_family = AF_INET};
-    struct sockaddr *any = (struct sockaddr *)&address;
-    socklen_t len = sizeof(address);
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        any = (struct sockaddr *)&old;
-        len = sizeof(old);
-    }
-    bool good = fd >= 0 && bind(fd, any, len) == 0 && getsockname(fd, any, &len) == 0;
-    if (fd >= 0)
-        close(fd);
-    return good ? ntohs(any->sa_family == AF_INET6 ? address.sin6_port : old.sin_port) : 0;
-}
-
 static const char *own_address(const struct pairing *pairing)
 {
     const char *told = pairing->bench->options->address, *seen = wire_address(pairing->talk.wire);
@@ -89,7 +67,7 @@ static int ask_server(struct pairing *pairing, struct deep_pair_reply *ret_reply
         const char *reply;
         size_t len;
         int answer;
-        pairing->ask.port = free_port();
+        pairing->ask.port = fabric_free_port();
         pair_write_ask(&body, &pairing->ask);
         int status = talk_exchange(&pairing->talk, &body, &answer, &reply, &len);
         if (status == 0 && (answer == 404 || answer == 409))
