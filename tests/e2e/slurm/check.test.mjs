@@ -125,7 +125,9 @@ test('given back and forgotten by a slurmctld that had not saved it, the reserva
   world.lab('end', world.slurm, 'slurmctld');
   writeFileSync(file, saved);
   world.lab('begin', world.slurm, 'slurmctld');
-  await until('it is said', () => world.events({ node: 'gpu-3' }).some((e) => /set apart again/.test(e.message)), 120000);
+  // Slurm's own log tells of both; hpd's timeline only where slurmctld answers until the end of the change, as it has just started.
+  const log = () => readFileSync(join(world.slurm, 'log/slurmctld.log'), 'utf8').split(`Recovered state of reservation ${RESERVATION}`);
+  await until('it came back, and was taken away', () => log().length > 1 && log().at(-1).includes(`delete_reservation complete for ${RESERVATION}`), 120000);
   await idle('gpu-3');
   assert.deepEqual(everything(), { ...before, nodes: everything().nodes });
   assert.deepEqual(apart('gpu-3'), [false, false, false]);
