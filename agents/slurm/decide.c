@@ -15,6 +15,10 @@ __attribute__((format(printf, 2, 3))) static void say(char ret_why[RESUME_WHY_MA
 
 static enum resume_next decide_crash(const struct resume_facts *facts, char ret_why[RESUME_WHY_MAX])
 {
+    if (facts->stopped) {
+        say(ret_why, "the repair that the step made way for was taken back");
+        return RESUME_AGAIN;
+    }
     if (facts->crash_max == 0)
         say(ret_why, "no node is at fault, and --auto-resume=crash:N was not asked for");
     else if (facts->crashes > facts->crash_max)

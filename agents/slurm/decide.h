@@ -18,6 +18,7 @@ enum resume_next {
 
 struct resume_facts {
     bool fault;                     /* hpd: a node of the job is broken */
+    bool stopped;                   /* the step did not fail: we ended it for a repair */
     bool running;                   /* the job is still there */
     bool gres, batch, requeueable;  /* the job */
     bool batch_host_lost;           /* the node that the batch script runs on is one of the broken */

@@ -159,7 +159,7 @@ static enum resume_next decide(struct resume *r, const struct resume_names *brok
     facts->batch_host_lost =
         r->job.batch_host[0] != '\0' && r->job.batch && resume_names_has(broken, r->job.batch_host);
     facts->attempts = r->attempt + 1;
-    facts->crashes += !facts->fault;
+    facts->crashes += !facts->fault && !facts->stopped;
     return resume_decide(facts, ret_why);
 }
 
@@ -234,6 +234,7 @@ static void live_on(struct resume *r, char *const argv[])
         bool moved = r->option.progress[0] != '\0' ? progress_mark(r) != mark
                                                    : clock_mono_ms(clock) - began >= r->config.progress_ms;
         facts.futile = moved ? 0 : facts.futile + 1;
+        facts.stopped = ended.stopped;
         if ((ended.exit_code == 0 && !ended.stopped) || ended.told) {
             report_end(r, &ended, ended.told ? "it was told to end" : NULL);
             break;

@@ -1,6 +1,7 @@
 /*
  * Waits for a child and for signals at once. What the terminal sends goes to the whole foreground group, the child included, so
- * only what a process sent is passed on. The child dies with us: a step without its supervisor would run on unseen.
+ * only what a process sent is passed on. The child dies with us: a step without its supervisor would run on unseen. So a reader
+ * of ours that went, hpd or who reads standard error, must not end us.
  */
 #include "agents/slurm/run.h"
 
@@ -34,10 +35,17 @@ static void signals(sigset_t *ret_set)
         sigaddset(ret_set, passed_on[i]);
 }
 
+/* What we block, and a child does not: SIGPIPE beside, which is ours alone. */
+static void blocked(sigset_t *ret_set)
+{
+    signals(ret_set);
+    sigaddset(ret_set, SIGPIPE);
+}
+
 void run_prepare(void)
 {
     sigset_t set;
-    signals(&set);
+    blocked(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -66,7 +74,7 @@ bool run_told_within(int64_t in_ms)
 static void become(char *const argv[], int kept_fd, bool quiet, pid_t parent)
 {
     sigset_t set;
-    signals(&set);
+    blocked(&set);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(127);
@@ -147,11 +155,12 @@ void run_end_like(const struct run_ended *ended)
 {
     if (ended->death != 0 && ended->death != SIGKILL) {
         sigset_t set;
-        signals(&set);
-        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        sigemptyset(&set);
+        sigaddset(&set, ended->death);
         signal(ended->death, SIG_DFL);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
         prctl(PR_SET_DUMPABLE, 0); /* the core is the child's */
         raise(ended->death);
     }
-    _exit(ended->exit_code);
+    _exit(ended->stopped && ended->exit_code == 0 ? 128 + SIGTERM : ended->exit_code);
 }

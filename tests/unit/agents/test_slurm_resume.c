@@ -257,6 +257,19 @@ static void test_crash(void **state)
     follows(&facts, RESUME_END, "crashed 3 times");
 }
 
+/* Whoever ended it owes it another run. */
+static void test_stopped(void **state)
+{
+    (void)state;
+    struct resume_facts facts = broken_node;
+    facts.stopped = true;
+    follows(&facts, RESUME_REPLACE, "at fault");
+    facts.fault = false;
+    follows(&facts, RESUME_AGAIN, "taken back");
+    facts.attempts = facts.attempts_max;
+    follows(&facts, RESUME_END, "may be no more");
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -286,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_no_config),
         cmocka_unit_test(test_fault),
         cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,108 @@
+/* How hp-auto-resume runs a child and ends as it ended: its codes, its signals, and what must not end the supervisor. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agents/slurm/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How a supervisor of "sh -c script" ends, as wait says it. */
+static int supervise(const char *script, const struct run_watch *watch, const char *ready)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct run_ended ended;
+        char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, strdup(script), strdup(ready), NULL};
+        run_prepare();
+        if (run_child(argv, -1, true, watch, &ended) != 0)
+            _exit(99);
+        run_end_like(&ended);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void test_codes(void **state)
+{
+    (void)state;
+    const struct run_watch watch = {.interval_ms = 1000};
+    int status = supervise("exit 0", &watch, "");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    status = supervise("exit 42", &watch, "");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+static void test_signals(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"kill -TERM $$", "kill -PIPE $$", "kill -USR1 $$"};
+    static const int deaths[] = {SIGTERM, SIGPIPE, SIGUSR1};
+    const struct run_watch watch = {.interval_ms = 1000};
+    for (size_t i = 0; i < sizeof(deaths) / sizeof(deaths[0]); i++) {
+        int status = supervise(scripts[i], &watch, "");
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), deaths[i]);
+    }
+}
+
+static bool stop_when_ready(void *arg)
+{
+    return access(arg, F_OK) != 0;
+}
+
+/* A program that takes SIGTERM for a checkpoint and ends well has not done its work for that. */
+static void test_stopped(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/test-slurm-run-XXXXXX", ready[64];
+    assert_non_null(mkdtemp(directory));
+    snprintf(ready, sizeof(ready), "%s/ready", directory);
+    const struct run_watch watch = {.interval_ms = 10, .on_tick = stop_when_ready, .arg = ready};
+    int status = supervise("trap 'exit 0' TERM; : >\"$0\"; while :; do sleep 0.1; done", &watch, ready);
+    unlink(ready);
+    rmdir(directory);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
+}
+
+/* A connection of ours that the other end has closed. */
+static void test_reader_that_went(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int fds[2];
+        run_prepare();
+        if (pipe(fds) != 0)
+            _exit(99);
+        close(fds[0]);
+        _exit(write(fds[1], "x", 1) < 0 && !run_told_within(1) ? 7 : 8);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_reader_that_went),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
