@@ -26,7 +26,8 @@ struct run_ended {
 void run_prepare(void);
 /* Sees whether a signal came that asks to end, for as long as in_ms. */
 bool run_told_within(int64_t in_ms);
-/* kept_fd: a descriptor that the child keeps; -1: none. Its standard output is ours, or /dev/null when quiet. NOT_FOUND, IO. */
+/* kept_fd: a descriptor that the child keeps; -1: none. Its standard output is ours, or /dev/null when quiet. IO; a program that is not
+ * there ends with 127. */
 int run_child(char *const argv[], int kept_fd, bool quiet, const struct run_watch *watch, struct run_ended *ret_ended);
 /* Ends this process as the child ended; but one that was stopped did not do its work, even where it says 0. */
 void run_end_like(const struct run_ended *ended) __attribute__((noreturn));

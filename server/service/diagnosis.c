@@ -111,8 +111,8 @@ static int recall(struct db_tx *tx, struct diagnosis *d, int64_t cluster_id)
     key.cluster_id = cluster_id;
     key.started_at = key.seen_at = d->now_ms;
     int status = db_attempt_get(tx, &key, &before);
-    if (status == 0 && key.state == ATTEMPT_STATE_RUNNING && before.state == ATTEMPT_STATE_ENDED) {
-        status = db_attempt_forget(tx, cluster_id, key.job); /* Slurm began to count anew */
+    if (status == 0 && key.state < before.state) {
+        status = db_attempt_forget(tx, cluster_id, key.job); /* the job's next step, or Slurm began to count anew */
         before = key;
     } else if (status == STATUS_NOT_FOUND) {
         before = key;

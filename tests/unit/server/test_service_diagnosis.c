@@ -175,6 +175,26 @@ static void test_attempts_are_kept(void **state)
     world_close(&world);
 }
 
+/* A job's next step counts from 0 again, and may fail before it was ever heard of: then nobody was heard since, either. */
+static void test_the_next_step_of_a_job(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    answers(0, ATTEMPT_STATE_ENDED, RESUME_ACTION_NONE, "");
+    clock_fake_advance(&world.clock, 10 * MS_PER_S);
+    beat_all(2);
+    clock_fake_advance(&world.clock, MS_PER_S);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    keeps("0.0 failed 0ms; ");
+    clock_fake_advance(&world.clock, MS_PER_S);
+    answers(1, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    keeps("0.0 running -1ms; ");
+    world_close(&world);
+}
+
 static void refused(struct job_attempt attempt, const char *cluster, int status)
 {
     enum resume_action action;
@@ -204,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_a_repair_that_waits_for_jobs_leaves_a_step_alone),
         cmocka_unit_test(test_a_step_that_was_asked_makes_way),
         cmocka_unit_test(test_attempts_are_kept),
+        cmocka_unit_test(test_the_next_step_of_a_job),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
