@@ -131,6 +131,9 @@ static json_t *render_scheduler(const struct service_scheduler_status *scheduler
     json_put_time(json, "since", scheduler->since);
     put_text(json, "error", scheduler->error);
     put_text(json, "way", scheduler->way);
+    put_text(json, "configuration", scheduler->managed ? "manage" : "attach");
+    put_text(json, "strategy", scheduler->strategy);
+    put_text(json, "drift", scheduler->drift);
     return json;
 }
 

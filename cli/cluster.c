@@ -74,6 +74,21 @@ static void print_scheduler(FILE *f, const json_t *view)
             *why != 0 ? ": " : "", why);
 }
 
+/* Who writes the scheduler's nodes and partitions, where it is not the site alone, and what became of them. */
+static void print_layout(FILE *f, const json_t *view)
+{
+    char way[32], strategy[64], drift[600];
+    if (!text_equal(cli_value(view, "scheduler.configuration", way, sizeof(way)), "manage"))
+        return;
+    fprintf(f, "%-16s managed by Holdfast (%s)\n", "Slurm's nodes",
+            cli_value(view, "scheduler.strategy", strategy, sizeof(strategy)));
+    if (*cli_value(view, "scheduler.drift", drift, sizeof(drift)) != 0)
+        fprintf(f, "%-16s %s. %s\n", "Drift", drift,
+                text_equal(strategy, "Managed") ? "Put the file back as it was (FILE.old has the last one), or take "
+                                                  "SlurmConfigStrategy Merge or Overwrite."
+                                                : "It is being seen to.");
+}
+
 static void print_head(FILE *f, json_t *view)
 {
     char buffer[600], state[32];
@@ -91,6 +106,7 @@ static void print_head(FILE *f, json_t *view)
     fprintf(f, "%-16s %s%s%s%s\n", "Orchestrator", orchestrator, *scheduler != 0 ? " (" : "", scheduler,
             *scheduler != 0 ? ")" : "");
     cli_print_field(f, "Spoken to by", cli_value(view, "scheduler.way", buffer, sizeof(buffer)));
+    print_layout(f, view);
     cli_print_field(f, "Nodes", cli_value(view, "nodeCount", buffer, sizeof(buffer)));
     cli_print_field(f, "By state", cli_value(view, "_states", buffer, sizeof(buffer)));
     cli_print_field(f, "By health", cli_value(view, "_health", buffer, sizeof(buffer)));

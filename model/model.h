@@ -329,6 +329,8 @@ ENUM_DECLARE(event_level);
     X(SCHEDULER_RESUME, "scheduler-resume")       \
     X(SCHEDULER_DOWN, "scheduler-down")           \
     X(SCHEDULER_BACK, "scheduler-back")           \
+    X(SCHEDULER_LAYOUT, "scheduler-layout")       \
+    X(SCHEDULER_DRIFT, "scheduler-drift")         \
     X(JOBS, "jobs")                               \
     X(OPERATOR_REQUEST, "operator-request")       \
     X(APPROVAL, "approval")                       \

@@ -365,14 +365,17 @@ static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
         {"timeout", KEY_DURATION, &config->slurm_timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
         {"surveyInterval", KEY_DURATION, &config->reconcile.survey_interval_ms, 0, 0, MS_PER_HOUR},
     };
-    static const char *const skip[] = {"ssh", "rest", NULL};
+    static const char *const skip[] = {"ssh", "rest", "manage", NULL};
     config->slurm_enabled = true;
     int rc = read_section(config, slurm, "slurm", keys, ARRAY_LEN(keys), skip, ret_error);
     json_t *ssh = json_object_get(slurm, "ssh"), *rest = json_object_get(slurm, "rest");
+    json_t *manage = json_object_get(slurm, "manage");
     if (rc == 0 && ssh != NULL)
         rc = read_slurm_ssh(config, ssh, ret_error);
     if (rc == 0 && rest != NULL)
         rc = read_slurm_rest(config, rest, ret_error);
+    if (rc == 0 && manage != NULL)
+        rc = config_manage_read(&config->slurm_manage, manage, ret_error);
     return rc;
 }
 
@@ -507,4 +510,5 @@ void config_free(struct config *config)
             config->local_services[i].argv[k] = NULL;
         }
     check_limits_free(&config->reconcile.check_limits);
+    config_manage_free(&config->slurm_manage);
 }

@@ -8,6 +8,7 @@
 #define HOLDFAST_SERVER_CONFIG_H
 
 #include "base/log.h"
+#include "server/config_manage.h"
 #include "server/provider/local/local.h"
 #include "server/reconcile.h"
 
@@ -34,6 +35,7 @@ struct config {
     char slurm_bin_dir[PATH_MAX], slurm_conf[PATH_MAX];
     int64_t slurm_timeout_ms;
     bool slurm_over_ssh;
+    struct config_manage slurm_manage;
     struct {
         char host[ADDRESS_MAX_BYTES], user[NAME_MAX_BYTES];
         int64_t port;

@@ -268,11 +268,21 @@ static int make_backends(struct hpd *hpd)
                                           .user = c->slurm_rest.user,
                                           .token_file = c->slurm_rest.token_file,
                                           .ca_file = c->slurm_rest.ca_file};
+        const struct slurm_manage_options manage = {
+            .file = c->slurm_manage.file,
+            .gres = *c->slurm_manage.gres ? c->slurm_manage.gres : NULL,
+            .topology = *c->slurm_manage.topology ? c->slurm_manage.topology : NULL,
+            .restart = (const char *const *)c->slurm_manage.restart,
+            .site = &c->slurm_manage.site,
+        };
+        hpd->deps.slurm_managed = *c->slurm_manage.file != 0;
+        hpd->deps.strategy = c->slurm_manage.strategy;
         struct slurm_options options = {.bin_dir = *c->slurm_bin_dir ? c->slurm_bin_dir : NULL,
                                         .conf = *c->slurm_conf ? c->slurm_conf : NULL,
                                         .timeout_ms = c->slurm_timeout_ms,
                                         .ssh = c->slurm_over_ssh ? &ssh : NULL,
-                                        .rest = c->slurm_over_rest ? &rest : NULL};
+                                        .rest = c->slurm_over_rest ? &rest : NULL,
+                                        .manage = hpd->deps.slurm_managed ? &manage : NULL};
         int rc = slurm_new(&options, &hpd->deps.slurm);
         if (rc != 0)
             return fail("slurm", status_meaning(rc));

@@ -6,6 +6,7 @@
  * When the store cannot be written the turn has not happened: its inputs are still there, and the loop tries again
  * after a pause. Nothing is sent to a backend that is not on disk.
  */
+#include "server/reconcile_manage.h"
 #include "server/reconcile_step.h"
 #include "server/reconcile_survey.h"
 
@@ -40,6 +41,7 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->domain_names = map_new();
     r->govern = reconcile_govern_new();
     r->apart = reconcile_apart_new();
+    r->manage = reconcile_manage_new();
     r->scheduler_event = -1;
     r->housekeeping_at = r->history_at = reconcile_now(r) + HOUSEKEEPING_MS;
     pthread_mutex_init(&r->stats_mutex, NULL);
@@ -74,6 +76,7 @@ void reconcile_free(struct reconcile *r)
     service_scheduler_free(r->scheduler_shown);
     reconcile_govern_free(r->govern);
     reconcile_apart_free(r->apart);
+    reconcile_manage_free(r->manage);
     inbox_free(r->inbox);
     reconcile_table_free(r);
     pthread_mutex_destroy(&r->stats_mutex);
@@ -141,6 +144,7 @@ static void take_result(struct reconcile *r, struct rcall *call)
         reconcile_observe_soon(r);
     }
     free_slot(r);
+    reconcile_manage_heard(r, call);
     if (call->kind == CALL_OBSERVE) {
         reconcile_observe_take(r, call);
         reconcile_call_free(call);
@@ -155,6 +159,9 @@ static void take_result(struct reconcile *r, struct rcall *call)
         reconcile_call_free(call);
     } else if (call->kind == CALL_APART) {
         reconcile_apart_take(r, call);
+        reconcile_call_free(call);
+    } else if (call->kind == CALL_ARRANGE) {
+        reconcile_manage_take(r, call);
         reconcile_call_free(call);
     } else {
         take_operation_result(r, call);
@@ -297,6 +304,9 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
     int64_t govern = reconcile_govern_due(r, now);
     if (govern > 0)
         next = earlier(next, govern);
+    int64_t manage = reconcile_manage_due(r);
+    if (manage > 0)
+        next = earlier(next, manage);
     int64_t apart = reconcile_apart_due(r, now);
     if (apart > 0)
         next = earlier(next, apart);
@@ -356,6 +366,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
         }
         worked = reconcile_govern(r, now) || worked;
         worked = reconcile_apart(r, now) || worked;
+        worked = reconcile_manage(r, now) || worked;
         worked = decide_and_write(r, now) || worked;
         if (r->history_at <= now)
             reconcile_history(r, now);

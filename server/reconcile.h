@@ -56,6 +56,8 @@ struct reconcile_deps {
     struct service *service; /* db, fleet, clock, ids */
     struct executor *executor;
     struct scheduler_driver slurm; /* ops NULL: not configured */
+    bool slurm_managed;            /* its nodes and partitions are written by us … */
+    enum layout_strategy strategy; /* … by this, where a cluster does not say another */
     struct provider_driver providers[RECONCILE_PROVIDERS_MAX];
     size_t provider_count;
     struct reconcile_settings settings;

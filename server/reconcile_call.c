@@ -20,6 +20,7 @@ void reconcile_call_free(struct rcall *call)
     scheduler_observation_free(&call->observation);
     scheduler_governance_free(call->governance);
     scheduler_apart_free(call->apart);
+    scheduler_layout_free(call->layout);
     job_picture_free(call->picture);
     free(call->jobs);
     free(call->places);
@@ -122,6 +123,8 @@ static int call_do(struct rcall *call)
         return s->ops->govern(s->self, call->governance, call->error);
     case CALL_APART:
         return s->ops->set_apart(s->self, call->apart, call->error);
+    case CALL_ARRANGE:
+        return s->ops->arrange(s->self, call->layout, call->error);
     case CALL_REBOOT:
         return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
     case CALL_TERMINATE:

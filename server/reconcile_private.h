@@ -15,6 +15,7 @@
  *   reconcile_topology.c  where nodes sit; reconcile_incident.c: what takes many of one place at once
  *   reconcile_reckon.c    how many nodes of a group are what
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
+ *   reconcile_manage.c    the scheduler's nodes and partitions, where they are ours to write
  *   reconcile_apart.c     nodes that are set apart in the scheduler while they are tested
  *   reconcile_idle.c      deep checks of nodes that have nothing to do
  *   reconcile_supply.c    what the ends of launches say of a group's supply of machines
@@ -257,6 +258,7 @@ enum call_kind {
     CALL_RESUME,
     CALL_GOVERN,
     CALL_APART,
+    CALL_ARRANGE,
     CALL_REBOOT,
     CALL_TERMINATE,
     CALL_LAUNCH,
@@ -294,6 +296,7 @@ struct rcall {
     size_t place_count;
     struct scheduler_governance *governance; /* owned */
     struct scheduler_apart *apart;           /* owned */
+    struct scheduler_layout *layout;         /* owned */
     bool addressed;
 };
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);
@@ -441,6 +444,7 @@ struct reconcile {
     int64_t incident_look_at; /* 0: there is none */
     struct govern *govern;    /* reconcile_govern.c */
     struct apart_loop *apart; /* reconcile_apart.c */
+    struct manage *manage;    /* reconcile_manage.c */
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 

@@ -2,6 +2,7 @@
  * What all scheduler backends share: what they are handed and hand out is made and freed in one place.
  */
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/layout.h"
 
 #include "base/own.h"
 
@@ -46,4 +47,14 @@ struct scheduler_rule *scheduler_governance_add(struct scheduler_governance *gov
     struct scheduler_rule *rule = &governance->rules[governance->count++];
     *rule = (struct scheduler_rule){0};
     return rule;
+}
+
+ENUM_DEFINE(layout_strategy, LAYOUT_STRATEGY_LIST)
+
+void scheduler_layout_free(struct scheduler_layout *layout)
+{
+    if (layout == NULL)
+        return;
+    free(layout->nodes);
+    free(layout);
 }

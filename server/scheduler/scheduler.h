@@ -15,6 +15,7 @@
 #include "model/job.h"
 #include "model/model.h"
 #include "server/scheduler/governance.h"
+#include "server/scheduler/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,6 +135,9 @@ struct scheduler_ops {
      * back. A node that is ASKED is looked at only, and touched when it is asked for again with what it had written down. What
      * was there before, and what others made, stays. On failure the answers say nothing. */
     int (*set_apart)(struct scheduler *s, struct scheduler_apart *apart, char *ret_error);
+    /* Makes nodes and partitions be as wanted where the scheduler's configuration is ours, and answers into layout; see layout.h.
+     * Jobs on nodes that stay run on. On failure it is as it was before. UNSUPPORTED: its configuration is the site's. */
+    int (*arrange)(struct scheduler *s, struct scheduler_layout *layout, char *ret_error);
     /* The jobs, and what the scheduler says of itself as Prometheus text, beside what was just seen of its nodes. A part that cannot
      * be had is missing from the text, which says so; without the jobs it fails. */
     int (*survey)(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,

@@ -67,6 +67,13 @@ static int check_cluster(const struct change *change)
                            "The creation of the cluster \"%s\" failed, and nothing of it is left to change. Delete it, "
                            "and create it again.",
                            cluster->name);
+    struct service_scheduler_status scheduler;
+    service_scheduler_get(change->s->scheduler, &scheduler);
+    if (touches_groups(change->wanted) && cluster->orchestrator == ORCHESTRATOR_SLURM && scheduler.drift[0] != '\0' &&
+        text_equal(scheduler.strategy, "Managed"))
+        return problem_say(change->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                           "%s. Put the file back as it was, or change SlurmConfigStrategy, and repeat.",
+                           scheduler.drift);
     if (!state_allows(change))
         return problem_say(
             change->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,

@@ -33,7 +33,20 @@ void service_scheduler_free(struct service_scheduler *scheduler)
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status)
 {
     pthread_mutex_lock(&scheduler->mutex);
-    scheduler->status = *status;
+    struct service_scheduler_status *shown = &scheduler->status;
+    shown->state = status->state;
+    shown->since = status->since;
+    text_copy_cut(shown->error, sizeof(shown->error), status->error);
+    text_copy_cut(shown->way, sizeof(shown->way), status->way);
+    pthread_mutex_unlock(&scheduler->mutex);
+}
+
+void service_scheduler_manage(struct service_scheduler *scheduler, const char *strategy, const char *drift)
+{
+    pthread_mutex_lock(&scheduler->mutex);
+    scheduler->status.managed = true;
+    text_copy_cut(scheduler->status.strategy, sizeof(scheduler->status.strategy), strategy);
+    text_copy_cut(scheduler->status.drift, sizeof(scheduler->status.drift), drift);
     pthread_mutex_unlock(&scheduler->mutex);
 }
 

@@ -31,6 +31,7 @@
 #include "policy/situation.h"
 #include "server/fleet.h"
 #include "server/service/lemon.h"
+#include "server/service/scheduler.h"
 #include "server/service/setting.h"
 
 #include <stdatomic.h>
@@ -107,26 +108,6 @@ struct service_backends {
     } subnets[SERVICE_SUBNETS_MAX]; /* which zone each is in; none: there are no zones */
     size_t subnet_count;
 };
-
-/* How the scheduler is: the reconcile loop sets it, the doors show it; any thread. */
-#define SERVICE_SCHEDULER_ERROR_MAX 256
-struct service_scheduler_status {
-    enum scheduler_state state;
-    int64_t since;                           /* 0: never looked at */
-    char error[SERVICE_SCHEDULER_ERROR_MAX]; /* of a scheduler that is down */
-    char way[SERVICE_SCHEDULER_ERROR_MAX];   /* by what it is spoken to; "": not known yet */
-};
-struct service_scheduler;
-struct service_scheduler *service_scheduler_new(void);
-void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NULL */
-void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);
-/* Unknown for NULL. */
-void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
-/* Takes the picture over; NULL: there is none, and why. */
-void service_scheduler_show(struct service_scheduler *scheduler, struct job_picture *picture, const char *why);
-/* The picture, for the caller to free; NULL when there is none, the scheduler is down, or it is too old: ret_why says. NULL for NULL. */
-struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
-                                              char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 
 struct fault_overrides; /* policy/faults/faults.h */
 struct service {

@@ -20,6 +20,7 @@ struct scheduler {
     struct slurm_rest *rest;      /* NULL: all is done by the programs */
     char stamp[SLURM_STAMP_MAX];  /* marks times as printed for us: see parse.c */
     int64_t timeout_ms;
+    struct slurm_manage *manage; /* NULL: its configuration is the site's */
 };
 
 /* One call of the vtable. error: the caller's SCHEDULER_ERROR_MAX bytes. */

@@ -23,6 +23,7 @@
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/govern.h"
 #include "server/scheduler/slurm/jobs.h"
+#include "server/scheduler/slurm/manage.h"
 #include "server/scheduler/slurm/nodes.h"
 #include "server/scheduler/slurm/parse.h"
 #include "server/scheduler/slurm/rest.h"
@@ -169,6 +170,7 @@ static void slurm_free(struct scheduler *s)
         free(*entry);
     ssh_free(s->ssh);
     slurm_rest_free(s->rest);
+    slurm_manage_free(s->manage);
     free(s->host);
     free(s);
 }
@@ -221,6 +223,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .readdress = readdress,
         .govern = slurm_govern,
         .set_apart = slurm_set_apart,
+        .arrange = slurm_arrange,
         .survey = slurm_survey,
         .way = way,
         .free = slurm_free,
@@ -239,6 +242,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
     s->sshare = program(options->bin_dir, "sshare");
     s->timeout_ms = options->timeout_ms;
     s->ssh = options->ssh == NULL ? NULL : ssh_new(options->ssh);
+    s->manage = options->manage == NULL ? NULL : slurm_manage_new(options->manage);
     s->host = own_strdup(options->ssh == NULL ? "" : options->ssh->host);
     set_env(s, options->conf);
     if (options->rest != NULL && slurm_rest_new(options->rest, &s->rest) != 0) {

@@ -7,6 +7,15 @@
 
 #include "base/ssh.h"
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/slurm/conf.h"
+
+/* Where Holdfast writes nodes and partitions; all paths are on the machine of slurmctld. */
+struct slurm_manage_options {
+    const char *file;            /* that slurm.conf includes */
+    const char *gres, *topology; /* NULL: the site's */
+    const char *const *restart;  /* the command that restarts slurmctld, and NULL */
+    const struct slurm_conf_site *site;
+};
 
 struct slurm_rest_options {
     const char *url, *user; /* "http://…" of this machine, "https://…", or "unix:/path" */
@@ -15,11 +24,12 @@ struct slurm_rest_options {
 };
 
 struct slurm_options {
-    const char *bin_dir;                   /* where Slurm's programs are; NULL: found in PATH */
-    const char *conf;                      /* value of SLURM_CONF for them; NULL: ours, or over SSH what is there */
-    int64_t timeout_ms;                    /* a call's deadline */
-    const struct ssh_options *ssh;         /* NULL: they run here */
-    const struct slurm_rest_options *rest; /* NULL: all is done by the programs */
+    const char *bin_dir;                       /* where Slurm's programs are; NULL: found in PATH */
+    const char *conf;                          /* value of SLURM_CONF for them; NULL: ours, or over SSH what is there */
+    int64_t timeout_ms;                        /* a call's deadline */
+    const struct ssh_options *ssh;             /* NULL: they run here */
+    const struct slurm_rest_options *rest;     /* NULL: all is done by the programs */
+    const struct slurm_manage_options *manage; /* NULL: nothing of its configuration is written */
 };
 
 /* Copies what it needs. INVALID for limits or a URL that are none. The driver is freed with driver.ops->free. */

@@ -1,0 +1,49 @@
+/*
+ * The nodes and partitions that a scheduler shall have, where its configuration is ours to write (Slurm's slurm.conf), and what
+ * came of it: a backend that finds the file as somebody else left it says so, and does what the strategy says.
+ */
+#ifndef HOLDFAST_SERVER_SCHEDULER_LAYOUT_H
+#define HOLDFAST_SERVER_SCHEDULER_LAYOUT_H
+
+#include "base/enum.h"
+#include "model/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LAYOUT_NODES_MAX 100000
+#define LAYOUT_SAID_MAX 512
+
+/* What is done about edits by hand: HyperPod's SlurmConfigStrategy. */
+#define LAYOUT_STRATEGY_LIST(X)                                      \
+    X(MERGE, "Merge")         /* they stay, and ours is added */     \
+    X(MANAGED, "Managed")     /* nothing is written until they go */ \
+    X(OVERWRITE, "Overwrite") /* they go */
+enum layout_strategy {
+#define X(SYMBOL, text) LAYOUT_STRATEGY_##SYMBOL,
+    LAYOUT_STRATEGY_LIST(X)
+#undef X
+};
+ENUM_DECLARE(layout_strategy);
+
+struct layout_node {
+    char name[NODE_NAME_MAX_BYTES];
+    char address[ADDRESS_MAX_BYTES]; /* "": what its name resolves to */
+    char instance_type[NAME_MAX_BYTES];
+    char partition[NAME_MAX_BYTES];     /* besides the one of all nodes; "": none */
+    char leaf[TOPOLOGY_NAME_MAX_BYTES]; /* the switch it is behind, "": not known */
+};
+
+struct scheduler_layout {
+    struct layout_node *nodes; /* owned */
+    size_t count;
+    enum layout_strategy strategy;
+
+    /* answered */
+    char drift[LAYOUT_SAID_MAX]; /* how the file differs from what was written; "": it does not */
+    char done[LAYOUT_SAID_MAX];  /* what was written and how it was brought into force; "": nothing had to be */
+};
+void scheduler_layout_free(struct scheduler_layout *layout); /* accepts NULL */
+
+#endif

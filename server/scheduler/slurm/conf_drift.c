@@ -1,0 +1,103 @@
+/*
+ * Drift: how a file that somebody edited differs from what is wanted, in the messages that HyperPod has for it. The first that is
+ * found is said, the worst kind first: a partition that nobody asked for; a node that is in another partition than its group's, or in
+ * several; nodes that are missing, too many, or said to be elsewhere. "dev" has every node and says nothing.
+ */
+#include "server/scheduler/slurm/conf.h"
+
+#include "base/map.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/conf_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define UNDEFINED "Partition configuration drift detected."
+#define MISMATCH "Partition configuration mismatch detected."
+#define OTHER "Configuration drift detected."
+
+AUTO_DEFINE(struct map *, map, map_free)
+
+__attribute__((format(printf, 2, 3))) static bool say(char *said, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *sentence = own_vprintf(fmt, ap);
+    va_end(ap);
+    text_copy_cut(said, LAYOUT_SAID_MAX, sentence);
+    return true;
+}
+
+static bool is_wanted_partition(const struct scheduler_layout *layout, const char *name)
+{
+    if (text_equal(name, SLURM_PARTITION_ALL))
+        return true;
+    for (size_t i = 0; i < layout->count; i++)
+        if (text_equal(layout->nodes[i].partition, name))
+            return true;
+    return false;
+}
+
+static bool undefined(const struct scheduler_layout *layout, const struct slurm_conf *present, char *said)
+{
+    for (size_t i = 0; i < present->count; i++) {
+        const struct slurm_conf_line *line = &present->lines[i];
+        if (line->kind == SLURM_CONF_PARTITION && !is_wanted_partition(layout, line->partition))
+            return say(said, UNDEFINED " No group's SlurmConfig has the partition %s", line->partition);
+    }
+    return false;
+}
+
+static bool mismatch(struct map *wanted, const struct slurm_conf *present, char *said)
+{
+    AUTO(map) struct map *in = map_new();
+    for (size_t i = 0; i < present->count; i++) {
+        const struct slurm_conf_line *line = &present->lines[i];
+        if (line->kind != SLURM_CONF_PARTITION || text_equal(line->partition, SLURM_PARTITION_ALL))
+            continue;
+        for (size_t k = 0; k < line->name_count; k++) {
+            const struct layout_node *node = map_get(wanted, line->names[k]);
+            const char *other = map_set(in, line->names[k], line->partition);
+            if (node == NULL)
+                continue;
+            if (other != NULL && !text_equal(other, line->partition))
+                return say(said, MISMATCH " The node %s is in the partitions %s and %s", node->name, other,
+                           line->partition);
+            if (!text_equal(node->partition, line->partition))
+                return say(said, MISMATCH " The node %s is in the partition %s and belongs in %s", node->name,
+                           line->partition, node->partition[0] == '\0' ? SLURM_PARTITION_ALL : node->partition);
+        }
+    }
+    return false;
+}
+
+static bool nodes(const struct scheduler_layout *layout, struct map *wanted, const struct slurm_conf *present,
+                  char *said)
+{
+    AUTO(map) struct map *there = map_new();
+    for (size_t i = 0; i < present->count; i++) {
+        const struct slurm_conf_line *line = &present->lines[i];
+        for (size_t k = 0; line->kind == SLURM_CONF_NODE && k < line->name_count; k++) {
+            if (text_equal(line->names[k], SLURM_CONF_NOBODY))
+                continue;
+            if (map_get(wanted, line->names[k]) == NULL)
+                return say(said, OTHER " The node %s is none of Holdfast's", line->names[k]);
+            map_set(there, line->names[k], line->names[k]);
+        }
+    }
+    for (size_t i = 0; i < layout->count; i++)
+        if (map_get(there, layout->nodes[i].name) == NULL)
+            return say(said, OTHER " The node %s is missing", layout->nodes[i].name);
+    return false;
+}
+
+bool slurm_conf_drift(const struct scheduler_layout *layout, const struct slurm_conf *present,
+                      char ret_said[LAYOUT_SAID_MAX])
+{
+    AUTO(map) struct map *wanted = map_new();
+    for (size_t i = 0; i < layout->count; i++)
+        map_set(wanted, layout->nodes[i].name, &layout->nodes[i]);
+    return undefined(layout, present, ret_said) || mismatch(wanted, present, ret_said) ||
+           nodes(layout, wanted, present, ret_said);
+}

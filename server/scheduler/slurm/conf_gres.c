@@ -1,0 +1,94 @@
+/*
+ * gres.conf and topology.conf, whole: nothing in them is anybody else's. GPUs are counted as the instance type says, and are the
+ * kernel's devices by number; the switches are a tree of one level below a root, so that jobs keep behind one switch if they can.
+ * A topology that does not know all nodes is none: Slurm refuses jobs on nodes that its tree does not have.
+ */
+#include "server/scheduler/slurm/conf.h"
+
+#include "base/own.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/conf_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOT_SWITCH "holdfast-root"
+#define GPUS_MAX 1024
+#define WRITTEN "# Written by Holdfast, whole; edits go.\n"
+
+/* Which nodes share a text: of switches, the switch; of hardware, the instance type. */
+static char *list_of(const struct scheduler_layout *layout, const char *text, bool by_leaf)
+{
+    char **names = own_calloc(layout->count + 1, sizeof(*names));
+    size_t count = 0;
+    for (size_t i = 0; i < layout->count; i++)
+        if (text_equal(by_leaf ? layout->nodes[i].leaf : layout->nodes[i].instance_type, text))
+            names[count++] = layout->nodes[i].name;
+    char *list = slurm_conf_compress(names, count);
+    free(names);
+    return list;
+}
+
+/* "Gres=gpu:h100:8" or "Gres=gpu:8" among the words; other devices are the site's own gres.conf's to say. */
+static void add_gpus(struct text *text, const char *hardware, const char *nodes)
+{
+    size_t len;
+    for (const char *word = hardware; (word = slurm_conf_word(word, &len)) != NULL; word += len) {
+        autofree char *value = own_printf("%.*s", (int)len, word);
+        int64_t gpus;
+        if (!slurm_conf_key_is(value, len, "Gres") || !text_starts_with(value + strlen("Gres="), "gpu:"))
+            continue;
+        char *type = value + strlen("Gres=gpu:"), *count = strchr(type, ':');
+        if (text_parse_i64(count == NULL ? type : count + 1, 1, GPUS_MAX, &gpus) != 0)
+            continue;
+        text_printf(text, "NodeName=%s Name=gpu ", nodes);
+        if (count != NULL)
+            text_printf(text, "Type=%.*s ", (int)(count - type), type);
+        if (gpus == 1)
+            text_add(text, "File=/dev/nvidia0\n");
+        else
+            text_printf(text, "File=/dev/nvidia[0-%lld]\n", (long long)gpus - 1);
+    }
+}
+
+char *slurm_conf_gres(const struct scheduler_layout *layout, const struct slurm_conf_site *site)
+{
+    AUTO(text) struct text text = {0};
+    for (size_t i = 0; i < site->type_count; i++) {
+        autofree char *nodes = list_of(layout, site->types[i].name, false);
+        if (nodes[0] != '\0')
+            add_gpus(&text, site->types[i].hardware, nodes);
+    }
+    return text.len == 0 ? own_strdup("") : own_printf(WRITTEN "%s", text_get(&text));
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+char *slurm_conf_topology(const struct scheduler_layout *layout)
+{
+    AUTO(text) struct text text = {0};
+    autofree const char **leaves = own_calloc(layout->count + 1, sizeof(*leaves));
+    size_t count = 0;
+    for (size_t i = 0; i < layout->count; i++) {
+        if (!slurm_conf_is_partition(layout->nodes[i].leaf)) /* not known, or no word that Slurm takes */
+            return own_strdup("");
+        leaves[i] = layout->nodes[i].leaf;
+    }
+    qsort(leaves, layout->count, sizeof(*leaves), by_text);
+    AUTO(text) struct text switches = {0};
+    for (size_t i = 0; i < layout->count; i++) {
+        if (i > 0 && text_equal(leaves[i - 1], leaves[i]))
+            continue;
+        autofree char *nodes = list_of(layout, leaves[i], true);
+        text_printf(&text, "SwitchName=%s Nodes=%s\n", leaves[i], nodes);
+        text_printf(&switches, "%s%s", count++ > 0 ? "," : "", leaves[i]);
+    }
+    if (count == 0)
+        return own_strdup("");
+    if (count > 1)
+        text_printf(&text, "SwitchName=" ROOT_SWITCH " Switches=%s\n", text_get(&switches));
+    return own_printf(WRITTEN "%s", text_get(&text));
+}

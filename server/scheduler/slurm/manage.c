@@ -1,0 +1,509 @@
+/*
+ * Writes what slurm.conf includes, where slurmctld is: here, or over SSH, by the same few lines of shell.
+ *
+ * A new text is read by Slurm's own parser before it takes the old one's place, and the old one stays beside it as FILE.before until
+ * Slurm is seen to have all of it: so whoever is killed in between, the next call knows that a change is unproven, brings it into
+ * force again, and puts the old one back where Slurm refuses.
+ *
+ * What Slurm does (22.05, tried out): "scontrol reconfigure" takes partitions and attributes, but when the set of nodes differs
+ * slurmctld ends itself ("node count has changed", "hostnames inconsistency"), whatever MaxNodeCount says. So nodes come and go by a
+ * restart of slurmctld, under which running jobs run on; slurmd learns of them by the reconfigure that follows. Without a single node
+ * slurmctld does not start.
+ */
+#include "server/scheduler/slurm/manage.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/map.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/slurm/command.h"
+#include "server/scheduler/slurm/conf.h"
+#include "server/scheduler/slurm/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARRANGE_MS (90 * 1000) /* slurmctld ends, starts and reads its state */
+#define LOOK_MS 5000           /* of that, one look whether it is there again */
+#define POLL_US 250000
+#define REFUSED_MS (10 * 60 * 1000) /* what Slurm refused is put to it again so much later */
+#define CHUNK_BYTES 16000           /* a command over SSH is one packet */
+#define DEFAULT_CONF "/etc/slurm/slurm.conf"
+
+#define EDITED "Configuration drift detected. The file is not as it was written"
+
+AUTO_DEFINE(struct map *, map, map_free)
+
+struct slurm_manage {
+    char *file, *gres, *topology; /* gres, topology: NULL where they are the site's */
+    char **restart;
+    struct slurm_conf_site site;
+    char refused[ID_SHA256_HEX_MAX]; /* the text that Slurm did not take last */
+    char refused_why[SCHEDULER_ERROR_MAX];
+    int64_t refused_until;
+};
+
+struct arranging {
+    struct slurm_call call;
+    struct slurm_manage *m;
+    struct scheduler_layout *layout;
+    char *present, *text;   /* of the file: as it is, as it shall be */
+    char *before;           /* of an unproven change: as it was; NULL: there is none */
+    struct slurm_conf conf; /* of present */
+    bool restarted;
+};
+
+/* --- files there -------------------------------------------------------------------------------- */
+
+static int shell(struct arranging *a, const char *script, const char *one, const char *two, char **ret_out)
+{
+    autofree char *out = NULL;
+    int status = slurm_run(&a->call, (const char *[]){"sh", "-c", script, "sh", one, two, NULL}, &out);
+    if (status == 0 && ret_out != NULL)
+        *ret_out = TAKE(out);
+    return status;
+}
+
+/* "" for a file that is not there. */
+static int read_there(struct arranging *a, const char *path, char **ret_text)
+{
+    return shell(a, "if [ -e \"$1\" ]; then cat -- \"$1\"; fi", path, NULL, ret_text);
+}
+
+/* FILE.new, on the disk. */
+static int write_new(struct arranging *a, const char *path, const char *text)
+{
+    int status = shell(a, "umask 022; : >\"$1.new\"", path, NULL, NULL);
+    for (size_t at = 0, len = strlen(text); status == 0 && at < len; at += CHUNK_BYTES) {
+        autofree char *chunk = own_printf("%.*s", CHUNK_BYTES, text + at);
+        status = shell(a, "printf %s \"$2\" >>\"$1.new\"", path, chunk, NULL);
+    }
+    return status == 0 ? shell(a, "sync -- \"$1.new\"", path, NULL, NULL) : status;
+}
+
+static int install(struct arranging *a, const char *path)
+{
+    return shell(
+        a,
+        "if [ ! -e \"$1.before\" ]; then if [ -e \"$1\" ]; then cp -p -- \"$1\" \"$1.before\"; else : "
+        ">\"$1.before\"; fi && sync -- \"$1.before\"; fi && mv -f -- \"$1.new\" \"$1\" && sync -- \"$1\" \"$(dirname "
+        "-- \"$1\")\"",
+        path, NULL, NULL);
+}
+
+static int put_back(struct arranging *a, const char *path)
+{
+    return shell(a, "mv -f -- \"$1.before\" \"$1\" && sync -- \"$1\" \"$(dirname -- \"$1\")\"", path, NULL, NULL);
+}
+
+/* What is proven is kept as a copy, for people and for us. */
+static int settle(struct arranging *a, const char *path)
+{
+    return shell(a, "cp -p -- \"$1\" \"$1.old\" && rm -f -- \"$1.before\"", path, NULL, NULL);
+}
+
+/* --- what Slurm has ----------------------------------------------------------------------------- */
+
+/* The names that one of scontrol's lists has: the words "NodeName=…" or "PartitionName=…" at its lines' beginnings. */
+static int names_there(struct slurm_call *call, const char *what, const char *key, struct map *names, char **ret_out)
+{
+    int status = slurm_run(call, (const char *[]){call->s->scontrol, "-a", "-o", "show", what, NULL}, ret_out);
+    if (status != 0)
+        return status;
+    char *rest = *ret_out;
+    for (char *line; (line = slurm_next_line(&rest)) != NULL;) {
+        if (!text_starts_with(line, key))
+            continue;
+        char *name = line + strlen(key);
+        name[strcspn(name, " ")] = '\0';
+        map_set(names, name, name);
+    }
+    return 0;
+}
+
+struct missing {
+    bool nodes, partitions; /* some are there and are not to be, or the other way */
+    char what[NODE_NAME_MAX_BYTES + 16];
+};
+
+static void miss(struct missing *missing, bool partition, const char *name)
+{
+    *(partition ? &missing->partitions : &missing->nodes) = true;
+    snprintf(missing->what, sizeof(missing->what), "%s %.63s", partition ? "partition" : "node", name);
+}
+
+/* What conf says and Slurm does not have; with gone, what it does not say and Slurm still has. */
+static void compare(const struct slurm_conf *conf, const struct slurm_conf *before, struct map *nodes,
+                    struct map *partitions, struct missing *missing)
+{
+    AUTO(map) struct map *said = map_new();
+    AUTO(map) struct map *said_partitions = map_new();
+    for (size_t i = 0; i < conf->count; i++) {
+        const struct slurm_conf_line *line = &conf->lines[i];
+        for (size_t k = 0; line->kind == SLURM_CONF_NODE && k < line->name_count; k++) {
+            map_set(said, line->names[k], line->names[k]);
+            if (map_get(nodes, line->names[k]) == NULL && strstr(line->rest, "State=FUTURE") == NULL)
+                miss(missing, false, line->names[k]);
+        }
+        if (line->kind == SLURM_CONF_PARTITION)
+            map_set(said_partitions, line->partition, line->partition);
+        if (line->kind == SLURM_CONF_PARTITION && map_get(partitions, line->partition) == NULL)
+            miss(missing, true, line->partition);
+    }
+    for (size_t i = 0; before != NULL && i < before->count; i++) {
+        const struct slurm_conf_line *line = &before->lines[i];
+        for (size_t k = 0; line->kind == SLURM_CONF_NODE && k < line->name_count; k++)
+            if (map_get(said, line->names[k]) == NULL && map_get(nodes, line->names[k]) != NULL)
+                miss(missing, false, line->names[k]);
+        if (line->kind == SLURM_CONF_PARTITION && map_get(said_partitions, line->partition) == NULL &&
+            map_get(partitions, line->partition) != NULL)
+            miss(missing, true, line->partition);
+    }
+}
+
+static int look(struct slurm_call *call, const char *text, const char *before, struct missing *ret_missing)
+{
+    AUTO(map) struct map *nodes = map_new();
+    AUTO(map) struct map *partitions = map_new();
+    autofree char *node_text = NULL, *partition_text = NULL;
+    struct slurm_conf conf = {0}, was = {0};
+    char error[SLURM_CONF_ERROR_MAX];
+    *ret_missing = (struct missing){0};
+    int status = names_there(call, "node", "NodeName=", nodes, &node_text);
+    if (status == 0)
+        status = names_there(call, "partition", "PartitionName=", partitions, &partition_text);
+    if (status == 0 && slurm_conf_parse(text, strlen(text), &conf, error) != 0)
+        status = slurm_call_fail(call, STATUS_INVALID, "%s", error);
+    if (status == 0 && before != NULL)
+        (void)slurm_conf_parse(before, strlen(before), &was, error); /* one that nobody can read was never in force */
+    if (status == 0)
+        compare(&conf, &was, nodes, partitions, ret_missing);
+    slurm_conf_free(&conf);
+    slurm_conf_free(&was);
+    return status;
+}
+
+/* --- into force --------------------------------------------------------------------------------- */
+
+/* Slurm's own parser on a copy of slurm.conf that includes the new file. */
+static int check(struct arranging *a)
+{
+    const char *conf = DEFAULT_CONF;
+    for (char *const *entry = a->call.s->env; *entry != NULL; entry++)
+        if (text_starts_with(*entry, "SLURM_CONF="))
+            conf = *entry + strlen("SLURM_CONF=");
+    autofree char *out = NULL, *copy = own_printf("SLURM_CONF=%s.holdfast", conf);
+    const char *base = strrchr(a->m->file, '/');
+    base = base == NULL ? a->m->file : base + 1;
+    int status =
+        shell(a,
+              "awk -v base=\"$2\" 'tolower($1) == \"include\" { n = split($2, part, \"/\"); if (part[n] == base) { "
+              "$2 = $2 \".new\"; found = 1 } } { print } END { exit !found }' \"$1\" >\"$1.holdfast\" || { rm -f -- "
+              "\"$1.holdfast\"; echo \"it does not include $2\" >&2; exit 1; }",
+              conf, base, NULL);
+    if (status != 0) {
+        autofree char *why = own_strdup(a->call.error);
+        return slurm_call_fail(&a->call, STATUS_INVALID, "%s cannot be managed: %s", conf, why);
+    }
+    status = slurm_run(&a->call,
+                       (const char *[]){"env", copy, a->call.s->scontrol, "show", "hostnames", "holdfast", NULL}, &out);
+    autofree char *why = own_strdup(a->call.error);
+    (void)shell(a, "rm -f -- \"$1.holdfast\"", conf, NULL, NULL);
+    return status == 0 ? 0 : slurm_call_fail(&a->call, STATUS_INVALID, "Slurm cannot read the new file: %s", why);
+}
+
+static int restart(struct arranging *a)
+{
+    autofree char *out = NULL;
+    a->restarted = true;
+    return slurm_run(&a->call, (const char *const *)a->m->restart, &out);
+}
+
+static int reconfigure(struct arranging *a)
+{
+    autofree char *out = NULL;
+    return slurm_run(&a->call, (const char *[]){a->call.s->scontrol, "reconfigure", NULL}, &out);
+}
+
+/* Until it has what the text says. */
+static int await(struct arranging *a, const char *text, const char *before)
+{
+    char error[SCHEDULER_ERROR_MAX] = "";
+    struct missing missing = {0};
+    for (;;) {
+        struct slurm_call aside = slurm_call_aside(&a->call, LOOK_MS, error);
+        int status = look(&aside, text, before, &missing);
+        if (status == 0 && !missing.nodes && !missing.partitions)
+            return 0;
+        if (clock_mono_ms(clock_system()) + LOOK_MS > a->call.deadline_ms)
+            return slurm_call_fail(&a->call, STATUS_BACKEND, "Slurm did not come to have the %s",
+                                   status != 0 ? error : missing.what);
+        usleep(POLL_US);
+    }
+}
+
+/* changed: the files differ from what Slurm has read, even where no name shows it. */
+static int bring(struct arranging *a, const char *text, const char *before, bool changed)
+{
+    struct missing missing;
+    char error[SCHEDULER_ERROR_MAX] = "";
+    struct slurm_call aside = slurm_call_aside(&a->call, LOOK_MS, error);
+    int status = look(&aside, text, before, &missing);
+    bool away = status == STATUS_UNAVAILABLE || status == STATUS_TIMEOUT;
+    if (status != 0 && !away)
+        return slurm_call_fail(&a->call, status, "%s", error);
+    if (!changed && (away || (!missing.nodes && !missing.partitions)))
+        return away ? slurm_call_fail(&a->call, status, "%s", error) : 0; /* that it is away is not ours to mend */
+    status = away || missing.nodes ? STATUS_UNAVAILABLE : reconfigure(a);
+    if (status == STATUS_UNAVAILABLE) { /* or it has just ended itself, for nodes of slurm.conf's own */
+        status = restart(a);
+        if (status == 0)
+            status = await(a, text, before);
+        if (status == 0)
+            status = reconfigure(a);
+    }
+    return status == 0 ? await(a, text, before) : status;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------- */
+
+/* Something that is in a file of ours and is not ours: it came by Merge. */
+static bool has_strangers(const struct slurm_conf *conf, char *said)
+{
+    for (size_t i = 0; i < conf->count; i++) {
+        const struct slurm_conf_line *line = &conf->lines[i];
+        bool ours = line->kind != SLURM_CONF_PARTITION;
+        for (size_t k = 0; !ours && k < conf->partition_count; k++)
+            ours = text_equal(conf->partitions[k], line->partition);
+        if (!ours)
+            snprintf(said, LAYOUT_SAID_MAX,
+                     "Partition configuration drift detected. No group's SlurmConfig has the partition %.63s",
+                     line->partition);
+        if (!ours)
+            return true;
+    }
+    return false;
+}
+
+/* What somebody else made of the file; "" for nothing, and for a file that is not there yet. */
+static void find_drift(struct arranging *a, bool readable, const char *why)
+{
+    struct scheduler_layout *layout = a->layout;
+    layout->drift[0] = layout->done[0] = '\0';
+    if (a->present[0] == '\0')
+        return;
+    if (!readable)
+        snprintf(layout->drift, sizeof(layout->drift), "Configuration drift detected. The file cannot be read: %s",
+                 why);
+    else if (a->conf.signed_by_us ? has_strangers(&a->conf, layout->drift)
+                                  : slurm_conf_drift(layout, &a->conf, layout->drift))
+        return;
+    else if (!a->conf.signed_by_us)
+        text_copy_cut(layout->drift, sizeof(layout->drift), EDITED);
+}
+
+static void add_known(struct map *known, const struct slurm_conf *conf)
+{
+    for (size_t i = 0; i < conf->count; i++)
+        if (conf->lines[i].kind == SLURM_CONF_NODE && conf->lines[i].name_count == 1 &&
+            strstr(conf->lines[i].rest, "NodeAddr=") != NULL)
+            map_set(known, conf->lines[i].names[0], conf->lines[i].rest);
+}
+
+/* slurmctld hangs for seconds over each name that it cannot resolve. So a node is written once it is known where it lives, and one
+ * whose machine is being replaced stays where it was until then; where the file was edited, where our last one had it. */
+static void settle_addresses(struct arranging *a, const struct slurm_conf *old)
+{
+    struct scheduler_layout *layout = a->layout;
+    AUTO(map) struct map *known = map_new();
+    size_t kept = 0;
+    add_known(known, old);
+    add_known(known, &a->conf);
+    for (size_t i = 0; i < layout->count; i++) {
+        struct layout_node *node = &layout->nodes[i];
+        const char *rest = map_get(known, node->name), *at = rest == NULL ? NULL : strstr(rest, "NodeAddr=");
+        if (node->address[0] == '\0' && at != NULL) {
+            at += strlen("NodeAddr=");
+            (void)text_copy_bytes(node->address, sizeof(node->address), at, strcspn(at, " "));
+        }
+        if (node->address[0] != '\0')
+            layout->nodes[kept++] = *node;
+    }
+    layout->count = kept;
+}
+
+/* Decides by the strategy; a->text stays NULL where nothing may be written. */
+static int plan(struct arranging *a)
+{
+    char why[SLURM_CONF_ERROR_MAX] = "";
+    bool readable = slurm_conf_parse(a->present, strlen(a->present), &a->conf, why) == 0;
+    struct slurm_conf old = {0};
+    if (a->present[0] != '\0' && !a->conf.signed_by_us) {
+        autofree char *path = own_printf("%s.old", a->m->file), *text = NULL;
+        char unread[SLURM_CONF_ERROR_MAX];
+        int status = read_there(a, path, &text);
+        if (status != 0)
+            return status;
+        (void)slurm_conf_parse(text, strlen(text), &old, unread);
+    }
+    settle_addresses(a, &old);
+    slurm_conf_free(&old);
+    find_drift(a, readable, why);
+    bool drifted = a->layout->drift[0] != '\0';
+    if (a->layout->strategy == LAYOUT_STRATEGY_OVERWRITE || !drifted)
+        a->text = slurm_conf_text(a->layout, &a->m->site, NULL);
+    if (a->layout->strategy == LAYOUT_STRATEGY_MERGE && readable) {
+        free(a->text);
+        a->text = slurm_conf_text(a->layout, &a->m->site, &a->conf);
+        if (a->conf.signed_by_us)
+            a->layout->drift[0] = '\0'; /* it was taken in */
+    }
+    return 0;
+}
+
+static bool was_refused(struct arranging *a)
+{
+    char digest[ID_SHA256_HEX_MAX];
+    id_sha256_hex(a->text, strlen(a->text), digest);
+    return text_equal(digest, a->m->refused) && clock_mono_ms(clock_system()) < a->m->refused_until;
+}
+
+static int roll_back(struct arranging *a, int status)
+{
+    struct slurm_manage *m = a->m;
+    char why[SCHEDULER_ERROR_MAX];
+    text_copy_cut(why, sizeof(why), a->call.error);
+    a->call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
+    autofree char *before = NULL, *before_path = own_printf("%s.before", m->file);
+    int back = read_there(a, before_path, &before);
+    if (back == 0)
+        back = put_back(a, m->file);
+    if (back == 0 && before[0] != '\0')
+        back = bring(a, before, a->text, true);
+    autofree char *trouble = own_strdup(a->call.error);
+    id_sha256_hex(a->text, strlen(a->text), m->refused);
+    slurm_call_fail(
+        &a->call, status, "Slurm refused the new file (%.120s) and %s%.60s", why,
+        back == 0 ? "has the old one again" : "the old one could not be brought back: ", back == 0 ? "" : trouble);
+    m->refused_until = clock_mono_ms(clock_system()) + REFUSED_MS;
+    text_copy_cut(m->refused_why, sizeof(m->refused_why), a->call.error);
+    return STATUS_BACKEND;
+}
+
+/* gres.conf and topology.conf are read with the rest; *ret_changed is set when one is. */
+static int write_aside(struct arranging *a, const char *path, char *text, bool *ret_changed)
+{
+    autofree char *wanted = text, *present = NULL;
+    if (path == NULL)
+        return 0;
+    int status = read_there(a, path, &present);
+    if (status != 0 || text_equal(present, wanted))
+        return status;
+    status = write_new(a, path, wanted);
+    if (status == 0)
+        status = install(a, path);
+    if (status == 0)
+        status = settle(a, path);
+    *ret_changed = *ret_changed || status == 0;
+    return status;
+}
+
+static int write_all(struct arranging *a, bool *ret_changed)
+{
+    struct slurm_manage *m = a->m;
+    int status = 0;
+    if (!text_equal(a->present, a->text)) {
+        status = write_new(a, m->file, a->text);
+        if (status == 0)
+            status = check(a);
+        if (status == 0)
+            status = write_aside(a, m->gres, slurm_conf_gres(a->layout, &m->site), ret_changed);
+        if (status == 0)
+            status = write_aside(a, m->topology, slurm_conf_topology(a->layout), ret_changed);
+        if (status == 0)
+            status = install(a, m->file);
+        *ret_changed = *ret_changed || status == 0;
+        return status;
+    }
+    status = write_aside(a, m->gres, slurm_conf_gres(a->layout, &m->site), ret_changed);
+    return status == 0 ? write_aside(a, m->topology, slurm_conf_topology(a->layout), ret_changed) : status;
+}
+
+static int carry_out(struct arranging *a)
+{
+    bool changed = a->before != NULL, same = text_equal(a->present, a->text);
+    if (!same && was_refused(a))
+        return slurm_call_fail(&a->call, STATUS_INVALID, "%s", a->m->refused_why);
+    int status = write_all(a, &changed);
+    if (status != 0)
+        return status;
+    const char *before = a->before != NULL ? a->before : same ? NULL : a->present;
+    status = bring(a, a->text, before, changed);
+    if (status != 0)
+        return before != NULL && status != STATUS_DENIED ? roll_back(a, status) : status;
+    if (!changed && !a->restarted)
+        return 0;
+    snprintf(a->layout->done, sizeof(a->layout->done), "%zu node%s, %s", a->layout->count,
+             text_plural((int64_t)a->layout->count),
+             a->restarted ? "slurmctld was restarted" : "slurmctld read it again");
+    a->m->refused[0] = '\0';
+    return settle(a, a->m->file);
+}
+
+int slurm_arrange(struct scheduler *s, struct scheduler_layout *layout, char *ret_error)
+{
+    struct arranging a = {.m = s->manage, .layout = layout};
+    slurm_call_start(&a.call, s, ret_error);
+    if (s->manage == NULL)
+        return slurm_call_fail(&a.call, STATUS_UNSUPPORTED, "this Slurm's configuration is the site's");
+    a.call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
+    autofree char *before_path = own_printf("%s.before", a.m->file), *unproven = NULL;
+    int status = read_there(&a, a.m->file, &a.present);
+    if (status == 0)
+        status = shell(&a, "if [ -e \"$1\" ]; then echo yes; fi", before_path, NULL, &unproven);
+    if (status == 0 && unproven[0] != '\0')
+        status = read_there(&a, before_path, &a.before);
+    if (status == 0)
+        status = plan(&a);
+    if (status == 0 && a.text != NULL)
+        status = carry_out(&a);
+    slurm_conf_free(&a.conf);
+    free(a.present);
+    free(a.before);
+    free(a.text);
+    return status;
+}
+
+/* --- life --------------------------------------------------------------------------------------- */
+
+struct slurm_manage *slurm_manage_new(const struct slurm_manage_options *options)
+{
+    struct slurm_manage *m = own_calloc(1, sizeof(*m));
+    size_t count = 0;
+    m->file = own_strdup(options->file);
+    m->gres = own_strdup(options->gres);
+    m->topology = own_strdup(options->topology);
+    while (options->restart[count] != NULL)
+        count++;
+    m->restart = own_calloc(count + 1, sizeof(*m->restart));
+    for (size_t i = 0; i < count; i++)
+        m->restart[i] = own_strdup(options->restart[i]);
+    m->site = *options->site;
+    return m;
+}
+
+void slurm_manage_free(struct slurm_manage *m)
+{
+    if (m == NULL)
+        return;
+    free(m->file);
+    free(m->gres);
+    free(m->topology);
+    for (char **word = m->restart; *word != NULL; word++)
+        free(*word);
+    free(m->restart);
+    free(m);
+}

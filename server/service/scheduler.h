@@ -1,0 +1,38 @@
+/* What the reconcile loop says of the scheduler, for the doors to show. */
+#ifndef HOLDFAST_SERVER_SERVICE_SCHEDULER_H
+#define HOLDFAST_SERVER_SERVICE_SCHEDULER_H
+
+#include "model/job.h"
+#include "model/limits.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How the scheduler is: the reconcile loop sets it, the doors show it; any thread. */
+#define SERVICE_SCHEDULER_ERROR_MAX 256
+#define SERVICE_SCHEDULER_DRIFT_MAX 512
+struct service_scheduler_status {
+    enum scheduler_state state;
+    int64_t since;                           /* 0: never looked at */
+    char error[SERVICE_SCHEDULER_ERROR_MAX]; /* of a scheduler that is down */
+    char way[SERVICE_SCHEDULER_ERROR_MAX];   /* by what it is spoken to; "": not known yet */
+    bool managed;                            /* its nodes and partitions are written by us */
+    char strategy[NAME_MAX_BYTES];           /* by this: Merge, Managed, Overwrite */
+    char drift[SERVICE_SCHEDULER_DRIFT_MAX]; /* how it is not as it was written; "": it is */
+};
+struct service_scheduler;
+struct service_scheduler *service_scheduler_new(void);
+void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NULL */
+void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);
+/* That its nodes and partitions are written by us, and how they have drifted; stays over service_scheduler_set. */
+void service_scheduler_manage(struct service_scheduler *scheduler, const char *strategy, const char *drift);
+/* Unknown for NULL. */
+void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
+/* Takes the picture over; NULL: there is none, and why. */
+void service_scheduler_show(struct service_scheduler *scheduler, struct job_picture *picture, const char *why);
+/* The picture, for the caller to free; NULL when there is none, the scheduler is down, or it is too old: ret_why says. NULL for NULL. */
+struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
+                                              char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,114 @@
+// A managed Slurm: its nodes and partitions are what the groups say, they come and go while jobs run on, edits by hand are dealt with
+// by the strategy, and a file that Slurm does not take is taken back.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { root } from '../lib/programs.mjs';
+import { World, until } from '../lib/world.mjs';
+
+const WAIT_MS = 240000;
+const lab = join(root, 'tests/support/slurm-lab');
+let world, file;
+
+// The lab's nodes become the first managed ones: what they share is slurm.conf's, their ports are by number.
+class Managed extends World {
+  writeConfig() {
+    const conf = this.env.SLURM_CONF;
+    const text = readFileSync(conf, 'utf8');
+    file ??= join(this.slurm, 'holdfast.conf');
+    if (!this.options.config) {
+      const [, first] = /^NodeName=gpu-1 .*Port=(\d+)/m.exec(text);
+      const kept = text.split('\n').filter((line) => !/^(NodeName|PartitionName)=/.test(line)).join('\n');
+      writeFileSync(conf, `${kept}\nNodeName=DEFAULT CPUs=4 RealMemory=1024\nInclude ${file}\n`);
+      writeFileSync(file, '');
+      const restart = `scontrol ping | grep -q UP && scontrol shutdown slurmctld; ${lab} end ${this.slurm} slurmctld; exec ${lab} begin ${this.slurm} slurmctld`;
+      this.options.config = { slurm: { conf, timeout: '10s', manage: { file, portBase: Number(first) - 1, restart: ['sh', '-c', restart] } } };
+      // A slurmd ends at once when slurm.conf does not have its node yet.
+      const slurmd = this.slurmd;
+      this.slurmd = ['sh', '-c', `until grep -q "^NodeName=$0 " ${file}; do sleep 0.2; done; exec "$@"`, '{node}', ...slurmd];
+    }
+    super.writeConfig();
+  }
+}
+
+const group = (name, instanceCount, partition) => ({ name, instanceCount, slurmConfig: { nodeType: 'Compute', partitionNames: [partition] } });
+const apply = async (instanceGroups) => {
+  const spec = join(world.dir, 'apply.yaml');
+  writeFileSync(spec, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups }));
+  const run = world.hpctl('apply', '-f', spec, '--yes');
+  assert.equal(run.code, 0, run.err);
+};
+const partitions = () => Object.fromEntries(world.slurmRun('sinfo', '-h', '-o', '%R %N').split('\n').map((line) => line.trim().split(' ')).map(([name, nodes]) => [name, nodes ?? '']));
+const inService = (count) => until(`${count} nodes ready and idle`, () => {
+  const nodes = world.json('node', 'list');
+  return nodes.length === count && nodes.every((n) => n.state === 'ready');
+}, WAIT_MS);
+const drift = () => world.json('cluster', 'describe', 'demo').scheduler.drift;
+
+before(async () => {
+  world = await new Managed({ cluster: false }).start();
+});
+after(() => world?.end());
+
+test('made from nothing: the groups are nodes and partitions, dev has all', async () => {
+  const made = join(world.dir, 'cluster.yaml');
+  writeFileSync(made, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [group('a', 2, 'train')] }));
+  const run = world.hpctl('cluster', 'create', '-f', made);
+  assert.equal(run.code, 0, run.err);
+  await inService(2);
+  await until('both partitions', () => /^a-\[1-2\]$/.test(partitions().dev) && /^a-\[1-2\]$/.test(partitions().train));
+  assert.equal(world.json('cluster', 'describe', 'demo').scheduler.configuration, 'manage');
+  assert.match(world.hpctl('cluster', 'describe', 'demo').out, /managed by Holdfast \(Merge\)/);
+});
+
+test('a group comes and goes while a job on another runs on', async () => {
+  const id = world.slurmRun('sbatch', '--parsable', '-w', 'a-1', '-o', '/dev/null', '--wrap', 'sleep 600');
+  const state = () => world.slurmRun('squeue', '-h', '-j', id, '-o', '%T %B %S');
+  const running = await until('it runs', () => /^RUNNING a-1/.test(state()) && state());
+  await apply([group('a', 2, 'train'), group('b', 1, 'test')]);
+  await inService(3);
+  await until('the new partition', () => partitions().test === 'b-1');
+  await apply([group('a', 2, 'train')]);
+  await until('it went', () => !('test' in partitions()) && !/b-1/.test(partitions().dev), WAIT_MS);
+  assert.equal(state(), running); // the very same run
+  world.slurmRun('scancel', id);
+});
+
+const edit = (from, to) => writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
+const strategy = async (name) => {
+  world.options.config.slurm.manage.strategy = name;
+  world.writeConfig();
+  await world.killHpd();
+  await world.startHpd();
+  await until('it looked', () => world.json('cluster', 'describe', 'demo').scheduler.strategy === name);
+};
+
+test('Merge keeps what was written by hand', async () => {
+  edit('PartitionName=train', 'PartitionName=mine Nodes=a-1\nPartitionName=train');
+  await until('Slurm has it', () => partitions().mine === 'a-1');
+  await until('it was told', () => world.events({ kind: 'scheduler-drift' }).some((e) => /^Partition configuration drift detected\. .*mine/.test(e.message)));
+  assert.match(readFileSync(file, 'utf8'), /^PartitionName=mine Nodes=a-1$/m);
+});
+
+test('Managed writes nothing and changes no group while the file is edited', async () => {
+  await strategy('Managed');
+  await until('drift', () => /^Partition configuration drift detected\. .*mine/.test(drift()));
+  const before = readFileSync(file, 'utf8');
+  const spec = join(world.dir, 'more.yaml');
+  writeFileSync(spec, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [group('a', 3, 'train')] }));
+  const run = world.hpctl('apply', '-f', spec, '--yes');
+  assert.notEqual(run.code, 0);
+  assert.match(run.err, /Partition configuration drift detected/);
+  assert.match(world.hpctl('cluster', 'describe', 'demo').out, /Drift .*FILE\.old/);
+  assert.equal(readFileSync(file, 'utf8'), before);
+});
+
+test('Overwrite makes it what the groups say', async () => {
+  await strategy('Overwrite');
+  await until('it went', () => !('mine' in partitions()) && !drift());
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /mine/);
+  edit('PartitionName=dev', 'NodeName=a-[ CPUs=x\nPartitionName=dev'); // nothing that Slurm could read
+  await until('it is whole again', () => !readFileSync(file, 'utf8').includes('a-[ '));
+  await until('Slurm has the nodes', () => partitions().dev === 'a-[1-2]' && partitions().train === 'a-[1-2]');
+});
