@@ -22,7 +22,7 @@ class Managed extends World {
       const kept = text.split('\n').filter((line) => !/^(NodeName|PartitionName)=/.test(line)).join('\n');
       writeFileSync(conf, `${kept}\nNodeName=DEFAULT CPUs=4 RealMemory=1024\nInclude ${file}\n`);
       writeFileSync(file, '');
-      const restart = `scontrol ping | grep -q UP && scontrol shutdown slurmctld; ${lab} end ${this.slurm} slurmctld; exec ${lab} begin ${this.slurm} slurmctld`;
+      const restart = `scontrol ping | grep -q UP && scontrol shutdown slurmctld; p=$(cut -d" " -f1 ${this.slurm}/run/slurmctld.pid); for i in $(seq 100); do [ -d /proc/$p ] || break; sleep 0.1; done; ${lab} end ${this.slurm} slurmctld; exec ${lab} begin ${this.slurm} slurmctld`;
       this.options.config = { slurm: { conf, timeout: '10s', manage: { file, portBase: Number(first) - 1, restart: ['sh', '-c', restart] } } };
       // A slurmd ends at once when slurm.conf does not have its node yet.
       const slurmd = this.slurmd;
