@@ -140,6 +140,11 @@ static int read_line(struct reader *r, struct slurm_conf_line *line)
     autofree char *nodes = NULL, *value = NULL;
     size_t len, first_len;
     const char *first = slurm_conf_word(line->text, &first_len);
+    size_t quotes = 0;
+    for (const char *c = line->text; *c != '\0'; c++)
+        quotes += *c == '"';
+    if (quotes % 2 != 0)
+        return refuse(r, "a quote without its end", line->text);
     bool node = slurm_conf_key_is(first, first_len, "NodeName");
     if (!node && !slurm_conf_key_is(first, first_len, "PartitionName"))
         return 0;

@@ -151,6 +151,7 @@ static void what_cannot_be_read(void **state)
         "PartitionName=p Nodes=gpu-[1-99999],b-[1-99999]\n",
         "NodeName=a\xff\n",
         "PartitionName=\n",
+        "NodeName=gpu-1 Features=\"a b\nNodeName=gpu-2\n",
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
