@@ -5,7 +5,7 @@
  *
  * The child finds RESUME_FD_VARIABLE in its environment: it says there which job and step it became, and goes on as any srun.
  *
- * In plugstack.conf:  optional holdfast_auto_resume.so helper=PATH [conf=PATH] [append]
+ * In plugstack.conf:  optional holdfast_auto_resume.so helper=/PATH [conf=PATH] [append]
  * append: jobs that are requeued append to their output, unless sbatch is told otherwise.
  */
 #include "agents/slurm/handover.h"
@@ -123,8 +123,12 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char *argv[])
         if (report_fd <= STDERR_FILENO || fcntl(report_fd, F_SETFD, FD_CLOEXEC) != 0)
             report_fd = -1;
     } else if (wanted.on) {
-        hand_over(argument(argc, argv, "helper=", "hp-auto-resume"),
-                  argument(argc, argv, "conf=", "/etc/holdfast/auto-resume.conf"));
+        /* a name without its directory would be looked for where the user happens to be */
+        const char *helper = argument(argc, argv, "helper=", "");
+        if (helper[0] == '/')
+            hand_over(helper, argument(argc, argv, "conf=", "/etc/holdfast/auto-resume.conf"));
+        else
+            slurm_error("--auto-resume: plugstack.conf says no helper=/PATH: the step runs once");
     }
     return 0;
 }

@@ -46,7 +46,7 @@ int slurm_rest_get(struct slurm_call *call, const char *path, json_t **ret_reply
 int slurm_rest_change(struct slurm_call *call, const char *path, const json_t *body);
 /* False too where slurmrestd cannot be asked: what comes next says so. */
 bool slurm_rest_can(struct slurm_call *call, enum slurm_rest_ability ability);
-/* "slurmrestd v0.0.38 at …, Slurm 22.05.8", and what is not done by it. */
+/* "slurmrestd v0.0.38 of Slurm 22.05.8 at …", and what is not done by it. */
 void slurm_rest_tell(struct slurm_rest *rest, char ret_way[SCHEDULER_WAY_MAX]);
 
 #endif

@@ -10,13 +10,14 @@ import { FELL_OFF, World, until } from '../lib/world.mjs';
 const JOB_MS = 240000;
 let world;
 let conf;
+let plugin;
 
 before(async () => {
   world = new World({ recovery: { breakerMin: 100 } });
   await world.start();
   const build = dirname(hpdPath);
   conf = join(world.dir, 'auto-resume.conf');
-  const plugin = `optional ${join(build, 'holdfast_auto_resume.so')} helper=${join(build, 'hp-auto-resume')} conf=${conf} append\n`;
+  plugin = `optional ${join(build, 'holdfast_auto_resume.so')} helper=${join(build, 'hp-auto-resume')} conf=${conf} append\n`;
   writeFileSync(join(world.slurm, 'plugstack.conf'), plugin);
   const file = join(world.slurm, 'slurm.conf');
   writeFileSync(file, readFileSync(file, 'utf8').replace(/^SchedulerParameters=.*/m, '$&,permit_job_expansion'));
@@ -81,6 +82,16 @@ test('the option has help, and a value that it does not know is refused', () => 
   const outside = world.run('srun', '--auto-resume=1', '-N1', 'bash', '-c', 'exit 3');
   assert.equal(outside.code, 3);
   assert.match(outside.err, /takes an allocation of sbatch or salloc.*: the step runs once/);
+});
+
+test('the helper is never looked for in the directory where the user is', () => {
+  for (const helper of ['', 'helper=hp-auto-resume']) {
+    writeFileSync(join(world.slurm, 'plugstack.conf'), plugin.replace(/helper=\S+/, helper));
+    const run = world.run('srun', '--auto-resume=1', '-N1', 'bash', '-c', 'exit 4');
+    assert.match(run.err, /plugstack\.conf says no helper=\/PATH: the step runs once/);
+    assert.equal(run.code, 4);
+  }
+  writeFileSync(join(world.slurm, 'plugstack.conf'), plugin);
 });
 
 test('a node that breaks is replaced in the running job, and the step goes on from its checkpoint', async () => {
