@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define REASON_TOLD_MAX 101 /* of a person's no: the sentence around it has to fit beside it */
+
 static const char *plain(const char *text)
 {
     return text == NULL ? "" : text;
@@ -163,10 +165,12 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
     int64_t answered_at = in_time ? approval->at : approval->expires_at;
     bool stands = (rejected || expired) && !is_new_since(snapshot, node, rejected ? approval->at : answered_at);
     if (stands && rejected) {
-        bool told = plain(approval->reason)[0] != '\0';
-        policy_say(why, sizeof(why), "%s rejected the %s at %s%s%.100s%s, and nothing new was seen since",
-                   plain(approval->by), noun(outcome->action), policy_time(approval->at, time), told ? " (" : "",
-                   plain(approval->reason), told ? ")" : "");
+        char words[REASON_TOLD_MAX];
+        text_copy_cut(words, sizeof(words), plain(approval->reason));
+        bool told = words[0] != '\0';
+        policy_say(why, sizeof(why), "%s rejected the %s at %s%s%s%s, and nothing new was seen since",
+                   plain(approval->by), noun(outcome->action), policy_time(approval->at, time), told ? " (" : "", words,
+                   told ? ")" : "");
         wait_for_word(outcome, "approval-rejected", why, 0, decision);
     } else if (stands) {
         if (plain(approval->by)[0] != '\0')
