@@ -12,24 +12,27 @@
 
 #include "base/text.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #define NODES_MAX 10000            /* of one job */
 #define SETTLE_MS MS_PER_S         /* a heartbeat so long after the failure had its turn after what was seen with it */
 #define DECIDED_MS (10 * MS_PER_S) /* what is unhealthy and in service is decided on within */
 #define ROWS_MAX 20000             /* attempts of one cluster that are kept */
 
+struct broken {
+    char node[NODE_NAME_MAX_BYTES], why[REASON_MAX_BYTES];
+    enum node_state state;
+};
+
 struct diagnosis {
     struct service *s;
     const char *cluster;
     const struct job_attempt *told;
-    service_broken_fn fn;
-    void *arg;
     struct problem *problem;
     struct job_attempt attempt; /* as it is now */
     int64_t now_ms;
-    size_t broken;
+    struct broken *broken; /* told when they are stored: the write may run again */
+    size_t broken_count;
     bool unheard;
 };
 
@@ -83,10 +86,14 @@ static int look_at_node(struct db_tx *tx, struct diagnosis *d, const char *name)
         d->unheard = d->unheard || (d->attempt.state == ATTEMPT_STATE_FAILED && is_unheard(d, &place));
         return 0;
     }
-    const char *why = status == 0 ? op.reason : place.node.reason;
-    if (d->broken++ == 0)
-        snprintf(d->attempt.reason, sizeof(d->attempt.reason), "%.63s: %.120s", name, why);
-    return d->fn(name, node_state_text(place.node.state), why, d->arg);
+    d->broken = own_realloc(d->broken, d->broken_count + 1, sizeof(*d->broken));
+    struct broken *broken = &d->broken[d->broken_count++];
+    broken->state = place.node.state;
+    text_copy_cut(broken->node, sizeof(broken->node), name);
+    text_copy_cut(broken->why, sizeof(broken->why), status == 0 ? op.reason : place.node.reason);
+    if (d->broken_count == 1)
+        say_cut(d->attempt.reason, sizeof(d->attempt.reason), "%s: %s", broken->node, broken->why);
+    return 0;
 }
 
 static int look_at_nodes(struct db_tx *tx, struct diagnosis *d)
@@ -100,7 +107,9 @@ static int look_at_nodes(struct db_tx *tx, struct diagnosis *d)
     for (size_t i = 0; i < count && status == 0; i++)
         status = look_at_node(tx, d, names[i]);
     text_list_free(names, count);
-    d->attempt.action = d->broken > 0 ? RESUME_ACTION_RETRYSTEP : d->unheard ? RESUME_ACTION_WAIT : RESUME_ACTION_NONE;
+    d->attempt.action = d->broken_count > 0 ? RESUME_ACTION_RETRYSTEP
+                        : d->unheard        ? RESUME_ACTION_WAIT
+                                            : RESUME_ACTION_NONE;
     return status;
 }
 
@@ -118,20 +127,22 @@ static int recall(struct db_tx *tx, struct diagnosis *d, int64_t cluster_id)
         before = key;
         status = db_attempt_prune(tx, cluster_id, ROWS_MAX);
     }
+    if (status != 0)
+        return status;
     key.started_at = before.started_at;
     key.stop_at = key.state == ATTEMPT_STATE_ENDED ? 0 : before.stop_at;
     key.ended_at = key.state == ATTEMPT_STATE_RUNNING ? 0 : before.ended_at != 0 ? before.ended_at : d->now_ms;
     if (key.reason[0] == '\0')
         text_copy_cut(key.reason, sizeof(key.reason), before.reason);
     d->attempt = key;
-    return status;
+    return 0;
 }
 
 static int diagnose(struct db_tx *tx, void *arg)
 {
     struct diagnosis *d = arg;
     struct cluster cluster;
-    d->broken = 0;
+    d->broken_count = 0;
     d->unheard = false;
     int status = place_find_cluster(tx, d->cluster, &cluster, d->problem);
     if (status == 0)
@@ -140,7 +151,7 @@ static int diagnose(struct db_tx *tx, void *arg)
         status = look_at_nodes(tx, d);
     if (status != 0)
         return status;
-    if (d->broken == 0 && d->attempt.state == ATTEMPT_STATE_RUNNING)
+    if (d->broken_count == 0 && d->attempt.state == ATTEMPT_STATE_RUNNING)
         d->attempt.stop_at = 0; /* the repair was taken back */
     return db_attempt_put(tx, &d->attempt);
 }
@@ -148,14 +159,12 @@ static int diagnose(struct db_tx *tx, void *arg)
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem)
 {
-    struct diagnosis d = {.s = s,
-                          .cluster = cluster,
-                          .told = attempt,
-                          .fn = fn,
-                          .arg = arg,
-                          .problem = ret_problem,
-                          .now_ms = service_now(s)};
+    struct diagnosis d = {
+        .s = s, .cluster = cluster, .told = attempt, .problem = ret_problem, .now_ms = service_now(s)};
     int status = service_write(s, "job-diagnose", diagnose, &d, ret_problem);
+    for (size_t i = 0; i < d.broken_count && status == 0; i++)
+        fn(d.broken[i].node, node_state_text(d.broken[i].state), d.broken[i].why, arg);
+    free(d.broken);
     if (status == 0)
         *ret_action = d.attempt.action;
     return status;

@@ -538,7 +538,7 @@ int service_job_get(struct service *s, const char *cluster, const char *id, cons
                     struct problem *ret_problem);
 /* Keeps what is told of an attempt (job, restart, attempt, state, nodes, exit_code, reason) and answers whether its nodes are at
  * fault: fn gets each that is. */
-typedef int (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
+typedef void (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 

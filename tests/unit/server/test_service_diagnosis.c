@@ -15,13 +15,12 @@ static void open_two(void)
     node_ids[1] = world_ready(&world, "ml", "gpu-2", "i-2", NULL);
 }
 
-static int add_broken(const char *node, const char *state, const char *why, void *arg)
+static void add_broken(const char *node, const char *state, const char *why, void *arg)
 {
     size_t len = strlen(broken);
     (void)why;
     (void)arg;
     snprintf(broken + len, sizeof(broken) - len, "%s=%s ", node, state);
-    return 0;
 }
 
 static struct job_attempt attempt_of(int64_t number, enum attempt_state state)
@@ -195,6 +194,34 @@ static void test_the_next_step_of_a_job(void **state)
     world_close(&world);
 }
 
+static void find_stored(const char *node, const char *state, const char *why, void *arg)
+{
+    struct kept kept = {.cluster_id = *(const int64_t *)arg};
+    struct db_tx *tx = NULL;
+    assert_int_equal(db_read_begin(world.service.db, &tx), 0);
+    assert_int_equal(list_kept(tx, &kept), 0);
+    db_read_end(world.service.db, tx);
+    assert_string_equal(kept.text, "0.0 failed 0ms; ");
+    add_broken(node, state, why, NULL);
+}
+
+/* A write that runs again would tell of a node twice. */
+static void test_nodes_are_told_once_they_are_stored(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world_node_set(&world, "ml", "gpu-2", NODE_STATE_FAILED, HEALTH_UNHEALTHY);
+    int64_t cluster_id = world_node_get(&world, "ml", "gpu-1").cluster_id;
+    const struct job_attempt attempt = attempt_of(0, ATTEMPT_STATE_FAILED);
+    enum resume_action action;
+    broken[0] = '\0';
+    assert_int_equal(
+        service_job_diagnose(&world.service, "ml", &attempt, find_stored, &cluster_id, &action, &world.problem), 0);
+    assert_string_equal(broken, "gpu-2=failed ");
+    world_close(&world);
+}
+
 static void refused(struct job_attempt attempt, const char *cluster, int status)
 {
     enum resume_action action;
@@ -225,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_a_step_that_was_asked_makes_way),
         cmocka_unit_test(test_attempts_are_kept),
         cmocka_unit_test(test_the_next_step_of_a_job),
+        cmocka_unit_test(test_nodes_are_told_once_they_are_stored),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
