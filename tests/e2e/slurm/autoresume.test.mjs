@@ -51,7 +51,7 @@ echo trained
 touch ${dir}/${name}.done
 `, { mode: 0o755 });
   writeFileSync(join(dir, `${name}.sh`), `#!/bin/bash\n${srun}\necho "srun ended $?"\n`, { mode: 0o755 });
-  return world.slurmRun('sbatch', '--parsable', '--no-kill', '-N2', '-o', join(dir, `${name}.out`), ...options, join(dir, `${name}.sh`));
+  return world.slurmRun('sbatch', '--parsable', '--no-kill', '-N2', '-D', dir, '-o', join(dir, `${name}.out`), ...options, join(dir, `${name}.sh`));
 }
 
 const output = (name) => (existsSync(join(world.dir, `${name}.out`)) ? readFileSync(join(world.dir, `${name}.out`), 'utf8') : '');
