@@ -101,6 +101,7 @@ static int check_group(struct turn *turn, struct rgroup *group)
             status = is_free(turn, node, &row, &is_so);
         if (status < 0 || is_so)
             return status < 0 ? status : begin(turn, node, &row);
+        node->idle_looks = 0; /* who cannot be tested lets the others be looked at first */
     }
     return 0;
 }

@@ -242,7 +242,7 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
         beat.checks |= FLEET_RUNS_LIFECYCLE;
     snprintf(beat.instance_id, sizeof(beat.instance_id), "%s", instance->id);
     snprintf(beat.boot_id, sizeof(beat.boot_id), "%s", instance->boot_id);
-    if (sim->deep != SIM_DEEP_NOT_OFFERED)
+    if (sim->deep != SIM_DEEP_NOT_OFFERED && !instance->runs_no_tests)
         beat.checks |= FLEET_CHECK_DEEP(DEEP_CHECK_STRESS);
     if (sim->agents_tell_machine)
         beat.checks |= FLEET_TELLS_MACHINE;

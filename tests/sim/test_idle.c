@@ -102,6 +102,28 @@ static void what_fails_is_repaired(void **state)
     sim_close(&sim);
 }
 
+/* A look has an end: who cannot be tested must not stand in the way of who can. */
+static void many_that_cannot_be_tested_hide_nobody(void **state)
+{
+    static const char able[] = "gpu-35";
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 705, true);
+    sim.deep = SIM_DEEP_PASSES;
+    sim.settings.check_idle_ms = EVERY_MS;
+    sim_crash(&sim);
+    sim_create(&sim, 70, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 1; i <= 70; i++) {
+        char name[NODE_NAME_MAX_BYTES];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        fake_provider_of_node(&sim.provider, name)->runs_no_tests = strcmp(name, able) != 0;
+    }
+    for (int64_t until = clock_wall_ms(&sim.clock) + MS_PER_HOUR; clock_wall_ms(&sim.clock) < until;)
+        sim_tick(&sim, until);
+    assert_int_equal(fake_provider_of_node(&sim.provider, able)->deep_runs, 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +131,7 @@ int main(void)
         cmocka_unit_test(nobody_asked_for_it),
         cmocka_unit_test(a_restart_forgets_no_test),
         cmocka_unit_test(what_fails_is_repaired),
+        cmocka_unit_test(many_that_cannot_be_tested_hide_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
