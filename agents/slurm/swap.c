@@ -18,12 +18,15 @@
 #define TOOL_MS (30 * MS_PER_S)
 #define TRIES 60
 #define TRY_PAUSE_MS MS_PER_S
+/* scontrol leaves two scripts for people, slurm_job_82_resize.sh, wherever it changes a job's size: here nobody can write. */
+#define TOOL_DIRECTORY "/proc"
 
 /* Runs one of Slurm's programs. BACKEND when it fails: ret_said is what it said. */
 static int tool(const char *const argv[], char **ret_out, char ret_said[RESUME_WORD_MAX])
 {
     struct child_result result;
-    const struct child_options options = {.timeout_ms = TOOL_MS, .out_bytes_max = RESUME_JOB_BYTES_MAX};
+    const struct child_options options = {
+        .timeout_ms = TOOL_MS, .out_bytes_max = RESUME_JOB_BYTES_MAX, .directory = TOOL_DIRECTORY};
     int status = child_run(argv, &options, &result);
     snprintf(ret_said, RESUME_WORD_MAX, "%s: %s", argv[0], status_meaning(status));
     if (status != 0)

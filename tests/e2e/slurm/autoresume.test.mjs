@@ -1,7 +1,7 @@
 // srun --auto-resume against a real Slurm, hpd and agents: a step whose node breaks goes on in the same job on another node, and what
 // is no fault of a node ends as without it. The plugin is the built one, loaded by the lab's own plugstack.conf.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { hpdPath } from '../lib/programs.mjs';
@@ -122,6 +122,7 @@ test('a node that breaks is replaced in the running job, and the step goes on fr
   assert.ok(seen.attempts[0].lostMs > 0);
   assert.match(world.hpctl('job', 'describe', job).out, /Attempts at its steps[\s\S]*RETRYSTEP|Attempts at its steps[\s\S]*failed/);
   assert.equal(seen.restarts, 0, 'the same job all along');
+  assert.deepEqual(readdirSync('.').filter((name) => /^slurm_job_\d+_resize/.test(name)), [], 'nothing is left where the job was submitted');
   await world.repaired(nodes[1], 'reboot');
 });
 
