@@ -533,6 +533,14 @@ static int load_incident(const void *row, void *arg)
     return 0;
 }
 
+/* For as long as it counts, and as its signs could make another one (find). */
+static int64_t remembered_ms(const struct reconcile *r)
+{
+    const struct policy_settings *settings = &r->deps.settings.policy;
+    int64_t counts = longest_window(r), fresh = settings->incident_window_ms + settings->unreachable_after_ms;
+    return counts > fresh ? counts : fresh;
+}
+
 /* The open ones first: what is in one of them is not spent. */
 static int load_nodes(struct loading *loading, struct db_tx *tx, bool over)
 {
@@ -549,7 +557,7 @@ int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx)
     struct loading loading = {.r = r};
     const struct db_incident_filter open = {.open_only = true};
     int status = db_incident_list(tx, &open, load_incident, &loading);
-    const struct db_incident_filter ended = {.ended_after = reconcile_now(r) - longest_window(r)};
+    const struct db_incident_filter ended = {.ended_after = reconcile_now(r) - remembered_ms(r)};
     if (status == 0)
         status = db_incident_list(tx, &ended, load_incident, &loading);
     if (status == 0)

@@ -229,10 +229,13 @@ static void a_restart_brings_no_incident_back(void **state)
     assert_int_equal(newest(&sim).affected, 3);
     assert_int_equal(service_incident_end(&sim.service, &sim_admin, newest(&sim).id, &ended, &problem), 0);
     sim_run(&sim, 20 * MS_PER_S);
-    sim_crash(&sim);
-    sim_run(&sim, 3 * MS_PER_MIN);
-    assert_int_equal(newest(&sim).id, ended.id);
-    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+    for (int i = 0; i < 2; i++) {
+        sim_crash(&sim);
+        sim_run(&sim, 3 * MS_PER_MIN);
+        assert_int_equal(newest(&sim).id, ended.id);
+        assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+        sim.settings.policy.breaker_window_ms = MS_PER_S; /* what the breaker forgets so soon is spent all the same */
+    }
     sim_close(&sim);
 }
 
