@@ -122,7 +122,7 @@ test('a node that breaks is replaced in the running job, and the step goes on fr
   assert.ok(seen.attempts[0].lostMs > 0);
   assert.match(world.hpctl('job', 'describe', job).out, /Attempts at its steps[\s\S]*RETRYSTEP|Attempts at its steps[\s\S]*failed/);
   assert.equal(seen.restarts, 0, 'the same job all along');
-  assert.deepEqual(readdirSync('.').filter((name) => /^slurm_job_\d+_resize/.test(name)), [], 'nothing is left where the job was submitted');
+  assert.deepEqual(readdirSync(world.dir).filter((name) => /^slurm_job_\d+_resize/.test(name)), [], 'nothing is left where the job was submitted');
   await world.repaired(nodes[1], 'reboot');
 });
 
