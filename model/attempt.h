@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define ATTEMPT_NODES_MAX_BYTES 4096 /* of a host list */
+#define ATTEMPT_NODES_MAX_BYTES (16 * 1024) /* of a host list: thousands of nodes of a fragmented job */
 #define ATTEMPT_EXIT_MAX 255
 #define ATTEMPT_NUMBER_MAX 1000 /* of attempts, and of a job's restarts */
 
