@@ -80,8 +80,8 @@ int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job,
             pull_fail(&p, "a member is there twice");
         seen |= bit;
     }
-    if (pull_end(&p) != 0 || seen != W_ALL)
-        return STATUS_INVALID;
+    if (pull_end(&p) != 0 || seen != W_ALL || job.key[0] == '\0')
+        return STATUS_INVALID; /* without a key one order could not be told from the next */
     *ret_job = job;
     *ret_resources = TAKE(resources);
     return 0;

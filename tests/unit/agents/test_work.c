@@ -62,6 +62,8 @@ static void test_orders_that_are_refused(void **state)
         "\"attempts\":3,\"resourceConfig\":\"\"}",
         "{\"key\":\"k\",\"instanceId\":\"i-1\",\"source\":\"file:///s\",\"scripts\":[\"a\"],\"timeLimitMs\":1,"
         "\"attempts\":101,\"resourceConfig\":\"\"}",
+        "{\"key\":\"\",\"instanceId\":\"i-1\",\"source\":\"file:///s\",\"scripts\":[\"a\"],\"timeLimitMs\":1,"
+        "\"attempts\":1,\"resourceConfig\":\"\"}",
         "{\"key\":\"k\",\"source\":\"file:///"
         "s\",\"scripts\":[\"a\"],\"timeLimitMs\":1,\"attempts\":1,\"resourceConfig\":"
         "\"\"}",
