@@ -7,9 +7,8 @@
  * the machine that was repaired, on the device that it was for, wherever that is now, and on the slot. A replacement whose
  * new machine did not come up or failed its checks weighs on the new one. What people do weighs nothing: it may be a test.
  *
- * Lemon nodes are Meta's finding (arXiv 2410.21680): some 40 of their nodes, found by how often they were taken out, failed jobs and
- * had Xids and tickets (within four weeks, as far as we recall), cost the large jobs 14 % of failures instead of 4 %. Recency by a straight line, so that a
- * person can check the sum.
+ * Lemon nodes are Meta's finding (arXiv 2410.21680): some 40 of their nodes cost their large jobs 14 % of failures instead of
+ * 4 %. The window and the weights are our own. Recency by a straight line, so that a person can check the sum.
  */
 #include "policy/think.h"
 
