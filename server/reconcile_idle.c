@@ -55,6 +55,8 @@ static int is_free(struct turn *turn, const struct rnode *node, struct node *ret
     if (status != STATUS_NOT_FOUND)
         return status;
     status = db_node_get_row(turn->tx, node->id, ret_row);
+    if (status == STATUS_NOT_FOUND)
+        return 0; /* it is gone, and the loop will hear of it */
     *ret_free = status == 0 && ret_row->state == NODE_STATE_READY && !ret_row->opted_out &&
                 fleet_get(turn->r->service->fleet, node->id, &live) == 0 && !live.silent &&
                 (live.checks & FLEET_CHECK_DEEP(DEEP_CHECK_STRESS)) != 0;
@@ -82,26 +84,34 @@ static int begin(struct turn *turn, struct rnode *node, const struct node *row)
     return status != 0 ? status : db_deep_run_insert(turn->tx, &run);
 }
 
+/* The one that was tested longest ago, as far as is known; NULL: none is due. */
+static struct rnode *oldest_due(const struct rgroup *group, int64_t before)
+{
+    struct rnode *oldest = NULL;
+    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
+        if (node->idle_looks >= IDLE_LOOKS_MIN && node->checked_at <= before &&
+            (oldest == NULL || node->checked_at < oldest->checked_at))
+            oldest = node;
+    return oldest;
+}
+
 /* It costs a read of the store to know when a node was last checked; what is known stays known until a restart. */
 static int check_group(struct turn *turn, struct rgroup *group)
 {
     const int64_t before = turn->now - group->settings.check_idle_ms;
-    int left = CANDIDATES_MAX;
-    for (struct rnode *node = group->first; node != NULL && left > 0; node = node->group_next) {
+    struct rnode *node;
+    for (int left = CANDIDATES_MAX; left > 0 && (node = oldest_due(group, before)) != NULL; left--) {
         struct node row;
-        bool is_so;
-        if (node->idle_looks < IDLE_LOOKS_MIN || node->checked_at > before)
-            continue;
-        left--;
+        bool is_so = false;
         const struct db_deep_filter newest = {.node_id = node->id, .limit = 1};
         int status = db_deep_run_list(turn->tx, &newest, take_run, &node->checked_at);
         if (status >= 0 && node->checked_at > before)
             continue;
+        node->idle_looks = 0; /* under test, or not to be tested now: it begins anew, and the others are looked at */
         if (status >= 0)
             status = is_free(turn, node, &row, &is_so);
         if (status < 0 || is_so)
             return status < 0 ? status : begin(turn, node, &row);
-        node->idle_looks = 0; /* who cannot be tested lets the others be looked at first */
     }
     return 0;
 }

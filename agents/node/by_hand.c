@@ -8,9 +8,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STATE_DIR_DEFAULT "/var/lib/hp-agent" /* as the unit has it */
 #define EXIT_OK 0
@@ -190,11 +192,16 @@ static int show(struct hand *hand)
     return code;
 }
 
-/* As the agent of this machine has them; what is refused is said by the log. */
-static void read_settings(const struct hand *hand, struct settings *settings)
+/* As the agent of this machine has them; what is refused is said by the log. False when a file that was named is not there. */
+static bool read_settings(const struct hand *hand, struct settings *settings)
 {
     log_set_level(LOG_LEVEL_WARN);
+    if (!text_equal(hand->settings, SETTINGS_FILE_DEFAULT) && access(hand->settings, F_OK) != 0) {
+        fprintf(stderr, "hp-agent: %s: %s\n", hand->settings, strerror(errno));
+        return false;
+    }
     settings_open(settings, hand->settings, hand->state_dir, NULL);
+    return true;
 }
 
 int by_hand(int argc, char **argv)
@@ -215,7 +222,14 @@ int by_hand(int argc, char **argv)
     int code = parse(argc, argv, &hand, &names);
     if (code >= 0)
         return code;
-    read_settings(&hand, &settings);
+    if (!read_settings(&hand, &settings))
+        return EXIT_USAGE;
+    if (settings.own_refused[0] != '\0') {
+        fprintf(stderr, "hp-agent: nothing was checked: %s is refused; mend it, or check without it: --settings /dev/null\n",
+                hand.settings);
+        settings_close(&settings);
+        return EXIT_USAGE;
+    }
     hand.options.settings = &settings.both;
     if (checks_new(&hand.options, &checks, error) != 0) {
         fprintf(stderr, "hp-agent: %s\nTry hp-agent check --help.\n", error);
@@ -240,7 +254,8 @@ int by_hand_settings(int argc, char **argv)
     int code = parse(argc, argv, &hand, &names);
     if (code >= 0)
         return code;
-    read_settings(&hand, &settings);
+    if (!read_settings(&hand, &settings))
+        return EXIT_USAGE;
     settings_print(&settings, hand.json);
     code = settings.own_refused[0] != '\0' ? EXIT_FOUND : EXIT_OK;
     settings_close(&settings);

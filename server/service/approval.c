@@ -57,7 +57,8 @@ static int answer_write(struct db_tx *tx, void *arg)
     int status = find(tx, answer->uid, approval, answer->problem);
     if (status < 0)
         return status;
-    if (approval->state == wanted && (!answer->yes || !has_run_out(approval, answer->now_ms)))
+    bool same = answer->reason[0] == '\0' || text_equal(answer->reason, approval->reason);
+    if (approval->state == wanted && same && (!answer->yes || !has_run_out(approval, answer->now_ms)))
         return NOTHING_DONE; /* said again */
     status = check_open(answer);
     if (status == 0)

@@ -46,6 +46,19 @@ test('a finding ends with 1, in the table and as JSON', () => {
   assert.deepEqual({ ...line.found[0], text: '' }, { code: 'node.edac.uncorrected', device: 'mc0', severity: 'warn', count: 2, kind: 'event', text: '' });
 });
 
+test('nothing is checked by settings that are refused, or are not where they were said to be', () => {
+  const settings = join(dir, 'settings');
+  writeFileSync(settings, 'disk.lowPercent: 90\n');
+  const refused = check('--settings', settings, 'edac');
+  assert.equal(refused.status, 2);
+  assert.equal(refused.stdout, '');
+  assert.match(refused.stderr, /line 1: disk\.lowPercent must be .*\n.*nothing was checked/);
+  const gone = check('--settings', join(dir, 'gone'), 'edac');
+  assert.equal(gone.status, 2);
+  assert.match(gone.stderr, /gone: No such file/);
+  assert.equal(check('--settings', '/dev/null', 'edac').status, 1); // what it finds, again
+});
+
 test('what could not be found out ends with 3, unless something was found as well', () => {
   counts(0, 0);
   script('sensor', 'echo no answer; exit 3');

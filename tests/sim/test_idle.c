@@ -62,6 +62,19 @@ static void idle_nodes_are_tested_one_after_another(void **state)
     sim_close(&sim);
 }
 
+/* Also where a test is over before the next look. */
+static void who_was_tested_longest_ago_is_next(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 706, 2 * MS_PER_MIN);
+    (void)most_out(&sim, 3 * MS_PER_HOUR);
+    for (int i = 0; i < NODES; i++)
+        assert_in_range(runs_of(&sim, i) - runs_of(&sim, 0) + 1, 0, 2);
+    assert_in_range(runs_of(&sim, 0), 3, 1000);
+    sim_close(&sim);
+}
+
 static void nobody_asked_for_it(void **state)
 {
     struct sim sim;
@@ -128,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idle_nodes_are_tested_one_after_another),
+        cmocka_unit_test(who_was_tested_longest_ago_is_next),
         cmocka_unit_test(nobody_asked_for_it),
         cmocka_unit_test(a_restart_forgets_no_test),
         cmocka_unit_test(what_fails_is_repaired),
