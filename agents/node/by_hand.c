@@ -225,7 +225,8 @@ int by_hand(int argc, char **argv)
     if (!read_settings(&hand, &settings))
         return EXIT_USAGE;
     if (settings.own_refused[0] != '\0') {
-        fprintf(stderr, "hp-agent: nothing was checked: %s is refused; mend it, or check without it: --settings /dev/null\n",
+        fprintf(stderr,
+                "hp-agent: nothing was checked: %s is refused; mend it, or check without it: --settings /dev/null\n",
                 hand.settings);
         settings_close(&settings);
         return EXIT_USAGE;

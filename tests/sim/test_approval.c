@@ -197,6 +197,10 @@ static void a_no_stands_and_a_person_repairs_it(void **state)
     begin(&sim, 74, REPAIR_MODE_APPROVE);
     assert_int_equal(answer(&sim, false), 0);
     assert_int_equal(answer(&sim, false), 0); /* said again */
+    struct approval refused = newest(&sim), other;
+    assert_int_equal(
+        service_approval_answer(&sim.service, &sim_admin, refused.uid, false, "another reason", &other, &problem),
+        STATUS_CONFLICT); /* which would be lost */
     assert_int_equal(answer(&sim, true), STATUS_CONFLICT);
     sim_run(&sim, MS_PER_DAY);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
