@@ -1,7 +1,7 @@
 /*
  * Drift: how a file that somebody edited differs from what is wanted, in the messages that HyperPod has for it. The first that is
  * found is said, the worst kind first: a partition that nobody asked for; a node that is in another partition than its group's, or in
- * several; nodes that are missing, too many, or said to be elsewhere. "dev" has every node and says nothing.
+ * several; nodes that are missing, or too many. "dev" has every node and says nothing. What else a line says is not compared.
  */
 #include "server/scheduler/slurm/conf.h"
 
