@@ -84,6 +84,15 @@ const strategy = async (name) => {
   await until('it looked', () => world.json('cluster', 'describe', 'demo').scheduler.strategy === name);
 };
 
+test('what a node is made of, edited by hand, is told and brought into force', async () => {
+  const cpus = () => /CPUTot=(\d+)/.exec(world.slurmRun('scontrol', 'show', 'node', '-o', 'a-1'))[1];
+  const was = cpus();
+  edit(/^(NodeName=a-1 .*)$/m, (line) => line.replace(/ CPUs=\d+/, '') + ` CPUs=${Number(was) + 1}`);
+  await until('Slurm has it', () => cpus() === String(Number(was) + 1), WAIT_MS); // which it takes with a restart alone
+  await until('it was told', () => world.events({ kind: 'scheduler-drift' }).some((e) => /The file is not as it was written/.test(e.message)));
+  await until('it is over', () => !drift());
+});
+
 test('Merge keeps what was written by hand', async () => {
   edit('PartitionName=train', 'PartitionName=mine Nodes=a-1\nPartitionName=train');
   await until('Slurm has it', () => partitions().mine === 'a-1');
