@@ -259,7 +259,8 @@ static int bring(struct arranging *a, const char *text, const char *before, bool
         return away ? slurm_call_fail(&a->call, status, "%s", error) : 0; /* that it is away is not ours to mend */
     status = away || missing.nodes ? STATUS_UNAVAILABLE : reconfigure(a);
     bool wants_restart = status != 0 && strstr(a->call.error, "require restart") != NULL; /* CPUs of a node, say */
-    if (status == STATUS_UNAVAILABLE || wants_restart) { /* or it has just ended itself, for nodes of slurm.conf's own */
+    if (status == STATUS_UNAVAILABLE ||
+        wants_restart) { /* or it has just ended itself, for nodes of slurm.conf's own */
         status = restart(a);
         if (status == 0)
             status = await(a, text, before);
