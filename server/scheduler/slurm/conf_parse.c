@@ -91,9 +91,12 @@ bool slurm_conf_key_is(const char *word, size_t len, const char *key)
     return len > key_len && word[key_len] == '=' && strncasecmp(word, key, key_len) == 0;
 }
 
+/* Without a backslash at its end, which would take the next line in where the word comes to be the last one written. */
 static void add_word(struct text *rest, const char *word, size_t len)
 {
-    if (rest->len > 0)
+    while (len > 0 && word[len - 1] == '\\')
+        len--;
+    if (rest->len > 0 && len > 0)
         text_add_char(rest, ' ');
     text_add_bytes(rest, word, len);
 }

@@ -25,7 +25,7 @@ class Managed extends World {
       const restart = `scontrol ping | grep -q UP && scontrol shutdown slurmctld; p=$(cut -d" " -f1 ${this.slurm}/run/slurmctld.pid); for i in $(seq 100); do [ -d /proc/$p ] || break; sleep 0.1; done; ${lab} end ${this.slurm} slurmctld; exec ${lab} begin ${this.slurm} slurmctld`;
       this.options.config = { slurm: { conf, timeout: '10s', manage: { file, portBase: Number(first) - 1, restart: ['sh', '-c', restart] } } };
       // A slurmd ends at once when slurm.conf does not have its node yet.
-      const slurmd = this.slurmd;
+      const slurmd = this.slurmd.filter((arg) => !arg.includes('-b')); // with -b each reconfigure looks like a reboot
       this.slurmd = ['sh', '-c', `until grep -q "^NodeName=$0 " ${file}; do sleep 0.2; done; exec "$@"`, '{node}', ...slurmd];
     }
     super.writeConfig();
