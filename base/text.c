@@ -141,20 +141,23 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+int text_fit(const char *s, size_t max)
+{
+    size_t len = strnlen(s, max + 1);
+    if (len <= max)
+        return (int)len;
+    /* A character has at most three continuation bytes; more of them is not UTF-8 and is cut anywhere. */
+    size_t back = 0;
+    while (back < 3 && back < max && is_continuation(s[max - back]))
+        back++;
+    return (int)(is_continuation(s[max - back]) ? max : max - back);
+}
+
 void text_copy_cut(char *dst, size_t size, const char *src)
 {
     if (size == 0)
         return;
-    size_t len = strnlen(src, size);
-    if (len == size) {
-        len--;
-        /* A character has at most three continuation bytes; more of them is not UTF-8 and is cut anywhere. */
-        size_t back = 0;
-        while (back < 3 && back < len && is_continuation(src[len - back]))
-            back++;
-        if (!is_continuation(src[len - back]))
-            len -= back;
-    }
+    size_t len = (size_t)text_fit(src, size - 1);
     memcpy(dst, src, len);
     dst[len] = '\0';
 }

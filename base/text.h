@@ -40,6 +40,12 @@ static inline const char *text_plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* What may be missing, for a printf. */
+static inline const char *text_or_empty(const char *s)
+{
+    return s == NULL ? "" : s;
+}
+
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts_with(const char *s, const char *prefix);
 bool text_ends_with(const char *s, const char *suffix);
@@ -48,6 +54,9 @@ int text_copy(char *dst, size_t size, const char *src);
 int text_copy_bytes(char *dst, size_t size, const char *src, size_t len);
 /* Copies as much as fits (never splits a UTF-8 character); for evidence that may be cut. */
 void text_copy_cut(char *dst, size_t size, const char *src);
+/* How many bytes of s, of at most max, make whole UTF-8 characters; for a printf: "%.*s", TEXT_FIT(s, max). */
+int text_fit(const char *s, size_t max);
+#define TEXT_FIT(s, max) text_fit(s, max), s
 /* len bytes as valid UTF-8 without control characters, cut to fit: what goes into JSON, a database and terminals. */
 void text_copy_clean(char *dst, size_t size, const char *line, size_t len);
 /* No control characters (ASCII's) in it: it may go into logs and onto terminals. UTF-8 is the caller's to check. */

@@ -61,7 +61,6 @@ struct plot_style plot_style_here(bool ascii);
 void plot_field_text(const struct plot_field *field, const struct plot_style *style, struct text *ret_text);
 void plot_bars_text(const struct plot_bars *bars, const struct plot_style *style, struct text *ret_text);
 void plot_field_svg(const struct plot_field *field, struct text *ret_text);
-void plot_bars_svg(const struct plot_bars *bars, struct text *ret_text);
 
 /* --- between plot.c, plot_text.c and plot_svg.c ----------------------------------------------------------- */
 

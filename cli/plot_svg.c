@@ -15,8 +15,6 @@
 #define RIGHT 28
 #define TOP 62
 #define BOTTOM 66
-#define BAR_HEIGHT 24
-#define BAR_LABELS 190 /* room left of bars */
 #define COLOURS 6
 #define LABEL_LINE 15
 #define LETTER_WIDTH 7 /* about, at 13 px */
@@ -217,48 +215,5 @@ void plot_field_svg(const struct plot_field *field, struct text *ret_text)
         if (field->series[s].mark == PLOT_OUTLIERS)
             draw_outliers(&frame, &field->series[s]);
     draw_legend(&frame, field);
-    text_add(ret_text, "</svg>\n");
-}
-
-/* --- bars -------------------------------------------------------------------------------------------------- */
-
-static void draw_bar(struct text *svg, const struct plot_bar *bar, double y, double width)
-{
-    char number[PLOT_NUMBER_MAX], place[96];
-    snprintf(place, sizeof(place), "class=\"e k\" x=\"%d\" y=\"%.1f\"", BAR_LABELS - 8, y + 15.5);
-    element(svg, place, plain(bar->label));
-    text_printf(svg, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"var(%s)\"/>\n", BAR_LABELS, y + 3,
-                width, BAR_HEIGHT - 7, bar->stands_out ? "--out" : "--c0");
-    snprintf(place, sizeof(place), "x=\"%.1f\" y=\"%.1f\"", BAR_LABELS + width + 7, y + 15.5);
-    autofree char *said = own_printf("%s%s%s", isfinite(bar->value) ? plot_number(bar->value, 0, number) : "-",
-                                     plain(bar->note)[0] != '\0' ? "  " : "", plain(bar->note));
-    element(svg, place, said);
-}
-
-void plot_bars_svg(const struct plot_bars *bars, struct text *ret_text)
-{
-    struct plot_scale scale;
-    char place[80], number[PLOT_NUMBER_MAX];
-    int bottom = TOP + (int)bars->count * BAR_HEIGHT, notes = 40;
-    begin(ret_text, plain(bars->title), bottom + BOTTOM);
-    plot_scale_bars(bars, 6, &scale);
-    for (size_t i = 0; i < bars->count; i++) {
-        int room = 50 + LETTER_WIDTH * plot_width(plain(bars->bars[i].note));
-        notes = room > notes ? room : notes;
-    }
-    int room = WIDTH - BAR_LABELS - (notes > WIDTH / 3 ? WIDTH / 3 : notes);
-    for (int i = 0; i < scale.tick_count; i++) {
-        double x = BAR_LABELS + plot_scale_at(&scale, scale.ticks[i]) * room;
-        text_printf(ret_text, "<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x, x, TOP - 8,
-                    bottom + 4);
-        snprintf(place, sizeof(place), "class=\"m\" x=\"%.1f\" y=\"%d\"", x, bottom + 22);
-        element(ret_text, place, plot_number(scale.ticks[i], scale.step, number));
-    }
-    for (size_t i = 0; i < bars->count; i++) {
-        double value = isfinite(bars->bars[i].value) ? fmax(bars->bars[i].value, 0) : 0;
-        draw_bar(ret_text, &bars->bars[i], TOP + (double)i * BAR_HEIGHT, plot_scale_at(&scale, value) * room);
-    }
-    snprintf(place, sizeof(place), "class=\"e\" x=\"%d\" y=\"%d\"", BAR_LABELS + room, bottom + 44);
-    element(ret_text, place, plain(bars->label));
     text_add(ret_text, "</svg>\n");
 }

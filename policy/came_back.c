@@ -9,11 +9,6 @@
 
 #include "base/text.h"
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 const struct policy_repair *policy_same_hardware(const struct policy_settings *settings, const struct policy_node *node,
                                                  int64_t now_ms)
 {
@@ -30,10 +25,10 @@ const struct policy_repair *policy_same_hardware(const struct policy_settings *s
 const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size)
 {
     char time[POLICY_TIME_MAX];
-    const char *node = plain(repair->node);
+    const char *node = text_or_empty(repair->node);
     policy_say(buffer, size, "the %s of %s%s%s%s%s", repair->kind == OPERATION_KIND_REPLACE ? "replacement" : "reboot",
-               policy_time(repair->at, time), plain(repair->code)[0] != '\0' ? " for " : "", plain(repair->code),
-               node[0] != '\0' ? " of " : "", node);
+               policy_time(repair->at, time), text_or_empty(repair->code)[0] != '\0' ? " for " : "",
+               text_or_empty(repair->code), node[0] != '\0' ? " of " : "", node);
     return buffer;
 }
 

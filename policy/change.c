@@ -56,7 +56,7 @@ static void find_failure(const struct provision_snapshot *s, const struct provis
     if (!back && plan->state != CLUSTER_STATE_ROLLING_BACK && plan->state != CLUSTER_STATE_FAILED)
         return;
     const char *why = plan->failure[0] != '\0' ? plan->failure : "none of its groups came up";
-    snprintf(ret_failure, SENTENCE_MAX_BYTES, "%.400s%s", why,
+    snprintf(ret_failure, SENTENCE_MAX_BYTES, "%.*s%s", TEXT_FIT(why, 400),
              back ? "; the cluster was taken back to what it was" : "");
 }
 
@@ -69,8 +69,8 @@ static bool software_is_over(const struct provision_snapshot *s, const struct pr
         if (s->groups[i].rollout == NULL || p->state == GROUP_STATE_DELETING || p->state == GROUP_STATE_FAILED)
             continue;
         if (r->state == ROLLOUT_STATE_ROLLED_BACK)
-            snprintf(ret_failure, SENTENCE_MAX_BYTES, "%.400s; the group %s was taken back to what it ran", r->failure,
-                     s->groups[i].name);
+            snprintf(ret_failure, SENTENCE_MAX_BYTES, "%.*s; the group %s was taken back to what it ran",
+                     TEXT_FIT(r->failure, 400), s->groups[i].name);
         else if (r->state == ROLLOUT_STATE_ROLLING_BACK || r->state == ROLLOUT_STATE_FAILED)
             text_copy_cut(ret_failure, SENTENCE_MAX_BYTES, r->failure);
     }

@@ -14,11 +14,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 static struct thought new_thought(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     struct thought thought;
@@ -186,7 +181,7 @@ static void think_of_no_return(const struct policy_snapshot *snapshot, const str
     struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = "reboot-failed", .refused = ACTION_REPLACE};
     struct ledger ledger;
     char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX];
-    policy_ledger(snapshot, thought->node, plain(reboot->device), &ledger);
+    policy_ledger(snapshot, thought->node, text_or_empty(reboot->device), &ledger);
     thought->present = true;
     thought->severity = SEVERITY_CRITICAL;
     thought->since = reboot->at;
@@ -244,11 +239,11 @@ static void think_of_came_back(const struct policy_snapshot *snapshot, const str
     struct decision *decision = &thought->decision;
     struct ledger ledger;
     char past[REASON_MAX_BYTES];
-    const char *device = plain(repair->device);
+    const char *device = text_or_empty(repair->device);
     thought->present = true;
     thought->since = repair->at;
     policy_ledger(snapshot, thought->node, device, &ledger);
-    text_copy_cut(decision->code, sizeof(decision->code), plain(repair->code));
+    text_copy_cut(decision->code, sizeof(decision->code), text_or_empty(repair->code));
     decision->fault = fault_class_of(decision->code);
     text_copy_cut(decision->device, sizeof(decision->device), device);
     policy_say(decision->sentence, sizeof(decision->sentence), "%s%s came back: it was given up by %s.",
@@ -280,10 +275,10 @@ static void think_of_stale(const struct folded *folded, struct thought *thought)
                "%s on %s belongs to an earlier boot or instance of this node: noted, never acted on.", verdict->code,
                verdict->device[0] != '\0' ? verdict->device : "the node");
     policy_say(detail, sizeof(detail), "seen by instance %s, the slot now holds %s", verdict->instance_id,
-               plain(thought->node->instance_id)[0] != '\0' ? thought->node->instance_id : "none");
-    if (text_equal(verdict->instance_id, plain(thought->node->instance_id)))
+               text_or_empty(thought->node->instance_id)[0] != '\0' ? thought->node->instance_id : "none");
+    if (text_equal(verdict->instance_id, text_or_empty(thought->node->instance_id)))
         policy_say(detail, sizeof(detail), "seen in boot %s, the node now runs %s", verdict->boot_id,
-                   plain(thought->node->boot_id));
+                   text_or_empty(thought->node->boot_id));
     policy_gate(decision, GATE_FRESH, GATE_RESULT_FAILED, detail);
     policy_refuse(decision, ACTION_REBOOT, "a repair for what is no longer there would be the wrong one");
     decision->evidence[0] = verdict->id;
@@ -295,7 +290,7 @@ static void think_of_request(const struct policy_snapshot *snapshot, struct thou
     const struct policy_node *node = thought->node;
     struct decision *decision = &thought->decision;
     bool reboot = node->wish == POLICY_WISH_REBOOT;
-    const char *who = plain(node->wish_by)[0] != '\0' ? node->wish_by : "somebody";
+    const char *who = text_or_empty(node->wish_by)[0] != '\0' ? node->wish_by : "somebody";
     char detail[REASON_MAX_BYTES];
     thought->present = true;
     thought->requested = true;

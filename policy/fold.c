@@ -14,18 +14,13 @@
 
 #include <stdio.h>
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 /* --- which evidence counts ------------------------------------------------------------------------------------ */
 
 static bool is_fresh(const struct policy_node *node, const struct verdict *verdict)
 {
-    const char *boot_id = plain(node->boot_id);
+    const char *boot_id = text_or_empty(node->boot_id);
     /* Until the first boot is reported only the instance can be compared. */
-    return text_equal(verdict->instance_id, plain(node->instance_id)) &&
+    return text_equal(verdict->instance_id, text_or_empty(node->instance_id)) &&
            (boot_id[0] == '\0' || text_equal(verdict->boot_id, boot_id));
 }
 

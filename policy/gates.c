@@ -12,17 +12,12 @@
 
 #define REASON_TOLD_MAX 101 /* of a person's no: the sentence around it has to fit beside it */
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 void policy_tell_fresh(const struct policy_node *node, const struct folded *folded, struct decision *decision)
 {
     char time[POLICY_TIME_MAX], detail[REASON_MAX_BYTES], older[64] = "";
     if (folded->stale_count > 0)
         snprintf(older, sizeof(older), "; %zu older left aside", folded->stale_count);
-    policy_say(detail, sizeof(detail), "of instance %s and its boot of %s%s", plain(node->instance_id),
+    policy_say(detail, sizeof(detail), "of instance %s and its boot of %s%s", text_or_empty(node->instance_id),
                policy_time(node->boot_at, time), older);
     policy_gate(decision, GATE_FRESH, GATE_RESULT_PASSED, detail);
 }
@@ -31,12 +26,12 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
 {
     char why[REASON_MAX_BYTES];
     const char *rule = "opted-out";
+    const char *reason = text_or_empty(node->scheduler_reason)[0] != '\0' ? node->scheduler_reason : "no reason given";
     if (node->opted_out) {
         policy_say(why, sizeof(why), "a person took this node out of automatic repair");
     } else if (node->foreign_drain) {
         rule = "foreign-drain";
-        policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.120s)",
-                   plain(node->scheduler_reason)[0] != '\0' ? node->scheduler_reason : "no reason given");
+        policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));
     } else {
         policy_gate(decision, GATE_OWNER, GATE_RESULT_PASSED, "nobody else holds it");
         return true;
@@ -141,8 +136,8 @@ static void wait_for_word(const struct policy_outcome *outcome, const char *rule
 bool policy_approval_is_for(enum action asked_action, const char *asked_code, const char *asked_device,
                             enum action action, const char *code, const char *device)
 {
-    return asked_action == action && text_equal(plain(asked_device), plain(device)) &&
-           (plain(device)[0] != '\0' || text_equal(plain(asked_code), plain(code)));
+    return asked_action == action && text_equal(text_or_empty(asked_device), text_or_empty(device)) &&
+           (text_or_empty(device)[0] != '\0' || text_equal(text_or_empty(asked_code), text_or_empty(code)));
 }
 
 static bool approval_lets(const struct policy_snapshot *snapshot, const struct policy_node *node,
@@ -154,7 +149,8 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
     bool in_time = snapshot->now_ms < approval->expires_at;
     char time[POLICY_TIME_MAX], why[REASON_MAX_BYTES];
     if (same && approval->state == APPROVAL_STATE_APPROVED && in_time) {
-        policy_say(why, sizeof(why), "%s approved it at %s", plain(approval->by), policy_time(approval->at, time));
+        policy_say(why, sizeof(why), "%s approved it at %s", text_or_empty(approval->by),
+                   policy_time(approval->at, time));
         policy_gate(decision, GATE_MODE, GATE_RESULT_PASSED, why);
         return true;
     }
@@ -166,14 +162,14 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
     bool stands = (rejected || expired) && !is_new_since(snapshot, node, rejected ? approval->at : answered_at);
     if (stands && rejected) {
         char words[REASON_TOLD_MAX];
-        text_copy_cut(words, sizeof(words), plain(approval->reason));
+        text_copy_cut(words, sizeof(words), text_or_empty(approval->reason));
         bool told = words[0] != '\0';
         policy_say(why, sizeof(why), "%s rejected the %s at %s%s%s%s, and nothing new was seen since",
-                   plain(approval->by), noun(outcome->action), policy_time(approval->at, time), told ? " (" : "", words,
-                   told ? ")" : "");
+                   text_or_empty(approval->by), noun(outcome->action), policy_time(approval->at, time),
+                   told ? " (" : "", words, told ? ")" : "");
         wait_for_word(outcome, "approval-rejected", why, 0, decision);
     } else if (stands) {
-        if (plain(approval->by)[0] != '\0')
+        if (text_or_empty(approval->by)[0] != '\0')
             policy_say(why, sizeof(why),
                        "the yes of %s to the %s ran out at %s before it could begin, and nothing new was seen since",
                        approval->by, noun(outcome->action), policy_time(answered_at, time));

@@ -11,11 +11,6 @@
 
 #include <stdio.h>
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 bool policy_is_gsp_like(const struct fault_row *row)
 {
     return row != NULL && row->rate_count > 0 && row->rate_action == ACTION_CLASS_SUPPORT &&
@@ -32,7 +27,7 @@ static const struct fault_row *row_of(const struct policy_snapshot *snapshot, co
 /* A reboot that failed before it changed anything is an attempt, but the fault did not come back after it. */
 static bool took_effect(const struct policy_node *node, const struct policy_repair *repair)
 {
-    bool here = text_equal(plain(repair->instance_id), plain(node->instance_id));
+    bool here = text_equal(text_or_empty(repair->instance_id), text_or_empty(node->instance_id));
     return repair->succeeded || (here && node->boot_at > repair->at);
 }
 
@@ -40,7 +35,7 @@ static void count_reboot(const struct policy_snapshot *snapshot, const struct po
                          const struct policy_repair *repair, struct ledger *ledger)
 {
     ledger->reboots++;
-    if (policy_is_gsp_like(row_of(snapshot, plain(repair->code))))
+    if (policy_is_gsp_like(row_of(snapshot, text_or_empty(repair->code))))
         ledger->gsp_reboots++;
     bool newer = ledger->reboot == NULL || repair->at > ledger->reboot->at;
     if (took_effect(node, repair) && newer)
@@ -50,7 +45,7 @@ static void count_reboot(const struct policy_snapshot *snapshot, const struct po
 const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_ERROR_MAX])
 {
     char error[POLICY_ERROR_MAX - 3];
-    text_copy_cut(error, sizeof(error), plain(repair->error));
+    text_copy_cut(error, sizeof(error), text_or_empty(repair->error));
     snprintf(buffer, POLICY_ERROR_MAX, error[0] == '\0' ? "%s" : " (%s)", error);
     return buffer;
 }
@@ -76,7 +71,7 @@ static void count_replacement(const struct policy_node *node, const struct polic
 {
     ledger->replaces += repair->node == NULL ? 1 : 0;
     bool newer = ledger->came_back == NULL || repair->at > ledger->came_back->at;
-    if (repair->same_piece && newer && policy_same_device(node, plain(repair->device), device))
+    if (repair->same_piece && newer && policy_same_device(node, text_or_empty(repair->device), device))
         ledger->came_back = repair;
 }
 
@@ -86,10 +81,10 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
     struct ledger ledger = {.probation = policy_probation(&snapshot->settings, node, snapshot->now_ms)};
     int64_t since = snapshot->now_ms - snapshot->settings.repeat_window_ms;
     ledger.probation_of_device = ledger.probation != NULL && device[0] != '\0' &&
-                                 policy_same_device(node, plain(ledger.probation->device), device);
+                                 policy_same_device(node, text_or_empty(ledger.probation->device), device);
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
-        bool here = text_equal(plain(repair->instance_id), plain(node->instance_id));
+        bool here = text_equal(text_or_empty(repair->instance_id), text_or_empty(node->instance_id));
         if (repair->at < since)
             continue;
         if (!repair->by_person && repair->kind == OPERATION_KIND_REBOOT && here)
@@ -98,7 +93,8 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
             ledger.by_people++;
         else if (repair->kind == OPERATION_KIND_REPLACE)
             count_replacement(node, repair, device, &ledger);
-        else if (repair->kind != OPERATION_KIND_REBOOT || !policy_same_device(node, plain(repair->device), device))
+        else if (repair->kind != OPERATION_KIND_REBOOT ||
+                 !policy_same_device(node, text_or_empty(repair->device), device))
             continue;
         else if (here || repair->same_piece)
             count_reboot(snapshot, node, repair, &ledger);

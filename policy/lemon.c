@@ -14,11 +14,6 @@
 
 #include "base/text.h"
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 static int64_t weight_of(const struct policy_settings *settings, const struct policy_repair *repair, int64_t now_ms,
                          int64_t weight)
 {
@@ -29,14 +24,14 @@ static int64_t weight_of(const struct policy_settings *settings, const struct po
 /* It was repaired, or a piece of it elsewhere. */
 static bool is_of_machine(const struct policy_node *node, const struct policy_repair *repair)
 {
-    return repair->same_piece || text_equal(plain(repair->instance_id), plain(node->instance_id));
+    return repair->same_piece || text_equal(text_or_empty(repair->instance_id), text_or_empty(node->instance_id));
 }
 
 /* It is what a replacement brought, which then did not come up or failed its checks. */
 static bool is_stillborn(const struct policy_node *node, const struct policy_repair *repair)
 {
     return repair->unmended && repair->kind == OPERATION_KIND_REPLACE &&
-           text_equal(plain(repair->new_instance), plain(node->instance_id));
+           text_equal(text_or_empty(repair->new_instance), text_or_empty(node->instance_id));
 }
 
 static int64_t weight_on_machine(const struct policy_node *node, const struct policy_repair *repair)
@@ -53,7 +48,7 @@ static int64_t score_of_device(const struct policy_settings *settings, const str
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
         if (!repair->by_person && is_of_machine(node, repair) &&
-            policy_same_device(node, plain(repair->device), device))
+            policy_same_device(node, text_or_empty(repair->device), device))
             score += weight_of(settings, repair, now_ms, weight_on_machine(node, repair));
     }
     return score;
@@ -76,7 +71,7 @@ void policy_lemon(const struct policy_settings *settings, const struct policy_no
         lemon.repairs++;
         lemon.unmended += repair->unmended ? 1 : 0;
         lemon.last_at = repair->at > lemon.last_at ? repair->at : lemon.last_at;
-        const char *name = plain(repair->device);
+        const char *name = text_or_empty(repair->device);
         int64_t device = name[0] == '\0' ? 0 : score_of_device(settings, node, name, now_ms);
         if (device > lemon.device_score) {
             lemon.device_score = device;

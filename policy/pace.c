@@ -28,8 +28,9 @@ static bool is_the_hour(const struct policy_snapshot *snapshot, struct decision 
     policy_windows_text(forbidden ? &settings->not_during : &settings->only_during, hours);
     policy_say(detail, sizeof(detail), "repairs begin %s %s", forbidden ? "not during" : "only during", hours);
     policy_gate(decision, GATE_WINDOW, GATE_RESULT_FAILED, detail);
-    policy_say(why, sizeof(why), "repairs of the group begin %s %.120s%s%s", forbidden ? "not during" : "only during",
-               hours, open_at > 0 ? ", so not before " : "", open_at > 0 ? policy_time(open_at, time) : "");
+    policy_say(why, sizeof(why), "repairs of the group begin %s %.*s%s%s", forbidden ? "not during" : "only during",
+               TEXT_FIT(hours, 120), open_at > 0 ? ", so not before " : "",
+               open_at > 0 ? policy_time(open_at, time) : "");
     policy_hold(decision, "window-hold", why, open_at > 0 ? open_at : snapshot->now_ms + NEVER_LOOK_MS);
     return false;
 }

@@ -13,21 +13,16 @@
 
 #include "base/text.h"
 
-static const char *plain(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 const struct policy_repair *policy_probation(const struct policy_settings *settings, const struct policy_node *node,
                                              int64_t now_ms)
 {
     const struct policy_repair *newest = NULL;
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
-        bool here =
-            repair->node == NULL &&
-            text_equal(plain(repair->kind == OPERATION_KIND_REPLACE ? repair->new_instance : repair->instance_id),
-                       plain(node->instance_id));
+        bool here = repair->node == NULL &&
+                    text_equal(text_or_empty(repair->kind == OPERATION_KIND_REPLACE ? repair->new_instance
+                                                                                    : repair->instance_id),
+                               text_or_empty(node->instance_id));
         bool lasts = repair->finished_at <= now_ms && now_ms - repair->finished_at < settings->probation_ms;
         if (here && lasts && repair->succeeded && !repair->by_person && repair->finished_at > 0 &&
             (newest == NULL || repair->finished_at > newest->finished_at))
@@ -47,8 +42,8 @@ bool policy_fails_probation(const struct sight *lead, const struct ledger *ledge
     if (repair == NULL || (same_device && !has_rate_that_acts(lead)))
         return false;
     const char *code = lead->verdict != NULL ? lead->verdict->code : POLICY_CODE_UNREACHABLE;
-    enum fault_class now = fault_class_of(code), then = fault_class_of(plain(repair->code));
-    bool same_class = text_equal(code, plain(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
+    enum fault_class now = fault_class_of(code), then = fault_class_of(text_or_empty(repair->code));
+    bool same_class = text_equal(code, text_or_empty(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
     return same_device ? ledger->probation_of_device && same_class : ledger->probation_of_device || same_class;
 }
 

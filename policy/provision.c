@@ -111,12 +111,13 @@ static void set(char *dst, const char *fmt, ...)
 static void say_trouble(const struct provision_group *g, char *ret_failure)
 {
     int64_t unmade = g->slots[SLOT_UNMADE], broken = g->slots[SLOT_BROKEN];
+    const char *why = g->unmade_why != NULL ? g->unmade_why : "its launch failed";
     char more[48] = "";
     if (unmade + broken > 1)
         snprintf(more, sizeof(more), "; %" PRId64 " more need attention", unmade + broken - 1);
     if (unmade > 0)
-        set(ret_failure, "%s could not be provisioned: %.380s%s", g->unmade != NULL ? g->unmade : "a node",
-            g->unmade_why != NULL ? g->unmade_why : "its launch failed", more);
+        set(ret_failure, "%s could not be provisioned: %.*s%s", g->unmade != NULL ? g->unmade : "a node",
+            TEXT_FIT(why, 380), more);
     else
         set(ret_failure, "%s needs a person: its repair gave up%s", g->broken != NULL ? g->broken : "a node", more);
 }
@@ -126,8 +127,9 @@ static void say_min(const struct provision_snapshot *s, const struct provision_g
     char last[SENTENCE_MAX_BYTES] = "";
     if (g->slots[SLOT_UNMADE] > 0)
         say_trouble(g, last);
-    set(ret_text, "%" PRId64 " of at least %" PRId64 " nodes came into service within %" PRId64 " minutes%s%.300s",
-        came_up(g), g->min_count, s->settings.min_count_deadline_ms / MINUTE_MS, last[0] != '\0' ? "; " : "", last);
+    set(ret_text, "%" PRId64 " of at least %" PRId64 " nodes came into service within %" PRId64 " minutes%s%.*s",
+        came_up(g), g->min_count, s->settings.min_count_deadline_ms / MINUTE_MS, last[0] != '\0' ? "; " : "",
+        TEXT_FIT(last, 300));
 }
 
 /* --- moves ------------------------------------------------------------------------------------- */
@@ -160,7 +162,7 @@ static void group_take_back(const struct provision_snapshot *s, const struct pro
     p->previous_desired = -1;
     p->gave_up = true;
     group_move(p, is_new ? GROUP_STATE_FAILED : GROUP_STATE_IN_SERVICE, "min-count-expired");
-    set(p->failure, "%.380s: the group was taken back to %" PRId64 " nodes", why, p->desired);
+    set(p->failure, "%.*s: the group was taken back to %" PRId64 " nodes", TEXT_FIT(why, 380), p->desired);
     set(p->scaling, "the minimum was not reached in time: %" PRId64 " nodes go back to %" PRId64, g->desired,
         p->desired);
 }
@@ -305,7 +307,8 @@ static void take_back(const struct provision_snapshot *s, const struct provision
         say_trouble(failed, why);
     else
         say_min(s, failed, why);
-    set(plan->failure, "The %s failed in group %s: %.400s", creation ? "creation" : "update", failed->name, why);
+    set(plan->failure, "The %s failed in group %s: %.*s", creation ? "creation" : "update", failed->name,
+        TEXT_FIT(why, 400));
     cluster_move(plan, CLUSTER_STATE_ROLLING_BACK, creation ? "creation-failed" : "update-failed",
                  creation ? "the creation failed: what was made of the cluster is taken down"
                           : "the update failed: the cluster goes back to what it was");

@@ -88,9 +88,9 @@ static void finish(const struct provision_group *g, struct provision_group_plan 
 
 static void say_bad(const struct provision_group *g, struct rollout *r)
 {
-    autofree char *why =
-        own_printf("batch %" PRId64 ": %s %.380s", r->batch, g->bad_member != NULL ? g->bad_member : "a node",
-                   g->bad_member_why != NULL ? g->bad_member_why : "did not come back into service");
+    const char *member_why = g->bad_member_why != NULL ? g->bad_member_why : "did not come back into service";
+    autofree char *why = own_printf("batch %" PRId64 ": %s %.*s", r->batch,
+                                    g->bad_member != NULL ? g->bad_member : "a node", TEXT_FIT(member_why, 380));
     text_copy_cut(r->failure, sizeof(r->failure), why);
 }
 
@@ -110,7 +110,8 @@ static void give_up(const struct provision_group *g, struct provision_group_plan
     struct rollout *r = &p->rollout;
     autofree char *before = own_strdup(r->failure);
     say_bad(g, r);
-    autofree char *why = own_printf("%.220s; then the roll-back failed, too: %.220s", before, r->failure);
+    autofree char *why =
+        own_printf("%.*s; then the roll-back failed, too: %.*s", TEXT_FIT(before, 220), TEXT_FIT(r->failure, 220));
     text_copy_cut(r->failure, sizeof(r->failure), why);
     move(p, ROLLOUT_STATE_FAILED);
     say(p, "the roll-back of the software update failed; look at its nodes, then update again");

@@ -57,9 +57,9 @@ static int note_near_miss(struct apply *a)
     const struct rnode *node = a->node;
     char message[SENTENCE_MAX_BYTES];
     snprintf(message, sizeof(message),
-             "the scheduler's reason \"%.150s\" looks like a request but is not exact; write " REASON_REBOOT
+             "the scheduler's reason \"%.*s\" looks like a request but is not exact; write " REASON_REBOOT
              " or " REASON_REPLACE " with state=fail",
-             node->reason == NULL ? "" : node->reason);
+             TEXT_FIT(text_or_empty(node->reason), 150));
     struct event_search search = {.message = message};
     const struct db_event_filter filter = {.cluster = node->group->cluster->name,
                                            .node = node->name,

@@ -249,8 +249,8 @@ static void view_item(struct reconcile *r, struct decide_item *item)
     struct rnode *node = item->node;
     node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
-    snprintf(item->wish_by, sizeof(item->wish_by), ACTOR_SLURM_PREFIX "%.40s",
-             node->reason_user == NULL ? "" : node->reason_user);
+    snprintf(item->wish_by, sizeof(item->wish_by), ACTOR_SLURM_PREFIX "%.*s",
+             TEXT_FIT(text_or_empty(node->reason_user), 40));
     item->view = (struct policy_node){
         .id = node->id,
         .name = node->name,

@@ -177,7 +177,7 @@ enum step_result work_cancel_run(struct work *w)
     if (w->memo.undo_until == 0)
         w->memo.undo_until = w->now + w->node->group->settings.backend_deadline_ms;
     if (w->now >= w->memo.undo_until) {
-        autofree char *kept = own_printf("%.300s, but its mark could not be taken back", why);
+        autofree char *kept = own_printf("%.*s, but its mark could not be taken back", TEXT_FIT(why, 300));
         work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
@@ -200,7 +200,7 @@ enum step_result work_cancel_answer(struct work *w, const struct rcall *call)
         return STEP_WAIT;
     }
     if (call->status == STATUS_CONFLICT) {
-        autofree char *kept = own_printf("%.300s; someone else holds the node in the scheduler", why);
+        autofree char *kept = own_printf("%.*s; someone else holds the node in the scheduler", TEXT_FIT(why, 300));
         work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }

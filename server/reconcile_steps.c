@@ -35,9 +35,9 @@ static enum step_result wait_for_picture(struct work *w)
 static void say_foreign(struct work *w)
 {
     const struct rnode *node = w->node;
-    work_say(w, "%s holds the node in the scheduler (%.120s)",
-             node->reason_user != NULL ? node->reason_user : "someone",
-             node->reason != NULL ? node->reason : "no reason given");
+    const char *reason = node->reason != NULL ? node->reason : "no reason given";
+    work_say(w, "%s holds the node in the scheduler (%.*s)", node->reason_user != NULL ? node->reason_user : "someone",
+             TEXT_FIT(reason, 120));
 }
 
 /* --- mark -------------------------------------------------------------------------------------- */

@@ -150,6 +150,18 @@ static void test_copy_cut(void **state)
     assert_int_equal(dst[0], '#');
 }
 
+static void test_fit(void **state)
+{
+    (void)state;
+    assert_int_equal(text_fit("a\xc3\xa9", 3), 3);
+    assert_int_equal(text_fit("a\xc3\xa9", 2), 1); /* would split two bytes */
+    assert_int_equal(text_fit("a\xc3\xa9", 0), 0);
+    assert_int_equal(text_fit("\xf0\x9f\x94\xa5", 3), 0);
+    assert_int_equal(text_fit("\x80\x80\x80\x80\x80\x80", 5), 5); /* no UTF-8 at all: cut anywhere */
+    autofree char *said = own_printf("(%.*s)", TEXT_FIT("Z\xc3\xbcrich", 2));
+    assert_string_equal(said, "(Z)");
+}
+
 static void test_parse_i64(void **state)
 {
     static const struct {
@@ -359,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_copy_cut),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_parse_i64),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_utf8_exhaustively),
