@@ -1,5 +1,5 @@
-// A whole small world for one test file: a private Slurm, hpd, and four machines of the local provider, each with a real
-// hp-agent beside its slurmd. Everything lives in a directory of its own and is ended by pid.
+// A whole small world for one test file: a private Slurm, hpd, and four machines (or as many as nodes says) of the local provider,
+// each with a real hp-agent beside its slurmd. Everything lives in a directory of its own and is ended by pid.
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
@@ -33,6 +33,7 @@ export class World {
   constructor(options = {}) {
     this.options = options;
     this.way = options.way ?? 'here';
+    this.nodes = options.nodes ?? 4;
     this.dir = mkdtempSync(join(tmpdir(), 'holdfast-e2e.'));
     this.state = join(this.dir, 'state');
     this.slurm = join(this.dir, 'slurm');
@@ -82,7 +83,7 @@ export class World {
   }
 
   async start() {
-    this.lab('start', this.slurm, '--nodes', 'gpu-[1-4]', ...(this.way === 'rest' ? ['--rest'] : []), ...(this.options.lab ?? ['--no-slurmd']));
+    this.lab('start', this.slurm, '--nodes', `gpu-[1-${this.nodes}]`, ...(this.way === 'rest' ? ['--rest'] : []), ...(this.options.lab ?? ['--no-slurmd']));
     if (this.way === 'ssh') this.sshd('start');
     const env = this.lab('env', this.slurm);
     this.env = { SLURM_CONF: /SLURM_CONF=(.*)/.exec(env)[1], HPCTL_CONFIG: '', HOME: this.dir };
@@ -135,11 +136,11 @@ export class World {
 
   async createCluster(spec = {}) {
     const file = join(this.dir, 'cluster.yaml');
-    writeFileSync(file, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [{ name: 'workers', instanceCount: 4, nodeNames: 'gpu-[1-4]' }], ...spec }));
+    writeFileSync(file, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [{ name: 'workers', instanceCount: this.nodes, nodeNames: `gpu-[1-${this.nodes}]` }], ...spec }));
     const made = this.hpctl('cluster', 'create', '-f', file);
     if (made.code !== 0) throw new Error(made.err);
-    await until('four nodes ready', () => this.json('node', 'list').every((n) => n.state === 'ready' && n.health === 'healthy'));
-    await until('four idle nodes', () => this.states().filter((s) => s === 'idle').length === 4);
+    await until('all nodes ready', () => this.json('node', 'list').every((n) => n.state === 'ready' && n.health === 'healthy'));
+    await until('all nodes idle', () => this.states().filter((s) => s === 'idle').length === this.nodes);
   }
 
   node(name) {
