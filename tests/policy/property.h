@@ -29,6 +29,9 @@ struct world_node {
     const struct verdict *refs[VERDICTS_MAX];
     struct policy_repair repairs[REPAIRS_MAX + 1]; /* one more than is made, for what a property adds */
     bool elsewhere[REPAIRS_MAX + 1];               /* of an earlier instance */
+    bool brought[REPAIRS_MAX + 1];                 /* the replacement brought the instance that is there */
+    struct hardware hardware[3];
+    int asked; /* which verdict the approval is for; -1: none */
 };
 
 struct world {
@@ -57,7 +60,8 @@ static inline bool chance(struct world *w, int percent)
     return below(w, 100) < percent;
 }
 
-static const char *const devices[] = {"0000:19:00", "0000:b9:00", ""};
+/* By place, by index and by identity: of a node that told its hardware the last three are the second GPU. */
+static const char *const devices[] = {"0000:19:00", "", "0000:b9:00", "gpu1", "GPU-b"};
 /* Programs alone. The last two have a rate that may end in a reboot, the others have none that ends in a repair. */
 static const char *const application_codes[] = {"xid.13", "xid.31", "xid.43", "xid.68", "xid.137",
                                                 "xid.45", "xid.11", "xid.8",  "xid.32"};
@@ -87,6 +91,41 @@ static inline void make_verdict(struct world *w, struct world_node *n, struct ve
                  driver_words[below(w, ARRAY_LEN(driver_words))]);
 }
 
+static inline void make_hardware(struct world_node *n, struct policy_node *p)
+{
+    static const struct {
+        enum hardware_kind kind;
+        const char *identity, *serial, *location;
+    } pieces[] = {{HARDWARE_KIND_CHASSIS, "CHASSIS-1", "S-1", ""},
+                  {HARDWARE_KIND_GPU, "GPU-a", "S-a", "0000:19:00"},
+                  {HARDWARE_KIND_GPU, "GPU-b", "S-b", "0000:b9:00"}};
+    p->hardware_count = ARRAY_LEN(pieces);
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+        n->hardware[i] = (struct hardware){.kind = pieces[i].kind, .first_at = 1, .last_at = NOW, .present = true};
+        text_copy_cut(n->hardware[i].identity, sizeof(n->hardware[i].identity), pieces[i].identity);
+        text_copy_cut(n->hardware[i].serial, sizeof(n->hardware[i].serial), pieces[i].serial);
+        text_copy_cut(n->hardware[i].location, sizeof(n->hardware[i].location), pieces[i].location);
+    }
+}
+
+/* A question that was asked, in half of the worlds for something that the node shows now. */
+static inline void make_approval(struct world *w, struct world_node *n, struct policy_node *p)
+{
+    const struct verdict *seen = p->verdict_count > 0 ? &n->verdicts[below(w, (int64_t)p->verdict_count)] : NULL;
+    bool real = seen != NULL && chance(w, 80);
+    p->approval = (struct policy_approval){.state = (enum approval_state)below(w, APPROVAL_STATE_DONE + 1),
+                                           .action = chance(w, 70) ? ACTION_REBOOT : ACTION_REPLACE,
+                                           .code = real ? NULL : codes[below(w, ARRAY_LEN(codes))],
+                                           .device = real ? NULL : devices[below(w, ARRAY_LEN(devices))],
+                                           .by = "anna",
+                                           .reason = "",
+                                           .at = NOW - below(w, 300 * MINUTE),
+                                           .expires_at = NOW - 60 * MINUTE + below(w, 240 * MINUTE)};
+    n->asked = real ? (int)(seen - n->verdicts) : -1;
+    if (real && chance(w, 60))
+        p->approval.state = APPROVAL_STATE_APPROVED;
+}
+
 static inline void make_repairs(struct world *w, struct world_node *n, struct policy_node *p)
 {
     p->repair_count = (size_t)below(w, REPAIRS_MAX + 1);
@@ -98,7 +137,14 @@ static inline void make_repairs(struct world *w, struct world_node *n, struct po
                                                .at = NOW - below(w, 15000 * MINUTE),
                                                .succeeded = chance(w, 80),
                                                .by_person = chance(w, 20)};
-        n->repairs[k].no_return = !n->repairs[k].succeeded && chance(w, 50);
+        struct policy_repair *repair = &n->repairs[k];
+        repair->no_return = !repair->succeeded && chance(w, 50);
+        repair->unmended = repair->no_return || (!repair->succeeded && chance(w, 50));
+        repair->error = repair->succeeded ? "" : "verify: it did not come back";
+        repair->finished_at = chance(w, 80) ? repair->at + below(w, NOW - repair->at) : 0;
+        n->brought[k] = repair->kind == OPERATION_KIND_REPLACE && chance(w, 60);
+        repair->same_piece = n->elsewhere[k] && !w->only_applications && chance(w, 40);
+        repair->node = repair->same_piece && chance(w, 50) ? "gpu-elsewhere" : NULL;
     }
 }
 
@@ -128,11 +174,24 @@ static inline void make_node(struct world *w, size_t i)
     p->foreign_drain = chance(w, 10);
     p->scheduler_reason = "a person's words";
     p->incident = chance(w, 10) ? &dark_rack : NULL;
-    p->wish = chance(w, 5) ? POLICY_WISH_REPLACE : POLICY_WISH_NONE;
+    p->wish = chance(w, 5) ? POLICY_WISH_REPLACE : chance(w, 5) ? POLICY_WISH_REBOOT : POLICY_WISH_NONE;
     p->verdict_count = (size_t)below(w, VERDICTS_MAX + 1);
     for (size_t k = 0; k < p->verdict_count; k++)
         make_verdict(w, n, &n->verdicts[k], (int64_t)(i * VERDICTS_MAX + k) + 1);
     make_repairs(w, n, p);
+    n->asked = -1;
+    if (chance(w, 60))
+        make_hardware(n, p);
+    if (chance(w, 50))
+        make_approval(w, n, p);
+}
+
+static inline void wire_repair(struct world_node *n, size_t k)
+{
+    n->repairs[k].instance_id = n->elsewhere[k] ? "i-other" : n->instance;
+    n->repairs[k].new_instance = n->brought[k]                                  ? n->instance
+                                 : n->repairs[k].kind == OPERATION_KIND_REPLACE ? "i-new"
+                                                                                : "";
 }
 
 /* The pointers of a world that was made, copied or made smaller. */
@@ -150,7 +209,12 @@ static inline void wire(struct world *w)
         for (size_t k = 0; k < p->verdict_count; k++)
             n->refs[k] = &n->verdicts[k];
         for (size_t k = 0; k < p->repair_count; k++)
-            n->repairs[k].instance_id = n->elsewhere[k] ? "i-other" : n->instance;
+            wire_repair(n, k);
+        p->hardware = n->hardware;
+        if (n->asked >= 0) {
+            p->approval.code = n->verdicts[n->asked].code;
+            p->approval.device = n->verdicts[n->asked].device;
+        }
     }
 }
 
@@ -197,6 +261,20 @@ static inline void make_limits(struct world *w)
     group->supply.unborn_at = NOW - below(w, 60 * MINUTE);
 }
 
+/* How far repairs go, how often, and what a past is worth. */
+static inline void make_tolerance(struct world *w)
+{
+    struct policy_settings *settings = &w->snapshot.settings;
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
+        settings->modes[fault] = chance(w, 50) ? REPAIR_MODE_ACT : (enum repair_mode)below(w, REPAIR_MODE_ACT + 1);
+    settings->reboots_max = chance(w, 30) ? (int)below(w, 4) : settings->reboots_max;
+    settings->replaces_max = chance(w, 30) ? (int)below(w, 4) : settings->replaces_max;
+    settings->came_back = (int)below(w, POLICY_CAME_BACK_REPLACE + 1);
+    settings->lemon_action = (int)below(w, POLICY_LEMON_PERSON + 1);
+    settings->lemon_score = w->only_applications || chance(w, 60) ? 0 : 50 + (int)below(w, 300);
+    settings->probation_ms = chance(w, 30) ? below(w, 15000 * MINUTE) : settings->probation_ms;
+}
+
 static inline struct world *make_world(uint64_t seed, bool only_applications)
 {
     struct world *w = own_calloc(1, sizeof(*w));
@@ -212,6 +290,8 @@ static inline struct world *make_world(uint64_t seed, bool only_applications)
     w->snapshot.group.in_repair = below(w, 4);
     if (chance(w, 50))
         make_limits(w);
+    if (chance(w, 60))
+        make_tolerance(w);
     w->snapshot.group.failed_recently = chance(w, 30) ? below(w, 60) : 0;
     w->snapshot.group.breaker_opened_at = chance(w, 30) ? NOW - below(w, 60 * MINUTE) : 0;
     w->snapshot.group.breaker_calm_since = chance(w, 50) ? NOW - below(w, 30 * MINUTE) : 0;
@@ -273,6 +353,10 @@ static inline void remove_verdict(struct world *w, size_t node, size_t at)
 {
     size_t left = --w->plain[node].verdict_count - at;
     memmove(&w->nodes[node].verdicts[at], &w->nodes[node].verdicts[at + 1], left * sizeof(struct verdict));
+    if (w->nodes[node].asked >= (int)at) {
+        w->nodes[node].asked = -1;
+        w->plain[node].approval = (struct policy_approval){.action = ACTION_NONE};
+    }
 }
 
 static inline void remove_repair(struct world *w, size_t node, size_t at)
@@ -280,6 +364,7 @@ static inline void remove_repair(struct world *w, size_t node, size_t at)
     size_t left = --w->plain[node].repair_count - at;
     memmove(&w->nodes[node].repairs[at], &w->nodes[node].repairs[at + 1], left * sizeof(struct policy_repair));
     memmove(&w->nodes[node].elsewhere[at], &w->nodes[node].elsewhere[at + 1], left * sizeof(bool));
+    memmove(&w->nodes[node].brought[at], &w->nodes[node].brought[at + 1], left * sizeof(bool));
 }
 
 /* Leaves out the number-th of all nodes, verdicts and repairs. False: there are not so many. */
@@ -339,7 +424,16 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 p->foreign_drain ? " drain=\"a person's words\"" : "");
     if (p->incident != NULL)
         print_error(" rack=%s", p->incident->domain);
-    print_error("%s\n", p->wish == POLICY_WISH_REPLACE ? " wish=replace" : "");
+    print_error("%s\n", p->wish == POLICY_WISH_REPLACE  ? " wish=replace"
+                        : p->wish == POLICY_WISH_REBOOT ? " wish=reboot"
+                                                        : "");
+    if (p->approval.action != ACTION_NONE)
+        print_error("  # %s of a %s for %s on %s until %lldms\n", approval_state_text(p->approval.state),
+                    action_text(p->approval.action), p->approval.code, p->approval.device,
+                    (long long)(p->approval.expires_at - NOW));
+    for (size_t k = 0; k < p->hardware_count; k++)
+        print_error("  # has %s %s at %s\n", hardware_kind_text(n->hardware[k].kind), n->hardware[k].identity,
+                    n->hardware[k].location);
     for (size_t k = 0; k < p->verdict_count; k++) {
         const struct verdict *v = &n->verdicts[k];
         print_error("  verdict %s %s instance=%s boot=%s count=%lld", v->code, v->device[0] != '\0' ? v->device : "-",
@@ -356,7 +450,10 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                     : !r->succeeded ? " failed"
                                     : "");
         print_time("at", r->at);
-        print_error("\n");
+        if (r->finished_at > 0)
+            print_time("finished", r->finished_at);
+        print_error("%s%s%s\n", r->unmended ? " unmended" : "", r->same_piece ? " same_piece" : "",
+                    r->node != NULL ? " of another slot" : "");
     }
 }
 
@@ -373,6 +470,10 @@ static inline void print_world(const struct world *w, uint64_t seed, const char 
     if (group->breaker_calm_since > 0)
         print_time("calm", group->breaker_calm_since);
     print_error("\n");
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
+        if (w->snapshot.settings.modes[fault] != REPAIR_MODE_ACT)
+            print_error("# mode of %s: %s\n", fault_class_text((enum fault_class)fault),
+                        repair_mode_text(w->snapshot.settings.modes[fault]));
     for (size_t i = 0; i < w->snapshot.node_count; i++)
         print_node(&w->nodes[i], &w->plain[i]);
     print_error("expect\n");
