@@ -70,11 +70,16 @@ int config_manage_read(struct config_manage *manage, json_t *json, char *ret_err
          .target = manage->topology,
          .size = sizeof(manage->topology),
          .min = 1},
+        {.name = "gpuDevice",
+         .type = JSON_FIELD_TEXT,
+         .target = manage->site.gpu_device,
+         .size = sizeof(manage->site.gpu_device)},
         {.name = "strategy", .type = JSON_FIELD_TEXT, .target = strategy, .size = sizeof(strategy), .min = 1},
         {.name = "portBase", .type = JSON_FIELD_I64, .target = &port_base, .min = 0, .max = 65535},
         {.name = "restart", .type = JSON_FIELD_ARRAY, .target = &restart, .min = 1, .max = CONFIG_MANAGE_ARGS_MAX},
         {.name = "hardware", .type = JSON_FIELD_OBJECT, .target = &hardware},
     };
+    text_copy_cut(manage->site.gpu_device, sizeof(manage->site.gpu_device), "/dev/nvidia");
     if (json_read(json, fields, ARRAY_LEN(fields), error) != 0) {
         snprintf(ret_error, CONFIG_ERROR_MAX, "slurm.manage: %s", error);
         return STATUS_INVALID;
@@ -82,6 +87,8 @@ int config_manage_read(struct config_manage *manage, json_t *json, char *ret_err
     if (manage->file[0] != '/' || (manage->gres[0] != '\0' && manage->gres[0] != '/') ||
         (manage->topology[0] != '\0' && manage->topology[0] != '/'))
         return refuse(ret_error, ": file, gres and topology must be absolute paths on the machine of slurmctld");
+    if (!slurm_conf_is_device(manage->site.gpu_device))
+        return refuse(ret_error, ".gpuDevice is what the number of a GPU stands behind, such as /dev/nvidia");
     if (layout_strategy_parse(strategy, &manage->strategy) != 0)
         return refuse(ret_error, ".strategy must be Merge, Managed or Overwrite");
     manage->site.port_base = (int)port_base;

@@ -171,6 +171,8 @@ static enum step_result drain_error(struct work *w, const struct rcall *call)
     if (call->kind == CALL_SIGNAL)
         work_did(w, db_operation_job_unsent(w->turn->tx, w->op.id));
     work_say_error(w, call);
+    if (is_deletion(w) && w->r->deps.slurm_managed && call->kind == CALL_JOBS && call->status == STATUS_NOT_FOUND)
+        return STEP_SKIP; /* it was never written, or Slurm did not take it: no job can be there */
     if (w->now < give_up_at)
         return STEP_RETRY;
     return is_deletion(w) ? STEP_SKIP : STEP_FAIL;

@@ -67,7 +67,8 @@ struct collecting {
     struct db_tx *tx;
     struct scheduler_layout *layout;
     int64_t cluster_id, group_id;
-    bool off; /* the group's nodes are none of the scheduler's */
+    bool off;   /* the group's nodes are none of the scheduler's */
+    bool named; /* a cluster has named the strategy */
     char partition[NAME_MAX_BYTES];
     uint64_t number;
 };
@@ -128,6 +129,18 @@ static int take_node(const void *found, void *arg)
     return 0;
 }
 
+/* One file has one strategy: of those that clusters name, the one by which least is lost counts. */
+static void take_strategy(struct collecting *c, const char *text)
+{
+    static const int care[] = {
+        [LAYOUT_STRATEGY_OVERWRITE] = 0, [LAYOUT_STRATEGY_MERGE] = 1, [LAYOUT_STRATEGY_MANAGED] = 2};
+    enum layout_strategy named;
+    if (layout_strategy_parse(text, &named) != 0 || (c->named && care[named] <= care[c->layout->strategy]))
+        return;
+    c->layout->strategy = named;
+    c->named = true;
+}
+
 static int read_strategy(struct collecting *c, int64_t cluster_id)
 {
     autofree char *document = NULL;
@@ -139,7 +152,9 @@ static int read_strategy(struct collecting *c, int64_t cluster_id)
     if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
         return 0;
     const json_t *slurm = json_object_get(json_object_get(json, "Orchestrator"), "Slurm");
-    (void)layout_strategy_parse(json_string_value(json_object_get(slurm, "SlurmConfigStrategy")), &c->layout->strategy);
+    const char *text = json_string_value(json_object_get(slurm, "SlurmConfigStrategy"));
+    if (text != NULL)
+        take_strategy(c, text);
     return 0;
 }
 
@@ -287,7 +302,7 @@ void reconcile_manage_take(struct reconcile *r, struct rcall *call)
         (void)tell(r, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_LAYOUT, text);
     }
     tell_trouble(r, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
-    if (call->status == 0)
+    if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
         tell_drift(r, layout);
     service_scheduler_manage(r->scheduler_shown, layout_strategy_text(layout->strategy),
                              call->status == 0 ? layout->drift : r->manage->drift);

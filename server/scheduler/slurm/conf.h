@@ -18,6 +18,7 @@
 #define SLURM_CONF_ERROR_MAX 160
 #define SLURM_CONF_HARDWARE_MAX 256
 #define SLURM_CONF_TYPES_MAX 64
+#define SLURM_CONF_DEVICE_MAX 128
 #define SLURM_PARTITION_ALL "dev" /* HyperPod's: the default one, with every node in it */
 
 /* What an instance type is made of, in Slurm's words: "CPUs=192 RealMemory=2000000 Gres=gpu:h100:8". */
@@ -28,8 +29,11 @@ struct slurm_conf_type {
 struct slurm_conf_site {
     struct slurm_conf_type types[SLURM_CONF_TYPES_MAX];
     size_t type_count;
+    char gpu_device[SLURM_CONF_DEVICE_MAX]; /* what the number of a GPU stands behind: "/dev/nvidia" */
     int port_base; /* the port of a node is this and the number at the end of its name; 0: slurm.conf's */
 };
+/* An absolute path that Slurm takes as it is. */
+bool slurm_conf_is_device(const char *text);
 /* "Key=Value Key=Value": nothing that would be another line, or another node. */
 bool slurm_conf_is_hardware(const char *text);
 
@@ -59,9 +63,10 @@ char *slurm_conf_compress(char **names, size_t count);
 /* The file of nodes and partitions; what is in present and not ours stays in it (Merge). present: NULL for none. Caller frees. */
 char *slurm_conf_text(const struct scheduler_layout *layout, const struct slurm_conf_site *site,
                       const struct slurm_conf *present);
-/* "" where there is nothing to say: no GPUs; nodes of which it is not known behind which switch they are. Caller frees. */
+/* "" where there is nothing to say: no GPUs; nodes of which it is not known behind which switch they are, as of those in present
+ * (NULL: none) that are not ours. Caller frees. */
 char *slurm_conf_gres(const struct scheduler_layout *layout, const struct slurm_conf_site *site);
-char *slurm_conf_topology(const struct scheduler_layout *layout);
+char *slurm_conf_topology(const struct scheduler_layout *layout, const struct slurm_conf *present);
 
 /* False when the file says of nodes and partitions what is wanted; else HyperPod's message and what it is about. For a file that
  * is not signed by us: one of ours that is merely old has not drifted. */

@@ -1,10 +1,11 @@
 /*
- * gres.conf and topology.conf, whole: nothing in them is anybody else's. GPUs are counted as the instance type says, and are the
- * kernel's devices by number; the switches are a tree of one level below a root, so that jobs keep behind one switch if they can.
+ * gres.conf and topology.conf, whole: nothing in them is anybody else's. GPUs are counted as the instance type says, and are
+ * devices by number (Slurm takes no GPU without one); the switches are a tree of one level below a root, so that jobs keep behind one switch if they can.
  * A topology that does not know all nodes is none: Slurm refuses jobs on nodes that its tree does not have.
  */
 #include "server/scheduler/slurm/conf.h"
 
+#include "base/map.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/conf_private.h"
@@ -15,6 +16,8 @@
 #define ROOT_SWITCH "holdfast-root"
 #define GPUS_MAX 1024
 #define WRITTEN "# Written by Holdfast, whole; edits go.\n"
+
+AUTO_DEFINE(struct map *, map, map_free)
 
 /* Which nodes share a text: of switches, the switch; of hardware, the instance type. */
 static char *list_of(const struct scheduler_layout *layout, const char *text, bool by_leaf)
@@ -30,7 +33,7 @@ static char *list_of(const struct scheduler_layout *layout, const char *text, bo
 }
 
 /* "Gres=gpu:h100:8" or "Gres=gpu:8" among the words; other devices are the site's own gres.conf's to say. */
-static void add_gpus(struct text *text, const char *hardware, const char *nodes)
+static void add_gpus(struct text *text, const char *hardware, const char *nodes, const char *device)
 {
     size_t len;
     for (const char *word = hardware; (word = slurm_conf_word(word, &len)) != NULL; word += len) {
@@ -45,9 +48,9 @@ static void add_gpus(struct text *text, const char *hardware, const char *nodes)
         if (count != NULL)
             text_printf(text, "Type=%.*s ", (int)(count - type), type);
         if (gpus == 1)
-            text_add(text, "File=/dev/nvidia0\n");
+            text_printf(text, "File=%s0\n", device);
         else
-            text_printf(text, "File=/dev/nvidia[0-%lld]\n", (long long)gpus - 1);
+            text_printf(text, "File=%s[0-%lld]\n", device, (long long)gpus - 1);
     }
 }
 
@@ -57,7 +60,7 @@ char *slurm_conf_gres(const struct scheduler_layout *layout, const struct slurm_
     for (size_t i = 0; i < site->type_count; i++) {
         autofree char *nodes = list_of(layout, site->types[i].name, false);
         if (nodes[0] != '\0')
-            add_gpus(&text, site->types[i].hardware, nodes);
+            add_gpus(&text, site->types[i].hardware, nodes, site->gpu_device);
     }
     return text.len == 0 ? own_strdup("") : own_printf(WRITTEN "%s", text_get(&text));
 }
@@ -67,8 +70,25 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-char *slurm_conf_topology(const struct scheduler_layout *layout)
+static bool has_others(const struct scheduler_layout *layout, const struct slurm_conf *present)
 {
+    AUTO(map) struct map *ours = map_new();
+    for (size_t i = 0; i < layout->count; i++)
+        map_set(ours, layout->nodes[i].name, &layout->nodes[i]);
+    for (size_t i = 0; i < present->node_count; i++) /* or that were: they go */
+        map_set(ours, present->nodes[i], ours);
+    for (size_t i = 0; i < present->count; i++)
+        for (size_t k = 0; present->lines[i].kind == SLURM_CONF_NODE && k < present->lines[i].name_count; k++)
+            if (map_get(ours, present->lines[i].names[k]) == NULL &&
+                !text_equal(present->lines[i].names[k], SLURM_CONF_NOBODY))
+                return true;
+    return false;
+}
+
+char *slurm_conf_topology(const struct scheduler_layout *layout, const struct slurm_conf *present)
+{
+    if (present != NULL && has_others(layout, present))
+        return own_strdup("");
     AUTO(text) struct text text = {0};
     autofree const char **leaves = own_calloc(layout->count + 1, sizeof(*leaves));
     size_t count = 0;

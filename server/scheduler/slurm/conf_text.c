@@ -85,6 +85,12 @@ bool slurm_conf_is_partition(const char *name)
     return slurm_is_node_name(name) && strcasecmp(name, "DEFAULT") != 0;
 }
 
+bool slurm_conf_is_device(const char *text)
+{
+    return text[0] == '/' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == strlen(text);
+}
+
 bool slurm_conf_is_hardware(const char *text)
 {
     size_t len;
@@ -125,6 +131,7 @@ struct writer {
     const struct slurm_conf *present; /* NULL: nothing of it is kept */
     char **names;                     /* of the wanted, in order */
     struct map *wanted, *defined;     /* name → layout_node; name → anything: nodes that the text has */
+    struct map *were;                 /* name → anything: nodes that were ours */
     struct text text;
 };
 
@@ -178,7 +185,8 @@ static void write_node(struct writer *w, const struct layout_node *node, const c
     AUTO(text) struct text said = {0};
     text_printf(&said, "%s %s", text_get(&ours), kept);
     add_words(&w->text, hardware_of(w->site, node), text_get(&said));
-    if (!has_key(kept, "State=", strlen("State=")))
+    if (!has_key(text_get(&said), "State=", strlen("State=")) &&
+        !has_key(hardware_of(w->site, node), "State=", strlen("State=")))
         text_add(&w->text, " State=UNKNOWN");
     text_add_char(&w->text, '\n');
 }
@@ -207,7 +215,7 @@ static void keep_nodes(struct writer *w, const struct slurm_conf_line *line)
     size_t count = 0;
     for (size_t i = 0; i < line->name_count; i++)
         if (map_get(w->defined, line->names[i]) == NULL && !text_equal(line->names[i], SLURM_CONF_NOBODY) &&
-            !is_one_of(w->present->nodes, w->present->node_count, line->names[i])) {
+            map_get(w->were, line->names[i]) == NULL) {
             names[count++] = line->names[i];
             map_set(w->defined, line->names[i], line->names[i]);
         }
@@ -295,6 +303,9 @@ char *slurm_conf_text(const struct scheduler_layout *layout, const struct slurm_
     char digest[ID_SHA256_HEX_MAX];
     w.wanted = map_new();
     w.defined = map_new();
+    w.were = map_new();
+    for (size_t i = 0; present != NULL && i < present->node_count; i++)
+        map_set(w.were, present->nodes[i], present->nodes[i]);
     w.names = own_calloc(layout->count + 1, sizeof(*w.names));
     for (size_t i = 0; i < layout->count; i++) {
         w.names[i] = layout->nodes[i].name;
@@ -324,5 +335,6 @@ char *slurm_conf_text(const struct scheduler_layout *layout, const struct slurm_
     free(w.names);
     map_free(w.wanted);
     map_free(w.defined);
+    map_free(w.were);
     return whole;
 }

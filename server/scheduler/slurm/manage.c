@@ -3,7 +3,8 @@
  *
  * A new text is read by Slurm's own parser before it takes the old one's place, and the old one stays beside it as FILE.before until
  * Slurm is seen to have all of it: so whoever is killed in between, the next call knows that a change is unproven, brings it into
- * force again, and puts the old one back where Slurm refuses.
+ * force again, and puts the old one back where Slurm refuses. gres.conf and topology.conf go with it: all of a change is proven, or
+ * all of it is taken back.
  *
  * What Slurm does (22.05, tried out): "scontrol reconfigure" takes partitions and attributes, but when the set of nodes differs
  * slurmctld ends itself ("node count has changed", "hostnames inconsistency"), whatever MaxNodeCount says. So nodes come and go by a
@@ -20,6 +21,7 @@
 #include "base/text.h"
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/conf.h"
+#include "server/scheduler/slurm/conf_private.h"
 #include "server/scheduler/slurm/parse.h"
 
 #include <stdio.h>
@@ -28,6 +30,8 @@
 
 #define ARRANGE_MS (90 * 1000) /* slurmctld ends, starts and reads its state */
 #define LOOK_MS 5000           /* of that, one look whether it is there again */
+#define AWAY_MS \
+    (30 * 1000) /* a slurmctld that does not answer for so long at its start has ended itself over what it read */
 #define POLL_US 250000
 #define REFUSED_MS (10 * 60 * 1000) /* what Slurm refused is put to it again so much later */
 #define CHUNK_BYTES 16000           /* a command over SSH is one packet */
@@ -37,22 +41,34 @@
 
 AUTO_DEFINE(struct map *, map, map_free)
 
+enum part {
+    PART_GRES,
+    PART_TOPOLOGY,
+    PART_CONF,
+    PART_COUNT
+}; /* as they are written: a slurmd starts with what a node is made of */
+
 struct slurm_manage {
-    char *file, *gres, *topology; /* gres, topology: NULL where they are the site's */
+    char *paths[PART_COUNT]; /* NULL: gres.conf, topology.conf where they are the site's */
     char **restart;
     struct slurm_conf_site site;
-    char refused[ID_SHA256_HEX_MAX]; /* the text that Slurm did not take last */
+    char refused[ID_SHA256_HEX_MAX]; /* the texts that Slurm did not take last */
     char refused_why[SCHEDULER_ERROR_MAX];
     int64_t refused_until;
+};
+
+struct file {
+    const char *path;
+    char *present, *text; /* as it is, as it shall be */
+    char *before;         /* of an unproven change: as it was; NULL: there is none */
 };
 
 struct arranging {
     struct slurm_call call;
     struct slurm_manage *m;
     struct scheduler_layout *layout;
-    char *present, *text;   /* of the file: as it is, as it shall be */
-    char *before;           /* of an unproven change: as it was; NULL: there is none */
-    struct slurm_conf conf; /* of present */
+    struct file files[PART_COUNT];
+    struct slurm_conf conf; /* of the present file of nodes and partitions */
     bool restarted;
 };
 
@@ -84,25 +100,35 @@ static int write_new(struct arranging *a, const char *path, const char *text)
     return status == 0 ? shell(a, "sync -- \"$1.new\"", path, NULL, NULL) : status;
 }
 
-static int install(struct arranging *a, const char *path)
+/* Each step is a rename of a whole file, so that nobody ever finds half of one. */
+static int install(struct arranging *a, struct file *file)
 {
-    return shell(
-        a,
-        "if [ ! -e \"$1.before\" ]; then if [ -e \"$1\" ]; then cp -p -- \"$1\" \"$1.before\"; else : "
-        ">\"$1.before\"; fi && sync -- \"$1.before\"; fi && mv -f -- \"$1.new\" \"$1\" && sync -- \"$1\" \"$(dirname "
-        "-- \"$1\")\"",
-        path, NULL, NULL);
+    return shell(a,
+                 "if [ ! -e \"$1.before\" ]; then if [ -e \"$1\" ]; then cp -p -- \"$1\" \"$1.before.new\"; else : "
+                 ">\"$1.before.new\"; fi && sync -- \"$1.before.new\" && mv -f -- \"$1.before.new\" \"$1.before\"; "
+                 "fi && mv -f -- \"$1.new\" \"$1\" && sync -- \"$(dirname -- \"$1\")\"",
+                 file->path, NULL, NULL);
 }
 
-static int put_back(struct arranging *a, const char *path)
+/* It stays beside it until Slurm is seen to have it again. */
+static int put_back(struct arranging *a, const struct file *file)
 {
-    return shell(a, "mv -f -- \"$1.before\" \"$1\" && sync -- \"$1\" \"$(dirname -- \"$1\")\"", path, NULL, NULL);
+    return shell(a,
+                 "cp -p -- \"$1.before\" \"$1.new\" && sync -- \"$1.new\" && mv -f -- \"$1.new\" \"$1\" && sync -- "
+                 "\"$(dirname -- \"$1\")\"",
+                 file->path, NULL, NULL);
 }
 
 /* What is proven is kept as a copy, for people and for us. */
-static int settle(struct arranging *a, const char *path)
+static int settle(struct arranging *a, const struct file *file)
 {
-    return shell(a, "cp -p -- \"$1\" \"$1.old\" && rm -f -- \"$1.before\"", path, NULL, NULL);
+    return shell(a, "cp -p -- \"$1\" \"$1.old.new\" && mv -f -- \"$1.old.new\" \"$1.old\" && rm -f -- \"$1.before\"",
+                 file->path, NULL, NULL);
+}
+
+static int forget_before(struct arranging *a, const struct file *file)
+{
+    return shell(a, "rm -f -- \"$1.before\"", file->path, NULL, NULL);
 }
 
 /* --- what Slurm has ----------------------------------------------------------------------------- */
@@ -196,8 +222,8 @@ static int check(struct arranging *a)
         if (text_starts_with(*entry, "SLURM_CONF="))
             conf = *entry + strlen("SLURM_CONF=");
     autofree char *out = NULL, *copy = own_printf("SLURM_CONF=%s.holdfast", conf);
-    const char *base = strrchr(a->m->file, '/');
-    base = base == NULL ? a->m->file : base + 1;
+    const char *base = strrchr(a->m->paths[PART_CONF], '/');
+    base = base == NULL ? a->m->paths[PART_CONF] : base + 1;
     int status =
         shell(a,
               "awk -v base=\"$2\" 'tolower($1) == \"include\" { n = split($2, part, \"/\"); if (part[n] == base) { "
@@ -233,12 +259,16 @@ static int await(struct arranging *a, const char *text, const char *before)
 {
     char error[SCHEDULER_ERROR_MAX] = "";
     struct missing missing = {0};
+    int64_t away_at = clock_mono_ms(clock_system()) + AWAY_MS;
     for (;;) {
         struct slurm_call aside = slurm_call_aside(&a->call, LOOK_MS, error);
         int status = look(&aside, text, before, &missing);
+        int64_t now = clock_mono_ms(clock_system());
         if (status == 0 && !missing.nodes && !missing.partitions)
             return 0;
-        if (clock_mono_ms(clock_system()) + LOOK_MS > a->call.deadline_ms)
+        if (status == 0)
+            away_at = now + AWAY_MS;
+        if (now + LOOK_MS > a->call.deadline_ms || now > away_at)
             return slurm_call_fail(&a->call, STATUS_BACKEND, "Slurm did not come to have the %s",
                                    status != 0 ? error : missing.what);
         usleep(POLL_US);
@@ -275,6 +305,10 @@ static int bring(struct arranging *a, const char *text, const char *before, bool
 /* Something that is in a file of ours and is not ours: it came by Merge. */
 static bool has_strangers(const struct slurm_conf *conf, char *said)
 {
+    AUTO(map) struct map *nodes = map_new();
+    map_set(nodes, SLURM_CONF_NOBODY, nodes);
+    for (size_t i = 0; i < conf->node_count; i++)
+        map_set(nodes, conf->nodes[i], conf->nodes[i]);
     for (size_t i = 0; i < conf->count; i++) {
         const struct slurm_conf_line *line = &conf->lines[i];
         bool ours = line->kind != SLURM_CONF_PARTITION;
@@ -286,6 +320,12 @@ static bool has_strangers(const struct slurm_conf *conf, char *said)
                      line->partition);
         if (!ours)
             return true;
+        for (size_t k = 0; line->kind == SLURM_CONF_NODE && k < line->name_count; k++)
+            if (map_get(nodes, line->names[k]) == NULL) {
+                snprintf(said, LAYOUT_SAID_MAX, "Configuration drift detected. The node %.63s is none of Holdfast's",
+                         line->names[k]);
+                return true;
+            }
     }
     return false;
 }
@@ -295,7 +335,7 @@ static void find_drift(struct arranging *a, bool readable, const char *why)
 {
     struct scheduler_layout *layout = a->layout;
     layout->drift[0] = layout->done[0] = '\0';
-    if (a->present[0] == '\0')
+    if (a->files[PART_CONF].present[0] == '\0')
         return;
     if (!readable)
         snprintf(layout->drift, sizeof(layout->drift), "Configuration drift detected. The file cannot be read: %s",
@@ -331,6 +371,8 @@ static void settle_addresses(struct arranging *a, const struct slurm_conf *old)
             at += strlen("NodeAddr=");
             (void)text_copy_bytes(node->address, sizeof(node->address), at, strcspn(at, " "));
         }
+        if (!slurm_conf_is_partition(node->partition)) /* an instance type may be called what no partition can */
+            node->partition[0] = '\0';
         if (node->address[0] != '\0')
             layout->nodes[kept++] = *node;
     }
@@ -341,10 +383,11 @@ static void settle_addresses(struct arranging *a, const struct slurm_conf *old)
 static int plan(struct arranging *a)
 {
     char why[SLURM_CONF_ERROR_MAX] = "";
-    bool readable = slurm_conf_parse(a->present, strlen(a->present), &a->conf, why) == 0;
+    struct file *files = a->files, *conf = &files[PART_CONF];
+    bool readable = slurm_conf_parse(conf->present, strlen(conf->present), &a->conf, why) == 0;
     struct slurm_conf old = {0};
-    if (a->present[0] != '\0' && !a->conf.signed_by_us) {
-        autofree char *path = own_printf("%s.old", a->m->file), *text = NULL;
+    if (conf->present[0] != '\0' && !a->conf.signed_by_us) {
+        autofree char *path = own_printf("%s.old", a->m->paths[PART_CONF]), *text = NULL;
         char unread[SLURM_CONF_ERROR_MAX];
         int status = read_there(a, path, &text);
         if (status != 0)
@@ -356,21 +399,58 @@ static int plan(struct arranging *a)
     find_drift(a, readable, why);
     bool drifted = a->layout->drift[0] != '\0';
     if (a->layout->strategy == LAYOUT_STRATEGY_OVERWRITE || !drifted)
-        a->text = slurm_conf_text(a->layout, &a->m->site, NULL);
+        conf->text = slurm_conf_text(a->layout, &a->m->site, NULL);
     if (a->layout->strategy == LAYOUT_STRATEGY_MERGE && readable) {
-        free(a->text);
-        a->text = slurm_conf_text(a->layout, &a->m->site, &a->conf);
+        free(conf->text);
+        conf->text = slurm_conf_text(a->layout, &a->m->site, &a->conf);
         if (a->conf.signed_by_us)
             a->layout->drift[0] = '\0'; /* it was taken in */
     }
+    if (conf->text != NULL && files[PART_GRES].path != NULL)
+        files[PART_GRES].text = slurm_conf_gres(a->layout, &a->m->site);
+    if (conf->text != NULL && files[PART_TOPOLOGY].path != NULL)
+        files[PART_TOPOLOGY].text =
+            slurm_conf_topology(a->layout, a->layout->strategy == LAYOUT_STRATEGY_MERGE ? &a->conf : NULL);
     return 0;
 }
 
-static bool was_refused(struct arranging *a)
+static bool differs(const struct file *file)
+{
+    return file->path != NULL && !text_equal(file->present, file->text);
+}
+
+/* Of all that would be written. */
+static void digest_of(const struct arranging *a, char digest[ID_SHA256_HEX_MAX])
+{
+    AUTO(text) struct text all = {0};
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (a->files[i].path != NULL)
+            text_printf(&all, "%s%c", a->files[i].text, '\x1f');
+    id_sha256_hex(text_get(&all), all.len, digest);
+}
+
+static bool was_refused(const struct arranging *a)
 {
     char digest[ID_SHA256_HEX_MAX];
-    id_sha256_hex(a->text, strlen(a->text), digest);
+    digest_of(a, digest);
     return text_equal(digest, a->m->refused) && clock_mono_ms(clock_system()) < a->m->refused_until;
+}
+
+/* All that this change, or an earlier unproven one, has touched: it is as it was before, and seen to be. */
+static int restore(struct arranging *a)
+{
+    struct file *conf = &a->files[PART_CONF];
+    const char *before = conf->before != NULL ? conf->before : conf->present;
+    int status = 0;
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (a->files[i].before != NULL || differs(&a->files[i]))
+            status = put_back(a, &a->files[i]);
+    if (status == 0 && before[0] != '\0')
+        status = bring(a, before, conf->text, true);
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (a->files[i].before != NULL || differs(&a->files[i]))
+            status = forget_before(a, &a->files[i]);
+    return status;
 }
 
 static int roll_back(struct arranging *a, int status)
@@ -379,103 +459,94 @@ static int roll_back(struct arranging *a, int status)
     char why[SCHEDULER_ERROR_MAX];
     text_copy_cut(why, sizeof(why), a->call.error);
     a->call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
-    autofree char *before = NULL, *before_path = own_printf("%s.before", m->file);
-    int back = read_there(a, before_path, &before);
-    if (back == 0)
-        back = put_back(a, m->file);
-    if (back == 0 && before[0] != '\0')
-        back = bring(a, before, a->text, true);
+    int back = restore(a);
     autofree char *trouble = own_strdup(a->call.error);
-    id_sha256_hex(a->text, strlen(a->text), m->refused);
     slurm_call_fail(
-        &a->call, status, "Slurm refused the new file (%.120s) and %s%.60s", why,
+        &a->call, status, "Slurm refused the new configuration (%.120s) and %s%.60s", why,
         back == 0 ? "has the old one again" : "the old one could not be brought back: ", back == 0 ? "" : trouble);
-    m->refused_until = clock_mono_ms(clock_system()) + REFUSED_MS;
-    text_copy_cut(m->refused_why, sizeof(m->refused_why), a->call.error);
+    if (back == 0) {
+        digest_of(a, m->refused);
+        m->refused_until = clock_mono_ms(clock_system()) + REFUSED_MS;
+        text_copy_cut(m->refused_why, sizeof(m->refused_why), a->call.error);
+    }
     return STATUS_BACKEND;
 }
 
-/* gres.conf and topology.conf are read with the rest; *ret_changed is set when one is. */
-static int write_aside(struct arranging *a, const char *path, char *text, bool *ret_changed)
+/* All are on the disk, and what Slurm's parser can read is read, before the first takes the place of an older one. */
+static int write_all(struct arranging *a)
 {
-    autofree char *wanted = text, *present = NULL;
-    if (path == NULL)
-        return 0;
-    int status = read_there(a, path, &present);
-    if (status != 0 || text_equal(present, wanted))
-        return status;
-    status = write_new(a, path, wanted);
-    if (status == 0)
-        status = install(a, path);
-    if (status == 0)
-        status = settle(a, path);
-    *ret_changed = *ret_changed || status == 0;
-    return status;
-}
-
-static int write_all(struct arranging *a, bool *ret_changed)
-{
-    struct slurm_manage *m = a->m;
     int status = 0;
-    if (!text_equal(a->present, a->text)) {
-        status = write_new(a, m->file, a->text);
-        if (status == 0)
-            status = check(a);
-        if (status == 0)
-            status = write_aside(a, m->gres, slurm_conf_gres(a->layout, &m->site), ret_changed);
-        if (status == 0)
-            status = write_aside(a, m->topology, slurm_conf_topology(a->layout), ret_changed);
-        if (status == 0)
-            status = install(a, m->file);
-        *ret_changed = *ret_changed || status == 0;
-        return status;
-    }
-    status = write_aside(a, m->gres, slurm_conf_gres(a->layout, &m->site), ret_changed);
-    return status == 0 ? write_aside(a, m->topology, slurm_conf_topology(a->layout), ret_changed) : status;
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (differs(&a->files[i]))
+            status = write_new(a, a->files[i].path, a->files[i].text);
+    if (status == 0 && differs(&a->files[PART_CONF]))
+        status = check(a);
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (differs(&a->files[i]))
+            status = install(a, &a->files[i]);
+    return status;
 }
 
 static int carry_out(struct arranging *a)
 {
-    bool changed = a->before != NULL, same = text_equal(a->present, a->text);
-    if (!same && was_refused(a))
+    struct file *conf = &a->files[PART_CONF];
+    bool written = false, unproven = false;
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        written = written || differs(&a->files[i]);
+        unproven = unproven || a->files[i].before != NULL;
+    }
+    if (written && was_refused(a))
         return slurm_call_fail(&a->call, STATUS_INVALID, "%s", a->m->refused_why);
-    int status = write_all(a, &changed);
+    int status = write_all(a);
     if (status != 0)
         return status;
-    const char *before = a->before != NULL ? a->before : same ? NULL : a->present;
-    status = bring(a, a->text, before, changed);
+    const char *before = conf->before != NULL ? conf->before : differs(conf) ? conf->present : NULL;
+    status = bring(a, conf->text, before, written || unproven);
     if (status != 0)
-        return before != NULL && status != STATUS_DENIED ? roll_back(a, status) : status;
-    if (!changed && !a->restarted)
-        return 0;
+        return (written || unproven) && status != STATUS_DENIED ? roll_back(a, status) : status;
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (a->files[i].before != NULL || differs(&a->files[i]))
+            status = settle(a, &a->files[i]);
+    if (!written && !unproven && !a->restarted)
+        return status;
     snprintf(a->layout->done, sizeof(a->layout->done), "%zu node%s, %s", a->layout->count,
              text_plural((int64_t)a->layout->count),
              a->restarted ? "slurmctld was restarted" : "slurmctld read it again");
     a->m->refused[0] = '\0';
-    return settle(a, a->m->file);
+    return status;
+}
+
+static int read_file(struct arranging *a, struct file *file, const char *path)
+{
+    autofree char *before_path = own_printf("%s.before", path), *unproven = NULL;
+    file->path = path;
+    int status = read_there(a, path, &file->present);
+    if (status == 0)
+        status = shell(a, "if [ -e \"$1\" ]; then echo yes; fi", before_path, NULL, &unproven);
+    return status == 0 && unproven[0] != '\0' ? read_there(a, before_path, &file->before) : status;
 }
 
 int slurm_arrange(struct scheduler *s, struct scheduler_layout *layout, char *ret_error)
 {
     struct arranging a = {.m = s->manage, .layout = layout};
+    int status = 0;
     slurm_call_start(&a.call, s, ret_error);
     if (s->manage == NULL)
         return slurm_call_fail(&a.call, STATUS_UNSUPPORTED, "this Slurm's configuration is the site's");
     a.call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
-    autofree char *before_path = own_printf("%s.before", a.m->file), *unproven = NULL;
-    int status = read_there(&a, a.m->file, &a.present);
-    if (status == 0)
-        status = shell(&a, "if [ -e \"$1\" ]; then echo yes; fi", before_path, NULL, &unproven);
-    if (status == 0 && unproven[0] != '\0')
-        status = read_there(&a, before_path, &a.before);
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (a.m->paths[i] != NULL)
+            status = read_file(&a, &a.files[i], a.m->paths[i]);
     if (status == 0)
         status = plan(&a);
-    if (status == 0 && a.text != NULL)
+    if (status == 0 && a.files[PART_CONF].text != NULL)
         status = carry_out(&a);
     slurm_conf_free(&a.conf);
-    free(a.present);
-    free(a.before);
-    free(a.text);
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        free(a.files[i].present);
+        free(a.files[i].before);
+        free(a.files[i].text);
+    }
     return status;
 }
 
@@ -485,9 +556,9 @@ struct slurm_manage *slurm_manage_new(const struct slurm_manage_options *options
 {
     struct slurm_manage *m = own_calloc(1, sizeof(*m));
     size_t count = 0;
-    m->file = own_strdup(options->file);
-    m->gres = own_strdup(options->gres);
-    m->topology = own_strdup(options->topology);
+    m->paths[PART_CONF] = own_strdup(options->file);
+    m->paths[PART_GRES] = own_strdup(options->gres);
+    m->paths[PART_TOPOLOGY] = own_strdup(options->topology);
     while (options->restart[count] != NULL)
         count++;
     m->restart = own_calloc(count + 1, sizeof(*m->restart));
@@ -501,9 +572,8 @@ void slurm_manage_free(struct slurm_manage *m)
 {
     if (m == NULL)
         return;
-    free(m->file);
-    free(m->gres);
-    free(m->topology);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        free(m->paths[i]);
     for (char **word = m->restart; *word != NULL; word++)
         free(*word);
     free(m->restart);

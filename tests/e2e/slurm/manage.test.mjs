@@ -1,53 +1,22 @@
-// A managed Slurm: its nodes and partitions are what the groups say, they come and go while jobs run on, edits by hand are dealt with
-// by the strategy, and a file that Slurm does not take is taken back.
+// A managed Slurm: its nodes and partitions are what the groups say, they come and go while jobs run on, and edits by hand
+// are dealt with by the strategy.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { root } from '../lib/programs.mjs';
-import { World, until } from '../lib/world.mjs';
+import { until } from '../lib/world.mjs';
+import { Managed, WAIT_MS, group } from './managed.mjs';
 
-const WAIT_MS = 240000;
-const lab = join(root, 'tests/support/slurm-lab');
 let world, file;
 
-// The lab's nodes become the first managed ones: what they share is slurm.conf's, their ports are by number.
-class Managed extends World {
-  writeConfig() {
-    const conf = this.env.SLURM_CONF;
-    const text = readFileSync(conf, 'utf8');
-    file ??= join(this.slurm, 'holdfast.conf');
-    if (!this.options.config) {
-      const [, first] = /^NodeName=gpu-1 .*Port=(\d+)/m.exec(text);
-      const kept = text.split('\n').filter((line) => !/^(NodeName|PartitionName)=/.test(line)).join('\n');
-      writeFileSync(conf, `${kept}\nNodeName=DEFAULT CPUs=4 RealMemory=1024\nInclude ${file}\n`);
-      writeFileSync(file, '');
-      const restart = `scontrol ping | grep -q UP && scontrol shutdown slurmctld; p=$(cut -d" " -f1 ${this.slurm}/run/slurmctld.pid); for i in $(seq 100); do [ -d /proc/$p ] || break; sleep 0.1; done; ${lab} end ${this.slurm} slurmctld; exec ${lab} begin ${this.slurm} slurmctld`;
-      this.options.config = { slurm: { conf, timeout: '10s', manage: { file, portBase: Number(first) - 1, restart: ['sh', '-c', restart] } } };
-      // A slurmd ends at once when slurm.conf does not have its node yet.
-      const slurmd = this.slurmd.filter((arg) => !arg.includes('-b')); // with -b each reconfigure looks like a reboot
-      this.slurmd = ['sh', '-c', `until grep -q "^NodeName=$0 " ${file}; do sleep 0.2; done; exec "$@"`, '{node}', ...slurmd];
-    }
-    super.writeConfig();
-  }
-}
-
-const group = (name, instanceCount, partition) => ({ name, instanceCount, slurmConfig: { nodeType: 'Compute', partitionNames: [partition] } });
-const apply = async (instanceGroups) => {
-  const spec = join(world.dir, 'apply.yaml');
-  writeFileSync(spec, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups }));
-  const run = world.hpctl('apply', '-f', spec, '--yes');
-  assert.equal(run.code, 0, run.err);
-};
-const partitions = () => Object.fromEntries(world.slurmRun('sinfo', '-h', '-o', '%R %N').split('\n').map((line) => line.trim().split(' ')).map(([name, nodes]) => [name, nodes ?? '']));
-const inService = (count) => until(`${count} nodes ready and idle`, () => {
-  const nodes = world.json('node', 'list');
-  return nodes.length === count && nodes.every((n) => n.state === 'ready');
-}, WAIT_MS);
+const apply = (groups) => world.apply(groups);
+const partitions = () => world.partitions();
+const inService = (count) => world.inService(count);
 const drift = () => world.json('cluster', 'describe', 'demo').scheduler.drift;
 
 before(async () => {
   world = await new Managed({ cluster: false }).start();
+  file = world.file;
 });
 after(() => world?.end());
 

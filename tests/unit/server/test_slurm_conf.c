@@ -17,6 +17,7 @@
 static const struct slurm_conf_site SITE = {
     .types = {{"ml.p5.48xlarge", "CPUs=192 RealMemory=2000000 Gres=gpu:h100:8"}, {"ml.g5.xlarge", "CPUs=4 Gres=gpu:1"}},
     .type_count = 2,
+    .gpu_device = "/dev/nvidia",
 };
 
 /* Three nodes, of which two have a partition of their own. */
@@ -171,14 +172,21 @@ static void devices_and_switches(void **state)
     (void)state;
     autofree char *gres = slurm_conf_gres(&layout, &SITE);
     assert_has(gres, "NodeName=gpu-[1-2] Name=gpu Type=h100 File=/dev/nvidia[0-7]");
-    autofree char *topology = slurm_conf_topology(&layout);
+    struct slurm_conf_site amd = SITE;
+    text_copy_cut(amd.gpu_device, sizeof(amd.gpu_device), "/dev/dri/renderD");
+    autofree char *others = slurm_conf_gres(&layout, &amd);
+    assert_has(others, "NodeName=gpu-[1-2] Name=gpu Type=h100 File=/dev/dri/renderD[0-7]");
+    assert_true(slurm_conf_is_device("/dev/dri/renderD"));
+    assert_false(slurm_conf_is_device("dev"));
+    assert_false(slurm_conf_is_device("/dev/x Count=9"));
+    autofree char *topology = slurm_conf_topology(&layout, NULL);
     assert_has(topology, "SwitchName=leaf-a Nodes=cpu-1");
     assert_has(topology, "SwitchName=leaf-b Nodes=gpu-[1-2]");
     assert_has(topology, "SwitchName=holdfast-root Switches=leaf-a,leaf-b");
 
     struct layout_node lost = {.name = "gpu-9"};
     struct scheduler_layout flat = {.nodes = &lost, .count = 1};
-    autofree char *none = slurm_conf_topology(&flat);
+    autofree char *none = slurm_conf_topology(&flat, NULL);
     assert_string_equal(none, "");
     autofree char *no_gpus = slurm_conf_gres(&flat, &SITE);
     assert_string_equal(no_gpus, "");
