@@ -27,6 +27,7 @@ static json_t *show_cluster(struct api_call *call, const char *name, const struc
     json_t *json = render_cluster_view(&view, names);
     json_t *groups = json_object_get(json, "instanceGroups");
     api_show_document(json, "CreateClusterRequest", view.document);
+    api_show_strategy(json, view.document);
     for (size_t i = 0; i < view.group_count; i++)
         api_show_document(json_array_get(groups, i), "ClusterInstanceGroupSpecification", view.groups[i].document);
     *ret_revision = view.cluster.revision;

@@ -137,8 +137,31 @@ static bool model_document(struct api_call *call, const char *where, enum aws_sh
     return true;
 }
 
+/* The model has it within Orchestrator, which is a word here. */
+static void place_strategy(json_t *rest)
+{
+    json_t *strategy = json_object_get(rest, "slurmConfigStrategy");
+    if (strategy == NULL)
+        return;
+    json_object_set_new(rest, "orchestrator", json_pack("{s:{s:O}}", "slurm", "slurmConfigStrategy", strategy));
+    json_object_del(rest, "slurmConfigStrategy");
+}
+
+void api_show_strategy(json_t *json, const char *document)
+{
+    char error[JSON_ERROR_MAX];
+    auto_json json_t *pascal = NULL;
+    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &pascal, error) != 0)
+        return;
+    json_t *strategy =
+        json_object_get(json_object_get(json_object_get(pascal, "Orchestrator"), "Slurm"), "SlurmConfigStrategy");
+    if (strategy != NULL)
+        json_object_set(json, "slurmConfigStrategy", strategy);
+}
+
 bool api_cluster_document(struct api_call *call, json_t *rest, char **ret_document)
 {
+    place_strategy(rest);
     return model_document(call, "The body", AWS_SHAPE_CreateClusterRequest, rest, ret_document);
 }
 

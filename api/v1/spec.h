@@ -33,5 +33,6 @@ void api_reply_cluster(struct api_call *call, unsigned status, const char *name,
 json_t *api_show_operation(struct api_call *call, const char *uid);
 /* Adds the members of a document to a description that is shown. */
 void api_show_document(json_t *json, const char *shape, const char *document);
+void api_show_strategy(json_t *json, const char *document);
 
 #endif

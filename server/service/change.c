@@ -398,6 +398,11 @@ static int change_groups(struct change *change)
     for (size_t i = 0; status == 0 && i < wanted->group_count; i++)
         status = add_or_change_group(change, &wanted->groups[i]);
     slots_close(&change->slots);
+    bool described = false;
+    for (size_t i = 0; i < wanted->group_count; i++)
+        described = described || wanted->groups[i].document != NULL;
+    if (status >= 0 && described)
+        status = slurm_config_check_stored(change->slots.tx, change->cluster.id, change->problem);
     return status < 0 ? status : check_whole(change);
 }
 

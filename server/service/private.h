@@ -161,6 +161,14 @@ int cluster_operation_end(struct db_tx *tx, struct service *s, const struct clus
 
 /* Checks everything that can be known without the store. */
 int spec_check(const struct service_cluster_spec *spec, struct problem *problem);
+/* What groups are to Slurm, one by one and all of a cluster together (slurm_config.c). */
+struct slurm_config_check {
+    struct problem *problem;
+    size_t controllers, logins;
+};
+int slurm_config_add(struct slurm_config_check *check, const char *group, const char *document /* or NULL */);
+int slurm_config_end(const struct slurm_config_check *check);
+int slurm_config_check_stored(struct db_tx *tx, int64_t cluster_id, struct problem *problem);
 /* That there is a scheduler and a provider for it; backends NULL: any. */
 int spec_check_backends(const struct service_cluster_spec *spec, const struct service_backends *backends,
                         struct problem *problem);

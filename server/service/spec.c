@@ -132,6 +132,11 @@ int spec_check(const struct service_cluster_spec *spec, struct problem *problem)
                            "The groups have %" PRId64 " nodes together; a cluster has at most %d.",
                            spec_node_count(spec), GROUP_NODES_MAX_LOCAL);
     int status = groups_check_unique(spec->groups, spec->group_count, problem);
+    struct slurm_config_check slurm = {.problem = problem};
+    for (size_t i = 0; status == 0 && i < spec->group_count; i++)
+        status = slurm_config_add(&slurm, spec->groups[i].name, spec->groups[i].document);
+    if (status == 0)
+        status = slurm_config_end(&slurm);
     AUTO(map) struct map *seen = map_new();
     for (size_t i = 0; status == 0 && i < spec->group_count; i++)
         status = group_check_nodes(&spec->groups[i], i, seen, problem);

@@ -175,6 +175,38 @@ static void test_a_role_in_slurm_stays(void **state)
     assert_int_equal(service_slurm_role("{"), SLURM_ROLE_COMPUTE);
 }
 
+/* HyperPod's words, with what stands in the store counted. */
+static void test_what_groups_are_to_slurm_together(void **state)
+{
+    static const struct {
+        const char *name, *config, *said;
+    } cases[] = {
+        {"head", "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}", NULL},
+        {"head2", "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}",
+         "2 Controller Groups found: SlurmConfig for InstanceGroups may only have one Controller Group."},
+        {"door", "{\"SlurmConfig\":{\"NodeType\":\"Login\"}}", NULL},
+        {"door2", "{\"SlurmConfig\":{\"NodeType\":\"Login\"}}", "2 Login Groups found"},
+        {"door", "{\"SlurmConfig\":{\"NodeType\":\"Login\",\"PartitionNames\":[\"x\"]}}",
+         "Partitions can only be assigned to Compute node types"},
+        {"gpu", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"train\"]}}", NULL},
+        {"gpu2", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"Default\"]}}",
+         "neither DEFAULT nor ALL"},
+        {"gpu2", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"\"]}}", "1 to 63 letters"},
+        {"gpu2", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"a b\"]}}", "1 to 63 letters"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct service_group_spec spec = a_spec(cases[i].name, 0);
+        spec.document = cases[i].config;
+        if (cases[i].said == NULL) {
+            assert_int_equal(change_group(spec), 0);
+            continue;
+        }
+        assert_refused(change_group(spec), STATUS_INVALID, PROBLEM_INVALID_VALUE);
+        assert_non_null(strstr(world.problem.detail, cases[i].said));
+    }
+}
+
 /* Refused before the first of its slots is made. */
 static void test_changes_that_make_it_too_large(void **state)
 {
@@ -323,6 +355,7 @@ int main(void)
         TEST(continuous, test_new_groups_and_groups_that_go),
         TEST(continuous, test_changes_that_are_refused),
         TEST(continuous, test_a_role_in_slurm_stays),
+        TEST(continuous, test_what_groups_are_to_slurm_together),
         TEST(continuous, test_changes_that_make_it_too_large),
         cmocka_unit_test(test_states_that_allow_a_change),
         TEST(whole, test_all_or_nothing_remembers_what_stood_before),
