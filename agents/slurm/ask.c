@@ -21,7 +21,12 @@ static int connect_once(struct resume *r, int64_t timeout_ms, char ret_error[HTT
 static char *write_body(const struct resume *r, const struct resume_report *report)
 {
     auto_json json_t *body = json_object();
+    int64_t ago_ms = resume_progress_ago(r);
     json_put_i64(body, "restart", r->restart);
+    if (r->step_known)
+        json_put_i64(body, "step", r->step);
+    if (ago_ms >= 0)
+        json_put_i64(body, "progressAgoMs", ago_ms);
     json_put_i64(body, "attempt", r->attempt);
     json_put_text(body, "state", report->state);
     json_put_text(body, "nodes", r->nodes);
@@ -29,6 +34,12 @@ static char *write_body(const struct resume *r, const struct resume_report *repo
         json_put_i64(body, "exitCode", report->exit_code);
     json_put_text(body, "reason", report->reason);
     return json_dumps(body, JSON_COMPACT);
+}
+
+/* Whatever the request was, the same one may be answered in a while: too early, too slow, too many, in the way of another. */
+static bool may_pass(int status)
+{
+    return status >= 500 || status == 408 || status == 409 || status == 425 || status == 429;
 }
 
 /* hpd's own sentence where it has one. */
@@ -42,7 +53,7 @@ static int refused(const struct http_reply *reply, char ret_error[HTTP_ERROR_MAX
     snprintf(ret_error, HTTP_ERROR_MAX, "it answered %d", reply->status);
     if (detail != NULL)
         text_copy_clean(ret_error, HTTP_ERROR_MAX, detail, strlen(detail));
-    return reply->status >= 500 ? STATUS_UNAVAILABLE : STATUS_DENIED;
+    return may_pass(reply->status) ? STATUS_UNAVAILABLE : STATUS_DENIED;
 }
 
 int resume_ask(struct resume *r, const struct resume_report *report, struct resume_reply *ret_reply,

@@ -55,9 +55,24 @@ void resume_error(const struct resume *r, const char *format, ...)
 
 /* --- one attempt ------------------------------------------------------------------------------------- */
 
+/* "82 0\n" of the plugin in the child; nothing when it never came so far. */
+static void read_step(struct resume *r)
+{
+    char text[64] = "";
+    unsigned job, step;
+    ssize_t len = r->step_known ? 0 : read(r->step_fd, text, sizeof(text) - 1);
+    if (len <= 0 || sscanf(text, "%u %u", &job, &step) != 2)
+        return;
+    r->step = step;
+    r->step_known = true;
+}
+
 static bool on_tick(void *arg)
 {
     struct resume *r = arg;
+    read_step(r);
+    if (!r->step_known)
+        return true; /* it waits for Slurm to begin it */
     struct resume_reply reply = {0};
     char error[HTTP_ERROR_MAX];
     const struct resume_report report = {.state = "running", .timeout_ms = ASK_MS};
@@ -71,18 +86,6 @@ static bool on_tick(void *arg)
     return goes_on;
 }
 
-/* "82 0\n" of the plugin in the child; nothing when it never came so far. */
-static void read_step(struct resume *r, int fd)
-{
-    char text[64] = "";
-    ssize_t len = read(fd, text, sizeof(text) - 1);
-    unsigned job, step;
-    if (len <= 0 || r->step_known || sscanf(text, "%u %u", &job, &step) != 2)
-        return;
-    r->step = step;
-    r->step_known = true;
-}
-
 static int run_attempt(struct resume *r, char *const argv[], struct run_ended *ret_ended)
 {
     int fds[2];
@@ -92,8 +95,9 @@ static int run_attempt(struct resume *r, char *const argv[], struct run_ended *r
     autofree char *fd = own_printf("%d", fds[1]), *attempt = own_printf("%" PRId64, r->attempt);
     setenv(RESUME_FD_VARIABLE, fd, 1);
     setenv(RESUME_ATTEMPT_VARIABLE, attempt, 1);
+    r->step_fd = fds[0];
     int status = run_child(argv, fds[1], false, &watch, ret_ended);
-    read_step(r, fds[0]);
+    read_step(r);
     close(fds[0]);
     close(fds[1]);
     return status;
@@ -173,12 +177,22 @@ static void report_end(struct resume *r, const struct run_ended *ended, const ch
         resume_reply_free(&reply);
 }
 
+void resume_tell_waiting(struct resume *r)
+{
+    struct resume_reply reply = {0};
+    char error[HTTP_ERROR_MAX];
+    const struct resume_report report = {.state = "waiting", .exit_code = r->exit_code, .timeout_ms = ASK_MS};
+    if (resume_ask(r, &report, &reply, error) == 0)
+        resume_reply_free(&reply);
+}
+
 /* What stands between a failed attempt and the next one. False: there is none. */
 static bool prepare_next(struct resume *r, const struct run_ended *ended, struct resume_facts *facts)
 {
     struct resume_reply reply = {0};
     char why[RESUME_WHY_MAX] = "";
     bool told = false, again = false;
+    r->exit_code = ended->exit_code;
     if (diagnose(r, ended, &reply, &told) == 0) {
         resume_info(r, "Response from cluster agent: JobId=%s, ResumeAction=%s", r->job_id,
                     resume_action_text(reply.action));
@@ -191,7 +205,7 @@ static bool prepare_next(struct resume *r, const struct run_ended *ended, struct
                 again = next == RESUME_AGAIN;
             if (next != RESUME_REPLACE)
                 resume_info(r, "%s: %s", next == RESUME_END ? "The step is not run again" : "Job failed", why);
-            if (next == RESUME_REQUEUE && resume_requeue(r) == 0)
+            if (next == RESUME_REQUEUE && resume_requeue(r, &reply.broken, &told) == 0)
                 (void)run_told_within(REQUEUE_MS);
         }
     }
@@ -208,6 +222,12 @@ static int64_t progress_mark(const struct resume *r)
     if (r->option.progress[0] == '\0' || stat(r->option.progress, &st) != 0)
         return 0;
     return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+int64_t resume_progress_ago(const struct resume *r)
+{
+    int64_t mark = progress_mark(r), ago_ms = clock_wall_ms(clock_system()) - mark / 1000000;
+    return mark == 0 ? -1 : ago_ms > 0 ? ago_ms : 0;
 }
 
 static void remember_nodes(struct resume *r)

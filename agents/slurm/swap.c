@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TOOL_MS (30 * MS_PER_S)
 #define TRIES 60
@@ -21,8 +22,7 @@
 /* scontrol leaves two scripts for people, slurm_job_82_resize.sh, wherever it changes a job's size: here nobody can write. */
 #define TOOL_DIRECTORY "/proc"
 
-/* Runs one of Slurm's programs. BACKEND when it fails: ret_said is what it said. */
-static int tool(const char *const argv[], char **ret_out, char ret_said[RESUME_WORD_MAX])
+int resume_tool(const char *const argv[], char **ret_out, char ret_said[RESUME_WORD_MAX])
 {
     struct child_result result;
     const struct child_options options = {
@@ -45,10 +45,10 @@ static int tool(const char *const argv[], char **ret_out, char ret_said[RESUME_W
 /* Until it works, for so many tries; told ends it, too. */
 static int insist(const char *const argv[], bool *told, char ret_said[RESUME_WORD_MAX])
 {
-    int status = tool(argv, NULL, ret_said);
+    int status = resume_tool(argv, NULL, ret_said);
     for (int i = 0; i < TRIES && status != 0 && !*told; i++) {
         *told = run_told_within(TRY_PAUSE_MS);
-        status = tool(argv, NULL, ret_said);
+        status = resume_tool(argv, NULL, ret_said);
     }
     return status;
 }
@@ -57,7 +57,7 @@ int resume_look(struct resume *r)
 {
     char said[RESUME_WORD_MAX];
     autofree char *out = NULL;
-    int status = tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, &out, said);
+    int status = resume_tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, &out, said);
     if (status != 0)
         resume_error(r, "Slurm does not show the job: %s", said);
     else if (resume_job_parse(out, &r->job) != 0) {
@@ -139,7 +139,8 @@ static int find_helper(const struct resume *r, const char *name, char ret_id[32]
     char said[RESUME_WORD_MAX];
     autofree char *out = NULL;
     int64_t id;
-    int status = tool((const char *[]){r->config.squeue, "-h", "--me", "-n", name, "-o", "%i", NULL}, &out, said);
+    int status =
+        resume_tool((const char *[]){r->config.squeue, "-h", "--me", "-n", name, "-o", "%i", NULL}, &out, said);
     if (status != 0)
         return status;
     out[strcspn(out, "\n")] = '\0';
@@ -152,15 +153,23 @@ static int find_helper(const struct resume *r, const char *name, char ret_id[32]
 static void cancel_helper(const struct resume *r, const char *name)
 {
     char id[32], said[RESUME_WORD_MAX];
-    if (find_helper(r, name, id) == 0 && tool((const char *[]){r->config.scancel, id, NULL}, NULL, said) != 0)
+    if (find_helper(r, name, id) == 0 && resume_tool((const char *[]){r->config.scancel, id, NULL}, NULL, said) != 0)
         resume_error(r, "job %s, which waited for a node, cannot be ended: %s", id, said);
+}
+
+static bool on_wait(void *arg)
+{
+    resume_tell_waiting(arg);
+    return true;
 }
 
 static int await_nodes(struct resume *r, const char *name, int64_t missing, bool *told)
 {
     struct arguments arguments = {0};
     struct run_ended ended = {0};
-    const struct run_watch watch = {.interval_ms = MS_PER_S, .limit_ms = r->config.replacement_ms};
+    const struct run_watch watch = {
+        .interval_ms = r->config.poll_ms, .on_tick = on_wait, .arg = r, .limit_ms = r->config.replacement_ms};
+    resume_tell_waiting(r);
     write_salloc(r, name, missing, &arguments);
     int status = run_child(arguments.words, -1, true, &watch, &ended);
     for (size_t i = 0; i < arguments.count; i++)
@@ -191,7 +200,7 @@ static int merge(struct resume *r, const char *name, bool *told)
 
 static int expand(struct resume *r, int64_t missing, bool *told)
 {
-    autofree char *name = own_printf("auto-resume-%s-%" PRId64, r->job_id, r->attempt);
+    autofree char *name = own_printf("auto-resume-%s.%u-%d-%" PRId64, r->job_id, r->step, getpid(), r->attempt);
     int status = await_nodes(r, name, missing, told);
     if (status == 0)
         status = merge(r, name, told);
@@ -221,19 +230,34 @@ static void renew_environment(const struct resume *r)
     setenv("SLURM_JOB_CPUS_PER_NODE", cpus, 1);
 }
 
-int resume_swap(struct resume *r, const struct resume_names *broken, bool *ret_told)
+/* What another step of the job did meanwhile is not done again: then there may be nothing left to do. */
+static int swap(struct resume *r, const struct resume_names *broken, bool waited, bool *told)
 {
     struct resume_names AUTO(resume_names) now = {0};
     size_t good_count = 0;
-    int status = resume_names_expand(r->job.nodes, &now);
-    if (status != 0)
+    int status = waited ? resume_look(r) : 0;
+    if (status == 0)
+        status = resume_names_expand(r->job.nodes, &now);
+    if (status != 0 || (waited && (int64_t)now.count >= r->nodes_wanted))
         return status;
     autofree char *good = resume_names_without(&now, broken, &good_count);
-    resume_info(r, "Job failed - replacing nodes");
     if (good_count < now.count)
-        status = shrink(r, good, ret_told);
-    if (status == 0 && (int64_t)good_count < r->nodes_wanted && !*ret_told)
-        status = expand(r, r->nodes_wanted - (int64_t)good_count, ret_told);
+        status = shrink(r, good, told);
+    if (status == 0)
+        free(resume_await_fence(r, broken, told));
+    if (status == 0 && (int64_t)good_count < r->nodes_wanted && !*told)
+        status = expand(r, r->nodes_wanted - (int64_t)good_count, told);
+    return status;
+}
+
+int resume_swap(struct resume *r, const struct resume_names *broken, bool *ret_told)
+{
+    bool waited = false;
+    resume_info(r, "Job failed - replacing nodes");
+    int lock = resume_lock(r, &waited, ret_told);
+    int status = *ret_told ? 0 : swap(r, broken, waited, ret_told);
+    if (lock >= 0)
+        close(lock);
     if (status != 0 || *ret_told)
         return status;
     renew_environment(r);
@@ -241,10 +265,17 @@ int resume_swap(struct resume *r, const struct resume_names *broken, bool *ret_t
     return 0;
 }
 
-int resume_requeue(struct resume *r)
+int resume_requeue(struct resume *r, const struct resume_names *broken, bool *told)
 {
     char said[RESUME_WORD_MAX];
-    int status = tool((const char *[]){r->config.scontrol, "requeue", r->job_id, NULL}, NULL, said);
+    autofree char *open = resume_await_fence(r, broken, told), *job = own_printf("jobid=%s", r->job_id);
+    autofree char *excluded = own_printf("excnodelist=%s", open != NULL ? open : "");
+    if (*told)
+        return STATUS_BACKEND;
+    if (open != NULL &&
+        resume_tool((const char *[]){r->config.scontrol, "update", job, excluded, NULL}, NULL, said) != 0)
+        resume_error(r, "the job cannot be kept off %s: %s", open, said);
+    int status = resume_tool((const char *[]){r->config.scontrol, "requeue", r->job_id, NULL}, NULL, said);
     if (status != 0)
         resume_error(r, "the job cannot be requeued: %s", said);
     return status;
