@@ -3,11 +3,32 @@
 
 #include "base/own.h"
 
+#include <string.h>
+
+static bool is_word(const json_t *json, const char *word)
+{
+    return json_is_string(json) && strcmp(json_string_value(json), word) == 0;
+}
+
+/* A cluster without a scheduler has none, and never will. */
+static const char *why_none(struct cli *cli, const char *cluster, const json_t *items)
+{
+    auto_json json_t *json = NULL;
+    autofree char *path = own_printf("/v1/clusters/%s", cluster);
+    if (json_array_size(items) == 0)
+        (void)cli_ask(cli, "GET", path, NULL, NULL, &json); /* what it did not say is not known */
+    if (is_word(json_object_get(json, "orchestrator"), "none"))
+        return "no jobs: the cluster has no scheduler (orchestrator: none)";
+    return "no jobs on nodes of this cluster, and none that waits in a partition with one";
+}
+
 int cli_job_list(struct cli *cli)
 {
-    static const struct cli_column columns[] = {
-        {"JOB", "id"},     {"NAME", "name"},   {"USER", "user"},         {"PARTITION", "partition"}, {"STATE", "state"},
-        {"WHY", "reason"}, {"NODES", "nodes"}, {"RESTARTS", "restarts"}, {"RUNS", "~startedAt"}};
+    static const struct cli_column columns[] = {{"JOB", "id"},          {"NAME", "name"},
+                                                {"USER", "user"},       {"PARTITION", "partition"},
+                                                {"STATE", "state"},     {"WHY", "reason"},
+                                                {"NODES", "nodes"},     {"RESTARTS", "restarts"},
+                                                {"RUNS", "~startedAt"}, {"GOODPUT", "goodput.share"}};
     int64_t limit;
     autofree char *cluster = NULL;
     int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
@@ -19,8 +40,18 @@ int cli_job_list(struct cli *cli)
     auto_json json_t *items = NULL;
     rc = cli_ask_list(cli, path, limit, &items);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
-        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no jobs");
+        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), why_none(cli, name, items));
     return rc;
+}
+
+/* A job that runs nothing, as it has lost a node and no other came yet. */
+static void tell_wait(struct cli *cli, const json_t *attempts)
+{
+    const json_t *last = json_array_get(attempts, json_array_size(attempts) - 1);
+    char buffer[600];
+    if (is_word(json_object_get(last, "state"), "waiting"))
+        cli_print_field(cli->out, "Waits for a replacement since",
+                        cli_value(last, "waitsSince", buffer, sizeof(buffer)));
 }
 
 static void print_job(struct cli *cli, const json_t *job)
@@ -34,7 +65,6 @@ static void print_job(struct cli *cli, const json_t *job)
                   {"Partition", "partition"},
                   {"State", "state"},
                   {"Why", "reason"},
-                  {"Tasks that wait", "tasks"},
                   {"Nodes", "nodes"},
                   {"CPUs", "cpus"},
                   {"GPUs", "gpus"},
@@ -43,21 +73,30 @@ static void print_job(struct cli *cli, const json_t *job)
                   {"Started", "startedAt"},
                   {"Ends by", "endsBy"},
                   {"Ended", "endedAt"},
-                  {"Time limit (s)", "timeLimitSeconds"}};
+                  {"Time limit (s)", "timeLimitSeconds"},
+                  {"Goodput", "goodput.share"},
+                  {"Node-seconds allocated", "goodput.allocatedNodeSeconds"},
+                  {"Node-seconds productive", "goodput.productiveNodeSeconds"},
+                  {"Node-seconds lost", "goodput.lostNodeSeconds"}};
     static const struct cli_column faults[] = {{"NODE", "node"},         {"CODE", "code"},   {"DEVICE", "device"},
                                                {"SEVERITY", "severity"}, {"COUNT", "count"}, {"FIRST", "firstAt"},
                                                {"LAST", "lastAt"}};
-    static const struct cli_column attempts[] = {{"RESTART", "restart"}, {"ATTEMPT", "attempt"}, {"STATE", "state"},
-                                                 {"NODES", "nodes"},     {"EXIT", "exitCode"},   {"BEGAN", "startedAt"},
-                                                 {"ENDED", "endedAt"},   {"LOST MS", "lostMs"},  {"WHY", "reason"}};
+    static const struct cli_column attempts[] = {
+        {"RESTART", "restart"}, {"STEP", "step"},     {"ATTEMPT", "attempt"},
+        {"STATE", "state"},     {"NODES", "nodes"},   {"EXIT", "exitCode"},
+        {"BEGAN", "startedAt"}, {"ENDED", "endedAt"}, {"WAITS SINCE", "waitsSince"},
+        {"LOST MS", "lostMs"},  {"WHY", "reason"}};
     static const struct cli_column repairs[] = {{"NODE", "node"},  {"REPAIR", "kind"},     {"STATE", "state"},
                                                 {"WHY", "reason"}, {"BEGAN", "createdAt"}, {"ENDED", "finishedAt"}};
     char buffer[600];
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         cli_print_field(cli->out, fields[i].title, cli_value(job, fields[i].path, buffer, sizeof(buffer)));
-    fputs("\nFaults of its nodes since it started\n", cli->out);
+    if (json_integer_value(json_object_get(job, "tasks")) > 1)
+        cli_print_field(cli->out, "Tasks that wait", cli_value(job, "tasks", buffer, sizeof(buffer)));
+    tell_wait(cli, json_object_get(job, "attempts"));
+    fputs("\nFaults of its nodes while it had them\n", cli->out);
     cli_print_table(cli->out, json_object_get(job, "faults"), faults, ARRAY_LEN(faults), "none");
-    fputs("\nRepairs of its nodes since it started\n", cli->out);
+    fputs("\nRepairs of its nodes while it had them\n", cli->out);
     cli_print_table(cli->out, json_object_get(job, "repairs"), repairs, ARRAY_LEN(repairs), "none");
     fputs("\nAttempts at its steps (srun --auto-resume)\n", cli->out);
     cli_print_table(cli->out, json_object_get(job, "attempts"), attempts, ARRAY_LEN(attempts), "none");

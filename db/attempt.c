@@ -3,19 +3,23 @@
 
 #include "db/intern.h"
 
-#define ATTEMPT_COLUMNS                                                                                           \
-    "cluster_id, job, restart, attempt, state, action, nodes, reason, exit_code, started_at, ended_at, seen_at, " \
-    "stop_at"
+#define ATTEMPT_COLUMNS                                                                                        \
+    "cluster_id, job, restart, step, attempt, state, action, nodes, reason, exit_code, started_at, ended_at, " \
+    "seen_at, stop_at, node_count, progress_at, fault_at, waits_since"
 static const char SQL_GET[] =
-    "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? AND restart = ? AND attempt = ?";
+    "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? AND restart = ? AND step = ? "
+    "AND attempt = ?";
 static const char SQL_LIST[] =
-    "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? ORDER BY restart, attempt";
+    "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? ORDER BY restart, step, attempt";
 static const char SQL_PUT[] =
-    "INSERT OR REPLACE INTO job_attempt (" ATTEMPT_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char SQL_FORGET[] = "DELETE FROM job_attempt WHERE cluster_id = ? AND job = ?";
+    "INSERT OR REPLACE INTO job_attempt (" ATTEMPT_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, ?, ?)";
+static const char SQL_FORGET[] =
+    "DELETE FROM job_attempt WHERE cluster_id = ?1 AND job = ?2 AND (?3 = -1 OR (restart = ?3 AND step = ?4))";
+static const char SQL_FORGET_OLD[] = "DELETE FROM job_attempt WHERE seen_at < ?";
 static const char SQL_PRUNE[] =
-    "DELETE FROM job_attempt WHERE (cluster_id, job, restart, attempt) IN (SELECT cluster_id, "
-    "job, restart, attempt FROM job_attempt WHERE cluster_id = ?1 ORDER BY seen_at LIMIT "
+    "DELETE FROM job_attempt WHERE (cluster_id, job, restart, step, attempt) IN (SELECT cluster_id, "
+    "job, restart, step, attempt FROM job_attempt WHERE cluster_id = ?1 ORDER BY seen_at LIMIT "
     "max(0, (SELECT count(*) FROM job_attempt WHERE cluster_id = ?1) + 1 - ?2))";
 static const char SQL_ASK_STOP[] = "UPDATE job_attempt SET stop_at = CASE stop_at WHEN 0 THEN ? ELSE stop_at END "
                                    "WHERE cluster_id = ? AND job = ? AND state <> 'ended' AND seen_at >= ?";
@@ -28,6 +32,7 @@ static void attempt_read(struct db_query *q, void *row)
     attempt->cluster_id = db_get_i64(q);
     DB_GET_TEXT(q, attempt->job);
     attempt->restart = db_get_i64(q);
+    attempt->step = db_get_i64(q);
     attempt->attempt = db_get_i64(q);
     DB_GET_ENUM(q, attempt_state, &attempt->state);
     DB_GET_ENUM(q, resume_action, &attempt->action);
@@ -38,6 +43,10 @@ static void attempt_read(struct db_query *q, void *row)
     attempt->ended_at = db_get_i64(q);
     attempt->seen_at = db_get_i64(q);
     attempt->stop_at = db_get_i64(q);
+    attempt->node_count = db_get_i64(q);
+    attempt->progress_at = db_get_i64(q);
+    attempt->fault_at = db_get_i64(q);
+    attempt->waits_since = db_get_i64(q);
 }
 
 static void bind_key(struct db_query *q, const struct job_attempt *key)
@@ -45,6 +54,7 @@ static void bind_key(struct db_query *q, const struct job_attempt *key)
     db_bind_i64(q, key->cluster_id);
     db_bind_text(q, key->job);
     db_bind_i64(q, key->restart);
+    db_bind_i64(q, key->step);
     db_bind_i64(q, key->attempt);
 }
 
@@ -70,6 +80,10 @@ int db_attempt_put(struct db_tx *tx, const struct job_attempt *attempt)
     db_bind_i64(&q, attempt->ended_at);
     db_bind_i64(&q, attempt->seen_at);
     db_bind_i64(&q, attempt->stop_at);
+    db_bind_i64(&q, attempt->node_count);
+    db_bind_i64(&q, attempt->progress_at);
+    db_bind_i64(&q, attempt->fault_at);
+    db_bind_i64(&q, attempt->waits_since);
     return db_query_run(&q, NULL);
 }
 
@@ -83,12 +97,22 @@ int db_attempt_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_ro
     return db_query_walk(&q, attempt_read, &attempt, fn, arg);
 }
 
-int db_attempt_forget(struct db_tx *tx, int64_t cluster_id, const char *job)
+int db_attempt_forget(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t restart, int64_t step)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_FORGET);
     db_bind_i64(&q, cluster_id);
     db_bind_text(&q, job);
+    db_bind_i64(&q, restart);
+    db_bind_i64(&q, step);
+    return db_query_run(&q, NULL);
+}
+
+int db_attempt_forget_old(struct db_tx *tx, int64_t seen_before)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_FORGET_OLD);
+    db_bind_i64(&q, seen_before);
     return db_query_run(&q, NULL);
 }
 

@@ -43,6 +43,7 @@ EMBED(migration_0025, "migrations/0025_resolved_at.sql");
 EMBED(migration_0026, "migrations/0026_decision_row.sql");
 EMBED(migration_0027, "migrations/0027_approval_reason.sql");
 EMBED(migration_0028, "migrations/0028_job_attempt.sql");
+EMBED(migration_0029, "migrations/0029_job_run.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -73,6 +74,7 @@ static const struct db_migration migrations[] = {
     {"0026_decision_row", migration_0026_data, migration_0026_end},
     {"0027_approval_reason", migration_0027_data, migration_0027_end},
     {"0028_job_attempt", migration_0028_data, migration_0028_end},
+    {"0029_job_run", migration_0029_data, migration_0029_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -1,9 +1,10 @@
 /*
  * The attempts at one step of a job that lives on when nodes break, as srun's --auto-resume tells of them; and what it is answered.
  *
- *      RUNNING ──► FAILED ──► ENDED     there is no next one
- *         │           └─────► the next attempt's RUNNING
- *         └─────────────────► ENDED
+ *      RUNNING ──► FAILED ──► WAITING ──► ENDED     there is no next one
+ *         │           │          └─────► the next attempt's RUNNING
+ *         │           └────────────────► either
+ *         └────────────────────────────► ENDED
  */
 #ifndef HOLDFAST_MODEL_ATTEMPT_H
 #define HOLDFAST_MODEL_ATTEMPT_H
@@ -17,11 +18,14 @@
 
 #define ATTEMPT_NODES_MAX_BYTES (16 * 1024) /* of a host list: thousands of nodes of a fragmented job */
 #define ATTEMPT_EXIT_MAX 255
+#define ATTEMPT_STEP_NONE (-1)
+#define ATTEMPT_STEP_MAX INT64_C(0xFFFFFFFF)
 #define ATTEMPT_NUMBER_MAX 1000 /* of attempts, and of a job's restarts */
 
-#define ATTEMPT_STATE_LIST(X) \
-    X(RUNNING, "running")     \
-    X(FAILED, "failed")       \
+#define ATTEMPT_STATE_LIST(X)                                                \
+    X(RUNNING, "running")                                                    \
+    X(FAILED, "failed")                                                      \
+    X(WAITING, "waiting") /* for nodes that take the place of broken ones */ \
     X(ENDED, "ended")
 enum attempt_state {
 #define X(SYMBOL, text) ATTEMPT_STATE_##SYMBOL,
@@ -46,6 +50,7 @@ struct job_attempt {
     int64_t cluster_id;
     char job[JOB_ID_MAX_BYTES];
     int64_t restart, attempt; /* both from 0 */
+    int64_t step;             /* the scheduler's number of its first attempt; ATTEMPT_STEP_NONE: it never became one */
     enum attempt_state state;
     enum resume_action action; /* answered last */
     char nodes[ATTEMPT_NODES_MAX_BYTES];
@@ -54,6 +59,22 @@ struct job_attempt {
     int64_t started_at, ended_at; /* ended_at 0: it runs */
     int64_t seen_at;              /* it was told of last */
     int64_t stop_at;              /* it was to make way for a repair since then; 0: no */
+    int64_t node_count;
+    int64_t progress_at; /* its program showed progress last, as far as somebody can see that; 0: nobody can */
+    int64_t fault_at;    /* the first of its broken nodes was seen to be unhealthy; 0: none was */
+    int64_t waits_since; /* for other nodes; 0: it did not */
+};
+
+/* One start of a job that tells of attempts, as the scheduler had it, or as the attempts say. */
+struct job_run {
+    int64_t cluster_id;
+    char job[JOB_ID_MAX_BYTES];
+    int64_t restart;
+    char name[NAME_MAX_BYTES], user[NAME_MAX_BYTES], account[NAME_MAX_BYTES], partition[NAME_MAX_BYTES];
+    char state[32]; /* the scheduler's word */
+    char nodes[ATTEMPT_NODES_MAX_BYTES];
+    int64_t node_count, cpus, gpus;
+    int64_t submitted_at, started_at, ended_at; /* ended_at 0: it goes on */
 };
 
 #endif

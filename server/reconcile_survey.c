@@ -29,6 +29,9 @@ void reconcile_survey_take(struct reconcile *r, struct rcall *call)
                                                                                     : settings->observe_interval_ms;
     int64_t age_max = PICTURE_AGE_INTERVALS * every_ms;
     r->surveying = false;
+    int kept = call->status == 0 ? service_job_follow(r->deps.service, call->picture) : 0;
+    if (kept != 0)
+        log_warn("the ends of jobs could not be kept, they are with the next survey status=%s", status_text(kept));
     if (call->status == 0)
         call->picture->stale_at = call->picture->at + (age_max > PICTURE_AGE_MIN_MS ? age_max : PICTURE_AGE_MIN_MS);
     else

@@ -5,7 +5,9 @@
  * A store that takes no writes stops everything for a while and is asked again. A single row that cannot be written is
  * another matter: it is found by taking one thing a turn, and put aside, so that it does not stop all others.
  */
+#include "db/attempt.h"
 #include "db/incident.h"
+#include "db/job_run.h"
 #include "server/reconcile_decide.h"
 #include "server/reconcile_step.h"
 
@@ -58,6 +60,10 @@ static int write_housekeeping(struct turn *turn)
         status = reconcile_approval_expire(turn);
     if (status == 0)
         status = db_incident_prune(turn->tx, turn->now - settings->history_ms);
+    if (status == 0)
+        status = db_job_run_prune(turn->tx, turn->now - settings->history_ms);
+    if (status == 0)
+        status = db_attempt_forget_old(turn->tx, turn->now - settings->history_ms);
     return status != 0 ? status : db_token_prune(turn->tx, turn->now);
 }
 

@@ -9,12 +9,32 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PROGRESS_AGO_MAX_MS (365 * MS_PER_DAY)
+
+/* Node-seconds, and the share of them that was productive. */
+static json_t *render_life(const struct service_job *job)
+{
+    json_t *json = render_job(job->job), *life = json_object();
+    const struct job_goodput *goodput = job->goodput;
+    if (goodput != NULL) {
+        json_put_i64(life, "allocatedNodeSeconds", goodput->allocated_ms / MS_PER_S);
+        json_put_i64(life, "productiveNodeSeconds", goodput->productive_ms / MS_PER_S);
+        json_put_i64(life, "lostNodeSeconds", goodput->lost_ms / MS_PER_S);
+        if (goodput->allocated_ms > 0)
+            json_put(life, "share", json_real((double)(goodput->productive_ms * 1000 / goodput->allocated_ms) / 1000));
+        json_put(json, "goodput", life);
+    } else {
+        json_decref(life);
+    }
+    return json;
+}
+
 static int list_row(const void *row, void *arg)
 {
-    const struct cluster_job *job = row;
+    const struct service_job *job = row;
     struct page *page = arg;
     if (page_wants(page))
-        page_add(page, render_job(job), job->id);
+        page_add(page, render_life(job), job->job->id);
     return 0;
 }
 
@@ -39,10 +59,10 @@ struct description {
     const char *cluster;
 };
 
-static int take_job(const struct cluster_job *job, void *arg)
+static int take_job(const struct service_job *job, void *arg)
 {
     struct description *description = arg;
-    description->job = render_job(job);
+    description->job = render_life(job);
     return 0;
 }
 
@@ -62,31 +82,33 @@ static int take_repair(const char *node, const struct operation *operation, void
     return 0;
 }
 
-static void render_lost(json_t *attempts, int64_t next_started_at)
-{
-    json_t *last = json_array_get(attempts, json_array_size(attempts) - 1);
-    int64_t ended_at = 0;
-    if (last != NULL && clock_parse(json_string_value(json_object_get(last, "endedAt")), &ended_at) == 0)
-        json_put_i64(last, "lostMs", next_started_at - ended_at);
-}
-
-/* What stands between the end of one and the beginning of the next is lost to the job. */
-static int take_attempt(const struct job_attempt *attempt, void *arg)
+static int take_attempt(const struct job_attempt *attempt, const struct attempt_cost *cost, void *arg)
 {
     struct description *description = arg;
+    bool runs = cost->state == ATTEMPT_STATE_RUNNING;
     json_t *json = json_object();
-    render_lost(description->attempts, attempt->started_at);
     json_put_i64(json, "restart", attempt->restart);
+    if (attempt->step != ATTEMPT_STEP_NONE)
+        json_put_i64(json, "step", attempt->step);
     json_put_i64(json, "attempt", attempt->attempt);
-    json_put_text(json, "state", attempt_state_text(attempt->state));
+    json_put_text(json, "state", attempt_state_text(cost->state));
     json_put_text(json, "nodes", attempt->nodes);
-    if (attempt->state != ATTEMPT_STATE_RUNNING) {
+    json_put_i64(json, "nodeCount", attempt->node_count);
+    if (!runs) {
         json_put_i64(json, "exitCode", attempt->exit_code);
         json_put_text(json, "resumeAction", resume_action_text(attempt->action));
     }
     json_put_text(json, "reason", attempt->reason);
     json_put_time(json, "startedAt", attempt->started_at);
+    json_put_time(json, "progressAt", attempt->progress_at);
+    json_put_time(json, "faultAt", attempt->fault_at);
     json_put_time(json, "endedAt", attempt->ended_at);
+    json_put_time(json, "waitsSince", attempt->waits_since);
+    json_put_i64(json, "productiveMs", cost->productive_ms);
+    if (!runs)
+        json_put_i64(json, "lostMs", cost->lost_ms);
+    if (!runs)
+        json_put_i64(json, "lostNodeSeconds", cost->lost_ms * attempt->node_count / MS_PER_S);
     json_array_append_new(description->attempts, json);
     return 0;
 }
@@ -147,7 +169,8 @@ static void add_broken(const char *node, const char *state, const char *why, voi
 void api_job_diagnose(struct api_call *call)
 {
     struct problem problem;
-    struct job_attempt attempt = {0};
+    struct job_attempt attempt = {.step = ATTEMPT_STEP_NONE};
+    int64_t progress_ago_ms = -1;
     char state[16];
     enum resume_action action;
     auto_json json_t *body = NULL;
@@ -157,6 +180,8 @@ void api_job_diagnose(struct api_call *call)
          .required = true,
          .target = &attempt.attempt,
          .max = ATTEMPT_NUMBER_MAX},
+        {.name = "step", .type = JSON_FIELD_I64, .target = &attempt.step, .max = ATTEMPT_STEP_MAX},
+        {.name = "progressAgoMs", .type = JSON_FIELD_I64, .target = &progress_ago_ms, .max = PROGRESS_AGO_MAX_MS},
         {.name = "restart", .type = JSON_FIELD_I64, .target = &attempt.restart, .max = ATTEMPT_NUMBER_MAX},
         {.name = "state",
          .type = JSON_FIELD_TEXT,
@@ -164,7 +189,7 @@ void api_job_diagnose(struct api_call *call)
          .target = state,
          .size = sizeof state,
          .check = check_state,
-         .rule = "running, failed or ended"},
+         .rule = "running, failed, waiting or ended"},
         {.name = "nodes",
          .type = JSON_FIELD_TEXT,
          .required = true,
@@ -187,6 +212,8 @@ void api_job_diagnose(struct api_call *call)
         return;
     }
     (void)attempt_state_parse(state, &attempt.state); /* checked above */
+    if (progress_ago_ms >= 0)
+        attempt.progress_at = clock_wall_ms(call->service->clock) - progress_ago_ms;
     json_t *nodes = json_array(), *json = json_object();
     json_put(json, "nodes", nodes);
     if (service_job_diagnose(call->service, call->params[0], &attempt, add_broken, nodes, &action, &problem) != 0) {

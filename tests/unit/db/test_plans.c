@@ -8,6 +8,7 @@
 #include "db/hardware.h"
 #include "db/history.h"
 #include "db/incident.h"
+#include "db/job_run.h"
 #include "db_world.h"
 
 static int ignore(const void *row, void *arg)
@@ -40,10 +41,19 @@ static void call_attempts(struct db_tx *tx)
     db_attempt_get(tx, &attempt, &attempt);
     db_attempt_put(tx, &attempt);
     db_attempt_list(tx, 1, "1", ignore, NULL);
-    db_attempt_forget(tx, 1, "1");
+    db_attempt_forget(tx, 1, "1", -1, 0);
+    db_attempt_forget_old(tx, 1);
     db_attempt_prune(tx, 1, 100);
     db_attempt_ask_stop(tx, 1, "1", 0, 1, &count);
     db_attempt_any(tx, 1, 0, &any);
+    struct job_run run = {.cluster_id = 999, .job = "1"};
+    db_job_run_put(tx, &run);
+    db_job_run_get(tx, 1, "1", 0, &run);
+    db_job_run_list(tx, 1, "1", ignore, NULL);
+    db_job_run_list(tx, 1, "", ignore, NULL);
+    db_job_run_open(tx, ignore, NULL);
+    db_job_run_forget(tx, 1, "1");
+    db_job_run_prune(tx, 1);
 }
 
 static void call_lists_of_fleet(struct db_tx *tx)

@@ -2,6 +2,7 @@
 #include "tests/support/service_world.h"
 
 #include "db/attempt.h"
+#include "db/job_run.h"
 
 #define NEVER_SEEN "gpu-9"
 
@@ -23,9 +24,12 @@ static void add_broken(const char *node, const char *state, const char *why, voi
     snprintf(broken + len, sizeof(broken) - len, "%s=%s ", node, state);
 }
 
+static int64_t step = ATTEMPT_STEP_NONE;
+
 static struct job_attempt attempt_of(int64_t number, enum attempt_state state)
 {
     struct job_attempt attempt = {.job = "82", .attempt = number, .state = state, .nodes = "gpu-[1-2]," NEVER_SEEN};
+    attempt.step = step;
     attempt.exit_code = state == ATTEMPT_STATE_RUNNING ? 0 : 1;
     return attempt;
 }
@@ -156,6 +160,7 @@ static void keeps(const char *text)
 static void test_attempts_are_kept(void **state)
 {
     (void)state;
+    step = 3;
     open_two();
     beat_all(1);
     world_node_set(&world, "ml", "gpu-2", NODE_STATE_FAILED, HEALTH_UNHEALTHY);
@@ -169,12 +174,179 @@ static void test_attempts_are_kept(void **state)
     clock_fake_advance(&world.clock, 50);
     answers(1, ATTEMPT_STATE_ENDED, RESUME_ACTION_NONE, "");
     keeps("0.0 failed 700ms; 0.1 ended 50ms; ");
+    answers(1, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, ""); /* a word that came late */
+    keeps("0.0 failed 700ms; 0.1 ended 50ms; ");
+    clock_fake_advance(&world.clock, 11 * MS_PER_MIN);
     answers(1, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, ""); /* Slurm gave the number to another job */
     keeps("0.1 running -1ms; ");
+    step = 4; /* another step of the same job has its own */
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    keeps("0.1 running -1ms; 0.0 running -1ms; ");
+    step = ATTEMPT_STEP_NONE;
     world_close(&world);
 }
 
-/* A job's next step counts from 0 again, and may fail before it was ever heard of: then nobody was heard since, either. */
+static int read_only(const void *row, void *arg)
+{
+    *(struct job_attempt *)arg = *(const struct job_attempt *)row;
+    return 0;
+}
+
+static int read_kept(struct db_tx *tx, void *arg)
+{
+    struct job_attempt *attempt = arg;
+    return db_attempt_list(tx, attempt->cluster_id, "82", read_only, attempt);
+}
+
+static struct job_attempt kept_one(void)
+{
+    struct job_attempt attempt = {.cluster_id = world_node_get(&world, "ml", "gpu-1").cluster_id};
+    world_write(&world, read_kept, &attempt);
+    return attempt;
+}
+
+/* It runs nothing, and says so: since when, and that its node is at fault stays as it was answered. */
+static void test_a_job_that_waits_for_a_node(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    clock_fake_advance(&world.clock, 5000);
+    int64_t seen_ill_at = clock_wall_ms(&world.clock);
+    world_node_set(&world, "ml", "gpu-2", NODE_STATE_FAILED, HEALTH_UNHEALTHY);
+    clock_fake_advance(&world.clock, 300);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=failed ");
+    int64_t failed_at = clock_wall_ms(&world.clock);
+    clock_fake_advance(&world.clock, 1000);
+    answers(0, ATTEMPT_STATE_WAITING, RESUME_ACTION_RETRYSTEP, "");
+    clock_fake_advance(&world.clock, 1000);
+    answers(0, ATTEMPT_STATE_WAITING, RESUME_ACTION_RETRYSTEP, "");
+    struct job_attempt attempt = kept_one();
+    assert_int_equal(attempt.state, ATTEMPT_STATE_WAITING);
+    assert_int_equal(attempt.ended_at, failed_at);
+    assert_int_equal(attempt.waits_since, failed_at + 1000);
+    assert_int_equal(attempt.seen_at, failed_at + 2000);
+    assert_int_equal(attempt.node_count, 3);
+    assert_true(attempt.fault_at > 0 && attempt.fault_at <= seen_ill_at);
+    assert_non_null(strstr(attempt.reason, "gpu-2: "));
+    world_close(&world);
+}
+
+/* --- what the scheduler knows better ---------------------------------------------------------------------- */
+
+static void show(const char *state, const char *nodes, int64_t restarts)
+{
+    struct job_picture *picture = job_picture_new();
+    picture->jobs = own_calloc(1, sizeof(*picture->jobs));
+    picture->jobs[picture->count++] = (struct cluster_job){.id = "82",
+                                                           .name = "train",
+                                                           .user = "ann",
+                                                           .account = "",
+                                                           .partition = "dev",
+                                                           .state = state,
+                                                           .reason = "",
+                                                           .nodes = nodes,
+                                                           .tasks = 1,
+                                                           .node_count = 2,
+                                                           .restarts = restarts,
+                                                           .started_at = WORLD_T0 - 1000,
+                                                           .ends_at = WORLD_T0 + 60000};
+    picture->metrics = own_strdup("");
+    picture->at = clock_wall_ms(&world.clock);
+    picture->stale_at = picture->at + MS_PER_DAY;
+    assert_int_equal(service_job_follow(&world.service, picture), 0);
+    service_scheduler_show(world.service.scheduler, picture, "");
+}
+
+static void denied(const char *why)
+{
+    const struct job_attempt attempt = attempt_of(0, ATTEMPT_STATE_RUNNING);
+    enum resume_action action;
+    assert_int_equal(service_job_diagnose(&world.service, "ml", &attempt, add_broken, NULL, &action, &world.problem),
+                     STATUS_NOT_FOUND);
+    assert_non_null(strstr(world.problem.detail, why));
+}
+
+static void test_what_is_told_must_not_be_untrue(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world.service.scheduler = service_scheduler_new();
+    const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
+    service_scheduler_set(world.service.scheduler, &up);
+    show("CANCELLED", "gpu-[1-2]", 0);
+    denied("is over: CANCELLED");
+    show("RUNNING", "other-[1-4]", 0);
+    denied("runs on none of these nodes");
+    show("RUNNING", "other-[1-4]", 1); /* it was requeued since: it may have run elsewhere */
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    show("CANCELLED", "gpu-[1-2]", 0); /* what was begun may end */
+    answers(0, ATTEMPT_STATE_ENDED, RESUME_ACTION_NONE, "");
+    service_scheduler_free(TAKE(world.service.scheduler));
+    world_close(&world);
+}
+
+static int add_start(const void *row, void *arg)
+{
+    const struct job_run *run = row;
+    struct kept *kept = arg;
+    size_t len = strlen(kept->text);
+    snprintf(kept->text + len, sizeof(kept->text) - len, "%" PRId64 " %s %s %" PRId64 "; ", run->restart, run->user,
+             run->state, run->ended_at > 0 ? run->ended_at - WORLD_T0 : -1);
+    return 0;
+}
+
+static int list_starts(struct db_tx *tx, void *arg)
+{
+    struct kept *kept = arg;
+    return db_job_run_list(tx, kept->cluster_id, "82", add_start, kept);
+}
+
+static void starts(const char *text)
+{
+    struct kept kept = {.cluster_id = world_node_get(&world, "ml", "gpu-1").cluster_id};
+    world_write(&world, list_starts, &kept);
+    assert_string_equal(kept.text, text);
+}
+
+static void tell_restart(int64_t restart, enum attempt_state state)
+{
+    struct job_attempt attempt = attempt_of(0, state);
+    enum resume_action action;
+    attempt.restart = restart;
+    assert_int_equal(service_job_diagnose(&world.service, "ml", &attempt, add_broken, NULL, &action, &world.problem),
+                     0);
+}
+
+static void test_starts_of_the_job_are_kept(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world.service.scheduler = service_scheduler_new();
+    const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
+    service_scheduler_set(world.service.scheduler, &up);
+    tell_restart(0, ATTEMPT_STATE_RUNNING);
+    starts("0   -1; ");
+    show("RUNNING", "gpu-[1-2]", 0);
+    starts("0 ann RUNNING -1; ");
+    clock_fake_advance(&world.clock, 500);
+    tell_restart(0, ATTEMPT_STATE_FAILED);
+    clock_fake_advance(&world.clock, 500);
+    show("PENDING", "", 1);
+    starts("0 ann REQUEUED 500; ");
+    tell_restart(1, ATTEMPT_STATE_RUNNING);
+    show("RUNNING", "gpu-[1-2]", 1);
+    starts("0 ann REQUEUED 500; 1 ann RUNNING -1; ");
+    show("COMPLETED", "gpu-[1-2]", 1);
+    starts("0 ann REQUEUED 500; 1 ann COMPLETED 60000; ");
+    service_scheduler_free(TAKE(world.service.scheduler));
+    world_close(&world);
+}
+
+/* A step counts from 0 again, and may fail before it was ever one: then nobody was heard since, either. */
 static void test_the_next_step_of_a_job(void **state)
 {
     (void)state;
@@ -251,6 +423,9 @@ int main(void)
         cmocka_unit_test(test_a_repair_that_waits_for_jobs_leaves_a_step_alone),
         cmocka_unit_test(test_a_step_that_was_asked_makes_way),
         cmocka_unit_test(test_attempts_are_kept),
+        cmocka_unit_test(test_a_job_that_waits_for_a_node),
+        cmocka_unit_test(test_what_is_told_must_not_be_untrue),
+        cmocka_unit_test(test_starts_of_the_job_are_kept),
         cmocka_unit_test(test_the_next_step_of_a_job),
         cmocka_unit_test(test_nodes_are_told_once_they_are_stored),
         cmocka_unit_test(test_refused),

@@ -62,7 +62,7 @@ static void close_slurm(struct world *world)
 
 static int add_id(const void *row, void *arg)
 {
-    text_printf(arg, "%s ", ((const struct cluster_job *)row)->id);
+    text_printf(arg, "%s ", ((const struct service_job *)row)->job->id);
     return 0;
 }
 
@@ -143,9 +143,19 @@ static void put_verdict(struct world *world, const char *node, const char *code,
     world_write(world, put_write, &verdict);
 }
 
-static int add_job(const struct cluster_job *seen, void *arg)
+static int add_job(const struct service_job *seen, void *arg)
 {
-    text_printf(arg, "job %s:", seen->id);
+    text_printf(arg, "job %s:", seen->job->id);
+    if (seen->goodput != NULL)
+        text_printf(arg, " %" PRId64 "/%" PRId64 " lost %" PRId64, seen->goodput->productive_ms / MS_PER_S,
+                    seen->goodput->allocated_ms / MS_PER_S, seen->goodput->lost_ms / MS_PER_S);
+    return 0;
+}
+
+static int add_attempt(const struct job_attempt *attempt, const struct attempt_cost *cost, void *arg)
+{
+    text_printf(arg, " [%" PRId64 ".%" PRId64 " %s %" PRId64 "+%" PRId64 "]", attempt->restart, attempt->attempt,
+                attempt_state_text(cost->state), cost->productive_ms / MS_PER_S, cost->lost_ms / MS_PER_S);
     return 0;
 }
 
@@ -163,7 +173,8 @@ static int add_repair(const char *node, const struct operation *operation, void 
 
 static int describe(struct world *world, const char *id, struct text *text)
 {
-    const struct service_job_readers readers = {.job = add_job, .fault = add_fault, .repair = add_repair, .arg = text};
+    const struct service_job_readers readers = {
+        .job = add_job, .fault = add_fault, .repair = add_repair, .attempt = add_attempt, .arg = text};
     return service_job_get(&world->service, "ml", id, &readers, &world->problem);
 }
 
@@ -193,12 +204,66 @@ static void test_what_hit_its_nodes(void **state)
     close_slurm(&world);
 }
 
+/* --- a job that told of attempts ------------------------------------------------------------------- */
+
+static void ignore_broken(const char *node, const char *state, const char *why, void *arg)
+{
+    (void)node, (void)state, (void)why, (void)arg;
+}
+
+static void tell(struct world *world, const char *job, struct job_attempt attempt)
+{
+    enum resume_action action;
+    snprintf(attempt.job, sizeof(attempt.job), "%s", job);
+    assert_int_equal(
+        service_job_diagnose(&world->service, "ml", &attempt, ignore_broken, NULL, &action, &world->problem), 0);
+}
+
+static void show_without_jobs(struct world *world)
+{
+    struct job_picture *picture = picture_new(clock_wall_ms(&world->clock) + MS_PER_DAY);
+    picture->count = 0;
+    picture->at = clock_wall_ms(&world->clock);
+    assert_int_equal(service_job_follow(&world->service, picture), 0);
+    service_scheduler_show(world->service.scheduler, picture, "");
+}
+
+/* gpu-2 was the job's, and was dropped; Slurm has forgotten all of it. */
+static void test_what_slurm_forgot_is_remembered(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    tell(&world, "20", (struct job_attempt){.state = ATTEMPT_STATE_RUNNING, .nodes = "gpu-[1-2]"});
+    clock_fake_advance(&world.clock, 100 * MS_PER_S);
+    put_verdict(&world, "gpu-2", "xid.95", true, NOW + 100 * MS_PER_S);
+    struct job_attempt failed = {.state = ATTEMPT_STATE_FAILED, .nodes = "gpu-[1-2]", .exit_code = 1};
+    failed.progress_at = NOW + 90 * MS_PER_S;
+    tell(&world, "20", failed);
+    failed.state = ATTEMPT_STATE_WAITING;
+    tell(&world, "20", failed);
+    clock_fake_advance(&world.clock, 30 * MS_PER_S);
+    tell(&world, "20", (struct job_attempt){.attempt = 1, .state = ATTEMPT_STATE_RUNNING, .nodes = "gpu-1,far-1"});
+    clock_fake_advance(&world.clock, 70 * MS_PER_S);
+    tell(&world, "20", (struct job_attempt){.attempt = 1, .state = ATTEMPT_STATE_ENDED, .nodes = "gpu-1,far-1"});
+    clock_fake_advance(&world.clock, MS_PER_S);
+    put_verdict(&world, "gpu-2", "xid.48", true, NOW + 201 * MS_PER_S); /* after it was dropped */
+    show_without_jobs(&world);
+    AUTO(text) struct text text = {0};
+    assert_int_equal(describe(&world, "20", &text), 0);
+    assert_string_equal(text_get(&text), "job 20: 320/400 lost 80 [0.0 failed 90+40] [0.1 ended 70+0] gpu-2 xid.95");
+    lists(&world, "ml", "", 100, "20 ");
+    lists(&world, "ml", "20", 100, "");
+    close_slurm(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_clusters_own_newest_first),
         cmocka_unit_test(test_nothing_old_is_shown),
         cmocka_unit_test(test_what_hit_its_nodes),
+        cmocka_unit_test(test_what_slurm_forgot_is_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

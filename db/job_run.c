@@ -1,0 +1,104 @@
+/* Starts of jobs: a row per start of a job that asked to live on. */
+#include "db/job_run.h"
+
+#include "db/intern.h"
+
+#define RUN_COLUMNS                                                                                                  \
+    "cluster_id, job, restart, name, user, account, partition, state, nodes, node_count, cpus, gpus, submitted_at, " \
+    "started_at, ended_at"
+static const char SQL_PUT[] =
+    "INSERT OR REPLACE INTO job_run (" RUN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+static const char SQL_GET[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? AND job = ? AND restart = ?";
+static const char SQL_LIST[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? AND job = ? ORDER BY restart";
+static const char SQL_LIST_ALL[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? ORDER BY job, restart";
+static const char SQL_OPEN[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE ended_at = 0";
+static const char SQL_FORGET[] = "DELETE FROM job_run WHERE cluster_id = ? AND job = ?";
+static const char SQL_PRUNE[] = "DELETE FROM job_run WHERE ended_at > 0 AND ended_at < ?";
+
+static void run_read(struct db_query *q, void *row)
+{
+    struct job_run *run = row;
+    run->cluster_id = db_get_i64(q);
+    DB_GET_TEXT(q, run->job);
+    run->restart = db_get_i64(q);
+    DB_GET_TEXT(q, run->name);
+    DB_GET_TEXT(q, run->user);
+    DB_GET_TEXT(q, run->account);
+    DB_GET_TEXT(q, run->partition);
+    DB_GET_TEXT(q, run->state);
+    DB_GET_TEXT(q, run->nodes);
+    run->node_count = db_get_i64(q);
+    run->cpus = db_get_i64(q);
+    run->gpus = db_get_i64(q);
+    run->submitted_at = db_get_i64(q);
+    run->started_at = db_get_i64(q);
+    run->ended_at = db_get_i64(q);
+}
+
+int db_job_run_put(struct db_tx *tx, const struct job_run *run)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PUT);
+    db_bind_i64(&q, run->cluster_id);
+    db_bind_text(&q, run->job);
+    db_bind_i64(&q, run->restart);
+    db_bind_text(&q, run->name);
+    db_bind_text(&q, run->user);
+    db_bind_text(&q, run->account);
+    db_bind_text(&q, run->partition);
+    db_bind_text(&q, run->state);
+    db_bind_text(&q, run->nodes);
+    db_bind_i64(&q, run->node_count);
+    db_bind_i64(&q, run->cpus);
+    db_bind_i64(&q, run->gpus);
+    db_bind_i64(&q, run->submitted_at);
+    db_bind_i64(&q, run->started_at);
+    db_bind_i64(&q, run->ended_at);
+    return db_query_run(&q, NULL);
+}
+
+int db_job_run_get(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t restart, struct job_run *ret_run)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GET);
+    db_bind_i64(&q, cluster_id);
+    db_bind_text(&q, job);
+    db_bind_i64(&q, restart);
+    return db_query_take(&q, run_read, ret_run);
+}
+
+int db_job_run_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg)
+{
+    struct job_run run;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, job[0] == '\0' ? SQL_LIST_ALL : SQL_LIST);
+    db_bind_i64(&q, cluster_id);
+    if (job[0] != '\0')
+        db_bind_text(&q, job);
+    return db_query_walk(&q, run_read, &run, fn, arg);
+}
+
+int db_job_run_open(struct db_tx *tx, db_row_fn fn, void *arg)
+{
+    struct job_run run;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_OPEN);
+    return db_query_walk(&q, run_read, &run, fn, arg);
+}
+
+int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_FORGET);
+    db_bind_i64(&q, cluster_id);
+    db_bind_text(&q, job);
+    return db_query_run(&q, NULL);
+}
+
+int db_job_run_prune(struct db_tx *tx, int64_t ended_before)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PRUNE);
+    db_bind_i64(&q, ended_before);
+    return db_query_run(&q, NULL);
+}

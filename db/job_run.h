@@ -1,0 +1,21 @@
+/* The starts of jobs that tell of attempts: kept when the scheduler has long forgotten them. */
+#ifndef HOLDFAST_DB_JOB_RUN_H
+#define HOLDFAST_DB_JOB_RUN_H
+
+#include "db/db.h"
+#include "model/attempt.h"
+
+/* Inserts it, or takes the place of the one with the same cluster, job and restart. */
+int db_job_run_put(struct db_tx *tx, const struct job_run *run);
+/* NOT_FOUND when there is none. */
+int db_job_run_get(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t restart, struct job_run *ret_run);
+/* Rows are struct job_run, of one job, oldest first; or of all ("") of the cluster, job by job. */
+int db_job_run_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg);
+/* Those of all clusters that go on. */
+int db_job_run_open(struct db_tx *tx, db_row_fn fn, void *arg);
+/* All of a job: its number was given to another one. */
+int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job);
+/* Those that ended before; what goes on is kept. */
+int db_job_run_prune(struct db_tx *tx, int64_t ended_before);
+
+#endif
