@@ -107,7 +107,7 @@ test('jobs are listed and described as Slurm has them', async () => {
   check('describeJob', 200, described);
   assert.deepEqual([described.faults, described.repairs], [[], []]);
   assert.match(world.hpctl('job', 'list').out, new RegExp(`${job} +train .*RUNNING.*gpu-\\[1-2\\]`));
-  assert.match(world.hpctl('job', 'describe', job).out, /Faults of its nodes since it started\nnone/);
+  assert.match(world.hpctl('job', 'describe', job).out, /Faults of its nodes while it had them\nnone/);
   assert.match(world.hpctl('job', 'describe', '999999').err, /knows no job/);
   world.slurmRun('scontrol', 'requeue', job);
   await until('the job waits again, its restart counted', () => world.json('job', 'list').some((j) => j.id === job && j.restarts === 1));
