@@ -42,6 +42,20 @@ static const char SQL_LAUNCHES_MANY[] =
     "DELETE FROM operation WHERE id IN (SELECT id FROM operation WHERE node_id = ?1 AND kind = 'launch' "
     "AND state = 'failed' " BEYOND_NEWEST ")";
 
+/* Of machines that are gone. Their own rows stay: a machine that was given up is known when it comes back. */
+#define OF_GONE(table)                                                                                            \
+    "FROM instance i CROSS JOIN " table " t ON t.instance_row = i.id WHERE i.node_id = ?1 AND "                   \
+    "i.terminated_at > 0 AND i.terminated_at < ?2 AND i.id IS NOT (SELECT instance_row FROM node WHERE id = ?1) " \
+    "LIMIT ?3"
+static const char SQL_HARDWARE_OLD[] =
+    "DELETE FROM hardware WHERE (instance_row, kind, location, identity) IN "
+    "(SELECT t.instance_row, t.kind, t.location, t.identity " OF_GONE("hardware") ")";
+static const char SQL_CHECKS_OLD[] =
+    "DELETE FROM check_state WHERE (instance_row, name) IN (SELECT t.instance_row, t.name " OF_GONE("check_state") ")";
+
+static const char SQL_SETTINGS_OLD[] =
+    "DELETE FROM agent_settings_told WHERE instance_row IN (SELECT t.instance_row " OF_GONE("agent_settings_told") ")";
+
 static int forget(struct db_tx *tx, const char *sql, int64_t node_id, int64_t bound, int rows_max, int64_t *rows)
 {
     int64_t changes = 0;
@@ -75,6 +89,9 @@ int db_history_prune(struct db_tx *tx, int64_t node_id, const struct db_history 
         {SQL_APPROVALS_MANY, decisions},
         {SQL_APPROVALS_OLD, history->since_at},
         {SQL_LAUNCHES_MANY, history->launches_keep},
+        {SQL_HARDWARE_OLD, history->hardware_since_at},
+        {SQL_CHECKS_OLD, history->hardware_since_at},
+        {SQL_SETTINGS_OLD, history->hardware_since_at},
     };
     int64_t rows = 0;
     int status = db_verdict_read_sequence(tx);

@@ -5,8 +5,10 @@
 #include "db/db.h"
 
 struct db_history {
-    int64_t since_at;       /* what is older may go */
-    int64_t verdicts_keep;  /* of a node, in each state; more than so many never stay */
+    int64_t since_at; /* what is older may go */
+    int64_t
+        hardware_since_at; /* what machines were made of that were given up before may go, and how their checks stood */
+    int64_t verdicts_keep; /* of a node, in each state; more than so many never stay */
     int64_t decisions_keep; /* of a node, and as many questions of approval */
     int64_t launches_keep;  /* of a node: those that failed, for they are tried for ever */
     int rows_max;           /* that one call changes in each table and state, so that no other write waits long */

@@ -60,6 +60,10 @@ static const char SQL_FAILED[] =
 static const char SQL_NODE_ALL[] =
     VERDICT_OPEN "UNION ALL " VERDICT_PAST("'resolved'") "UNION ALL " VERDICT_PAST("'stale'") VERDICT_NEWEST;
 static const char SQL_NODE_OPEN[] = VERDICT_OPEN VERDICT_NEWEST;
+/* One alone is in order: most nodes of a burst have one, and sorting it costs more than reading it. */
+static const char SQL_NODE_OPEN_AS_THEY_COME[] = VERDICT_OPEN "LIMIT ?3";
+static const char SQL_NODE_OPEN_SEVERAL[] =
+    "SELECT 1 FROM verdict v WHERE v.node_id = ? AND v.state = 'open' LIMIT 1 OFFSET 1";
 static const char SQL_NODE_CRITICAL_FIRST[] =
     VERDICT_OPEN "ORDER BY (v.severity = 'critical') DESC, v.id DESC LIMIT ?3";
 static const char SQL_NODE_PAST[] = VERDICT_PAST("?4") VERDICT_NEWEST;
@@ -319,13 +323,21 @@ int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict
     return db_query_take(&q, verdict_read, ret_verdict);
 }
 
-static const char *list_sql(const struct db_verdict_filter *filter)
+static const char *critical_first_sql(struct db_tx *tx, int64_t node_id)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_NODE_OPEN_SEVERAL);
+    db_bind_i64(&q, node_id);
+    return db_query_one(&q) == STATUS_NOT_FOUND ? SQL_NODE_OPEN_AS_THEY_COME : SQL_NODE_CRITICAL_FIRST;
+}
+
+static const char *list_sql(struct db_tx *tx, const struct db_verdict_filter *filter)
 {
     bool node = filter->node_id > 0;
     if (filter->state < 0)
         return node ? SQL_NODE_ALL : SQL_ALL;
     if (filter->state == VERDICT_STATE_OPEN && node && filter->critical_first)
-        return SQL_NODE_CRITICAL_FIRST;
+        return critical_first_sql(tx, filter->node_id);
     if (filter->state == VERDICT_STATE_OPEN)
         return node ? SQL_NODE_OPEN : SQL_ALL_OPEN;
     return node ? SQL_NODE_PAST : SQL_ALL_PAST;
@@ -335,7 +347,7 @@ int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db
 {
     struct verdict verdict;
     auto_query struct db_query q;
-    db_query_open(&q, tx, list_sql(filter));
+    db_query_open(&q, tx, list_sql(tx, filter));
     db_bind_i64(&q, filter->node_id);
     db_bind_i64(&q, filter->before_id > 0 ? filter->before_id : INT64_MAX);
     db_bind_limit(&q, filter->limit);

@@ -9,13 +9,18 @@
 #include <stdio.h>
 #include <time.h>
 
+/* By way of a text of its own: what is said may be made of what stands there. Few sentences are longer than its room on the stack. */
 void policy_say(char *dst, size_t size, const char *fmt, ...)
 {
-    va_list ap;
+    char near[SENTENCE_MAX_BYTES];
+    va_list ap, again;
     va_start(ap, fmt);
-    autofree char *whole = own_vprintf(fmt, ap);
+    va_copy(again, ap);
+    int len = vsnprintf(near, sizeof(near), fmt, ap);
+    autofree char *whole = len < 0 || (size_t)len >= sizeof(near) ? own_vprintf(fmt, again) : NULL;
+    va_end(again);
     va_end(ap);
-    text_copy_cut(dst, size, whole);
+    text_copy_cut(dst, size, whole != NULL ? whole : near);
 }
 
 const char *policy_span(int64_t ms, char buffer[POLICY_SPAN_MAX])

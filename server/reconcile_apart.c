@@ -212,9 +212,9 @@ static int settle(struct settling *s, const struct scheduler_apart_node *node)
 {
     struct apart before;
     struct db_tx *tx = s->turn.tx;
-    int status = db_apart_get(tx, node->row.node_id, &before);
     if (node->past)
-        return 0;
+        return 0; /* it was looked at, and nothing was found */
+    int status = db_apart_get(tx, node->row.node_id, &before);
     if (status == STATUS_NOT_FOUND)
         return tell_came_back(s, node);
     if (status != 0)

@@ -407,6 +407,23 @@ static void note_breaker(struct decide_batch *batch, struct rgroup *group, const
     text_copy_cut(breaker->why, sizeof(breaker->why), plan->breaker_why);
 }
 
+static int by_node(const void *key, const void *element)
+{
+    int64_t id = *(const int64_t *)key, other = ((const struct decide_item *)element)->node->id;
+    return id < other ? -1 : id > other;
+}
+
+/* Items stand in the order of their nodes. A look at each item for each decision was a square of the burst. */
+static void take_plan(struct reconcile *r, struct decide_item *items, size_t count, const struct policy_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct decision *said = &plan->decisions[i];
+        struct decide_item *item = bsearch(&said->node_id, items, count, sizeof(*items), by_node);
+        if (item != NULL)
+            take_decision(r, item, said);
+    }
+}
+
 static void decide_group(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
                          struct decide_item *items, size_t count, int64_t now)
 {
@@ -428,11 +445,9 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
     }
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
+    take_plan(r, items, count, &plan);
     for (size_t i = 0; i < count; i++) {
         items[i].health = policy_health(&snapshot, &views[i]);
-        for (size_t d = 0; d < plan.count; d++)
-            if (plan.decisions[d].node_id == items[i].node->id)
-                take_decision(r, &items[i], &plan.decisions[d]);
         items[i].quiet = reconcile_item_is_quiet(&items[i], now);
     }
     note_breaker(batch, group, &plan);

@@ -45,6 +45,17 @@ static size_t take_nodes(const struct reconcile *r, struct slice *slice)
     return place;
 }
 
+/* A repair of a machine weighs on its pieces wherever they are now, for as long as the policy of any group looks back. */
+static int64_t policy_looks_back_ms(const struct reconcile *r)
+{
+    int64_t longest = policy_history_ms(&r->deps.settings.policy);
+    for (const struct rgroup *group = r->groups; group != NULL; group = group->next) {
+        int64_t own = policy_history_ms(&group->settings.policy);
+        longest = own > longest ? own : longest;
+    }
+    return longest;
+}
+
 void reconcile_history(struct reconcile *r, int64_t now)
 {
     const struct reconcile_settings *settings = &r->deps.settings;
@@ -53,6 +64,8 @@ void reconcile_history(struct reconcile *r, int64_t now)
                                       .decisions_keep = settings->decisions_keep,
                                       .launches_keep = LAUNCHES_KEPT,
                                       .rows_max = HISTORY_ROWS_MAX}};
+    int64_t looked_at = now - policy_looks_back_ms(r);
+    slice.history.hardware_since_at = looked_at < slice.history.since_at ? looked_at : slice.history.since_at;
     if (r->history_place == 0)
         r->history_round_at = now + HISTORY_ROUND_MS;
     size_t place = take_nodes(r, &slice);

@@ -1,5 +1,6 @@
 /* What is forgotten, and what never is. */
 #include "db/approval.h"
+#include "db/hardware.h"
 #include "db/history.h"
 
 #include "db_world.h"
@@ -282,6 +283,55 @@ static void test_questions_go_but_for_the_newest(void **state)
     assert_int_equal(last.id, open);
 }
 
+static int64_t a_machine(struct world *w, const char *id, int64_t terminated_at)
+{
+    struct instance machine = {
+        .node_id = w->nodes[0].id, .state = INSTANCE_STATE_RUNNING, .terminated_at = terminated_at};
+    struct hardware gpu = {.kind = HARDWARE_KIND_GPU};
+    struct check_state check = {.name = "kmsg", .has_run = true};
+    snprintf(machine.instance_id, sizeof(machine.instance_id), "%s", id);
+    MUST(db_instance_insert(w->tx, &machine));
+    for (int i = 0; i < 3; i++) {
+        snprintf(gpu.location, sizeof(gpu.location), "gpu-%d", i);
+        MUST(db_hardware_put(w->tx, machine.id, &gpu, WORLD_NOW));
+    }
+    MUST(db_check_put(w->tx, machine.id, &check));
+    return machine.id;
+}
+
+static int pieces(struct world *w, int64_t machine)
+{
+    int count = 0;
+    MUST(db_hardware_list(w->tx, machine, count_row, &count));
+    MUST(db_check_list(w->tx, machine, count_row, &count));
+    return count;
+}
+
+/* By when the machine was given up; the one that fills the slot is never one of them, and who was there stays known. */
+static void test_what_was_in_a_machine_goes_long_after_it(void **state)
+{
+    struct world *w = *state;
+    struct instance known;
+    struct db_history little = usual;
+    little.hardware_since_at = WORLD_NOW - 180 * MS_PER_DAY;
+    const int64_t since = little.hardware_since_at;
+    int64_t before = a_machine(w, "i-1", since - 1), at = a_machine(w, "i-2", since);
+    int64_t running = a_machine(w, "i-3", 0), fills = a_machine(w, "i-4", since - 1);
+    w->nodes[0].instance_row = fills;
+    MUST(db_node_update(w->tx, &w->nodes[0]));
+    little.rows_max = 2;
+    assert_int_equal(prune(w, 1, &little), 0); /* another node's */
+    assert_int_equal(prune(w, 0, &little), 3); /* few by few: of each kind so many */
+    assert_int_equal(pieces(w, before), 1);
+    assert_int_equal(prune(w, 0, &little), 1);
+    assert_int_equal(prune(w, 0, &little), 0);
+    assert_int_equal(pieces(w, before), 0);
+    assert_int_equal(pieces(w, at), 4);
+    assert_int_equal(pieces(w, running), 4);
+    assert_int_equal(pieces(w, fills), 4);
+    MUST(db_instance_get(w->tx, "i-1", &known));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +345,7 @@ int main(void)
         WORLD_TEST(test_no_verdict_gets_the_number_of_one_that_went),
         WORLD_TEST(test_nor_after_a_new_start),
         WORLD_TEST(test_failed_launches_are_few),
+        WORLD_TEST(test_what_was_in_a_machine_goes_long_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
