@@ -18,7 +18,11 @@ ENUM_DEFINE(situation, SITUATION_LIST)
 static const char *ago(const struct policy_scene *scene, int64_t at, char buffer[POLICY_SPAN_MAX])
 {
     int64_t ms = scene->now_ms > at ? scene->now_ms - at : 0;
-    int64_t unit = ms < 2 * 60000 ? 1000 : ms < 2 * 3600000 ? 60000 : ms < 2 * 86400000 ? 3600000 : 86400000;
+    int64_t unit = ms < 1000           ? 1
+                   : ms < 2 * 60000    ? 1000
+                   : ms < 2 * 3600000  ? 60000
+                   : ms < 2 * 86400000 ? 3600000
+                                       : 86400000;
     return policy_span(ms - ms % unit, buffer);
 }
 
@@ -208,9 +212,22 @@ static void say_failure(const struct policy_scene *scene, struct policy_situatio
         say(told, "It is given up%s%s.", scene->node->reason[0] != '\0' ? ": " : "", scene->node->reason);
 }
 
+/* Another machine may well end as this one did. */
+static void say_protection(const struct policy_scene *scene, struct policy_situation *told)
+{
+    const struct supply *supply = &scene->group->supply;
+    char at[POLICY_TIME_MAX];
+    if (supply->protected_at > 0)
+        say(told,
+            "Its group is protected since %s, as %lld new machines in a row did not come up: look at the image and its "
+            "scripts first.",
+            policy_time(supply->protected_at, at), (long long)supply->unborn);
+}
+
 static void tell_launch_again(const struct policy_scene *scene, struct policy_situation *told)
 {
     say_failure(scene, told);
+    say_protection(scene, told);
     say(told, "It is launched again by itself, at a growing pace, for as long as the group wants it.");
     way_operation(told, "describe", scene->last, "where the last launch ended");
     way_node(scene, told, "replace", "try it now");
@@ -224,6 +241,7 @@ static bool is_failed(const struct policy_scene *scene)
 static void tell_failed(const struct policy_scene *scene, struct policy_situation *told)
 {
     say_failure(scene, told);
+    say_protection(scene, told);
     say(told, "Nothing follows by itself: the node takes no work until a person has looked.");
     if (last_failed(scene))
         way_operation(told, "describe", scene->last, "where it ended and why");
@@ -308,7 +326,7 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
         say(told, "It is looked at again at %s.", policy_time(next, at));
     else if (text_equal(scene->decision->rule, "approval-rejected") ||
              text_equal(scene->decision->rule, "approval-expired"))
-        say(told, "Nothing follows by itself until something new is seen.");
+        say(told, "It is asked for again when something new is seen; a person can repair the node at any time.");
     else
         say(told, "It is looked at again now.");
     if (text_equal(scene->decision->rule, "approval-needed"))

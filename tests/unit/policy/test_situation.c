@@ -90,6 +90,10 @@ static void in_service(void **state)
 {
     (void)state;
     begin();
+    scene.last_heartbeat_at = NOW - 350;
+    policy_explain_situation(&scene, &told);
+    assert_non_null(strstr(told.sentence, "its agent spoke 350 ms ago"));
+    begin();
     assert_told(
         SITUATION_QUIET,
         "Nothing has happened because nothing is wrong: its agent spoke 3 s ago, and nothing that it reported asks for "
@@ -189,7 +193,8 @@ static void held(void **state)
     scene.approval = NULL;
     decide(ACTION_HOLD, "approval-rejected", "A reboot is due. It waits: alice rejected it.");
     assert_told(SITUATION_WAITS,
-                "A reboot is due. It waits: alice rejected it. Nothing follows by itself until something new is seen.",
+                "A reboot is due. It waits: alice rejected it. It is asked for again when something new "
+                "is seen; a person can repair the node at any time.",
                 "hpctl node reboot gpu-7 --cluster train");
     decide(ACTION_MARK, "recovery-none", "Marked only.");
     assert_told(SITUATION_MARKED, "Marked only. No repair follows by itself.",
@@ -269,6 +274,14 @@ static void not_in_service(void **state)
                 "by itself: the "
                 "node takes no work until a person has looked.",
                 "hpctl operation describe k7d2");
+    group.supply = (struct supply){.unborn = 3, .unborn_at = NOW, .protected_at = NOW - 10 * MINUTE};
+    assert_told(
+        SITUATION_FAILED,
+        "Its replace gave up at 2026-11-20 11:55:00 UTC: join: nothing was heard for 30 min. Its group is "
+        "protected since 2026-11-20 11:50:00 UTC, as 3 new machines in a row did not come up: look at the image "
+        "and its scripts first. Nothing follows by itself: the node takes no work until a person has looked.",
+        "hpctl operation describe k7d2");
+    group.supply.protected_at = 0;
     last.kind = OPERATION_KIND_LAUNCH;
     cluster.provisioning = PROVISIONING_CONTINUOUS;
     assert_told(SITUATION_LAUNCH_AGAIN,
