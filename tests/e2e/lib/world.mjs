@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentService, hpctlPath, hpdPath, root } from './programs.mjs';
 
@@ -29,7 +29,8 @@ export async function until(what, check, ms = 90000) {
 }
 
 export class World {
-  // way: by what hpd speaks to Slurm, 'here' (its programs), 'ssh' (the same, by a sshd of ours) or 'rest' (slurmrestd).
+  // way: by what hpd speaks to Slurm, 'here' (its programs), 'ssh' (the same, by a sshd of ours), 'rest' (slurmrestd), or 'rest+ssh':
+  // by slurmrestd, and by sshd what that cannot do.
   constructor(options = {}) {
     this.options = options;
     this.way = options.way ?? 'here';
@@ -37,6 +38,10 @@ export class World {
     this.dir = mkdtempSync(join(tmpdir(), 'holdfast-e2e.'));
     this.state = join(this.dir, 'state');
     this.slurm = join(this.dir, 'slurm');
+  }
+
+  by(way) {
+    return this.way.split('+').includes(way);
   }
 
   lab(...args) {
@@ -55,9 +60,9 @@ export class World {
     const user = userInfo().username;
     const port = (file) => Number(readFileSync(file, 'utf8'));
     const at = (name) => join(this.dir, 'sshd', name);
-    if (this.way === 'ssh') return { ssh: { host: '127.0.0.1', port: port(at('port')), user, keyFile: at('key'), knownHosts: at('known_hosts') } };
-    if (this.way === 'rest') return { rest: { url: `http://127.0.0.1:${port(join(this.slurm, 'rest.port'))}`, user, tokenFile: join(this.slurm, 'rest.token') } };
-    return {};
+    const ssh = () => ({ ssh: { host: '127.0.0.1', port: port(at('port')), user, keyFile: at('key'), knownHosts: at('known_hosts') } });
+    const rest = () => ({ rest: { url: `http://127.0.0.1:${port(join(this.slurm, 'rest.port'))}`, user, tokenFile: join(this.slurm, 'rest.token') } });
+    return { ...(this.by('ssh') ? ssh() : {}), ...(this.by('rest') ? rest() : {}) };
   }
 
   run(command, ...args) {
@@ -83,8 +88,8 @@ export class World {
   }
 
   async start() {
-    this.lab('start', this.slurm, '--nodes', `gpu-[1-${this.nodes}]`, ...(this.way === 'rest' ? ['--rest'] : []), ...(this.options.lab ?? ['--no-slurmd']));
-    if (this.way === 'ssh') this.sshd('start');
+    this.lab('start', this.slurm, '--nodes', `gpu-[1-${this.nodes}]`, ...(this.by('rest') ? ['--rest'] : []), ...(this.options.lab ?? ['--no-slurmd']));
+    if (this.by('ssh')) this.sshd('start');
     const env = this.lab('env', this.slurm);
     this.env = { SLURM_CONF: /SLURM_CONF=(.*)/.exec(env)[1], HPCTL_CONFIG: '', HOME: this.dir };
     delete this.env.HPCTL_CONFIG;
@@ -141,6 +146,16 @@ export class World {
     if (made.code !== 0) throw new Error(made.err);
     await until('all nodes ready', () => this.json('node', 'list').every((n) => n.state === 'ready' && n.health === 'healthy'));
     await until('all nodes idle', () => this.states().filter((s) => s === 'idle').length === this.nodes);
+  }
+
+  // srun --auto-resume, by the built plugin.
+  allowAutoResume() {
+    const [build, conf, file] = [dirname(hpdPath), join(this.dir, 'auto-resume.conf'), join(this.slurm, 'slurm.conf')];
+    const token = this.json('token', 'create', '--role', 'job', '--name', 'steps').secret;
+    writeFileSync(conf, JSON.stringify({ url: this.url, cluster: 'demo', token, pollInterval: '500ms' }));
+    writeFileSync(join(this.slurm, 'plugstack.conf'), `optional ${join(build, 'holdfast_auto_resume.so')} helper=${join(build, 'hp-auto-resume')} conf=${conf} append\n`);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^SchedulerParameters=.*/m, '$&,permit_job_expansion'));
+    this.slurmRun('scontrol', 'reconfigure');
   }
 
   node(name) {

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { hpdPath, root } from '../lib/programs.mjs';
+import { root } from '../lib/programs.mjs';
 import { FELL_OFF, World, until } from '../lib/world.mjs';
 
 const STEPS = 60;
@@ -24,14 +24,7 @@ class Unattended extends World {
 
 before(async () => {
   world = await new Unattended({ nodes: 6, recovery: { breakerMin: 100 } }).start();
-  const build = dirname(hpdPath);
-  const conf = join(world.dir, 'auto-resume.conf');
-  const token = world.json('token', 'create', '--role', 'job', '--name', 'steps').secret;
-  writeFileSync(conf, JSON.stringify({ url: world.url, cluster: 'demo', token, pollInterval: '500ms' }));
-  writeFileSync(join(world.slurm, 'plugstack.conf'), `optional ${join(build, 'holdfast_auto_resume.so')} helper=${join(build, 'hp-auto-resume')} conf=${conf} append\n`);
-  const file = join(world.slurm, 'slurm.conf');
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/^SchedulerParameters=.*/m, '$&,permit_job_expansion'));
-  world.slurmRun('scontrol', 'reconfigure');
+  world.allowAutoResume();
   undisturbed = await train('undisturbed'); // beside the others
 });
 after(() => world?.end());
