@@ -138,6 +138,54 @@ test('where the node of the batch script breaks the job is requeued, and its out
   assert.deepEqual(seen.attempts.map((a) => [a.restart, a.attempt]), [[0, 0], [1, 0]]);
 });
 
+test('two steps of one job that lose the same node both go on, and the job gets one node for it', async () => {
+  const dir = world.dir;
+  const step = (name) => `srun --auto-resume=1 --overlap -N2 -n2 ${dir}/${name}.step`;
+  writeFileSync(join(dir, 'right.step'), `#!/bin/bash
+until [ -e ${dir}/left.done ]; do sleep 0.2; done
+echo "right ended in attempt $HOLDFAST_AUTO_RESUME_ATTEMPT"
+`, { mode: 0o755 });
+  const job = write('left', { srun: `${step('left')} & sleep 1; ${step('right')} & wait`, steps: 60 });
+  await until('it trains', () => checkpoint('left') > 8);
+  const nodes = world.slurmRun('scontrol', 'show', 'hostnames', world.slurmRun('squeue', '-h', '-j', job, '-o', '%N')).split('\n');
+  world.kernel(nodes[1], FELL_OFF);
+  await over(job, 'left');
+  const text = output('left');
+  assert.match(text, /attempt 1 from [1-9]/);
+  assert.match(text, /right ended in attempt 1/);
+  assert.equal(text.match(/Job Expansion complete/g).length, 1, text);
+  const seen = await until('its end was seen', () => { const now = world.json('job', 'describe', job); return now.endedAt && now; });
+  assert.deepEqual(seen.attempts.map((a) => [a.step, a.attempt, a.state]), [[0, 0, 'failed'], [0, 1, 'ended'], [1, 0, 'failed'], [1, 1, 'ended']]);
+  assert.ok(seen.goodput.lostNodeSeconds > 0 && seen.goodput.share > 0 && seen.goodput.share < 1, JSON.stringify(seen.goodput));
+  assert.ok(seen.repairs.some((r) => r.node === nodes[1]), 'the repair of the node that was dropped');
+  await world.repaired(nodes[1], 'reboot');
+});
+
+test('a job that waits for another node says so, and leaves nothing behind when it is cancelled', async () => {
+  const job = write('waits', { srun: `srun --auto-resume=1 -N4 -n4 ${world.dir}/waits.step`, steps: 100000, options: ['-N4'] });
+  await until('it trains', () => checkpoint('waits') > 3);
+  const host = world.slurmRun('squeue', '-h', '-j', job, '-o', '%B');
+  const node = ['gpu-1', 'gpu-2', 'gpu-3', 'gpu-4'].find((name) => name !== host);
+  const partition = `partition=${world.slurmRun('squeue', '-h', '-j', job, '-o', '%P')}`;
+  world.slurmRun('scontrol', 'update', partition, 'state=DOWN'); // nobody gets a node
+  world.kernel(node, FELL_OFF);
+  const seen = await until('it waits', () => { const now = world.json('job', 'describe', job); return now.attempts[0]?.state === 'waiting' && now; }, JOB_MS);
+  assert.ok(Date.parse(seen.attempts[0].waitsSince) >= Date.parse(seen.attempts[0].endedAt));
+  assert.match(world.hpctl('job', 'describe', job).out, /Waits for a replacement since +20/);
+  world.slurmRun('scancel', job);
+  await until('nothing is left', () => world.slurmRun('squeue', '-h', '-o', '%i %j') === '');
+  world.slurmRun('scontrol', 'update', partition, 'state=UP');
+  await world.repaired(node, 'reboot');
+});
+
+test('a step of a heterogeneous job runs once, which is said', async () => {
+  writeFileSync(join(world.dir, 'het.sh'), `#!/bin/bash\nsrun --auto-resume=1 bash -c 'exit 5'\necho "srun ended $?"\n`, { mode: 0o755 });
+  const job = world.slurmRun('sbatch', '--parsable', '-o', join(world.dir, 'het.out'), '-N1', ':', '-N1', join(world.dir, 'het.sh'));
+  await until('it is over', () => /srun ended/.test(output('het')), JOB_MS);
+  inOrder(output('het'), [/not heterogeneous: the step runs once/, /srun ended 5/]);
+  assert.ok(job);
+});
+
 test('a crash of the program ends the step as without it', async () => {
   const job = write('crash', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 7'`, steps: 1 });
   await over(job, 'crash');
