@@ -38,5 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     slurm_conf_free(&conf);
     autofree char *second = merge(&layout, first, strlen(first));
     REQUIRE(second != NULL && strcmp(first, second) == 0);
+    struct slurm_conf given;
+    char said[LAYOUT_SAID_MAX];
+    REQUIRE(slurm_conf_parse(first, strlen(first), &conf, error) == 0);
+    (void)slurm_conf_edited(&conf, &conf, said); /* what is said twice may differ from itself */
+    if (slurm_conf_parse(input, strlen(input), &given, error) == 0) {
+        (void)slurm_conf_edited(&conf, &given, said);
+        slurm_conf_free(&given);
+    }
+    slurm_conf_free(&conf);
     return 0;
 }

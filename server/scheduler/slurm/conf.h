@@ -72,5 +72,7 @@ char *slurm_conf_topology(const struct scheduler_layout *layout, const struct sl
  * is not signed by us: one of ours that is merely old has not drifted. */
 bool slurm_conf_drift(const struct scheduler_layout *layout, const struct slurm_conf *present,
                       char ret_said[LAYOUT_SAID_MAX]);
+/* Which word of a node or a partition is not as it was written last, the first of them: "the node a-1 has CPUs=5 and was …". */
+bool slurm_conf_edited(const struct slurm_conf *was, const struct slurm_conf *present, char ret_said[LAYOUT_SAID_MAX]);
 
 #endif

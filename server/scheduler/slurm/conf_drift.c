@@ -1,7 +1,8 @@
 /*
  * Drift: how a file that somebody edited differs from what is wanted, in the messages that HyperPod has for it. The first that is
  * found is said, the worst kind first: a partition that nobody asked for; a node that is in another partition than its group's, or in
- * several; nodes that are missing, or too many. "dev" has every node and says nothing. What else a line says is not compared.
+ * several; nodes that are missing, or too many. "dev" has every node and says nothing. What else a line says is compared with what was
+ * written last.
  */
 #include "server/scheduler/slurm/conf.h"
 
@@ -100,4 +101,60 @@ bool slurm_conf_drift(const struct scheduler_layout *layout, const struct slurm_
         map_set(wanted, layout->nodes[i].name, &layout->nodes[i]);
     return undefined(layout, present, ret_said) || mismatch(wanted, present, ret_said) ||
            nodes(layout, wanted, present, ret_said);
+}
+
+/* --- words -------------------------------------------------------------------------------------- */
+
+/* The word of the same key; NULL: there is none. */
+static const char *same_key(const char *words, const char *word, size_t len, size_t *ret_len)
+{
+    const char *equals = memchr(word, '=', len);
+    autofree char *key = own_printf("%.*s", (int)(equals == NULL ? len : (size_t)(equals - word)), word);
+    for (const char *at = words; (at = slurm_conf_word(at, ret_len)) != NULL; at += *ret_len)
+        if (slurm_conf_key_is(at, *ret_len, key))
+            return at;
+    return NULL;
+}
+
+static bool edited_words(const char *what, const char *name, const char *was, const char *now, char *said)
+{
+    size_t len, other_len;
+    for (const char *word = now; (word = slurm_conf_word(word, &len)) != NULL; word += len) {
+        const char *other = same_key(was, word, len, &other_len);
+        if (other == NULL)
+            return say(said, "the %s %s has %.*s, which was not written", what, name, (int)len, word);
+        if (other_len != len || memcmp(other, word, len) != 0)
+            return say(said, "the %s %s has %.*s and was written with %.*s", what, name, (int)len, word, (int)other_len,
+                       other);
+    }
+    for (const char *word = was; (word = slurm_conf_word(word, &len)) != NULL; word += len)
+        if (same_key(now, word, len, &other_len) == NULL)
+            return say(said, "the %s %s was written with %.*s and has it no more", what, name, (int)len, word);
+    return false;
+}
+
+/* NULL: a line that is about several, or about none. */
+static const char *subject(const struct slurm_conf_line *line)
+{
+    if (line->kind == SLURM_CONF_PARTITION)
+        return line->partition;
+    return line->kind == SLURM_CONF_NODE && line->name_count == 1 ? line->names[0] : NULL;
+}
+
+bool slurm_conf_edited(const struct slurm_conf *was, const struct slurm_conf *present, char ret_said[LAYOUT_SAID_MAX])
+{
+    AUTO(map) struct map *nodes = map_new();
+    AUTO(map) struct map *partitions = map_new();
+    for (size_t i = 0; i < was->count; i++)
+        if (subject(&was->lines[i]) != NULL)
+            map_set(was->lines[i].kind == SLURM_CONF_NODE ? nodes : partitions, subject(&was->lines[i]),
+                    was->lines[i].rest);
+    for (size_t i = 0; i < present->count; i++) {
+        const struct slurm_conf_line *line = &present->lines[i];
+        bool node = line->kind == SLURM_CONF_NODE;
+        const char *name = subject(line), *words = name == NULL ? NULL : map_get(node ? nodes : partitions, name);
+        if (words != NULL && edited_words(node ? "node" : "partition", name, words, line->rest, ret_said))
+            return true;
+    }
+    return false;
 }

@@ -331,7 +331,7 @@ static bool has_strangers(const struct slurm_conf *conf, char *said)
 }
 
 /* What somebody else made of the file; "" for nothing, and for a file that is not there yet. */
-static void find_drift(struct arranging *a, bool readable, const char *why)
+static void find_drift(struct arranging *a, bool readable, const char *why, const struct slurm_conf *old)
 {
     struct scheduler_layout *layout = a->layout;
     layout->drift[0] = layout->done[0] = '\0';
@@ -343,8 +343,12 @@ static void find_drift(struct arranging *a, bool readable, const char *why)
     else if (a->conf.signed_by_us ? has_strangers(&a->conf, layout->drift)
                                   : slurm_conf_drift(layout, &a->conf, layout->drift))
         return;
-    else if (!a->conf.signed_by_us)
-        text_copy_cut(layout->drift, sizeof(layout->drift), EDITED);
+    else if (!a->conf.signed_by_us) {
+        char said[LAYOUT_SAID_MAX] = "";
+        bool which = slurm_conf_edited(old, &a->conf, said);
+        autofree char *whole = own_printf(EDITED "%s%s", which ? ": " : "", said);
+        text_copy_cut(layout->drift, sizeof(layout->drift), whole);
+    }
 }
 
 static void add_known(struct map *known, const struct slurm_conf *conf)
@@ -395,8 +399,8 @@ static int plan(struct arranging *a)
         (void)slurm_conf_parse(text, strlen(text), &old, unread);
     }
     settle_addresses(a, &old);
+    find_drift(a, readable, why, &old);
     slurm_conf_free(&old);
-    find_drift(a, readable, why);
     bool drifted = a->layout->drift[0] != '\0';
     if (a->layout->strategy == LAYOUT_STRATEGY_OVERWRITE || !drifted)
         conf->text = slurm_conf_text(a->layout, &a->m->site, NULL);

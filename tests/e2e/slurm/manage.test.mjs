@@ -58,7 +58,7 @@ test('what a node is made of, edited by hand, is told and brought into force', a
   const was = cpus();
   edit(/^(NodeName=a-1 .*)$/m, (line) => line.replace(/ CPUs=\d+/, '') + ` CPUs=${Number(was) + 1}`);
   await until('Slurm has it', () => cpus() === String(Number(was) + 1), WAIT_MS); // which it takes with a restart alone
-  await until('it was told', () => world.events({ kind: 'scheduler-drift' }).some((e) => /The file is not as it was written/.test(e.message)));
+  await until('it was told', () => world.events({ kind: 'scheduler-drift' }).some((e) => /The file is not as it was written: the node a-1 has CPUs=\d+, which was not written/.test(e.message)));
   await until('it is over', () => !drift());
 });
 

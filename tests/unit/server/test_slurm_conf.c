@@ -113,6 +113,37 @@ static void edits_show(void **state)
     }
 }
 
+static void edited_words_are_named(void **state)
+{
+    static const struct {
+        const char *from, *to, *said; /* said: NULL for none */
+    } cases[] = {
+        {"NodeName=gpu-2 NodeAddr=10.0.0.2 CPUs=192", "NodeName=gpu-2 NodeAddr=10.0.0.2 CPUs=96",
+         "the node gpu-2 has CPUs=96 and was written with CPUs=192"},
+        {"NodeName=cpu-1 ", "NodeName=cpu-1 Weight=7 ", "the node cpu-1 has Weight=7, which was not written"},
+        {"NodeName=cpu-1 NodeAddr=10.0.1.1 State=UNKNOWN", "NodeName=cpu-1 NodeAddr=10.0.1.1",
+         "the node cpu-1 was written with State=UNKNOWN and has it no more"},
+        {"PartitionName=train Nodes=gpu-[1-2] MaxTime=INFINITE", "PartitionName=train Nodes=gpu-[1-2] MaxTime=60",
+         "the partition train has MaxTime=60 and was written with MaxTime=INFINITE"},
+        {"NodeName=cpu-1 ", "# a comment\nNodeName=cpu-1 ", NULL},
+    };
+    (void)state;
+    autofree char *text = slurm_conf_text(&layout, &SITE, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct slurm_conf was, now;
+        char error[SLURM_CONF_ERROR_MAX], said[LAYOUT_SAID_MAX] = "";
+        char *at = strstr(text, cases[i].from);
+        assert_non_null(at);
+        autofree char *edited = own_printf("%.*s%s%s", (int)(at - text), text, cases[i].to, at + strlen(cases[i].from));
+        assert_int_equal(slurm_conf_parse(text, strlen(text), &was, error), 0);
+        assert_int_equal(slurm_conf_parse(edited, strlen(edited), &now, error), 0);
+        assert_int_equal(slurm_conf_edited(&was, &now, said), cases[i].said != NULL);
+        assert_string_equal(said, cases[i].said == NULL ? "" : cases[i].said);
+        slurm_conf_free(&was);
+        slurm_conf_free(&now);
+    }
+}
+
 static void merge_keeps_what_is_not_ours(void **state)
 {
     static const char by_hand[] = "NodeName=DEFAULT Sockets=2  # ours to keep\n"
@@ -232,10 +263,15 @@ static void hardware_is_of_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written),     cmocka_unit_test(the_order_of_nodes_says_nothing),
-        cmocka_unit_test(edits_show),          cmocka_unit_test(merge_keeps_what_is_not_ours),
-        cmocka_unit_test(what_cannot_be_read), cmocka_unit_test(devices_and_switches),
-        cmocka_unit_test(lists_are_short),     cmocka_unit_test(hardware_is_of_one_line),
+        cmocka_unit_test(what_is_written),
+        cmocka_unit_test(the_order_of_nodes_says_nothing),
+        cmocka_unit_test(edits_show),
+        cmocka_unit_test(merge_keeps_what_is_not_ours),
+        cmocka_unit_test(what_cannot_be_read),
+        cmocka_unit_test(devices_and_switches),
+        cmocka_unit_test(lists_are_short),
+        cmocka_unit_test(hardware_is_of_one_line),
+        cmocka_unit_test(edited_words_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
