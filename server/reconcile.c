@@ -154,6 +154,10 @@ static void take_result(struct reconcile *r, struct rcall *call)
     } else if (call->kind == CALL_HOLD) {
         reconcile_hold_take(r, call);
         reconcile_call_free(call);
+    } else if (call->kind == CALL_HINT) {
+        if (call->status != 0)
+            log_info("the reason of %s does not say what is wrong with it: %s", call->node, call->error);
+        reconcile_call_free(call);
     } else if (call->kind == CALL_GOVERN) {
         reconcile_govern_take(r, call);
         reconcile_call_free(call);

@@ -111,6 +111,8 @@ static int call_do(struct rcall *call)
     case CALL_MARK:
     case CALL_HOLD:
         return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);
+    case CALL_HINT:
+        return s->ops->hint(s->self, call->node, call->reason, call->replaceable, call->error);
     case CALL_JOBS:
         return s->ops->jobs(s->self, call->node, &call->jobs, &call->job_count, call->error);
     case CALL_SIGNAL:

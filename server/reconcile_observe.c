@@ -82,7 +82,8 @@ static void see_request(struct rnode *node, const struct scheduler_node *seen, b
         node->wish_fresh = true;
     if (!asks)
         node->wish_fresh = false;
-    if (request == SCHEDULER_REQUEST_NEAR_MISS && (request != node->request || reason_changed))
+    bool hinted = strstr(seen->reason, SCHEDULER_HINT_BEGINNING) != NULL;
+    if (request == SCHEDULER_REQUEST_NEAR_MISS && !hinted && (request != node->request || reason_changed))
         node->notes |= NOTE_NEAR_MISS;
     node->request = request;
 }

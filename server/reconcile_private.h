@@ -252,6 +252,7 @@ enum call_kind {
     CALL_SURVEY,
     CALL_MARK,
     CALL_HOLD, /* a mark without an operation */
+    CALL_HINT, /* a word behind a person's reason */
     CALL_JOBS,
     CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
@@ -278,7 +279,7 @@ struct rcall {
     char node[NODE_NAME_MAX_BYTES];
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];
     char instance_id[ID_INSTANCE_MAX];
-    char reason[REASON_MAX_BYTES], replaceable[REASON_MAX_BYTES]; /* "": any of ours, or none */
+    char reason[REASON_MAX_BYTES], replaceable[REASON_MAX_BYTES]; /* "": any of ours, or none; a hint */
     char key[KEY_MAX_BYTES];
     char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
     bool readdress; /* tell the scheduler where the instance lives */
@@ -651,6 +652,7 @@ void reconcile_history(struct reconcile *r, int64_t now);
 /* Sends what is missing in the scheduler for a node that is out of service; notes a person's undrain. */
 void reconcile_hold_check(struct reconcile *r, struct rnode *node);
 void reconcile_hold_take(struct reconcile *r, struct rcall *call);
+void reconcile_hint_send(struct reconcile *r, const struct rnode *node);
 
 /* reconcile_record.c: inside the transaction, and after it */
 struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnode *node);

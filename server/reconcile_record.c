@@ -316,6 +316,8 @@ static void do_decided(struct reconcile *r, struct effect *effect)
 {
     struct rnode *node = effect->node;
     node->notes = (uint8_t)(node->notes & ~effect->u.decided.notes);
+    if (effect->u.decided.notes & NOTE_NEAR_MISS)
+        reconcile_hint_send(r, node);
     node->was_clear = node->was_clear || effect->u.decided.clear;
     node->calm = effect->u.decided.calm;
     if (effect->u.decided.stored) {

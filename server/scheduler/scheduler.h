@@ -24,6 +24,7 @@
 #define SCHEDULER_STATE_TEXT_MAX 96
 #define SCHEDULER_ERROR_MAX 256
 #define SCHEDULER_WAY_MAX 256
+#define SCHEDULER_HINT_BEGINNING " (holdfast: " /* of a word of ours behind somebody's reason */
 #define SCHEDULER_JOB_ID_MAX JOB_ID_MAX_BYTES
 
 /* What a person asked for by hand on the scheduler's side. */
@@ -119,6 +120,10 @@ struct scheduler_ops {
     int (*resume)(struct scheduler *s, const char *node, const char *our_reason, char *ret_error);
 
     /* optional (NULL when the backend has nothing to do) */
+
+    /* Adds a word of ours behind the reason that somebody gave, whose text stays as it is, and so does the node. CONFLICT when
+     * that is no longer its reason; TOO_LARGE when both together would have to be cut. */
+    int (*hint)(struct scheduler *s, const char *node, const char *reason, const char *hint, char *ret_error);
 
     /* The narrowest domain of each node; none when it knows of no topology. Caller frees *ret_places. */
     int (*places)(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);

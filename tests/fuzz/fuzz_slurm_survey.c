@@ -58,8 +58,8 @@ static void require_prometheus(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static int (*const readers[])(struct slurm_metrics *, char *) = {slurm_metrics_diag, slurm_metrics_shares,
-                                                                     slurm_metrics_reservations};
+    static int (*const readers[])(struct slurm_metrics *, char *) = {
+        slurm_metrics_diag, slurm_metrics_shares, slurm_metrics_reservations, slurm_metrics_licenses};
     AUTO(job_picture) struct job_picture *picture = job_picture_new();
     AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
     if (slurm_queue_parse(fuzz_text(data, size), SEPARATOR, picture) == 0) {

@@ -265,7 +265,10 @@ static void a_near_miss_is_told_once(void **state)
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_NEAR_MISS, NULL), 2);
     assert_int_equal(sim.provider.launches, 4);
-    assert_string_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->reason, "Action: Replace");
+    const struct fake_scheduler_node *seen = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    assert_true(text_starts_with(seen->reason, "Action: Replace (holdfast: "));
+    assert_non_null(strstr(seen->reason, ", use Action:Reboot or Action:Replace, state=fail)"));
+    assert_int_equal(seen->hints, 2); /* each text once, also after the crash */
     sim_close(&sim);
 }
 

@@ -146,6 +146,20 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
     return fake_fate_end(fake->fate, 0, error);
 }
 
+static int hint(struct scheduler *s, const char *name, const char *reason, const char *hint_text, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    struct fake_scheduler_node *node;
+    int status = find(fake, name, &node, error);
+    if (status != 0)
+        return status;
+    if (strcmp(node->reason, reason) != 0)
+        return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
+    text_copy_cut(node->reason + strlen(reason), sizeof(node->reason) - strlen(reason), hint_text);
+    node->hints++;
+    return fake_fate_end(fake->fate, 0, error);
+}
+
 static int jobs(struct scheduler *s, const char *name, struct scheduler_job **ret_jobs, size_t *ret_count, char *error)
 {
     struct fake_scheduler *fake = of(s);
@@ -291,6 +305,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
         .name = "fake",
         .observe = observe,
         .mark = mark,
+        .hint = hint,
         .jobs = jobs,
         .signal = send_signal,
         .evict = evict,

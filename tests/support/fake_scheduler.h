@@ -21,13 +21,13 @@ struct fake_scheduler_node {
     bool failed;                        /* of the two, failed */
     bool heard;                         /* its daemon answers */
     int jobs;
-    bool jobs_are_stuck;           /* told to go, they stay */
-    bool jobs_cannot_be_asked;     /* a signal to them is refused */
-    int signals[FAKE_JOBS_MAX];    /* what each job was sent */
-    enum job_signal signal;        /* the last of these */
-    int marks, evictions, resumes; /* what the control plane did */
-    bool apart, theirs;            /* set apart; by a person, for ever */
-    int aparts;                    /* how often it was */
+    bool jobs_are_stuck;                  /* told to go, they stay */
+    bool jobs_cannot_be_asked;            /* a signal to them is refused */
+    int signals[FAKE_JOBS_MAX];           /* what each job was sent */
+    enum job_signal signal;               /* the last of these */
+    int marks, hints, evictions, resumes; /* what the control plane did */
+    bool apart, theirs;                   /* set apart; by a person, for ever */
+    int aparts;                           /* how often it was */
 };
 
 struct fake_partition {

@@ -23,8 +23,10 @@ enum slurm_metric {
     X(CPUS, "cpus")                 \
     X(GPUS, "gpus")                 \
     X(INFO, "info")                 \
+    X(LICENSES, "licenses")         \
     X(NODE, "node")                 \
     X(NODES, "nodes")               \
+    X(DRAIN_REASON, "drain_reason") \
     X(PARTITIONS, "partitions")     \
     X(QUEUE, "queue")               \
     X(RESERVATIONS, "reservations") \
@@ -61,6 +63,7 @@ void slurm_metrics_nodes(struct slurm_metrics *metrics, const struct scheduler_o
 void slurm_metrics_jobs(struct slurm_metrics *metrics, const struct job_picture *picture);
 /* These cut up the text in place. STATUS_BACKEND when it is none of that kind. */
 int slurm_metrics_diag(struct slurm_metrics *metrics, char *text);
+int slurm_metrics_licenses(struct slurm_metrics *metrics, char *text);
 int slurm_metrics_shares(struct slurm_metrics *metrics, char *text);
 int slurm_metrics_reservations(struct slurm_metrics *metrics, char *text);
 

@@ -244,6 +244,17 @@ static void in_partition(struct slurm_metrics *metrics, const char *partition, c
     slurm_metrics_add(metrics, SLURM_METRIC_PARTITION_GPUS_IDLE, text_get(&labels), sums->gpus[1]);
 }
 
+/* Whose text it is does not matter; a reason that a node in service still carries is over. */
+static void drain_reason(struct slurm_metrics *metrics, const struct scheduler_node *node)
+{
+    if (node->reason[0] == '\0' || (slurm_state_parse(node->state) & SLURM_STATE_HELD) == 0)
+        return;
+    AUTO(text) struct text labels = {0};
+    slurm_label(&labels, "node", node->name);
+    slurm_label(&labels, "reason", node->reason);
+    slurm_metrics_set(metrics, SLURM_METRIC_NODE_DRAIN_REASON, text_get(&labels), 1);
+}
+
 static void see(struct slurm_metrics *metrics, const struct scheduler_observation *seen,
                 const struct scheduler_node *node)
 {
@@ -266,8 +277,9 @@ static void see(struct slurm_metrics *metrics, const struct scheduler_observatio
 
 void slurm_metrics_nodes(struct slurm_metrics *metrics, const struct scheduler_observation *seen)
 {
-    static const enum slurm_collector collectors[] = {SLURM_COLLECTOR_CPUS, SLURM_COLLECTOR_GPUS, SLURM_COLLECTOR_NODE,
-                                                      SLURM_COLLECTOR_NODES, SLURM_COLLECTOR_PARTITIONS};
+    static const enum slurm_collector collectors[] = {SLURM_COLLECTOR_CPUS,       SLURM_COLLECTOR_GPUS,
+                                                      SLURM_COLLECTOR_NODE,       SLURM_COLLECTOR_NODES,
+                                                      SLURM_COLLECTOR_PARTITIONS, SLURM_COLLECTOR_DRAIN_REASON};
     static const double none[4];
     double gpus = 0, used = 0;
     for (size_t i = 0; i < ARRAY_LEN(collectors); i++)
@@ -280,6 +292,7 @@ void slurm_metrics_nodes(struct slurm_metrics *metrics, const struct scheduler_o
         gpus += sums.gpus[3];
         used += sums.gpus[0];
         see(metrics, seen, &seen->nodes[i]);
+        drain_reason(metrics, &seen->nodes[i]);
     }
     slurm_metrics_set(metrics, SLURM_METRIC_GPUS_UTILIZATION, "", gpus > 0 ? used / gpus : 0);
 }

@@ -233,6 +233,29 @@ static int reservation_line(struct slurm_metrics *metrics, const char *line)
     return 0;
 }
 
+/* "LicenseName=ansys@flex Total=100 Used=20 Free=80 Reserved=0 Remote=yes …"; 20.11 has no Reserved */
+int slurm_metrics_licenses(struct slurm_metrics *metrics, char *text)
+{
+    int status = 0;
+    for (char *line; status == 0 && (line = slurm_next_line(&text)) != NULL;) {
+        if (line[0] == '\0' || text_starts_with(line, "No licenses configured in Slurm"))
+            continue;
+        autofree char *name = value_of(line, "LicenseName=");
+        if (!text_starts_with(line, "LicenseName=") || name[0] == '\0') {
+            status = STATUS_BACKEND;
+            continue;
+        }
+        AUTO(text) struct text labels = {0};
+        slurm_label(&labels, "license", name);
+        set_value(metrics, SLURM_METRIC_LICENSE_TOTAL, text_get(&labels), line, " Total=");
+        set_value(metrics, SLURM_METRIC_LICENSE_USED, text_get(&labels), line, " Used=");
+        set_value(metrics, SLURM_METRIC_LICENSE_FREE, text_get(&labels), line, " Free=");
+        set_value(metrics, SLURM_METRIC_LICENSE_RESERVED, text_get(&labels), line, " Reserved=");
+    }
+    slurm_metrics_outcome(metrics, SLURM_COLLECTOR_LICENSES, status == 0);
+    return status;
+}
+
 int slurm_metrics_reservations(struct slurm_metrics *metrics, char *text)
 {
     int status = 0;

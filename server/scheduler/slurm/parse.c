@@ -190,7 +190,23 @@ enum scheduler_request slurm_reason_action(const char *reason)
     return SCHEDULER_REQUEST_NONE;
 }
 
-/* "action:replace", "Action: Reboot", "ACTION-REPLACE.", "Action:Reboot (gpu 3)": somebody who meant it and was not heard. */
+/* One letter too many, too few, wrong, or two that changed places. */
+static bool is_slip(const char *word, size_t len, const char *meant)
+{
+    size_t meant_len = strlen(meant);
+    while (len > 0 && meant_len > 0 && tolower((unsigned char)*word) == *meant) {
+        word++, meant++;
+        len--, meant_len--;
+    }
+    while (len > 0 && meant_len > 0 && tolower((unsigned char)word[len - 1]) == meant[meant_len - 1]) {
+        len--;
+        meant_len--;
+    }
+    return (len <= 1 && meant_len <= 1) || (len == 2 && meant_len == 2 && tolower((unsigned char)word[0]) == meant[1] &&
+                                            tolower((unsigned char)word[1]) == meant[0]);
+}
+
+/* "action:replace", "Action: Reboot", "Action:Rebot", "Action:Restart", "ACTION-REPLACE.", "Action:Reboot (gpu 3)": somebody who meant it and was not heard. */
 static bool means_action(const char *reason)
 {
     static const char *const verbs[] = {"reboot", "replace"};
@@ -199,10 +215,13 @@ static bool means_action(const char *reason)
         return false;
     at += 6;
     at += strspn(at, " :;=_-.\t");
+    size_t word = 0;
+    while (isalpha((unsigned char)at[word]))
+        word++;
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        if (strncasecmp(at, verbs[i], strlen(verbs[i])) == 0)
+        if (strncasecmp(at, verbs[i], strlen(verbs[i])) == 0 || is_slip(at, word, verbs[i]))
             return true;
-    return false;
+    return word == strlen("restart") && strncasecmp(at, "restart", word) == 0;
 }
 
 /* Fail or down are a request; a drain with the same words is a mistake, even of a node that was down before. */

@@ -81,6 +81,27 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
     return 0;
 }
 
+/* --- hint --------------------------------------------------------------------------------------------------------- */
+
+/* What is not printable there is shown as '?', and could not be written back as it was. */
+static int hint(struct scheduler *s, const char *name, const char *reason, const char *hint_text, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    struct slurm_node node;
+    autofree char *both = own_printf("%s%s", reason, hint_text);
+    if (strlen(both) >= REASON_MAX_BYTES)
+        return slurm_call_fail(&call, STATUS_TOO_LARGE, "there is no room behind the reason: %.100s", reason);
+    if (!slurm_is_reason(both) || strchr(reason, '?') != NULL)
+        return slurm_call_fail(&call, STATUS_INVALID, "not a reason that can be written again: %.100s", reason);
+    int status = slurm_look(&call, name, &node);
+    if (status != 0 || strcmp(node.seen.reason, both) == 0)
+        return status;
+    if (strcmp(node.seen.reason, reason) != 0)
+        return slurm_call_fail(&call, STATUS_CONFLICT, "%s has another reason now: %s", name, node.seen.reason);
+    return slurm_update_node(&call, name, &(struct slurm_node_change){.reason = both});
+}
+
 /* --- resume ------------------------------------------------------------------------------------------------------- */
 
 /* What keeps a node out that may be given back: our own mark, and what Slurm found by itself when the mark had gone
@@ -215,6 +236,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .name = "slurm",
         .observe = slurm_observe,
         .mark = mark,
+        .hint = hint,
         .jobs = slurm_jobs,
         .signal = slurm_signal,
         .evict = slurm_evict,

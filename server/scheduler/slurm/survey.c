@@ -146,6 +146,8 @@ int slurm_survey(struct scheduler *s, const struct scheduler_observation *seen, 
          slurm_metrics_reservations, SLURM_REST_SHOWS_RESERVATIONS},
         {SLURM_COLLECTOR_FAIRSHARE, (const char *[]){s->sshare, "-a", "-P", "-n", "-o", SHARE_FORMAT, NULL},
          slurm_metrics_shares, 0},
+        {SLURM_COLLECTOR_LICENSES, (const char *[]){s->scontrol, "-o", "show", "licenses", NULL},
+         slurm_metrics_licenses, 0},
         {SLURM_COLLECTOR_INFO, (const char *[]){s->scontrol, "--version", NULL}, read_version, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(asides); i++)

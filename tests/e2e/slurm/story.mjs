@@ -59,7 +59,11 @@ export function stories(way) {
     });
     assert.equal(misses.length, 1, 'once, not at every look');
     assert.match(misses[0].message, /Action:Replace/);
-    assert.equal(world.slurmNode('gpu-3').reason, 'action:replace');
+    const hinted = await until('the warning in the reason', () => {
+      const { reason } = world.slurmNode('gpu-3');
+      return reason.includes('holdfast') && reason;
+    });
+    assert.match(hinted, /^action:replace \(holdfast: \w+, use Action:Reboot or Action:Replace, state=fail\)$/);
     assert.deepEqual(world.operations('gpu-3').filter((o) => o.kind !== 'launch'), []);
     world.slurmRun('scontrol', 'update', 'NodeName=gpu-3', 'State=RESUME');
     await until('gpu-3 idle', () => world.slurmNode('gpu-3').state === 'IDLE');

@@ -382,6 +382,28 @@ static void test_operator_requests(void **state)
     AWAIT(in_service("gpu-2"));
 }
 
+static void test_hint(void **state)
+{
+    need_lab(state);
+    static const char word[] = " (holdfast: use Action:Reboot)";
+    RUN("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=action:reboot \"gpu 3\" now");
+    OK(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error));
+    OK(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error)); /* again: once */
+    assert_string_equal(seen("gpu-2").reason, "action:reboot \"gpu 3\" now (holdfast: use Action:Reboot)");
+    assert_string_equal(seen("gpu-2").state, "IDLE+DRAIN");
+    assert_int_equal(seen("gpu-2").request, SCHEDULER_REQUEST_NEAR_MISS);
+    assert_true(seen("gpu-2").drained); /* still that person's */
+    assert_int_equal(mark("gpu-2", "holdfast: a fault", NULL), STATUS_CONFLICT);
+    assert_int_equal(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot", word, error), STATUS_CONFLICT);
+    assert_int_equal(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot ?", word, error), STATUS_INVALID);
+    char full[REASON_MAX_BYTES];
+    memset(full, 'a', sizeof(full) - 1);
+    full[sizeof(full) - 1] = '\0';
+    assert_int_equal(slurm.ops->hint(slurm.self, "gpu-2", full, word, error), STATUS_TOO_LARGE);
+    RUN("scontrol", "update", "NodeName=gpu-2", "State=RESUME");
+    AWAIT(in_service("gpu-2"));
+}
+
 static void check_jobs(const char *both, const char *array, const char *once)
 {
     autofree struct scheduler_job *jobs = NULL;
@@ -627,6 +649,7 @@ static int slurm_live(enum way_kind kind)
         cmocka_unit_test_teardown(test_hold, restore),
         cmocka_unit_test_teardown(test_foreign_drain, restore),
         cmocka_unit_test_teardown(test_operator_requests, restore),
+        cmocka_unit_test_teardown(test_hint, restore),
         cmocka_unit_test_teardown(test_evict, restore),
         cmocka_unit_test_teardown(test_signal, restore),
         cmocka_unit_test_teardown(test_heterogeneous_job, restore),

@@ -166,6 +166,59 @@ static void test_captured_nodes_standard_time(void **state)
     }
 }
 
+/* A cell of a line of a table, cut off it: without its blanks and backquotes. */
+static char *take_cell(char **line)
+{
+    char *cell = *line + strspn(*line, " ");
+    char *end = strchr(cell, '|');
+    assert_non_null(end);
+    *end = '\0';
+    *line = end + 1;
+    for (size_t len = strlen(cell); len > 0 && cell[len - 1] == ' ';)
+        cell[--len] = '\0';
+    cell += cell[0] == '`';
+    cell[strcspn(cell, "`")] = '\0';
+    return cell;
+}
+
+static const char *request_text(enum scheduler_request request)
+{
+    static const char *const texts[] = {"", "reboot", "replace", "near miss"};
+    return texts[request];
+}
+
+static void check_row(char *line)
+{
+    char *shown = take_cell(&line), *reason = take_cell(&line);
+    struct slurm_node node;
+    autofree char *record =
+        own_printf("NodeName=gpu-1 State=%s NodeAddr=gpu-1 %s%s%s", shown, reason[0] == '\0' ? "" : "Reason=", reason,
+                   reason[0] == '\0' ? "" : " [ann@1795187407" STAMP "]");
+    assert_int_equal(slurm_parse_node(record, STAMP, &node), 0);
+    const bool is[] = {node.seen.responding, node.seen.schedulable, node.seen.drained};
+    for (size_t i = 0; i < ARRAY_LEN(is); i++)
+        if (strcmp(take_cell(&line), is[i] ? "yes" : "no") != 0)
+            fail_msg("%s \"%s\": column %zu says otherwise than the program", node.seen.state, node.seen.reason, i + 3);
+    assert_string_equal(take_cell(&line), request_text(node.seen.request));
+    assert_string_not_equal(take_cell(&line), ""); /* each has a rule */
+}
+
+static void test_states_as_documented(void **state)
+{
+    (void)state;
+    char *page = NULL;
+    size_t len, rows = 0;
+    assert_int_equal(file_read("docs/slurm-states.md", FILE_BYTES_MAX, &page, &len), 0);
+    autofree char *text = page;
+    char *rest = text;
+    for (char *line; (line = slurm_next_line(&rest)) != NULL;)
+        if (text_starts_with(line, "| `")) {
+            check_row(line + 2);
+            rows++;
+        }
+    assert_in_range(rows, 40, 100);
+}
+
 static void test_reasons(void **state)
 {
     (void)state;
@@ -183,6 +236,10 @@ static void test_reasons(void **state)
         {"IDLE+FAIL", "Action:Reboot  [a@1795187407~ab]", "Action:Reboot ", "a", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+FAIL", " Action:Reboot [a@1795187407~ab]", " Action:Reboot", "a", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+FAIL", "'Action:Reboot' [a@1795187407~ab]", "'Action:Reboot'", "a", SCHEDULER_REQUEST_NEAR_MISS},
+        {"IDLE+FAIL", "Action:Repalce [a@1795187407~ab]", "Action:Repalce", "a", SCHEDULER_REQUEST_NEAR_MISS},
+        {"IDLE+FAIL", "Action:Rebooot [a@1795187407~ab]", "Action:Rebooot", "a", SCHEDULER_REQUEST_NEAR_MISS},
+        {"IDLE+FAIL", "Action: report it [a@1795187407~ab]", "Action: report it", "a", SCHEDULER_REQUEST_NONE},
+        {"IDLE+FAIL", "action required [a@1795187407~ab]", "action required", "a", SCHEDULER_REQUEST_NONE},
         {"IDLE+FAIL", "ACTION REPLACE [a@1795187407~ab]", "ACTION REPLACE", "a", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+FAIL", "action_replace_now [a@1795187407~ab]", "action_replace_now", "a", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+FAIL", "Action:Reset [a@1795187407~ab]", "Action:Reset", "a", SCHEDULER_REQUEST_NONE},
@@ -509,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_topology),
         cmocka_unit_test(test_captured_nodes),
         cmocka_unit_test(test_captured_nodes_standard_time),
+        cmocka_unit_test(test_states_as_documented),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_long_reason_is_cut_but_judged_whole),
         cmocka_unit_test(test_lines_that_are_no_nodes),

@@ -202,10 +202,31 @@ static void test_reservations(void **state)
     assert_int_equal(slurm_metrics_reservations(metrics, other), STATUS_BACKEND);
 }
 
+static void test_licenses(void **state)
+{
+    (void)state;
+    AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
+    autofree char *said = sample("licenses-22.05.txt");
+    assert_int_equal(slurm_metrics_licenses(metrics, said), 0);
+    autofree char *text = slurm_metrics_render(metrics);
+    has_line(text, "slurm_exporter_collector_success{collector=\"licenses\"} 1");
+    has_line(text, "slurm_license_total{license=\"fluid@vendor\"} 40");
+    has_line(text, "slurm_license_used{license=\"fluid@vendor\"} 12");
+    has_line(text, "slurm_license_free{license=\"fluid@vendor\"} 28");
+    has_line(text, "slurm_license_reserved{license=\"fluid@vendor\"} 4");
+    has_line(text, "slurm_license_total{license=\"solver\"} 3");
+    assert_null(strstr(text, "slurm_license_reserved{license=\"solver\"}")); /* 20.11 does not say */
+    char none[] = "No licenses configured in Slurm.\n", other[] = "garbage\n", nameless[] = "LicenseName= Total=1\n";
+    assert_int_equal(slurm_metrics_licenses(metrics, none), 0);
+    assert_int_equal(slurm_metrics_licenses(metrics, other), STATUS_BACKEND);
+    assert_int_equal(slurm_metrics_licenses(metrics, nameless), STATUS_BACKEND);
+}
+
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 /* As "scontrol -d -o show node" has it; the figures are below. */
-#define FORGED "Reason=Partitions=x CPUTot=99 Gres=gpu:9 [root@1795188254~0badcafe]"
+#define FORGED_REASON "Partitions=x CPUTot=99 Gres=gpu:9 [root@1795188254~0badcafe]"
+#define FORGED "Reason=" FORGED_REASON
 static const char node_lines[] =
     "NodeName=n1 Arch=x86_64 CPUAlloc=8 CPUTot=32 AvailableFeatures=b,a,c ActiveFeatures=b,a Gres=gpu:h100:8(S:0-1) "
     "GresDrain=N/A "
@@ -236,9 +257,9 @@ static struct scheduler_driver driver(void)
     assert_int_equal(file_write(nodes, node_lines, strlen(node_lines), 0600), 0);
     assert_int_equal(file_write(calls, "", 0, 0600), 0);
     assert_int_equal(slurm_new(&options, &made), 0);
-    script("scontrol",
-           "case \"$*\" in *reservation) cat tests/data/slurm/reservations-22.05.txt;; --version) echo slurm 22.05.8;; "
-           "*) cat $D/nodes;; esac");
+    script("scontrol", "case \"$*\" in *reservation) cat tests/data/slurm/reservations-22.05.txt;; *licenses) cat "
+                       "tests/data/slurm/licenses-22.05.txt;; --version) echo slurm 22.05.8;; "
+                       "*) cat $D/nodes;; esac");
     script("squeue", "sep=${5#JobArrayID:}; sed s/~5eedf00d/${sep%%,*}/g tests/data/slurm/queue-22.05.txt");
     script("sdiag", "cat tests/data/slurm/sdiag-22.05.txt");
     script("sshare", "cat tests/data/slurm/sshare-22.05.txt");
@@ -292,6 +313,8 @@ static void test_metrics_of_nodes(void **state)
         "slurm_node_cpu_other{node=\"n2\",status=\"drained*\",partition=\"gpu\"} 32",
         "slurm_node_gres_total{node=\"n1\",status=\"mixed\",partition=\"gpu\",gres_type=\"gpu:h100\"} 8",
         "slurm_node_gres_used{node=\"n1\",status=\"mixed\",partition=\"gpu\",gres_type=\"gpu:h100\"} 2",
+        "slurm_node_drain_reason_info{node=\"n2\",reason=\"" FORGED_REASON "\"} 1",
+        "slurm_license_free{license=\"solver\"} 3",
         "slurm_nodes_mix{partition=\"gpu\",active_feature_set=\"a,b\"} 1",
         "slurm_nodes_drain{partition=\"gpu\",active_feature_set=\"a,b\"} 1",
         "slurm_nodes_idle{partition=\"gpu\",active_feature_set=\"null\"} 1",
@@ -403,9 +426,10 @@ static void test_what_is_run(void **state)
     assert_int_equal(lines_of(calls, "sdiag "), 1);
     assert_int_equal(lines_of(calls, "sshare -a -P -n"), 1);
     assert_int_equal(lines_of(calls, "scontrol -a -o show reservation"), 1);
+    assert_int_equal(lines_of(calls, "scontrol -o show licenses"), 1);
     assert_int_equal(lines_of(calls, "scontrol --version"), 1);
     assert_int_equal(lines_of(calls, "scontrol -a -d -o show node"), 1); /* the observation's */
-    assert_int_equal(lines_of(calls, ""), 6);
+    assert_int_equal(lines_of(calls, ""), 7);
     slurm.ops->free(slurm.self);
 }
 
@@ -470,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_sdiag),
         cmocka_unit_test(test_sshare),
         cmocka_unit_test(test_reservations),
+        cmocka_unit_test(test_licenses),
         cmocka_unit_test(test_metrics_of_nodes),
         cmocka_unit_test(test_state_labels),
         cmocka_unit_test(test_gres),
