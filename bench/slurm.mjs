@@ -1,6 +1,7 @@
-// What a real Slurm adds: a fault line's way to the drain in Slurm, and what one look at its nodes costs as they become many.
+// What a real Slurm adds: a fault line's way to the drain in Slurm and to the step that runs again, and what one look at its nodes
+// costs as they become many.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answers, build, cpuMs, dir, number, quantile, say, seeded, start, stop, until } from './lib.mjs';
@@ -36,6 +37,50 @@ async function faultToDrain() {
     }
     say('fault line written to node drained in Slurm', `p50 ${quantile(took, 0.5).toFixed(0)} ms, p99 ${quantile(took, 0.99).toFixed(0)} ms`,
         `${number(took.length)} faults, most ${Math.max(...took).toFixed(0)} ms; about 10 ms of it is our asking; HyperPod: 5 to 30 s`);
+  } finally {
+    await world.end();
+  }
+}
+
+// --- from the kernel's line to the step that runs again -----------------------------------------------------------
+
+const RESUMES = 6;
+
+/**
+ * A job of two nodes, the first two that are not taken by others, loses the second of them while spares are idle: the milliseconds until its
+ * step runs again in the same job.
+ */
+async function resumed(world, taken) {
+  const at = (attempt) => join(world.dir, `resumed-${taken}.${attempt}`);
+  const filler = taken > 0 && world.slurmRun('sbatch', '--parsable', '--exclusive', '-w', `gpu-[1-${taken}]`, '-o', '/dev/null', '--wrap', 'sleep 3600');
+  if (filler) await becomes('others have theirs', () => world.slurmRun('squeue', '-h', '-j', filler, '-o', '%T') === 'RUNNING');
+  const step = `bash -c '[ $SLURM_PROCID != 0 ] || touch ${at('$HOLDFAST_AUTO_RESUME_ATTEMPT')}; exec sleep 3600'`;
+  const job = world.slurmRun('sbatch', '--parsable', '--no-kill', '--exclusive', '-N2', '-n2', '-o', '/dev/null', '--wrap', `srun --auto-resume=1 -N2 -n2 ${step}`);
+  await becomes('it runs', () => existsSync(at(0)));
+  await becomes('hpd knows of it', () => world.json('job', 'describe', job).attempts.length > 0);
+  await sleep(Math.random() * 5000); // anywhere between two of its asks
+  const lost = `gpu-${taken + 2}`;
+  const path = join(world.dir, 'instances', world.node(lost).instanceId, 'kmsg');
+  const from = process.hrtime.bigint();
+  writeFileSync(path, `${FELL_OFF}\n`, { flag: 'a' });
+  await until(`${lost} is replaced in job ${job}`, () => existsSync(at(1)), 120000, 10);
+  const took = Number(process.hrtime.bigint() - from) / 1e6;
+  const now = world.slurmRun('scontrol', 'show', 'hostnames', world.slurmRun('squeue', '-h', '-j', job, '-o', '%N')).split('\n');
+  if (now.length !== 2 || now.includes(lost)) throw new Error(`job ${job} has ${now.join()}: ${lost} was to be replaced`);
+  for (const id of [job, filler].filter(Boolean)) world.slurmRun('scancel', id);
+  await world.repaired(lost, 'reboot');
+  await becomes('all idle', () => world.states().every((state) => state === 'idle'), 300000);
+  return took;
+}
+
+async function faultToStep() {
+  const world = await new World({ nodes: RESUMES + 2, recovery: { breakerMin: 100 } }).start();
+  try {
+    world.allowAutoResume({}); // with its defaults: a step asks every 5 s
+    const took = [];
+    for (let taken = 0; taken < RESUMES; taken++) took.push(await resumed(world, taken));
+    say('fault line written to step running again, same job, idle spare', `p50 ${(quantile(took, 0.5) / 1000).toFixed(1)} s`,
+        `${number(took.length)} faults, most ${(Math.max(...took) / 1000).toFixed(1)} s; a step asks every 5 s; all nodes on one machine`);
   } finally {
     await world.end();
   }
@@ -89,6 +134,7 @@ async function look(nodes) {
 
 export async function slurm() {
   await faultToDrain();
+  await faultToStep();
   const of = [];
   for (const nodes of [50, 500]) {
     const { ours, theirs, looks } = await look(nodes);

@@ -149,10 +149,10 @@ export class World {
   }
 
   // srun --auto-resume, by the built plugin.
-  allowAutoResume() {
+  allowAutoResume(more = { pollInterval: '500ms' }) {
     const [build, conf, file] = [dirname(hpdPath), join(this.dir, 'auto-resume.conf'), join(this.slurm, 'slurm.conf')];
     const token = this.json('token', 'create', '--role', 'job', '--name', 'steps').secret;
-    writeFileSync(conf, JSON.stringify({ url: this.url, cluster: 'demo', token, pollInterval: '500ms' }));
+    writeFileSync(conf, JSON.stringify({ url: this.url, cluster: 'demo', token, ...more }));
     writeFileSync(join(this.slurm, 'plugstack.conf'), `optional ${join(build, 'holdfast_auto_resume.so')} helper=${join(build, 'hp-auto-resume')} conf=${conf} append\n`);
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^SchedulerParameters=.*/m, '$&,permit_job_expansion'));
     this.slurmRun('scontrol', 'reconfigure');
