@@ -30,8 +30,8 @@ static const char SQL_UPDATE[] =
     "UPDATE operation SET state = ?, urgency = ?, reason = ?, new_instance = ?, old_instance = ?, old_boot = ?, "
     "cancel_asked = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, nodes_in_service = ?, "
     "nodes_failed = ?, nodes_left = ? WHERE id = ?";
-static const char SQL_REPAIRS[] =
-    OPERATION_SELECT "WHERE node_id = ? AND kind IN ('reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
+static const char SQL_REPAIRS[] = OPERATION_SELECT
+    "WHERE node_id = ? AND kind IN ('reset', 'reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 
 /* From the repairs outwards (CROSS JOIN), as these are few. */
 #define REPAIRED                                                                                                    \
@@ -40,13 +40,13 @@ static const char SQL_REPAIRS[] =
     "hardware mine ON mine.identity = theirs.identity AND mine.identity <> '' AND mine.instance_row <> i.id AND "   \
     "mine.present = 1 CROSS JOIN instance h ON h.id = mine.instance_row "
 static const char SQL_REPAIRED[] =
-    "SELECT o.node_id FROM operation o WHERE o.cluster_id = ?1 AND o.node_id IS NOT NULL AND o.kind IN ('reboot', "
-    "'replace') AND o.created_at >= ?2 UNION " REPAIRED
+    "SELECT o.node_id FROM operation o WHERE o.cluster_id = ?1 AND o.node_id IS NOT NULL AND o.kind IN ('reset', "
+    "'reboot', 'replace') AND o.created_at >= ?2 UNION " REPAIRED
     "WHERE o.cluster_id = ?1 AND o.kind IN ('reboot', 'replace') AND o.created_at >= ?2";
 
 static const char SQL_NEWEST_REPAIRS[] =
     "SELECT node.group_id, MAX(operation.created_at) FROM operation JOIN node ON node.id = operation.node_id "
-    "WHERE operation.kind IN ('reboot', 'replace') GROUP BY node.group_id";
+    "WHERE operation.kind IN ('reset', 'reboot', 'replace') GROUP BY node.group_id";
 
 static const char SQL_LIST_ALL[] = OPERATION_SELECT "WHERE ?1 = 0 AND ?2 = '' " OPERATION_KIND OPERATION_BEFORE;
 static const char SQL_LIST_STATE[] = OPERATION_SELECT "WHERE ?1 = 0 AND state = ?2 " OPERATION_KIND OPERATION_BEFORE;

@@ -26,11 +26,6 @@ static enum gate failed_gate(const struct decision *decision)
     return (enum gate)gate;
 }
 
-static bool is_repair(enum action action)
-{
-    return action == ACTION_REBOOT || action == ACTION_REPLACE;
-}
-
 /* "2 of 2 reboots for it, 0 of 2 replacements of the slot in 7 d" where the ledger was asked, else the rule. */
 static const char *attempts_of(const struct decision *decision)
 {
@@ -57,6 +52,8 @@ static void why_not_repaired(const struct decision *decision, struct alternative
         say(alternative, "a person asked for something else");
     else if (decision->action == ACTION_REPLACE)
         say(alternative, "a reboot is not enough, by the rule %s (%s)", decision->rule, attempts_of(decision));
+    else if (decision->action == ACTION_RESET)
+        say(alternative, "the reset comes first, and may be tried (%s)", attempts_of(decision));
     else if (decision->action == ACTION_REBOOT)
         say(alternative, "the reboot comes first, and may be tried (%s)", attempts_of(decision));
     else if (gate != GATE_COUNT && gate != GATE_ATTEMPTS)
@@ -69,7 +66,7 @@ static void why_not_repaired(const struct decision *decision, struct alternative
 
 static void why_no_person(const struct decision *decision, struct alternative *alternative)
 {
-    if (is_repair(decision->action))
+    if (action_is_repair(decision->action))
         say(alternative, "what can be tried without a person is not used up (%s)", attempts_of(decision));
     else if (decision->action == ACTION_MARK)
         say(alternative, "the mark leaves it to the cluster's owner already");

@@ -10,3 +10,8 @@ ENUM_DEFINE(approval_state, APPROVAL_STATE_LIST)
 ENUM_DEFINE(action, ACTION_LIST)
 ENUM_DEFINE(urgency, URGENCY_LIST)
 ENUM_DEFINE(node_recovery, NODE_RECOVERY_LIST)
+
+bool action_is_repair(enum action action)
+{
+    return action == ACTION_RESET || action == ACTION_REBOOT || action == ACTION_REPLACE;
+}

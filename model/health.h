@@ -7,6 +7,8 @@
 
 #include "base/enum.h"
 
+#include <stdbool.h>
+
 /* NVIDIA Health Validation's split of "bad" and "could not tell" (docs.nvidia.com/health-validation). */
 #define SEVERITY_LIST(X)    \
     X(OK, "ok")             \
@@ -34,13 +36,13 @@ enum health {
 ENUM_DECLARE(health);
 
 /* What a fault code asks for by the table, before history and limits are looked at. */
-#define ACTION_CLASS_LIST(X)                                                \
-    X(IGNORE, "ignore") /* nothing, or only explains another code */        \
-    X(APP, "app")       /* blame the job, never the node */                 \
-    X(WATCH, "watch")   /* record and count the rate */                     \
-    X(RESET, "reset")   /* GPU reset after drain; falls back to a reboot */ \
-    X(REBOOT, "reboot")                                                     \
-    X(REPLACE, "replace")                                                   \
+#define ACTION_CLASS_LIST(X)                                                   \
+    X(IGNORE, "ignore") /* nothing, or only explains another code */           \
+    X(APP, "app")       /* blame the job, never the node */                    \
+    X(WATCH, "watch")   /* record and count the rate */                        \
+    X(RESET, "reset")   /* of the GPU; where that is not possible, a reboot */ \
+    X(REBOOT, "reboot")                                                        \
+    X(REPLACE, "replace")                                                      \
     X(SUPPORT, "support") /* a person */
 enum action_class {
 #define X(SYMBOL, text) ACTION_CLASS_##SYMBOL,
@@ -116,13 +118,14 @@ enum approval_state {
 ENUM_DECLARE(approval_state);
 
 /* What a decision does. */
-#define ACTION_LIST(X)                                                     \
-    X(NONE, "none") /* evidence noted, nothing follows */                  \
-    X(WATCH, "watch")                                                      \
-    X(MARK, "mark") /* out of scheduling, no repair (NodeRecovery None) */ \
-    X(HOLD, "hold") /* out of scheduling, the repair waits for a gate */   \
-    X(REBOOT, "reboot")                                                    \
-    X(REPLACE, "replace")                                                  \
+#define ACTION_LIST(X)                                                       \
+    X(NONE, "none") /* evidence noted, nothing follows */                    \
+    X(WATCH, "watch")                                                        \
+    X(MARK, "mark")   /* out of scheduling, no repair (NodeRecovery None) */ \
+    X(HOLD, "hold")   /* out of scheduling, the repair waits for a gate */   \
+    X(RESET, "reset") /* of one device, without a reboot */                  \
+    X(REBOOT, "reboot")                                                      \
+    X(REPLACE, "replace")                                                    \
     X(SUPPORT, "support") /* out of scheduling, a person is needed */
 enum action {
 #define X(SYMBOL, text) ACTION_##SYMBOL,
@@ -130,6 +133,8 @@ enum action {
 #undef X
 };
 ENUM_DECLARE(action);
+/* Reset, reboot or replace. */
+bool action_is_repair(enum action action);
 
 /* When the running jobs of the node have to give way. */
 #define URGENCY_LIST(X)                                                                    \

@@ -306,6 +306,7 @@ ENUM_DECLARE(event_level);
     X(GROUP_SCALING, "group-scaling")             \
     X(ROLLOUT, "rollout")                         \
     X(LIFECYCLE_SCRIPT, "lifecycle-script")       \
+    X(DEVICE_RESET, "device-reset")               \
     X(DEEP_CHECK, "deep-check")                   \
     X(NODE_STATE, "node-state")                   \
     X(NODE_HEALTH, "node-health")                 \

@@ -35,6 +35,7 @@ static const enum step_kind launch_steps[] = {STEP(LAUNCH), STEP(JOIN),   STEP(P
                                               STEP(CHECK),  STEP(VERIFY), STEP(RESUME)};
 static const enum step_kind reboot_steps[] = {STEP(MARK), STEP(DRAIN),  STEP(REBOOT),
                                               STEP(JOIN), STEP(VERIFY), STEP(RESUME)};
+static const enum step_kind reset_steps[] = {STEP(MARK), STEP(DRAIN), STEP(RESET), STEP(VERIFY), STEP(RESUME)};
 static const enum step_kind replace_steps[] = {STEP(MARK),    STEP(DRAIN), STEP(TERMINATE), STEP(LAUNCH), STEP(JOIN),
                                                STEP(PREPARE), STEP(CHECK), STEP(VERIFY),    STEP(RESUME)};
 static const enum step_kind release_steps[] = {STEP(PREPARE), STEP(VERIFY), STEP(RESUME)};
@@ -49,6 +50,7 @@ const enum step_kind *operation_steps(enum operation_kind kind, int *ret_count)
     } table[OPERATION_KIND_COUNT] = {
         [OPERATION_KIND_LAUNCH] = {launch_steps, (int)ARRAY_LEN(launch_steps)},
         [OPERATION_KIND_REBOOT] = {reboot_steps, (int)ARRAY_LEN(reboot_steps)},
+        [OPERATION_KIND_RESET] = {reset_steps, (int)ARRAY_LEN(reset_steps)},
         [OPERATION_KIND_REPLACE] = {replace_steps, (int)ARRAY_LEN(replace_steps)},
         [OPERATION_KIND_RELEASE] = {release_steps, (int)ARRAY_LEN(release_steps)},
         [OPERATION_KIND_DELETE] = {delete_steps, (int)ARRAY_LEN(delete_steps)},
@@ -64,8 +66,13 @@ bool operation_is_of_cluster(enum operation_kind kind)
     return kind >= OPERATION_KIND_FIRST_OF_CLUSTER;
 }
 
+bool operation_is_repair(enum operation_kind kind)
+{
+    return kind == OPERATION_KIND_RESET || kind == OPERATION_KIND_REBOOT || kind == OPERATION_KIND_REPLACE;
+}
+
 bool step_is_point_of_no_return(enum step_kind kind)
 {
-    return kind == STEP_KIND_REBOOT || kind == STEP_KIND_TERMINATE || kind == STEP_KIND_LAUNCH ||
-           kind == STEP_KIND_FORGET;
+    return kind == STEP_KIND_RESET || kind == STEP_KIND_REBOOT || kind == STEP_KIND_TERMINATE ||
+           kind == STEP_KIND_LAUNCH || kind == STEP_KIND_FORGET;
 }

@@ -54,6 +54,7 @@ extern const struct sm step_state_machine;
     X(LAUNCH, "launch") /* fill an empty slot */                                             \
     X(REBOOT, "reboot")                                                                      \
     X(REPLACE, "replace")                                                                    \
+    X(RESET, "reset")     /* of one device, by its agent */                                  \
     X(RELEASE, "release") /* bring a held or failed node back through the return gate */     \
     X(DELETE, "delete")   /* empty the slot for good */                                      \
     X(UPDATE, "update")   /* another image: a new instance for the slot */                   \
@@ -73,11 +74,14 @@ ENUM_DECLARE(operation_kind);
 #define OPERATION_KIND_FIRST_OF_CLUSTER OPERATION_KIND_CREATE_CLUSTER
 #define OPERATION_KINDS_OF_CLUSTER (OPERATION_KIND_COUNT - OPERATION_KIND_FIRST_OF_CLUSTER)
 bool operation_is_of_cluster(enum operation_kind kind);
+/* Reset, reboot or replace: what a fault asks for. */
+bool operation_is_repair(enum operation_kind kind);
 
 /*
  * The steps. Which kind has which, in order, is operation_steps() below.
  *   mark       scheduler: no new work, state=fail with the exact reason
  *   drain      wait for jobs to end, ask them to checkpoint first, or end/requeue them, as was decided
+ *   reset      agent: reset one device, once
  *   reboot     provider: reboot under the key
  *   terminate  provider: end the old instance
  *   launch     provider: a new instance under the key
@@ -92,6 +96,7 @@ bool operation_is_of_cluster(enum operation_kind kind);
 #define STEP_KIND_LIST(X)     \
     X(MARK, "mark")           \
     X(DRAIN, "drain")         \
+    X(RESET, "reset")         \
     X(REBOOT, "reboot")       \
     X(TERMINATE, "terminate") \
     X(LAUNCH, "launch")       \

@@ -26,7 +26,10 @@ const char *policy_tell_past(const struct policy_repair *repair, char *buffer, s
 {
     char time[POLICY_TIME_MAX];
     const char *node = text_or_empty(repair->node);
-    policy_say(buffer, size, "the %s of %s%s%s%s%s", repair->kind == OPERATION_KIND_REPLACE ? "replacement" : "reboot",
+    policy_say(buffer, size, "the %s of %s%s%s%s%s",
+               repair->kind == OPERATION_KIND_REPLACE ? "replacement"
+               : repair->kind == OPERATION_KIND_RESET ? "reset"
+                                                      : "reboot",
                policy_time(repair->at, time), text_or_empty(repair->code)[0] != '\0' ? " for " : "",
                text_or_empty(repair->code), node[0] != '\0' ? " of " : "", node);
     return buffer;

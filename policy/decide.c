@@ -34,9 +34,9 @@ static struct thought new_thought(const struct policy_snapshot *snapshot, const 
 /* Of several devices the one that asks for most; a used-up slot comes before anything, as it ends all repairs. */
 static int rank(const struct policy_outcome *outcome)
 {
-    static const int ranks[] = {[ACTION_NONE] = 0,   [ACTION_WATCH] = 1,   [ACTION_MARK] = 2,   [ACTION_HOLD] = 2,
-                                [ACTION_REBOOT] = 5, [ACTION_REPLACE] = 6, [ACTION_SUPPORT] = 4};
-    return outcome->slot_used ? 7 : ranks[outcome->action];
+    static const int ranks[] = {[ACTION_NONE] = 0,  [ACTION_WATCH] = 1,  [ACTION_MARK] = 2,    [ACTION_HOLD] = 2,
+                                [ACTION_RESET] = 5, [ACTION_REBOOT] = 6, [ACTION_REPLACE] = 7, [ACTION_SUPPORT] = 4};
+    return outcome->slot_used ? 8 : ranks[outcome->action];
 }
 
 struct choice {
@@ -75,6 +75,21 @@ static bool beats(const struct policy_snapshot *snapshot, const struct choice *a
     return a->incident->first_at < b->incident->first_at; /* ties: by device, as they come */
 }
 
+/* One reset mends one device: where others ask for one too, a reboot mends all of them at once. */
+static void ask_others(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                       const struct folded *folded, struct choice *choice)
+{
+    for (size_t i = 0; i < folded->count; i++) {
+        const struct incident *other = &folded->incidents[i];
+        if (other->lead.action != ACTION_CLASS_RESET ||
+            policy_same_device(node, other->device, choice->incident->device))
+            continue;
+        choice->ledger.no_reset = "More than one device asks for a reset";
+        choice->outcome = policy_escalate(snapshot, &choice->incident->lead, &choice->ledger);
+        return;
+    }
+}
+
 static bool choose(const struct policy_snapshot *snapshot, const struct policy_node *node, const struct folded *folded,
                    struct choice *ret_choice)
 {
@@ -84,7 +99,7 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         struct choice choice = {.incident = &folded->incidents[i]};
         policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
-        bool repairs = choice.outcome.action == ACTION_REBOOT || choice.outcome.action == ACTION_REPLACE;
+        bool repairs = action_is_repair(choice.outcome.action);
         const struct sight *lead = &choice.incident->lead;
         int said = is_only_said(snapshot, &choice);
         choice.jobs = policy_jobs(&snapshot->settings, fault_of(lead), lead->urgency);
@@ -94,6 +109,8 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         if (i == 0 || beats(snapshot, &choice, ret_choice))
             *ret_choice = choice;
     }
+    if (folded->count > 0 && ret_choice->outcome.action == ACTION_RESET)
+        ask_others(snapshot, node, folded, ret_choice);
     if (folded->count > 0)
         ret_choice->jobs = jobs[is_only_said(snapshot, ret_choice)];
     return folded->count > 0;

@@ -1,7 +1,8 @@
 /*
  * Escalation: what the table (or the driver's own word, or a rate) asks for, raised by what was tried before.
  *
- *   reset → reboot, as resets are not built yet
+ *   reset → reboot, where the agent offers none, where it failed or did not hold, where the resets are used up, after a reboot
+ *            of this device, and when more than one device asks for one
  *   reboot → replace, when the fault came back after a reboot of this device, or when the reboots are used up; for
  *            codes whose repeat is for a person (the table's, and those that programs cause): a person
  *   reboot → replace, whatever the code, when the machine did not come back from the last one
@@ -92,17 +93,16 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
 }
 
 static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                          const struct sight *lead, const char *rule)
+                                          const struct sight *lead, const char *rule, const char *no_reset)
 {
     struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = rule, .refused = ACTION_REPLACE};
     char span[POLICY_SPAN_MAX];
     policy_span(snapshot->settings.repeat_window_ms, span);
     bool of_device = lead->verdict != NULL && lead->verdict->device[0] != '\0';
-    policy_say(outcome.because, sizeof(outcome.because), "%s, number %d of at most %d%s in %s",
-               lead->action == ACTION_CLASS_RESET
-                   ? "A reset of the GPU alone is not built yet, so a reboot of the node is due"
-                   : "A reboot is due",
-               ledger->reboots + 1, snapshot->settings.reboots_max, of_device ? " for this device" : "", span);
+    policy_say(outcome.because, sizeof(outcome.because), "%s%s, number %d of at most %d%s in %s",
+               no_reset != NULL ? no_reset : "",
+               no_reset != NULL ? ", so a reboot of the node is due" : "A reboot is due", ledger->reboots + 1,
+               snapshot->settings.reboots_max, of_device ? " for this device" : "", span);
     policy_say(outcome.refused_why, sizeof(outcome.refused_why),
                lead->again == ACTION_CLASS_SUPPORT
                    ? "a reboot may clear it; a fault that comes back within %s is for a person"
@@ -151,7 +151,7 @@ static struct policy_outcome after_no_return(const struct policy_snapshot *snaps
 }
 
 static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
-                                            const struct ledger *ledger, const char *rule)
+                                            const struct ledger *ledger, const char *rule, const char *no_reset)
 {
     const struct policy_settings *settings = &snapshot->settings;
     char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
@@ -171,11 +171,55 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return after_no_return(snapshot, ledger);
     if (ledger->came_back != NULL)
         return policy_after_came_back(snapshot, ledger);
-    if (policy_fails_probation(lead, ledger, false))
+    bool after_reset = ledger->probation != NULL && ledger->probation->kind == OPERATION_KIND_RESET;
+    if (!after_reset && policy_fails_probation(lead, ledger, false))
         return policy_after_probation(snapshot, lead, ledger);
     if (policy_is_lemon(settings, ledger))
         return policy_after_lemon(snapshot, lead, ledger);
-    return first_reboot(snapshot, ledger, lead, rule);
+    return first_reboot(snapshot, ledger, lead, rule, no_reset);
+}
+
+/* A reset is tried before a reboot, and not after one: what has gone up the ladder does not come down. */
+static struct policy_outcome reset_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                           const struct ledger *ledger, const char *word)
+{
+    const struct policy_settings *settings = &snapshot->settings;
+    const struct policy_repair *last = ledger->reset, *probation = ledger->probation;
+    char span[POLICY_SPAN_MAX], time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX], why[REASON_MAX_BYTES];
+    if (ledger->no_reset != NULL)
+        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot",
+                              ledger->no_reset);
+    if (settings->resets_max == 0)
+        return reboot_or_more(snapshot, lead, ledger, "resets-not-allowed",
+                              "A reset would be due, and none is allowed here");
+    if (ledger->reboots > 0)
+        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot",
+                              "It was rebooted for this before");
+    if (last != NULL && !last->succeeded) {
+        policy_say(why, sizeof(why), "The reset of %s failed%s", policy_time(last->at, time), policy_error(last, told));
+        return reboot_or_more(snapshot, lead, ledger, "reset-failed", why);
+    }
+    if (ledger->resets >= settings->resets_max) {
+        policy_say(why, sizeof(why), "Reset %s in %s without clearing it", times(ledger->resets, (char[TIMES_MAX]){0}),
+                   policy_span(settings->repeat_window_ms, span));
+        return reboot_or_more(snapshot, lead, ledger, "resets-exhausted", why);
+    }
+    if (probation != NULL && probation->kind == OPERATION_KIND_RESET && policy_fails_probation(lead, ledger, false)) {
+        policy_say(why, sizeof(why), "It fails the probation of %s after the reset of %s",
+                   policy_span(settings->probation_ms, span), policy_time(probation->at, time));
+        return reboot_or_more(snapshot, lead, ledger, "repeat-after-reset", why);
+    }
+    struct policy_outcome outcome = reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reset", NULL);
+    if (outcome.action != ACTION_REBOOT)
+        return outcome;
+    outcome.action = ACTION_RESET;
+    outcome.refused = ACTION_REBOOT;
+    policy_say(outcome.because, sizeof(outcome.because),
+               "A reset of the GPU is due, number %d of at most %d for this device in %s", ledger->resets + 1,
+               settings->resets_max, policy_span(settings->repeat_window_ms, span));
+    text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                  "a reset may clear it; one that fails, or a fault that comes back, is for a reboot");
+    return outcome;
 }
 
 static struct policy_outcome quiet(enum action action, const char *rule, const char *because, const char *refused_why)
@@ -232,9 +276,9 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
         return policy_fails_probation(lead, ledger, true) ? policy_after_probation(snapshot, lead, ledger)
                                                           : watch(lead);
     case ACTION_CLASS_RESET:
-        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot");
+        return reset_or_more(snapshot, lead, ledger, word);
     case ACTION_CLASS_REBOOT:
-        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reboot");
+        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reboot", NULL);
     case ACTION_CLASS_REPLACE:
         outcome = policy_replace_or_person(snapshot, ledger, word != NULL ? word : "table-replace", because);
         if (!outcome.slot_used)

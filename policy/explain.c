@@ -27,10 +27,10 @@ static void add_harmless(struct text *out, const char *s)
 static void tell_head(struct text *out, const struct decision *decision, const char *node_name)
 {
     static const char *const words[] = {
-        [ACTION_NONE] = "nothing is done",      [ACTION_WATCH] = "watched, nothing is done",
-        [ACTION_MARK] = "marked, not repaired", [ACTION_HOLD] = "held, its repair waits",
-        [ACTION_REBOOT] = "to be rebooted",     [ACTION_REPLACE] = "to be replaced",
-        [ACTION_SUPPORT] = "held for a person",
+        [ACTION_NONE] = "nothing is done",         [ACTION_WATCH] = "watched, nothing is done",
+        [ACTION_MARK] = "marked, not repaired",    [ACTION_HOLD] = "held, its repair waits",
+        [ACTION_RESET] = "one device to be reset", [ACTION_REBOOT] = "to be rebooted",
+        [ACTION_REPLACE] = "to be replaced",       [ACTION_SUPPORT] = "held for a person",
     };
     char time[POLICY_TIME_MAX];
     text_printf(out, "%s: %s. Rule %s, decided at %s.\n\n", node_name, words[decision->action], decision->rule,
@@ -154,6 +154,7 @@ static const char *next_of(const struct decision *decision)
         return "The node takes no new work. Its repair is weighed again with what is true then.";
     case ACTION_SUPPORT:
         return "The node takes no new work until a person has looked and gives it back.";
+    case ACTION_RESET:
     case ACTION_REBOOT:
     case ACTION_REPLACE:
         break;
@@ -164,7 +165,7 @@ static const char *next_of(const struct decision *decision)
 static void tell_jobs(struct text *out, const struct decision *decision)
 {
     char span[POLICY_SPAN_MAX];
-    if (decision->action != ACTION_REBOOT && decision->action != ACTION_REPLACE)
+    if (!action_is_repair(decision->action))
         return;
     policy_span(decision->job_wait_ms, span);
     if (decision->urgency == URGENCY_NOW)
@@ -183,6 +184,8 @@ static void tell_next(struct text *out, const struct decision *decision)
     char time[POLICY_TIME_MAX];
     text_printf(out, "\nWhat happens next\n  %s", next_of(decision));
     tell_jobs(out, decision);
+    if (decision->action == ACTION_RESET)
+        text_add(out, " Then its agent resets the device, and the node returns only through the return gate.");
     if (decision->action == ACTION_REBOOT)
         text_add(out, " Then it is rebooted, and returns only through the return gate.");
     if (decision->action == ACTION_REPLACE)

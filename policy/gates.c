@@ -73,11 +73,13 @@ static bool recovery_lets(const struct policy_snapshot *snapshot, const struct p
 static void tell_attempts(const struct policy_snapshot *snapshot, const struct ledger *ledger,
                           const struct policy_outcome *outcome, struct decision *decision)
 {
-    char span[POLICY_SPAN_MAX], others[96] = "", detail[REASON_MAX_BYTES];
+    char span[POLICY_SPAN_MAX], others[96] = "", resets[48] = "", detail[REASON_MAX_BYTES];
+    if (outcome->action == ACTION_RESET || ledger->resets > 0)
+        snprintf(resets, sizeof(resets), "%d of %d resets and ", ledger->resets, snapshot->settings.resets_max);
     if (ledger->by_people + ledger->elsewhere > 0)
         snprintf(others, sizeof(others), " (not counted: %d by people, %d of earlier instances)", ledger->by_people,
                  ledger->elsewhere);
-    policy_say(detail, sizeof(detail), "%d of %d reboots for it, %d of %d replacements of the slot in %s%s",
+    policy_say(detail, sizeof(detail), "%s%d of %d reboots for it, %d of %d replacements of the slot in %s%s", resets,
                ledger->reboots, snapshot->settings.reboots_max, ledger->replaces, snapshot->settings.replaces_max,
                policy_span(snapshot->settings.repeat_window_ms, span), others);
     policy_gate(decision, GATE_ATTEMPTS, outcome->attempts_used ? GATE_RESULT_FAILED : GATE_RESULT_PASSED, detail);
@@ -87,7 +89,8 @@ static void tell_attempts(const struct policy_snapshot *snapshot, const struct l
 
 static const char *doing(enum action action)
 {
-    return action == ACTION_REBOOT    ? "rebooted"
+    return action == ACTION_RESET     ? "reset"
+           : action == ACTION_REBOOT  ? "rebooted"
            : action == ACTION_REPLACE ? "replaced"
            : action == ACTION_SUPPORT ? "held for a person"
                                       : "held";
@@ -95,7 +98,7 @@ static const char *doing(enum action action)
 
 static const char *noun(enum action action)
 {
-    return action == ACTION_REPLACE ? "replacement" : "reboot";
+    return action == ACTION_REPLACE ? "replacement" : action == ACTION_RESET ? "reset" : "reboot";
 }
 
 /* Nothing is done to the node: what would have been is stored. */
@@ -189,7 +192,7 @@ static bool mode_lets(const struct policy_snapshot *snapshot, const struct polic
                       const struct policy_outcome *outcome, struct decision *decision)
 {
     enum repair_mode mode = snapshot->settings.modes[decision->fault];
-    bool repairs = outcome->action == ACTION_REBOOT || outcome->action == ACTION_REPLACE;
+    bool repairs = action_is_repair(outcome->action);
     if (mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND) {
         only_say(outcome, mode, decision);
         return false;
@@ -249,5 +252,5 @@ void policy_pass_gates(const struct policy_snapshot *snapshot, const struct poli
         decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;
     thought->may_reboot = may.action == ACTION_REPLACE && decision->evidence_count > 0 && ledger->no_return == NULL &&
                           ledger->reboots < snapshot->settings.reboots_max;
-    thought->limited = may.action == ACTION_REBOOT || may.action == ACTION_REPLACE;
+    thought->limited = action_is_repair(may.action);
 }

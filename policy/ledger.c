@@ -42,6 +42,13 @@ static void count_reboot(const struct policy_snapshot *snapshot, const struct po
         ledger->reboot = repair;
 }
 
+static void count_reset(const struct policy_repair *repair, struct ledger *ledger)
+{
+    ledger->resets++;
+    if (ledger->reset == NULL || repair->at > ledger->reset->at)
+        ledger->reset = repair;
+}
+
 const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_ERROR_MAX])
 {
     char error[POLICY_ERROR_MAX - 3];
@@ -75,6 +82,15 @@ static void count_replacement(const struct policy_node *node, const struct polic
         ledger->came_back = repair;
 }
 
+static const char *why_no_reset(const struct policy_node *node, const char *device)
+{
+    if (!node->can_reset)
+        return "The node's agent offers no reset of a GPU alone";
+    if (device[0] == '\0')
+        return "It is not known which GPU would be reset";
+    return NULL;
+}
+
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger)
 {
@@ -93,14 +109,16 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
             ledger.by_people++;
         else if (repair->kind == OPERATION_KIND_REPLACE)
             count_replacement(node, repair, device, &ledger);
-        else if (repair->kind != OPERATION_KIND_REBOOT ||
-                 !policy_same_device(node, text_or_empty(repair->device), device))
+        else if (!policy_same_device(node, text_or_empty(repair->device), device))
             continue;
-        else if (here || repair->same_piece)
+        else if (repair->kind == OPERATION_KIND_RESET && here)
+            count_reset(repair, &ledger);
+        else if (repair->kind == OPERATION_KIND_REBOOT && (here || repair->same_piece))
             count_reboot(snapshot, node, repair, &ledger);
-        else
+        else if (repair->kind == OPERATION_KIND_REBOOT)
             ledger.elsewhere++;
     }
+    ledger.no_reset = why_no_reset(node, device);
     struct policy_lemon lemon = {.machine = 0};
     if (snapshot->settings.lemon_score > 0)
         policy_lemon(&snapshot->settings, node, snapshot->now_ms, &lemon);

@@ -20,6 +20,7 @@
 
 struct policy_settings {
     int64_t repeat_window_ms;                    /* 7 d: the same device again after a repair escalates */
+    int resets_max;                              /* 2 per device in repeat_window_ms, then reboot; 0: none */
     int reboots_max;                             /* 2 per device in repeat_window_ms, then replace */
     int replaces_max;                            /* 2 per slot in repeat_window_ms, then a person */
     int budget_percent;                          /* 5: of desired, at most max(1, this) in repair … */
@@ -129,7 +130,7 @@ struct policy_incident {
 
 /* One past repair of the slot, or of hardware that is in it now; newest first. */
 struct policy_repair {
-    enum operation_kind kind; /* REBOOT or REPLACE */
+    enum operation_kind kind; /* RESET, REBOOT or REPLACE */
     const char *instance_id, *device, *code;
     const char *new_instance; /* of a replacement; "" */
     int64_t at, finished_at;
@@ -149,7 +150,7 @@ struct policy_repair {
 /* What a person said to the last repair that was to be approved. */
 struct policy_approval {
     enum approval_state state;
-    enum action action;        /* REBOOT or REPLACE; NONE: nothing was asked */
+    enum action action;        /* RESET, REBOOT or REPLACE; NONE: nothing was asked */
     const char *code, *device; /* what for */
     const char *by;            /* who answered; of an expired one, whose yes ran out, "": nobody's */
     const char *reason;        /* in that person's words; "" */
@@ -171,6 +172,7 @@ struct policy_node {
     const char *instance_id, *boot_id;
     int64_t boot_at; /* when this boot was first reported */
     bool opted_out;
+    bool can_reset; /* its agent offers to reset one GPU */
     bool has_active_operation;
     bool idle;                 /* as far as the scheduler knows it has no work, and may get some */
     bool under_test;           /* that operation is a deep health check */

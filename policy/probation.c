@@ -5,7 +5,7 @@
  * has to be kept and nothing is lost by a restart. What fails it is a fault of the same class, or of the same device:
  *
  *   watched, on the same device, by a rate → what the rate asks for, at its first sight
- *   reset, reboot → replace; for codes whose repeat is for a person: a person
+ *   reset, reboot → replace; for codes whose repeat is for a person: a person; after a reset: a reboot
  *
  * A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
  */
@@ -60,7 +60,9 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
         return policy_person("probation-failed", because,
                              "no source says that another machine helps against this code");
     }
-    if (watched && lead->row->rate_action != ACTION_CLASS_REPLACE && ledger->reboots < snapshot->settings.reboots_max) {
+    bool after_reset = ledger->probation->kind == OPERATION_KIND_RESET; /* a reboot is what was not tried yet */
+    if (watched && (after_reset || lead->row->rate_action != ACTION_CLASS_REPLACE) &&
+        ledger->reboots < snapshot->settings.reboots_max) {
         struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = "probation-failed", .refused = ACTION_WATCH};
         policy_say(outcome.because, sizeof(outcome.because),
                    "It fails its probation of %s after %s, so it is not only counted: a reboot is due", span, past);

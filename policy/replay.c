@@ -61,6 +61,16 @@ static const struct policy_incident *incident_of(const struct decision *decision
     return decision->gates[GATE_INCIDENT].result == GATE_RESULT_FAILED ? &some : NULL;
 }
 
+/* The recorded word says it where a reset was thought of. */
+static bool could_reset(const struct decision *d)
+{
+    static const char *const rules[] = {"resets-not-allowed", "reset-failed", "resets-exhausted", "repeat-after-reset"};
+    bool could = d->action == ACTION_RESET || d->refused == ACTION_RESET;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+        could = could || has_rule(d, rules[i]);
+    return could;
+}
+
 static void take_node(const struct policy_replay *replay, struct policy_node *node)
 {
     const struct decision *d = replay->decision;
@@ -74,6 +84,7 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
         .boot_id = fresh ? lead->boot_id : "",
         .boot_at = lead != NULL ? lead->first_at : d->at,
         .opted_out = has_rule(d, "opted-out"),
+        .can_reset = could_reset(d),
         .has_active_operation = has_rule(d, "one-operation"),
         .has_scheduler = true,
         .scheduler_known = true,
@@ -157,8 +168,7 @@ static bool is_same(const struct decision *a, const struct decision *b)
 /* What becomes of the jobs before a repair: of both policies, as what was recorded may be from before it was. */
 static bool treats_jobs_alike(const struct decision *a, const struct decision *b)
 {
-    bool repairs = a->action == ACTION_REBOOT || a->action == ACTION_REPLACE;
-    return !repairs || (a->job_signal == b->job_signal && a->job_wait_ms == b->job_wait_ms);
+    return !action_is_repair(a->action) || (a->job_signal == b->job_signal && a->job_wait_ms == b->job_wait_ms);
 }
 
 enum replay_result policy_replay(const struct policy_replay *replay, struct decision *ret_other)

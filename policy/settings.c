@@ -13,6 +13,7 @@ void policy_settings_default(struct policy_settings *ret_settings)
 {
     *ret_settings = (struct policy_settings){
         .repeat_window_ms = 7 * DAY_MS, /* NVSentinel counts remediations over 7 days */
+        .resets_max = 2,                /* as the reboots: what two resets did not clear a third will not */
         .reboots_max = 2,               /* gpud: after two reboots the hardware is at fault */
         .replaces_max = 2,              /* a slot that eats machines has another cause: NVSentinel #1543 loops */
         .budget_percent = 5,            /* maxInFlight of EKS and Cluster API; 1 node in a small group */

@@ -92,6 +92,8 @@ static const char *step_words(const struct operation *op, enum step_kind kind)
         return "it is taken out of scheduling";
     case STEP_KIND_DRAIN:
         return op->urgency == URGENCY_NOW ? "its jobs give way" : "its jobs are waited for";
+    case STEP_KIND_RESET:
+        return "its agent resets the device";
     case STEP_KIND_REBOOT:
         return "the machine is rebooted";
     case STEP_KIND_TERMINATE:
@@ -284,15 +286,10 @@ static void tell_starting(const struct policy_scene *scene, struct policy_situat
 
 /* --- held ------------------------------------------------------------------------------------------------------ */
 
-static bool is_repair(enum action action)
-{
-    return action == ACTION_REBOOT || action == ACTION_REPLACE;
-}
-
 static bool is_cancelled(const struct policy_scene *scene)
 {
     return scene->last->id != 0 && scene->last->state == OPERATION_STATE_CANCELLED && scene->last->cancel_asked &&
-           scene->decision_stands && is_repair(scene->decision->action);
+           scene->decision_stands && action_is_repair(scene->decision->action);
 }
 
 static void tell_cancelled(const struct policy_scene *scene, struct policy_situation *told)

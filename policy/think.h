@@ -84,8 +84,11 @@ bool policy_is_gsp_like(const struct fault_row *row);
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 
 struct ledger {
-    int reboots;  /* attempts on this device of this instance within the window */
-    int replaces; /* attempts on the slot within the window, any instance */
+    int resets;                        /* attempts on this device of this instance within the window */
+    const struct policy_repair *reset; /* the newest of these; NULL: none */
+    const char *no_reset;              /* why none is possible; NULL: one is */
+    int reboots;                       /* attempts on this device of this instance within the window */
+    int replaces;                      /* attempts on the slot within the window, any instance */
     int gsp_reboots;
     int by_people, elsewhere;              /* shown, not counted: people's repairs; reboots of earlier instances */
     const struct policy_repair *reboot;    /* the newest after which the device came back; NULL: none */

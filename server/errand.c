@@ -17,6 +17,7 @@ struct errand {
     enum errand_kind kind;
     struct lifecycle_job job;
     struct deep_job check;
+    struct reset_job reset;
     bool reported;
     struct lifecycle_report report;
 };
@@ -95,6 +96,16 @@ void errands_put_check(struct errands *errands, int64_t node_id, const struct de
     pthread_mutex_unlock(&errands->lock);
 }
 
+void errands_put_reset(struct errands *errands, int64_t node_id, const struct reset_job *job)
+{
+    pthread_mutex_lock(&errands->lock);
+    struct errand *errand = find_or_add(errands, node_id);
+    errand->reported = errand->reported && text_equal(errand->reset.key, job->key);
+    errand->kind = ERRAND_RESET;
+    errand->reset = *job;
+    pthread_mutex_unlock(&errands->lock);
+}
+
 void errands_drop(struct errands *errands, int64_t node_id)
 {
     if (none_waits(errands))
@@ -115,6 +126,15 @@ static struct errand *find(struct errands *errands, int64_t node_id, enum errand
     return errand != NULL && errand->kind == kind ? errand : NULL;
 }
 
+/* Locked. NULL when nothing under this key is asked for that is reported here. */
+static struct errand *find_by_key(struct errands *errands, int64_t node_id, const char *key)
+{
+    struct errand *scripts = find(errands, node_id, ERRAND_LIFECYCLE), *reset = find(errands, node_id, ERRAND_RESET);
+    if (scripts != NULL && text_equal(scripts->job.key, key))
+        return scripts;
+    return reset != NULL && text_equal(reset->reset.key, key) ? reset : NULL;
+}
+
 enum errand_kind errands_key(struct errands *errands, int64_t node_id, const char *instance_id,
                              char ret_key[KEY_MAX_BYTES])
 {
@@ -124,6 +144,7 @@ enum errand_kind errands_key(struct errands *errands, int64_t node_id, const cha
     pthread_mutex_lock(&errands->lock);
     const struct errand *scripts = find(errands, node_id, ERRAND_LIFECYCLE);
     const struct errand *check = find(errands, node_id, ERRAND_CHECK);
+    const struct errand *reset = find(errands, node_id, ERRAND_RESET);
     if (check != NULL && text_equal(check->check.instance_id, instance_id)) {
         kind = ERRAND_CHECK;
         text_copy_cut(ret_key, KEY_MAX_BYTES, check->check.key);
@@ -131,6 +152,10 @@ enum errand_kind errands_key(struct errands *errands, int64_t node_id, const cha
                !(scripts->reported && scripts->report.final)) {
         kind = ERRAND_LIFECYCLE;
         text_copy_cut(ret_key, KEY_MAX_BYTES, scripts->job.key);
+    } else if (reset != NULL && text_equal(reset->reset.instance_id, instance_id) &&
+               !(reset->reported && reset->report.final)) {
+        kind = ERRAND_RESET;
+        text_copy_cut(ret_key, KEY_MAX_BYTES, reset->reset.key);
     }
     pthread_mutex_unlock(&errands->lock);
     return kind;
@@ -156,11 +181,21 @@ int errands_get_check(struct errands *errands, int64_t node_id, struct deep_job 
     return errand == NULL ? STATUS_NOT_FOUND : 0;
 }
 
+int errands_get_reset(struct errands *errands, int64_t node_id, struct reset_job *ret_job)
+{
+    pthread_mutex_lock(&errands->lock);
+    const struct errand *errand = find(errands, node_id, ERRAND_RESET);
+    if (errand != NULL)
+        *ret_job = errand->reset;
+    pthread_mutex_unlock(&errands->lock);
+    return errand == NULL ? STATUS_NOT_FOUND : 0;
+}
+
 int errands_report(struct errands *errands, int64_t node_id, const struct lifecycle_report *report)
 {
     pthread_mutex_lock(&errands->lock);
-    struct errand *errand = find(errands, node_id, ERRAND_LIFECYCLE);
-    bool asked = errand != NULL && text_equal(errand->job.key, report->key);
+    struct errand *errand = find_by_key(errands, node_id, report->key);
+    bool asked = errand != NULL;
     if (asked && !(errand->reported && errand->report.final)) {
         errand->report = *report;
         errand->reported = true;
@@ -173,8 +208,8 @@ bool errands_last(struct errands *errands, int64_t node_id, const char *key, str
                   bool *ret_asked)
 {
     pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = find(errands, node_id, ERRAND_LIFECYCLE);
-    *ret_asked = errand != NULL && text_equal(errand->job.key, key);
+    const struct errand *errand = find_by_key(errands, node_id, key);
+    *ret_asked = errand != NULL;
     bool reported = *ret_asked && errand->reported;
     if (reported)
         *ret_report = errand->report;

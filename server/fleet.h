@@ -48,6 +48,7 @@ void fleet_remove(struct fleet *fleet, int64_t node_id);
 #define FLEET_RUNS_LIFECYCLE 2u                   /* no check: it knows what to do with an errand */
 #define FLEET_TELLS_MACHINE 4u                    /* it reports what it is made of and how its checks stand */
 #define FLEET_TAKES_SETTINGS 8u                   /* it can be told what to do otherwise */
+#define FLEET_RESETS 16u                          /* it can reset one GPU */
 #define FLEET_CHECK_DEEP(check) (256u << (check)) /* and of deep ones it could run: enum deep_check */
 
 struct fleet_heartbeat {

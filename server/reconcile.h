@@ -34,6 +34,7 @@ struct reconcile_settings {
     int64_t prepare_deadline_ms;        /* lifecycle scripts, all attempts together (30 min) */
     int64_t script_limit_ms;            /* of one attempt (15 min) */
     int64_t script_attempts_max;        /* of each script (3) */
+    int64_t reset_limit_ms;             /* of one device, with waiting for who holds it (2 min) */
     int64_t check_wait_ms;              /* a node that stays busy for so long is not checked (10 min) */
     int64_t check_quick_ms;             /* a quick run of deep health checks (5 min) */
     int64_t check_deep_ms;              /* a deep one (4 h) */

@@ -355,7 +355,9 @@ static int begin_repair(struct apply *a, struct decision *d)
     char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
     snprintf(key, sizeof(key), "repair/%" PRId64, d->id);
     out_reason(d, reason);
-    enum operation_kind kind = d->action == ACTION_REBOOT ? OPERATION_KIND_REBOOT : OPERATION_KIND_REPLACE;
+    enum operation_kind kind = d->action == ACTION_RESET    ? OPERATION_KIND_RESET
+                               : d->action == ACTION_REBOOT ? OPERATION_KIND_REBOOT
+                                                            : OPERATION_KIND_REPLACE;
     const struct new_operation repair = {
         .kind = kind,
         .urgency = d->urgency,
@@ -408,7 +410,7 @@ static int store_faults(struct apply *a, const struct decision *d)
 static int apply_decision(struct apply *a)
 {
     struct decision d = a->item->decision; /* a copy: the transaction may run again */
-    bool repair = d.action == ACTION_REBOOT || d.action == ACTION_REPLACE;
+    bool repair = action_is_repair(d.action);
     if (!a->item->fresh || (repair && !may_be_repaired(a))) {
         /* Nothing new; but when a held node is looked at again may have moved. */
         bool held =

@@ -244,6 +244,12 @@ static enum policy_wish wish_of(const struct rnode *node, bool known)
     return node->request == SCHEDULER_REQUEST_REPLACE ? POLICY_WISH_REPLACE : POLICY_WISH_NONE;
 }
 
+/* Of an agent that was not heard since hpd began nobody knows; the step asks again. */
+static bool offers_reset(const struct fleet_view *live)
+{
+    return !live->silent && (live->last_heartbeat_at == 0 || (live->checks & FLEET_RESETS) != 0);
+}
+
 static void view_item(struct reconcile *r, struct decide_item *item)
 {
     struct rnode *node = item->node;
@@ -259,6 +265,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .boot_id = item->instance.boot_id,
         .boot_at = item->instance.boot_at,
         .opted_out = item->row.opted_out,
+        .can_reset = offers_reset(&item->live),
         .has_active_operation = node->op != NULL,
         .idle = node->tally.idle,
         .under_test = node->op != NULL && node->op->kind == OPERATION_KIND_CHECK,
@@ -368,8 +375,7 @@ static bool something_between(const struct reconcile *r, const struct decide_ite
 bool reconcile_counts_evidence(const struct decision *decision)
 {
     bool shared = decision->gates[GATE_INCIDENT].result == GATE_RESULT_FAILED; /* the incident counts, once */
-    return decision->action == ACTION_REBOOT || decision->action == ACTION_REPLACE ||
-           (decision->action == ACTION_HOLD && !shared);
+    return action_is_repair(decision->action) || (decision->action == ACTION_HOLD && !shared);
 }
 
 /* What only its rate made a fault of the node counts from now on: a program that crashes its way through the fleet is

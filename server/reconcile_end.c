@@ -1,7 +1,7 @@
 /*
  * How operations end: they succeed, they fail and say what to do, or they are cancelled. Each end says where the node goes.
  *
- * A reboot that did not bring its machine back, and a fault that came back at the return gate, leave the node held, because the
+ * A reset that failed, a reboot that did not bring its machine back, and a fault that came back at the return gate, leave the node held, because the
  * policy has a next word; any other failure needs a person. A cancel takes our mark back when nothing else
  * speaks against the node, and leaves it held when something does.
  */
@@ -94,7 +94,7 @@ static const char *advice(const struct work *w, enum step_kind step)
     return "see to the cause, then repeat or release the node";
 }
 
-/* A machine that did not come back from our reboot is the policy's to decide on; a relapse is, too. That a person did not
+/* A machine that did not come back from our reboot, or a device from our reset, is the policy's to decide on; a relapse is, too. That a person did not
  * come to reboot it says nothing of the machine. */
 static bool policy_decides_next(const struct work *w, enum step_kind failed)
 {
@@ -102,7 +102,8 @@ static bool policy_decides_next(const struct work *w, enum step_kind failed)
         return false;
     bool reboot = w->op.kind == OPERATION_KIND_REBOOT && text_equal(w->op.actor, ACTOR_POLICY) &&
                   (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !work_by_person(w);
-    return reboot || w->relapsed;
+    bool reset = failed == STEP_KIND_RESET && text_equal(w->op.actor, ACTOR_POLICY);
+    return reset || reboot || w->relapsed;
 }
 
 void work_end_failed(struct work *w)

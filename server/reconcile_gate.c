@@ -165,8 +165,8 @@ static const char *scheduler_lacks(const struct work *w)
 
 static int64_t quiet_since(const struct work *w)
 {
-    bool release = w->op.kind == OPERATION_KIND_RELEASE;
-    return release || w->instance.boot_at > w->now ? w->step->started_at : w->instance.boot_at;
+    bool same_boot = w->op.kind == OPERATION_KIND_RELEASE || w->op.kind == OPERATION_KIND_RESET;
+    return same_boot || w->instance.boot_at > w->now ? w->step->started_at : w->instance.boot_at;
 }
 
 static enum step_result verify_run(struct work *w)

@@ -18,6 +18,8 @@ const char *reconcile_mark_reason(enum operation_kind kind)
         return REASON_REPLACE;
     case OPERATION_KIND_UPDATE:
         return HOLD_PREFIX "the software is being updated";
+    case OPERATION_KIND_RESET:
+        return HOLD_PREFIX "a device is being reset";
     case OPERATION_KIND_CHECK:
         return HOLD_PREFIX "deep health checks";
     default:
@@ -38,7 +40,7 @@ const struct step_ops *step_ops_of(enum step_kind kind)
         [STEP_KIND_MARK] = &step_mark,           [STEP_KIND_DRAIN] = &step_drain,   [STEP_KIND_REBOOT] = &step_reboot,
         [STEP_KIND_TERMINATE] = &step_terminate, [STEP_KIND_LAUNCH] = &step_launch, [STEP_KIND_JOIN] = &step_join,
         [STEP_KIND_PREPARE] = &step_prepare,     [STEP_KIND_VERIFY] = &step_verify, [STEP_KIND_RESUME] = &step_resume,
-        [STEP_KIND_FORGET] = &step_forget,       [STEP_KIND_CHECK] = &step_check,
+        [STEP_KIND_FORGET] = &step_forget,       [STEP_KIND_CHECK] = &step_check,   [STEP_KIND_RESET] = &step_reset,
     };
     return table[kind];
 }

@@ -45,8 +45,7 @@ static enum member member_of(const struct rnode *node, enum slot_kind slot)
 {
     if (!node->member || slot == SLOT_LEAVING || slot == SLOT_GONE)
         return MEMBER_NOT;
-    bool ill = node->op != NULL && node->health == HEALTH_UNHEALTHY &&
-               (node->op->kind == OPERATION_KIND_REBOOT || node->op->kind == OPERATION_KIND_REPLACE);
+    bool ill = node->op != NULL && node->health == HEALTH_UNHEALTHY && operation_is_repair(node->op->kind);
     if (ill || (node->op == NULL && reconcile_node_is_out(node)))
         return MEMBER_BAD;
     return node->op == NULL && node->state == NODE_STATE_READY ? MEMBER_DONE : MEMBER_AT_WORK;

@@ -17,6 +17,7 @@ void reconcile_settings_default(struct reconcile_settings *ret_settings)
         .prepare_deadline_ms = 30 * MS_PER_MIN,
         .script_limit_ms = 15 * MS_PER_MIN,
         .script_attempts_max = 3,
+        .reset_limit_ms = 2 * MS_PER_MIN, /* nvidia-smi takes seconds; a driver that hangs does not come back */
         .check_wait_ms = 10 * MS_PER_MIN,
         .check_quick_ms = 5 * MS_PER_MIN,
         .check_deep_ms = 4 * MS_PER_HOUR,

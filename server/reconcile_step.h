@@ -131,7 +131,7 @@ bool work_hardware_is_told(struct work *w);
 int64_t work_came_back(struct work *w);
 
 extern const struct step_ops step_mark, step_drain, step_resume;
-extern const struct step_ops step_reboot, step_terminate, step_launch, step_forget;
+extern const struct step_ops step_reset, step_reboot, step_terminate, step_launch, step_forget;
 extern const struct step_ops step_join, step_verify, step_check, step_prepare;
 /* Whether the agent can run the checks that are asked for: GO_ON, WAIT, or FAIL with the reason in w->detail. */
 enum step_result work_may_check(struct work *w);

@@ -147,14 +147,9 @@ void reconcile_node_due(struct reconcile *r, struct rnode *node, int64_t at)
 }
 
 /* --- operations -------------------------------------------------------------------------------- */
-static bool is_repair(enum operation_kind kind)
-{
-    return kind == OPERATION_KIND_REBOOT || kind == OPERATION_KIND_REPLACE;
-}
-
 static void count_repair(struct rgroup *group, const struct rop *op, int64_t by)
 {
-    if (!is_repair(op->kind))
+    if (!operation_is_repair(op->kind))
         return;
     group->in_repair += by;
     group->replacing += op->kind == OPERATION_KIND_REPLACE ? by : 0;
@@ -173,7 +168,7 @@ struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int
     node->op = op;
     r->stats.active_operations++;
     count_repair(node->group, op, 1);
-    if (is_repair(kind) && created_at > node->group->last_repair_at)
+    if (operation_is_repair(kind) && created_at > node->group->last_repair_at)
         node->group->last_repair_at = created_at;
     reconcile_node_reckon(node);
     reconcile_operation_poke(r, node);
@@ -200,7 +195,7 @@ void reconcile_operation_drop(struct reconcile *r, struct rnode *node)
         return;
     r->stats.active_operations--;
     count_repair(node->group, op, -1);
-    if (is_repair(op->kind))
+    if (operation_is_repair(op->kind))
         reconcile_group_look(r, node->group, ROOM_LOOK_MAX);
     reconcile_call_free(op->result);
     free(op);

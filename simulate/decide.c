@@ -235,6 +235,9 @@ static void follow(struct world *w, int32_t node, const struct decision *decisio
 {
     count_rule(w, decision);
     switch (decision->action) {
+    case ACTION_RESET:
+        repair_begin(w, node, OPERATION_KIND_RESET, drain_of(w, node, decision), class_of(w, node, decision->code));
+        return;
     case ACTION_REBOOT:
         repair_begin(w, node, OPERATION_KIND_REBOOT, drain_of(w, node, decision), class_of(w, node, decision->code));
         return;

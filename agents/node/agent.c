@@ -18,6 +18,7 @@
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
 #include "agents/node/metrics.h"
+#include "agents/node/reset.h"
 #include "agents/node/settings.h"
 #include "agents/node/standing.h"
 #include "agents/node/window.h"
@@ -54,6 +55,8 @@ struct agent {
     struct link link;
     struct lifecycle_options lifecycle;
     struct deep_options deep;
+    struct reset_options reset;
+    bool was_reset; /* a device, or is being */
     char instance_id[ID_INSTANCE_MAX];
     char *runner;
     bool allow_inject;
@@ -205,6 +208,27 @@ static void on_work(const char *key, void *arg)
         log_info("asked to run lifecycle scripts key=%s", key);
     else if (status != STATUS_CONFLICT)
         log_error("lifecycle scripts cannot be begun: %s key=%s", status_meaning(status), key);
+}
+
+/* The reset of a device changes no boot: what was seen before it is looked for anew when it is over. */
+static void on_reset(const char *key, void *arg)
+{
+    struct agent *agent = arg;
+    if (key[0] == '\0') {
+        if (!agent->was_reset)
+            return;
+        agent->was_reset = false;
+        standing_renew(&agent->standing);
+        inventory_renew(&agent->inventory);
+        agent->link.machine_changed = true;
+        return;
+    }
+    agent->was_reset = true;
+    int status = reset_begin(&agent->reset, agent->runner, key);
+    if (status == 0)
+        log_info("asked to reset a device key=%s", key);
+    else if (status != STATUS_CONFLICT)
+        log_error("the reset of a device cannot be begun: %s key=%s", status_meaning(status), key);
 }
 
 static void on_machine(struct text *out, void *arg)
@@ -424,6 +448,12 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                         .instance_id = agent->instance_id,
                                         .address = options->address,
                                         .boot_id_file = options->boot_id_file};
+    agent->reset = (struct reset_options){.url = options->url,
+                                          .fingerprint = options->fingerprint,
+                                          .state_dir = options->state_dir,
+                                          .instance_id = agent->instance_id};
+    agent->link.resets = reset_is_offered(NULL);
+    agent->link.on_reset = on_reset;
     agent->link.is_settings_news = is_settings_news;
     agent->link.on_settings = on_settings;
     agent->link.write_settings = on_settings_said;

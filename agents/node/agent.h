@@ -42,6 +42,7 @@ struct agent_options {
     const char *ca_file;       /* of https sources of scripts; NULL: the system's */
     const char *runner;        /* the program that runs them; NULL: this one */
     const char *lifecycle_key; /* this process is a runner for that order, and no agent; NULL: an agent */
+    const char *reset_key;     /* the same of the reset of a device */
     const char *check_key;     /* the same of deep health checks */
     int64_t timeout_ms, backoff_min_ms, backoff_max_ms, probe_ms, token_ms;
     size_t spool_bytes_max;

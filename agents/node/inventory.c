@@ -36,6 +36,13 @@ void inventory_expect(struct inventory *inventory, const char *name)
     inventory->changed = true;
 }
 
+void inventory_renew(struct inventory *inventory)
+{
+    for (size_t i = 0; i < inventory->report.check_count; i++)
+        inventory->report.checks[i].has_run = false;
+    inventory->changed = true;
+}
+
 void inventory_forget(struct inventory *inventory, bool (*is_run)(const char *name, void *arg), void *arg)
 {
     struct machine_report *report = &inventory->report;

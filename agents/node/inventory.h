@@ -20,6 +20,8 @@ void inventory_init(struct inventory *inventory, const char *instance_id, const 
 /* A check that is to run and has not; one that is known already stays as it is. */
 void inventory_expect(struct inventory *inventory, const char *name);
 /* A check that is not run any more. */
+/* No check has looked since now. */
+void inventory_renew(struct inventory *inventory);
 void inventory_forget(struct inventory *inventory, bool (*is_run)(const char *name, void *arg), void *arg);
 /* The same of what is no check of checks.h: the kernel log. */
 void inventory_note(struct inventory *inventory, const char *name, bool is_covered);

@@ -132,6 +132,8 @@ static void take_orders(struct link *link, const char *body, size_t len)
         link->settings_wanted = link->is_settings_news(tag, link->arg);
     if (orders.work[0] != '\0' && link->on_work != NULL)
         link->on_work(orders.work, link->arg);
+    if (link->on_reset != NULL)
+        link->on_reset(orders.reset, link->arg);
     if (orders.check[0] != '\0' && link->on_check != NULL)
         link->on_check(orders.check, link->arg);
 }
@@ -292,6 +294,7 @@ static bool ask_heartbeat(struct link *link)
                                                 .seq = link_next_seq(link),
                                                 .sent_at_ms = clock_wall_ms(link->clock),
                                                 .kmsg_covered = link->kmsg_covered,
+                                                .resets = link->resets,
                                                 .deep_checks = link->deep_checks,
                                                 .settings_tag = link->settings_tag,
                                                 .spooled = (int64_t)spool_count(link->spool),

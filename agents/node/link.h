@@ -56,7 +56,8 @@ struct link {
     enum link_ask ask;
     struct message_enrolled enrolled;
     bool kmsg_covered;   /* set by the owner */
-    int64_t deep_checks; /* set by the owner */
+    bool resets;         /* set by the owner, */
+    int64_t deep_checks; /* as this */
     struct text body, record;
     struct verdict verdict;                /* scratch of a report */
     uint64_t batch[VERDICTS_PER_POST_MAX]; /* serials under way */
@@ -65,8 +66,9 @@ struct link {
     int failures;
     bool away, told_no_token, reported_last, rested;
     bool (*on_inject)(const char *line, void *arg);
-    void (*on_work)(const char *key, void *arg);        /* with every heartbeat for as long as it is wanted */
-    void (*on_check)(const char *key, void *arg);       /* the same, of deep health checks */
+    void (*on_work)(const char *key, void *arg);  /* with every heartbeat for as long as it is wanted */
+    void (*on_reset)(const char *key, void *arg); /* the same, of a device; "" with each reply that asks for none */
+    void (*on_check)(const char *key, void *arg); /* the same, of deep health checks */
     void (*write_machine)(struct text *out, void *arg); /* all that there is to tell of the machine; NULL: nothing */
     bool machine_changed;                               /* set by the owner: it is to be told */
     int64_t machine_at;                                 /* but not before */

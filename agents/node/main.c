@@ -6,6 +6,7 @@
 #include "agents/node/agent.h"
 #include "agents/node/by_hand.h"
 #include "agents/node/lifecycle.h"
+#include "agents/node/reset.h"
 #include "base/address.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -53,6 +54,7 @@
     X("ca-file", 'c', "FILE", "CAs for https sources of lifecycle scripts (default: the system's)")        \
     X("lifecycle", 'w', "KEY", "run the scripts of this order and end; hp-agent calls itself so")          \
     X("deep-check", 'E', "KEY", "run the tests of this order and end; hp-agent calls itself so")           \
+    X("reset", 'R', "KEY", "reset the device of this order and end; hp-agent calls itself so")             \
     X("log-level", 'l', "LEVEL", "debug, info (default), warn, error")                                     \
     X("version", 'V', NULL, "print the version")                                                           \
     X("help", 'h', NULL, "print this")
@@ -150,6 +152,9 @@ static int set_option(struct agent_options *options, int letter, const char *val
         return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
     case 'E':
         options->check_key = value;
+        return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+    case 'R':
+        options->reset_key = value;
         return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
     case 'n':
         options->node = value;
@@ -273,6 +278,29 @@ static int run_deep(const struct agent_options *options)
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The reset of one device; the agent itself is another process. */
+static int run_reset(const struct agent_options *options)
+{
+    const struct reset_options reset = {.url = options->url,
+                                        .fingerprint = options->fingerprint,
+                                        .state_dir = options->state_dir,
+                                        .instance_id = options->instance_id,
+                                        .timeout_ms = RESET_TIMEOUT_MS,
+                                        .pause_ms = RESET_PAUSE_MS,
+                                        .grace_ms = RESET_GRACE_MS,
+                                        .busy_pause_ms = RESET_BUSY_PAUSE_MS};
+    int lock;
+    if (options->instance_id == NULL)
+        return usage("--reset needs --instance-id", "");
+    signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_NAME, "hp-reset");
+    if (reset_lock(&reset, &lock) != 0)
+        return EXIT_SUCCESS; /* another one is at work */
+    int status = reset_run(&reset, options->reset_key);
+    close(lock);
+    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct agent_options options;
@@ -289,6 +317,8 @@ int main(int argc, char **argv)
         return run_lifecycle(&options);
     if (options.check_key != NULL)
         return run_deep(&options);
+    if (options.reset_key != NULL)
+        return run_reset(&options);
     int stop_fd = open_stop_fd();
     if (stop_fd < 0 || agent_new(&options, &agent, error) != 0) {
         log_error("hp-agent cannot start: %s", stop_fd < 0 ? "no signalfd" : error);

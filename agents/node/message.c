@@ -39,6 +39,8 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
     for (int i = 0; i < DEEP_CHECK_COUNT; i++)
         if ((heartbeat->deep_checks & SM_BIT(i)) != 0)
             shape_put_text(out, ",", deep_check_text((enum deep_check)i));
+    if (heartbeat->resets)
+        text_add(out, ",\"reset\"");
     if (heartbeat->kmsg_covered)
         text_add(out, ",\"" KMSG_SOURCE "\"");
     text_add_char(out, ']');
@@ -155,8 +157,11 @@ int message_read_enrolled(const char *body, size_t len, struct message_enrolled 
 int message_read_orders(const char *body, size_t len, struct message_orders *ret_orders)
 {
     struct message_orders orders = {0};
-    struct shape_slot slots[] = {SHAPE_TEXT("inject", orders.inject), SHAPE_TEXT("work", orders.work),
-                                 SHAPE_TEXT("check", orders.check), SHAPE_TEXT("settings", orders.settings),
+    struct shape_slot slots[] = {SHAPE_TEXT("inject", orders.inject),
+                                 SHAPE_TEXT("work", orders.work),
+                                 SHAPE_TEXT("check", orders.check),
+                                 SHAPE_TEXT("reset", orders.reset),
+                                 SHAPE_TEXT("settings", orders.settings),
                                  SHAPE_I64("heartbeatIntervalMs", orders.heartbeat_interval_ms, INTERVAL_MIN_MS)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || orders.heartbeat_interval_ms > INTERVAL_MAX_MS)
         return STATUS_INVALID;

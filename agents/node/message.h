@@ -21,6 +21,7 @@ struct message_heartbeat {
     const char *instance_id, *boot_id;
     int64_t seq, sent_at_ms;
     bool kmsg_covered;
+    bool resets;           /* a GPU, if asked to */
     int64_t deep_checks;   /* that it could run: bits by enum deep_check */
     uint64_t settings_tag; /* of its group's settings that count here, as the server says it; 0: none */
     int64_t spooled;
@@ -48,6 +49,7 @@ struct message_orders {
     char inject[RAW_LINE_MAX_BYTES];             /* "" for none */
     char work[KEY_MAX_BYTES];                    /* "" for none */
     char check[KEY_MAX_BYTES];                   /* "" for none */
+    char reset[KEY_MAX_BYTES];                   /* "" for none */
     char settings[AGENT_SETTINGS_TAG_MAX_BYTES]; /* the tag of its group's; "": what it has is right */
     int64_t heartbeat_interval_ms;               /* 0: as before */
 };

@@ -22,6 +22,12 @@ void standing_clear(struct standing *standing)
     standing->count = 0;
 }
 
+void standing_renew(struct standing *standing)
+{
+    for (size_t i = 0; i < standing->count; i++)
+        standing->states[i].told_at = -STANDING_REPEAT_MS;
+}
+
 static struct standing_state *find(struct standing *standing, const char *source, const char *code, const char *device)
 {
     for (size_t i = 0; i < standing->count; i++) {

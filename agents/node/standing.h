@@ -31,6 +31,8 @@ struct standing {
 };
 
 void standing_init(struct standing *standing, const char *instance_id, const char *boot_id);
+/* What is still there is told again by the next run of its check, as seen since. */
+void standing_renew(struct standing *standing);
 void standing_clear(struct standing *standing);
 /* What a run said about states; its events are windows' business. wall_ms dates them. True when the list changed. */
 bool standing_take(struct standing *standing, const char *source, const struct check_report *report, int64_t now_ms,

@@ -87,6 +87,18 @@ int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job,
     return 0;
 }
 
+int work_read_reset(const char *body, size_t len, struct reset_job *ret_job)
+{
+    struct reset_job job = {.key = ""};
+    struct shape_slot slots[] = {SHAPE_TEXT("key", job.key), SHAPE_TEXT("instanceId", job.instance_id),
+                                 SHAPE_TEXT("device", job.device), SHAPE_I64("timeLimitMs", job.time_limit_ms, 1)};
+    if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)) ||
+        job.key[0] == '\0' || job.time_limit_ms > TIME_LIMIT_MAX_MS)
+        return STATUS_INVALID;
+    *ret_job = job;
+    return 0;
+}
+
 /* --- reports ------------------------------------------------------------------------------------------------- */
 
 /* Length of the UTF-8 character at, 0 when it is none or does not fit in len. */

@@ -1,14 +1,17 @@
 /*
- * Work: the messages about lifecycle scripts, and what is remembered of them.
+ * Work: the messages about lifecycle scripts and resets, and what is remembered of them.
  */
 #ifndef HOLDFAST_AGENTS_NODE_WORK_H
 #define HOLDFAST_AGENTS_NODE_WORK_H
 
 #include "base/text.h"
 #include "model/lifecycle.h"
+#include "model/reset.h"
 
 /* The order at /v1/agent/work. ret_resources: the text of resource_config.json; caller frees. */
 int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job, char **ret_resources);
+/* The order to reset a device, at the same place. */
+int work_read_reset(const char *body, size_t len, struct reset_job *ret_job);
 /* log: the end of what the script wrote; what is no UTF-8 of it becomes "?". */
 void work_write_report(struct text *out, const struct lifecycle_report *report, const char *log, size_t log_len);
 

@@ -57,8 +57,8 @@ static void read_settings_tag(const char *name, struct fleet_heartbeat *beat)
         beat->checks |= FLEET_TAKES_SETTINGS;
 }
 
-/* Names we do not know are a newer agent's and tell nothing. "lifecycle" and "machine" are no checks: they say that the agent
- * understands work, and tells what it is made of; and the names of deep checks say what it could be asked to run. */
+/* Names we do not know are a newer agent's and tell nothing. "lifecycle", "reset" and "machine" are no checks: they say that the agent
+ * understands work, can reset a GPU, and tells what it is made of; and the names of deep checks say what it could be asked to run. */
 static void read_checks(struct pull *p, struct fleet_heartbeat *beat)
 {
     char name[CHECK_NAME_MAX];
@@ -73,6 +73,8 @@ static void read_checks(struct pull *p, struct fleet_heartbeat *beat)
             beat->checks |= FLEET_CHECK_KMSG;
         else if (p->error == 0 && strcmp(name, "lifecycle") == 0)
             beat->checks |= FLEET_RUNS_LIFECYCLE;
+        else if (p->error == 0 && strcmp(name, "reset") == 0)
+            beat->checks |= FLEET_RESETS;
         else if (p->error == 0 && strcmp(name, "machine") == 0)
             beat->checks |= FLEET_TELLS_MACHINE;
         else if (p->error == 0 && text_starts_with(name, SETTINGS_MARK))
@@ -137,7 +139,7 @@ static void reply_orders(struct api_call *call, const char *line, enum errand_ki
     if (settings_tag != NULL)
         json_put(json, "settings", json_sprintf("%" PRIx64, *settings_tag));
     if (kind != ERRAND_NONE)
-        json_put_text(json, kind == ERRAND_CHECK ? "check" : "work", key);
+        json_put_text(json, kind == ERRAND_CHECK ? "check" : kind == ERRAND_RESET ? "reset" : "work", key);
     api_reply_json(call, 200, json);
 }
 
@@ -146,11 +148,11 @@ static void reply_orders(struct api_call *call, const char *line, enum errand_ki
 static enum errand_kind errand_of(struct api_call *call, char ret_key[KEY_MAX_BYTES])
 {
     const unsigned knows = call->beat.checks;
-    if ((knows & (FLEET_RUNS_LIFECYCLE | KNOWS_CHECKS)) == 0)
+    if ((knows & (FLEET_RUNS_LIFECYCLE | FLEET_RESETS | KNOWS_CHECKS)) == 0)
         return ERRAND_NONE;
     enum errand_kind kind =
         errands_key(fleet_errands(call->service->fleet), call->node_id, call->beat.instance_id, ret_key);
-    unsigned needed = kind == ERRAND_CHECK ? KNOWS_CHECKS : FLEET_RUNS_LIFECYCLE;
+    unsigned needed = kind == ERRAND_CHECK ? KNOWS_CHECKS : kind == ERRAND_RESET ? FLEET_RESETS : FLEET_RUNS_LIFECYCLE;
     return (knows & needed) != 0 ? kind : ERRAND_NONE;
 }
 

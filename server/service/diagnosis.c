@@ -59,8 +59,7 @@ static bool is_past_drain(const struct operation *op)
 
 static bool is_repair(const struct operation *op)
 {
-    return op->kind == OPERATION_KIND_REBOOT || op->kind == OPERATION_KIND_REPLACE ||
-           op->kind == OPERATION_KIND_DELETE || op->kind == OPERATION_KIND_UPDATE;
+    return operation_is_repair(op->kind) || op->kind == OPERATION_KIND_DELETE || op->kind == OPERATION_KIND_UPDATE;
 }
 
 static bool is_broken(const struct diagnosis *d, const struct place *place, const struct operation *op)

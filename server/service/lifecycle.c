@@ -1,5 +1,5 @@
 /*
- * Lifecycle scripts: which ones a group wants, what their instance is given to read, and what its agent says of them.
+ * Lifecycle scripts, and the agent's side of a reset: which ones a group wants, what their instance is given to read, and what its agent says of them.
  *
  * A report is a line of the timeline, once: whoever repeats one, because its answer was lost or because hpd asks again after a
  * restart, adds nothing. An agent that says more than there can be adds nothing either.
@@ -95,6 +95,11 @@ int service_agent_work(struct service *s, int64_t node_id, const char *peer, str
     return 0;
 }
 
+int service_agent_reset(struct service *s, int64_t node_id, struct reset_job *ret_job)
+{
+    return errands_get_reset(fleet_errands(s->fleet), node_id, ret_job);
+}
+
 void service_agent_work_sent(struct service *s, size_t resources_bytes)
 {
     memory_resources_leave(s->memory, resources_bytes);
@@ -106,7 +111,8 @@ struct reporting {
     int64_t node_id;
     const struct lifecycle_report *report;
     const char *log;
-    const char *message; /* of the event */
+    char message[SENTENCE_MAX_BYTES]; /* of the event, */
+    enum event_kind kind;             /* and what it is */
     bool known, added;
     int events; /* of the operation */
     struct problem *problem;
@@ -117,8 +123,8 @@ static int find_same(const void *row, void *arg)
     struct reporting *reporting = arg;
     const struct event *event = row;
     reporting->events++;
-    reporting->known = reporting->known ||
-                       (event->kind == EVENT_KIND_LIFECYCLE_SCRIPT && text_equal(event->message, reporting->message));
+    reporting->known =
+        reporting->known || (event->kind == reporting->kind && text_equal(event->message, reporting->message));
     return 0;
 }
 
@@ -152,11 +158,29 @@ static int report_event(struct db_tx *tx, const struct reporting *reporting, con
     static const char *const states[] = {
         [SCRIPT_STATE_STARTED] = "Started", [SCRIPT_STATE_SUCCEEDED] = "Succeeded", [SCRIPT_STATE_FAILED] = "Failed"};
     const struct lifecycle_report *report = reporting->report;
-    struct event event = {.level = level_of(report), .kind = EVENT_KIND_LIFECYCLE_SCRIPT};
+    struct event event = {.level = level_of(report), .kind = reporting->kind};
+    if (reporting->kind != EVENT_KIND_LIFECYCLE_SCRIPT)
+        return place_event_add(tx, place, operation, &event, reporting->message);
     say_cut(event.script_state, sizeof(event.script_state), "%s", states[report->state]);
     if (report->state == SCRIPT_STATE_FAILED)
         write_failure(reporting, event.failure, sizeof(event.failure));
     return place_event_add(tx, place, operation, &event, reporting->message);
+}
+
+static void write_message(struct reporting *reporting, const struct operation *operation)
+{
+    const struct lifecycle_report *report = reporting->report;
+    char *text = reporting->message;
+    const size_t size = sizeof(reporting->message);
+    reporting->kind = operation->kind == OPERATION_KIND_RESET ? EVENT_KIND_DEVICE_RESET : EVENT_KIND_LIFECYCLE_SCRIPT;
+    if (reporting->kind == EVENT_KIND_DEVICE_RESET)
+        say_cut(text, size, "reset of %s %s%s%s", operation->device, script_state_text(report->state),
+                report->detail[0] != '\0' ? ": " : "", report->detail);
+    else if (report->script[0] == '\0')
+        say_cut(text, size, "lifecycle scripts %s", script_state_text(report->state));
+    else
+        say_cut(text, size, "lifecycle script %s %s, attempt %" PRId64, report->script,
+                script_state_text(report->state), report->attempt);
 }
 
 static int report_write(struct db_tx *tx, void *arg)
@@ -172,6 +196,7 @@ static int report_write(struct db_tx *tx, void *arg)
     if (status == STATUS_NOT_FOUND || (status == 0 && !text_equal(operation.uid, reporting->report->key)))
         return problem_say(reporting->problem, STATUS_STALE, PROBLEM_STALE_REPORT,
                            "This instance is no longer asked to do that. Stop.");
+    write_message(reporting, &operation);
     const struct db_event_filter filter = {.operation_id = operation.id, .newest_first = true, .limit = EVENTS_MAX};
     if (status == 0)
         status = db_event_list(tx, &filter, find_same, reporting);
@@ -181,26 +206,12 @@ static int report_write(struct db_tx *tx, void *arg)
     return report_event(tx, reporting, &place, &operation);
 }
 
-static void write_message(const struct lifecycle_report *report, char *ret_text, size_t size)
-{
-    if (report->script[0] == '\0')
-        say_cut(ret_text, size, "lifecycle scripts %s", script_state_text(report->state));
-    else
-        say_cut(ret_text, size, "lifecycle script %s %s, attempt %" PRId64, report->script,
-                script_state_text(report->state), report->attempt);
-}
-
 int service_agent_report_work(struct service *s, int64_t node_id, const struct lifecycle_report *report,
                               const char *log, struct problem *ret_problem)
 {
-    char message[SENTENCE_MAX_BYTES];
     struct problem unused;
-    struct reporting reporting = {.node_id = node_id,
-                                  .report = report,
-                                  .log = log,
-                                  .message = message,
-                                  .problem = ret_problem != NULL ? ret_problem : &unused};
-    write_message(report, message, sizeof(message));
+    struct reporting reporting = {
+        .node_id = node_id, .report = report, .log = log, .problem = ret_problem != NULL ? ret_problem : &unused};
     int status = service_write(s, "agent-work", report_write, &reporting, ret_problem);
     if (status < 0)
         return status;

@@ -94,6 +94,7 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         int *number;
     } table[] = {
         {"repeat_window", &s->repeat_window_ms, NULL},
+        {"resets_max", NULL, &s->resets_max},
         {"reboots_max", NULL, &s->reboots_max},
         {"replaces_max", NULL, &s->replaces_max},
         {"budget_percent", NULL, &s->budget_percent},

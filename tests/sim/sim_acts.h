@@ -19,10 +19,12 @@ SIM_FN int sim_ended_instance(const void *row, void *arg)
 SIM_FN bool sim_is_decided(struct db_tx *tx, const struct operation *op)
 {
     struct decision decision;
-    if (strcmp(op->actor, "policy") != 0 || (op->kind != OPERATION_KIND_REBOOT && op->kind != OPERATION_KIND_REPLACE))
+    if (strcmp(op->actor, "policy") != 0 || !operation_is_repair(op->kind))
         return true;
     return db_decision_get_row(tx, op->decision_id, &decision) == 0 && decision.node_id == op->node_id &&
-           decision.action == (op->kind == OPERATION_KIND_REBOOT ? ACTION_REBOOT : ACTION_REPLACE);
+           decision.action == (op->kind == OPERATION_KIND_RESET    ? ACTION_RESET
+                               : op->kind == OPERATION_KIND_REBOOT ? ACTION_REBOOT
+                                                                   : ACTION_REPLACE);
 }
 
 SIM_FN void sim_law_act(struct sim *sim, struct db_tx *tx, const char *key)

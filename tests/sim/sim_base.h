@@ -49,6 +49,9 @@ struct sim_wire {
 /* What becomes of the one test of every deep health check. */
 enum sim_deep { SIM_DEEP_NOT_OFFERED, SIM_DEEP_PASSES, SIM_DEEP_FAILS, SIM_DEEP_SKIPS, SIM_DEEP_STALLS };
 
+/* What becomes of the resets that agents are asked for. */
+enum sim_resets { SIM_RESETS_NOT_OFFERED, SIM_RESETS_SUCCEED, SIM_RESETS_FAIL, SIM_RESETS_STALL };
+
 struct sim {
     char dir[64];
     uint64_t seed, random;
@@ -86,6 +89,7 @@ struct sim {
     const char *gpu;
     bool agents_know_nothing; /* of work: they are of an earlier version */
     enum sim_deep deep;
+    enum sim_resets resets;
 };
 
 SIM_FN bool sim_chance(struct sim *sim, int percent)

@@ -41,7 +41,7 @@ SIM_FN int sim_law_past(const void *row, void *arg)
     const struct sim_repair_law *law = arg;
     const struct operation *past = row, *op = law->op;
     const char *machine = past->kind == OPERATION_KIND_REPLACE ? past->new_instance : past->old_instance;
-    bool repair = past->kind == OPERATION_KIND_REPLACE || past->kind == OPERATION_KIND_REBOOT;
+    bool repair = operation_is_repair(past->kind);
     enum fault_class now = policy_repair_class(op->code), then = policy_repair_class(past->code);
     bool counts = repair && past->id < op->id && past->state == OPERATION_STATE_SUCCEEDED &&
                   strcmp(past->actor, "policy") == 0 && strcmp(machine, op->old_instance) == 0 &&
@@ -75,7 +75,7 @@ SIM_FN int sim_law_repair(const void *row, void *arg)
     if (op->id <= law->sim->repairs_checked)
         return 1;
     law->newest = op->id > law->newest ? op->id : law->newest;
-    bool repair = op->kind == OPERATION_KIND_REBOOT || op->kind == OPERATION_KIND_REPLACE;
+    bool repair = operation_is_repair(op->kind);
     if (!repair || strcmp(op->actor, "policy") != 0)
         return 0;
     const struct db_operation_filter of_node = {.node_id = op->node_id, .state = -1};

@@ -36,7 +36,7 @@ SIM_FN int sim_law_operation(const void *row, void *arg)
             sim_fail(law->sim, NULL, "node %" PRId64 " has two active operations", op->node_id);
     assert_true(law->count < SIM_ACTIVE_MAX);
     law->nodes[law->count++] = op->node_id;
-    bool repair = op->kind == OPERATION_KIND_REBOOT || op->kind == OPERATION_KIND_REPLACE;
+    bool repair = operation_is_repair(op->kind);
     bool automatic = repair && strcmp(op->actor, "policy") == 0;
     law->automatic += automatic;
     law->automatic_of[policy_repair_class(op->code)] += automatic;
@@ -227,6 +227,31 @@ SIM_FN void sim_agent_machine(struct sim *sim, const struct fake_instance *insta
     (void)service_agent_machine(&sim->service, instance->node_row, report, &problem);
 }
 
+/* What it did under one key it keeps on its disk: whoever asks again hears the same, and nothing is reset twice. */
+SIM_FN void sim_agent_reset(struct sim *sim, struct fake_instance *instance)
+{
+    struct reset_job job;
+    struct problem problem;
+    if (service_agent_reset(&sim->service, instance->node_row, &job) != 0 || strcmp(job.instance_id, instance->id) != 0)
+        return;
+    struct lifecycle_report report = {.state = SCRIPT_STATE_STARTED, .exit_code = -1};
+    snprintf(report.key, sizeof(report.key), "%s", job.key);
+    if (strcmp(instance->reset_key, job.key) != 0) {
+        if (service_agent_report_work(&sim->service, instance->node_row, &report, "", &problem) != 0)
+            return;
+        snprintf(instance->reset_key, sizeof(instance->reset_key), "%s", job.key);
+        instance->resets++;
+        instance->reset_failed = sim->resets == SIM_RESETS_FAIL;
+    }
+    if (sim->resets == SIM_RESETS_STALL)
+        return;
+    report.state = instance->reset_failed ? SCRIPT_STATE_FAILED : SCRIPT_STATE_SUCCEEDED;
+    report.final = true;
+    if (instance->reset_failed)
+        snprintf(report.detail, sizeof(report.detail), "In use by another client");
+    (void)service_agent_report_work(&sim->service, instance->node_row, &report, "", &problem);
+}
+
 /* It enrols in one breath and beats in the next. */
 SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
 {
@@ -244,6 +269,8 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
     snprintf(beat.boot_id, sizeof(beat.boot_id), "%s", instance->boot_id);
     if (sim->deep != SIM_DEEP_NOT_OFFERED && !instance->runs_no_tests)
         beat.checks |= FLEET_CHECK_DEEP(DEEP_CHECK_STRESS);
+    if (sim->resets != SIM_RESETS_NOT_OFFERED)
+        beat.checks |= FLEET_RESETS;
     if (sim->agents_tell_machine)
         beat.checks |= FLEET_TELLS_MACHINE;
     if (service_agent_heartbeat(&sim->service, instance->node_row, &beat, &problem) != 0 || sim->agents_know_nothing)
@@ -253,6 +280,8 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
     enum errand_kind errand = errands_key(fleet_errands(sim->service.fleet), instance->node_row, instance->id, work);
     if (errand == ERRAND_LIFECYCLE)
         sim_agent_work(sim, instance);
+    else if (errand == ERRAND_RESET)
+        sim_agent_reset(sim, instance);
     else if (errand == ERRAND_CHECK)
         sim_agent_check(sim, instance);
 }

@@ -118,7 +118,10 @@ static void machine(struct sim *sim)
 
 static void backends(struct sim *sim)
 {
-    switch (draw(sim, 7)) {
+    switch (draw(sim, 8)) {
+    case 7:
+        sim->resets = (enum sim_resets)draw(sim, SIM_RESETS_STALL + 1);
+        break;
     case 6:
         sim->fate.hang_percent = (int)draw(sim, 10);
         sim->fate.hang_ms = (1 + draw(sim, 90)) * MS_PER_S;
@@ -275,6 +278,7 @@ static void clear_up(struct sim *sim)
     sim->wire = (struct sim_wire){0};
     sim->fate = (struct fake_fate){.calls = sim->fate.calls, .dead = sim->fate.dead, .clock = &sim->clock};
     sim->die_before_turn = 0;
+    sim->resets = sim->resets == SIM_RESETS_NOT_OFFERED ? SIM_RESETS_NOT_OFFERED : SIM_RESETS_SUCCEED;
     sim->scheduler.down = sim->provider.full = sim->provider.stillborn = false;
     for (int i = 0; i < sim->provider.count; i++) {
         struct fake_instance *instance = &sim->provider.instances[i];

@@ -31,6 +31,9 @@ struct fake_instance {
     char deep_key[KEY_MAX_BYTES]; /* of the deep health check it works on, or did last */
     int deep_runs, deep_said;     /* tests that were begun; what it said of the present one */
     bool runs_no_tests;           /* its agent knows no deep health checks */
+    char reset_key[KEY_MAX_BYTES]; /* of the reset it did last, on its disk */
+    int resets;
+    bool reset_failed;
     int scripts_run;
     bool scripts_done; /* on its disk: what succeeded is not run again */
 };

@@ -1,0 +1,319 @@
+/*
+ * The runner of a reset, reset.h says which way it goes.
+ *
+ * Somebody who has the GPU open is waited for within the order's time: nvidia-smi refuses then and has done nothing. Any other
+ * refusal, a time-out and an end by a signal are final.
+ */
+#include "agents/node/reset.h"
+
+#include "agents/checks/check.h"
+#include "agents/node/attempt.h"
+#include "agents/node/runner.h"
+#include "agents/node/talk.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/status.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TOOL "nvidia-smi"
+#define ORDER_PATH "/v1/agent/work"
+#define ORDER_BYTES_MAX 16384
+#define STATE_BYTES_MAX 4096
+#define LINE_MAX_BYTES 200
+#define BUSY "in use" /* "In use by another client" */
+enum { OVER_DONE = 1, OVER_FAILED = 2 };
+
+bool reset_is_offered(const char *path)
+{
+    autofree char *tool = check_find_tool(path, TOOL);
+    return tool != NULL;
+}
+
+int reset_lock(const struct reset_options *options, int *ret_fd)
+{
+    return runner_lock(options->state_dir, "reset", ret_fd);
+}
+
+int reset_begin(const struct reset_options *options, const char *runner, const char *key)
+{
+    struct runner_arguments arguments = {.argv = {runner}, .count = 1};
+    autofree char *log = own_printf("%s/reset.log", options->state_dir);
+    runner_add(&arguments, "--reset", key);
+    runner_add(&arguments, "--server", options->url);
+    runner_add(&arguments, "--state-dir", options->state_dir);
+    runner_add(&arguments, "--instance-id", options->instance_id);
+    runner_add(&arguments, "--fingerprint", options->fingerprint);
+    return runner_begin(options->state_dir, "reset", log, &arguments);
+}
+
+/* --- words ---------------------------------------------------------------------------------------------------- */
+
+/* "GPU-" and digits; nvidia-smi takes a list, too, which is none of ours. */
+static bool is_uuid(const char *device)
+{
+    if (!text_starts_with(device, "GPU-") || device[4] == '\0')
+        return false;
+    for (const char *c = device + 4; *c != '\0'; c++)
+        if (!isxdigit((unsigned char)*c) && *c != '-')
+            return false;
+    return true;
+}
+
+/* "0000:b9:00" or "0000:b9:00.0"; *ret_function: whether it ends with one. */
+static bool is_address(const char *device, bool *ret_function)
+{
+    size_t domain = strspn(device, "0123456789abcdefABCDEF");
+    const char *rest = device + domain;
+    bool shaped = domain >= 4 && domain <= 8 && rest[0] == ':' && isxdigit((unsigned char)rest[1]) &&
+                  isxdigit((unsigned char)rest[2]) && rest[3] == ':' && isxdigit((unsigned char)rest[4]) &&
+                  isxdigit((unsigned char)rest[5]);
+    if (!shaped)
+        return false;
+    *ret_function = rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7' && rest[8] == '\0';
+    return *ret_function || rest[6] == '\0';
+}
+
+int reset_device(const char *device, char ret_name[DEVICE_MAX_BYTES + 2])
+{
+    bool function = true;
+    if (!is_uuid(device) && !is_address(device, &function))
+        return STATUS_INVALID;
+    snprintf(ret_name, DEVICE_MAX_BYTES + 2, "%s%s", device, function ? "" : ".0");
+    return 0;
+}
+
+void reset_last_line(const char *output, size_t len, char *ret_line, size_t size)
+{
+    size_t end = len;
+    while (end > 0 && isspace((unsigned char)output[end - 1]))
+        end--;
+    size_t begin = end;
+    while (begin > 0 && output[begin - 1] != '\n')
+        begin--;
+    size_t used = 0;
+    for (size_t i = begin; i < end && used + 1 < size; i++)
+        ret_line[used++] = isprint((unsigned char)output[i]) ? output[i] : '?';
+    ret_line[used] = '\0';
+}
+
+/* --- made and freed ------------------------------------------------------------------------------------------- */
+
+struct run {
+    const struct reset_options *options;
+    struct talk talk;
+    struct reset_job job;
+    struct work_state work;
+    char *directory, *state_path, *output_path;
+};
+
+static int run_open(struct run *run, const struct reset_options *options)
+{
+    *run = (struct run){.options = options};
+    run->directory = own_printf("%s/reset", options->state_dir);
+    run->state_path = own_printf("%s/state", run->directory);
+    run->output_path = own_printf("%s/output", run->directory);
+    const struct talk_options talk = {.url = options->url,
+                                      .fingerprint = options->fingerprint,
+                                      .state_dir = options->state_dir,
+                                      .instance_id = options->instance_id,
+                                      .path = ORDER_PATH,
+                                      .reply_bytes_max = ORDER_BYTES_MAX,
+                                      .timeout_ms = options->timeout_ms,
+                                      .pause_ms = options->pause_ms};
+    return talk_open(&run->talk, &talk);
+}
+
+static void run_close(struct run *run)
+{
+    talk_close(&run->talk);
+    free(run->directory);
+    free(run->state_path);
+    free(run->output_path);
+}
+
+static int save(struct run *run)
+{
+    AUTO(text) struct text out = {0};
+    work_write_state(&out, &run->work);
+    int status = file_write(run->state_path, out.data, out.len, 0600);
+    if (status != 0)
+        log_error("reset: what was done cannot be stored: %s", status_meaning(status));
+    return status;
+}
+
+/* What another order left on disk is of no use; its process is ended. */
+static void load(struct run *run, const char *key)
+{
+    autofree char *data = NULL;
+    size_t len;
+    bool known = file_read(run->state_path, STATE_BYTES_MAX, &data, &len) == 0 &&
+                 work_read_state(data, len, &run->work) == 0 &&
+                 text_equal(run->work.instance_id, run->options->instance_id);
+    if (known && run->work.pid != 0)
+        attempt_kill_left((pid_t)run->work.pid, (uint64_t)run->work.ticks);
+    if (known && text_equal(run->work.key, key))
+        return;
+    run->work = (struct work_state){.exit_code = -1};
+    text_copy_cut(run->work.instance_id, sizeof(run->work.instance_id), run->options->instance_id);
+    text_copy_cut(run->work.key, sizeof(run->work.key), key);
+}
+
+/* --- reports -------------------------------------------------------------------------------------------------- */
+
+static int say(struct run *run, enum script_state state, bool final)
+{
+    AUTO(text) struct text body = {0};
+    struct lifecycle_report report = {.state = state,
+                                      .final = final,
+                                      .attempt = run->work.attempts,
+                                      .exit_code = state == SCRIPT_STATE_FAILED ? run->work.exit_code : -1};
+    text_copy_cut(report.key, sizeof(report.key), run->work.key);
+    text_copy_cut(report.detail, sizeof(report.detail), state == SCRIPT_STATE_FAILED ? run->work.detail : "");
+    work_write_report(&body, &report, "", 0);
+    return talk_say(&run->talk, &body);
+}
+
+static int say_last_word(struct run *run)
+{
+    return say(run, run->work.over == OVER_DONE ? SCRIPT_STATE_SUCCEEDED : SCRIPT_STATE_FAILED, true);
+}
+
+static int finish(struct run *run, int over, const char *detail)
+{
+    run->work.over = over;
+    run->work.pid = 0;
+    text_copy_cut(run->work.detail, sizeof(run->work.detail), detail);
+    if (over == OVER_DONE)
+        log_info("reset: %s was reset", run->job.device);
+    else
+        log_error("reset: %s", detail);
+    int status = save(run);
+    return status != 0 ? status : say_last_word(run);
+}
+
+/* --- the reset ------------------------------------------------------------------------------------------------ */
+
+static int fetch_order(struct run *run)
+{
+    const char *body;
+    size_t len;
+    int answer;
+    int status = talk_exchange(&run->talk, NULL, &answer, &body, &len);
+    if (status != 0)
+        return status;
+    if (answer == 404 || answer == 401 || answer == 403)
+        return TALK_WITHDRAWN;
+    if (answer != 200)
+        return STATUS_UNAVAILABLE;
+    if (work_read_reset(body, len, &run->job) != 0)
+        return TALK_WITHDRAWN; /* of another kind: a heartbeat brings the key of what is wanted now */
+    bool ours = text_equal(run->job.key, run->work.key) && text_equal(run->job.instance_id, run->work.instance_id);
+    return ours ? 0 : TALK_WITHDRAWN;
+}
+
+static int on_begin(pid_t pid, uint64_t ticks, void *arg)
+{
+    struct run *run = arg;
+    run->work.pid = pid;
+    run->work.ticks = (int64_t)ticks;
+    run->work.attempts++;
+    return save(run);
+}
+
+static void read_line(int fd, char *ret_line, size_t size)
+{
+    autofree char *output = own_calloc(1, RESET_OUTPUT_BYTES_MAX);
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t from = end > RESET_OUTPUT_BYTES_MAX ? end - RESET_OUTPUT_BYTES_MAX : 0;
+    ssize_t len = pread(fd, output, RESET_OUTPUT_BYTES_MAX, from);
+    reset_last_line(output, len > 0 ? (size_t)len : 0, ret_line, size);
+}
+
+/* One call of nvidia-smi. */
+static int call_tool(struct run *run, const char *tool, const char *device, int64_t limit_ms,
+                     struct attempt_end *ret_end, char ret_line[LINE_MAX_BYTES])
+{
+    const char *const argv[] = {tool, "--gpu-reset", "-i", device, NULL};
+    int fd = open(run->output_path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return STATUS_IO;
+    const struct attempt attempt = {.argv = argv,
+                                    .directory = run->directory,
+                                    .log_fd = fd,
+                                    .log_bytes_max = RESET_OUTPUT_BYTES_MAX,
+                                    .time_limit_ms = limit_ms,
+                                    .grace_ms = run->options->grace_ms,
+                                    .probe_ms = limit_ms,
+                                    .on_begin = on_begin,
+                                    .arg = run};
+    int status = attempt_run(&attempt, ret_end);
+    read_line(fd, ret_line, LINE_MAX_BYTES);
+    close(fd);
+    return status;
+}
+
+static int reset(struct run *run, const char *tool, const char *device)
+{
+    int64_t until = clock_mono_ms(clock_system()) + run->job.time_limit_ms;
+    for (;;) {
+        struct attempt_end end;
+        char line[LINE_MAX_BYTES];
+        int status = call_tool(run, tool, device, until - clock_mono_ms(clock_system()), &end, line);
+        if (status != 0)
+            return finish(run, OVER_FAILED, status_meaning(status));
+        run->work.exit_code = end.exit_code;
+        if (end.succeeded)
+            return finish(run, OVER_DONE, "");
+        bool busy = end.exit_code >= 0 && strcasestr(line, BUSY) != NULL;
+        if (!busy || clock_mono_ms(clock_system()) + run->options->busy_pause_ms >= until) {
+            autofree char *detail =
+                own_printf(TOOL " --gpu-reset -i %s %.100s%s%s", device, end.why, line[0] != '\0' ? ": " : "", line);
+            return finish(run, OVER_FAILED, detail);
+        }
+        run->work.pid = 0;
+        if ((status = save(run)) != 0)
+            return status;
+        talk_pause(run->options->busy_pause_ms);
+    }
+}
+
+/* The server hears of it first: an operation that is over by now is not carried out. */
+static int carry_out(struct run *run)
+{
+    char device[DEVICE_MAX_BYTES + 2];
+    autofree char *tool = check_find_tool(run->options->path, TOOL);
+    int status = fetch_order(run);
+    if (status != 0)
+        return status;
+    if (tool == NULL)
+        return finish(run, OVER_FAILED, TOOL " is not there");
+    if (reset_device(run->job.device, device) != 0)
+        return finish(run, OVER_FAILED, "the device is neither a UUID of a GPU nor an address on the bus");
+    status = say(run, SCRIPT_STATE_STARTED, false);
+    return status != 0 ? status : reset(run, tool, device);
+}
+
+int reset_run(const struct reset_options *options, const char *key)
+{
+    struct run run;
+    int status = run_open(&run, options);
+    if (status == 0) {
+        load(&run, key);
+        if (run.work.over != 0)
+            status = say_last_word(&run);
+        else if (run.work.attempts > 0)
+            status = finish(&run, OVER_FAILED, "it was interrupted, and whether the device was reset is not known");
+        else
+            status = carry_out(&run);
+    }
+    run_close(&run);
+    return status == TALK_WITHDRAWN ? 0 : status;
+}

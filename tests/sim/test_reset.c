@@ -1,0 +1,182 @@
+/* The reset of one device: what a node goes through, what follows a reset that failed or did not hold, and who dies meanwhile. */
+#include "tests/sim/sim_world.h"
+
+#define UNCONTAINED 95 /* the table asks for a reset, and for another machine when it comes again */
+#define STORY_MS (90 * MS_PER_MIN)
+
+static void begin(struct sim *sim, uint64_t seed, enum sim_resets resets)
+{
+    sim_open(sim, seed, true);
+    sim->resets = resets;
+    sim_create(sim, 2, NODE_RECOVERY_AUTOMATIC);
+    sim_run(sim, MS_PER_MIN);
+}
+
+static struct fake_instance *machine(struct sim *sim)
+{
+    return fake_provider_of_node(&sim->provider, "gpu-1");
+}
+
+static void a_device_is_reset_without_a_reboot(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 1, SIM_RESETS_SUCCEED);
+    struct sim_reading before = sim_read(&sim, "gpu-1");
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 2;
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    struct sim_reading decided = sim_read(&sim, "gpu-1");
+    assert_int_equal(decided.decision.action, ACTION_RESET);
+    assert_string_equal(decided.decision.rule, "table-reset");
+    assert_int_equal(decided.operation.kind, OPERATION_KIND_RESET);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    struct sim_reading after = sim_read(&sim, "gpu-1");
+    assert_int_equal(after.operation.state, OPERATION_STATE_SUCCEEDED);
+    assert_int_equal(machine(&sim)->resets, 1);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->evictions, 1);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_string_equal(after.instance.boot_id, before.instance.boot_id);
+    assert_int_equal(after.row.health, HEALTH_HEALTHY);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEVICE_RESET, "reset of 0000:b9:00 succeeded"), 1);
+    sim_run(&sim, 2 * MS_PER_HOUR); /* what was seen before does not count again */
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    assert_int_equal(machine(&sim)->resets, 1);
+
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL); /* on probation */
+    sim_settle(&sim);
+    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "repeat-after-reset");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(machine(&sim)->resets, 1);
+    sim_close(&sim);
+}
+
+static void where_no_agent_offers_it_the_node_is_rebooted(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 2, SIM_RESETS_NOT_OFFERED);
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "reset-falls-back-to-reboot");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+static void a_site_that_wants_none_has_none(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 3, true);
+    sim.resets = SIM_RESETS_SUCCEED;
+    sim.settings.policy.resets_max = 0;
+    sim_crash(&sim);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "resets-not-allowed");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(machine(&sim)->resets, 0);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+/* Refused, or never answered: a reboot follows by itself, in finite time. */
+static void becomes_a_reboot(uint64_t seed, enum sim_resets resets, const char *error)
+{
+    struct sim sim;
+    begin(&sim, seed, resets);
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.action, ACTION_RESET);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 30 * MS_PER_MIN);
+    struct sim_reading after = sim_read(&sim, "gpu-1");
+    assert_string_equal(after.decision.rule, "reset-failed");
+    assert_non_null(strstr(after.decision.sentence, error));
+    assert_int_equal(after.operation.kind, OPERATION_KIND_REBOOT);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(machine(&sim)->resets, 1);
+    sim_close(&sim);
+}
+
+static void a_reset_that_is_refused_becomes_a_reboot(void **state)
+{
+    (void)state;
+    becomes_a_reboot(4, SIM_RESETS_FAIL, "In use by another client");
+}
+
+static void a_reset_that_nobody_hears_of_becomes_a_reboot(void **state)
+{
+    (void)state;
+    becomes_a_reboot(5, SIM_RESETS_STALL, "reset: ");
+}
+
+static void what_another_device_has_stays_open(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 6, SIM_RESETS_SUCCEED);
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.action, ACTION_RESET);
+    int other = sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL); /* and that one needs the reboot */
+    assert_true(sim.spool[other].acked);
+    sim_run(&sim, STORY_MS);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
+/* False when the story ended before its k-th turn. */
+static bool with_death_before_turn(enum sim_resets resets, uint64_t k)
+{
+    struct sim sim;
+    begin(&sim, 7, resets);
+    sim.die_before_turn = sim.turns + k;
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    int64_t until = clock_wall_ms(&sim.clock) + STORY_MS;
+    bool begun = false;
+    while (clock_wall_ms(&sim.clock) < until) {
+        sim_settle(&sim);
+        bool ready = sim_state(&sim, "gpu-1") == NODE_STATE_READY;
+        begun = begun || !ready;
+        if (begun && ready)
+            break;
+        sim_tick(&sim, until);
+    }
+    bool died = sim.crashes > 0;
+    sim.die_before_turn = 0;
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    assert_int_equal(machine(&sim)->resets, 1);
+    assert_int_equal(sim.provider.reboots, resets == SIM_RESETS_FAIL ? 1 : 0);
+    sim_close(&sim);
+    return died;
+}
+
+static void hpd_may_die_before_any_turn(void **state)
+{
+    (void)state;
+    for (enum sim_resets resets = SIM_RESETS_SUCCEED; resets <= SIM_RESETS_FAIL; resets++) {
+        uint64_t k = 1;
+        while (with_death_before_turn(resets, k))
+            k++;
+        assert_true(k > 10); /* the story has points to die at */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_is_reset_without_a_reboot),
+        cmocka_unit_test(where_no_agent_offers_it_the_node_is_rebooted),
+        cmocka_unit_test(a_site_that_wants_none_has_none),
+        cmocka_unit_test(a_reset_that_is_refused_becomes_a_reboot),
+        cmocka_unit_test(a_reset_that_nobody_hears_of_becomes_a_reboot),
+        cmocka_unit_test(what_another_device_has_stays_open),
+        cmocka_unit_test(hpd_may_die_before_any_turn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
