@@ -18,7 +18,7 @@ static const char *doing(enum action_class action)
         [ACTION_CLASS_IGNORE] = "nothing",
         [ACTION_CLASS_APP] = "nothing: a program's fault never costs a node",
         [ACTION_CLASS_WATCH] = "it is recorded and counted, and shown in the node's health",
-        [ACTION_CLASS_RESET] = "the GPU is to be reset; until that is built the node is rebooted",
+        [ACTION_CLASS_RESET] = "the GPU is reset where its agent can do that, else the node is rebooted",
         [ACTION_CLASS_REBOOT] = "the node is rebooted and comes back through the return checks",
         [ACTION_CLASS_REPLACE] = "the node's instance is replaced",
         [ACTION_CLASS_SUPPORT] = "the node takes no new work until a person has looked",

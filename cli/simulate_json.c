@@ -182,6 +182,7 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         {"plannedInterruptions", o->planned},
         {"verdicts", o->verdicts},
         {"decisions", o->decisions},
+        {"resets", o->resets},
         {"reboots", o->reboots},
         {"replacements", o->replaces},
         {"failedRepairs", o->ops_failed},

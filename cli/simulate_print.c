@@ -102,6 +102,8 @@ static void print_answer(struct cli *cli, const struct simulation *s)
           "%.0f reboots and %.0f replacements; %.0f of all these failed and led to more; %.0f cases for people",
           SIMULATION_MEAN(s, reboots), SIMULATION_MEAN(s, replaces), SIMULATION_MEAN(s, ops_failed),
           SIMULATION_MEAN(s, people));
+    if (SIMULATION_MEAN(s, resets) > 0)
+        field(cli, "Resets", "%.0f, beside these", SIMULATION_MEAN(s, resets));
     field(cli, "Back in service", "%.1f h after a fault", SIMULATION_MEAN(s, repair_hours_mean));
     field(cli, "Out of service", "%.1f nodes on average, %.0f at most, %.0f at the end", SIMULATION_MEAN(s, out_mean),
           SIMULATION_MEAN(s, out_max), SIMULATION_MEAN(s, out_end));

@@ -106,6 +106,7 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
                                 .instance_id = view->machine,
                                 .boot_id = view->boot,
                                 .boot_at = trouble->boot_at,
+                                .can_reset = world_number(w, SIMULATE_RESETS) > 0,
                                 .has_active_operation = trouble->has_op,
                                 .idle = machine->pool_at != NONE,
                                 .last_heartbeat_at = machine->silent ? trouble->silent_since : w->now,

@@ -24,7 +24,8 @@ static void take_numbers(const struct simulate_scenario *scenario, struct policy
     const struct {
         enum simulate_number number;
         int *setting;
-    } taken[] = {{SIMULATE_REBOOTS_MAX, &policy->reboots_max},
+    } taken[] = {{SIMULATE_RESETS_MAX, &policy->resets_max},
+                 {SIMULATE_REBOOTS_MAX, &policy->reboots_max},
                  {SIMULATE_REPLACES_MAX, &policy->replaces_max},
                  {SIMULATE_BUDGET, &policy->budget_percent},
                  {SIMULATE_BREAKER, &policy->breaker_percent}};

@@ -44,13 +44,14 @@ static void note_supply(struct world *w, int32_t node, bool succeeded, bool rela
         w->out->protections += policy_supply_unborn(&group->rules.policy, &group->supply, w->now);
 }
 
-enum why { WHY_DONE, WHY_NO_RETURN, WHY_RELAPSE, WHY_SILENT };
+enum why { WHY_DONE, WHY_NO_RESET, WHY_NO_RETURN, WHY_RELAPSE, WHY_SILENT };
 
-/* A machine that did not come back from a reboot, and one whose fault is there again, are the policy's; else it is a person's. */
+/* A reset that failed, a machine that did not come back from a reboot, and one whose fault is there again, are the policy's; else it is a person's. */
 static void end_failed(struct world *w, int32_t node, enum why why)
 {
     struct trouble *trouble = w->machines[node].trouble;
-    bool decides = why == WHY_RELAPSE || (why == WHY_NO_RETURN && trouble->op == OPERATION_KIND_REBOOT);
+    bool decides =
+        why == WHY_RELAPSE || why == WHY_NO_RESET || (why == WHY_NO_RETURN && trouble->op == OPERATION_KIND_REBOOT);
     w->out->ops_failed++;
     fleet_state(w, node, decides ? NODE_STATE_HELD : NODE_STATE_FAILED);
     if (decides)
@@ -146,6 +147,9 @@ static void begin_step(struct world *w, int32_t node)
     case STEP_KIND_DRAIN:
         begin_drain(w, node);
         break;
+    case STEP_KIND_RESET:
+        due(w, node, world_about(w, world_number(w, SIMULATE_RESET)));
+        break;
     case STEP_KIND_REBOOT:
         due(w, node, world_about(w, world_number(w, SIMULATE_REBOOT)));
         break;
@@ -184,6 +188,7 @@ void repair_begin(struct world *w, int32_t node, enum operation_kind kind, int64
     if (dark && trouble->loss != NONE && trouble->loss < SIMULATE_LOSSES_MAX)
         w->out->losses[trouble->loss].repairs++;
     trouble->approval = (struct policy_approval){0}; /* a yes is for one repair */
+    w->out->resets += kind == OPERATION_KIND_RESET;
     w->out->reboots += kind == OPERATION_KIND_REBOOT;
     w->out->replaces += kind == OPERATION_KIND_REPLACE;
     if (class != NONE)
@@ -215,6 +220,13 @@ void repair_step(struct world *w, int32_t node)
             job_interrupt(w, w->machines[node].job, SIMULATE_FAULTS_MAX, world_number(w, SIMULATE_DETECT));
             return;
         }
+        break;
+    case STEP_KIND_RESET:
+        if (w->machines[node].silent || !world_happens(w, world_number(w, SIMULATE_RESETS))) {
+            end(w, node, w->machines[node].silent ? WHY_SILENT : WHY_NO_RESET);
+            return;
+        }
+        trouble->note_count = 0;
         break;
     case STEP_KIND_REBOOT:
         fleet_boot(w, node, false);

@@ -38,6 +38,9 @@ struct policy_document;
     X(UNHEARD, "unheardAfter", TIME, 5 * MINUTE, 0, DAY, "until the scheduler gives up a node (SlurmdTimeout)")       \
     X(DRAIN, "drainDeadline", TIME, 4 * HOUR, 0, 30 * DAY, "jobs may go on for so long where the fault is contained") \
     X(REBOOT, "reboot", TIME, 5 * MINUTE, SECOND, DAY, "a machine's way down and up again")                           \
+    X(RESET, "reset", TIME, 20 * SECOND, SECOND, HOUR, "the reset of a GPU")                                          \
+    X(RESETS, "resetsPercent", SHARE, 0, 0, 100,                                                                      \
+      "of the resets succeed, the others become reboots; 0: no agent offers them")                                    \
     X(REPLACE, "replace", TIME, 30 * MINUTE, SECOND, 90 * DAY, "until another machine is there")                      \
     X(NO_CAPACITY, "noCapacityPercent", SHARE, 0, 0, 100, "of the times that a machine is asked for there is none")   \
     X(UNBORN, "unbornPercent", SHARE, 0, 0, 100, "of the new machines do not come up, as with a bad image")           \
@@ -56,6 +59,7 @@ struct policy_document;
       "jobs are stopped in good order, for maintenance; 0: never")                                                    \
     X(PLANNED_FOR, "plannedFor", TIME, 30 * MINUTE, 0, 30 * DAY, "… for so long")                                     \
     X(AUTOMATIC, "automatic", COUNT, 1, 0, 1, "NodeRecovery: 1 is Automatic, 0 is None")                              \
+    X(RESETS_MAX, "resetsMax", COUNT, -1, -1, 100, "policy: resets of a device, then a reboot")                       \
     X(REBOOTS_MAX, "rebootsMax", COUNT, -1, -1, 100, "policy: reboots of a device, then another machine")             \
     X(REPLACES_MAX, "replacesMax", COUNT, -1, -1, 100, "policy: replacements of a slot, then a person")               \
     X(BUDGET, "budgetPercent", COUNT, -1, -1, 100, "policy: percent of a group in repair at once")                    \
@@ -237,7 +241,7 @@ struct simulate_loss_outcome {
 };
 
 struct simulate_outcome {
-    int64_t faults, interruptions, planned, verdicts, decisions, reboots, replaces, people, held, drains;
+    int64_t faults, interruptions, planned, verdicts, decisions, resets, reboots, replaces, people, held, drains;
     int64_t breaker_opened, racks_lost, ops_failed;
     int64_t by_people;                        /* cases that people have dealt with by the end */
     int64_t no_capacity, unborn, protections; /* asked in vain; did not come up; groups protected for that */

@@ -36,6 +36,7 @@ static void record(const char *text, size_t size)
 static void work(const char *text, size_t size)
 {
     struct lifecycle_job job;
+    struct reset_job reset;
     struct work_state state, again;
     char *resources = NULL;
     struct text out AUTO(text) = {0};
@@ -45,6 +46,8 @@ static void work(const char *text, size_t size)
             REQUIRE(job.scripts[i][0] == '\0' || lifecycle_is_script_name(job.scripts[i]));
     }
     free(resources);
+    if (work_read_reset(text, size, &reset) == 0)
+        REQUIRE(reset.key[0] != '\0' && reset.time_limit_ms > 0);
     if (work_read_state(text, size, &state) != 0)
         return;
     work_write_state(&out, &state);
