@@ -27,10 +27,10 @@ struct fake_instance {
     int64_t node_row;
     char credential[160]; /* on its disk; "" before it enrolled */
     int64_t seq;
-    bool muted;                   /* nothing is heard of it */
-    char deep_key[KEY_MAX_BYTES]; /* of the deep health check it works on, or did last */
-    int deep_runs, deep_said;     /* tests that were begun; what it said of the present one */
-    bool runs_no_tests;           /* its agent knows no deep health checks */
+    bool muted;                    /* nothing is heard of it */
+    char deep_key[KEY_MAX_BYTES];  /* of the deep health check it works on, or did last */
+    int deep_runs, deep_said;      /* tests that were begun; what it said of the present one */
+    bool runs_no_tests;            /* its agent knows no deep health checks */
     char reset_key[KEY_MAX_BYTES]; /* of the reset it did last, on its disk */
     int resets;
     bool reset_failed;

@@ -195,9 +195,26 @@ static void test_there_is_an_end_to_it(void **state)
     assert_int_equal(world->told, STANDING_MAX);
 }
 
+static void test_what_is_renewed_is_told_again(void **state)
+{
+    AUTO_WORLD struct world *world = world_new();
+    (void)state;
+    run(world, "sda", NULL, true);
+    int told = world->told;
+    run(world, "sda", NULL, true);
+    assert_int_equal(world->told, told); /* nothing new */
+    standing_renew(&world->standing);
+    run(world, "sda", NULL, true);
+    assert_int_equal(world->told, told + 1);
+    assert_int_equal(world->last.count, 3); /* it is seen further, which the server takes for a fault anew */
+    run(world, "sda", NULL, true);
+    assert_int_equal(world->told, told + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_renewed_is_told_again),
         cmocka_unit_test(test_it_begins_lasts_and_is_over),
         cmocka_unit_test(test_an_hour_makes_it_new),
         cmocka_unit_test(test_who_did_not_look_takes_nothing_back),

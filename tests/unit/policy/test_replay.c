@@ -114,6 +114,30 @@ static void attempts(void **state)
     assert_int_equal(replay(), REPLAY_RESULT_SAME);
 }
 
+static void resets(void **state)
+{
+    (void)state;
+    begin("xid.95");
+    node.can_reset = true;
+    record();
+    assert_int_equal(recorded.action, ACTION_RESET);
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    other.resets_max = 0;
+    assert_differs(ACTION_REBOOT, "resets-not-allowed");
+    begin("xid.95");
+    node.can_reset = true;
+    settings.resets_max = 0;
+    record();
+    assert_string_equal(recorded.rule, "resets-not-allowed");
+    other = settings;
+    other.resets_max = 1;
+    assert_differs(ACTION_RESET, "table-reset");
+    begin("xid.95"); /* of an agent that offers none */
+    record();
+    other.resets_max = 5;
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+}
+
 /* As the store has it: what a repair is on probation for is read from its end. */
 static void probation(void **state)
 {
@@ -239,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attempts),
+        cmocka_unit_test(resets),
         cmocka_unit_test(probation),
         cmocka_unit_test(limits),
         cmocka_unit_test(jobs),

@@ -60,6 +60,35 @@ static void test_an_errand(void **state)
     errands_free(NULL);
 }
 
+static void test_a_reset(void **state)
+{
+    struct errands *errands = errands_new();
+    struct reset_job job = {.key = "k1", .instance_id = INSTANCE, .device = "0000:b9:00", .time_limit_ms = 1}, got;
+    struct lifecycle_job scripts = job_of("k2");
+    struct lifecycle_report last;
+    char key[KEY_MAX_BYTES];
+    bool asked;
+    (void)state;
+    errands_put_reset(errands, NODE, &job);
+    assert_int_equal(errands_key(errands, NODE, INSTANCE, key), ERRAND_RESET);
+    assert_string_equal(key, "k1");
+    assert_int_equal(errands_key(errands, NODE, "i-2", key), ERRAND_NONE);
+    assert_int_equal(errands_get(errands, NODE, &scripts), STATUS_NOT_FOUND);
+    assert_int_equal(errands_get_reset(errands, NODE, &got), 0);
+    assert_string_equal(got.device, "0000:b9:00");
+    assert_int_equal(report(errands, "k2", SCRIPT_STATE_SUCCEEDED, true), STATUS_STALE);
+    assert_int_equal(report(errands, "k1", SCRIPT_STATE_FAILED, true), 0);
+    assert_int_equal(errands_key(errands, NODE, INSTANCE, key), ERRAND_NONE);
+    assert_int_equal(report(errands, "k1", SCRIPT_STATE_SUCCEEDED, true), 0); /* the last word stands */
+    assert_true(errands_last(errands, NODE, "k1", &last, &asked));
+    assert_int_equal(last.state, SCRIPT_STATE_FAILED);
+    scripts = job_of("k2");
+    errands_put(errands, NODE, &scripts); /* what it is asked to do next begins anew */
+    assert_false(errands_last(errands, NODE, "k2", &last, &asked));
+    assert_int_equal(errands_get_reset(errands, NODE, &got), STATUS_NOT_FOUND);
+    errands_free(errands);
+}
+
 static void test_the_last_word_stands(void **state)
 {
     struct errands *errands = errands_new();
@@ -131,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_errand),
+        cmocka_unit_test(test_a_reset),
         cmocka_unit_test(test_the_last_word_stands),
         cmocka_unit_test(test_they_go_with_their_node),
         cmocka_unit_test(test_many_hands),

@@ -140,6 +140,22 @@ static void test_policy_settings_count(void **state)
     assert_true(outcome.reboots > without);
 }
 
+static void test_resets_are_tried_before_reboots(void **state)
+{
+    (void)state;
+    run("llama3", WORDS("resetsPercent=0"));
+    int64_t without = outcome.reboots;
+    assert_int_equal(outcome.resets, 0);
+    run("llama3", WORDS("resetsPercent=100"));
+    int64_t all = outcome.reboots;
+    assert_true(outcome.resets > 0 && all < without);
+    run("llama3", WORDS("resetsPercent=50"));
+    assert_true(outcome.resets > 0 && outcome.reboots > all);
+    run("llama3", WORDS("resetsPercent=100", "resetsMax=0"));
+    assert_int_equal(outcome.resets, 0);
+    assert_int_equal(outcome.reboots, without);
+}
+
 static void test_checkpoints_cost_and_save(void **state)
 {
     (void)state;
@@ -626,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_a_dark_rack_is_not_replaced_node_by_node),
         cmocka_unit_test(test_limits_hold),
         cmocka_unit_test(test_policy_settings_count),
+        cmocka_unit_test(test_resets_are_tried_before_reboots),
         cmocka_unit_test(test_checkpoints_cost_and_save),
         cmocka_unit_test(test_probation),
         cmocka_unit_test(test_two_policies_meet_the_same_faults),
