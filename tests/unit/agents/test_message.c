@@ -41,7 +41,7 @@ static void test_written(void **state)
     message_write_enroll(&out, NULL, "i-1", "b-1");
     assert_string_equal(out.data, "{\"instanceId\":\"i-1\",\"bootId\":\"b-1\"}");
     text_clear(&out);
-    struct message_heartbeat beat = {"i-1", "b-1", 3, 4, true, 0, 0x1f, 2, NULL};
+    struct message_heartbeat beat = {"i-1", "b-1", 3, 4, true, false, 0, 0x1f, 2, NULL};
     message_write_heartbeat(&out, &beat);
     assert_string_equal(
         out.data,
@@ -57,6 +57,11 @@ static void test_written(void **state)
                "\"checks\":[\"lifecycle\",\"machine\",\"settings:0\",\"instance-stress\",\"instance-connectivity\"],"));
     text_clear(&out);
     beat.deep_checks = 0;
+    beat.resets = true;
+    message_write_heartbeat(&out, &beat);
+    assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\",\"settings:0\",\"reset\"],"));
+    text_clear(&out);
+    beat.resets = false;
     beat.address = "2001:db8::7";
     message_write_heartbeat(&out, &beat);
     assert_true(text_ends_with(out.data, ",\"spooled\":2,\"address\":\"2001:db8::7\"}"));
