@@ -111,7 +111,8 @@ test("slurmctld, slurmdbd and slurmrestd end in mid-repair: each repair is done 
   const before = ['gpu-1', 'gpu-2'].map((name) => operations(name).length);
   world.kernel('gpu-1', FELL_OFF);
   world.slurmRun('scontrol', 'update', 'NodeName=gpu-2', 'State=DOWN', 'Reason=Action:Reboot');
-  await until('a repair', () => operations('gpu-1').some((o) => ['pending', 'running'].includes(o.state)), WAIT_MS);
+  // Both are begun: a slurmctld that is killed may forget what it was told in its last seconds.
+  await until('two repairs', () => ['gpu-1', 'gpu-2'].every((name, i) => operations(name).length > before[i]), WAIT_MS);
   for (const daemon of ['slurmrestd', 'slurmctld', 'slurmdbd']) world.lab('end', world.slurm, daemon);
   await until('hpd says so', () => world.events({ kind: 'scheduler-down' }).length > 0, WAIT_MS);
   world.lab('begin', world.slurm, 'slurmdbd'); // without which the others do not start
