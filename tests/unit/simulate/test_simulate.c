@@ -140,18 +140,19 @@ static void test_policy_settings_count(void **state)
     assert_true(outcome.reboots > without);
 }
 
+#define SMALL "nodes=200", "faultRate=1000", "time=10d"
 static void test_resets_are_tried_before_reboots(void **state)
 {
     (void)state;
-    run("llama3", WORDS("resetsPercent=0"));
+    run("llama3", WORDS(SMALL, "resetsPercent=0"));
     int64_t without = outcome.reboots;
     assert_int_equal(outcome.resets, 0);
-    run("llama3", WORDS("resetsPercent=100"));
+    run("llama3", WORDS(SMALL, "resetsPercent=100"));
     int64_t all = outcome.reboots;
     assert_true(outcome.resets > 0 && all < without);
-    run("llama3", WORDS("resetsPercent=50"));
+    run("llama3", WORDS(SMALL, "resetsPercent=50"));
     assert_true(outcome.resets > 0 && outcome.reboots > all);
-    run("llama3", WORDS("resetsPercent=100", "resetsMax=0"));
+    run("llama3", WORDS(SMALL, "resetsPercent=100", "resetsMax=0"));
     assert_int_equal(outcome.resets, 0);
     assert_int_equal(outcome.reboots, without);
 }
