@@ -304,6 +304,5 @@ void reconcile_manage_take(struct reconcile *r, struct rcall *call)
     tell_trouble(r, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
     if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
         tell_drift(r, layout);
-    service_scheduler_manage(r->scheduler_shown, layout_strategy_text(layout->strategy),
-                             call->status == 0 ? layout->drift : r->manage->drift);
+    service_scheduler_manage(r->scheduler_shown, layout_strategy_text(layout->strategy), r->manage->drift);
 }

@@ -32,6 +32,7 @@
 #define LOOK_MS 5000           /* of that, one look whether it is there again */
 #define AWAY_MS \
     (30 * 1000) /* a slurmctld that does not answer for so long at its start has ended itself over what it read */
+#define EDITED_TIMES 3 /* begun anew when the file was edited in between */
 #define POLL_US 250000
 #define REFUSED_MS (10 * 60 * 1000) /* what Slurm refused is put to it again so much later */
 #define CHUNK_BYTES 16000           /* a command over SSH is one packet */
@@ -59,8 +60,9 @@ struct slurm_manage {
 
 struct file {
     const char *path;
-    char *present, *text; /* as it is, as it shall be */
-    char *before;         /* of an unproven change: as it was; NULL: there is none */
+    char digest[ID_SHA256_HEX_MAX]; /* of it as it was found, taken before it was read */
+    char *present, *text;           /* as it is, as it shall be */
+    char *before;                   /* of an unproven change: as it was; NULL: there is none */
 };
 
 struct arranging {
@@ -89,6 +91,25 @@ static int read_there(struct arranging *a, const char *path, char **ret_text)
     return shell(a, "if [ -e \"$1\" ]; then cat -- \"$1\"; fi", path, NULL, ret_text);
 }
 
+/* People edit the file while we are at it. So none of the steps that take their words away is made when it is not what it was. */
+#define UNLESS_EDITED                                                                                             \
+    "if [ -e \"$1\" ]; then it=$(sha256sum <\"$1\"); else it=$(sha256sum </dev/null); fi; if [ \"${it%% *}\" != " \
+    "\"$2\" ]; "                                                                                                  \
+    "then echo edited; exit 0; fi; "
+#define EDITED_MEANWHILE "the file was edited while it was being written"
+
+static int unless_edited(struct arranging *a, const char *script, const struct file *file, const char *digest)
+{
+    autofree char *out = NULL;
+    int status = shell(a, script, file->path, digest, &out);
+    return status != 0 || out[0] == '\0' ? status : slurm_call_fail(&a->call, STATUS_CONFLICT, EDITED_MEANWHILE);
+}
+
+static void digest_of_text(const struct file *file, char ret_digest[ID_SHA256_HEX_MAX])
+{
+    id_sha256_hex(file->text, strlen(file->text), ret_digest);
+}
+
 /* FILE.new, on the disk. */
 static int write_new(struct arranging *a, const char *path, const char *text)
 {
@@ -103,11 +124,13 @@ static int write_new(struct arranging *a, const char *path, const char *text)
 /* Each step is a rename of a whole file, so that nobody ever finds half of one. */
 static int install(struct arranging *a, struct file *file)
 {
-    return shell(a,
-                 "if [ ! -e \"$1.before\" ]; then if [ -e \"$1\" ]; then cp -p -- \"$1\" \"$1.before.new\"; else : "
-                 ">\"$1.before.new\"; fi && sync -- \"$1.before.new\" && mv -f -- \"$1.before.new\" \"$1.before\"; "
-                 "fi && mv -f -- \"$1.new\" \"$1\" && sync -- \"$(dirname -- \"$1\")\"",
-                 file->path, NULL, NULL);
+    return unless_edited(
+        a,
+        UNLESS_EDITED
+        "if [ ! -e \"$1.before\" ]; then if [ -e \"$1\" ]; then cp -p -- \"$1\" \"$1.before.new\"; else : "
+        ">\"$1.before.new\"; fi && sync -- \"$1.before.new\" && mv -f -- \"$1.before.new\" \"$1.before\"; "
+        "fi && mv -f -- \"$1.new\" \"$1\" && sync -- \"$(dirname -- \"$1\")\"",
+        file, file->digest);
 }
 
 /* It stays beside it until Slurm is seen to have it again. */
@@ -122,8 +145,12 @@ static int put_back(struct arranging *a, const struct file *file)
 /* What is proven is kept as a copy, for people and for us. */
 static int settle(struct arranging *a, const struct file *file)
 {
-    return shell(a, "cp -p -- \"$1\" \"$1.old.new\" && mv -f -- \"$1.old.new\" \"$1.old\" && rm -f -- \"$1.before\"",
-                 file->path, NULL, NULL);
+    char digest[ID_SHA256_HEX_MAX];
+    digest_of_text(file, digest);
+    return unless_edited(
+        a,
+        UNLESS_EDITED "cp -p -- \"$1\" \"$1.old.new\" && mv -f -- \"$1.old.new\" \"$1.old\" && rm -f -- \"$1.before\"",
+        file, digest);
 }
 
 static int forget_before(struct arranging *a, const struct file *file)
@@ -491,6 +518,18 @@ static int write_all(struct arranging *a)
     return status;
 }
 
+/* Its error is the caller's still, when it was not. */
+static bool was_edited(struct arranging *a)
+{
+    char digest[ID_SHA256_HEX_MAX], aside[SCHEDULER_ERROR_MAX];
+    text_copy_cut(aside, sizeof(aside), a->call.error);
+    digest_of_text(&a->files[PART_CONF], digest);
+    if (unless_edited(a, UNLESS_EDITED, &a->files[PART_CONF], digest) == STATUS_CONFLICT)
+        return true;
+    slurm_call_fail(&a->call, STATUS_BACKEND, "%s", aside);
+    return false;
+}
+
 static int carry_out(struct arranging *a)
 {
     struct file *conf = &a->files[PART_CONF];
@@ -506,6 +545,8 @@ static int carry_out(struct arranging *a)
         return status;
     const char *before = conf->before != NULL ? conf->before : differs(conf) ? conf->present : NULL;
     status = bring(a, conf->text, before, written || unproven);
+    if (status != 0 && was_edited(a))
+        return STATUS_CONFLICT; /* it is not ours that was refused */
     if (status != 0)
         return (written || unproven) && status != STATUS_DENIED ? roll_back(a, status) : status;
     for (size_t i = 0; i < PART_COUNT && status == 0; i++)
@@ -522,34 +563,54 @@ static int carry_out(struct arranging *a)
 
 static int read_file(struct arranging *a, struct file *file, const char *path)
 {
-    autofree char *before_path = own_printf("%s.before", path), *unproven = NULL;
+    autofree char *before_path = own_printf("%s.before", path), *unproven = NULL, *digest = NULL;
     file->path = path;
-    int status = read_there(a, path, &file->present);
+    int status =
+        shell(a, "if [ -e \"$1\" ]; then sha256sum <\"$1\"; else sha256sum </dev/null; fi", path, NULL, &digest);
+    if (status == 0)
+        (void)text_copy_bytes(file->digest, sizeof(file->digest), digest, strcspn(digest, " "));
+    if (status == 0)
+        status = read_there(a, path, &file->present);
     if (status == 0)
         status = shell(a, "if [ -e \"$1\" ]; then echo yes; fi", before_path, NULL, &unproven);
     return status == 0 && unproven[0] != '\0' ? read_there(a, before_path, &file->before) : status;
 }
 
+static void forget_files(struct arranging *a)
+{
+    slurm_conf_free(&a->conf);
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        free(a->files[i].present);
+        free(a->files[i].before);
+        free(a->files[i].text);
+        a->files[i] = (struct file){0};
+    }
+}
+
+static int arrange(struct arranging *a)
+{
+    int status = 0;
+    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
+        if (a->m->paths[i] != NULL)
+            status = read_file(a, &a->files[i], a->m->paths[i]);
+    if (status == 0)
+        status = plan(a);
+    if (status == 0 && a->files[PART_CONF].text != NULL)
+        status = carry_out(a);
+    forget_files(a);
+    return status;
+}
+
 int slurm_arrange(struct scheduler *s, struct scheduler_layout *layout, char *ret_error)
 {
     struct arranging a = {.m = s->manage, .layout = layout};
-    int status = 0;
+    int status = STATUS_CONFLICT;
     slurm_call_start(&a.call, s, ret_error);
     if (s->manage == NULL)
         return slurm_call_fail(&a.call, STATUS_UNSUPPORTED, "this Slurm's configuration is the site's");
-    a.call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
-    for (size_t i = 0; i < PART_COUNT && status == 0; i++)
-        if (a.m->paths[i] != NULL)
-            status = read_file(&a, &a.files[i], a.m->paths[i]);
-    if (status == 0)
-        status = plan(&a);
-    if (status == 0 && a.files[PART_CONF].text != NULL)
-        status = carry_out(&a);
-    slurm_conf_free(&a.conf);
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        free(a.files[i].present);
-        free(a.files[i].before);
-        free(a.files[i].text);
+    for (int i = 0; i < EDITED_TIMES && status == STATUS_CONFLICT; i++) {
+        a.call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
+        status = arrange(&a);
     }
     return status;
 }

@@ -62,6 +62,21 @@ test('what a node is made of, edited by hand, is told and brought into force', a
   await until('it is over', () => !drift());
 });
 
+test('an edit that comes while it is being written is neither lost nor taken for what Slurm refused', async () => {
+  const cpus = () => /CPUTot=(\d+)/.exec(world.slurmRun('scontrol', 'show', 'node', '-o', 'a-2'))[1];
+  const told = () => world.events({ kind: 'scheduler-drift' }).filter((e) => /The file is not as it was written/.test(e.message)).length;
+  const was = cpus(), before = told();
+  await apply([group('a', 2, 'train'), group('b', 1, 'test')]);
+  await until('the file has it', () => readFileSync(file, 'utf8').includes('NodeName=b-1')); // and slurmctld is about to be restarted
+  edit(/^(NodeName=a-2 .*)$/m, (line) => `${line} CPUs=${Number(was) + 1}`);
+  await until('it was told', () => told() > before);
+  await until('Slurm has it', () => cpus() === String(Number(was) + 1) && partitions().test === 'b-1', WAIT_MS);
+  assert.equal(world.events({ kind: 'scheduler-layout' }).filter((e) => /refused/.test(e.message)).length, 0);
+  await apply([group('a', 2, 'train')]);
+  await until('it went', () => !('test' in partitions()) && !/b-1/.test(partitions().dev), WAIT_MS);
+  await until('it is over', () => !drift());
+});
+
 test('Merge keeps what was written by hand', async () => {
   edit('PartitionName=train', 'PartitionName=mine Nodes=a-1\nPartitionName=train');
   await until('Slurm has it', () => partitions().mine === 'a-1');
