@@ -240,7 +240,7 @@ static void add_jobs(struct world *w, int64_t nodes, int64_t count)
             (struct job){.need = nodes, .since = w->now, .size = size_of(w->out, nodes), .leaving = NONE};
 }
 
-/* What a share is too small for, one job more of its size, goes to smaller ones: machines left over would be spares that nobody
+/* A job that is larger than the fleet is as large as the fleet. What a share is too small for, one job more of its size, goes to smaller ones: machines left over would be spares that nobody
  * asked for. */
 static void add_mix(struct world *w, const struct simulate_scenario *s, int64_t for_jobs)
 {
@@ -252,7 +252,7 @@ static void add_mix(struct world *w, const struct simulate_scenario *s, int64_t 
             if (!done[i] && (largest == SIMULATE_SIZES_MAX || s->sizes[i].nodes > s->sizes[largest].nodes))
                 largest = i;
         done[largest] = true;
-        const int64_t nodes = s->sizes[largest].nodes;
+        const int64_t nodes = s->sizes[largest].nodes < for_jobs ? s->sizes[largest].nodes : for_jobs;
         rest += (double)for_jobs * s->sizes[largest].share / 100;
         int64_t count = (int64_t)(rest + 1e-6) / nodes;
         add_jobs(w, nodes, count);

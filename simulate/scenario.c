@@ -350,8 +350,5 @@ int simulate_check(const struct simulate_scenario *scenario, char ret_error[SIMU
         return STATUS_INVALID;
     if (number[SIMULATE_JOB_NODES] > number[SIMULATE_NODES])
         return refuse(ret_error, "jobNodes is more than nodes");
-    for (size_t i = 0; i < scenario->size_count && number[SIMULATE_JOB_NODES] == 0; i++)
-        if (scenario->sizes[i].nodes > number[SIMULATE_NODES])
-            return refuse(ret_error, "a job of jobs has more nodes than there are; raise nodes, or say jobNodes");
     return check_losses(scenario, ret_error);
 }

@@ -30,7 +30,7 @@ struct policy_document;
     X(SEED, "seed", COUNT, 1, 0, 1000000000, "what happens by chance comes from it")                                  \
     X(RUNS, "runs", COUNT, 1, 1, 100, "seeds to run, from this one on; the means are shown")                          \
     X(JOB_NODES, "jobNodes", COUNT, 0, 0, 200000,                                                                     \
-      "nodes of each job; 0: the jobs of the profile or file, else one over all")                                     \
+      "nodes of each job; 0: the jobs of the profile or file, none larger than the fleet, else one over all")         \
     X(CHECKPOINT, "checkpointEvery", TIME, 30 * MINUTE, SECOND, 30 * DAY, "between checkpoints of a job")             \
     X(CHECKPOINT_COST, "checkpointCost", TIME, 10 * SECOND, 0, DAY, "a job stands still for so long at each")         \
     X(RESTART, "restart", TIME, 10 * MINUTE, 0, DAY, "from having its nodes to training on, for a job")               \

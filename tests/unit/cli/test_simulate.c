@@ -176,7 +176,7 @@ static void test_refuses(void **state)
         {{"simulate", "nodes"}, "takes NAME=VALUE"},
         {{"simulate", "nodes=x"}, "nodes must be a whole number"},
         {{"simulate", "x=1"}, "there is no number x"},
-        {{"simulate", "nodes=10"}, "a job of jobs has more nodes"},
+        {{"simulate", "nodes=10", "jobNodes=11"}, "jobNodes is more than nodes"},
         {{"simulate", "--profile", "x"}, "there is no profile \"x\""},
         {{"simulate", "--sweep", "spares"}, "NAME=FROM..TO"},
         {{"simulate", "--sweep", "x=1..2"}, "there is no number \"x\""},

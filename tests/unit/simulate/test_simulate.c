@@ -131,6 +131,21 @@ static void test_limits_hold(void **state)
     assert_true(outcome.people > 0);
 }
 
+/* The mix of a profile fits every fleet: a job that is larger than all of it is as large as all of it. */
+static void test_jobs_fit_a_small_fleet(void **state)
+{
+    (void)state;
+    run("rsc-1", WORDS("nodes=10", "spares=2", "time=2d"));
+    assert_true(outcome.mttf_count > 0);
+    for (size_t i = 0; i < outcome.mttf_count; i++)
+        assert_true(outcome.mttf[i].nodes <= 10);
+    scenario.size_count = 1;
+    scenario.sizes[0] = (struct simulate_size){.nodes = 128, .share = 100};
+    simulate_run(&scenario, 1, &outcome);
+    assert_int_equal(outcome.mttf_count, 1);
+    assert_int_equal(outcome.mttf[0].nodes, 10);
+}
+
 static void test_policy_settings_count(void **state)
 {
     (void)state;
@@ -579,8 +594,6 @@ static void test_what_does_not_go_together(void **state)
     char error[SIMULATE_ERROR_MAX];
     simulate_profile_load("rsc-1", &scenario);
     assert_int_equal(simulate_set(&scenario, "nodes", "10", error), 0);
-    assert_int_equal(simulate_check(&scenario, error), STATUS_INVALID); /* its largest jobs have 128 */
-    scenario.size_count = 0;
     assert_int_equal(simulate_check(&scenario, error), 0);
     assert_int_equal(simulate_set(&scenario, "jobNodes", "11", error), 0);
     assert_int_equal(simulate_check(&scenario, error), STATUS_INVALID);
@@ -642,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_more_spares_less_waiting),
         cmocka_unit_test(test_a_dark_rack_is_not_replaced_node_by_node),
         cmocka_unit_test(test_limits_hold),
+        cmocka_unit_test(test_jobs_fit_a_small_fleet),
         cmocka_unit_test(test_policy_settings_count),
         cmocka_unit_test(test_resets_are_tried_before_reboots),
         cmocka_unit_test(test_checkpoints_cost_and_save),
