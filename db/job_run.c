@@ -13,6 +13,9 @@ static const char SQL_LIST[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluste
 static const char SQL_LIST_ALL[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? ORDER BY job, restart";
 static const char SQL_OPEN[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE ended_at = 0";
 static const char SQL_FORGET[] = "DELETE FROM job_run WHERE cluster_id = ? AND job = ?";
+static const char SQL_LIMIT[] =
+    "DELETE FROM job_run WHERE (cluster_id, job, restart) IN (SELECT cluster_id, job, restart FROM job_run WHERE "
+    "cluster_id = ?1 ORDER BY started_at LIMIT max(0, (SELECT count(*) FROM job_run WHERE cluster_id = ?1) + 1 - ?2))";
 static const char SQL_PRUNE[] = "DELETE FROM job_run WHERE ended_at > 0 AND ended_at < ?";
 
 static void run_read(struct db_query *q, void *row)
@@ -100,5 +103,14 @@ int db_job_run_prune(struct db_tx *tx, int64_t ended_before)
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_PRUNE);
     db_bind_i64(&q, ended_before);
+    return db_query_run(&q, NULL);
+}
+
+int db_job_run_limit(struct db_tx *tx, int64_t cluster_id, int64_t rows_max)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIMIT);
+    db_bind_i64(&q, cluster_id);
+    db_bind_i64(&q, rows_max);
     return db_query_run(&q, NULL);
 }

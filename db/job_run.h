@@ -17,5 +17,7 @@ int db_job_run_open(struct db_tx *tx, db_row_fn fn, void *arg);
 int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job);
 /* Those that ended before; what goes on is kept. */
 int db_job_run_prune(struct db_tx *tx, int64_t ended_before);
+/* The oldest of the cluster, until there is room for one more among so many. */
+int db_job_run_limit(struct db_tx *tx, int64_t cluster_id, int64_t rows_max);
 
 #endif

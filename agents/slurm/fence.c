@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,6 +73,10 @@ int resume_lock(struct resume *r, bool *ret_waited, bool *told)
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     *ret_waited = false;
     while (fd >= 0 && bind(fd, (const struct sockaddr *)(const void *)&name, size) != 0) {
+        if (errno != EADDRINUSE) { /* no waiting makes this one ours */
+            close(fd);
+            return -1;
+        }
         int64_t now = clock_mono_ms(clock);
         if (now >= tell_at)
             resume_tell_waiting(r);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define ASK_MS (5 * MS_PER_S) /* while a step runs, or has just failed */
+#define LOOK_MS 250           /* whether the step has begun: hpd knows of it before its nodes can be taken from it */
 #define BACKOFF_MIN_MS 500
 #define BACKOFF_MAX_MS (30 * MS_PER_S)
 #define REQUEUE_MS (5 * MS_PER_MIN) /* for Slurm to end us */
@@ -71,12 +72,14 @@ static bool on_tick(void *arg)
 {
     struct resume *r = arg;
     read_step(r);
-    if (!r->step_known)
-        return true; /* it waits for Slurm to begin it */
+    if (!r->step_known || clock_mono_ms(clock_system()) < r->tell_at)
+        return true; /* it waits for Slurm to begin it, or was told of just now */
     struct resume_reply reply = {0};
     char error[HTTP_ERROR_MAX];
     const struct resume_report report = {.state = "running", .timeout_ms = ASK_MS};
-    if (resume_ask(r, &report, &reply, error) != 0)
+    int status = resume_ask(r, &report, &reply, error);
+    r->tell_at = clock_mono_ms(clock_system()) + r->config.poll_ms;
+    if (status != 0)
         return true; /* what runs is left alone; when it fails there is time to say so */
     bool goes_on = reply.action != RESUME_ACTION_RETRYSTEP;
     if (!goes_on)
@@ -89,13 +92,14 @@ static bool on_tick(void *arg)
 static int run_attempt(struct resume *r, char *const argv[], struct run_ended *ret_ended)
 {
     int fds[2];
-    const struct run_watch watch = {.interval_ms = r->config.poll_ms, .on_tick = on_tick, .arg = r};
+    const struct run_watch watch = {.interval_ms = LOOK_MS, .on_tick = on_tick, .arg = r};
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
         return STATUS_IO;
     autofree char *fd = own_printf("%d", fds[1]), *attempt = own_printf("%" PRId64, r->attempt);
     setenv(RESUME_FD_VARIABLE, fd, 1);
     setenv(RESUME_ATTEMPT_VARIABLE, attempt, 1);
     r->step_fd = fds[0];
+    r->tell_at = 0;
     int status = run_child(argv, fds[1], false, &watch, ret_ended);
     read_step(r);
     close(fds[0]);

@@ -21,6 +21,7 @@ struct resume {
     unsigned step;                               /* the first attempt's, as HyperPod says it, and as hpd knows it */
     bool step_known;
     int step_fd;              /* the plugin in the child says there which step it became */
+    int64_t tell_at;          /* monotonic; hpd is told next of the step that runs */
     struct http_client *http; /* NULL: not made yet */
     struct resume_job job;    /* as it was seen last */
     int64_t nodes_wanted, cpus_per_node;

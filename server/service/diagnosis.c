@@ -24,7 +24,7 @@
 #define NODES_MAX 10000            /* of one job */
 #define SETTLE_MS MS_PER_S         /* a heartbeat so long after the failure had its turn after what was seen with it */
 #define DECIDED_MS (10 * MS_PER_S) /* what is unhealthy and in service is decided on within */
-#define ROWS_MAX 20000             /* attempts of one cluster that are kept */
+#define ROWS_MAX 20000             /* attempts of one cluster that are kept, and starts of its jobs */
 #define LATE_MS (10 * MS_PER_MIN)  /* so soon a step back is a word that came late; then it is another job's */
 
 struct broken {
@@ -159,12 +159,13 @@ static int get_before(struct db_tx *tx, struct diagnosis *d, struct job_attempt 
 
 /* --- the look, and the write ------------------------------------------------------------------------- */
 
-/* A new attempt of a job that the scheduler shows as over, or as being elsewhere, is somebody else's invention. */
+/* A new attempt of a job that the scheduler shows as over, or as being elsewhere, is somebody else's invention. What is
+ * begun anew after its end, by "scontrol requeue", is shown as over by a picture of before. */
 static int check_told(const struct diagnosis *d)
 {
     char **names = NULL;
     size_t count = 0;
-    if (d->job != NULL && !job_is_on(d->job))
+    if (d->job != NULL && d->job->restarts >= d->told->restart && !job_is_on(d->job))
         return problem_say(d->problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND, "The job %s is over: %s.", d->job->id,
                            d->job->state);
     if (d->job == NULL || d->job->restarts != d->told->restart || strcmp(d->job->state, "RUNNING") != 0 ||

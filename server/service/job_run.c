@@ -24,8 +24,10 @@ int job_run_begin(struct db_tx *tx, const struct job_attempt *attempt, int64_t r
 {
     struct job_attempt old;
     int status = db_attempt_get(tx, attempt, &old);
-    if (status == STATUS_NOT_FOUND)
-        return db_attempt_prune(tx, attempt->cluster_id, rows_max);
+    if (status == STATUS_NOT_FOUND) {
+        status = db_attempt_prune(tx, attempt->cluster_id, rows_max);
+        return status != 0 ? status : db_job_run_limit(tx, attempt->cluster_id, rows_max);
+    }
     if (status == 0 && attempt->step == ATTEMPT_STEP_NONE)
         return db_attempt_forget(tx, attempt->cluster_id, attempt->job, attempt->restart, attempt->step);
     if (status == 0)
@@ -68,9 +70,12 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
         return 0;
     text_copy_cut(run.job, sizeof(run.job), attempt->job);
     text_copy_cut(run.nodes, sizeof(run.nodes), attempt->nodes);
+    if (!goes_on) { /* what it ended as was an older picture's, and the next one fills it anew */
+        run.ended_at = 0;
+        run.state[0] = '\0';
+    }
     if (shown)
         fill(&run, job);
-    run.ended_at = goes_on ? run.ended_at : 0;
     return db_job_run_put(tx, &run);
 }
 

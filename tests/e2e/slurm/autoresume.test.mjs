@@ -126,6 +126,16 @@ test('a node that breaks is replaced in the running job, and the step goes on fr
   await world.repaired(nodes[1], 'reboot');
 });
 
+test('hpd knows of a step from its beginning, however long it is until the next look at it', async () => {
+  configure({ pollInterval: '1m' });
+  const job = write('brief', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/brief.step`, steps: 15 });
+  await over(job, 'brief');
+  configure();
+  const [attempt] = (await described(job)).attempts;
+  assert.equal(attempt.state, 'ended');
+  assert.ok(Date.parse(attempt.startedAt) < Date.parse(attempt.endedAt), 'it was told of before its end');
+});
+
 test('where the node of the batch script breaks the job is requeued, and its output appended', async () => {
   const job = write('head', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/head.step`, steps: 60 });
   await until('it trains', () => checkpoint('head') > 3);

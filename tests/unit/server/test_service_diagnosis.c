@@ -338,10 +338,30 @@ static void test_starts_of_the_job_are_kept(void **state)
     show("PENDING", "", 1);
     starts("0 ann REQUEUED 500; ");
     tell_restart(1, ATTEMPT_STATE_RUNNING);
+    show("PENDING", "", 1); /* asked for before it began */
+    starts("0 ann REQUEUED 500; 1  REQUEUED 1000; ");
+    tell_restart(1, ATTEMPT_STATE_RUNNING);
+    starts("0 ann REQUEUED 500; 1   -1; ");
     show("RUNNING", "gpu-[1-2]", 1);
     starts("0 ann REQUEUED 500; 1 ann RUNNING -1; ");
     show("COMPLETED", "gpu-[1-2]", 1);
     starts("0 ann REQUEUED 500; 1 ann COMPLETED 60000; ");
+    service_scheduler_free(TAKE(world.service.scheduler));
+    world_close(&world);
+}
+
+static void test_a_job_may_begin_anew_after_its_end(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world.service.scheduler = service_scheduler_new();
+    const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
+    service_scheduler_set(world.service.scheduler, &up);
+    show("COMPLETED", "gpu-[1-2]", 0);
+    denied("is over: COMPLETED");
+    tell_restart(1, ATTEMPT_STATE_RUNNING); /* the picture does not have that yet */
+    starts("1   -1; ");
     service_scheduler_free(TAKE(world.service.scheduler));
     world_close(&world);
 }
@@ -426,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_a_job_that_waits_for_a_node),
         cmocka_unit_test(test_what_is_told_must_not_be_untrue),
         cmocka_unit_test(test_starts_of_the_job_are_kept),
+        cmocka_unit_test(test_a_job_may_begin_anew_after_its_end),
         cmocka_unit_test(test_the_next_step_of_a_job),
         cmocka_unit_test(test_nodes_are_told_once_they_are_stored),
         cmocka_unit_test(test_refused),
