@@ -63,6 +63,7 @@ int resume_job_parse(const char *line, struct resume_job *ret_job)
     job.batch = is_one(rest, "BatchFlag");
     job.requeueable = is_one(rest, "Requeue");
     (void)value(rest, "BatchHost", job.batch_host, RESUME_WORD_MAX); /* what is missing is "" from here on */
+    (void)value(rest, "ExcNodeList", job.excluded, sizeof(job.excluded));
     (void)value(rest, "Account", job.account, RESUME_WORD_MAX);
     (void)value(rest, "QOS", job.qos, RESUME_WORD_MAX);
     (void)value(rest, "Reservation", job.reservation, RESUME_WORD_MAX);

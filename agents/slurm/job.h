@@ -14,8 +14,9 @@
 
 struct resume_job {
     bool running, batch, requeueable, gres, exclusive;
-    char nodes[RESUME_JOB_BYTES_MAX / 64]; /* host list */
-    char batch_host[RESUME_WORD_MAX];      /* "": it has none */
+    char nodes[RESUME_JOB_BYTES_MAX / 64];    /* host list */
+    char excluded[RESUME_JOB_BYTES_MAX / 64]; /* host list that it is not to get; "": none */
+    char batch_host[RESUME_WORD_MAX];         /* "": it has none */
     char partition[RESUME_WORD_MAX], account[RESUME_WORD_MAX], qos[RESUME_WORD_MAX];
     char reservation[RESUME_WORD_MAX], features[RESUME_WORD_MAX]; /* "": none */
     char memory[RESUME_WORD_MAX], memory_per_cpu[RESUME_WORD_MAX];

@@ -209,7 +209,7 @@ static bool prepare_next(struct resume *r, const struct run_ended *ended, struct
                 again = next == RESUME_AGAIN;
             if (next != RESUME_REPLACE)
                 resume_info(r, "%s: %s", next == RESUME_END ? "The step is not run again" : "Job failed", why);
-            if (next == RESUME_REQUEUE && resume_requeue(r, &reply.broken, &told) == 0)
+            if (next == RESUME_REQUEUE && resume_requeue(r, &reply.broken, &told) == 0 && !told)
                 (void)run_told_within(REQUEUE_MS);
         }
     }

@@ -115,7 +115,7 @@ static void write_salloc(const struct resume *r, const char *name, int64_t missi
     add(arguments, "--dependency=expand:%s", r->job_id);
     add(arguments, "--job-name=%s", name);
     add(arguments, "--nodes=%" PRId64 "-%" PRId64, missing, missing);
-    add_if(arguments, "--exclude", job->nodes);
+    add(arguments, "--exclude=%s%s%s", job->nodes, job->excluded[0] != '\0' ? "," : "", job->excluded);
     add_if(arguments, "--partition", job->partition);
     add_if(arguments, "--account", job->account);
     add_if(arguments, "--qos", job->qos);
@@ -230,6 +230,14 @@ static void renew_environment(const struct resume *r)
     setenv("SLURM_JOB_CPUS_PER_NODE", cpus, 1);
 }
 
+/* Beside what its user excluded. */
+static void exclude(struct resume *r, const char *open)
+{
+    autofree char *all = own_printf("%s%s%s", r->job.excluded, r->job.excluded[0] != '\0' ? "," : "", open);
+    if (text_copy(r->job.excluded, sizeof(r->job.excluded), all) != 0)
+        resume_error(r, "the job cannot be kept off %s: more nodes are excluded than can be", open);
+}
+
 /* What another step of the job did meanwhile is not done again: then there may be nothing left to do. */
 static int swap(struct resume *r, const struct resume_names *broken, bool waited, bool *told)
 {
@@ -243,8 +251,9 @@ static int swap(struct resume *r, const struct resume_names *broken, bool waited
     autofree char *good = resume_names_without(&now, broken, &good_count);
     if (good_count < now.count)
         status = shrink(r, good, told);
-    if (status == 0)
-        free(resume_await_fence(r, broken, told));
+    autofree char *open = status == 0 ? resume_await_fence(r, broken, told) : NULL;
+    if (open != NULL)
+        exclude(r, open);
     if (status == 0 && (int64_t)good_count < r->nodes_wanted && !*told)
         status = expand(r, r->nodes_wanted - (int64_t)good_count, told);
     return status;
@@ -265,18 +274,21 @@ int resume_swap(struct resume *r, const struct resume_names *broken, bool *ret_t
     return 0;
 }
 
+/* Slurm takes the exclusion of a job only once that waits again, which this one does while its processes, us with them, are ended. */
 int resume_requeue(struct resume *r, const struct resume_names *broken, bool *told)
 {
     char said[RESUME_WORD_MAX];
     autofree char *open = resume_await_fence(r, broken, told), *job = own_printf("jobid=%s", r->job_id);
-    autofree char *excluded = own_printf("excnodelist=%s", open != NULL ? open : "");
     if (*told)
         return STATUS_BACKEND;
-    if (open != NULL &&
-        resume_tool((const char *[]){r->config.scontrol, "update", job, excluded, NULL}, NULL, said) != 0)
-        resume_error(r, "the job cannot be kept off %s: %s", open, said);
     int status = resume_tool((const char *[]){r->config.scontrol, "requeue", r->job_id, NULL}, NULL, said);
     if (status != 0)
         resume_error(r, "the job cannot be requeued: %s", said);
-    return status;
+    if (status != 0 || open == NULL)
+        return status;
+    exclude(r, open);
+    autofree char *excluded = own_printf("excnodelist=%s", r->job.excluded);
+    if (insist((const char *[]){r->config.scontrol, "update", job, excluded, NULL}, told, said) != 0)
+        resume_error(r, "the job cannot be kept off %s: %s", open, said);
+    return 0;
 }

@@ -148,6 +148,24 @@ test('where the node of the batch script breaks the job is requeued, and its out
   assert.deepEqual(seen.attempts.map((a) => [a.restart, a.attempt]), [[0, 0], [1, 0]]);
 });
 
+test('a broken node that Slurm still gives away is kept out of a requeue, beside what its user excluded', async () => {
+  const scontrol = join(world.dir, 'scontrol');
+  writeFileSync(scontrol, `#!/bin/bash
+case "$*" in *'show node'*) echo 'NodeName=x State=IDLE ' ;; *) exec scontrol "$@" ;; esac
+`, { mode: 0o755 });
+  configure({ scontrol });
+  const job = write('given', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/given.step`, steps: 60, options: ['-x', 'gpu-1'] });
+  await until('it trains', () => checkpoint('given') > 3);
+  const host = world.slurmRun('squeue', '-h', '-j', job, '-o', '%B');
+  world.kernel(host, FELL_OFF);
+  await until('it runs again', () => /attempt 0 from [1-9]/.test(output('given')), JOB_MS);
+  await over(job, 'given');
+  configure();
+  const excluded = /ExcNodeList=(\S+)/.exec(world.slurmRun('scontrol', '-o', 'show', 'job', job))[1];
+  assert.deepEqual(world.slurmRun('scontrol', 'show', 'hostnames', excluded).split('\n').sort(), ['gpu-1', host].sort());
+  assert.doesNotMatch(output('given'), /cannot be kept off/);
+});
+
 test('two steps of one job that lose the same node both go on, and the job gets one node for it', async () => {
   const dir = world.dir;
   const step = (name) => `srun --auto-resume=1 --overlap -N2 -n2 ${dir}/${name}.step`;

@@ -33,6 +33,7 @@ static void test_job(void **state)
     assert_true(job.running && job.batch && job.requeueable && job.exclusive);
     assert_false(job.gres);
     assert_string_equal(job.nodes, "gpu-[1-2]");
+    assert_string_equal(job.excluded, "");
     assert_string_equal(job.batch_host, "gpu-1");
     assert_string_equal(job.partition, "dev");
     assert_string_equal(job.account, "");
@@ -40,6 +41,18 @@ static void test_job(void **state)
     assert_string_equal(job.memory, "");
     assert_int_equal(job.node_count, 2);
     assert_int_equal(job.cpus, 8);
+}
+
+static void test_job_that_excludes(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        resume_job_parse(JOB_HEAD JOB_STATE
+                         "Partition=dev ReqNodeList=gpu-1 ExcNodeList=gpu-[7-8],old NodeList=gpu-1 " JOB_SIZE,
+                         &job),
+        0);
+    assert_string_equal(job.excluded, "gpu-[7-8],old");
+    assert_string_equal(job.nodes, "gpu-1");
 }
 
 static void test_job_with_gpus(void **state)
@@ -288,19 +301,13 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job),
-        cmocka_unit_test(test_job_with_gpus),
-        cmocka_unit_test(test_job_with_an_odd_name),
-        cmocka_unit_test(test_no_job),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_reply),
-        cmocka_unit_test(test_no_reply),
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_no_config),
-        cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_crash),
-        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_job),           cmocka_unit_test(test_job_that_excludes),
+        cmocka_unit_test(test_job_with_gpus), cmocka_unit_test(test_job_with_an_odd_name),
+        cmocka_unit_test(test_no_job),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_reply),         cmocka_unit_test(test_no_reply),
+        cmocka_unit_test(test_config),        cmocka_unit_test(test_no_config),
+        cmocka_unit_test(test_fault),         cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_stopped),       cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
