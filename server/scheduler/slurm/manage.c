@@ -524,6 +524,7 @@ static bool was_edited(struct arranging *a)
     char digest[ID_SHA256_HEX_MAX], aside[SCHEDULER_ERROR_MAX];
     text_copy_cut(aside, sizeof(aside), a->call.error);
     digest_of_text(&a->files[PART_CONF], digest);
+    a->call.deadline_ms = clock_mono_ms(clock_system()) + LOOK_MS; /* it may have failed for being late */
     if (unless_edited(a, UNLESS_EDITED, &a->files[PART_CONF], digest) == STATUS_CONFLICT)
         return true;
     slurm_call_fail(&a->call, STATUS_BACKEND, "%s", aside);
