@@ -35,20 +35,23 @@ SIM_FN void sim_law_mode(struct sim *sim, struct db_tx *tx, const struct operati
                  asked ? approval_state_text(approval.state) : "nobody was asked");
 }
 
-/* Of what came before on the node: a repair that put this very machine on probation for the same kind of fault. */
+/* Of what came before on the node: a repair that put this very machine on probation for the same kind of fault, and that was no
+ * weaker than this one. */
 SIM_FN int sim_law_past(const void *row, void *arg)
 {
     const struct sim_repair_law *law = arg;
     const struct operation *past = row, *op = law->op;
     const char *machine = past->kind == OPERATION_KIND_REPLACE ? past->new_instance : past->old_instance;
-    bool repair = operation_is_repair(past->kind);
+    bool weaker = past->kind == OPERATION_KIND_RESET && op->kind != OPERATION_KIND_RESET;
+    bool repair = operation_is_repair(past->kind) && !weaker;
     enum fault_class now = policy_repair_class(op->code), then = policy_repair_class(past->code);
     bool counts = repair && past->id < op->id && past->state == OPERATION_STATE_SUCCEEDED &&
                   strcmp(past->actor, "policy") == 0 && strcmp(machine, op->old_instance) == 0 &&
                   past->finished_at <= op->created_at &&
                   op->created_at - past->finished_at < law->sim->settings.policy.probation_ms;
     if (counts && now == then && now != FAULT_CLASS_UNKNOWN)
-        sim_fail(law->sim, NULL, "%s is rebooted for %s on probation after %s", machine, op->code, past->code);
+        sim_fail(law->sim, NULL, "%s gets a %s for %s on probation after the %s for %s", machine,
+                 operation_kind_text(op->kind), op->code, operation_kind_text(past->kind), past->code);
     return 0;
 }
 
@@ -81,7 +84,7 @@ SIM_FN int sim_law_repair(const void *row, void *arg)
     const struct db_operation_filter of_node = {.node_id = op->node_id, .state = -1};
     const struct db_incident_filter open = {.open_only = true};
     sim_law_mode(law->sim, law->tx, op);
-    if (op->kind == OPERATION_KIND_REBOOT)
+    if (op->kind != OPERATION_KIND_REPLACE)
         assert_int_equal(db_operation_list(law->tx, &of_node, sim_law_past, law), 0);
     if (strcmp(op->code, "unreachable") == 0)
         assert_int_equal(db_incident_list(law->tx, &open, sim_law_incident, law), 0);
