@@ -184,7 +184,7 @@ echo "right ended in attempt $HOLDFAST_AUTO_RESUME_ATTEMPT"
   assert.equal(text.match(/Job Expansion complete/g).length, 1, text);
   const seen = await until('its end was seen', () => { const now = world.json('job', 'describe', job); return now.endedAt && now; });
   assert.deepEqual(seen.attempts.map((a) => [a.step, a.attempt, a.state]), [[0, 0, 'failed'], [0, 1, 'ended'], [1, 0, 'failed'], [1, 1, 'ended']]);
-  assert.ok(seen.goodput.lostNodeSeconds > 0 && seen.goodput.share > 0 && seen.goodput.share < 1, JSON.stringify(seen.goodput));
+  assert.ok(seen.goodput.share > 0 && seen.goodput.share < 1, JSON.stringify(seen.goodput)); // what is lost may be less than a second
   assert.ok(seen.repairs.some((r) => r.node === nodes[1]), 'the repair of the node that was dropped');
   await world.repaired(nodes[1], 'reboot');
 });
