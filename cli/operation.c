@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#define APPROVAL_LOOKS_MAX 25     /* after a yes, so often a pause apart, until it was decided what comes of it */
 #define FOLLOW_EARLIER 20         /* events shown before those to come */
 #define FOLLOW_FAILURES_MAX 10    /* connections in a row that brought nothing, more than a second apart */
 #define FOLLOW_PAUSE_NS 200000000 /* and this much more */
@@ -98,21 +99,61 @@ int cli_operation_cancel(struct cli *cli)
     return one_operation(cli, "POST", "/cancel");
 }
 
+/* The node is decided on anew within a moment: whether it begins, or what holds it. NULL: nobody knows yet. */
+static json_t *after_yes(struct cli *cli, const char *id)
+{
+    for (int looks = 0; looks < APPROVAL_LOOKS_MAX; looks++) {
+        auto_json json_t *items = NULL;
+        size_t i;
+        json_t *approval;
+        char uid[80], state[16];
+        if (cli_ask_list(cli, "/v1/approvals", CLI_LIMIT_DEFAULT, &items) != CLI_EXIT_OK)
+            return NULL;
+        json_array_foreach(items, i, approval)
+        {
+            if (text_equal(cli_value(approval, "id", uid, sizeof(uid)), id) &&
+                (json_object_get(approval, "waitsFor") != NULL ||
+                 !text_equal(cli_value(approval, "state", state, sizeof(state)), "approved")))
+                return json_incref(approval);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = FOLLOW_PAUSE_NS}, NULL);
+    }
+    return NULL;
+}
+
+static void print_after_yes(struct cli *cli, const json_t *approval, const json_t *now)
+{
+    char id[80], node[80], state[16], why[600];
+    cli_value(now != NULL ? now : approval, "state", state, sizeof(state));
+    if (now == NULL)
+        fprintf(cli->out, "It begins once budget, breaker and hours let it; what it waits for: hpctl node explain %s\n",
+                cli_value(approval, "node", node, sizeof(node)));
+    else if (json_object_get(now, "waitsFor") != NULL)
+        fprintf(cli->out, "It waits: %s.\n", cli_value(now, "waitsFor", why, sizeof(why)));
+    else if (text_equal(state, "done"))
+        fprintf(cli->out, "It has begun: hpctl operation describe %s\n", cli_value(now, "id", id, sizeof(id)));
+    else
+        fprintf(cli->out, "It is %s since: nothing begins.\n", state);
+}
+
 static int answer(struct cli *cli, const char *word)
 {
     autofree char *id = cli_encode(cli->argument[0]), *path = own_printf("/v1/operations/%s/%s", id, word);
-    auto_json json_t *approval = NULL, *body = json_object();
+    auto_json json_t *approval = NULL, *now = NULL, *body = json_object();
     char node[80], action[16], state[16];
     json_put_text(body, "reason", cli->option[CLI_OPTION_REASON]);
     int rc = cli_ask(cli, "POST", path, body, NULL, &approval);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, approval)) {
-        fprintf(cli->out, "%s of %s: %s\n", cli_value(approval, "action", action, sizeof(action)),
-                cli_value(approval, "node", node, sizeof(node)), cli_value(approval, "state", state, sizeof(state)));
-        if (text_equal(word, "approve"))
-            fprintf(cli->out,
-                    "It begins once budget, breaker and hours let it; what it waits for: hpctl node explain %s\n",
-                    node);
-    }
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    bool yes = text_equal(word, "approve");
+    if (yes)
+        now = after_yes(cli, cli->argument[0]);
+    if (cli_print_data(cli, now != NULL ? now : approval))
+        return rc;
+    fprintf(cli->out, "%s of %s: %s\n", cli_value(approval, "action", action, sizeof(action)),
+            cli_value(approval, "node", node, sizeof(node)), cli_value(approval, "state", state, sizeof(state)));
+    if (yes)
+        print_after_yes(cli, approval, now);
     return rc;
 }
 

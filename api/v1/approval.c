@@ -7,7 +7,7 @@ CHOOSE(approval_state)
 
 static json_t *render(struct api_call *call, const struct approval *approval)
 {
-    char url[APPROVAL_URL_MAX];
+    char url[APPROVAL_URL_MAX], waits[SENTENCE_MAX_BYTES];
     struct service_names names = {0};
     (void)service_names(call->service, 0, approval->node_id, 0, &names); /* no name is shown as none */
     json_t *json = json_object();
@@ -23,6 +23,9 @@ static json_t *render(struct api_call *call, const struct approval *approval)
     json_put_time(json, "answeredAt", approval->answered_at);
     json_put_text(json, "answeredBy", approval->answered_by);
     json_put_text(json, "reason", approval->reason);
+    service_approval_waits(call->service, approval, waits);
+    if (waits[0] != '\0')
+        json_put_text(json, "waitsFor", waits);
     service_approval_url(call->service, approval, url);
     if (call->actor.role >= ROLE_OPERATOR && url[0] != '\0') /* who may say yes may hand it on */
         json_put_text(json, "approvalUrl", url);

@@ -97,6 +97,36 @@ int service_approval_answer(struct service *s, const struct actor *actor, const 
     return 0;
 }
 
+struct waits {
+    const struct approval *approval;
+    char *text;
+};
+
+/* What was decided since the yes, with it, and about the same. */
+static int waits_read(struct db_tx *tx, void *arg)
+{
+    const struct waits *waits = arg;
+    const struct approval *approval = waits->approval;
+    struct decision decision;
+    int status = db_decision_last(tx, approval->node_id, &decision);
+    if (status < 0)
+        return status == STATUS_NOT_FOUND ? 0 : status;
+    if (decision.action == ACTION_HOLD && decision.at >= approval->answered_at &&
+        decision.gates[GATE_MODE].result == GATE_RESULT_PASSED && decision.refused == approval->action &&
+        text_equal(decision.device, approval->device))
+        text_copy_cut(waits->text, SENTENCE_MAX_BYTES, decision.refused_why);
+    return 0;
+}
+
+void service_approval_waits(struct service *s, const struct approval *approval, char ret_why[SENTENCE_MAX_BYTES])
+{
+    struct waits waits = {approval, ret_why};
+    struct problem problem;
+    ret_why[0] = '\0';
+    if (approval->state == APPROVAL_STATE_APPROVED && service_now(s) < approval->expires_at)
+        (void)service_read(s, waits_read, &waits, &problem); /* what cannot be read is shown as nothing */
+}
+
 struct listing {
     int state;
     int64_t before;

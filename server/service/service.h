@@ -376,6 +376,8 @@ int service_approval_by_link(struct service *s, const char *uid, const char *sig
 /* The yes. CONFLICT when it was answered or has run out. */
 int service_approval_answer_by_link(struct service *s, const struct actor *actor, const char *uid,
                                     const char *signature, struct approval *ret_approval, struct problem *ret_problem);
+/* What an approved repair still waits for; "": nothing, or it has not been decided anew yet. */
+void service_approval_waits(struct service *s, const struct approval *approval, char ret_why[SENTENCE_MAX_BYTES]);
 /* Rows are struct approval, newest first, from before an id (0: the newest) on; state -1: any. */
 int service_approval_list(struct service *s, int state, int64_t before, int limit, db_row_fn fn, void *arg,
                           struct problem *ret_problem);

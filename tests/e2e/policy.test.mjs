@@ -121,10 +121,24 @@ test('after a no the node stays held, and is not asked about again', async () =>
   apply('version: 1\nclasses:\n  gpu: {mode: observe}\n');
 });
 
+test('who says yes is told what still holds the repair', async () => {
+  apply('version: 1\ndefaults:\n  recovery: {notDuring: Mon-Sun}\nclasses:\n  gpu: {mode: approve}\n');
+  hpctl('node', 'release', 'w-3');
+  await until('back in service', async () => (await world.node('w-3')).state === 'ready');
+  await world.kernel('w-3', FELL_OFF);
+  await until('the question', () => waiting().length === 1);
+  const [{ id }] = waiting();
+  assert.match(hpctl('operation', 'approve', id).out, /reboot of w-3: approved\nIt waits: repairs of the group begin not during Mon-Sun/);
+  const [approval] = (await world.get('/v1/approvals?state=approved')).items;
+  assert.deepEqual([approval.id, approval.waitsFor.slice(0, 16)], [id, 'repairs of the g']);
+  assert.deepEqual(await world.repairs('w-3'), []);
+  apply('version: 1\nclasses:\n  gpu: {mode: observe}\n');
+});
+
 test('it is there after a restart', async () => {
   await world.stopHpd();
   await world.start();
   const { items, policyVersion } = await world.get('/v1/policies');
-  assert.equal(policyVersion, 5);
+  assert.equal(policyVersion, 7);
   assert.ok(items.flatMap((policy) => policy.settings).some((setting) => setting.name === 'classes.gpu.mode' && setting.value === 'observe'));
 });
