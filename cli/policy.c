@@ -90,6 +90,15 @@ static int read_document(struct cli *cli, const char *path, json_t **ret_body)
     return CLI_EXIT_OK;
 }
 
+/* -o json and yaml have them in the answer. */
+static void print_warnings(struct cli *cli, const json_t *reply)
+{
+    size_t i;
+    const json_t *warning;
+    json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+        fprintf(cli->err, "hpctl: warning: %s\n", json_string_value(warning));
+}
+
 int cli_policy_validate(struct cli *cli)
 {
     auto_json json_t *body = NULL, *reply = NULL;
@@ -101,8 +110,10 @@ int cli_policy_validate(struct cli *cli)
     int rc = read_document(cli, file, &body);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "POST", "/v1/policy/validate", body, NULL, &reply);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, reply))
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, reply)) {
         fprintf(cli->out, "%s is a policy that would be taken\n", file);
+        print_warnings(cli, reply);
+    }
     return rc;
 }
 
@@ -130,9 +141,11 @@ static int change(struct cli *cli, const char *method, const char *path, json_t 
     int rc = expect(cli, body);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, method, path, body, NULL, &version);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, version))
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, version)) {
         fprintf(cli->out, "version %" PRId64 " of the policy is in force\n",
                 (int64_t)json_integer_value(json_object_get(version, "version")));
+        print_warnings(cli, version);
+    }
     return rc;
 }
 

@@ -30,6 +30,11 @@ void policy_book_rules(struct policy_book *book, const char *cluster, const char
 
 /* Whether it could be put. INVALID or TOO_LARGE with the line and what to do. */
 int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
+/* What of a document that can be read is hardly meant: entries of groups that are for none of these places, and limits under which
+ * no repair ever begins by itself. A sentence each. */
+typedef void (*policy_warning_fn)(const char *sentence, void *arg);
+void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_place *places, size_t count,
+                      int64_t now_ms, policy_warning_fn fn, void *arg);
 /* Takes the place of an older version; a younger one stays. What cannot be read changes nothing. */
 int policy_book_put(struct policy_book *book, int64_t version, const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
 /* 0: no document. */

@@ -26,10 +26,6 @@
 #define POLICY_DOCUMENT_FORMAT 1 /* what version: says */
 
 struct policy_document;
-/* Which group it is asked for. */
-struct policy_place {
-    const char *cluster, *group, *instance_type;
-};
 /* What the document says, beside what it is: of all classes of fault, and of one. */
 struct policy_said {
     bool all[SERVICE_SETTINGS_MAX];

@@ -67,6 +67,21 @@ void api_policy_document_versions(struct api_call *call)
     api_problem(call, &problem);
 }
 
+static void add_warning(const char *sentence, void *arg)
+{
+    json_array_append_new(arg, json_string(sentence));
+}
+
+/* Shown only where there are some. */
+static json_t *with_warnings(struct api_call *call, json_t *json, const char *text)
+{
+    auto_json json_t *warnings = json_array();
+    service_policy_warn(call->service, text, add_warning, warnings);
+    if (json_array_size(warnings) > 0)
+        json_put(json, "warnings", TAKE(warnings));
+    return json;
+}
+
 void api_policy_document_validate(struct api_call *call)
 {
     struct problem problem;
@@ -82,7 +97,7 @@ void api_policy_document_validate(struct api_call *call)
     if (service_policy_validate(text, &problem) != 0)
         api_problem(call, &problem);
     else
-        api_reply_json(call, 200, json_pack("{s:b}", "valid", 1));
+        api_reply_json(call, 200, with_warnings(call, json_pack("{s:b}", "valid", 1), text));
 }
 
 static void apply(struct api_call *call, const struct service_policy_change *change)
@@ -92,7 +107,7 @@ static void apply(struct api_call *call, const struct service_policy_change *cha
     if (service_policy_apply(call->service, &call->actor, change, version, &problem) != 0)
         api_problem(call, &problem);
     else
-        api_reply_json(call, 200, render(version));
+        api_reply_json(call, 200, with_warnings(call, render(version), version->text));
 }
 
 #define CHANGE_FIELDS(change, comment)                                                                              \

@@ -115,6 +115,57 @@ int service_policy_validate(const char *text, struct problem *ret_problem)
     return status < 0 ? problem_say(ret_problem, status, PROBLEM_INVALID_VALUE, "%s", error) : 0;
 }
 
+struct groups {
+    struct cluster *clusters;
+    struct instance_group *groups;
+    size_t cluster_count, count;
+};
+
+static int add_cluster(const void *row, void *arg)
+{
+    struct groups *all = arg;
+    all->clusters = own_realloc(all->clusters, all->cluster_count + 1, sizeof(*all->clusters));
+    all->clusters[all->cluster_count++] = *(const struct cluster *)row;
+    return 0;
+}
+
+static int add_group(const void *row, void *arg)
+{
+    struct groups *all = arg;
+    all->groups = own_realloc(all->groups, all->count + 1, sizeof(*all->groups));
+    all->groups[all->count++] = *(const struct instance_group *)row;
+    return 0;
+}
+
+static int groups_read(struct db_tx *tx, void *arg)
+{
+    int status = db_cluster_list(tx, "", 0, add_cluster, arg);
+    return status < 0 ? status : db_group_list(tx, 0, add_group, arg);
+}
+
+static const char *cluster_name(const struct groups *all, int64_t id)
+{
+    for (size_t i = 0; i < all->cluster_count; i++)
+        if (all->clusters[i].id == id)
+            return all->clusters[i].name;
+    return "";
+}
+
+void service_policy_warn(struct service *s, const char *text, void (*fn)(const char *sentence, void *arg), void *arg)
+{
+    struct groups all = {0};
+    struct problem problem;
+    if (s->book != NULL && service_read(s, groups_read, &all, &problem) >= 0) {
+        autofree struct policy_place *places = own_calloc(all.count + 1, sizeof(*places));
+        for (size_t i = 0; i < all.count; i++)
+            places[i] = (struct policy_place){cluster_name(&all, all.groups[i].cluster_id), all.groups[i].name,
+                                              all.groups[i].instance_type};
+        policy_book_warn(s->book, text, places, all.count, service_now(s), fn, arg);
+    }
+    free(all.clusters);
+    free(all.groups);
+}
+
 struct change {
     const struct service_policy_change *wanted;
     struct policy_version *newest, *ret;

@@ -397,6 +397,8 @@ int service_policy_versions(struct service *s, int64_t before, int limit, db_row
                             struct problem *ret_problem);
 /* INVALID_VALUE with the line and what to do. */
 int service_policy_validate(const char *text, struct problem *ret_problem);
+/* What of such a document is hardly meant, a sentence each, by the groups that there are now. */
+void service_policy_warn(struct service *s, const char *text, void (*fn)(const char *sentence, void *arg), void *arg);
 /* What is wanted of a new version. */
 struct service_policy_change {
     const char *text;    /* NULL: that of the version restores */

@@ -43,6 +43,10 @@ struct service_setting {
     enum fault_class fault; /* what the document says of this class; FAULT_CLASS_COUNT: of all */
     enum setting_source source;
 };
+/* Which group settings are asked for. */
+struct policy_place {
+    const char *cluster, *group, *instance_type;
+};
 struct service_policy {
     struct service_setting settings[SERVICE_SETTINGS_MAX];
     size_t count;

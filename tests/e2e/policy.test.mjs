@@ -10,6 +10,7 @@ import { Local } from './lib/local.mjs';
 import { hpctlPath } from './lib/programs.mjs';
 import { FELL_OFF, until } from './lib/world.mjs';
 
+const group = 'w'; // of Local
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-policy.'));
 const file = join(dir, 'policy.yaml');
 const world = new Local();
@@ -45,6 +46,20 @@ test('hpctl says which line is wrong, and nothing changes', async () => {
     assert.match(got.err, /line 4: recovery\.rebootMax is no setting/);
   }
   assert.equal((await world.get('/v1/policy')).version, 0);
+});
+
+test('it warns of what can never begin, and of groups that are not there', async () => {
+  const entry = (name) => `  - {match: {cluster: demo, group: ${name}}, recovery: {minHealthyPercent: 100}}\n`;
+  writeFileSync(file, `version: 1\ndefaults: {recovery: {notDuring: Mon-Sun}}\ngroups:\n${entry('none')}${entry(group)}`);
+  const { code, out, err } = hpctl('policy', 'validate', file);
+  assert.equal(code, 0, err);
+  assert.match(out, /would be taken/);
+  assert.match(err, /warning: no repair ever begins by itself in any group that no entry of groups is for: notDuring/);
+  assert.match(err, new RegExp(`warning: no repair ever begins by itself in the group ${group} of demo: minHealthyPercent 100`));
+  assert.match(err, /warning: entry 1 of groups is for no group that there is now/);
+  assert.equal(JSON.parse(hpctl('policy', 'validate', file, '-o', 'json').out).warnings.length, 3);
+  writeFileSync(file, `version: 1\ndefaults: {recovery: {notDuring: Mon-Sat, minHealthyPercent: 99}}\ngroups:\n${entry(`${group}*`).replace('100', '99')}`);
+  assert.deepEqual(JSON.parse(hpctl('policy', 'validate', file, '-o', 'json').out), { valid: true });
 });
 
 test('what is observed is not done, and the decision says by which version', async () => {

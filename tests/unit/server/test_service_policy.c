@@ -29,7 +29,7 @@ static void test_versions_and_a_broken_one(void **state)
     (void)state;
     struct world world;
     static struct policy_version version;
-    struct reconcile_settings settings;
+    struct reconcile_settings resolved;
     int64_t loaded = -1;
     config_default(&config);
     world_open(&world, DB_INLINE);
@@ -51,8 +51,8 @@ static void test_versions_and_a_broken_one(void **state)
     assert_int_equal(service_policy_load(&world.service, &loaded, &world.problem), STATUS_INVALID);
     assert_int_equal(loaded, 2);
     assert_non_null(strstr(world.problem.detail, "version 3 of the policy document cannot be read"));
-    assert_int_equal(policy_book_resolve(world.service.book, "a", "b", "c", &settings), 2);
-    assert_int_equal(settings.policy.reboots_max, 6);
+    assert_int_equal(policy_book_resolve(world.service.book, "a", "b", "c", &resolved), 2);
+    assert_int_equal(resolved.policy.reboots_max, 6);
 
     const struct service_policy_change back = {.restores = 3, .comment = "", .expected = -1};
     assert_int_equal(service_policy_apply(&world.service, &world_admin, &back, &version, &world.problem),
@@ -60,14 +60,54 @@ static void test_versions_and_a_broken_one(void **state)
     const struct service_policy_change first = {.restores = 1, .comment = "", .expected = 3};
     assert_int_equal(service_policy_apply(&world.service, &world_admin, &first, &version, &world.problem), 0);
     assert_true(version.version == 4 && version.restores == 1);
-    assert_int_equal(policy_book_resolve(world.service.book, "a", "b", "c", &settings), 4);
-    assert_int_equal(settings.policy.reboots_max, 5);
+    assert_int_equal(policy_book_resolve(world.service.book, "a", "b", "c", &resolved), 4);
+    assert_int_equal(resolved.policy.reboots_max, 5);
     policy_book_free(world.service.book);
     world_close(&world);
 }
 
+static void add_line(const char *sentence, void *arg)
+{
+    text_printf(arg, "%s\n", sentence);
+}
+
+#define EVERYWHERE "no repair ever begins by itself in any group that no entry of groups is for: "
+#define NO_HOUR "notDuring and onlyDuring leave no hour of the week, so only classes with anyTime are repaired\n"
+#define NO_NODE "minHealthyPercent 100 lets no node be missing\n"
+
+static void test_what_is_hardly_meant(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *warnings;
+    } cases[] = {
+        {"version: 1\n", ""},
+        {"version: 1\ndefaults: {recovery: {notDuring: Mon-Sun}}\n", EVERYWHERE NO_HOUR},
+        {"version: 1\ndefaults: {recovery: {notDuring: Mon-Sat}}\n", ""},
+        {"version: 1\ndefaults: {recovery: {onlyDuring: Mon 08:00-10:00, notDuring: Mon}}\n", EVERYWHERE NO_HOUR},
+        {"version: 1\ndefaults: {recovery: {minHealthyPercent: 100}}\n", EVERYWHERE NO_NODE},
+        {"version: 1\ndefaults: {recovery: {minHealthyPercent: 99}}\n", ""},
+        {"version: 1\ngroups: [{match: {cluster: ml}, recovery: {minHealthyPercent: 100}}]\n",
+         "no repair ever begins by itself in the group gpu of ml and 1 more: " NO_NODE},
+        {"version: 1\ngroups: [{match: {cluster: m}, recovery: {minHealthyPercent: 100}}]\n",
+         "entry 1 of groups is for no group that there is now\n"},
+        {"version: 1\ngroups: [{match: {group: cp*}, recovery: {rebootsMax: 1}}]\n", ""},
+        {"version: [\n", ""},
+    };
+    const struct policy_place places[] = {{"ml", "gpu", "g"}, {"ml", "cpu", "c"}};
+    config_default(&config);
+    struct policy_book *book = policy_book_new(&config);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct text lines AUTO(text) = {0};
+        policy_book_warn(book, cases[i].text, places, ARRAY_LEN(places), INT64_C(1763650000000), add_line, &lines);
+        assert_string_equal(text_get(&lines), cases[i].warnings);
+    }
+    policy_book_free(book);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_versions_and_a_broken_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_versions_and_a_broken_one),
+                                       cmocka_unit_test(test_what_is_hardly_meant)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
