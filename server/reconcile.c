@@ -6,6 +6,8 @@
  * When the store cannot be written the turn has not happened: its inputs are still there, and the loop tries again
  * after a pause. Nothing is sent to a backend that is not on disk.
  */
+#include "server/reconcile_apart.h"
+#include "server/reconcile_govern.h"
 #include "server/reconcile_manage.h"
 #include "server/reconcile_step.h"
 #include "server/reconcile_survey.h"

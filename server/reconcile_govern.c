@@ -7,8 +7,8 @@
  * can be seen a version that was never in force is pending, for a while; what was settled before stays as it was seen last.
  */
 #include "db/governance.h"
+#include "server/reconcile_govern.h"
 #include "server/reconcile_govern_rule.h"
-#include "server/reconcile_private.h"
 
 #include <inttypes.h>
 #include <string.h>

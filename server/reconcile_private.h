@@ -574,28 +574,6 @@ void reconcile_provision_free(struct provision *provision);
 /* When a cluster is looked at again; 0: when something happens. */
 int64_t reconcile_provision_due(const struct reconcile *r, int64_t now);
 
-/* reconcile_govern.c */
-struct govern *reconcile_govern_new(void);
-void reconcile_govern_free(struct govern *govern);
-/* Somebody may have asked for something else. */
-void reconcile_govern_poke(struct reconcile *r);
-/* Asks the scheduler when it is due; true when it did something. */
-bool reconcile_govern(struct reconcile *r, int64_t now);
-void reconcile_govern_take(struct reconcile *r, struct rcall *call);
-/* 0: when the answer comes. */
-int64_t reconcile_govern_due(const struct reconcile *r, int64_t now);
-
-/* reconcile_apart.c */
-struct apart_loop *reconcile_apart_new(void);
-void reconcile_apart_free(struct apart_loop *loop);
-/* Somebody is to be set apart, or given back. */
-void reconcile_apart_poke(struct reconcile *r);
-/* Asks the scheduler when it is due; true when it did something. */
-bool reconcile_apart(struct reconcile *r, int64_t now);
-void reconcile_apart_take(struct reconcile *r, struct rcall *call);
-/* 0: when the answer comes, or when somebody is to be. */
-int64_t reconcile_apart_due(const struct reconcile *r, int64_t now);
-
 /* reconcile_load.c */
 int reconcile_load(struct reconcile *r);
 /* After a wake: clusters and operations at once, nodes piece by piece. True while there is more. */

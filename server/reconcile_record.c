@@ -2,7 +2,7 @@
  * Writing down what happens: moves of nodes, lines of the timeline, new operations. Inside the turn's transaction these
  * only touch the store; what they mean for the loop's memory is noted as effects and done after the commit.
  */
-#include "server/reconcile_private.h"
+#include "server/reconcile_apart.h"
 
 #include <stdio.h>
 #include <string.h>
