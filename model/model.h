@@ -88,6 +88,7 @@ struct instance_group {
 
 /* How a node's reason begins when it is in service and somebody else holds it in the scheduler. */
 #define NODE_REASON_HELD "held in Slurm"
+#define NODE_REASON_GIVEN_UP "Slurm took it out by itself" /* and hears it again */
 
 struct node {
     int64_t id, cluster_id, group_id;

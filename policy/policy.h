@@ -243,6 +243,26 @@ enum health policy_health(const struct policy_snapshot *snapshot, const struct p
 enum policy_scripts { POLICY_SCRIPTS_BEHIND, POLICY_SCRIPTS_AHEAD, POLICY_SCRIPTS_UNKNOWN };
 enum policy_scripts policy_scripts_after(const struct operation *op);
 
+/* What becomes of a node in service that the scheduler took out by itself for an absence that is over: it restarted, or did not
+ * respond, and is heard again. Nobody decided that; nothing speaks against the node, or it would be another question. */
+#define POLICY_CODE_ABSENCE "node.reboot.unexpected"
+enum policy_giveback {
+    POLICY_GIVEBACK_NOW,     /* through the return gate */
+    POLICY_GIVEBACK_UNHEARD, /* its agent is to speak first */
+    POLICY_GIVEBACK_MANUAL,  /* NodeRecovery None, or a person opted it out: it is told, and left */
+    POLICY_GIVEBACK_SERIES,  /* it happened too often: a person has to look */
+};
+struct policy_absence {
+    enum node_recovery recovery;
+    bool opted_out;
+    bool heard;      /* its agent speaks */
+    int64_t earlier; /* how often it was given back after an absence within policy_absence_window_ms */
+};
+enum policy_giveback policy_giveback(const struct policy_absence *absence);
+/* By the row of POLICY_CODE_ABSENCE: it is for a person from so many on within that time. */
+int64_t policy_absence_window_ms(void);
+int64_t policy_absence_limit(void);
+
 /* Whether this verdict by itself is a fault of the node: its agent called it critical, or the server's own table asks
  * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
  * policy judges by more, as the driver's word. */

@@ -415,6 +415,20 @@ static void tell_foreign(const struct policy_scene *scene, struct policy_situati
     way_node(scene, told, "reboot", WHY_NOW);
 }
 
+static bool is_given_up(const struct policy_scene *scene)
+{
+    return scene->given_up;
+}
+
+static void tell_given_up(const struct policy_scene *scene, struct policy_situation *told)
+{
+    say(told, "%s.", scene->node->reason);
+    say_standing(scene, told);
+    struct policy_way *way = new_way(told, "put it back into service, once you have looked");
+    snprintf(way->command, sizeof(way->command), "scontrol update nodename=%s state=resume", scene->node->name);
+    way_node(scene, told, "reboot", WHY_NOW);
+}
+
 static bool is_never_heard(const struct policy_scene *scene)
 {
     return scene->last_heartbeat_at == 0;
@@ -520,6 +534,7 @@ void policy_explain_situation(const struct policy_scene *scene, struct policy_si
         {SITUATION_RETURNING, is_returning, tell_returning},
         {SITUATION_OPTED_OUT, is_opted_out, tell_opted_out},
         {SITUATION_FOREIGN, is_foreign, tell_foreign},
+        {SITUATION_GIVEN_UP, is_given_up, tell_given_up},
         {SITUATION_NEVER_HEARD, is_never_heard, tell_never_heard},
         {SITUATION_SILENT, is_silent, tell_silent},
         {SITUATION_DECIDED, is_decided, tell_decided},

@@ -6,8 +6,8 @@
  * only write their wish and look at what came of it; where it cannot be, the drain alone isolates, and that is said once. A node
  * that is out of service after its test is given back when its hold is seen in the scheduler, so that it is never free between.
  */
-#include "db/apart.h"
 #include "server/reconcile_apart.h"
+#include "db/apart.h"
 #include "server/reconcile_step.h"
 
 #define LOOK_FACTOR 12                /* looked at again after so many times the interval of observing */

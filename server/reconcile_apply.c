@@ -114,9 +114,28 @@ static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES]
 static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
 {
     bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
-    return (unseen && text_starts_with(row->reason, NODE_REASON_HELD)) ||
+    return (unseen &&
+            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_GIVEN_UP))) ||
            (!node->lost && (node->silent_since > 0 || is_unheard(row, live)) &&
             text_starts_with(row->reason, UNHEARD_SINCE));
+}
+
+/* The node's reason while the scheduler keeps it out though it hears it; "" while it is given back. */
+static void say_given_up(const struct decide_item *item, char ret_reason[REASON_MAX_BYTES])
+{
+    autofree char *why = NULL;
+    if (item->giveback == POLICY_GIVEBACK_NOW)
+        return;
+    if (item->giveback == POLICY_GIVEBACK_SERIES)
+        why = own_printf("%" PRId64 " times within %" PRId64 " h, so a person has to look", policy_absence_limit(),
+                         policy_absence_window_ms() / MS_PER_HOUR);
+    else if (item->giveback == POLICY_GIVEBACK_UNHEARD)
+        why = own_strdup("its agent has to speak before it is given back");
+    else
+        why = own_strdup(item->row.opted_out ? "a person opted it out" : "NodeRecovery None leaves that to a person");
+    autofree char *text =
+        own_printf(NODE_REASON_GIVEN_UP " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
 static bool is_recommended(const struct decision *d)
@@ -144,6 +163,8 @@ static bool ready_reason(const struct decide_item *item, const struct node *row,
         say_held(node, ret_reason);
     else if (reason_still_stands(node, row, live))
         return false;
+    else if (item->given_up)
+        say_given_up(item, ret_reason);
     else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
         snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
     else if (item->has_decision && is_recommended(&item->decision))
@@ -159,6 +180,11 @@ static int apply_health(struct apply *a)
     if (reworded)
         memcpy(a->row.reason, reason, sizeof(reason));
     a->unwritten = reworded;
+    bool left = reworded && a->item->given_up && a->item->giveback >= POLICY_GIVEBACK_MANUAL && reason[0] != '\0';
+    int status =
+        left ? turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL, "%s", reason) : 0;
+    if (status != 0)
+        return status;
     if (was == is || (is == HEALTH_UNKNOWN && is_unheard(&a->row, &a->item->live)))
         return 0;
     a->row.health = is;
@@ -290,6 +316,27 @@ static int bring_back(struct apply *a)
                                           .reason = "what held the node is over",
                                           .actor = ACTOR_POLICY};
     return start_operation(a, &release);
+}
+
+/* The scheduler took it out by itself for an absence that is over, and nothing speaks against it: it goes through the return gate. */
+static int give_back_again(struct apply *a)
+{
+    char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
+    try_key(a, "absence", key);
+    snprintf(reason, sizeof(reason), NODE_REASON_GIVEN_UP " (%.*s), and hears it again",
+             TEXT_FIT(text_or_empty(a->node->reason), 60));
+    const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
+                                          .urgency = URGENCY_NOW,
+                                          .key = key,
+                                          .reason = reason,
+                                          .code = POLICY_CODE_ABSENCE,
+                                          .actor = ACTOR_POLICY};
+    return start_operation(a, &release);
+}
+
+static bool is_given_back(const struct decide_item *item)
+{
+    return item->given_up && item->giveback == POLICY_GIVEBACK_NOW && item->row.state == NODE_STATE_READY;
 }
 
 /* A person put a node that we held back into service in the scheduler: their word counts. */
@@ -461,6 +508,8 @@ static int apply_state(struct apply *a, bool *ret_stored)
     }
     if (status == 0 && a->row.state == NODE_STATE_HELD && says_nothing(a->item) && is_seen(a))
         status = bring_back(a);
+    if (status == 0 && is_given_back(a->item) && says_nothing(a->item) && a->row.state == NODE_STATE_READY)
+        status = give_back_again(a);
     if (status == 0 && !*ret_stored && is_tried_again(a))
         status = try_again(a);
     return status;
@@ -507,8 +556,9 @@ bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
     bool unheard = item->health == HEALTH_UNKNOWN && is_unheard(&item->row, &item->live);
     char reason[REASON_MAX_BYTES];
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
-           !reconcile_approval_is_open(&item->approval, now) && node->group->cluster->state != CLUSTER_STATE_DELETING &&
-           (item->health == item->row.health || unheard) && !ready_reason(item, &item->row, reason);
+           !(is_given_back(item) && says_nothing(item)) && !reconcile_approval_is_open(&item->approval, now) &&
+           node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
+           !ready_reason(item, &item->row, reason);
 }
 
 /* More evidence that costs nothing can then change nothing. */

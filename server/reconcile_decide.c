@@ -194,6 +194,44 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     return 0;
 }
 
+struct absences {
+    int64_t since, count;
+};
+
+static int count_absence(const void *row, void *arg)
+{
+    struct absences *absences = arg;
+    const struct operation *op = row;
+    absences->count += op->created_at > absences->since && text_equal(op->code, POLICY_CODE_ABSENCE);
+    return op->created_at <= absences->since || absences->count >= policy_absence_limit();
+}
+
+/* How often it was given back of late; most nodes never come here. */
+static int read_absences(struct db_tx *tx, const struct decide_item *item, int64_t since, int64_t *ret_count)
+{
+    const enum operation_kind kind = OPERATION_KIND_RELEASE;
+    const struct db_operation_filter releases = {.node_id = item->node->id, .state = -1, .kind = &kind};
+    struct absences absences = {.since = since};
+    int status = item->last_operation.id == 0 ? 0 : db_operation_list(tx, &releases, count_absence, &absences);
+    *ret_count = absences.count;
+    return status < 0 ? status : 0;
+}
+
+static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
+{
+    const struct rnode *node = item->node;
+    item->given_up = node->given_up && node->op == NULL && item->row.state == NODE_STATE_READY &&
+                     reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
+    if (!item->given_up)
+        return 0;
+    struct policy_absence absence = {.recovery = node->group->cluster->recovery,
+                                     .opted_out = item->row.opted_out,
+                                     .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
+    int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);
+    item->giveback = policy_giveback(&absence);
+    return status;
+}
+
 static void read_sign(struct reconcile *r, const struct decide_item *item, int64_t now)
 {
     struct policy_sign newest = {.at = 0}, sign;
@@ -231,7 +269,7 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     read_sign(r, item, now);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
-    return 0;
+    return read_giveback(r, tx, item, now);
 }
 
 /* --- the snapshot ------------------------------------------------------------------------------ */

@@ -128,10 +128,17 @@ static int64_t verify_deadline(const struct work *w)
     return w->node->group->settings.verify_deadline_ms;
 }
 
+/* The scheduler alone kept it out: nobody has dealt with anything. */
+static bool is_absence(const struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_RELEASE && text_equal(w->op.code, POLICY_CODE_ABSENCE);
+}
+
 static enum step_result verify_enter(struct work *w)
 {
     work_move(w, NODE_STATE_VERIFYING, "alive, but not yet proven");
-    if (w->op.kind == OPERATION_KIND_RELEASE) /* whoever gives the node back has dealt with what was seen */
+    bool dealt_with = w->op.kind == OPERATION_KIND_RELEASE && !is_absence(w);
+    if (dealt_with) /* by whoever gives the node back */
         work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, 0, NULL));
     return STEP_GO_ON;
 }
@@ -147,6 +154,9 @@ static const char *machine_lacks(struct work *w)
         return "waits for the agent's first heartbeat";
     if (live.silent || w->now - live.last_heartbeat_at > w->node->group->settings.policy.silent_after_ms)
         return "waits for the agent, which is silent";
+    if (is_absence(w) &&
+        live.last_heartbeat_at < w->step->started_at) /* what was heard may be of the boot that is over */
+        return "waits for the agent's next heartbeat";
     if ((live.checks & FLEET_CHECK_KMSG) == 0)
         return "waits for the agent to read the kernel log";
     return NULL;

@@ -6,8 +6,8 @@
  * knows what to take back. The status of a version says what was seen in the scheduler, never what was sent. While nothing
  * can be seen a version that was never in force is pending, for a while; what was settled before stays as it was seen last.
  */
-#include "db/governance.h"
 #include "server/reconcile_govern.h"
+#include "db/governance.h"
 #include "server/reconcile_govern_rule.h"
 
 #include <inttypes.h>

@@ -45,6 +45,9 @@ struct scheduler_node {
     bool drained;     /* out of scheduling by a decision, whose ever; not by the scheduler's own finding
                        * ("Not responding", "Kill task failed"), which is nobody's to be kept */
     bool busy;        /* work is running or completing on it */
+    bool
+        given_up; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
+                       * but leaves it out until somebody says otherwise */
     enum scheduler_request request;
     /* What it has and what jobs have of it; for the survey, 0 and "" where the backend does not say. */
     int64_t cpus, cpus_used, memory_mib, memory_used_mib;

@@ -149,12 +149,14 @@ static void slurm_person(struct sim *sim)
 {
     static const char *const reasons[] = {"swapping a fan", "Action:Reboot", "Action:Replace", "action:replace"};
     const char *node = any_node(sim);
-    uint32_t what = draw(sim, 8);
+    uint32_t what = draw(sim, 9);
     struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, node);
     if (what < 4)
         fake_scheduler_by_hand(&sim->scheduler, node, what != 0, reasons[what]);
     else if (what < 7)
         fake_scheduler_resume_by_hand(&sim->scheduler, node);
+    else if (what == 8 && !there->out)
+        fake_scheduler_give_up(&sim->scheduler, node, "Node unexpectedly rebooted");
     else
         there->jobs_are_stuck = !there->jobs_are_stuck;
     there->jobs = there->heard ? (int)draw(sim, 3) : 0;
@@ -384,7 +386,9 @@ static void check_machines(struct sim *sim, const char *name)
     }
     if (alive > 1 || (alive == 0 && reading.row.state == NODE_STATE_READY))
         sim_fail(sim, name, "%s has %d machines", name, alive);
-    bool out = fake_scheduler_find(&sim->scheduler, name)->out;
+    const struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, name);
+    bool left = there->by_itself && text_starts_with(reading.row.reason, NODE_REASON_GIVEN_UP); /* and it says why */
+    bool out = there->out && !left;
     if (out == (reading.row.state == NODE_STATE_READY))
         sim_fail(sim, name, "%s is %s, and in the scheduler it is the other way round: %s", name,
                  node_state_text(reading.row.state), fake_scheduler_find(&sim->scheduler, name)->reason);

@@ -380,6 +380,134 @@ static void a_node_that_the_scheduler_does_not_know_is_said_so(void **state)
     sim_close(&sim);
 }
 
+/* --- what the scheduler gives up by itself -------------------------------------------------------- */
+#define REBOOTED "Node unexpectedly rebooted"
+
+static int count_releases(struct sim *sim, const char *node)
+{
+    return sim_events(sim, node, EVENT_KIND_OPERATION_SUCCEEDED, "release succeeded");
+}
+
+static void a_node_that_is_back_is_given_back(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 61, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out); /* not before the gate */
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    struct sim_reading back = sim_read(&sim, "gpu-1");
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_string_equal(back.operation.actor, "policy");
+    assert_string_equal(back.operation.code, POLICY_CODE_ABSENCE);
+    assert_string_equal(back.operation.reason, NODE_REASON_GIVEN_UP " (" REBOOTED "), and hears it again");
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(count_releases(&sim, "gpu-1"), 1);
+    sim_close(&sim);
+}
+
+static void one_that_hpd_is_killed_over_is_given_back_once(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 62, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    int resumes = fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes;
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", "Not responding");
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+    sim_crash(&sim);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes, resumes + 1);
+    assert_int_equal(count_releases(&sim, "gpu-1"), 1);
+    sim_close(&sim);
+}
+
+static void the_third_time_in_a_day_is_for_a_person(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 63, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < 2; i++) {
+        sim_run(&sim, MS_PER_HOUR);
+        fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+        sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    }
+    sim_run(&sim, MS_PER_HOUR);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    assert_attention(&sim, "gpu-1",
+                     NODE_REASON_GIVEN_UP " (" REBOOTED "); 3 times within 24 h, so a person has to look");
+    fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
+    sim_run(&sim, MS_PER_MIN);
+    assert_attention(&sim, "", "");
+    sim_run(&sim, 24 * MS_PER_HOUR); /* a quiet day later it is new */
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    sim_close(&sim);
+}
+
+static void where_nothing_is_to_be_done_it_is_told(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 64, true);
+    sim_create(&sim, 4, NODE_RECOVERY_NONE);
+    sim_run(&sim, MS_PER_MIN);
+    int resumes = fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes;
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_attention(&sim, "gpu-1", NODE_REASON_GIVEN_UP " (" REBOOTED "); NodeRecovery None leaves that to a person");
+    assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes, resumes);
+    sim_close(&sim);
+}
+
+static void a_fault_of_it_is_repaired_instead(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 65, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, 10 * MS_PER_MIN);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    sim_close(&sim);
+}
+
+static void a_person_who_takes_it_meanwhile_keeps_it(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 66, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+    fake_scheduler_by_hand(&sim.scheduler, "gpu-1", false, "why did it restart?");
+    sim_run(&sim, MS_PER_HOUR);
+    assert_string_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->reason, "why did it restart?");
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +526,12 @@ int main(void)
         cmocka_unit_test(a_repair_waits_for_the_scheduler),
         cmocka_unit_test(waiting_survives_a_restart),
         cmocka_unit_test(a_node_that_the_scheduler_does_not_know_is_said_so),
+        cmocka_unit_test(a_node_that_is_back_is_given_back),
+        cmocka_unit_test(one_that_hpd_is_killed_over_is_given_back_once),
+        cmocka_unit_test(the_third_time_in_a_day_is_for_a_person),
+        cmocka_unit_test(where_nothing_is_to_be_done_it_is_told),
+        cmocka_unit_test(a_fault_of_it_is_repaired_instead),
+        cmocka_unit_test(a_person_who_takes_it_meanwhile_keeps_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

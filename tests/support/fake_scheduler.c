@@ -42,19 +42,27 @@ static void take_out(struct fake_scheduler_node *node, bool fail, const char *re
 {
     node->out = true;
     node->failed = fail;
+    node->by_itself = false;
     snprintf(node->reason, sizeof(node->reason), "%s", reason);
     snprintf(node->user, sizeof(node->user), "%s", user);
 }
 
 static void put_back(struct fake_scheduler_node *node)
 {
-    node->out = node->failed = false;
+    node->out = node->failed = node->by_itself = false;
     node->reason[0] = node->user[0] = '\0';
 }
 
 void fake_scheduler_by_hand(struct fake_scheduler *fake, const char *name, bool fail, const char *reason)
 {
     take_out(fake_scheduler_find(fake, name), fail, reason, "alice");
+}
+
+void fake_scheduler_give_up(struct fake_scheduler *fake, const char *name, const char *reason)
+{
+    struct fake_scheduler_node *node = fake_scheduler_find(fake, name);
+    take_out(node, false, reason, "slurm");
+    node->by_itself = true;
 }
 
 void fake_scheduler_resume_by_hand(struct fake_scheduler *fake, const char *name)
@@ -112,12 +120,14 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         text_copy_cut(to->reason, sizeof(to->reason), from->reason);
         text_copy_cut(to->reason_user, sizeof(to->reason_user), from->user);
         snprintf(to->state, sizeof(to->state), "%s%s", from->jobs > 0 ? "ALLOCATED" : "IDLE",
-                 from->failed ? "+FAIL"
-                 : from->out  ? "+DRAIN"
-                              : "");
+                 from->failed      ? "+FAIL"
+                 : from->by_itself ? "+DOWN"
+                 : from->out       ? "+DRAIN"
+                                   : "");
         to->responding = from->heard;
         to->schedulable = from->heard && !from->out;
-        to->drained = from->out;
+        to->drained = from->out && !from->by_itself;
+        to->given_up = from->by_itself && from->heard;
         to->busy = from->jobs > 0;
         to->request = request_of(from);
     }
@@ -136,7 +146,7 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
     int status = find(fake, name, &node, error);
     if (status != 0)
         return status;
-    if (node->out && strcmp(node->reason, reason) != 0 && !is_ours(node->reason) &&
+    if (node->out && !node->by_itself && strcmp(node->reason, reason) != 0 && !is_ours(node->reason) &&
         !(replaceable != NULL && strcmp(node->reason, replaceable) == 0)) {
         snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
         return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
@@ -230,7 +240,7 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
         return status;
     bool ours = our_reason != NULL ? strcmp(node->reason, our_reason) == 0
                                    : is_ours(node->reason) || text_starts_with(node->reason, "Action:");
-    if (node->out && !ours) {
+    if (node->out && !node->by_itself && !ours) {
         snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
         return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
     }

@@ -19,6 +19,7 @@ struct fake_scheduler_node {
     char leaf[TOPOLOGY_NAME_MAX_BYTES]; /* the switch it hangs on; "": it is in no topology */
     bool out;                           /* drained or failed */
     bool failed;                        /* of the two, failed */
+    bool by_itself;                     /* DOWN, and nobody decided that */
     bool heard;                         /* its daemon answers */
     int jobs;
     bool jobs_are_stuck;                  /* told to go, they stay */
@@ -52,6 +53,8 @@ struct fake_scheduler_node *fake_scheduler_add(struct fake_scheduler *fake, cons
 struct fake_scheduler_node *fake_scheduler_find(struct fake_scheduler *fake, const char *name);
 /* A person's hand: state=drain or state=fail with a reason; and resume. */
 void fake_scheduler_by_hand(struct fake_scheduler *fake, const char *name, bool fail, const char *reason);
+/* The scheduler's own finding, of a node that was away: out until somebody says otherwise. */
+void fake_scheduler_give_up(struct fake_scheduler *fake, const char *name, const char *reason);
 void fake_scheduler_resume_by_hand(struct fake_scheduler *fake, const char *name);
 
 /* fake_govern.c */

@@ -372,6 +372,19 @@ void slurm_parse_has(char *line, struct slurm_has *ret_has)
     *end = held;
 }
 
+/* DOWN and nothing else, for having been away, which is over: so slurmctld leaves a node that restarted by itself, and with ReturnToService=0
+ * one that did not respond (slurm.conf(5)). */
+static bool is_given_up(unsigned state, const char *reason)
+{
+    static const char *const absences[] = {"Node unexpectedly rebooted", "Not responding"};
+    if ((state & ~(unsigned)SLURM_STATE_BUSY) != SLURM_STATE_DOWN)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(absences); i++)
+        if (text_starts_with(reason, absences[i]))
+            return true;
+    return false;
+}
+
 static void judge(struct slurm_node *node)
 {
     unsigned state = node->state;
@@ -379,6 +392,7 @@ static void judge(struct slurm_node *node)
     bool chosen = seen->reason[0] != '\0' && !slurm_reason_is_automatic(seen->reason);
     seen->responding = (state & (SLURM_STATE_MUTE | SLURM_STATE_OTHER)) == 0;
     seen->busy = (state & SLURM_STATE_BUSY) != 0;
+    seen->given_up = is_given_up(state, seen->reason);
     seen->schedulable = (state & SLURM_STATE_UP) != 0 &&
                         (state & (SLURM_STATE_HELD | SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OTHER)) == 0;
     /* A drain without a word is somebody's too; DOWN without one is Slurm's. */

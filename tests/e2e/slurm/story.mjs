@@ -69,6 +69,26 @@ export function stories(way) {
     await until('gpu-3 idle', () => world.slurmNode('gpu-3').state === 'IDLE');
   });
 
+  test('a node that Slurm gave up by itself is given back after its checks; a third time in a day it is not', async () => {
+    const giveUp = () => world.slurmRun('scontrol', 'update', 'NodeName=gpu-3', 'State=DOWN', 'Reason=Node unexpectedly rebooted');
+    const returns = () => world.operations('gpu-3').filter((o) => o.kind === 'release' && o.code === 'node.reboot.unexpected');
+    for (const times of [1, 2]) {
+      giveUp();
+      await until('it is given back', () => returns().filter((o) => o.state === 'succeeded').length === times && world.slurmNode('gpu-3').state === 'IDLE');
+    }
+    assert.equal(world.node('gpu-3').state, 'ready');
+    giveUp();
+    const why = await until('it is told', () => {
+      const e = world.json('node', 'explain', 'gpu-3');
+      return e.situation === 'given-up-by-scheduler' && e;
+    });
+    assert.match(why.text, /3 times within 24 h, so a person has to look/);
+    assert.equal(returns().length, 2);
+    assert.equal(world.slurmNode('gpu-3').state, 'DOWN');
+    world.slurmRun('scontrol', 'update', 'NodeName=gpu-3', 'State=RESUME');
+    await until('gpu-3 idle', () => world.slurmNode('gpu-3').state === 'IDLE');
+  });
+
   test('NodeRecovery None only marks; release gives the node back', async () => {
     assert.equal(world.hpctl('cluster', 'update', '--node-recovery', 'None').code, 0);
     world.kernel('gpu-4', FELL_OFF);

@@ -129,6 +129,14 @@ static void in_service(void **state)
                 "swapping a DIMM. "
                 "Nothing that is open asks for a repair either.",
                 "scontrol update nodename=gpu-7 state=resume");
+    begin();
+    scene.given_up = true;
+    text_copy_cut(node.reason, sizeof(node.reason),
+                  NODE_REASON_GIVEN_UP " (Node unexpectedly rebooted); a person opted it out");
+    assert_told(SITUATION_GIVEN_UP,
+                "Slurm took it out by itself (Node unexpectedly rebooted); a person opted it out. Nothing that is open "
+                "asks for a repair either.",
+                "scontrol update nodename=gpu-7 state=resume");
 }
 
 static void unheard(void **state)

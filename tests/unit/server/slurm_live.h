@@ -561,6 +561,7 @@ static void test_unexpected_reboot(void **state)
     struct scheduler_node node = seen("gpu-3");
     assert_string_equal(node.reason, "Node unexpectedly rebooted");
     assert_true(!node.drained && !node.schedulable && node.responding); /* Slurm's finding, nobody's decision */
+    assert_true(node.given_up);
     bring_back("gpu-3", NULL);
     reboot("gpu-3", "DOWN");
     OK(mark("gpu-3", "holdfast: looking", NULL));

@@ -289,6 +289,41 @@ static void test_reasons(void **state)
     }
 }
 
+static void test_given_up(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *reason;
+        bool given_up;
+    } cases[] = {
+        {"DOWN", "Node unexpectedly rebooted", true},
+        {"DOWN", "Not responding", true}, /* and it responds again */
+        {"DOWN+COMPLETING", "Node unexpectedly rebooted", true},
+        {"DOWN*", "Not responding", false},
+        {"DOWN+NOT_RESPONDING", "Node unexpectedly rebooted", false},
+        {"DOWN+DRAIN", "Node unexpectedly rebooted", false},
+        {"DOWN+MAINTENANCE", "Node unexpectedly rebooted", false},
+        {"DOWN+REBOOT_ISSUED", "Not responding", false},
+        {"DOWN+POWERED_DOWN", "Not responding", false},
+        {"DOWN+SOMETHING_NEW", "Not responding", true},
+        {"IDLE", "Not responding", false},
+        {"IDLE+DRAIN", "Not responding", false},
+        {"DOWN", "Kill task failed", false},
+        {"DOWN", "Low RealMemory (reported:100 < 100.00% of configured:2048)", false},
+        {"DOWN", "the node unexpectedly rebooted", false},
+        {"DOWN", "", false},
+        {"DOWN", "fan broken", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *line =
+            own_printf("NodeName=n1 State=%s Reason=%s [root@1795187407~ab]", cases[i].state, cases[i].reason);
+        struct slurm_node node;
+        assert_int_equal(slurm_parse_node(line, "~ab", &node), 0);
+        if (node.seen.given_up != cases[i].given_up)
+            fail_msg("%s \"%s\"", cases[i].state, cases[i].reason);
+    }
+}
+
 static void test_long_reason_is_cut_but_judged_whole(void **state)
 {
     (void)state;
@@ -568,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_captured_nodes_standard_time),
         cmocka_unit_test(test_states_as_documented),
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_long_reason_is_cut_but_judged_whole),
         cmocka_unit_test(test_lines_that_are_no_nodes),
         cmocka_unit_test(test_captured_jobs),

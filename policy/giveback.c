@@ -1,0 +1,24 @@
+/*
+ * Nodes that the scheduler took out by itself and hears again. Slurm waits then for a person's "resume"; the return gate is the
+ * better witness, unless the node does it again and again.
+ */
+#include "policy/policy.h"
+
+int64_t policy_absence_window_ms(void)
+{
+    return fault_find(POLICY_CODE_ABSENCE)->rate_window_ms;
+}
+
+int64_t policy_absence_limit(void)
+{
+    return fault_find(POLICY_CODE_ABSENCE)->rate_count;
+}
+
+enum policy_giveback policy_giveback(const struct policy_absence *absence)
+{
+    if (absence->opted_out || absence->recovery != NODE_RECOVERY_AUTOMATIC)
+        return POLICY_GIVEBACK_MANUAL;
+    if (absence->earlier + 1 >= policy_absence_limit())
+        return POLICY_GIVEBACK_SERIES;
+    return absence->heard ? POLICY_GIVEBACK_NOW : POLICY_GIVEBACK_UNHEARD;
+}
