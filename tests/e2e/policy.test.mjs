@@ -143,7 +143,9 @@ test('who says yes is told what still holds the repair', async () => {
   await world.kernel('w-3', FELL_OFF);
   await until('the question', () => waiting().length === 1);
   const [{ id }] = waiting();
-  assert.match(hpctl('operation', 'approve', id).out, /reboot of w-3: approved\nIt waits: repairs of the group begin not during Mon-Sun/);
+  let said = '';
+  await until('what holds it', () => /^It waits/m.test((said = hpctl('operation', 'approve', id).out))); // on a slow machine said again
+  assert.match(said, /reboot of w-3: approved\nIt waits: repairs of the group begin not during Mon-Sun/);
   const [approval] = (await world.get('/v1/approvals?state=approved')).items;
   assert.deepEqual([approval.id, approval.waitsFor.slice(0, 16)], [id, 'repairs of the g']);
   assert.deepEqual(await world.repairs('w-3'), []);
