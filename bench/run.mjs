@@ -90,7 +90,7 @@ async function decisions() {
   }
 }
 
-/** What a decision costs by itself, and a burst of them at once in fleets of two sizes: what is decided is the same, so must the time be. */
+/** What a decision costs by itself, and a burst of them at once in fleets of several sizes: where what is decided is the same, the time must be. */
 async function decide() {
   const run = (...words) => {
     const done = spawnSync(join(build, 'bench/decide'), words.map(String), { encoding: 'utf8' });
@@ -107,9 +107,11 @@ async function decide() {
   const each = (fn) => Array.from({ length: rounds }, fn);
   const pure = each(() => run('policy'));
   say('decisions of the policy by itself, one core', perSecond(pure), 'of a group of 1,000 with 128 nodes in trouble, each with a past');
-  for (const [fleet, verdicts, nodes, stride] of [[100000, 20000, 20000, 5], [100000, 20000, 10000, 1], [10000, 20000, 10000, 1]]) {
+  for (const [fleet, verdicts, nodes, stride] of [
+    [100000, 20000, 20000, 5], [100000, 20000, 10000, 1], [10000, 20000, 10000, 1], [100000, 1000, 1000, 1], [10000, 1000, 1000, 1], [1000, 1000, 1000, 1],
+  ]) {
     const got = each(() => burst(fleet, verdicts, nodes, stride));
-    say(`a burst of ${number(verdicts)} verdicts of ${number(nodes)} nodes decided, ${number(fleet)} nodes`, `${pick(got, 'seconds').toFixed(2)} s`,
+    say(`a burst of ${number(verdicts)} verdicts of ${number(nodes)} nodes decided, ${number(fleet)} nodes`, `${pick(got, 'seconds').toFixed(3)} s`,
         `p50 ${pick(got, 'p50Seconds').toFixed(2)} s; ${pick(got, 'cpuSeconds').toFixed(2)} s of a core; stored before it in ${pick(got, 'storedSeconds').toFixed(2)} s`);
   }
   const simulated = each(() => run('simulate', 100000));
