@@ -48,6 +48,7 @@ struct lifecycle_report {
     int64_t attempt;
     int64_t exit_code;               /* of a script that failed; -1: it did not end by itself */
     char detail[SENTENCE_MAX_BYTES]; /* what went wrong, and where the log is */
+    int64_t ended_at, sent_at;       /* of a reset that succeeded, by the agent's clock; 0: not said */
 };
 
 /* A file below the source and no way out of it: no empty part, no "." or "..", no control character. */

@@ -12,6 +12,8 @@
 struct reset_job {
     char key[KEY_MAX_BYTES]; /* of the operation: under one key nothing is reset twice */
     char instance_id[ID_INSTANCE_MAX];
+    char boot_id
+        [BOOT_ID_MAX_BYTES];       /* in which the device has this name: after a boot an address may be another GPU's */
     char device[DEVICE_MAX_BYTES]; /* as the agent named it: an address on the PCI bus, or a UUID */
     int64_t time_limit_ms;
 };

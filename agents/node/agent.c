@@ -451,7 +451,8 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
     agent->reset = (struct reset_options){.url = options->url,
                                           .fingerprint = options->fingerprint,
                                           .state_dir = options->state_dir,
-                                          .instance_id = agent->instance_id};
+                                          .instance_id = agent->instance_id,
+                                          .boot_id_file = options->boot_id_file};
     agent->link.resets = reset_is_offered(NULL);
     agent->link.on_reset = on_reset;
     agent->link.is_settings_news = is_settings_news;

@@ -285,6 +285,7 @@ static int run_reset(const struct agent_options *options)
                                         .fingerprint = options->fingerprint,
                                         .state_dir = options->state_dir,
                                         .instance_id = options->instance_id,
+                                        .boot_id_file = options->boot_id_file,
                                         .timeout_ms = RESET_TIMEOUT_MS,
                                         .pause_ms = RESET_PAUSE_MS,
                                         .grace_ms = RESET_GRACE_MS,

@@ -9,6 +9,7 @@
 #include "agents/checks/check.h"
 #include "agents/node/attempt.h"
 #include "agents/node/runner.h"
+#include "agents/node/state.h"
 #include "agents/node/talk.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -28,7 +29,6 @@
 #define ORDER_BYTES_MAX 16384
 #define STATE_BYTES_MAX 4096
 #define LINE_MAX_BYTES 200
-#define BUSY "in use" /* "In use by another client" */
 enum { OVER_DONE = 1, OVER_FAILED = 2 };
 
 bool reset_is_offered(const char *path)
@@ -50,6 +50,7 @@ int reset_begin(const struct reset_options *options, const char *runner, const c
     runner_add(&arguments, "--server", options->url);
     runner_add(&arguments, "--state-dir", options->state_dir);
     runner_add(&arguments, "--instance-id", options->instance_id);
+    runner_add(&arguments, "--boot-id-file", options->boot_id_file);
     runner_add(&arguments, "--fingerprint", options->fingerprint);
     return runner_begin(options->state_dir, "reset", log, &arguments);
 }
@@ -102,6 +103,12 @@ void reset_last_line(const char *output, size_t len, char *ret_line, size_t size
     for (size_t i = begin; i < end && used + 1 < size; i++)
         ret_line[used++] = isprint((unsigned char)output[i]) ? output[i] : '?';
     ret_line[used] = '\0';
+}
+
+/* "In use by another client" beside the GPU, and in later versions a sentence about it below. */
+static bool says_busy(const char *output)
+{
+    return strcasestr(output, "in use by another client") != NULL || strcasestr(output, "being used by") != NULL;
 }
 
 /* --- made and freed ------------------------------------------------------------------------------------------- */
@@ -175,6 +182,10 @@ static int say(struct run *run, enum script_state state, bool final)
                                       .final = final,
                                       .attempt = run->work.attempts,
                                       .exit_code = state == SCRIPT_STATE_FAILED ? run->work.exit_code : -1};
+    if (state == SCRIPT_STATE_SUCCEEDED) {
+        report.ended_at = run->work.ended_at;
+        report.sent_at = clock_wall_ms(clock_system());
+    }
     text_copy_cut(report.key, sizeof(report.key), run->work.key);
     text_copy_cut(report.detail, sizeof(report.detail), state == SCRIPT_STATE_FAILED ? run->work.detail : "");
     work_write_report(&body, &report, "", 0);
@@ -215,7 +226,12 @@ static int fetch_order(struct run *run)
         return STATUS_UNAVAILABLE;
     if (work_read_reset(body, len, &run->job) != 0)
         return TALK_WITHDRAWN; /* of another kind: a heartbeat brings the key of what is wanted now */
-    bool ours = text_equal(run->job.key, run->work.key) && text_equal(run->job.instance_id, run->work.instance_id);
+    char boot_id[BOOT_ID_MAX_BYTES];
+    status = state_read_line(run->options->boot_id_file, boot_id, sizeof(boot_id));
+    if (status != 0)
+        return status;
+    bool ours = text_equal(run->job.key, run->work.key) && text_equal(run->job.instance_id, run->work.instance_id) &&
+                text_equal(run->job.boot_id, boot_id);
     return ours ? 0 : TALK_WITHDRAWN;
 }
 
@@ -228,18 +244,24 @@ static int on_begin(pid_t pid, uint64_t ticks, void *arg)
     return save(run);
 }
 
-static void read_line(int fd, char *ret_line, size_t size)
+struct told {
+    struct attempt_end end;
+    char line[LINE_MAX_BYTES];
+    bool busy;
+};
+
+static void read_output(int fd, struct told *ret_told)
 {
-    autofree char *output = own_calloc(1, RESET_OUTPUT_BYTES_MAX);
+    autofree char *output = own_calloc(1, RESET_OUTPUT_BYTES_MAX + 1);
     off_t end = lseek(fd, 0, SEEK_END);
     off_t from = end > RESET_OUTPUT_BYTES_MAX ? end - RESET_OUTPUT_BYTES_MAX : 0;
     ssize_t len = pread(fd, output, RESET_OUTPUT_BYTES_MAX, from);
-    reset_last_line(output, len > 0 ? (size_t)len : 0, ret_line, size);
+    reset_last_line(output, len > 0 ? (size_t)len : 0, ret_told->line, sizeof(ret_told->line));
+    ret_told->busy = says_busy(output);
 }
 
 /* One call of nvidia-smi. */
-static int call_tool(struct run *run, const char *tool, const char *device, int64_t limit_ms,
-                     struct attempt_end *ret_end, char ret_line[LINE_MAX_BYTES])
+static int call_tool(struct run *run, const char *tool, const char *device, int64_t limit_ms, struct told *ret_told)
 {
     const char *const argv[] = {tool, "--gpu-reset", "-i", device, NULL};
     int fd = open(run->output_path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
@@ -254,35 +276,44 @@ static int call_tool(struct run *run, const char *tool, const char *device, int6
                                     .probe_ms = limit_ms,
                                     .on_begin = on_begin,
                                     .arg = run};
-    int status = attempt_run(&attempt, ret_end);
-    read_line(fd, ret_line, LINE_MAX_BYTES);
+    int status = attempt_run(&attempt, &ret_told->end);
+    read_output(fd, ret_told);
     close(fd);
     return status;
 }
 
+static int refuse(struct run *run, const char *device, const struct told *told)
+{
+    autofree char *detail = own_printf(TOOL " --gpu-reset -i %s %.100s%s%s", device, told->end.why,
+                                       told->line[0] != '\0' ? ": " : "", told->line);
+    return finish(run, OVER_FAILED, detail);
+}
+
 static int reset(struct run *run, const char *tool, const char *device)
 {
-    int64_t until = clock_mono_ms(clock_system()) + run->job.time_limit_ms;
-    for (;;) {
-        struct attempt_end end;
-        char line[LINE_MAX_BYTES];
-        int status = call_tool(run, tool, device, until - clock_mono_ms(clock_system()), &end, line);
+    const struct clock *clock = clock_system();
+    int64_t until = clock_mono_ms(clock) + run->job.time_limit_ms, left_ms = run->job.time_limit_ms;
+    struct told told;
+    do {
+        told = (struct told){.line = ""};
+        int status = call_tool(run, tool, device, left_ms, &told);
         if (status != 0)
             return finish(run, OVER_FAILED, status_meaning(status));
-        run->work.exit_code = end.exit_code;
-        if (end.succeeded)
+        run->work.exit_code = told.end.exit_code;
+        run->work.ended_at = clock_wall_ms(clock);
+        if (told.end.succeeded)
             return finish(run, OVER_DONE, "");
-        bool busy = end.exit_code >= 0 && strcasestr(line, BUSY) != NULL;
-        if (!busy || clock_mono_ms(clock_system()) + run->options->busy_pause_ms >= until) {
-            autofree char *detail =
-                own_printf(TOOL " --gpu-reset -i %s %.100s%s%s", device, end.why, line[0] != '\0' ? ": " : "", line);
-            return finish(run, OVER_FAILED, detail);
-        }
-        run->work.pid = 0;
+        if (told.end.exit_code < 0 || !told.busy || clock_mono_ms(clock) + run->options->busy_pause_ms >= until)
+            return refuse(run, device, &told);
+        run->work.pid = 0; /* it was refused, and nothing was done */
         if ((status = save(run)) != 0)
             return status;
         talk_pause(run->options->busy_pause_ms);
-    }
+        if ((status = fetch_order(run)) != 0)
+            return status;
+        left_ms = until - clock_mono_ms(clock);
+    } while (left_ms > 0);
+    return refuse(run, device, &told);
 }
 
 /* The server hears of it first: an operation that is over by now is not carried out. */
@@ -309,7 +340,7 @@ int reset_run(const struct reset_options *options, const char *key)
         load(&run, key);
         if (run.work.over != 0)
             status = say_last_word(&run);
-        else if (run.work.attempts > 0)
+        else if (run.work.pid != 0)
             status = finish(&run, OVER_FAILED, "it was interrupted, and whether the device was reset is not known");
         else
             status = carry_out(&run);

@@ -9,6 +9,9 @@
  *
  * That it begins is on disk before it begins, and what came of it before it is said. A runner that finds that another one began
  * and did not end says so and resets nothing: whether it was done is then not known, and it is never done twice.
+ *
+ * Who has the GPU open is waited for, and before each further try the server is asked whether it is still wanted: the node may be a
+ * job's again by then.
  */
 #ifndef HOLDFAST_AGENTS_NODE_RESET_H
 #define HOLDFAST_AGENTS_NODE_RESET_H
@@ -27,7 +30,7 @@
 
 struct reset_options {
     const char *url, *fingerprint; /* of the server */
-    const char *state_dir, *instance_id;
+    const char *state_dir, *instance_id, *boot_id_file;
     const char *path;      /* where nvidia-smi is looked for; NULL: PATH */
     int64_t timeout_ms;    /* of one exchange with the server */
     int64_t pause_ms;      /* after a failure, before the next exchange */

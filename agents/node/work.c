@@ -91,7 +91,8 @@ int work_read_reset(const char *body, size_t len, struct reset_job *ret_job)
 {
     struct reset_job job = {.key = ""};
     struct shape_slot slots[] = {SHAPE_TEXT("key", job.key), SHAPE_TEXT("instanceId", job.instance_id),
-                                 SHAPE_TEXT("device", job.device), SHAPE_I64("timeLimitMs", job.time_limit_ms, 1)};
+                                 SHAPE_TEXT("bootId", job.boot_id), SHAPE_TEXT("device", job.device),
+                                 SHAPE_I64("timeLimitMs", job.time_limit_ms, 1)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)) ||
         job.key[0] == '\0' || job.time_limit_ms > TIME_LIMIT_MAX_MS)
         return STATUS_INVALID;
@@ -147,6 +148,10 @@ void work_write_report(struct text *out, const struct lifecycle_report *report, 
         shape_put_text(out, ",\"detail\":", report->detail);
     if (shown[0] != '\0')
         shape_put_text(out, ",\"log\":", shown);
+    if (report->ended_at > 0) {
+        shape_put_i64(out, ",\"endedAtMs\":", report->ended_at);
+        shape_put_i64(out, ",\"sentAtMs\":", report->sent_at);
+    }
     text_add_char(out, '}');
 }
 
@@ -167,6 +172,7 @@ void work_write_state(struct text *out, const struct work_state *state)
     shape_put_i64(out, ",\"over\":", state->over);
     shape_put_i64(out, ",\"exitCode\":", state->exit_code);
     shape_put_text(out, ",\"detail\":", state->detail);
+    shape_put_i64(out, ",\"endedAt\":", state->ended_at);
     text_add_char(out, '}');
 }
 
@@ -187,8 +193,9 @@ int work_read_state(const char *data, size_t len, struct work_state *ret_state)
         SHAPE_I64("over", s.over, 0),
         SHAPE_I64("exitCode", s.exit_code, -1),
         SHAPE_TEXT("detail", s.detail),
+        SHAPE_I64("endedAt", s.ended_at, 0), /* not what an older agent wrote */
     };
-    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)))
+    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots) - 1))
         return STATUS_INVALID;
     *ret_state = s;
     return 0;

@@ -27,6 +27,7 @@ struct work_state {
     int64_t over;                                               /* the order is done (1), or was given up (2) */
     int64_t exit_code;                                          /* -1: it did not end by itself */
     char detail[SENTENCE_MAX_BYTES];
+    int64_t ended_at; /* when a reset had succeeded, by this machine's clock */
 };
 void work_write_state(struct text *out, const struct work_state *state);
 int work_read_state(const char *data, size_t len, struct work_state *ret_state);

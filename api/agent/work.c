@@ -17,6 +17,7 @@ static bool reply_reset(struct api_call *call)
     json_t *json = json_object();
     json_put_text(json, "key", job.key);
     json_put_text(json, "instanceId", job.instance_id);
+    json_put_text(json, "bootId", job.boot_id);
     json_put_text(json, "device", job.device);
     json_put_i64(json, "timeLimitMs", job.time_limit_ms);
     api_reply_json(call, 200, json);
@@ -60,6 +61,8 @@ enum {
     W_EXIT = 32,
     W_DETAIL = 64,
     W_LOG = 128,
+    W_ENDED = 256,
+    W_SENT = 512,
 };
 
 static void read_state(struct pull *p, enum script_state *ret_state)
@@ -102,6 +105,12 @@ static bool read_report(struct api_call *call, struct lifecycle_report *r, char 
         } else if (pull_view_is(name, "exitCode")) {
             agent_once(&p, &seen, W_EXIT);
             pull_i64(&p, 0, UINT8_MAX, &r->exit_code);
+        } else if (pull_view_is(name, "endedAtMs")) {
+            agent_once(&p, &seen, W_ENDED);
+            pull_i64(&p, 0, INT64_MAX, &r->ended_at);
+        } else if (pull_view_is(name, "sentAtMs")) {
+            agent_once(&p, &seen, W_SENT);
+            pull_i64(&p, 0, INT64_MAX, &r->sent_at);
         } else {
             pull_fail(&p, "a member is not one of a work report's");
         }

@@ -215,7 +215,10 @@ int service_agent_report_work(struct service *s, int64_t node_id, const struct l
     int status = service_write(s, "agent-work", report_write, &reporting, ret_problem);
     if (status < 0)
         return status;
-    (void)errands_report(fleet_errands(s->fleet), node_id, report);
+    struct lifecycle_report heard = *report;
+    int64_t now = service_now(s);
+    heard.ended_at = report->ended_at > 0 ? service_agent_time(report->ended_at, report->sent_at, now) : now;
+    (void)errands_report(fleet_errands(s->fleet), node_id, &heard);
     service_agent_changed(s, node_id);
     if (reporting.added)
         service_events_added(s);

@@ -235,6 +235,9 @@ void memory_verdicts_leave(struct service_memory *memory, size_t count);
 
 #define VERDICT_EVENT_EVERY_MS MS_PER_MIN /* the window of a verdict, too */
 
+/* A time by an agent's clock, in a message that was sent at sent_at by it, as verdicts of that agent get it: by ours, never after now. */
+int64_t service_agent_time(int64_t at_ms, int64_t sent_at, int64_t now_ms);
+
 /* --- the audit log (audit.c, audit_flood.c) --------------------------------------------------------- */
 
 struct service_audit *audit_current(void); /* of the request that this thread works on; NULL: none */

@@ -111,6 +111,11 @@ static int64_t corrected(int64_t at_ms, int64_t correction, int64_t now_ms)
     return result < 1 ? 1 : result;
 }
 
+int64_t service_agent_time(int64_t at_ms, int64_t sent_at, int64_t now_ms)
+{
+    return corrected(at_ms, clock_correction(now_ms, sent_at), now_ms);
+}
+
 /* --- whose boot ------------------------------------------------------------------------------------ */
 
 /* 0 and the state, or UNAVAILABLE when it cannot be said yet. */

@@ -50,7 +50,7 @@ struct sim_wire {
 enum sim_deep { SIM_DEEP_NOT_OFFERED, SIM_DEEP_PASSES, SIM_DEEP_FAILS, SIM_DEEP_SKIPS, SIM_DEEP_STALLS };
 
 /* What becomes of the resets that agents are asked for. */
-enum sim_resets { SIM_RESETS_NOT_OFFERED, SIM_RESETS_SUCCEED, SIM_RESETS_FAIL, SIM_RESETS_STALL };
+enum sim_resets { SIM_RESETS_NOT_OFFERED, SIM_RESETS_SUCCEED, SIM_RESETS_FAIL, SIM_RESETS_STALL, SIM_RESETS_TOLD_LATE };
 
 struct sim {
     char dir[64];

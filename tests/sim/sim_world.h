@@ -242,9 +242,14 @@ SIM_FN void sim_agent_reset(struct sim *sim, struct fake_instance *instance)
         snprintf(instance->reset_key, sizeof(instance->reset_key), "%s", job.key);
         instance->resets++;
         instance->reset_failed = sim->resets == SIM_RESETS_FAIL;
+        instance->reset_ended_at = clock_wall_ms(&sim->clock);
+        if (sim->resets == SIM_RESETS_TOLD_LATE)
+            return;
     }
     if (sim->resets == SIM_RESETS_STALL)
         return;
+    report.ended_at = instance->reset_ended_at;
+    report.sent_at = clock_wall_ms(&sim->clock);
     report.state = instance->reset_failed ? SCRIPT_STATE_FAILED : SCRIPT_STATE_SUCCEEDED;
     report.final = true;
     if (instance->reset_failed)

@@ -53,6 +53,31 @@ static void a_device_is_reset_without_a_reboot(void **state)
     sim_close(&sim);
 }
 
+/* What strikes between the end of the reset and the agent's word of it is not mended. */
+static void what_comes_before_it_is_told_counts(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 8, SIM_RESETS_TOLD_LATE);
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    int64_t until = clock_wall_ms(&sim.clock) + STORY_MS;
+    while (machine(&sim)->reset_ended_at == 0) {
+        assert_true(clock_wall_ms(&sim.clock) < until);
+        sim_settle(&sim);
+        sim_tick(&sim, until);
+    }
+    clock_fake_advance(&sim.clock, 1);
+    int again = sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    assert_true(sim.spool[again].acked);
+    sim_settle(&sim);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.kind, OPERATION_KIND_RESET); /* not told yet */
+    sim_run(&sim, STORY_MS);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    assert_int_equal(machine(&sim)->resets, 1);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
 static void where_no_agent_offers_it_the_node_is_rebooted(void **state)
 {
     struct sim sim;
@@ -171,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_is_reset_without_a_reboot),
+        cmocka_unit_test(what_comes_before_it_is_told_counts),
         cmocka_unit_test(where_no_agent_offers_it_the_node_is_rebooted),
         cmocka_unit_test(a_site_that_wants_none_has_none),
         cmocka_unit_test(a_reset_that_is_refused_becomes_a_reboot),

@@ -34,6 +34,7 @@ struct fake_instance {
     char reset_key[KEY_MAX_BYTES]; /* of the reset it did last, on its disk */
     int resets;
     bool reset_failed;
+    int64_t reset_ended_at;
     int scripts_run;
     bool scripts_done; /* on its disk: what succeeded is not run again */
 };

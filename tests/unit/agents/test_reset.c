@@ -24,18 +24,21 @@
 #include <unistd.h>
 
 #define INSTANCE "i-0123456789abcdef0"
+#define BOOT "b1-of-this-machine"
 #define PATIENCE_MS 60000
 
 struct world {
     char dir[64];
-    char *state_dir, *tools;
+    char *state_dir, *tools, *boot_id_file;
     struct fake_server *server;
     pthread_mutex_t lock;
     const char *key, *device; /* of the order; key "": nothing is asked for */
     int64_t time_limit_ms;
-    int post_status;  /* what reports are answered with */
-    struct text said; /* "started failed!", final ones with a "!" */
+    int orders_max, orders; /* so many are answered; 0: all */
+    int post_status;        /* what reports are answered with */
+    struct text said;       /* "started failed!", final ones with a "!" */
     char detail[SENTENCE_MAX_BYTES];
+    int64_t ended_at, sent_at;
 };
 
 static void serve_report(struct world *world, const char *request, struct fake_answer *answer)
@@ -47,6 +50,8 @@ static void serve_report(struct world *world, const char *request, struct fake_a
     text_printf(&world->said, "%s%s%s", world->said.len > 0 ? " " : "",
                 json_string_value(json_object_get(body, "state")),
                 json_is_true(json_object_get(body, "final")) ? "!" : "");
+    world->ended_at = json_integer_value(json_object_get(body, "endedAtMs"));
+    world->sent_at = json_integer_value(json_object_get(body, "sentAtMs"));
     text_copy_cut(world->detail, sizeof(world->detail), detail != NULL ? detail : "");
     fake_answer_json(answer, world->server, world->post_status, "{}");
 }
@@ -56,12 +61,14 @@ static void serve(const char *request, size_t len, struct fake_answer *answer, v
     struct world *world = arg;
     (void)len;
     pthread_mutex_lock(&world->lock);
-    autofree char *order =
-        own_printf("{\"key\":\"%s\",\"instanceId\":\"" INSTANCE "\",\"device\":\"%s\",\"timeLimitMs\":%d}", world->key,
-                   world->device, (int)world->time_limit_ms);
-    if (text_starts_with(request, "GET /v1/agent/work "))
-        fake_answer_json(answer, world->server, world->key[0] == '\0' ? 404 : 200,
-                         world->key[0] == '\0' ? "{}" : order);
+    autofree char *order = own_printf("{\"key\":\"%s\",\"instanceId\":\"" INSTANCE "\",\"bootId\":\"" BOOT
+                                      "\",\"device\":\"%s\",\"timeLimitMs\":%d}",
+                                      world->key, world->device, (int)world->time_limit_ms);
+    bool asks = text_starts_with(request, "GET /v1/agent/work ");
+    world->orders += asks;
+    bool none = world->key[0] == '\0' || (world->orders_max > 0 && world->orders > world->orders_max);
+    if (asks)
+        fake_answer_json(answer, world->server, none ? 404 : 200, none ? "{}" : order);
     else if (text_starts_with(request, "POST /v1/agent/work "))
         serve_report(world, request, answer);
     else
@@ -85,11 +92,13 @@ static int make_world(void **state)
         return -1;
     world->state_dir = own_printf("%s/state", world->dir);
     world->tools = own_printf("%s/tools", world->dir);
+    world->boot_id_file = own_printf("%s/boot_id", world->dir);
     autofree char *reset = own_printf("%s/reset", world->state_dir);
     autofree char *credential = own_printf("%s/credential", world->state_dir);
     const char *text = "hfn_1.x " INSTANCE " 5000\n";
     assert_int_equal(file_make_dirs(reset, 0700) + file_make_dirs(world->tools, 0700), 0);
     assert_int_equal(file_write(credential, text, strlen(text), 0600), 0);
+    assert_int_equal(file_write(world->boot_id_file, BOOT "\n", strlen(BOOT "\n"), 0600), 0);
     pthread_mutex_init(&world->lock, NULL);
     world->key = "k1";
     world->device = "0000:b9:00";
@@ -111,6 +120,7 @@ static int remove_world(void **state)
     text_free(&world->said);
     free(world->state_dir);
     free(world->tools);
+    free(world->boot_id_file);
     free(world);
     return status;
 }
@@ -120,6 +130,7 @@ static int run(struct world *world, const char *key)
     const struct reset_options options = {.url = fake_server_url(world->server),
                                           .state_dir = world->state_dir,
                                           .instance_id = INSTANCE,
+                                          .boot_id_file = world->boot_id_file,
                                           .path = world->tools,
                                           .timeout_ms = PATIENCE_MS,
                                           .pause_ms = 1,
@@ -143,8 +154,11 @@ static void a_device_is_reset_once(void **state)
     assert_int_equal(run(world, "k1"), 0);
     assert_string_equal(text_get(&world->said), "started succeeded!");
     assert_ran(world, "--gpu-reset -i 0000:b9:00.0\n");
+    int64_t ended_at = world->ended_at;
+    assert_true(ended_at > 0 && ended_at <= world->sent_at);
     assert_int_equal(run(world, "k1"), 0); /* asked again, it says what it said */
     assert_string_equal(text_get(&world->said), "succeeded!");
+    assert_true(world->ended_at == ended_at);
     assert_ran(world, "--gpu-reset -i 0000:b9:00.0\n");
     world->key = "k2";
     assert_int_equal(run(world, "k2"), 0); /* another operation is another reset */
@@ -159,6 +173,45 @@ static void who_has_it_open_is_waited_for(void **state)
     put_tool(world, body);
     assert_int_equal(run(world, "k1"), 0);
     assert_string_equal(text_get(&world->said), "started succeeded!");
+}
+
+/* As drivers of later versions word it: the line that says so is not the last one. */
+static void who_has_it_open_is_told_by_a_sentence_too(void **state)
+{
+    struct world *world = *state;
+    autofree char *body = own_printf(
+        "test $(wc -l <%s/ran) -ge 2 || { printf 'The following GPUs could not be reset:\\n  GPU 0: In use by another "
+        "client\\n\\n1 device is in use by others.\\nEnd the processes that have it open.\\n'; exit 1; }",
+        world->dir);
+    put_tool(world, body);
+    assert_int_equal(run(world, "k1"), 0);
+    assert_string_equal(text_get(&world->said), "started succeeded!");
+    assert_ran(world, "--gpu-reset -i 0000:b9:00.0\n--gpu-reset -i 0000:b9:00.0\n");
+}
+
+static void it_is_not_tried_again_where_it_is_wanted_no_more(void **state)
+{
+    struct world *world = *state;
+    world->orders_max = 1; /* its operation ends while the GPU is open: the node may be a job's by now */
+    put_tool(world, "echo 'GPU 0: In use by another client'; exit 1");
+    assert_int_equal(run(world, "k1"), 0);
+    assert_string_equal(text_get(&world->said), "started");
+    assert_ran(world, "--gpu-reset -i 0000:b9:00.0\n");
+    world->orders_max = 0;
+    put_tool(world, "exit 0"); /* nothing was done so far: a runner that comes again may */
+    assert_int_equal(run(world, "k1"), 0);
+    assert_string_equal(text_get(&world->said), "started succeeded!");
+}
+
+/* After a boot an address on the bus may be another GPU's. */
+static void an_order_of_another_boot_is_not_carried_out(void **state)
+{
+    struct world *world = *state;
+    put_tool(world, "exit 0");
+    assert_int_equal(file_write(world->boot_id_file, "b2\n", 3, 0600), 0);
+    assert_int_equal(run(world, "k1"), 0);
+    assert_string_equal(text_get(&world->said), "");
+    assert_ran(world, "");
 }
 
 static void but_not_for_ever(void **state)
@@ -198,7 +251,7 @@ static void an_interrupted_one_is_not_done_again(void **state)
 {
     struct world *world = *state;
     AUTO(text) struct text memory = {0};
-    struct work_state left = {.instance_id = INSTANCE, .key = "k1", .attempts = 1, .exit_code = -1};
+    struct work_state left = {.instance_id = INSTANCE, .key = "k1", .attempts = 1, .pid = INT32_MAX, .exit_code = -1};
     autofree char *path = own_printf("%s/reset/state", world->state_dir);
     work_write_state(&memory, &left);
     assert_int_equal(file_write(path, memory.data, memory.len, 0600), 0);
@@ -277,6 +330,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_device_is_reset_once, make_world, remove_world),
         cmocka_unit_test_setup_teardown(who_has_it_open_is_waited_for, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(who_has_it_open_is_told_by_a_sentence_too, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(it_is_not_tried_again_where_it_is_wanted_no_more, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(an_order_of_another_boot_is_not_carried_out, make_world, remove_world),
         cmocka_unit_test_setup_teardown(but_not_for_ever, make_world, remove_world),
         cmocka_unit_test_setup_teardown(another_refusal_is_final, make_world, remove_world),
         cmocka_unit_test_setup_teardown(one_that_hangs_is_ended, make_world, remove_world),

@@ -135,7 +135,8 @@ static void test_the_state_comes_back(void **state)
                               .log_to = 6,
                               .over = 1,
                               .exit_code = -1,
-                              .detail = "why\nnot"};
+                              .detail = "why\nnot",
+                              .ended_at = 1777777777777};
     struct work_state back = {0};
     struct text out = {0};
     (void)state;
@@ -144,6 +145,10 @@ static void test_the_state_comes_back(void **state)
     assert_memory_equal(&back, &work, sizeof(work));
     for (size_t len = 0; len < out.len; len++)
         assert_int_equal(work_read_state(out.data, len, &back), STATUS_INVALID);
+    autofree char *older = own_printf("%.*s}", (int)(strstr(out.data, ",\"endedAt\"") - out.data), out.data);
+    assert_int_equal(work_read_state(older, strlen(older), &back),
+                     0); /* of an agent before this one: nothing is forgotten */
+    assert_string_equal(back.key, work.key);
     text_free(&out);
 }
 
