@@ -7,7 +7,8 @@
  *            codes whose repeat is for a person (the table's, and those that programs cause): a person
  *   reboot → replace, whatever the code, when the machine did not come back from the last one
  *   reboot → replace, for a device that was replaced away before and is back, and on probation (probation.c)
- *   reboot → replace or a person, on a machine whose past weighs too much (lemon.c), where a site says how much
+ *   reboot → replace or a person, on a machine whose past weighs too much (lemon.c), where a site says how much; a person before
+ *            all of the above, where the site wants one
  *   replace → a person, when the slot has eaten its replacements
  *
  * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
@@ -163,6 +164,8 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return used_up(policy_person("rate-exceeded", because,
                                      "the driver and its firmware would be the same on another machine"));
     }
+    if (settings->lemon_action != POLICY_LEMON_REPLACE && policy_is_lemon(settings, ledger))
+        return policy_after_lemon(snapshot, lead, ledger); /* and stays so, whatever was done to it meanwhile */
     if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
         return after_reboot(snapshot, ledger, lead->again);
     if (ledger->reboots >= settings->reboots_max)
