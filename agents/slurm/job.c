@@ -1,5 +1,5 @@
 /*
- * Reads one line of "scontrol -o show job". The job's name comes before all else and may hold anything, so reading begins behind
+ * Reads one line of "scontrol -o show job", with "-d" or without it. The job's name comes before all else and may hold anything, so reading begins behind
  * the user's id; who calls a job so that it reads otherwise deceives nobody but the own job.
  */
 #include "agents/slurm/job.h"
@@ -74,6 +74,9 @@ int resume_job_parse(const char *line, struct resume_job *ret_job)
     job.gres = value(rest, "TRES", resources, RESUME_WORD_MAX * 16) == 0 && strstr(resources, "gres/") != NULL;
     for (const char *at = rest; !job.gres && (at = strstr(at, " TresPer")) != NULL; at++)
         job.gres = strncmp(at + strcspn(at, "="), "=gres", strlen("=gres")) == 0;
+    /* A job that has its nodes alone has their GRES, whether it asked for them or not. */
+    if (!job.gres)
+        job.gres = value(rest, "JOB_GRES", resources, RESUME_WORD_MAX * 16) == STATUS_INVALID || resources[0] != '\0';
     *ret_job = job;
     return 0;
 }

@@ -18,6 +18,7 @@
 
 #define TOOL_MS (30 * MS_PER_S)
 #define TRIES 60
+#define EXTERN_STEP UINT32_C(0xFFFFFFFC)
 #define TRY_PAUSE_MS MS_PER_S
 /* scontrol leaves two scripts for people, slurm_job_82_resize.sh, wherever it changes a job's size: here nobody can write. */
 #define TOOL_DIRECTORY "/proc"
@@ -53,11 +54,15 @@ static int insist(const char *const argv[], bool *told, char ret_said[RESUME_WOR
     return status;
 }
 
+/* With the details, which may be very long, and else without them. */
 int resume_look(struct resume *r)
 {
     char said[RESUME_WORD_MAX];
     autofree char *out = NULL;
-    int status = resume_tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, &out, said);
+    int status =
+        resume_tool((const char *[]){r->config.scontrol, "-d", "-o", "show", "job", r->job_id, NULL}, &out, said);
+    if (status != 0)
+        status = resume_tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, &out, said);
     if (status != 0)
         resume_error(r, "Slurm does not show the job: %s", said);
     else if (resume_job_parse(out, &r->job) != 0) {
@@ -183,6 +188,15 @@ static int await_nodes(struct resume *r, const char *name, int64_t missing, bool
     return status;
 }
 
+/* With PrologFlags=Contain each job begins with a step of Slurm's own, and Slurm merges no job that has one. scancel of 22.05 knows it by
+ * its number alone (SLURM_EXTERN_CONT), and where there is none it has nothing to end. */
+static void end_container(const struct resume *r, const char *id)
+{
+    char said[RESUME_WORD_MAX];
+    autofree char *step = own_printf("%s.%" PRIu32, id, EXTERN_STEP);
+    (void)resume_tool((const char *[]){r->config.scancel, step, NULL}, NULL, said);
+}
+
 static int merge(struct resume *r, const char *name, bool *told)
 {
     char id[32], said[RESUME_WORD_MAX];
@@ -191,6 +205,7 @@ static int merge(struct resume *r, const char *name, bool *told)
         resume_error(r, "the job that waited for a node is gone");
         return status;
     }
+    end_container(r, id);
     autofree char *job = own_printf("jobid=%s", id);
     status = insist((const char *[]){r->config.scontrol, "update", job, "numnodes=0", NULL}, told, said);
     if (status != 0)

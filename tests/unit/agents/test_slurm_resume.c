@@ -66,6 +66,11 @@ static void test_job_with_gpus(void **state)
     assert_true(job.gres);
     assert_int_equal(resume_job_parse(JOB " TresPerNode=license:x Comment=gres", &job), 0);
     assert_false(job.gres);
+    assert_int_equal(resume_job_parse(JOB " JOB_GRES=gpu:4   Nodes=gpu-[1-2] CPU_IDs=0-3 GRES=gpu:2(IDX:0-1)", &job),
+                     0);
+    assert_true(job.gres); /* nobody asked for them: it has its nodes alone */
+    assert_int_equal(resume_job_parse(JOB " JOB_GRES=(null)   Nodes=gpu-3 CPU_IDs=0 GRES= ", &job), 0);
+    assert_false(job.gres);
 }
 
 /* The job's name is its owner's, and stands before all that is read. */
