@@ -19,6 +19,10 @@
 
 #define STOP_MS (60 * MS_PER_S) /* for srun to end its step before it is killed */
 #define WAIT_MS_MAX 1000
+/* One SIGINT makes srun say how its tasks are, a second one within a second (of whole seconds) ends it. With --quit-on-interrupt one
+ * does, and soon. */
+#define TWICE_MS (2 * MS_PER_S)
+#define SOON_MS (10 * MS_PER_S)
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH};
 
@@ -107,11 +111,16 @@ static bool is_over(pid_t child, struct run_ended *ended)
     return got == child || (got < 0 && errno == ECHILD);
 }
 
-static void take_signal(pid_t child, int signal, const siginfo_t *info, struct run_ended *ended)
+static void take_signal(pid_t child, int signal, const siginfo_t *info, int64_t *interrupted_at,
+                        struct run_ended *ended)
 {
+    int64_t now = clock_mono_ms(clock_system());
     if (signal == 0 || signal == SIGCHLD)
         return;
-    ended->told = ended->told || asks_to_end(signal);
+    bool first = signal == SIGINT && now >= *interrupted_at + TWICE_MS;
+    if (signal == SIGINT)
+        *interrupted_at = now;
+    ended->told = ended->told || (asks_to_end(signal) && !first);
     if (info->si_code != SI_KERNEL)
         kill(child, signal);
 }
@@ -120,9 +129,10 @@ static void wait_for(pid_t child, const struct run_watch *watch, struct run_ende
 {
     const struct clock *clock = clock_system();
     int64_t begun = clock_mono_ms(clock), tick = begun + watch->interval_ms, kill_at = 0;
+    int64_t interrupted_at = begun - SOON_MS;
     while (!is_over(child, ended)) {
         siginfo_t info;
-        take_signal(child, next_signal(WAIT_MS_MAX / 4, &info), &info, ended);
+        take_signal(child, next_signal(WAIT_MS_MAX / 4, &info), &info, &interrupted_at, ended);
         int64_t now = clock_mono_ms(clock);
         bool late = watch->limit_ms > 0 && now >= begun + watch->limit_ms;
         bool ticks = watch->on_tick != NULL && now >= tick;
@@ -136,6 +146,8 @@ static void wait_for(pid_t child, const struct run_watch *watch, struct run_ende
         if (kill_at > 0 && now >= kill_at)
             kill(child, SIGKILL);
     }
+    if (!ended->stopped && clock_mono_ms(clock) < interrupted_at + SOON_MS)
+        ended->told = true;
 }
 
 int run_child(char *const argv[], int kept_fd, bool quiet, const struct run_watch *watch, struct run_ended *ret_ended)

@@ -1,6 +1,7 @@
 // srun --auto-resume against a real Slurm, hpd and agents: a step whose node breaks goes on in the same job on another node, and what
 // is no fault of a node ends as without it. The plugin is the built one, loaded by the lab's own plugstack.conf.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -34,7 +35,7 @@ function configure(more = {}) {
 }
 
 // A training in small: a counter on shared disk that grows by one every 200 ms to the last step, from where it stood.
-function write(name, { srun, steps, options = [], body = '' }) {
+function writeStep(name, steps, body = '') {
   const dir = world.dir;
   writeFileSync(join(dir, `${name}.step`), `#!/bin/bash
 if [ "$SLURM_PROCID" != 0 ]; then
@@ -52,6 +53,10 @@ done
 echo trained
 touch ${dir}/${name}.done
 `, { mode: 0o755 });
+}
+function write(name, { srun, steps, options = [], body = '' }) {
+  const dir = world.dir;
+  writeStep(name, steps, body);
   writeFileSync(join(dir, `${name}.sh`), `#!/bin/bash\n${srun}\necho "srun ended $?"\n`, { mode: 0o755 });
   return world.slurmRun('sbatch', '--parsable', '--no-kill', '-N2', '-D', dir, '-o', join(dir, `${name}.out`), ...options, join(dir, `${name}.sh`));
 }
@@ -221,6 +226,79 @@ test('a job that waits for another node says so, and leaves nothing behind when 
   await until('nothing is left', () => world.slurmRun('squeue', '-h', '-o', '%i %j') === '');
   world.slurmRun('scontrol', 'update', partition, 'state=UP');
   await world.repaired(node, 'reboot');
+});
+
+// A shell, or salloc itself, that a person has: what it says, and the pid of the srun in it, which is the plugin's once that took over.
+function attend(command, ...args) {
+  const child = spawn(command, args, { cwd: world.dir, env: { ...process.env, ...world.env, SHELL: '/bin/bash' } });
+  const it = { child, text: '', type: (line) => child.stdin.write(line), ended: new Promise((done) => child.on('close', done)) };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => { it.text += data; });
+  return it;
+}
+function attendedStep(name, steps) {
+  writeStep(name, steps);
+  writeFileSync(join(world.dir, `${name}.sh`), `#!/bin/bash\necho $$ >${world.dir}/${name}.pid\nexec srun --auto-resume=1 -N2 -n2 ${world.dir}/${name}.step\n`, { mode: 0o755 });
+  return { script: join(world.dir, `${name}.sh`), pid: () => Number(readFileSync(join(world.dir, `${name}.pid`), 'utf8')) };
+}
+const jobNamed = (name) => world.slurmRun('squeue', '-h', '-n', name, '-o', '%i');
+const nodesOf = (job) => world.slurmRun('scontrol', 'show', 'hostnames', world.slurmRun('squeue', '-h', '-j', job, '-o', '%N')).split('\n');
+const lives = (pid) => world.run('kill', '-0', String(pid)).code === 0;
+
+test('in the shell of salloc a step lives on, even without the first node; Ctrl-C twice ends it, and the shell goes on', async () => {
+  const step = attendedStep('shell', 60);
+  const endless = attendedStep('endless', 100000);
+  const shell = attend('script', '-qefc', 'salloc --no-kill -N2 -J shell', '/dev/null');
+  try {
+    const job = await until('it has nodes', () => nodesOf(jobNamed('shell')).length === 2 && jobNamed('shell'));
+    shell.type(`${step.script}\n`);
+    await until('it trains', () => checkpoint('shell') > 3);
+    const [first] = nodesOf(job);
+    world.kernel(first, FELL_OFF);
+    await until('it is trained', () => /^trained/m.test(shell.text), JOB_MS);
+    inOrder(shell.text, [/ResumeAction=RETRYSTEP/, /Job Expansion complete/, /Attempt number: 1/, /attempt 1 from [1-9]/, /trained/]);
+    assert.ok(!nodesOf(job).includes(first));
+    await until('the shell is back', () => !lives(step.pid()));
+    shell.type(`${endless.script}\n`);
+    await until('the next one trains', () => checkpoint('endless') > 3);
+    await until('it is ended', () => { shell.type('\x03'); return !lives(endless.pid()); });
+    // Again and again: a terminal forgets what was typed before its last Ctrl-C.
+    await until('the shell goes on', () => { shell.type('echo "the shell has $((6 * 7))"\n'); return /the shell has 42/.test(shell.text); });
+    assert.match(shell.text, /interrupt \(one more within 1 sec to abort\)/);
+    assert.equal(shell.text.match(/Retrying step/g).length, 1);
+    shell.type('exit\n');
+    await until('the allocation is over', () => world.slurmRun('squeue', '-h', '-o', '%i %j') === '');
+    await world.repaired(first, 'reboot');
+  } finally {
+    shell.child.kill();
+    await shell.ended;
+  }
+});
+
+test('a command of salloc: one SIGINT only tells how it is, one while it waits for a node ends it, and no job is left', async () => {
+  const step = attendedStep('asked', 100000);
+  const salloc = attend('salloc', '--no-kill', '-N2', '-J', 'asked', step.script);
+  const partition = 'partition=dev';
+  try {
+    await until('it trains', () => checkpoint('asked') > 3);
+    process.kill(step.pid(), 'SIGINT');
+    await until('it tells', () => /interrupt \(one more within 1 sec to abort\)/.test(salloc.text));
+    const job = jobNamed('asked');
+    const [, node] = nodesOf(job);
+    world.slurmRun('scontrol', 'update', partition, 'state=DOWN'); // nobody gets a node
+    world.kernel(node, FELL_OFF);
+    await until('it waits', () => world.json('job', 'describe', job).attempts[0]?.state === 'waiting' && /auto-resume-/.test(world.slurmRun('squeue', '-h', '-o', '%j')), JOB_MS);
+    process.kill(step.pid(), 'SIGINT');
+    assert.notEqual(await salloc.ended, 0);
+    inOrder(salloc.text, [/ResumeAction=RETRYSTEP/, /Succesfully shrink job/, /no node came to take the place/]);
+    assert.doesNotMatch(salloc.text, /Retrying/);
+    await until('nothing is left', () => world.slurmRun('squeue', '-h', '-o', '%i %j') === '');
+    world.slurmRun('scontrol', 'update', partition, 'state=UP');
+    await world.repaired(node, 'reboot');
+  } finally {
+    world.slurmRun('scontrol', 'update', partition, 'state=UP');
+    salloc.child.kill();
+    await salloc.ended;
+  }
 });
 
 test('a step of a heterogeneous job runs once, which is said', async () => {

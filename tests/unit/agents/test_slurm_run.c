@@ -76,6 +76,41 @@ static void test_stopped(void **state)
     assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
+/* Whether a run counts as ended by somebody. */
+static bool is_told(const char *script, const struct run_watch *watch, const char *ready)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct run_ended ended;
+        char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, strdup(script), strdup(ready), NULL};
+        run_prepare();
+        _exit(run_child(argv, -1, true, watch, &ended) != 0 ? 99 : ended.told ? 1 : 0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+    return WEXITSTATUS(status) == 1;
+}
+
+/* One SIGINT asks srun how its tasks are: a step that is stopped for a repair after that is run again. */
+static void test_interrupts(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/test-slurm-run-XXXXXX", ready[64];
+    assert_non_null(mkdtemp(directory));
+    snprintf(ready, sizeof(ready), "%s/ready", directory);
+    const struct run_watch watch = {.interval_ms = 10, .on_tick = stop_when_ready, .arg = ready};
+    assert_false(is_told("trap ': >\"$0\"' INT; kill -INT $PPID; while :; do sleep 0.1; done", &watch, ready));
+    unlink(ready);
+    assert_true(is_told("trap ': >\"$0\"' HUP; kill -HUP $PPID; while :; do sleep 0.1; done", &watch, ready));
+    unlink(ready);
+    rmdir(directory);
+    const struct run_watch alone = {.interval_ms = 1000};
+    assert_true(is_told("kill -INT $PPID; while :; do sleep 0.1; done", &alone, ""));
+    assert_false(is_told("exit 3", &alone, ""));
+}
+
 /* A connection of ours that the other end has closed. */
 static void test_reader_that_went(void **state)
 {
@@ -99,10 +134,8 @@ static void test_reader_that_went(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_reader_that_went),
+        cmocka_unit_test(test_codes),      cmocka_unit_test(test_signals),          cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_interrupts), cmocka_unit_test(test_reader_that_went),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
