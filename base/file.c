@@ -45,14 +45,11 @@ static ssize_t read_some(int fd, char *data, size_t len)
     return n;
 }
 
-int file_read(const char *path, size_t bytes_max, char **ret_data, size_t *ret_len)
+static int read_all(int fd, size_t bytes_max, char **ret_data, size_t *ret_len)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     autofree char *data = NULL;
     size_t len = 0, capacity = 0;
 
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : STATUS_IO;
     for (;;) {
         /* The size that stat gives is not asked: files of /proc have none, and others grow. */
         if (capacity - len < 2) {
@@ -73,6 +70,27 @@ int file_read(const char *path, size_t bytes_max, char **ret_data, size_t *ret_l
     if (ret_len != NULL)
         *ret_len = len;
     return 0;
+}
+
+int file_read(const char *path, size_t bytes_max, char **ret_data, size_t *ret_len)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : STATUS_IO;
+    return read_all(fd, bytes_max, ret_data, ret_len);
+}
+
+int file_read_plain(const char *path, size_t bytes_max, char **ret_data, size_t *ret_len)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : errno == ELOOP ? STATUS_INVALID : STATUS_IO;
+    if (fstat(fd, &st) != 0)
+        return STATUS_IO;
+    return S_ISREG(st.st_mode) ? read_all(fd, bytes_max, ret_data, ret_len) : STATUS_INVALID;
 }
 
 /* The directory of path, as text to open. Caller frees. */

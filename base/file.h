@@ -11,6 +11,8 @@
 
 /* Whole file, zero-terminated, caller frees. NOT_FOUND, TOO_LARGE above bytes_max, IO. */
 int file_read(const char *path, size_t bytes_max, char **ret_data, size_t *ret_len);
+/* The same where others may have put what they like: INVALID for what is no file, or a link to one. */
+int file_read_plain(const char *path, size_t bytes_max, char **ret_data, size_t *ret_len);
 /* Atomic and durable. FULL when the disk is full, else IO. */
 int file_write(const char *path, const void *data, size_t len, mode_t mode);
 /* mkdir -p. */

@@ -84,7 +84,6 @@ static void mix(uint64_t *number, const char *text)
 static int read_group(struct collecting *c, int64_t group_id, const char *group, const char *instance_type)
 {
     autofree char *document = NULL;
-    char error[JSON_ERROR_MAX];
     if (c->group_id == group_id)
         return 0;
     int status = db_group_document_get(c->tx, group_id, &document);
@@ -92,14 +91,8 @@ static int read_group(struct collecting *c, int64_t group_id, const char *group,
         return status;
     c->group_id = group_id;
     c->off = service_slurm_role(document) != SLURM_ROLE_COMPUTE;
-    text_copy_cut(c->partition, sizeof(c->partition), instance_type[0] != '\0' ? instance_type : group);
-    auto_json json_t *json = NULL;
-    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
-        return 0;
-    const json_t *names = json_object_get(json_object_get(json, "SlurmConfig"), "PartitionNames");
-    const char *name = json_string_value(json_array_get(names, 0));
-    if (name != NULL)
-        text_copy_cut(c->partition, sizeof(c->partition), name);
+    if (service_slurm_partition(document, c->partition) != 0)
+        text_copy_cut(c->partition, sizeof(c->partition), instance_type[0] != '\0' ? instance_type : group);
     return 0;
 }
 

@@ -8,6 +8,7 @@
  * named goes after its jobs.
  */
 #include "server/service/private.h"
+#include "server/service/provisioning.h"
 
 #include "base/json.h"
 #include "base/map.h"
@@ -26,6 +27,7 @@ struct change {
     const struct actor *actor;
     const char *name;
     const struct service_cluster_change *wanted;
+    const struct provisioned *provisioned; /* wanted's groups, with what a file says of them */
     int64_t now_ms;
     struct problem *problem;
     struct cluster cluster;
@@ -396,11 +398,11 @@ static int change_groups(struct change *change)
     for (size_t i = 0; status == 0 && i < wanted->delete_count; i++)
         status = delete_group(change, wanted->groups_to_delete[i]);
     for (size_t i = 0; status == 0 && i < wanted->group_count; i++)
-        status = add_or_change_group(change, &wanted->groups[i]);
+        status = add_or_change_group(change, &change->provisioned->groups[i]);
     slots_close(&change->slots);
     bool described = false;
     for (size_t i = 0; i < wanted->group_count; i++)
-        described = described || wanted->groups[i].document != NULL;
+        described = described || change->provisioned->groups[i].document != NULL;
     if (status >= 0 && described)
         status = slurm_config_check_stored(change->slots.tx, change->cluster.id, change->problem);
     return status < 0 ? status : check_whole(change);
@@ -458,7 +460,9 @@ static int change_store(struct change *change, struct db_tx *tx)
     status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_UPDATED, "%s changed the cluster %s: %s",
                            change->actor->name, cluster->name,
                            change->said.len > 0 ? text_get(&change->said) : "its description");
-    return status < 0 ? status : cluster_notice(tx, cluster, change->wanted->notice);
+    if (status >= 0)
+        status = cluster_notice(tx, cluster, change->wanted->notice);
+    return status < 0 ? status : provisioning_tell(tx, cluster, change->provisioned);
 }
 
 static int change_write(struct db_tx *tx, void *arg)
@@ -497,8 +501,25 @@ int service_cluster_update(struct service *s, const struct actor *actor, const c
         status = spec_check_change(wanted, s->backends, ret_problem);
     if (status < 0)
         return status;
-    struct change change = {
-        .s = s, .actor = actor, .name = name, .wanted = wanted, .now_ms = service_now(s), .problem = ret_problem};
+    const struct provisioning_request request = {.cluster = name,
+                                                 .document = wanted->document,
+                                                 .groups = wanted->groups,
+                                                 .group_count = wanted->group_count,
+                                                 .groups_to_delete = wanted->groups_to_delete,
+                                                 .delete_count = wanted->delete_count,
+                                                 .merge = wanted->merge,
+                                                 .dry_run = wanted->dry_run};
+    AUTO(provisioned) struct provisioned provisioned = {0};
+    status = provisioning_find(s, &request, &provisioned, ret_problem);
+    if (status < 0)
+        return status;
+    struct change change = {.s = s,
+                            .actor = actor,
+                            .name = name,
+                            .wanted = wanted,
+                            .provisioned = &provisioned,
+                            .now_ms = service_now(s),
+                            .problem = ret_problem};
     status = service_write(s, "cluster-update", change_write, &change, ret_problem);
     text_free(&change.said);
     if (status < 0)

@@ -5,6 +5,7 @@
  * description must look like in spec.c.
  */
 #include "server/service/private.h"
+#include "server/service/provisioning.h"
 
 #include "base/text.h"
 
@@ -18,6 +19,7 @@ struct creation {
     struct service *s;
     const struct actor *actor;
     const struct service_cluster_spec *spec;
+    const struct provisioned *provisioned;
     struct problem *problem;
     int64_t now_ms;
     struct cluster cluster; /* name, uid and choices go in; all of it comes out */
@@ -34,7 +36,7 @@ static int create_groups(struct db_tx *tx, struct creation *creation)
                           .problem = creation->problem};
     int status = slots_open(&slots);
     for (size_t i = 0; status == 0 && i < creation->spec->group_count; i++)
-        status = slots_add_group(&slots, &creation->spec->groups[i], -1, &group);
+        status = slots_add_group(&slots, &creation->provisioned->groups[i], -1, &group);
     slots_close(&slots);
     return status;
 }
@@ -76,6 +78,8 @@ static int create_write(struct db_tx *tx, void *arg)
                            text_plural(spec_node_count(creation->spec)), node_recovery_text(cluster->recovery));
     if (status >= 0)
         status = cluster_notice(tx, cluster, creation->spec->notice);
+    if (status >= 0)
+        status = provisioning_tell(tx, cluster, creation->provisioned);
     return status >= 0 && creation->spec->dry_run ? ONLY_TRIED : status;
 }
 
@@ -91,7 +95,21 @@ int service_cluster_create(struct service *s, const struct actor *actor, const s
         status = tags_check(spec->tags, spec->tag_count, ret_problem);
     if (status < 0)
         return status;
-    struct creation creation = {.s = s, .actor = actor, .spec = spec, .problem = ret_problem, .now_ms = service_now(s)};
+    const struct provisioning_request request = {.orchestrator = spec->orchestrator,
+                                                 .document = spec->document,
+                                                 .groups = spec->groups,
+                                                 .group_count = spec->group_count,
+                                                 .dry_run = spec->dry_run};
+    AUTO(provisioned) struct provisioned provisioned = {0};
+    status = provisioning_find(s, &request, &provisioned, ret_problem);
+    if (status < 0)
+        return status;
+    struct creation creation = {.s = s,
+                                .actor = actor,
+                                .spec = spec,
+                                .provisioned = &provisioned,
+                                .problem = ret_problem,
+                                .now_ms = service_now(s)};
     struct cluster *cluster = &creation.cluster;
     snprintf(cluster->name, sizeof(cluster->name), "%s", spec->name);
     id_cluster(s->ids, cluster->uid);

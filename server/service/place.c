@@ -97,17 +97,31 @@ int place_find_row(struct db_tx *tx, int64_t node_id, struct place *ret_place)
     return status;
 }
 
-enum slurm_role service_slurm_role(const char *group_document)
+/* NULL: none, or nothing that can be read. */
+static json_t *parse_document(const char *document)
 {
     char error[JSON_ERROR_MAX];
-    auto_json json_t *json = NULL;
-    if (group_document == NULL ||
-        json_parse(group_document, strlen(group_document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
-        return SLURM_ROLE_COMPUTE;
-    const char *type = json_string_value(json_object_get(json_object_get(json, "SlurmConfig"), "NodeType"));
+    json_t *json = NULL;
+    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
+        return NULL;
+    return json;
+}
+
+enum slurm_role service_slurm_role(const char *group_document)
+{
+    auto_json json_t *json = parse_document(group_document);
+    const char *type = json_string_value(json_object_get(slurm_config_of(json), "NodeType"));
     if (text_equal(type, "Controller"))
         return SLURM_ROLE_CONTROLLER;
     return text_equal(type, "Login") ? SLURM_ROLE_LOGIN : SLURM_ROLE_COMPUTE;
+}
+
+int service_slurm_partition(const char *group_document, char ret_partition[NAME_MAX_BYTES])
+{
+    auto_json json_t *json = parse_document(group_document);
+    const json_t *names = json_object_get(slurm_config_of(json), "PartitionNames");
+    const char *name = json_string_value(json_array_get(names, 0));
+    return name == NULL ? STATUS_NOT_FOUND : text_copy(ret_partition, NAME_MAX_BYTES, name);
 }
 
 int place_is_controller(struct db_tx *tx, const struct place *place, bool *ret_is_controller)

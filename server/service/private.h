@@ -16,6 +16,7 @@
 #include "server/service/governance.h"
 #include "server/service/service.h"
 
+#include "base/json.h"
 #include "base/own.h"
 #include "base/status.h"
 
@@ -166,6 +167,8 @@ struct slurm_config_check {
     struct problem *problem;
     size_t controllers, logins;
 };
+/* A group's SlurmConfig, or what provisioning_parameters.json says in its place; NULL: none. */
+const json_t *slurm_config_of(const json_t *group_document);
 int slurm_config_add(struct slurm_config_check *check, const char *group, const char *document /* or NULL */);
 int slurm_config_end(const struct slurm_config_check *check);
 int slurm_config_check_stored(struct db_tx *tx, int64_t cluster_id, struct problem *problem);

@@ -361,6 +361,8 @@ int service_cluster_delete(struct service *s, const struct actor *actor, const c
  * of the others it knows nothing, and they are brought up and seen to without it. */
 enum slurm_role { SLURM_ROLE_COMPUTE, SLURM_ROLE_CONTROLLER, SLURM_ROLE_LOGIN };
 enum slurm_role service_slurm_role(const char *group_document);
+/* The partition that it names; NOT_FOUND: none. */
+int service_slurm_partition(const char *group_document, char ret_partition[NAME_MAX_BYTES]);
 
 /* --- approvals --------------------------------------------------------------------------------- */
 /* A person's yes or no to a repair that waits for it. CONFLICT when it was answered otherwise, or is too late. */

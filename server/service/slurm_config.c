@@ -3,6 +3,7 @@
  * without a Controller group is none of HyperPod's; here slurmctld may be a machine that belongs to no group.
  */
 #include "server/service/private.h"
+#include "server/service/provisioning.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -12,7 +13,13 @@
 #include <string.h>
 #include <strings.h>
 
-static int read_config(struct slurm_config_check *check, const char *group, const json_t *config)
+const json_t *slurm_config_of(const json_t *group_document)
+{
+    const json_t *asked = json_object_get(group_document, "SlurmConfig");
+    return asked != NULL ? asked : json_object_get(group_document, PROVISIONING_MEMBER);
+}
+
+static int read_config(struct slurm_config_check *check, const char *group, const json_t *config, bool by_file)
 {
     const json_t *names = json_object_get(config, "PartitionNames");
     const char *type = json_string_value(json_object_get(config, "NodeType"));
@@ -22,7 +29,7 @@ static int read_config(struct slurm_config_check *check, const char *group, cons
         return problem_say(check->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "Partitions can only be assigned to Compute node types; the group \"%s\" is none.", group);
     const char *name = json_string_value(json_array_get(names, 0));
-    if (name == NULL)
+    if (name == NULL || by_file) /* whose partitions may have any name that Slurm takes */
         return 0;
     if (!text_is_name(name) || strcasecmp(name, "DEFAULT") == 0 || strcasecmp(name, "ALL") == 0)
         return problem_say(check->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
@@ -38,7 +45,7 @@ int slurm_config_add(struct slurm_config_check *check, const char *group, const 
     auto_json json_t *json = NULL;
     if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
         return 0;
-    return read_config(check, group, json_object_get(json, "SlurmConfig"));
+    return read_config(check, group, slurm_config_of(json), json_object_get(json, "SlurmConfig") == NULL);
 }
 
 int slurm_config_end(const struct slurm_config_check *check)

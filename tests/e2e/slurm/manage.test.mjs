@@ -1,7 +1,7 @@
 // A managed Slurm: its nodes and partitions are what the groups say, they come and go while jobs run on, and edits by hand
 // are dealt with by the strategy.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { until } from '../lib/world.mjs';
@@ -104,4 +104,29 @@ test('Overwrite makes it what the groups say', async () => {
   edit('PartitionName=dev', 'NodeName=a-[ CPUs=x\nPartitionName=dev'); // nothing that Slurm could read
   await until('it is whole again', () => !readFileSync(file, 'utf8').includes('a-[ '));
   await until('Slurm has the nodes', () => partitions().dev === 'a-[1-2]' && partitions().train === 'a-[1-2]');
+});
+
+test("HyperPod's older way: a file beside the controller's lifecycle scripts says what the groups are", async () => {
+  const scripts = join(world.dir, 'lifecycle'), spec = join(world.dir, 'older.yaml');
+  mkdirSync(scripts);
+  writeFileSync(join(scripts, 'on_create.sh'), '#!/bin/sh\n');
+  const says = (worker) => writeFileSync(join(scripts, 'provisioning_parameters.json'), JSON.stringify({ version: '1.0.0', workload_manager: 'slurm', controller_group: 'head', worker_groups: [{ instance_group_name: worker, partition_name: 'older_way' }], fsx_dns_name: 'fs.example' }));
+  const beside = (name, instanceCount, more = {}) => ({ name, instanceCount, lifeCycleConfig: { sourceS3Uri: `file://${scripts}`, onCreate: 'on_create.sh' }, ...more });
+  const create = (...instanceGroups) => {
+    writeFileSync(spec, JSON.stringify({ name: 'older', nodeRecovery: 'Automatic', instanceGroups }));
+    return world.hpctl('cluster', 'create', '-f', spec);
+  };
+  says('nobody');
+  assert.match(create(beside('head', 0), beside('c', 1, { nodeNames: 'c-3' })).err, /worker_groups\[0\]\.instance_group_name is "nobody"/);
+  says('c');
+  assert.match(create(beside('head', 0, { slurmConfig: { nodeType: 'Controller' } }), beside('c', 1)).err, /cannot include both a SLURM Orchestrator Config and a provisioning_parameters\.json file simultaneously/);
+  const run = create(beside('head', 0), beside('c', 1, { nodeNames: 'c-3' }));
+  assert.equal(run.code, 0, run.err);
+  await until('its partition', () => partitions().older_way === 'c-3' && partitions().dev === 'a-[1-2],c-3', WAIT_MS);
+  const told = world.events({ kind: 'scheduler-layout' }).map((e) => e.message);
+  assert.ok(told.some((m) => /provisioning_parameters\.json was found in .*the controller group head/.test(m)), told.join('\n'));
+  assert.ok(told.some((m) => /has no effect here.*: fsx_dns_name$/.test(m)), told.join('\n'));
+  const group = world.json('cluster', 'describe', 'older').instanceGroups.find((g) => g.name === 'c');
+  assert.equal(group.lifeCycleConfig.onCreate, 'on_create.sh');
+  assert.ok(!('provisioningParameters' in group) && !('ProvisioningParameters' in group));
 });
