@@ -41,6 +41,16 @@ static void blank_controls(char *text)
     }
 }
 
+/* A quotation of bytes that are no UTF-8. */
+static void blank_broken(char *text)
+{
+    if (text_is_utf8(text, strlen(text)))
+        return;
+    for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++)
+        if (*c >= 0x80)
+            *c = '?';
+}
+
 /* jansson recurses, and threads have small stacks: depth is looked at before it sees the text. */
 static bool is_too_deep(const char *data, size_t len)
 {
@@ -81,6 +91,7 @@ int json_parse(const char *data, size_t len, size_t bytes_max, json_t **ret_json
     json_t *json = json_loadb(len == 0 ? "" : data, len, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL) {
         blank_controls(error.text); /* it may quote the input */
+        blank_broken(error.text);
         return refuse(ret_error, "line %d, column %d: %s", error.line, error.column, error.text);
     }
     *ret_json = json;
