@@ -289,8 +289,10 @@ static void say_missing(const struct finding *f, char told[SENTENCE_MAX_BYTES])
         return;
     if (in != NULL)
         say_cut(told, SENTENCE_MAX_BYTES,
-                PROVISIONING_FILE " was not found in %.200s, the lifecycle path of the group %s, on hpd's machine: all "
-                                  "groups compute, each in a partition called as its instance type",
+                PROVISIONING_FILE
+                " was not found in %.200s, the lifecycle path of the group %s, on hpd's machine; where "
+                "hpd writes Slurm's nodes, all groups compute, each in a partition called as its "
+                "instance type",
                 in->directory, in->name);
     else
         say_cut(told, SENTENCE_MAX_BYTES,
