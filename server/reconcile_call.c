@@ -67,7 +67,7 @@ static int call_readdress(struct rcall *call)
         call->addressed = true;
         return 0;
     }
-    int status = ops->readdress(call->scheduler.self, call->node, call->instance.address, call->error);
+    int status = ops->readdress(call->scheduler.self, call->node, NULL, call->instance.address, call->error);
     call->addressed = status == 0;
     return status;
 }
@@ -121,6 +121,8 @@ static int call_do(struct rcall *call)
         return call_evict(call);
     case CALL_RESUME:
         return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
+    case CALL_READDRESS:
+        return s->ops->readdress(s->self, call->node, call->was, call->instance.address, call->error);
     case CALL_GOVERN:
         return s->ops->govern(s->self, call->governance, call->error);
     case CALL_APART:

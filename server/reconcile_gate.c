@@ -173,6 +173,34 @@ static const char *scheduler_lacks(const struct work *w)
     return w->node->responding ? NULL : "waits for the scheduler to hear the node";
 }
 
+/* The newest earlier instance of the slot whose address is known and another one. */
+static int find_moved(const void *row, void *arg)
+{
+    struct rcall *call = arg;
+    const struct instance *instance = row;
+    if (instance->address[0] == '\0' || text_equal(instance->address, call->instance.address))
+        return 0;
+    text_copy_cut(call->was, sizeof(call->was), instance->address);
+    return 1;
+}
+
+/* Providers tell where their instances live when they make them; of a machine that people put there its agent does. */
+static bool has_moved(struct work *w)
+{
+    const struct reconcile_deps *deps = &w->r->deps;
+    if (w->memo.addressed || !work_by_person(w) || !work_has_scheduler(w) || deps->slurm_managed ||
+        deps->slurm.ops->readdress == NULL || w->instance.address[0] == '\0')
+        return false;
+    AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_READDRESS);
+    text_copy_cut(call->instance.address, sizeof(call->instance.address), w->instance.address);
+    int status = db_instance_list(w->turn->tx, w->node->id, 0, find_moved, call);
+    w->memo.addressed = call->was[0] == '\0';
+    if (!work_did(w, status < 0 ? status : 0) || w->memo.addressed)
+        return false;
+    w->call = TAKE(call);
+    return true;
+}
+
 static int64_t quiet_since(const struct work *w)
 {
     bool same_boot = w->op.kind == OPERATION_KIND_RELEASE || w->op.kind == OPERATION_KIND_RESET;
@@ -189,6 +217,8 @@ static enum step_result verify_run(struct work *w)
         return STEP_FAIL;
     }
     const char *lacks = machine_lacks(w);
+    if (lacks == NULL && has_moved(w))
+        return STEP_CALL;
     if (lacks == NULL)
         lacks = scheduler_lacks(w);
     if (lacks != NULL) {
@@ -212,7 +242,13 @@ static enum step_result verify_run(struct work *w)
 
 static enum step_result verify_answer(struct work *w, const struct rcall *call)
 {
-    (void)w, (void)call;
+    if (call->kind != CALL_READDRESS)
+        return STEP_GO_ON;
+    if (call->status != 0)
+        work_say_error(w, call);
+    if (call->status != 0 && call->status != STATUS_NOT_FOUND && !reconcile_call_is_final(call->status))
+        return STEP_RETRY;
+    w->memo.addressed = true; /* where it cannot be told, the scheduler does not hear the node, and the gate says so */
     return STEP_GO_ON;
 }
 

@@ -258,6 +258,7 @@ enum call_kind {
     CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
     CALL_RESUME,
+    CALL_READDRESS, /* a machine of people's stands where another stood */
     CALL_GOVERN,
     CALL_APART,
     CALL_ARRANGE,
@@ -283,7 +284,8 @@ struct rcall {
     char reason[REASON_MAX_BYTES], replaceable[REASON_MAX_BYTES]; /* "": any of ours, or none; a hint */
     char key[KEY_MAX_BYTES];
     char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
-    bool readdress; /* tell the scheduler where the instance lives */
+    char was[ADDRESS_MAX_BYTES]; /* the address of the machine that stood there before */
+    bool readdress;              /* tell the scheduler where the instance lives */
 
     int status;
     char error[SCHEDULER_ERROR_MAX];

@@ -134,8 +134,9 @@ struct scheduler_ops {
      * fails only when nothing was sent to any of them. */
     int (*signal)(struct scheduler *s, const char *node, enum job_signal signal, struct scheduler_job *jobs,
                   size_t count, char *ret_error);
-    /* The node's daemon lives at another address now (a replaced instance). */
-    int (*readdress)(struct scheduler *s, const char *node, const char *address, char *ret_error);
+    /* The node's daemon lives at another address now (a replaced instance). With was only where that is shown now: an address
+     * that people gave stays. NULL: whatever is shown. */
+    int (*readdress)(struct scheduler *s, const char *node, const char *was, const char *address, char *ret_error);
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the
      * rest does not; see governance.h. On failure the answers say nothing. */
     int (*govern)(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);

@@ -268,6 +268,7 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
     struct fleet_heartbeat beat = {
         .seq = ++instance->seq, .sent_at = clock_wall_ms(&sim->clock), .checks = FLEET_CHECK_KMSG};
     char work[KEY_MAX_BYTES];
+    snprintf(beat.address, sizeof(beat.address), "%s", instance->address);
     if (!sim->agents_know_nothing)
         beat.checks |= FLEET_RUNS_LIFECYCLE;
     snprintf(beat.instance_id, sizeof(beat.instance_id), "%s", instance->id);

@@ -38,16 +38,21 @@ static void reboot(struct sim *sim, const char *node)
     machine->up_at = clock_wall_ms(&sim->clock) + MS_PER_MIN;
 }
 
-static void create(struct sim *sim, int nodes)
+static void create_under(struct sim *sim, int nodes, enum orchestrator orchestrator)
 {
     struct service_group_spec group = {.name = "gpu", .provider = "manual", .instance_count = nodes};
     struct service_cluster_spec spec = {
-        .name = SIM_CLUSTER, .orchestrator = ORCHESTRATOR_NONE, .groups = &group, .group_count = 1};
+        .name = SIM_CLUSTER, .orchestrator = orchestrator, .groups = &group, .group_count = 1};
     struct cluster cluster;
     struct problem problem = {0};
     if (service_cluster_create(&sim->service, &sim_admin, &spec, &cluster, &problem) != 0)
         fail_msg("cluster: %s", problem.detail);
     sim->nodes = nodes;
+}
+
+static void create(struct sim *sim, int nodes)
+{
+    create_under(sim, nodes, ORCHESTRATOR_NONE);
 }
 
 static void begin(struct sim *sim, uint64_t seed)
@@ -248,6 +253,37 @@ static void a_fault_that_repeats_asks_for_another_machine(void **state)
         repeat_story(turns);
 }
 
+/* The scheduler shows the first machine's address, or one that people gave the node; what it shows when another machine came. */
+static void address_story(const char *shown, const char *told, const char *expected)
+{
+    struct sim sim;
+    sim_open(&sim, 320, true);
+    create_under(&sim, 1, ORCHESTRATOR_SLURM);
+    struct fake_scheduler_node *node = fake_scheduler_add(&sim.scheduler, "gpu-1");
+    snprintf(node->address, sizeof(node->address), "%s", shown);
+    struct fake_instance *first = install(&sim, "gpu-1", "i-first");
+    snprintf(first->address, sizeof(first->address), "10.0.0.1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    assert_string_equal(node->address, shown); /* the slot's first machine is where the site says */
+    fall_off_the_bus(&sim, "gpu-1");
+    first->gone = true;
+    struct fake_instance *spare = install(&sim, "gpu-1", "i-spare");
+    snprintf(spare->address, sizeof(spare->address), "%s", told);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_string_equal(sim_read(&sim, "gpu-1").instance.instance_id, "i-spare");
+    assert_string_equal(node->address, expected);
+    end(&sim);
+}
+
+static void the_scheduler_learns_where_another_machine_stands(void **state)
+{
+    (void)state;
+    address_story("10.0.0.1", "10.0.0.2", "10.0.0.2");
+    address_story("10.0.0.1", "10.0.0.1", "10.0.0.1");
+    address_story("10.0.0.1", "", "10.0.0.1");
+    address_story("gpu-1.example.org", "10.0.0.2", "gpu-1.example.org");
+}
+
 /* --- delete ------------------------------------------------------------------------------------ */
 static void a_cluster_of_machines_can_go(void **state)
 {
@@ -277,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_person_calls_a_reboot_off),
         cmocka_unit_test(a_new_machine_answers_a_reboot),
         cmocka_unit_test(a_fault_that_repeats_asks_for_another_machine),
+        cmocka_unit_test(the_scheduler_learns_where_another_machine_stands),
         cmocka_unit_test(a_cluster_of_machines_can_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ struct fake_instance {
     int64_t node_row;
     char credential[160]; /* on its disk; "" before it enrolled */
     int64_t seq;
+    char address[PEER_MAX_BYTES];  /* what it tells of itself; "": nothing */
     bool muted;                    /* nothing is heard of it */
     char deep_key[KEY_MAX_BYTES];  /* of the deep health check it works on, or did last */
     int deep_runs, deep_said;      /* tests that were begun; what it said of the present one */

@@ -249,14 +249,15 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
     return fake_fate_end(fake->fate, 0, error);
 }
 
-static int readdress(struct scheduler *s, const char *name, const char *address, char *error)
+static int readdress(struct scheduler *s, const char *name, const char *was, const char *address, char *error)
 {
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
     int status = find(fake, name, &node, error);
     if (status != 0)
         return status;
-    snprintf(node->address, sizeof(node->address), "%s", address);
+    if (was == NULL || strcmp(node->address, was) == 0)
+        snprintf(node->address, sizeof(node->address), "%s", address);
     return fake_fate_end(fake->fate, 0, error);
 }
 

@@ -153,7 +153,7 @@ static bool is_host(const char *s)
     return true;
 }
 
-static int readdress(struct scheduler *s, const char *name, const char *address, char *ret_error)
+static int readdress(struct scheduler *s, const char *name, const char *was, const char *address, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
@@ -165,7 +165,7 @@ static int readdress(struct scheduler *s, const char *name, const char *address,
         !is_host(host))
         return slurm_call_fail(&call, STATUS_INVALID, "not an address: %.100s", address);
     int status = slurm_look(&call, name, &node);
-    if (status != 0 || strcmp(node.address, host) == 0)
+    if (status != 0 || strcmp(node.address, host) == 0 || (was != NULL && strcmp(node.address, was) != 0))
         return status;
     status = slurm_update_node(&call, name, &(struct slurm_node_change){.address = host});
     if (status == 0)

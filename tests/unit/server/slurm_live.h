@@ -608,16 +608,21 @@ static void test_wrong_arguments(void **state)
 static void test_readdress(void **state)
 {
     need_lab(state);
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.1", error));
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.2:6818", error));
+    OK(slurm.ops->readdress(slurm.self, "gpu-1", NULL, "127.0.0.1", error));
+    OK(slurm.ops->readdress(slurm.self, "gpu-1", NULL, "127.0.0.2:6818", error));
     char *out = NULL;
     assert_int_equal(run((const char *[]){"scontrol", "-o", "show", "node", "gpu-1", NULL}, &out), 0);
     autofree char *record = out;
     assert_non_null(strstr(record, " NodeAddr=127.0.0.2 "));
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.1", error));
+    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.3", "127.0.0.4", error)); /* people's own stays */
+    char *kept_out = NULL;
+    assert_int_equal(run((const char *[]){"scontrol", "-o", "show", "node", "gpu-1", NULL}, &kept_out), 0);
+    autofree char *kept = kept_out;
+    assert_non_null(strstr(kept, " NodeAddr=127.0.0.2 "));
+    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.2", "127.0.0.1", error));
     static const char *const bad[] = {"", "-x", "a b", "a,b", "host name:1", "$(x)"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        assert_int_equal(slurm.ops->readdress(slurm.self, "gpu-1", bad[i], error), STATUS_INVALID);
+        assert_int_equal(slurm.ops->readdress(slurm.self, "gpu-1", NULL, bad[i], error), STATUS_INVALID);
     AWAIT(in_service("gpu-1"));
 }
 
