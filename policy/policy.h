@@ -249,11 +249,12 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
 enum policy_giveback {
     POLICY_GIVEBACK_NOW,     /* through the return gate */
     POLICY_GIVEBACK_UNHEARD, /* its agent is to speak first */
-    POLICY_GIVEBACK_MANUAL,  /* NodeRecovery None, or a person opted it out: it is told, and left */
-    POLICY_GIVEBACK_SERIES,  /* it happened too often: a person has to look */
+    POLICY_GIVEBACK_MANUAL, /* NodeRecovery None, a mode that does not act, or a person opted it out: it is told, and left */
+    POLICY_GIVEBACK_SERIES, /* it happened too often: a person has to look */
 };
 struct policy_absence {
     enum node_recovery recovery;
+    enum repair_mode mode; /* of the class of POLICY_CODE_ABSENCE */
     bool opted_out;
     bool heard;      /* its agent speaks */
     int64_t earlier; /* how often it was given back after an absence within policy_absence_window_ms */

@@ -131,8 +131,12 @@ static void say_given_up(const struct decide_item *item, char ret_reason[REASON_
                          policy_absence_window_ms() / MS_PER_HOUR);
     else if (item->giveback == POLICY_GIVEBACK_UNHEARD)
         why = own_strdup("its agent has to speak before it is given back");
+    else if (item->row.opted_out)
+        why = own_strdup("a person opted it out");
+    else if (item->node->group->cluster->recovery != NODE_RECOVERY_AUTOMATIC)
+        why = own_strdup("NodeRecovery None leaves that to a person");
     else
-        why = own_strdup(item->row.opted_out ? "a person opted it out" : "NodeRecovery None leaves that to a person");
+        why = own_strdup("the policy's mode for the class host leaves that to a person");
     autofree char *text =
         own_printf(NODE_REASON_GIVEN_UP " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);

@@ -224,7 +224,9 @@ static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct dec
                      reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
     if (!item->given_up)
         return 0;
+    const enum repair_mode *modes = node->group->settings.policy.modes;
     struct policy_absence absence = {.recovery = node->group->cluster->recovery,
+                                     .mode = modes[policy_repair_class(POLICY_CODE_ABSENCE)],
                                      .opted_out = item->row.opted_out,
                                      .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
     int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);

@@ -476,6 +476,25 @@ static void where_nothing_is_to_be_done_it_is_told(void **state)
     sim_close(&sim);
 }
 
+static void a_mode_that_does_not_act_tells_it(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 67, true);
+    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
+        sim.settings.policy.modes[fault] = REPAIR_MODE_OBSERVE;
+    sim_crash(&sim); /* with these settings */
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_attention(&sim, "gpu-1",
+                     NODE_REASON_GIVEN_UP " (" REBOOTED
+                                          "); the policy's mode for the class host leaves that to a person");
+    sim_close(&sim);
+}
+
 static void a_fault_of_it_is_repaired_instead(void **state)
 {
     struct sim sim;
@@ -530,6 +549,7 @@ int main(void)
         cmocka_unit_test(one_that_hpd_is_killed_over_is_given_back_once),
         cmocka_unit_test(the_third_time_in_a_day_is_for_a_person),
         cmocka_unit_test(where_nothing_is_to_be_done_it_is_told),
+        cmocka_unit_test(a_mode_that_does_not_act_tells_it),
         cmocka_unit_test(a_fault_of_it_is_repaired_instead),
         cmocka_unit_test(a_person_who_takes_it_meanwhile_keeps_it),
     };

@@ -13,13 +13,16 @@ static void each_case(void **state)
         struct policy_absence absence;
         enum policy_giveback says;
     } table[] = {
-        {{NODE_RECOVERY_AUTOMATIC, false, true, 0}, POLICY_GIVEBACK_NOW},
-        {{NODE_RECOVERY_AUTOMATIC, false, true, 1}, POLICY_GIVEBACK_NOW},
-        {{NODE_RECOVERY_AUTOMATIC, false, true, 2}, POLICY_GIVEBACK_SERIES}, /* the third in a day */
-        {{NODE_RECOVERY_AUTOMATIC, false, false, 2}, POLICY_GIVEBACK_SERIES},
-        {{NODE_RECOVERY_AUTOMATIC, false, false, 0}, POLICY_GIVEBACK_UNHEARD},
-        {{NODE_RECOVERY_AUTOMATIC, true, true, 0}, POLICY_GIVEBACK_MANUAL},
-        {{NODE_RECOVERY_NONE, false, true, 0}, POLICY_GIVEBACK_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 0}, POLICY_GIVEBACK_NOW},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 1}, POLICY_GIVEBACK_NOW},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 2}, POLICY_GIVEBACK_SERIES}, /* the third in a day */
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, false, 2}, POLICY_GIVEBACK_SERIES},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, false, 0}, POLICY_GIVEBACK_UNHEARD},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, true, true, 0}, POLICY_GIVEBACK_MANUAL},
+        {{NODE_RECOVERY_NONE, REPAIR_MODE_ACT, false, true, 0}, POLICY_GIVEBACK_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_APPROVE, false, true, 0}, POLICY_GIVEBACK_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_RECOMMEND, false, true, 0}, POLICY_GIVEBACK_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_OBSERVE, false, true, 0}, POLICY_GIVEBACK_MANUAL},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (policy_giveback(&table[i].absence) != table[i].says)
