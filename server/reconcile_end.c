@@ -1,7 +1,8 @@
 /*
  * How operations end: they succeed, they fail and say what to do, or they are cancelled. Each end says where the node goes.
  *
- * A reset that failed, a reboot that did not bring its machine back, and a fault that came back at the return gate, leave the node held, because the
+ * A reset that failed, a reboot that did not bring its machine back, a fault that came back at the return gate, and a node that went away
+ * there again after the scheduler had given it up, leave the node held, because the
  * policy has a next word; any other failure needs a person. A cancel takes our mark back when nothing else
  * speaks against the node, and leaves it held when something does.
  */
@@ -94,7 +95,8 @@ static const char *advice(const struct work *w, enum step_kind step)
     return "see to the cause, then repeat or release the node";
 }
 
-/* A machine that did not come back from our reboot, or a device from our reset, is the policy's to decide on; a relapse is, too. That a person did not
+/* A machine that did not come back from our reboot, or a device from our reset, is the policy's to decide on, and so is one that went away again
+ * while the scheduler's own finding was looked into; a relapse is, too. That a person did not
  * come to reboot it says nothing of the machine. */
 static bool policy_decides_next(const struct work *w, enum step_kind failed)
 {
@@ -103,7 +105,8 @@ static bool policy_decides_next(const struct work *w, enum step_kind failed)
     bool reboot = w->op.kind == OPERATION_KIND_REBOOT && text_equal(w->op.actor, ACTOR_POLICY) &&
                   (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !work_by_person(w);
     bool reset = failed == STEP_KIND_RESET && text_equal(w->op.actor, ACTOR_POLICY);
-    return reset || reboot || w->relapsed;
+    bool gone_again = failed == STEP_KIND_VERIFY && work_is_absence(w);
+    return reset || reboot || gone_again || w->relapsed;
 }
 
 void work_end_failed(struct work *w)

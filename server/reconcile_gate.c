@@ -128,8 +128,7 @@ static int64_t verify_deadline(const struct work *w)
     return w->node->group->settings.verify_deadline_ms;
 }
 
-/* The scheduler alone kept it out: nobody has dealt with anything. */
-static bool is_absence(const struct work *w)
+bool work_is_absence(const struct work *w)
 {
     return w->op.kind == OPERATION_KIND_RELEASE && text_equal(w->op.code, POLICY_CODE_ABSENCE);
 }
@@ -137,7 +136,7 @@ static bool is_absence(const struct work *w)
 static enum step_result verify_enter(struct work *w)
 {
     work_move(w, NODE_STATE_VERIFYING, "alive, but not yet proven");
-    bool dealt_with = w->op.kind == OPERATION_KIND_RELEASE && !is_absence(w);
+    bool dealt_with = w->op.kind == OPERATION_KIND_RELEASE && !work_is_absence(w);
     if (dealt_with) /* by whoever gives the node back */
         work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, 0, NULL));
     return STEP_GO_ON;
@@ -154,7 +153,7 @@ static const char *machine_lacks(struct work *w)
         return "waits for the agent's first heartbeat";
     if (live.silent || w->now - live.last_heartbeat_at > w->node->group->settings.policy.silent_after_ms)
         return "waits for the agent, which is silent";
-    if (is_absence(w) &&
+    if (work_is_absence(w) &&
         live.last_heartbeat_at < w->step->started_at) /* what was heard may be of the boot that is over */
         return "waits for the agent's next heartbeat";
     if ((live.checks & FLEET_CHECK_KMSG) == 0)

@@ -512,6 +512,24 @@ static void a_fault_of_it_is_repaired_instead(void **state)
     sim_close(&sim);
 }
 
+static void one_that_goes_away_again_is_rebooted(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 68, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
+    fake_provider_of_node(&sim.provider, "gpu-1")->muted = true; /* agent and node daemon both */
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_HOUR);
+    fake_provider_of_node(&sim.provider, "gpu-1")->muted = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    sim_close(&sim);
+}
+
 static void a_person_who_takes_it_meanwhile_keeps_it(void **state)
 {
     struct sim sim;
@@ -551,6 +569,7 @@ int main(void)
         cmocka_unit_test(where_nothing_is_to_be_done_it_is_told),
         cmocka_unit_test(a_mode_that_does_not_act_tells_it),
         cmocka_unit_test(a_fault_of_it_is_repaired_instead),
+        cmocka_unit_test(one_that_goes_away_again_is_rebooted),
         cmocka_unit_test(a_person_who_takes_it_meanwhile_keeps_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
