@@ -53,7 +53,7 @@ exec ${TORCHRUN} --nnodes "$SLURM_JOB_NUM_NODES" --nproc_per_node 1 \\
   ${join(root, 'tests/support/ddp_train.py')} ${file('checkpoint')} ${STEPS}
 `, { mode: 0o755 });
   writeFileSync(file('sh'), `#!/bin/bash
-export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
+export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1
 srun --auto-resume=1 ${file('torchrun')}
 echo "srun ended $?"
 `, { mode: 0o755 });
