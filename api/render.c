@@ -99,9 +99,28 @@ static json_t *render_protection(const struct supply *supply)
     return json;
 }
 
+/* What may hold the repairs of a group. */
+static void put_held(json_t *json, const struct instance_group *group)
+{
+    json_t *breaker = json_object();
+    put_bool(breaker, "open", group->breaker_opened_at != 0);
+    json_put_time(breaker, "openedAt", group->breaker_opened_at);
+    json_put(json, "breaker", breaker);
+    json_put(json, "capacity", render_capacity(&group->supply));
+    json_put(json, "protection", render_protection(&group->supply));
+}
+
+json_t *render_group_held(const struct instance_group *group)
+{
+    json_t *json = json_object();
+    put_text(json, "name", group->name);
+    put_held(json, group);
+    return json;
+}
+
 static json_t *render_group(const struct service_group_view *view)
 {
-    json_t *json = json_object(), *breaker = json_object();
+    json_t *json = json_object();
     put_text(json, "name", view->group.name);
     json_put(json, "instanceType", json_string(view->group.instance_type));
     put_text(json, "provider", view->group.provider);
@@ -113,11 +132,7 @@ static json_t *render_group(const struct service_group_view *view)
         json_put_i64(json, "minInstanceCount", view->group.min_count);
     put_text(json, "imageId", view->group.image_id);
     put_text(json, "imageReleaseVersion", view->group.release);
-    put_bool(breaker, "open", view->group.breaker_opened_at != 0);
-    json_put_time(breaker, "openedAt", view->group.breaker_opened_at);
-    json_put(json, "breaker", breaker);
-    json_put(json, "capacity", render_capacity(&view->group.supply));
-    json_put(json, "protection", render_protection(&view->group.supply));
+    put_held(json, &view->group);
     put_counts(json, &view->counts);
     if (view->rollout.group_id != 0)
         json_put(json, "softwareUpdate", render_rollout(&view->rollout));

@@ -13,6 +13,8 @@ json_t *render_text(const char *text);
 
 json_t *render_cluster(const struct cluster *cluster, const struct cluster_counts *counts);
 /* names: for view->active, one each. */
+/* What may hold its repairs. */
+json_t *render_group_held(const struct instance_group *group);
 json_t *render_cluster_view(const struct service_cluster_view *view, const struct service_names *names);
 json_t *render_node(const struct db_node_row *row);
 /* decision_operation: the uid of what the last decision started, or "". */

@@ -141,6 +141,8 @@ const struct api_route api_routes[] = {
      api_agent_settings_describe},
     {"PUT", CLUSTER "/groups/{group}/agent-settings", "applyAgentSettings", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT,
      api_agent_settings_apply},
+    {"POST", CLUSTER "/groups/{group}/resume", "resumeGroup", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_group_resume},
     {"POST", CLUSTER "/policies/diff", "diffPolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, DOCUMENT, api_policy_diff},
     {"GET", "/v1/policy", "describePolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_policy_document_describe},
     {"PUT", "/v1/policy", "applyPolicy", ACCESS_ADMIN, LANE_POOL, PLAIN, DOCUMENT, api_policy_document_apply},

@@ -231,6 +231,7 @@ int cli_job_list(struct cli *cli);
 int cli_job_describe(struct cli *cli);
 int cli_incident_list(struct cli *cli);
 int cli_incident_describe(struct cli *cli);
+int cli_group_resume(struct cli *cli);
 int cli_incident_end(struct cli *cli);
 int cli_event_list(struct cli *cli);
 int cli_operation_list(struct cli *cli);

@@ -123,9 +123,14 @@ static void print_group_news(FILE *f, const json_t *groups)
         if (json_is_true(json_object_get(json_object_get(group, "protection"), "on")))
             fprintf(f,
                     "%s: PROTECTED since %s, %s new machines in a row did not come up: nothing is replaced until one "
-                    "does\n",
+                    "does, or after hpctl group resume %s\n",
                     name, cli_value(group, "protection.since", since, sizeof(since)),
-                    cli_value(group, "protection.failedInARow", times, sizeof(times)));
+                    cli_value(group, "protection.failedInARow", times, sizeof(times)), name);
+        if (json_is_true(json_object_get(json_object_get(group, "breaker"), "open")))
+            fprintf(
+                f,
+                "%s: its breaker is open since %s: no repair begins until it closes, or after hpctl group resume %s\n",
+                name, cli_value(group, "breaker.openedAt", since, sizeof(since)), name);
         if (json_is_true(json_object_get(json_object_get(group, "capacity"), "short")))
             fprintf(f, "%s: the provider had no machine at %s; it is asked again at %s\n", name,
                     cli_value(group, "capacity.since", since, sizeof(since)),

@@ -55,6 +55,8 @@ const struct cli_verb cli_verbs[] = {
      "one of them, with the faults and repairs that hit its nodes"},
     {"lemon", "list", "", 0, 0, CLUSTER, cli_lemon_list,
      "the nodes whose past repairs weigh most, of machine, device and slot"},
+    {"group", "resume", "GROUP", 1, 1, CLUSTER | CLI_BIT(REASON), cli_group_resume,
+     "let its repairs go on: ends the protection after new machines that did not come up, and closes the breaker"},
     {"incident", "list", "", 0, 0, CLUSTER | CLI_BIT(LIMIT), cli_incident_list,
      "what took many nodes of one switch, rack or zone at once, newest first"},
     {"incident", "describe", "ID", 1, 1, 0, cli_incident_describe, "one of them, with its nodes"},

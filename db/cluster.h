@@ -36,6 +36,8 @@ int db_group_update(struct db_tx *tx, const struct instance_group *group);
 /* Its nodes must be gone before. */
 int db_group_delete(struct db_tx *tx, int64_t id);
 int db_group_set_breaker(struct db_tx *tx, int64_t id, int64_t opened_at);
+/* A person says so: what failed until then counts no more. */
+int db_group_close_breaker(struct db_tx *tx, int64_t id, int64_t at);
 int db_group_set_supply(struct db_tx *tx, int64_t id, const struct supply *supply);
 
 /* What was asked for of a cluster or a group, as JSON in the spelling of the AWS model; what has a column of its own is not

@@ -4,8 +4,8 @@
 
 #define GROUP_SELECT                                                                                               \
     "SELECT id, cluster_id, name, instance_type, provider, state, failure, desired, min_count, previous_desired, " \
-    "state_since, image_id, release, breaker_opened_at, short_at, short_until, short_times, unborn_at, unborn, "   \
-    "protected_at, created_at FROM instance_group "
+    "state_since, image_id, release, breaker_opened_at, breaker_closed_at, short_at, short_until, short_times, "   \
+    "unborn_at, unborn, protected_at, created_at FROM instance_group "
 
 static const char SQL_INSERT[] =
     "INSERT INTO instance_group "
@@ -22,6 +22,7 @@ static const char SQL_DELETE[] = "DELETE FROM instance_group WHERE id = ?";
 static const char SQL_SUPPLY[] = "UPDATE instance_group SET short_at = ?, short_until = ?, short_times = ?, "
                                  "unborn_at = ?, unborn = ?, protected_at = ? WHERE id = ?";
 static const char SQL_BREAKER[] = "UPDATE instance_group SET breaker_opened_at = ? WHERE id = ?";
+static const char SQL_CLOSE[] = "UPDATE instance_group SET breaker_opened_at = 0, breaker_closed_at = ? WHERE id = ?";
 
 static void group_read(struct db_query *q, void *row)
 {
@@ -40,6 +41,7 @@ static void group_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, group->image_id);
     DB_GET_TEXT(q, group->release);
     group->breaker_opened_at = db_get_i64(q);
+    group->breaker_closed_at = db_get_i64(q);
     group->supply.short_at = db_get_i64(q);
     group->supply.short_until = db_get_i64(q);
     group->supply.short_times = db_get_i64(q);
@@ -127,6 +129,15 @@ int db_group_set_breaker(struct db_tx *tx, int64_t id, int64_t opened_at)
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_BREAKER);
     db_bind_i64(&q, opened_at);
+    db_bind_i64(&q, id);
+    return db_query_hit(&q);
+}
+
+int db_group_close_breaker(struct db_tx *tx, int64_t id, int64_t at)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CLOSE);
+    db_bind_i64(&q, at);
     db_bind_i64(&q, id);
     return db_query_hit(&q);
 }

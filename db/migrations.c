@@ -45,6 +45,7 @@ EMBED(migration_0027, "migrations/0027_approval_reason.sql");
 EMBED(migration_0028, "migrations/0028_job_attempt.sql");
 EMBED(migration_0029, "migrations/0029_job_run.sql");
 EMBED(migration_0030, "migrations/0030_job_run_oldest.sql");
+EMBED(migration_0031, "migrations/0031_breaker_closed.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -77,6 +78,7 @@ static const struct db_migration migrations[] = {
     {"0028_job_attempt", migration_0028_data, migration_0028_end},
     {"0029_job_run", migration_0029_data, migration_0029_end},
     {"0030_job_run_oldest", migration_0030_data, migration_0030_end},
+    {"0031_breaker_closed", migration_0031_data, migration_0031_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -82,6 +82,7 @@ struct instance_group {
     char image_id[IMAGE_ID_MAX_BYTES];       /* what new instances are launched from; "": the provider's own */
     char release[RELEASE_VERSION_MAX_BYTES]; /* ImageReleaseVersion */
     int64_t breaker_opened_at;               /* 0: closed */
+    int64_t breaker_closed_at;               /* by a person: what failed before counts no more; 0: never */
     struct supply supply;
     int64_t created_at;
 };

@@ -17,9 +17,19 @@ struct breaker {
     int64_t failing, limit;
 };
 
+int64_t policy_breaker_since(const struct policy_settings *settings, int64_t now, int64_t closed_at)
+{
+    return policy_at_least(closed_at, now - settings->breaker_window_ms);
+}
+
+static int64_t counted_since(const struct policy_snapshot *snapshot)
+{
+    return policy_breaker_since(&snapshot->settings, snapshot->now_ms, snapshot->group.breaker_closed_at);
+}
+
 static bool is_counted_already(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
-    int64_t since = snapshot->now_ms - snapshot->settings.breaker_window_ms;
+    int64_t since = counted_since(snapshot);
     for (size_t i = 0; i < node->verdict_count; i++)
         if (node->verdicts[i]->state != VERDICT_STATE_STALE && node->verdicts[i]->received_at >= since &&
             policy_is_node_fault(&snapshot->faults, node->verdicts[i]))
@@ -27,11 +37,11 @@ static bool is_counted_already(const struct policy_snapshot *snapshot, const str
     return false;
 }
 
-bool policy_counts_as_lost(const struct policy_settings *settings, int64_t now, int64_t heard_at, int64_t no_return_at)
+bool policy_counts_as_lost(const struct policy_settings *settings, int64_t since, int64_t now, int64_t heard_at,
+                           int64_t no_return_at)
 {
     int64_t lost_at = heard_at + settings->unreachable_after_ms;
-    int64_t since = no_return_at > lost_at ? no_return_at : lost_at;
-    return now >= lost_at && now - since < settings->breaker_window_ms;
+    return now >= lost_at && policy_at_least(no_return_at, lost_at) > since;
 }
 
 static int64_t no_return_at(const struct policy_node *node)
@@ -48,7 +58,8 @@ static bool is_lost(const struct policy_snapshot *snapshot, const struct policy_
 {
     bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
     return in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
-           policy_counts_as_lost(&snapshot->settings, snapshot->now_ms, node->last_heartbeat_at, no_return_at(node)) &&
+           policy_counts_as_lost(&snapshot->settings, counted_since(snapshot), snapshot->now_ms,
+                                 node->last_heartbeat_at, no_return_at(node)) &&
            node->incident == NULL && !is_counted_already(snapshot, node);
 }
 

@@ -114,6 +114,7 @@ struct policy_group {
     int64_t healthy_elsewhere;               /* nodes in service and healthy that are not in this snapshot */
     int64_t failed_recently;                 /* distinct nodes with a node fault within breaker_window_ms, all states */
     int64_t breaker_opened_at;               /* 0: closed */
+    int64_t breaker_closed_at;               /* by a person: what failed until then does not count; 0: never */
     int64_t breaker_calm_since; /* since when it was not over its limit (plan.breaker_over); 0: it was at last */
     int64_t incidents;          /* of many nodes, begun within breaker_window_ms: each counts as one */
 };
@@ -269,9 +270,13 @@ int64_t policy_absence_limit(void);
  * policy judges by more, as the driver's word. */
 bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
 
-/* Whether a node that nobody hears counts for the breaker: like a fault only within its window, from when it was lost or did not come
+/* The breaker counts what is newer than this: its window, and not before a person closed it (0: nobody did). */
+int64_t policy_breaker_since(const struct policy_settings *settings, int64_t now, int64_t closed_at);
+
+/* Whether a node that nobody hears counts for the breaker: like a fault only since then, from when it was lost or did not come
  * back from a repair (0: there was none). Else who is gone for good would hold it open for ever. */
-bool policy_counts_as_lost(const struct policy_settings *settings, int64_t now, int64_t heard_at, int64_t no_return_at);
+bool policy_counts_as_lost(const struct policy_settings *settings, int64_t since, int64_t now, int64_t heard_at,
+                           int64_t no_return_at);
 
 /* The group's breaker lets so many nodes fail within its window. */
 int64_t policy_breaker_limit(const struct policy_settings *settings, int64_t desired);

@@ -56,6 +56,13 @@ static void way_node(const struct policy_scene *scene, struct policy_situation *
              scene->cluster->name);
 }
 
+static void way_resume(const struct policy_scene *scene, struct policy_situation *told, const char *why)
+{
+    struct policy_way *way = new_way(told, why);
+    snprintf(way->command, sizeof(way->command), "hpctl group resume %s --cluster %s", scene->group->name,
+             scene->cluster->name);
+}
+
 static void way_operation(struct policy_situation *told, const char *verb, const struct operation *op, const char *why)
 {
     struct policy_way *way = new_way(told, why);
@@ -75,6 +82,7 @@ static void way_approval(const struct policy_scene *scene, struct policy_situati
 #define WHY_NOW "do it now: what a person asks for waits for no mode, budget, breaker or NodeRecovery"
 #define WHY_BACK "give it back as it is, through the return checks"
 #define WHY_SEEN "what its agent has seen"
+#define WHY_RESUME "once the image and its scripts are mended: end the protection, and replacements go on"
 
 static void way_repair(const struct policy_scene *scene, struct policy_situation *told)
 {
@@ -317,7 +325,7 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     char opened[POLICY_TIME_MAX], at[POLICY_TIME_MAX];
     say(told, "%s", scene->decision->sentence);
     if (scene->group->breaker_opened_at > 0 && scene->decision->gates[GATE_BREAKER].result == GATE_RESULT_FAILED)
-        say(told, "The breaker opened at %s and closes by itself (%s).",
+        say(told, "The breaker opened at %s and closes by itself, or when a person says so (%s).",
             policy_time(scene->group->breaker_opened_at, opened), scene->decision->gates[GATE_BREAKER].detail);
     if (next > scene->now_ms)
         say(told, "It is looked at again at %s.", policy_time(next, at));
@@ -329,6 +337,11 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     if (text_equal(scene->decision->rule, "approval-needed"))
         way_approval(scene, told);
     way_repair(scene, told);
+    if (text_equal(scene->decision->rule, "breaker-hold") && scene->group->breaker_opened_at > 0)
+        way_resume(scene, told,
+                   "close the breaker: what failed until then counts no more, and repairs go on by the budget");
+    if (text_equal(scene->decision->rule, "protected-hold") && scene->group->supply.protected_at > 0)
+        way_resume(scene, told, WHY_RESUME);
 }
 
 static bool is_marked(const struct policy_scene *scene)

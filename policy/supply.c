@@ -5,7 +5,7 @@
  * A provider that had no capacity is left alone for a while, by the whole group, doubled each time up to a bound; the first machine
  * that it launches ends that. Where new machines fail one after the other the image or its scripts are at fault, and
  * replacing only feeds them more machines: the group is protected. After a pause a single one is tried; if it comes up
- * the protection is over, as it is when a person says so. What is held meanwhile is decided anew each time, from what is seen then.
+ * the protection is over, as it is when a person says so (hpctl group resume). What is held meanwhile is decided anew each time, from what is seen then.
  */
 #include "policy/think.h"
 

@@ -338,13 +338,14 @@ static void view_item(struct reconcile *r, struct decide_item *item)
 /* Nodes that nobody hears, beyond those that the policy sees in this snapshot: a dark row of racks counts as a whole. */
 static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgroup *group, int64_t now)
 {
-    int64_t lost = 0;
+    int64_t lost = 0, since = reconcile_group_counted_since(group, now);
     for (size_t i = 0; i < group->silent.count; i++) {
         int64_t id = group->silent.ids[(group->silent.head + i) % group->silent.capacity];
         const struct rnode *node = reconcile_node_find(r, id);
         bool counts = node != NULL && !node->in_batch && node->lost && node->failing_at == 0 &&
                       node->incident == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
-        lost += counts && policy_counts_as_lost(&group->settings.policy, now, node->silent_since, node->no_return_at) &&
+        lost += counts &&
+                policy_counts_as_lost(&group->settings.policy, since, now, node->silent_since, node->no_return_at) &&
                 reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
                 !reconcile_foreign_drain(node);
     }
@@ -371,8 +372,9 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .idle_elsewhere = group->idle,
         .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
         .breaker_opened_at = group->breaker_opened_at,
+        .breaker_closed_at = group->row.breaker_closed_at,
         .breaker_calm_since = group->calm_since,
-        .incidents = reconcile_incidents_count(r, group, now - group->settings.policy.breaker_window_ms),
+        .incidents = reconcile_incidents_count(r, group, reconcile_group_counted_since(group, now)),
     };
     memcpy(ret_view->in_repair_of, group->in_repair_of, sizeof(ret_view->in_repair_of));
 }

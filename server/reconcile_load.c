@@ -66,6 +66,14 @@ static struct rgroup *add_group(struct reconcile *r, struct rcluster *cluster, c
     return group;
 }
 
+/* A person may have ended what holds its repairs. */
+static void load_held(struct reconcile *r, struct rgroup *group, const struct instance_group *from)
+{
+    if (from->breaker_closed_at > group->row.breaker_closed_at && group->breaker_opened_at > 0)
+        reconcile_group_breaker(r, group, 0);
+    reconcile_group_supply(r, group, &from->supply);
+}
+
 static bool same_group(const struct instance_group *a, const struct instance_group *b)
 {
     return a->state == b->state && a->desired == b->desired && a->min_count == b->min_count &&
@@ -87,7 +95,7 @@ static int load_group(const void *row, void *arg)
     group->has_rollout = false; /* what is under way is listed next */
     uint64_t image = reconcile_image(from->image_id, from->release);
     cluster->stirred = cluster->stirred || !same_group(&group->row, from);
-    reconcile_group_supply(r, group, &from->supply); /* a person may have ended a protection */
+    load_held(r, group, from);
     group->row = *from;
     text_copy_cut(group->instance_type, sizeof(group->instance_type), from->instance_type);
     if (other_type)

@@ -494,6 +494,8 @@ void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
 void reconcile_operation_drop(struct reconcile *r, struct rnode *node);
 /* Held nodes of the group are looked at again when there is time, at most so many (0: all). */
 void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max);
+/* What failed until then the breaker counts no more. */
+int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now);
 void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at);
 void reconcile_group_expire(struct reconcile *r, struct rgroup *group, int64_t now);
 void reconcile_node_remove(struct reconcile *r, struct rnode *node);
@@ -561,6 +563,7 @@ int reconcile_idle_checks(struct turn *turn);
 
 /* reconcile_supply.c */
 /* As it is from now on; what waited for it is looked at. */
+void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at);
 void reconcile_group_supply(struct reconcile *r, struct rgroup *group, const struct supply *supply);
 
 /* reconcile_provision.c */

@@ -333,13 +333,11 @@ static void do_decided(struct reconcile *r, struct effect *effect)
         reconcile_node_due(r, node, reconcile_lost_at(node));
 }
 
-static void do_breaker(struct reconcile *r, struct effect *effect)
+void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at)
 {
-    struct rgroup *group = effect->u.breaker.group;
-    bool closes = effect->u.breaker.opened_at == 0;
-    group->breaker_opened_at = effect->u.breaker.opened_at;
-    r->stats.open_breakers += closes ? -1 : 1;
-    if (closes)
+    r->stats.open_breakers += (opened_at > 0) - (group->breaker_opened_at > 0);
+    group->breaker_opened_at = opened_at;
+    if (opened_at == 0)
         reconcile_group_look(r, group, 0);
 }
 
@@ -366,7 +364,7 @@ static void effect_do(struct turn *turn, struct effect *effect)
         do_fleet(r, effect);
         break;
     case EFFECT_BREAKER:
-        do_breaker(r, effect);
+        reconcile_group_breaker(r, effect->u.breaker.group, effect->u.breaker.opened_at);
         break;
     case EFFECT_SUPPLY:
         reconcile_group_supply(r, effect->u.supply.group, &effect->u.supply.supply);

@@ -228,10 +228,15 @@ static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
     group->failing[group->failing_tail++] = (struct failing){at, node_id};
 }
 
+int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now)
+{
+    return policy_breaker_since(&group->settings.policy, now, group->row.breaker_closed_at);
+}
+
 void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at)
 {
     struct rgroup *group = node->group;
-    if (at <= node->failing_at || at <= reconcile_now(r) - node->group->settings.policy.breaker_window_ms)
+    if (at <= node->failing_at || at <= reconcile_group_counted_since(group, reconcile_now(r)))
         return;
     if (node->failing_at == 0)
         group->failed_recently++;
@@ -241,7 +246,7 @@ void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at
 
 void reconcile_group_expire(struct reconcile *r, struct rgroup *group, int64_t now)
 {
-    int64_t since = now - group->settings.policy.breaker_window_ms;
+    int64_t since = reconcile_group_counted_since(group, now);
     while (group->failing_head < group->failing_tail && group->failing[group->failing_head].at <= since) {
         struct failing entry = group->failing[group->failing_head++];
         struct rnode *node = reconcile_node_find(r, entry.node_id);

@@ -330,7 +330,8 @@ static int64_t count_lost_elsewhere(struct world *w, const struct group *group)
         const struct machine *machine = &w->machines[group->silent[i]];
         const struct trouble *trouble = machine->trouble;
         lost += !machine->asked && machine->unheard && trouble->failing_at == 0 &&
-                policy_counts_as_lost(settings, w->now, trouble->silent_since, 0) &&
+                policy_counts_as_lost(settings, policy_breaker_since(settings, w->now, 0), w->now,
+                                      trouble->silent_since, 0) &&
                 fleet_shared(w, group->silent[i]) == NONE &&
                 (machine->state == NODE_STATE_READY || machine->state == NODE_STATE_HELD);
     }

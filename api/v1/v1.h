@@ -32,6 +32,8 @@ json_t *render_check_state(const struct check_state *state, const char *boot_id)
 void api_node_explain(struct api_call *call);
 void api_node_inject(struct api_call *call);
 
+void api_group_resume(struct api_call *call);
+
 void api_verdict_list(struct api_call *call);
 
 void api_job_list(struct api_call *call);

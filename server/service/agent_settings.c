@@ -35,25 +35,12 @@ static int get(struct db_tx *tx, int64_t group_id, struct group_agent_settings *
     return 0;
 }
 
-static int find_group(struct db_tx *tx, const char *cluster_name, const char *name, struct cluster *ret_cluster,
-                      struct instance_group *ret_group, struct problem *problem)
-{
-    int status = place_find_cluster(tx, cluster_name, ret_cluster, problem);
-    if (status < 0)
-        return status;
-    status = db_group_get(tx, ret_cluster->id, name, ret_group);
-    if (status == STATUS_NOT_FOUND)
-        return problem_say(problem, status, PROBLEM_NOT_FOUND, "The cluster \"%s\" has no instance group named \"%s\".",
-                           ret_cluster->name, name);
-    return status;
-}
-
 static int get_read(struct db_tx *tx, void *arg)
 {
     const struct asking *asking = arg;
     struct cluster cluster;
     struct instance_group group;
-    int status = find_group(tx, asking->cluster, asking->group, &cluster, &group, asking->problem);
+    int status = place_find_group(tx, asking->cluster, asking->group, &cluster, &group, asking->problem);
     return status < 0 ? status : get(tx, group.id, asking->ret);
 }
 
@@ -130,7 +117,7 @@ static int change_write(struct db_tx *tx, void *arg)
     struct group_agent_settings *settings = changing->ret;
     struct cluster cluster;
     struct instance_group group;
-    int status = find_group(tx, wanted->cluster, wanted->group, &cluster, &group, changing->problem);
+    int status = place_find_group(tx, wanted->cluster, wanted->group, &cluster, &group, changing->problem);
     if (status == 0)
         status = get(tx, group.id, settings);
     if (status < 0)

@@ -22,6 +22,19 @@ int place_find_cluster(struct db_tx *tx, const char *name, struct cluster *ret_c
     return status;
 }
 
+int place_find_group(struct db_tx *tx, const char *cluster_name, const char *name, struct cluster *ret_cluster,
+                     struct instance_group *ret_group, struct problem *problem)
+{
+    int status = place_find_cluster(tx, cluster_name, ret_cluster, problem);
+    if (status < 0)
+        return status;
+    status = db_group_get(tx, ret_cluster->id, name, ret_group);
+    if (status == STATUS_NOT_FOUND)
+        return problem_say(problem, status, PROBLEM_NOT_FOUND, "The cluster \"%s\" has no instance group named \"%s\".",
+                           ret_cluster->name, name);
+    return status;
+}
+
 /* The rest of a place whose cluster and node are known. */
 static int place_complete(struct db_tx *tx, struct place *place)
 {

@@ -64,6 +64,8 @@ struct place {
     struct instance instance;
 };
 int place_find_cluster(struct db_tx *tx, const char *name, struct cluster *ret_cluster, struct problem *problem);
+int place_find_group(struct db_tx *tx, const char *cluster_name, const char *name, struct cluster *ret_cluster,
+                     struct instance_group *ret_group, struct problem *problem);
 int place_find(struct db_tx *tx, const char *cluster, const char *node, struct place *ret_place,
                struct problem *problem);
 /* What a list is narrowed to, by row: of the node, or of the cluster, or 0 of both (NULL: neither is named). A node without its

@@ -411,10 +411,8 @@ struct service_policy_change {
 /* Stored, and in force at once. The text that is in force already makes no new version. */
 int service_policy_apply(struct service *s, const struct actor *actor, const struct service_policy_change *change,
                          struct policy_version *ret_version, struct problem *ret_problem);
-/* The recorded decisions of a cluster under another document, some nodes at a time. */
-/* --- what agents do otherwise (agent_settings.c) --------------------------------------------------- */
 
-/* Revision 0: nothing is said of the group. Large, as are reports. */
+/* --- what agents do otherwise (agent_settings.c): revision 0: nothing is said of the group. Large, as are reports. -------- */
 int service_agent_settings_get(struct service *s, const char *cluster, const char *group,
                                struct group_agent_settings *ret_settings, struct problem *ret_problem);
 /* Of the node's group, and what its agent tells that counts there; at 0: it has told of nothing. */
@@ -436,6 +434,7 @@ int service_agent_settings_told(struct service *s, int64_t node_id, const struct
 /* Before the first agent is answered. */
 int service_agent_settings_load(struct service *s, struct problem *ret_problem);
 
+/* The recorded decisions of a cluster under another document, some nodes at a time. */
 struct service_policy_trial {
     const char *cluster, *text;
     int64_t since;
@@ -565,7 +564,10 @@ int service_job_diagnose(struct service *s, const char *cluster, const struct jo
 /* The starts of jobs that tell of attempts, as this picture has them: which are over, and when they were. */
 int service_job_follow(struct service *s, const struct job_picture *picture);
 
-/* --- incidents of many nodes ------------------------------------------------------------------- */
+/* --- groups and incidents of many nodes -------------------------------------------------------- */
+/* A person ends protected mode and an open breaker; without them nothing is done. */
+int service_group_resume(struct service *s, const struct actor *actor, const char *cluster, const char *group,
+                         const char *reason, struct instance_group *ret_group, struct problem *ret_problem);
 /* Rows are struct shared_incident, newest first; cluster may be NULL. */
 int service_incident_list(struct service *s, const char *cluster, bool open_only, int64_t before_id, int limit,
                           db_row_fn fn, void *arg, struct problem *ret_problem);

@@ -116,6 +116,7 @@ static inline bool case_group(struct policy_case *c, const char *word)
     if ((value = case_value(word, "recovery")) != NULL)
         return node_recovery_parse(value, &group->recovery) == 0;
     return case_when(word, "opened", &group->breaker_opened_at) ||
+           case_when(word, "closed", &group->breaker_closed_at) ||
            case_when(word, "calm", &group->breaker_calm_since) ||
            case_when(word, "last_repair", &group->last_repair_at) ||
            case_when(word, "short_at", &group->supply.short_at) ||

@@ -210,6 +210,88 @@ static void a_bad_image_stops_the_replacements(void **state)
     sim_close(&sim);
 }
 
+static void resume(struct sim *sim, const char *reason)
+{
+    struct problem problem;
+    struct instance_group group;
+    assert_int_equal(service_group_resume(&sim->service, &sim_admin, SIM_CLUSTER, "gpu", reason, &group, &problem), 0);
+    assert_int_equal(group.breaker_opened_at, 0);
+    assert_int_equal(group.supply.protected_at, 0);
+    sim_settle(sim);
+}
+
+/* The image was mended: nobody has to wait for the try that would tell. One that does not come up then is the first again. */
+static void a_person_ends_the_protection(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 125, true);
+    sim.settings.policy.budget_percent = 50;
+    sim.settings.policy.breaker_min = 20;
+    sim_crash(&sim);
+    sim_create(&sim, 8, NODE_RECOVERY_AUTOMATIC);
+    sim.provider.stillborn = true;
+    for (int i = 1; i <= 3; i++) {
+        sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
+        sim_run(&sim, 5 * MS_PER_MIN);
+    }
+    sim_run(&sim, 30 * MS_PER_MIN);
+    for (int i = 4; i <= 6; i++)
+        sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_true(held_by(&sim, "protected-hold") >= 2);
+    sim.provider.stillborn = false;
+    resume(&sim, "image 1.4.1 boots");
+    assert_int_equal(held_by(&sim, "protected-hold"), 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, "token:admin ended the protection"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, "image 1.4.1 boots"), 1);
+    resume(&sim, ""); /* once more is nothing more */
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, NULL), 1);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.protected_groups, 0);
+    sim_crash(&sim);
+    sim.provider.stillborn = true;
+    sim_verdict(&sim, name_of(7), NOT_REMAPPED, SEVERITY_CRITICAL);
+    sim_run(&sim, 90 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_PROTECTED, NULL), 1);
+    sim_close(&sim);
+}
+
+/* Eight nodes failed at once and a person knows why: what failed until then is repaired by the budget, and does not open it again,
+ * also after a restart; five new ones, more than the limit, do. */
+static void a_person_closes_the_breaker(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 23, true);
+    sim_create(&sim, 20, NODE_RECOVERY_AUTOMATIC); /* the limit is four */
+    for (int i = 1; i <= 8; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    assert_int_equal(repairs_at_work(&sim), 0);
+    resume(&sim, "");
+    assert_int_equal(repairs_at_work(&sim), 1); /* 5 % of 20 */
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.open_breakers, 0);
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_MIN);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.open_breakers, 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_CLOSED, "token:admin closed the breaker"), 1);
+    for (int i = 9; i <= 13; i++)
+        sim_verdict(&sim, name_of(i), OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 2);
+    resume(&sim, "");
+    sim_until_all_ready(&sim, 4 * MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 13);
+    sim_close(&sim);
+}
+
 static void a_dark_rack_holds_and_is_not_replayed(void **state)
 {
     struct sim sim;
@@ -470,6 +552,8 @@ int main(void)
         cmocka_unit_test(without_capacity_nobody_is_given_up),
         cmocka_unit_test(a_bad_image_stops_the_replacements),
         cmocka_unit_test(a_dark_rack_holds_and_is_not_replayed),
+        cmocka_unit_test(a_person_ends_the_protection),
+        cmocka_unit_test(a_person_closes_the_breaker),
         cmocka_unit_test(warnings_that_ask_for_repairs_open_the_breaker),
         cmocka_unit_test(rates_open_the_breaker),
         cmocka_unit_test(a_restart_remembers_warnings_that_ask_for_repairs),

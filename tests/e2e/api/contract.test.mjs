@@ -525,6 +525,14 @@ test('a cluster without a scheduler has no jobs', async () => {
   await call('diagnoseJob', 404, { params: { cluster: 'nothing', job: '4711' }, body: attempt });
 });
 
+test('what holds the repairs of a group is ended by a person, as often as it is said', async () => {
+  const resume = (status, group, body) => call('resumeGroup', status, { params: { cluster, group }, body });
+  for (let i = 0; i < 2; i++)
+    assert.deepEqual(await resume(200, 'gpu', { reason: 'nothing holds them' }), { name: 'gpu', breaker: { open: false }, capacity: { short: false }, protection: { on: false } });
+  await resume(404, 'nothing');
+  await resume(400, 'gpu', { why: 'x' });
+});
+
 test('nodes of one rack that fail together are an incident, which a person may end', async () => {
   const members = ['rack-1', 'rack-2', 'rack-3'];
   await call('createCluster', 201, { body: { name: 'racks', orchestrator: 'none', instanceGroups: [{ name: 'rack', instanceCount: 3 }] } });

@@ -51,6 +51,21 @@ static void test_the_breaker_opens_and_closes(void **state)
     }
 }
 
+static void test_a_person_closes_the_breaker(void **state)
+{
+    struct world *w = *state;
+    struct instance_group out;
+    MUST(db_group_set_breaker(w->tx, w->group.id, WORLD_NOW));
+    MUST(db_group_close_breaker(w->tx, w->group.id, WORLD_NOW + 5));
+    MUST(db_group_get_row(w->tx, w->group.id, &out));
+    assert_int_equal(out.breaker_opened_at, 0);
+    assert_int_equal(out.breaker_closed_at, WORLD_NOW + 5);
+    MUST(db_group_set_breaker(w->tx, w->group.id, WORLD_NOW + 9)); /* and when it closed last stays known */
+    MUST(db_group_get_row(w->tx, w->group.id, &out));
+    assert_int_equal(out.breaker_closed_at, WORLD_NOW + 5);
+    assert_int_equal(db_group_close_breaker(w->tx, 999, 1), STATUS_NOT_FOUND);
+}
+
 static void test_lists_of_one_cluster_and_of_all(void **state)
 {
     struct world *w = *state;
@@ -73,9 +88,8 @@ static void test_lists_of_one_cluster_and_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(test_every_field_comes_back),
-        WORLD_TEST(test_what_is_refused),
-        WORLD_TEST(test_the_breaker_opens_and_closes),
+        WORLD_TEST(test_every_field_comes_back),          WORLD_TEST(test_what_is_refused),
+        WORLD_TEST(test_the_breaker_opens_and_closes),    WORLD_TEST(test_a_person_closes_the_breaker),
         WORLD_TEST(test_lists_of_one_cluster_and_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

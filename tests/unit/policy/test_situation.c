@@ -86,6 +86,17 @@ static void assert_told(enum situation situation, const char *sentence, const ch
     was_told[situation] = true;
 }
 
+static void assert_way(const char *command)
+{
+    bool found = false;
+    policy_explain_situation(&scene, &told);
+    for (int i = 0; i < told.way_count; i++)
+        found = found || text_equal(told.ways[i].command, command);
+    if (!found)
+        fail_msg("nothing says: %s", command);
+    assert_ways_exist();
+}
+
 static void in_service(void **state)
 {
     (void)state;
@@ -181,8 +192,15 @@ static void held(void **state)
     assert_told(SITUATION_WAITS,
                 "A reboot is due. It waits: the group's breaker is open. The breaker opened at 2026-11-20 11:50:00 UTC "
                 "and closes by "
-                "itself (open: 13 of 64). It is looked at again at 2026-11-20 12:01:00 UTC.",
+                "itself, or when a person says so (open: 13 of 64). It is looked at again at 2026-11-20 12:01:00 UTC.",
                 "hpctl node reboot gpu-7 --cluster train");
+    assert_way("hpctl group resume gpu --cluster train");
+    decide(ACTION_HOLD, "protected-hold", "A new machine is due. It waits: three did not come up.");
+    decision.retry_at = NOW + MINUTE;
+    decision.refused = ACTION_REPLACE;
+    group.supply.protected_at = NOW - MINUTE;
+    assert_way("hpctl group resume gpu --cluster train");
+    group.supply.protected_at = 0;
     decide(ACTION_HOLD, "budget-hold", "A new machine is due. It waits.");
     decision.refused = ACTION_REPLACE;
     node.retry_at = 0;
