@@ -41,7 +41,7 @@ struct policy_outcome policy_after_came_back(const struct policy_snapshot *snaps
     policy_tell_past(ledger->came_back, past, sizeof(past));
     policy_say(because, sizeof(because), "The same hardware is back after %s, so the machine is replaced", past);
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "same-hardware-came-back", because);
-    if (!outcome.slot_used)
+    if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "it was given up for a fault before");
     return outcome;
 }

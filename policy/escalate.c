@@ -7,8 +7,8 @@
  *            codes whose repeat is for a person (the table's, and those that programs cause): a person
  *   reboot → replace, whatever the code, when the machine did not come back from the last one
  *   reboot → replace, for a device that was replaced away before and is back, and on probation (probation.c)
- *   reboot → replace or a person, on a machine whose past weighs too much (lemon.c), where a site says how much; a person before
- *            all of the above, where the site wants one
+ *   reboot → replace, on a machine whose past weighs too much (lemon.c), where a site says how much
+ *   any of these, and what the table wants replaced at once → a person on such a machine, where the site wants one
  *   replace → a person, when the slot has eaten its replacements
  *
  * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
@@ -45,6 +45,8 @@ struct policy_outcome policy_replace_or_person(const struct policy_snapshot *sna
 {
     struct policy_outcome outcome = {.action = ACTION_REPLACE, .rule = rule, .refused = ACTION_REBOOT};
     char span[POLICY_SPAN_MAX];
+    if (policy_is_lemon_for_person(&snapshot->settings, ledger))
+        return policy_lemon_for_person(snapshot, ledger);
     policy_span(snapshot->settings.repeat_window_ms, span);
     text_copy_cut(outcome.because, sizeof(outcome.because), because);
     if (ledger->replaces < snapshot->settings.replaces_max)
@@ -87,7 +89,7 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
                "It came back after the reboot of %s, so another reboot will not help and the machine is replaced",
                time);
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
-    if (!outcome.slot_used)
+    if (outcome.action == ACTION_REPLACE)
         policy_say(outcome.refused_why, sizeof(outcome.refused_why),
                    "it was rebooted for this device at %s and the fault came back", time);
     return outcome;
@@ -130,9 +132,9 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
         return used_up(
             policy_person("reboots-exhausted", because, "no source says that another machine helps against this code"));
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "reboots-exhausted", because);
-    if (!outcome.slot_used && settings->reboots_max == 0)
+    if (outcome.action == ACTION_REPLACE && settings->reboots_max == 0)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "no reboots are allowed here");
-    else if (!outcome.slot_used)
+    else if (outcome.action == ACTION_REPLACE)
         policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d reboots for it in %s are used",
                    ledger->reboots, settings->reboots_max, span);
     return outcome;
@@ -145,7 +147,7 @@ static struct policy_outcome after_no_return(const struct policy_snapshot *snaps
     policy_say(because, sizeof(because), "The reboot of %s did not bring the machine back%s, so it is replaced",
                policy_time(ledger->no_return->at, time), policy_error(ledger->no_return, told));
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "reboot-failed", because);
-    if (!outcome.slot_used)
+    if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "the last reboot did not bring the machine back");
     return outcome;
@@ -164,8 +166,8 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return used_up(policy_person("rate-exceeded", because,
                                      "the driver and its firmware would be the same on another machine"));
     }
-    if (settings->lemon_action != POLICY_LEMON_REPLACE && policy_is_lemon(settings, ledger))
-        return policy_after_lemon(snapshot, lead, ledger); /* and stays so, whatever was done to it meanwhile */
+    if (policy_is_lemon_for_person(settings, ledger))
+        return policy_lemon_for_person(snapshot, ledger); /* and stays so, whatever was done to it meanwhile */
     if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
         return after_reboot(snapshot, ledger, lead->again);
     if (ledger->reboots >= settings->reboots_max)
@@ -284,7 +286,7 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
         return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reboot", NULL);
     case ACTION_CLASS_REPLACE:
         outcome = policy_replace_or_person(snapshot, ledger, word != NULL ? word : "table-replace", because);
-        if (!outcome.slot_used)
+        if (outcome.action == ACTION_REPLACE)
             text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                           "the table names no case in which a reboot clears it");
         return outcome;

@@ -92,23 +92,38 @@ bool policy_is_lemon(const struct policy_settings *settings, const struct ledger
     return settings->lemon_score > 0 && ledger->lemon >= settings->lemon_score;
 }
 
+bool policy_is_lemon_for_person(const struct policy_settings *settings, const struct ledger *ledger)
+{
+    return settings->lemon_action == POLICY_LEMON_PERSON && policy_is_lemon(settings, ledger);
+}
+
+static void say_lemon(const struct policy_snapshot *snapshot, const struct ledger *ledger, const char *so,
+                      char because[REASON_MAX_BYTES])
+{
+    char span[POLICY_SPAN_MAX];
+    policy_say(because, REASON_MAX_BYTES,
+               "The machine is a lemon: its repairs within %s weigh %lld points, and %d are the limit, so %s",
+               policy_span(snapshot->settings.lemon_window_ms, span), (long long)ledger->lemon,
+               snapshot->settings.lemon_score, so);
+}
+
+struct policy_outcome policy_lemon_for_person(const struct policy_snapshot *snapshot, const struct ledger *ledger)
+{
+    char because[REASON_MAX_BYTES];
+    say_lemon(snapshot, ledger, "a person has to look", because);
+    return policy_person("lemon", because, "the site wants a person to look at its lemons");
+}
+
 struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
                                          const struct ledger *ledger)
 {
-    char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
-    const struct policy_settings *settings = &snapshot->settings;
+    char because[REASON_MAX_BYTES];
     bool helps = lead->again != ACTION_CLASS_SUPPORT && (!policy_is_gsp_like(lead->row) || lead->driver_word);
-    bool replace = settings->lemon_action == POLICY_LEMON_REPLACE && helps;
-    policy_say(because, sizeof(because),
-               "The machine is a lemon: its repairs within %s weigh %lld points, and %d are the limit, so %s",
-               policy_span(settings->lemon_window_ms, span), (long long)ledger->lemon, settings->lemon_score,
-               replace ? "it is replaced" : "a person has to look");
-    if (!replace)
-        return policy_person("lemon", because,
-                             helps ? "the site wants a person to look at its lemons"
-                                   : "no source says that another machine helps against this code");
+    say_lemon(snapshot, ledger, helps ? "it is replaced" : "a person has to look", because);
+    if (!helps)
+        return policy_person("lemon", because, "no source says that another machine helps against this code");
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "lemon", because);
-    if (!outcome.slot_used)
+    if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "it was repaired too often to be trusted after another one");
     return outcome;

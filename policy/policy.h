@@ -78,7 +78,8 @@ enum policy_came_back {
 };
 ENUM_DECLARE(policy_came_back);
 
-/* What is done about a machine whose past weighs as much as lemon_score, when a fault asks for another reboot. */
+/* What is done about a machine whose past weighs as much as lemon_score: replaced when a fault asks for another reboot, or left to a
+ * person whatever a fault asks for. */
 #define POLICY_LEMON_ACTION_LIST(X) \
     X(REPLACE, "replace")           \
     X(PERSON, "person")

@@ -72,7 +72,7 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
     policy_say(because, sizeof(because), "It fails its probation of %s after %s, so the machine is replaced", span,
                past);
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "probation-failed", because);
-    if (!outcome.slot_used)
+    if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "on probation a fault of the same kind costs the machine");
     return outcome;

@@ -132,6 +132,9 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
 struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger);
 /* Whether the machine's past weighs so much that no more reboots are tried on it; and what is done instead. */
 bool policy_is_lemon(const struct policy_settings *settings, const struct ledger *ledger);
+/* Where the site wants a person for it: then nothing is repaired or replaced any more. */
+bool policy_is_lemon_for_person(const struct policy_settings *settings, const struct ledger *ledger);
+struct policy_outcome policy_lemon_for_person(const struct policy_snapshot *snapshot, const struct ledger *ledger);
 struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
                                          const struct ledger *ledger);
 /* "the replacement of 2026-… (xid.79 on 0000:b9:00 of gpu-7)" */
