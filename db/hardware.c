@@ -23,8 +23,8 @@ static const char SQL_LIST[] =
     "theirs." column " = mine." column " AND theirs." column                                                        \
     " <> '' AND theirs.kind = mine.kind AND theirs.instance_row <> "                                                \
     "mine.instance_row CROSS JOIN instance i ON i.id = theirs.instance_row CROSS JOIN node n ON n.id = i.node_id "  \
-    "CROSS JOIN operation o ON o.node_id = i.node_id AND o.old_instance = i.instance_id AND o.kind IN ('reboot', "  \
-    "'replace') "                                                                                                   \
+    "CROSS JOIN operation o ON o.node_id = i.node_id AND o.old_instance = i.instance_id AND o.kind IN ('reset', "   \
+    "'reboot', 'replace') "                                                                                         \
     "AND (o.state IN ('succeeded', 'failed') OR (o.kind = 'replace' AND o.state = 'running')) AND o.created_at >= " \
     "?2 WHERE mine.instance_row = ?1 AND mine.present = 1 AND (o.device IN (theirs.location, theirs.identity) OR "  \
     "(theirs.kind = 'chassis' AND o.kind = 'replace' AND NOT EXISTS (SELECT 1 FROM hardware p WHERE "               \

@@ -42,7 +42,7 @@ static const char SQL_REPAIRS[] = OPERATION_SELECT
 static const char SQL_REPAIRED[] =
     "SELECT o.node_id FROM operation o WHERE o.cluster_id = ?1 AND o.node_id IS NOT NULL AND o.kind IN ('reset', "
     "'reboot', 'replace') AND o.created_at >= ?2 UNION " REPAIRED
-    "WHERE o.cluster_id = ?1 AND o.kind IN ('reboot', 'replace') AND o.created_at >= ?2";
+    "WHERE o.cluster_id = ?1 AND o.kind IN ('reset', 'reboot', 'replace') AND o.created_at >= ?2";
 
 static const char SQL_NEWEST_REPAIRS[] =
     "SELECT node.group_id, MAX(operation.created_at) FROM operation JOIN node ON node.id = operation.node_id "

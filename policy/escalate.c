@@ -176,9 +176,9 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return after_no_return(snapshot, ledger);
     if (ledger->came_back != NULL)
         return policy_after_came_back(snapshot, ledger);
-    bool after_reset = ledger->probation != NULL && ledger->probation->kind == OPERATION_KIND_RESET;
-    if (!after_reset && policy_fails_probation(lead, ledger, false))
-        return policy_after_probation(snapshot, lead, ledger);
+    const struct policy_repair *failed = policy_failed_probation(snapshot, lead, ledger, false);
+    if (failed != NULL && failed->kind != OPERATION_KIND_RESET)
+        return policy_after_probation(snapshot, lead, ledger, failed);
     if (policy_is_lemon(settings, ledger))
         return policy_after_lemon(snapshot, lead, ledger);
     return first_reboot(snapshot, ledger, lead, rule, no_reset);
@@ -189,7 +189,7 @@ static struct policy_outcome reset_or_more(const struct policy_snapshot *snapsho
                                            const struct ledger *ledger, const char *word)
 {
     const struct policy_settings *settings = &snapshot->settings;
-    const struct policy_repair *last = ledger->reset, *probation = ledger->probation;
+    const struct policy_repair *last = ledger->reset, *failed = policy_failed_probation(snapshot, lead, ledger, false);
     char span[POLICY_SPAN_MAX], time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX], why[REASON_MAX_BYTES];
     if (ledger->no_reset != NULL)
         return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot",
@@ -209,9 +209,9 @@ static struct policy_outcome reset_or_more(const struct policy_snapshot *snapsho
                    policy_span(settings->repeat_window_ms, span));
         return reboot_or_more(snapshot, lead, ledger, "resets-exhausted", why);
     }
-    if (probation != NULL && probation->kind == OPERATION_KIND_RESET && policy_fails_probation(lead, ledger, false)) {
+    if (failed != NULL && failed->kind == OPERATION_KIND_RESET) {
         policy_say(why, sizeof(why), "It fails the probation of %s after the reset of %s",
-                   policy_span(settings->probation_ms, span), policy_time(probation->at, time));
+                   policy_span(settings->probation_ms, span), policy_time(failed->at, time));
         return reboot_or_more(snapshot, lead, ledger, "repeat-after-reset", why);
     }
     struct policy_outcome outcome = reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reset", NULL);
@@ -271,6 +271,7 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
                    policy_span(lead->row->rate_window_ms, span),
                    lead->action == ACTION_CLASS_REPLACE ? "the machine is replaced" : "a person has to look");
     struct policy_outcome outcome = {0};
+    const struct policy_repair *failed;
     switch (lead->action) {
     case ACTION_CLASS_IGNORE:
         return ignore(lead);
@@ -278,8 +279,8 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
         return quiet(ACTION_NONE, "application-fault", "A fault of the program, not of the node",
                      "an application fault never costs a node");
     case ACTION_CLASS_WATCH:
-        return policy_fails_probation(lead, ledger, true) ? policy_after_probation(snapshot, lead, ledger)
-                                                          : watch(lead);
+        failed = policy_failed_probation(snapshot, lead, ledger, true);
+        return failed != NULL ? policy_after_probation(snapshot, lead, ledger, failed) : watch(lead);
     case ACTION_CLASS_RESET:
         return reset_or_more(snapshot, lead, ledger, word);
     case ACTION_CLASS_REBOOT:

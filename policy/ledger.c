@@ -94,10 +94,8 @@ static const char *why_no_reset(const struct policy_node *node, const char *devi
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger)
 {
-    struct ledger ledger = {.probation = policy_probation(&snapshot->settings, node, snapshot->now_ms)};
+    struct ledger ledger = {.node = node, .device = device};
     int64_t since = snapshot->now_ms - snapshot->settings.repeat_window_ms;
-    ledger.probation_of_device = ledger.probation != NULL && device[0] != '\0' &&
-                                 policy_same_device(node, text_or_empty(ledger.probation->device), device);
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
         bool here = text_equal(text_or_empty(repair->instance_id), text_or_empty(node->instance_id));
@@ -111,7 +109,7 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
             count_replacement(node, repair, device, &ledger);
         else if (!policy_same_device(node, text_or_empty(repair->device), device))
             continue;
-        else if (repair->kind == OPERATION_KIND_RESET && here)
+        else if (repair->kind == OPERATION_KIND_RESET && (here || repair->same_piece))
             count_reset(repair, &ledger);
         else if (repair->kind == OPERATION_KIND_REBOOT && (here || repair->same_piece))
             count_reboot(snapshot, node, repair, &ledger);

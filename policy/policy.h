@@ -217,9 +217,6 @@ struct policy_plan {
 void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *ret_plan);
 void policy_plan_free(struct policy_plan *plan);
 
-/* The repair after whose return the machine is on probation at this time, or NULL: the newest of our own that succeeded. */
-const struct policy_repair *policy_probation(const struct policy_settings *settings, const struct policy_node *node,
-                                             int64_t now_ms);
 /* The newest replacement that took away, for a fault, a piece that is in the machine now; NULL: none. */
 const struct policy_repair *policy_same_hardware(const struct policy_settings *settings, const struct policy_node *node,
                                                  int64_t now_ms);

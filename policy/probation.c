@@ -7,28 +7,21 @@
  *   watched, on the same device, by a rate → what the rate asks for, at its first sight
  *   reset, reboot → replace; for codes whose repeat is for a person: a person; after a reset: a reboot
  *
- * A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
+ * Each repair has its own, so a later one ends none. A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
  */
 #include "policy/think.h"
 
 #include "base/text.h"
 
-const struct policy_repair *policy_probation(const struct policy_settings *settings, const struct policy_node *node,
-                                             int64_t now_ms)
+static bool is_on_probation(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                            const struct policy_repair *repair)
 {
-    const struct policy_repair *newest = NULL;
-    for (size_t i = 0; i < node->repair_count; i++) {
-        const struct policy_repair *repair = &node->repairs[i];
-        bool here = repair->node == NULL &&
-                    text_equal(text_or_empty(repair->kind == OPERATION_KIND_REPLACE ? repair->new_instance
-                                                                                    : repair->instance_id),
-                               text_or_empty(node->instance_id));
-        bool lasts = repair->finished_at <= now_ms && now_ms - repair->finished_at < settings->probation_ms;
-        if (here && lasts && repair->succeeded && !repair->by_person && repair->finished_at > 0 &&
-            (newest == NULL || repair->finished_at > newest->finished_at))
-            newest = repair;
-    }
-    return newest;
+    bool replaced = repair->kind == OPERATION_KIND_REPLACE;
+    bool here = repair->node == NULL && text_equal(text_or_empty(replaced ? repair->new_instance : repair->instance_id),
+                                                   text_or_empty(node->instance_id));
+    bool lasts = repair->finished_at <= snapshot->now_ms &&
+                 snapshot->now_ms - repair->finished_at < snapshot->settings.probation_ms;
+    return here && lasts && repair->succeeded && !repair->by_person && repair->finished_at > 0;
 }
 
 static bool has_rate_that_acts(const struct sight *lead)
@@ -36,22 +29,44 @@ static bool has_rate_that_acts(const struct sight *lead)
     return lead->row != NULL && lead->row->rate_count > 0 && lead->row->rate_action >= ACTION_CLASS_RESET;
 }
 
-bool policy_fails_probation(const struct sight *lead, const struct ledger *ledger, bool same_device)
+static bool fails(const struct sight *lead, const struct ledger *ledger, const struct policy_repair *repair,
+                  bool same_device)
 {
-    const struct policy_repair *repair = ledger->probation;
-    if (repair == NULL || (same_device && !has_rate_that_acts(lead)))
-        return false;
     const char *code = lead->verdict != NULL ? lead->verdict->code : POLICY_CODE_UNREACHABLE;
     enum fault_class now = fault_class_of(code), then = fault_class_of(text_or_empty(repair->code));
-    bool same_class = text_equal(code, text_or_empty(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
-    return same_device ? ledger->probation_of_device && same_class : ledger->probation_of_device || same_class;
+    bool of_class = text_equal(code, text_or_empty(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
+    bool of_device =
+        ledger->device[0] != '\0' && policy_same_device(ledger->node, text_or_empty(repair->device), ledger->device);
+    return same_device ? of_device && of_class : of_device || of_class;
+}
+
+/* A reset later on takes nothing from what a machine was rebooted or replaced for. */
+static bool comes_before(const struct policy_repair *a, const struct policy_repair *b)
+{
+    bool a_reset = a->kind == OPERATION_KIND_RESET, b_reset = b->kind == OPERATION_KIND_RESET;
+    return a_reset != b_reset ? b_reset : a->finished_at > b->finished_at;
+}
+
+const struct policy_repair *policy_failed_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                                    const struct ledger *ledger, bool same_device)
+{
+    const struct policy_repair *failed = NULL;
+    if (same_device && !has_rate_that_acts(lead))
+        return NULL;
+    for (size_t i = 0; i < ledger->node->repair_count; i++) {
+        const struct policy_repair *repair = &ledger->node->repairs[i];
+        if (is_on_probation(snapshot, ledger->node, repair) && fails(lead, ledger, repair, same_device) &&
+            (failed == NULL || comes_before(repair, failed)))
+            failed = repair;
+    }
+    return failed;
 }
 
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
-                                             const struct ledger *ledger)
+                                             const struct ledger *ledger, const struct policy_repair *failed)
 {
     char past[REASON_MAX_BYTES / 2], span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
-    policy_tell_past(ledger->probation, past, sizeof(past));
+    policy_tell_past(failed, past, sizeof(past));
     policy_span(snapshot->settings.probation_ms, span);
     bool watched = lead->action == ACTION_CLASS_WATCH;
     if (watched ? lead->row->rate_action == ACTION_CLASS_SUPPORT : lead->again == ACTION_CLASS_SUPPORT) {
@@ -60,7 +75,7 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
         return policy_person("probation-failed", because,
                              "no source says that another machine helps against this code");
     }
-    bool after_reset = ledger->probation->kind == OPERATION_KIND_RESET; /* a reboot is what was not tried yet */
+    bool after_reset = failed->kind == OPERATION_KIND_RESET; /* a reboot is what was not tried yet */
     if (watched && (after_reset || lead->row->rate_action != ACTION_CLASS_REPLACE) &&
         ledger->reboots < snapshot->settings.reboots_max) {
         struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = "probation-failed", .refused = ACTION_WATCH};

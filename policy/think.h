@@ -84,7 +84,7 @@ bool policy_is_gsp_like(const struct fault_row *row);
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 
 struct ledger {
-    int resets;                        /* attempts on this device of this instance within the window */
+    int resets;                        /* attempts on this device within the window, wherever it was */
     const struct policy_repair *reset; /* the newest of these; NULL: none */
     const char *no_reset;              /* why none is possible; NULL: one is */
     int reboots;                       /* attempts on this device of this instance within the window */
@@ -94,9 +94,9 @@ struct ledger {
     const struct policy_repair *reboot;    /* the newest after which the device came back; NULL: none */
     const struct policy_repair *no_return; /* the reboot the held machine has not come back from; NULL: none */
     const struct policy_repair *came_back; /* the replacement that took this very device away before; NULL: none */
-    const struct policy_repair *probation; /* policy_probation */
-    bool probation_of_device;              /* … was for this device */
     int64_t lemon;                         /* the machine's score where one matters, policy_lemon */
+    const struct policy_node *node;        /* whose it is … */
+    const char *device;                    /* … and for what */
 };
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger);
@@ -125,10 +125,12 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
 
 /* --- probation.c, came_back.c, lemon.c -------------------------------------------------------------------------------- */
 
-/* Whether this is what the probation is about: the same class of fault, or the same device; same_device: both, and by a rate. */
-bool policy_fails_probation(const struct sight *lead, const struct ledger *ledger, bool same_device);
+/* The repair whose probation this fails: one for the same class of fault, or for the same device; same_device: both, and by a
+ * rate. Of several the one that did most, then the newest. NULL: none. */
+const struct policy_repair *policy_failed_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                                    const struct ledger *ledger, bool same_device);
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
-                                             const struct ledger *ledger);
+                                             const struct ledger *ledger, const struct policy_repair *failed);
 struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger);
 /* Whether the machine's past weighs so much that no more reboots are tried on it; and what is done instead. */
 bool policy_is_lemon(const struct policy_settings *settings, const struct ledger *ledger);

@@ -29,8 +29,11 @@
     X(GIVEN_UP, "a node fault on a node that is given up or in repair")             \
     X(BUSY, "a node fault beside an operation")                                     \
     X(WISH_BUSY, "a person's wish beside an operation")                             \
+    X(RESET_TO_MORE, "a reset that one more attempt makes a reboot")                \
     X(REBOOT_TO_MORE, "a reboot that one more attempt makes a replacement")         \
     X(REPLACE_TO_MORE, "a replacement that one more attempt makes a person's turn") \
+    X(LAST_RESET, "the last reset that a device may have")                          \
+    X(RESETS_GONE, "a device that has had its resets, and fails")                   \
     X(LAST_REBOOT, "the last reboot that a device may have")                        \
     X(REBOOTS_GONE, "a device that has had its reboots, and fails")                 \
     X(REBOOTS_OF_ALIAS, "… some of them under another of its names")                \

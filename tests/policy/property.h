@@ -128,17 +128,19 @@ static inline void make_approval(struct world *w, struct world_node *n, struct p
 
 static inline void make_repairs(struct world *w, struct world_node *n, struct policy_node *p)
 {
+    static const enum operation_kind kinds[] = {OPERATION_KIND_REBOOT, OPERATION_KIND_REBOOT, OPERATION_KIND_REBOOT,
+                                                OPERATION_KIND_RESET, OPERATION_KIND_REPLACE};
     p->repair_count = (size_t)below(w, REPAIRS_MAX + 1);
     for (size_t k = 0; k < p->repair_count; k++) {
         n->elsewhere[k] = chance(w, 20);
-        n->repairs[k] = (struct policy_repair){.kind = chance(w, 70) ? OPERATION_KIND_REBOOT : OPERATION_KIND_REPLACE,
+        n->repairs[k] = (struct policy_repair){.kind = kinds[below(w, ARRAY_LEN(kinds))],
                                                .device = devices[below(w, ARRAY_LEN(devices))],
                                                .code = codes[below(w, ARRAY_LEN(codes))],
                                                .at = NOW - below(w, 15000 * MINUTE),
                                                .succeeded = chance(w, 80),
                                                .by_person = chance(w, 20)};
         struct policy_repair *repair = &n->repairs[k];
-        repair->no_return = !repair->succeeded && chance(w, 50);
+        repair->no_return = !repair->succeeded && repair->kind != OPERATION_KIND_RESET && chance(w, 50);
         repair->unmended = repair->no_return || (!repair->succeeded && chance(w, 50));
         repair->error = repair->succeeded ? "" : "verify: it did not come back";
         repair->finished_at = chance(w, 80) ? repair->at + below(w, NOW - repair->at) : 0;
@@ -166,6 +168,7 @@ static inline void make_node(struct world *w, size_t i)
     p->boot_at = NOW - below(w, 2000 * MINUTE);
     p->opted_out = chance(w, 10);
     p->idle = chance(w, 30);
+    p->can_reset = chance(w, 60);
     p->has_active_operation = p->state == NODE_STATE_REPAIRING || chance(w, 10);
     p->last_heartbeat_at = chance(w, 10) ? 0 : NOW - (chance(w, 15) ? below(w, 30 * MINUTE) : 1000);
     p->has_scheduler = chance(w, 95);
@@ -267,6 +270,7 @@ static inline void make_tolerance(struct world *w)
     struct policy_settings *settings = &w->snapshot.settings;
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
         settings->modes[fault] = chance(w, 50) ? REPAIR_MODE_ACT : (enum repair_mode)below(w, REPAIR_MODE_ACT + 1);
+    settings->resets_max = chance(w, 30) ? (int)below(w, 4) : settings->resets_max;
     settings->reboots_max = chance(w, 30) ? (int)below(w, 4) : settings->reboots_max;
     settings->replaces_max = chance(w, 30) ? (int)below(w, 4) : settings->replaces_max;
     settings->came_back = (int)below(w, POLICY_CAME_BACK_REPLACE + 1);
@@ -302,7 +306,7 @@ static inline struct world *make_world(uint64_t seed, bool only_applications)
 
 static inline bool is_repair(const struct decision *d)
 {
-    return d->action == ACTION_REBOOT || d->action == ACTION_REPLACE;
+    return action_is_repair(d->action);
 }
 
 static inline bool is_request(const struct decision *d)

@@ -337,16 +337,21 @@ static const char *check_attempts_are_bounded(struct world *w, const struct poli
         const struct decision *d = &plan->decisions[i];
         const struct policy_node *node = node_of(w, d->node_id);
         bool alias, ignored;
+        int resets = attempts(node, OPERATION_KIND_RESET, d->device, &ignored);
         int reboots = attempts(node, OPERATION_KIND_REBOOT, d->device, &alias);
         int replaces = attempts(node, OPERATION_KIND_REPLACE, d->device, &ignored);
         bool gone = reboots >= settings->reboots_max && reboots > 0 && wants_repair(d);
         if (is_request(d))
             continue;
+        met(PREMISE_LAST_RESET, d->action == ACTION_RESET && resets == settings->resets_max - 1);
+        met(PREMISE_RESETS_GONE, resets > 0 && resets >= settings->resets_max && d->action == ACTION_REBOOT);
         met(PREMISE_LAST_REBOOT, d->action == ACTION_REBOOT && reboots == settings->reboots_max - 1);
         met(PREMISE_REBOOTS_GONE, gone && d->action == ACTION_REPLACE);
         met(PREMISE_REBOOTS_OF_ALIAS, gone && alias);
         met(PREMISE_LAST_REPLACE, d->action == ACTION_REPLACE && replaces == settings->replaces_max - 1);
         met(PREMISE_REPLACES_GONE, replaces > 0 && replaces >= settings->replaces_max && d->action == ACTION_SUPPORT);
+        if (d->action == ACTION_RESET && (resets >= settings->resets_max || !node->can_reset || d->device[0] == '\0'))
+            return "one reset too many for a device, or one that nobody offers";
         if (d->action == ACTION_REBOOT && reboots >= settings->reboots_max)
             return "one reboot too many for a device";
         if (d->action == ACTION_REPLACE && replaces >= settings->replaces_max)
@@ -458,12 +463,12 @@ static const char *check_every_non_action_is_explained(struct world *w, const st
     return NULL;
 }
 
-/* How far up the ladder: what is held or marked counts as what it is held back from. */
+/* How far up the ladder: what is held, marked or done without counts as what it is held back from. */
 static int rung(const struct decision *d)
 {
-    static const int rungs[] = {[ACTION_NONE] = 0,   [ACTION_WATCH] = 0,   [ACTION_MARK] = 0,   [ACTION_HOLD] = 0,
-                                [ACTION_REBOOT] = 1, [ACTION_REPLACE] = 2, [ACTION_SUPPORT] = 3};
-    bool kept = d->action == ACTION_HOLD || d->action == ACTION_MARK;
+    static const int rungs[] = {[ACTION_NONE] = 0,  [ACTION_WATCH] = 0,  [ACTION_MARK] = 0,    [ACTION_HOLD] = 0,
+                                [ACTION_RESET] = 1, [ACTION_REBOOT] = 2, [ACTION_REPLACE] = 3, [ACTION_SUPPORT] = 4};
+    bool kept = d->action == ACTION_HOLD || d->action == ACTION_MARK || strcmp(d->rule, "reboot-for-now") == 0;
     return rungs[kept ? d->refused : d->action];
 }
 
@@ -494,6 +499,7 @@ static int rung_of(const struct world *w, int64_t node_id)
  * reboot, and no rung: what comes back after one goes on from there. */
 static const char *check_escalation_is_monotone(struct world *w, const struct policy_plan *plan)
 {
+    static const enum operation_kind kinds[] = {OPERATION_KIND_RESET, OPERATION_KIND_REBOOT, OPERATION_KIND_REPLACE};
     w->snapshot.settings.lemon_score = 0;
     for (size_t i = 0; i < w->snapshot.node_count; i++) {
         struct policy_node *node = &w->plain[i], whole = *node;
@@ -503,8 +509,8 @@ static const char *check_escalation_is_monotone(struct world *w, const struct po
             continue;
         leave_only(&w->nodes[i], node, d->device, refs);
         int before = rung_of(w, node->id);
-        for (int kind = OPERATION_KIND_REBOOT; kind <= OPERATION_KIND_REPLACE; kind++) {
-            w->nodes[i].repairs[node->repair_count++] = (struct policy_repair){.kind = (enum operation_kind)kind,
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+            w->nodes[i].repairs[node->repair_count++] = (struct policy_repair){.kind = kinds[k],
                                                                                .instance_id = node->instance_id,
                                                                                .new_instance = "",
                                                                                .error = "",
@@ -515,8 +521,9 @@ static const char *check_escalation_is_monotone(struct world *w, const struct po
                                                                                .succeeded = true};
             int after = rung_of(w, node->id);
             node->repair_count--;
-            met(PREMISE_REBOOT_TO_MORE, before == 1 && after == 2);
-            met(PREMISE_REPLACE_TO_MORE, before == 2 && after == 3);
+            met(PREMISE_RESET_TO_MORE, before == 1 && after == 2);
+            met(PREMISE_REBOOT_TO_MORE, before == 2 && after == 3);
+            met(PREMISE_REPLACE_TO_MORE, before == 3 && after == 4);
             if (after < before)
                 return "one more attempt leads to less";
         }

@@ -118,14 +118,16 @@ static void test_a_past_goes_with_its_piece(void **state)
     MUST(db_hardware_put(w->tx, old, &beside, 10));
     MUST(db_hardware_put(w->tx, old, &chassis, 10));
     MUST(db_hardware_put(w->tx, new, &beside, 20));
+    a_repair(w, 0, "zero", OPERATION_KIND_RESET, "i-1", "GPU-a", 500);
     a_repair(w, 0, "one", OPERATION_KIND_REBOOT, "i-1", "0000:b9:00", 1000);
     a_repair(w, 0, "two", OPERATION_KIND_REPLACE, "i-1", "GPU-a", 2000);
     assert_past(w, new, 0, "");
     MUST(db_hardware_put(w->tx, new, &moved, 20));
     const char *name = w->nodes[0].name;
-    autofree char *both = own_printf("replace 0000:19:00 i-1 %s\nreboot 0000:19:00 i-1 %s\n", name, name);
+    autofree char *all =
+        own_printf("replace 0000:19:00 i-1 %s\nreboot 0000:19:00 i-1 %s\nreset 0000:19:00 i-1 %s\n", name, name, name);
     autofree char *later = own_printf("replace 0000:19:00 i-1 %s\n", name);
-    assert_past(w, new, 0, both);
+    assert_past(w, new, 0, all);
     assert_past(w, new, 1500, later);
     assert_past(w, old, 0, ""); /* its own is the slot's ledger */
     MUST(db_hardware_gone(w->tx, new, 30));
