@@ -46,6 +46,7 @@ EMBED(migration_0028, "migrations/0028_job_attempt.sql");
 EMBED(migration_0029, "migrations/0029_job_run.sql");
 EMBED(migration_0030, "migrations/0030_job_run_oldest.sql");
 EMBED(migration_0031, "migrations/0031_breaker_closed.sql");
+EMBED(migration_0032, "migrations/0032_mended.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -79,6 +80,7 @@ static const struct db_migration migrations[] = {
     {"0029_job_run", migration_0029_data, migration_0029_end},
     {"0030_job_run_oldest", migration_0030_data, migration_0030_end},
     {"0031_breaker_closed", migration_0031_data, migration_0031_end},
+    {"0032_mended", migration_0032_data, migration_0032_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -9,7 +9,7 @@
 #define OPERATION_SELECT                                                                                         \
     "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, " \
     "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster, "  \
-    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms FROM operation "
+    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, mended_at FROM operation "
 #define OPERATION_IS_ACTIVE "state IN ('pending', 'running') "
 /* ?1 scope, ?2 state ("" for any), ?3 the cursor, ?4 limit, ?5 kind ("" for any). */
 #define OPERATION_KIND "AND (?5 = '' OR kind = ?5) "
@@ -29,7 +29,7 @@ static const char SQL_CHANGE[] =
 static const char SQL_UPDATE[] =
     "UPDATE operation SET state = ?, urgency = ?, reason = ?, new_instance = ?, old_instance = ?, old_boot = ?, "
     "cancel_asked = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, nodes_in_service = ?, "
-    "nodes_failed = ?, nodes_left = ? WHERE id = ?";
+    "nodes_failed = ?, nodes_left = ?, mended_at = ? WHERE id = ?";
 static const char SQL_REPAIRS[] = OPERATION_SELECT
     "WHERE node_id = ? AND kind IN ('reset', 'reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 
@@ -171,6 +171,7 @@ static void operation_read(struct db_query *q, void *row)
     operation->progress.left = db_get_i64(q);
     DB_GET_ENUM(q, job_signal, &operation->job_signal);
     operation->job_wait_ms = db_get_i64(q);
+    operation->mended_at = db_get_i64(q);
     if (db_query_status(q) == 0) {
         int status = steps_read(q->tx, operation);
         if (status < 0)
@@ -293,6 +294,7 @@ int db_operation_update(struct db_tx *tx, const struct operation *operation)
     db_bind_i64(&q, operation->progress.in_service);
     db_bind_i64(&q, operation->progress.failed);
     db_bind_i64(&q, operation->progress.left);
+    db_bind_i64(&q, operation->mended_at);
     db_bind_i64(&q, operation->id);
     int status = db_query_hit(&q);
     /* Only a move back to an active state can meet the other active one. */

@@ -283,6 +283,7 @@ struct operation {
     char old_boot[BOOT_ID_MAX_BYTES];
     bool cancel_asked;
     int64_t created_at, started_at, finished_at;
+    int64_t mended_at; /* of a reset: when the device was reset, in the times of its agent; 0: it was not */
     char error[SENTENCE_MAX_BYTES]; /* of one of a cluster that still runs: what has gone wrong already */
     struct operation_progress progress;
     struct operation_step steps[OPERATION_STEPS_MAX];

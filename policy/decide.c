@@ -2,8 +2,8 @@
  * The rules: what follows for one node, before the group's limits are asked.
  *
  * Each rule has a name that is stored with the decision; the golden cases in tests/policy/cases show one after another.
- * Order: a person's request → fresh evidence, the worst device first → silence → a reboot without return → stale
- * evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
+ * Order: a person's request → fresh evidence, the worst device first → silence → a reboot without return → evidence that a reset
+ * has answered → stale evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
  */
 #include "policy/incident.h"
 #include "policy/think.h"
@@ -302,6 +302,29 @@ static void think_of_stale(const struct folded *folded, struct thought *thought)
     decision->evidence_count = (int)folded->stale_count;
 }
 
+static void think_of_mended(const struct policy_node *node, const struct folded *folded, struct thought *thought)
+{
+    struct decision *decision = &thought->decision;
+    const struct verdict *verdict = folded->mended;
+    char detail[REASON_MAX_BYTES], seen[POLICY_TIME_MAX], reset[POLICY_TIME_MAX];
+    policy_time(verdict->last_at, seen);
+    policy_time(policy_mended_by(node, verdict)->mended_at, reset);
+    thought->present = true;
+    policy_rule(decision, ACTION_NONE, POLICY_RULE_MENDED);
+    text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
+    decision->fault = fault_class_of(verdict->code);
+    text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
+    policy_say(decision->sentence, sizeof(decision->sentence),
+               "%s on %s came late: it was last seen at %s, before the reset of that device ended at %s, which has "
+               "answered it.",
+               verdict->code, verdict->device, seen, reset);
+    policy_say(detail, sizeof(detail), "last seen at %s, and the device was reset until %s", seen, reset);
+    policy_gate(decision, GATE_FRESH, GATE_RESULT_FAILED, detail);
+    policy_refuse(decision, ACTION_REBOOT, "a repair for what is no longer there would be the wrong one");
+    decision->evidence[0] = verdict->id;
+    decision->evidence_count = (int)folded->mended_count;
+}
+
 static void think_of_request(const struct policy_snapshot *snapshot, struct thought *thought)
 {
     const struct policy_node *node = thought->node;
@@ -363,6 +386,8 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
         think_of_came_back(snapshot, came_back, thought);
     else if (found && !node->has_active_operation)
         think_of_incident(snapshot, &folded, &choice, thought);
+    else if (folded.mended != NULL && !node->has_active_operation)
+        think_of_mended(node, &folded, thought);
     else if (folded.stale != NULL && !node->has_active_operation)
         think_of_stale(&folded, thought);
     policy_folded_free(&folded);

@@ -1,7 +1,7 @@
 /*
  * Folding: many lines, many codes, one incident per device.
  *
- * Order: evidence of this boot and instance only → the driver's own word supersedes what came before it → codes that take
+ * Order: evidence of this boot and instance only, and none that a reset of its device has answered since → the driver's own word supersedes what came before it → codes that take
  * others back → rates → the sight that asks for most leads, and what lies within a minute of it is its company. So 672
  * cleanup lines are one incident, and an ECC error with its five companions is one too.
  *
@@ -22,6 +22,26 @@ static bool is_fresh(const struct policy_node *node, const struct verdict *verdi
     /* Until the first boot is reported only the instance can be compared. */
     return text_equal(verdict->instance_id, text_or_empty(node->instance_id)) &&
            (boot_id[0] == '\0' || text_equal(verdict->boot_id, boot_id));
+}
+
+/* Both times are the agent's. What comes late, or again, is no older for that, and what goes on after the reset is newer. */
+const struct policy_repair *policy_mended_by(const struct policy_node *node, const struct verdict *verdict)
+{
+    for (size_t i = 0; i < node->repair_count && verdict->device[0] != '\0'; i++) {
+        const struct policy_repair *repair = &node->repairs[i];
+        if (repair->mended_at >= verdict->last_at && repair->mended_at > 0 &&
+            text_equal(verdict->instance_id, text_or_empty(repair->instance_id)) &&
+            text_equal(verdict->boot_id, text_or_empty(repair->boot_id)) &&
+            policy_same_device(node, text_or_empty(repair->device), verdict->device))
+            return repair;
+    }
+    return NULL;
+}
+
+static const struct verdict *newer_of(const struct verdict *a, const struct verdict *b)
+{
+    bool newer = a == NULL || b->last_at > a->last_at || (b->last_at == a->last_at && b->id > a->id);
+    return newer ? b : a;
 }
 
 static struct sight look(const struct policy_snapshot *snapshot, const struct verdict *verdict)
@@ -61,15 +81,15 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
         const struct verdict *verdict = node->verdicts[i];
         if (verdict->state != VERDICT_STATE_OPEN)
             continue;
-        if (is_fresh(node, verdict)) {
+        if (!is_fresh(node, verdict)) {
+            folded->stale_count++;
+            folded->stale = newer_of(folded->stale, verdict);
+        } else if (policy_mended_by(node, verdict) != NULL) {
+            folded->mended_count++;
+            folded->mended = newer_of(folded->mended, verdict);
+        } else {
             sights[count++] = look(snapshot, verdict);
-            continue;
         }
-        folded->stale_count++;
-        const struct verdict *newest = folded->stale;
-        if (newest == NULL || verdict->last_at > newest->last_at ||
-            (verdict->last_at == newest->last_at && verdict->id > newest->id))
-            folded->stale = verdict;
     }
     qsort(sights, count, sizeof(sights[0]), by_device_and_time);
     return count;

@@ -136,8 +136,10 @@ struct policy_repair {
     const char *instance_id, *device, *code;
     const char *new_instance; /* of a replacement; "" */
     int64_t at, finished_at;
-    bool same_piece;  /* of another instance: what it was for is in this machine, where device says */
-    const char *node; /* the slot, when it is another; NULL: this one */
+    int64_t mended_at;   /* of a reset: when the device was reset, by its agent's clock; 0: it was not */
+    const char *boot_id; /* … in that boot */
+    bool same_piece;     /* of another instance: what it was for is in this machine, where device says */
+    const char *node;    /* the slot, when it is another; NULL: this one */
     bool succeeded;
     bool by_person;    /* people's own repairs are shown, but do not count as attempts */
     bool unmended;     /* it failed because the machine did not come back, or failed its return checks */
@@ -233,6 +235,9 @@ void policy_lemon(const struct policy_settings *settings, const struct policy_no
                   struct policy_lemon *ret_lemon);
 /* How far back a node's repairs have to be known for a decision. */
 int64_t policy_history_ms(const struct policy_settings *settings);
+
+/* The reset that ended after what this verdict last saw of its device, in the same boot: it has answered it. NULL: none did. */
+const struct policy_repair *policy_mended_by(const struct policy_node *node, const struct verdict *verdict);
 
 /* A node's health from its open verdicts and its last sign of life. */
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);

@@ -75,7 +75,7 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
 {
     const struct decision *d = replay->decision;
     const struct verdict *lead = replay->verdict_count > 0 ? &replay->verdicts[0] : NULL;
-    bool fresh = lead != NULL && d->gates[GATE_FRESH].result != GATE_RESULT_FAILED;
+    bool fresh = lead != NULL && (d->gates[GATE_FRESH].result != GATE_RESULT_FAILED || has_rule(d, POLICY_RULE_MENDED));
     *node = (struct policy_node){
         .id = d->node_id,
         .name = replay->node,
@@ -131,6 +131,8 @@ struct policy_repair policy_replay_repair(const struct operation *op)
         .code = op->code,
         .at = op->started_at > 0 ? op->started_at : op->created_at,
         .finished_at = op->finished_at,
+        .mended_at = op->mended_at,
+        .boot_id = op->old_boot,
         .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
         .unmended = is_unmended(op),
         .by_person = !text_equal(op->actor, "policy"),

@@ -489,6 +489,21 @@ static bool says_nothing(const struct decide_item *item)
     return !item->has_decision || item->decision.action == ACTION_NONE || item->decision.action == ACTION_WATCH;
 }
 
+/* What a reset has answered is open no longer: another return gate would count it. */
+static int resolve_mended(struct apply *a)
+{
+    const struct decide_item *item = a->item;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < item->verdict_count; i++) {
+        struct verdict verdict = item->verdicts[i];
+        if (verdict.state != VERDICT_STATE_OPEN || policy_mended_by(&item->view, &verdict) == NULL)
+            continue;
+        verdict.id++; /* what is older than that */
+        status = db_verdict_resolve_like(a->turn->tx, &verdict, NULL);
+    }
+    return status;
+}
+
 /* --- one node ---------------------------------------------------------------------------------- */
 static int apply_state(struct apply *a, bool *ret_stored)
 {
@@ -505,7 +520,9 @@ static int apply_state(struct apply *a, bool *ret_stored)
     if ((node->notes & NOTE_LIFTED) && reconcile_node_is_out(node))
         return give_back(a);
     if (a->item->has_decision) {
-        status = apply_decision(a);
+        status = resolve_mended(a);
+        if (status == 0)
+            status = apply_decision(a);
         *ret_stored = a->item->fresh;
     } else {
         status = reconcile_approval(a->turn, a->item, NULL);

@@ -209,6 +209,7 @@ static int64_t quiet_since(const struct work *w)
 static enum step_result verify_run(struct work *w)
 {
     const struct reconcile_settings *settings = &w->node->group->settings;
+    work_resolve_mended(w); /* what comes late is none of it */
     int64_t critical = work_open_critical(w, true);
     if (critical > 0) {
         w->relapsed = true;

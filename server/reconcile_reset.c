@@ -5,8 +5,9 @@
  * what came of it: a restart of hpd, of the agent or of both asks again under the same key, and nothing is reset twice.
  *
  * A reset changes neither boot nor instance, so what was seen of the device before is told apart by what is in the store: when it
- * has succeeded, the device's open verdicts are resolved that were last seen before it ended. What is seen of it after that counts, also
- * what was in store before the agent's last word came, and takes the node to the policy again.
+ * has succeeded, the device's open verdicts are resolved that were last seen before it ended, and when that was is kept, as such evidence may
+ * come later, or again. What is seen of it after that counts, also what was in store before the agent's last word came, and takes the
+ * node to the policy again.
  */
 #include "db/hardware.h"
 #include "model/reset.h"
@@ -36,7 +37,6 @@ static enum step_result reset_enter(struct work *w)
 
 struct mended {
     struct work *w;
-    int64_t ended_at;        /* the reset */
     struct hardware *pieces; /* owned */
     size_t piece_count;
     struct verdict *verdicts; /* owned */
@@ -62,7 +62,7 @@ static int take_verdict(const void *row, void *arg)
 {
     struct mended *mended = arg;
     const struct verdict *verdict = row;
-    if (verdict->last_at > mended->ended_at || !is_of_device(mended, verdict->device))
+    if (verdict->last_at > mended->w->op.mended_at || !is_of_device(mended, verdict->device))
         return 0;
     mended->verdicts = own_realloc(mended->verdicts, mended->count + 1, sizeof(*mended->verdicts));
     mended->verdicts[mended->count++] = *verdict;
@@ -70,10 +70,12 @@ static int take_verdict(const void *row, void *arg)
 }
 
 /* What other devices have stays open. */
-static void resolve_device(struct work *w, int64_t ended_at)
+void work_resolve_mended(struct work *w)
 {
     const struct db_verdict_filter open = {.node_id = w->node->id, .state = VERDICT_STATE_OPEN};
-    struct mended mended = {.w = w, .ended_at = ended_at};
+    struct mended mended = {.w = w};
+    if (w->op.mended_at == 0 || !is_same_boot(w))
+        return;
     int status = db_hardware_list(w->turn->tx, w->instance.id, take_piece, &mended);
     if (status >= 0)
         status = db_verdict_list(w->turn->tx, &open, take_verdict, &mended);
@@ -123,7 +125,9 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
         work_say(w, "%s", report->detail);
         return STEP_FAIL;
     }
-    resolve_device(w, report->ended_at);
+    w->op.mended_at = report->ended_at;
+    work_operation_store(w);
+    work_resolve_mended(w);
     work_say(w, "%s was reset", w->op.device);
     return STEP_DONE;
 }

@@ -17,7 +17,7 @@
  *       approval_reason="words" ran_out_yes  of the answer; an expired one was a yes
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
- *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… failed unmended by_person no_return="why" same_piece of=gpu-7
+ *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… mended=-47h failed unmended by_person no_return="why" same_piece of=gpu-7
  *     hardware gpu 0000:b9:00 GPU-1234-5678     one device under several names
  *   explain gpu-1                            shows its explanation too
  *   expect
@@ -330,7 +330,7 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
         r->no_return = true;
         return text_copy(texts[3], sizeof(texts[3]), value) == 0;
     }
-    if (case_when(word, "returned", &r->finished_at))
+    if (case_when(word, "returned", &r->finished_at) || case_when(word, "mended", &r->mended_at))
         return true;
     bool ok = case_when(word, "at", &r->at);
     r->finished_at = r->finished_at == 0 ? r->at : r->finished_at;
@@ -370,6 +370,7 @@ static inline bool case_add_repair(struct policy_case *c, char **words, int coun
                                     .code = texts[2],
                                     .error = texts[3],
                                     .new_instance = texts[4],
+                                    .boot_id = n->boot,
                                     .succeeded = true};
         if (operation_kind_parse(words[1], &r->kind) != 0)
             return false;

@@ -78,6 +78,46 @@ static void what_comes_before_it_is_told_counts(void **state)
     sim_close(&sim);
 }
 
+/* What an agent could not deliver in time: seen before the reset, known after it; in the middle of the return gate, and in service. */
+static void comes_late(struct sim *sim, int64_t seen_at)
+{
+    machine(sim)->muted = true;
+    struct sim_verdict *late = &sim->spool[sim_verdict(sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL)];
+    machine(sim)->muted = false;
+    late->verdict.first_at = late->verdict.last_at = seen_at;
+    sim_agent_report(sim, late);
+    assert_true(late->acked);
+    sim_settle(sim);
+}
+
+static void what_was_seen_before_it_and_comes_late_is_answered(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin(&sim, 9, SIM_RESETS_SUCCEED);
+    sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, 10 * MS_PER_MIN);
+    int64_t reset_at = machine(&sim)->reset_ended_at;
+    assert_true(reset_at > 0);
+    comes_late(&sim, reset_at - 1);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_crash(&sim); /* it is in the store */
+    sim_run(&sim, MS_PER_MIN);
+    comes_late(&sim, reset_at);
+    struct sim_reading after = sim_read(&sim, "gpu-1");
+    assert_string_equal(after.decision.rule, "before-the-reset");
+    assert_non_null(strstr(after.decision.sentence, "before the reset of that device ended"));
+    assert_int_equal(after.row.health, HEALTH_HEALTHY);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    comes_late(&sim, reset_at + 1);
+    sim_run(&sim, STORY_MS);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(machine(&sim)->resets, 1);
+    sim_close(&sim);
+}
+
 static void where_no_agent_offers_it_the_node_is_rebooted(void **state)
 {
     struct sim sim;
@@ -197,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_is_reset_without_a_reboot),
         cmocka_unit_test(what_comes_before_it_is_told_counts),
+        cmocka_unit_test(what_was_seen_before_it_and_comes_late_is_answered),
         cmocka_unit_test(where_no_agent_offers_it_the_node_is_rebooted),
         cmocka_unit_test(a_site_that_wants_none_has_none),
         cmocka_unit_test(a_reset_that_is_refused_becomes_a_reboot),
