@@ -75,6 +75,12 @@ bool text_is_name(const char *s);
 /* Expands "gpu-[1-3,07],login" (Slurm hostlist) into ret_names (caller frees each and the array).
  * STATUS_INVALID for bad syntax, STATUS_TOO_LARGE above count_max. */
 int text_hostlist_expand(const char *list, size_t count_max, char ***ret_names, size_t *ret_count);
+/* Names as a host list, "gpu-[1-4],login"; they are put into order. Caller frees. */
+char *text_hostlist_compress(char **names, size_t count);
+/* The order of names with numbers at their ends, "n-2" before "n-10"; for qsort of char *. */
+int text_by_name(const void *left, const void *right);
+/* The number at the end of a name, 7 of "gpu-07"; -1 where there is none that counts: it has at most nine digits. */
+int64_t text_name_number(const char *name);
 void text_list_free(char **names, size_t count);
 
 #endif

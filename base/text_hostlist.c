@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define HOSTLIST_NAME_MAX 255   /* a host name, RFC 1035 */
@@ -187,6 +188,71 @@ int text_hostlist_expand(const char *list, size_t count_max, char ***ret_names, 
     *ret_names = h.done.items;
     *ret_count = h.done.count;
     return 0;
+}
+
+/* --- and back ----------------------------------------------------------------------------------------- */
+
+/* Where the number at the end of a name begins: "gpu-07" at "07"; at its zero byte where there is none that counts. */
+static const char *number_of(const char *name)
+{
+    enum { DIGITS_MAX = 9 };
+    const char *end = name + strlen(name), *at = end;
+    while (at > name && isdigit((unsigned char)at[-1]) && end - at < DIGITS_MAX)
+        at--;
+    return at == name ? end : at;
+}
+
+int text_by_name(const void *left, const void *right)
+{
+    const char *a = *(const char *const *)left, *b = *(const char *const *)right;
+    const char *number_a = number_of(a), *number_b = number_of(b);
+    size_t prefix_a = (size_t)(number_a - a), prefix_b = (size_t)(number_b - b);
+    int order = strncmp(a, b, prefix_a < prefix_b ? prefix_a : prefix_b);
+    if (order != 0 || prefix_a != prefix_b)
+        return order != 0 ? order : prefix_a < prefix_b ? -1 : 1;
+    size_t digits_a = strlen(number_a), digits_b = strlen(number_b);
+    return digits_a != digits_b ? (digits_a < digits_b ? -1 : 1) : strcmp(number_a, number_b);
+}
+
+/* It has at most nine digits. */
+static int64_t value_of(const char *number)
+{
+    int64_t value = 0;
+    (void)text_parse_i64(number + strspn(number, "0"), 0, INT64_MAX, &value); /* only zeros are no number to it */
+    return value;
+}
+
+int64_t text_name_number(const char *name)
+{
+    const char *number = number_of(name);
+    return *number == '\0' ? -1 : value_of(number);
+}
+
+static bool follows(const char *name, const char *before)
+{
+    const char *number = number_of(name), *number_before = number_of(before);
+    size_t prefix = (size_t)(number - name);
+    return *number != '\0' && prefix == (size_t)(number_before - before) && strncmp(name, before, prefix) == 0 &&
+           strlen(number) == strlen(number_before) && value_of(number) == value_of(number_before) + 1;
+}
+
+char *text_hostlist_compress(char **names, size_t count)
+{
+    AUTO(text) struct text list = {0};
+    qsort(names, count, sizeof(*names), text_by_name);
+    for (size_t i = 0, last; i < count; i = last + 1) {
+        last = i;
+        while (last + 1 < count && follows(names[last + 1], names[last]))
+            last++;
+        const char *number = number_of(names[i]);
+        if (i > 0)
+            text_add_char(&list, ',');
+        if (last == i)
+            text_add(&list, names[i]);
+        else
+            text_printf(&list, "%.*s[%s-%s]", (int)(number - names[i]), names[i], number, number_of(names[last]));
+    }
+    return text_take(&list);
 }
 
 void text_list_free(char **names, size_t count)

@@ -57,9 +57,6 @@ struct slurm_conf {
 int slurm_conf_parse(const char *text, size_t len, struct slurm_conf *ret_conf, char ret_error[SLURM_CONF_ERROR_MAX]);
 void slurm_conf_free(struct slurm_conf *conf);
 
-/* Names as a host list, "gpu-[1-4],login"; they are put into order. Caller frees. */
-char *slurm_conf_compress(char **names, size_t count);
-
 /* The file of nodes and partitions; what is in present and not ours stays in it (Merge). present: NULL for none. Caller frees. */
 char *slurm_conf_text(const struct scheduler_layout *layout, const struct slurm_conf_site *site,
                       const struct slurm_conf *present);

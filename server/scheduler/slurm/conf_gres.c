@@ -27,7 +27,7 @@ static char *list_of(const struct scheduler_layout *layout, const char *text, bo
     for (size_t i = 0; i < layout->count; i++)
         if (text_equal(by_leaf ? layout->nodes[i].leaf : layout->nodes[i].instance_type, text))
             names[count++] = layout->nodes[i].name;
-    char *list = slurm_conf_compress(names, count);
+    char *list = text_hostlist_compress(names, count);
     free(names);
     return list;
 }

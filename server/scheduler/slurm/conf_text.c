@@ -13,72 +13,12 @@
 #include "server/scheduler/slurm/conf_private.h"
 #include "server/scheduler/slurm/parse.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #define PORT_MAX 65535
-
-/* --- names -------------------------------------------------------------------------------------- */
-
-/* Where the number at the end of a name begins: "gpu-07" at "07"; at its zero byte where there is none that counts. */
-static const char *number_of(const char *name)
-{
-    enum { DIGITS_MAX = 9 };
-    const char *end = name + strlen(name), *at = end;
-    while (at > name && isdigit((unsigned char)at[-1]) && end - at < DIGITS_MAX)
-        at--;
-    return at == name ? end : at;
-}
-
-static int by_name(const void *left, const void *right)
-{
-    const char *a = *(const char *const *)left, *b = *(const char *const *)right;
-    const char *number_a = number_of(a), *number_b = number_of(b);
-    size_t prefix_a = (size_t)(number_a - a), prefix_b = (size_t)(number_b - b);
-    int order = strncmp(a, b, prefix_a < prefix_b ? prefix_a : prefix_b);
-    if (order != 0 || prefix_a != prefix_b)
-        return order != 0 ? order : prefix_a < prefix_b ? -1 : 1;
-    size_t digits_a = strlen(number_a), digits_b = strlen(number_b);
-    return digits_a != digits_b ? (digits_a < digits_b ? -1 : 1) : strcmp(number_a, number_b);
-}
-
-/* It has at most nine digits. */
-static int64_t value_of(const char *number)
-{
-    int64_t value = 0;
-    (void)text_parse_i64(number + strspn(number, "0"), 0, INT64_MAX, &value); /* only zeros are no number to it */
-    return value;
-}
-
-static bool follows(const char *name, const char *before)
-{
-    const char *number = number_of(name), *number_before = number_of(before);
-    size_t prefix = (size_t)(number - name);
-    return *number != '\0' && prefix == (size_t)(number_before - before) && strncmp(name, before, prefix) == 0 &&
-           strlen(number) == strlen(number_before) && value_of(number) == value_of(number_before) + 1;
-}
-
-char *slurm_conf_compress(char **names, size_t count)
-{
-    AUTO(text) struct text list = {0};
-    qsort(names, count, sizeof(*names), by_name);
-    for (size_t i = 0, last; i < count; i = last + 1) {
-        last = i;
-        while (last + 1 < count && follows(names[last + 1], names[last]))
-            last++;
-        const char *number = number_of(names[i]);
-        if (i > 0)
-            text_add_char(&list, ',');
-        if (last == i)
-            text_add(&list, names[i]);
-        else
-            text_printf(&list, "%.*s[%s-%s]", (int)(number - names[i]), names[i], number, number_of(names[last]));
-    }
-    return text_take(&list);
-}
 
 bool slurm_conf_is_partition(const char *name)
 {
@@ -173,13 +113,14 @@ static void add_words(struct text *text, const char *words, const char *unless_i
 static void write_node(struct writer *w, const struct layout_node *node, const char *kept)
 {
     AUTO(text) struct text ours = {0};
-    const char *number = number_of(node->name), *colon = strrchr(node->address, ':');
+    int64_t number = text_name_number(node->name);
+    const char *colon = strrchr(node->address, ':');
     bool port = colon != NULL && strchr(node->address, ':') == colon;
     if (node->address[0] != '\0')
         text_printf(&ours, " NodeAddr=%.*s", (int)(port ? colon - node->address : (long)strlen(node->address)),
                     node->address);
-    if (w->site->port_base > 0 && *number != '\0' && w->site->port_base + value_of(number) <= PORT_MAX)
-        text_printf(&ours, " Port=%lld", (long long)(w->site->port_base + value_of(number)));
+    if (w->site->port_base > 0 && number >= 0 && w->site->port_base + number <= PORT_MAX)
+        text_printf(&ours, " Port=%lld", (long long)(w->site->port_base + number));
     text_printf(&w->text, "NodeName=%s%s", node->name, text_get(&ours));
     add_words(&w->text, kept, text_get(&ours));
     AUTO(text) struct text said = {0};
@@ -222,7 +163,7 @@ static void keep_nodes(struct writer *w, const struct slurm_conf_line *line)
     if (count == line->name_count)
         text_printf(&w->text, "%s\n", line->text);
     else if (count > 0) {
-        autofree char *list = slurm_conf_compress(names, count);
+        autofree char *list = text_hostlist_compress(names, count);
         text_printf(&w->text, "NodeName=%s%s%s\n", list, line->rest[0] == '\0' ? "" : " ", line->rest);
     }
     free(names);
@@ -262,7 +203,7 @@ static void write_partition(struct writer *w, const char *name, const struct slu
             names[count++] = kept->names[i];
             map_set(in, kept->names[i], names);
         }
-    autofree char *list = slurm_conf_compress(names, count);
+    autofree char *list = text_hostlist_compress(names, count);
     text_printf(&w->text, "PartitionName=%s%s%s", name, count > 0 ? " Nodes=" : "", list);
     add_words(&w->text, kept == NULL ? words : kept->rest, "");
     text_add_char(&w->text, '\n');
@@ -314,7 +255,7 @@ char *slurm_conf_text(const struct scheduler_layout *layout, const struct slurm_
     }
     text_add(&w.text,
              "# Nodes and partitions, written by Holdfast; what becomes of edits is the strategy's: see hpd(8).\n");
-    qsort(w.names, layout->count, sizeof(*w.names), by_name);
+    qsort(w.names, layout->count, sizeof(*w.names), text_by_name);
     text_add(&w.text, SLURM_CONF_OUR_NODES);
     for (size_t i = 0; i < layout->count; i++)
         text_printf(&w.text, "%s%s", i > 0 ? " " : "", w.names[i]);

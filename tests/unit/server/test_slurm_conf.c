@@ -223,74 +223,6 @@ static void devices_and_switches(void **state)
     assert_string_equal(no_gpus, "");
 }
 
-static void lists_are_short(void **state)
-{
-    static const struct {
-        const char *names[6];
-        size_t count;
-        const char *list;
-    } cases[] = {
-        {{"a10", "a9", "a11", "b"}, 4, "a9,a[10-11],b"},
-        {{"n-07", "n-08", "n-10"}, 3, "n-[07-08],n-10"},
-        {{"12", "13"}, 2, "12,13"},
-        {{"x"}, 1, "x"},
-        {{NULL}, 0, ""},
-    };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        char *names[6];
-        for (size_t k = 0; k < cases[i].count; k++)
-            names[k] = own_strdup(cases[i].names[k]);
-        autofree char *list = slurm_conf_compress(names, cases[i].count);
-        assert_string_equal(list, cases[i].list);
-        for (size_t k = 0; k < cases[i].count; k++)
-            free(names[k]);
-    }
-}
-
-static int by_text(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-/* What Slurm might be told, told back: no name is lost, none is made up, and none is padded otherwise. */
-static void lists_come_back(void **state)
-{
-    static const struct {
-        const char *given, *list;
-    } cases[] = {
-        {"rack[1-2]n[01-03]", "rack1n[01-03],rack2n[01-03]"},
-        {"n[9-11]", "n9,n[10-11]"},
-        {"n[99,098-101]", "n99,n[098-101]"},
-        {"n[1,01,001]", "n1,n01,n001"},
-        {"n[1-3]-ib", "n1-ib,n2-ib,n3-ib"}, /* a list that Slurm reads, if a longer one */
-        {"n[999999998-1000000001]", NULL},  /* more digits than what is counted with */
-        {"n[999999999999999998-999999999999999999]", NULL},
-        {"n[00000000000000000-00000000000000003]", NULL},
-        {"[1-3],[5]", "1,2,3,5"}, /* nothing before the number */
-        {"a-1-[1-2],a-1[1-2],a-1,a", NULL},
-        {"n1.[1-2],n1.3", "n1.[1-3]"},
-        {"n[0-999]", "n[0-9],n[10-99],n[100-999]"},
-    };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        char **names = NULL, **again = NULL;
-        size_t count = 0, again_count = 0;
-        assert_int_equal(text_hostlist_expand(cases[i].given, 1000, &names, &count), 0);
-        autofree char *list = slurm_conf_compress(names, count);
-        if (cases[i].list != NULL)
-            assert_string_equal(list, cases[i].list);
-        assert_int_equal(text_hostlist_expand(list, 1000, &again, &again_count), 0);
-        assert_int_equal(again_count, count);
-        qsort(names, count, sizeof(*names), by_text);
-        qsort(again, again_count, sizeof(*again), by_text);
-        for (size_t k = 0; k < count; k++)
-            assert_string_equal(again[k], names[k]);
-        text_list_free(names, count);
-        text_list_free(again, again_count);
-    }
-}
-
 static void hardware_is_of_one_line(void **state)
 {
     (void)state;
@@ -312,8 +244,6 @@ int main(void)
         cmocka_unit_test(merge_keeps_what_is_not_ours),
         cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(devices_and_switches),
-        cmocka_unit_test(lists_are_short),
-        cmocka_unit_test(lists_come_back),
         cmocka_unit_test(hardware_is_of_one_line),
         cmocka_unit_test(edited_words_are_named),
     };
