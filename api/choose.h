@@ -12,4 +12,7 @@
         return rc;                                              \
     }
 
+/* For struct api_query: "true" or "false". */
+int api_choose_bool(const char *text, int *ret_choice);
+
 #endif

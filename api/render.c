@@ -118,6 +118,16 @@ json_t *render_group_held(const struct instance_group *group)
     return json;
 }
 
+static json_t *render_source(const struct node_source *source)
+{
+    json_t *json = json_object();
+    if (source->partition[0] != '\0')
+        put_text(json, "partition", source->partition);
+    if (source->feature[0] != '\0')
+        put_text(json, "feature", source->feature);
+    return json;
+}
+
 static json_t *render_group(const struct service_group_view *view)
 {
     json_t *json = json_object();
@@ -130,6 +140,8 @@ static json_t *render_group(const struct service_group_view *view)
     json_put_i64(json, "instanceCount", view->group.desired);
     if (view->group.min_count > 0)
         json_put_i64(json, "minInstanceCount", view->group.min_count);
+    if (node_source_is_given(&view->group.source))
+        json_put(json, "nodesFrom", render_source(&view->group.source));
     put_text(json, "imageId", view->group.image_id);
     put_text(json, "imageReleaseVersion", view->group.release);
     put_held(json, &view->group);
@@ -139,7 +151,7 @@ static json_t *render_group(const struct service_group_view *view)
     return json;
 }
 
-static json_t *render_scheduler(const struct service_scheduler_status *scheduler)
+json_t *render_scheduler(const struct service_scheduler_status *scheduler)
 {
     json_t *json = json_object();
     put_text(json, "state", scheduler_state_text(scheduler->state));

@@ -16,6 +16,7 @@ json_t *render_cluster(const struct cluster *cluster, const struct cluster_count
 /* What may hold its repairs. */
 json_t *render_group_held(const struct instance_group *group);
 json_t *render_cluster_view(const struct service_cluster_view *view, const struct service_names *names);
+json_t *render_scheduler(const struct service_scheduler_status *scheduler);
 json_t *render_node(const struct db_node_row *row);
 /* decision_operation: the uid of what the last decision started, or "". */
 json_t *render_node_view(const struct service_node_view *view, const char *decision_operation);

@@ -102,6 +102,8 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/checks/{check}", "describeCheck", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_check_describe},
     {"GET", "/v1/checks/{check}/logs", "readCheckLogs", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_check_logs},
 
+    {"GET", "/v1/scheduler", "describeScheduler", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_scheduler_describe},
+    {"GET", "/v1/scheduler/nodes", "listSchedulerNodes", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_scheduler_node_list},
     {"GET", CLUSTER "/jobs", "listJobs", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_job_list},
     {"GET", CLUSTER "/jobs/{job}", "describeJob", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_job_describe},
     {"POST", CLUSTER "/jobs/{job}/diagnosis", "diagnoseJob", ACCESS_JOB, LANE_POOL, PLAIN, SMALL, api_job_diagnose},

@@ -4,6 +4,7 @@
  */
 #include "api/audit.h"
 #include "api/call.h"
+#include "api/choose.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -177,4 +178,10 @@ int api_idempotency_key(struct api_call *call, char ret_key[KEY_MAX_BYTES])
                        "Idempotency-Key must be 1 to %d printable ASCII characters without spaces.",
                        API_IDEMPOTENCY_KEY_MAX - 1);
     return STATUS_INVALID;
+}
+
+int api_choose_bool(const char *text, int *ret_choice)
+{
+    *ret_choice = text_equal(text, "true");
+    return *ret_choice != 0 || text_equal(text, "false") ? 0 : STATUS_INVALID;
 }

@@ -113,6 +113,16 @@ static int fetch(struct cli *cli, const char *name, json_t **ret_cluster, json_t
     return CLI_EXIT_OK;
 }
 
+/* Of a group that was made of nodes of Slurm's, that is what is said: which they are is found out anew. */
+static void export_sources(json_t *cluster)
+{
+    static const char *const found_out[] = {"instanceCount", "nodeNames", NULL};
+    size_t i;
+    json_t *group;
+    json_array_foreach(json_object_get(cluster, "instanceGroups"), i,
+                       group) if (json_object_get(group, "nodesFrom") != NULL) drop(group, found_out);
+}
+
 int cli_cluster_export(struct cli *cli)
 {
     int64_t revision;
@@ -123,6 +133,7 @@ int cli_cluster_export(struct cli *cli)
         rc = fetch(cli, name, &cluster, &nodes, &revision);
     if (rc != CLI_EXIT_OK)
         return rc;
+    export_sources(cluster);
     if (cli->format == CLI_FORMAT_TABLE)
         cli->format = CLI_FORMAT_YAML; /* a file is meant */
     (void)cli_print_data(cli, cluster);
@@ -313,6 +324,46 @@ static void describe_new(struct apply *apply)
     }
 }
 
+/* --- nodes of Slurm's ------------------------------------------------------------------------------- */
+
+/* What a group is made of that names a source, written down as names: what is shown is what is asked for. */
+static int look_up(struct apply *apply, json_t *group)
+{
+    size_t i;
+    const json_t *node, *source = json_object_get(group, "nodesFrom");
+    auto_json json_t *nodes = NULL;
+    struct text path AUTO(text) = {0};
+    if (!json_is_object(source) || json_object_get(group, "nodeNames") != NULL)
+        return CLI_EXIT_OK;
+    text_add(&path, "/v1/scheduler/nodes");
+    cli_add_query(&path, "partition", json_string_value(json_object_get(source, "partition")));
+    cli_add_query(&path, "feature", json_string_value(json_object_get(source, "feature")));
+    int rc = cli_ask_list(apply->cli, text_get(&path), 0, &nodes);
+    size_t count = json_array_size(nodes);
+    if (rc != CLI_EXIT_OK || count == 0)
+        return rc; /* the server says what is wrong with none */
+    autofree char **names = own_calloc(count, sizeof(char *));
+    json_array_foreach(nodes, i, node) names[i] = (char *)(uintptr_t)json_string_value(json_object_get(node, "name"));
+    autofree char *list = text_hostlist_compress(names, count);
+    json_put_text(group, "nodeNames", list);
+    if (json_object_get(group, "instanceCount") == NULL)
+        json_put_i64(group, "instanceCount", (int64_t)count);
+    return rc;
+}
+
+static int look_up_all(struct apply *apply, json_t *wanted)
+{
+    size_t i;
+    json_t *group;
+    json_array_foreach(json_object_get(wanted, "instanceGroups"), i, group)
+    {
+        int rc = look_up(apply, group);
+        if (rc != CLI_EXIT_OK)
+            return rc;
+    }
+    return CLI_EXIT_OK;
+}
+
 /* --- doing it -------------------------------------------------------------------------------------- */
 
 /* Whether the cluster is there is no error here. */
@@ -402,7 +453,9 @@ int cli_apply(struct cli *cli)
                           .timeout_ms = timeout_ms,
                           .lines = json_array(),
                           .patch = json_object()};
-    rc = read_current(&apply);
+    rc = look_up_all(&apply, wanted);
+    if (rc == CLI_EXIT_OK)
+        rc = read_current(&apply);
     if (rc == CLI_EXIT_OK && apply.current == NULL)
         describe_new(&apply);
     else if (rc == CLI_EXIT_OK)

@@ -89,6 +89,10 @@ enum cli_exit {
     X(METRIC, "metric", 0, "MEASURE", "only this measure, as check describe shows it: \"EFA MB/s\"")                  \
     X(RUN, "run", 0, NULL, "start the quick profile on them first, and wait for it")                                  \
     X(WRITE, "write", 0, "FILE.yaml", "write the proposed limits there, as hpd's configuration takes them")           \
+    X(PARTITION, "partition", 0, "NAME", "only nodes of this partition of Slurm")                                     \
+    X(FEATURE, "feature", 0, "NAME", "only nodes with this feature in Slurm")                                         \
+    X(UNASSIGNED, "unassigned", 0, NULL, "only nodes that are in no group")                                           \
+    X(BY, "by", 0, "partition|feature", "what the groups are made of (partition)")                                    \
     X(ASCII, "ascii", 0, NULL, "plots without characters beyond ASCII")
 enum cli_option {
 #define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,
@@ -227,6 +231,9 @@ int cli_node_verdicts(struct cli *cli);
 int cli_node_opt_out(struct cli *cli);
 int cli_node_opt_in(struct cli *cli);
 int cli_node_place(struct cli *cli);
+int cli_scheduler_describe(struct cli *cli);
+int cli_scheduler_nodes(struct cli *cli);
+int cli_scheduler_discover(struct cli *cli);
 int cli_job_list(struct cli *cli);
 int cli_job_describe(struct cli *cli);
 int cli_incident_list(struct cli *cli);

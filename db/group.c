@@ -5,19 +5,21 @@
 #define GROUP_SELECT                                                                                               \
     "SELECT id, cluster_id, name, instance_type, provider, state, failure, desired, min_count, previous_desired, " \
     "state_since, image_id, release, breaker_opened_at, breaker_closed_at, short_at, short_until, short_times, "   \
-    "unborn_at, unborn, protected_at, created_at FROM instance_group "
+    "unborn_at, unborn, protected_at, source_partition, source_feature, created_at FROM instance_group "
 
 static const char SQL_INSERT[] =
     "INSERT INTO instance_group "
     "(cluster_id, name, instance_type, provider, state, failure, desired, min_count, previous_desired, state_since, "
-    "image_id, release, breaker_opened_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "image_id, release, source_partition, source_feature, breaker_opened_at, created_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = GROUP_SELECT "WHERE cluster_id = ? AND name = ?";
 static const char SQL_GET_ROW[] = GROUP_SELECT "WHERE id = ?";
 static const char SQL_LIST[] = GROUP_SELECT "WHERE cluster_id = ? ORDER BY name";
 static const char SQL_LIST_ALL[] = GROUP_SELECT "ORDER BY id";
 static const char SQL_UPDATE[] =
     "UPDATE instance_group SET instance_type = ?, state = ?, failure = ?, desired = ?, min_count = ?, "
-    "previous_desired = ?, state_since = ?, image_id = ?, release = ? WHERE id = ?";
+    "previous_desired = ?, state_since = ?, image_id = ?, release = ?, source_partition = ?, source_feature = ? "
+    "WHERE id = ?";
 static const char SQL_DELETE[] = "DELETE FROM instance_group WHERE id = ?";
 static const char SQL_SUPPLY[] = "UPDATE instance_group SET short_at = ?, short_until = ?, short_times = ?, "
                                  "unborn_at = ?, unborn = ?, protected_at = ? WHERE id = ?";
@@ -48,6 +50,8 @@ static void group_read(struct db_query *q, void *row)
     group->supply.unborn_at = db_get_i64(q);
     group->supply.unborn = db_get_i64(q);
     group->supply.protected_at = db_get_i64(q);
+    DB_GET_TEXT(q, group->source.partition);
+    DB_GET_TEXT(q, group->source.feature);
     group->created_at = db_get_i64(q);
 }
 
@@ -62,6 +66,8 @@ static void bind_changing(struct db_query *q, const struct instance_group *group
     db_bind_i64(q, group->state_since);
     db_bind_text(q, group->image_id);
     db_bind_text(q, group->release);
+    db_bind_text(q, group->source.partition);
+    db_bind_text(q, group->source.feature);
 }
 
 int db_group_insert(struct db_tx *tx, struct instance_group *group)

@@ -33,7 +33,8 @@ struct cluster_job {
 bool job_is_on(const struct cluster_job *job);
 
 struct job_node {
-    const char *name, *partitions; /* "a,b" */
+    const char *name, *state;                 /* "IDLE+DRAIN" */
+    const char *partitions, *features, *gres; /* "a,b" */
 };
 
 struct job_picture {
@@ -42,6 +43,7 @@ struct job_picture {
     size_t count;
     struct job_node *nodes; /* all that the scheduler knows */
     size_t node_count;
+    uint64_t node_digest;               /* another where a name, a partition or a feature is */
     char *metrics;                      /* Prometheus text */
     char *texts[JOB_PICTURE_TEXTS_MAX]; /* that the others lie in */
     size_t text_count;

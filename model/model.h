@@ -68,6 +68,15 @@ struct supply {
     int64_t protected_at; /* nothing is replaced in the group since; 0: it is not protected */
 };
 
+/* Which of the scheduler's nodes a group was made of: those of a partition, with a feature, or with both; "" both: it was not. */
+struct node_source {
+    char partition[NAME_MAX_BYTES], feature[NAME_MAX_BYTES];
+};
+static inline bool node_source_is_given(const struct node_source *source)
+{
+    return source->partition[0] != '\0' || source->feature[0] != '\0';
+}
+
 struct instance_group {
     int64_t id, cluster_id;
     char name[NAME_MAX_BYTES];
@@ -84,6 +93,7 @@ struct instance_group {
     int64_t breaker_opened_at;               /* 0: closed */
     int64_t breaker_closed_at;               /* by a person: what failed before counts no more; 0: never */
     struct supply supply;
+    struct node_source source;
     int64_t created_at;
 };
 

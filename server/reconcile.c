@@ -48,6 +48,10 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->housekeeping_at = r->history_at = reconcile_now(r) + HOUSEKEEPING_MS;
     pthread_mutex_init(&r->stats_mutex, NULL);
     r->service->scheduler = r->scheduler_shown = service_scheduler_new();
+    if (deps->settings.survey_interval_ms == 0)
+        service_scheduler_show(
+            r->scheduler_shown, NULL,
+            "slurm.surveyInterval of hpd's configuration is 0s, so it is never asked for its nodes and jobs");
     int status = reconcile_load(r);
     if (status != 0) {
         reconcile_free(r);
@@ -240,19 +244,29 @@ static void take_due(struct reconcile *r, int64_t now)
     }
 }
 
-static bool wants_scheduler(const struct reconcile *r)
+static bool commands_scheduler(const struct reconcile *r)
 {
-    if (r->deps.slurm.ops == NULL)
-        return false;
     for (const struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next)
         if (cluster->orchestrator == ORCHESTRATOR_SLURM)
             return true;
     return false;
 }
 
+/* When the scheduler is looked at next; INT64_MAX: not while things stand so. One without a cluster is looked at for people who would make one of its
+ * nodes, as often as it is surveyed. */
+static int64_t observe_due(const struct reconcile *r, int64_t now)
+{
+    if (r->deps.slurm.ops == NULL || r->observing)
+        return INT64_MAX;
+    if (commands_scheduler(r))
+        return r->observe_now ? now : r->observe_at;
+    bool surveyed = r->deps.slurm.ops->survey != NULL && r->deps.settings.survey_interval_ms > 0 && !r->surveying;
+    return surveyed ? (r->survey_at > r->observe_at ? r->survey_at : r->observe_at) : INT64_MAX;
+}
+
 static bool observe_is_due(const struct reconcile *r, int64_t now)
 {
-    return !r->observing && wants_scheduler(r) && (r->observe_now || r->observe_at <= now);
+    return observe_due(r, now) <= now;
 }
 
 static bool breaker_is_due(const struct reconcile *r, int64_t now)
@@ -302,8 +316,7 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
         next = earlier(next, r->incident_look_at);
     if (r->signs_changed)
         next = now;
-    if (!r->observing && wants_scheduler(r))
-        next = r->observe_now ? now : earlier(next, r->observe_at);
+    next = earlier(next, observe_due(r, now));
     for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
         if (group->look_at > 0)
             next = earlier(next, group->look_at);

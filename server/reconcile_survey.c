@@ -32,6 +32,10 @@ void reconcile_survey_take(struct reconcile *r, struct rcall *call)
     int kept = call->status == 0 ? service_job_follow(r->deps.service, call->picture) : 0;
     if (kept != 0)
         log_warn("the ends of jobs could not be kept, they are with the next survey status=%s", status_text(kept));
+    int followed = call->status == 0 ? service_discovery_follow(r->deps.service, call->picture) : 0;
+    if (followed != 0)
+        log_warn("how groups and what they are made of differ could not be told, it is with the next survey status=%s",
+                 status_text(followed));
     if (call->status == 0)
         call->picture->stale_at = call->picture->at + (age_max > PICTURE_AGE_MIN_MS ? age_max : PICTURE_AGE_MIN_MS);
     else

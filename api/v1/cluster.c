@@ -1,4 +1,5 @@
 /* Clusters: the only thing a person makes; all else follows from its instance groups. */
+#include "api/choose.h"
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/spec.h"
@@ -122,12 +123,6 @@ static bool parse_body(struct api_call *call, const char *const *own, size_t cou
     return true;
 }
 
-static int choose_dry_run(const char *text, int *ret_choice)
-{
-    *ret_choice = text_equal(text, "true");
-    return *ret_choice != 0 || text_equal(text, "false") ? 0 : STATUS_INVALID;
-}
-
 /* Whether the request is only to be tried. False: it has answered. */
 static bool read_dry_run(struct api_call *call, bool *ret_dry_run)
 {
@@ -135,7 +130,7 @@ static bool read_dry_run(struct api_call *call, bool *ret_dry_run)
     const struct api_query query[] = {{.name = "dryRun",
                                        .type = API_QUERY_CHOICE,
                                        .target = &dry_run,
-                                       .choose = choose_dry_run,
+                                       .choose = api_choose_bool,
                                        .rule = "true or false"}};
     if (api_query(call, query, ARRAY_LEN(query)) != 0)
         return false;

@@ -6,6 +6,7 @@
 #include "api/aws/render.h"
 #include "api/aws/validate.h"
 #include "base/status.h"
+#include "server/service/discovery.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -212,6 +213,88 @@ static bool read_node_names(struct api_call *call, const char *where, struct ser
     return false;
 }
 
+static int check_word(const char *text)
+{
+    return text_is_clean(text) && strchr(text, ',') == NULL ? 0 : STATUS_INVALID;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static bool same_names(char **names, char **others, size_t count)
+{
+    bool same = true;
+    qsort(names, count, sizeof(*names), by_text);
+    qsort(others, count, sizeof(*others), by_text);
+    for (size_t i = 0; i < count && same; i++)
+        same = strcmp(names[i], others[i]) == 0;
+    return same;
+}
+
+/* What the group has by its source. Names and a count that were said besides are what the sender has seen there, and hold as that. False:
+ * it has answered. */
+static bool take_source(struct api_call *call, const char *where, struct service_group_spec *group)
+{
+    struct problem problem;
+    char **names = NULL;
+    size_t count = 0;
+    bool same = true;
+    if (service_discovery_take(call->service, &group->source, &names, &count, &problem) != 0) {
+        api_problem(call, &problem);
+        return false;
+    }
+    if (group->instance_count >= 0)
+        same = (size_t)group->instance_count == count;
+    if (same && group->node_names != NULL) {
+        same = same_names(names, group->node_names, count);
+        text_list_free(group->node_names, count);
+    } else if (!same && group->node_names != NULL) {
+        text_list_free(TAKE(group->node_names), (size_t)group->instance_count);
+    }
+    qsort(names, count, sizeof(*names), text_by_name);
+    group->node_names = names;
+    group->instance_count = (int64_t)count;
+    if (!same)
+        api_problem_printf(call, PROBLEM_INVALID_VALUE,
+                           "%s breaks a rule: Slurm has %zu nodes for its nodesFrom now, and not those that nodeNames "
+                           "and instanceCount say. Leave these out, or look again and repeat.",
+                           where, count);
+    return same;
+}
+
+/* False: it has answered. */
+static bool read_source(struct api_call *call, const char *where, json_t *json, struct service_group_spec *group)
+{
+    char error[JSON_ERROR_MAX];
+    const struct json_field fields[] = {
+        {.name = "partition",
+         .type = JSON_FIELD_TEXT,
+         .target = group->source.partition,
+         .size = sizeof group->source.partition,
+         .min = 1,
+         .check = check_word,
+         .rule = "one name of a partition"},
+        {.name = "feature",
+         .type = JSON_FIELD_TEXT,
+         .target = group->source.feature,
+         .size = sizeof group->source.feature,
+         .min = 1,
+         .check = check_word,
+         .rule = "one feature"},
+    };
+    if (json_read(json, fields, ARRAY_LEN(fields), error) != 0) {
+        api_problem_printf(call, PROBLEM_INVALID_VALUE, "%s.nodesFrom breaks a rule: %s.", where, error);
+        return false;
+    }
+    if (node_source_is_given(&group->source))
+        return true;
+    api_problem_printf(call, PROBLEM_INVALID_VALUE,
+                       "%s.nodesFrom breaks a rule: it names a partition, a feature, or both.", where);
+    return false;
+}
+
 /* A group's type may be said among its requirements; that of an exported file says it twice. False: it has answered. */
 static bool read_type(struct api_call *call, const char *where, const json_t *rest, struct service_group_spec *group)
 {
@@ -230,7 +313,7 @@ static bool read_type(struct api_call *call, const char *where, const json_t *re
     return true;
 }
 
-static int read_own(json_t *own, bool partial, struct service_group_spec *group, char *names,
+static int read_own(json_t *own, bool partial, struct service_group_spec *group, char *names, json_t **ret_source,
                     char ret_error[JSON_ERROR_MAX])
 {
     const struct json_field fields[] = {
@@ -242,7 +325,7 @@ static int read_own(json_t *own, bool partial, struct service_group_spec *group,
          .min = 1},
         {.name = "instanceCount",
          .type = JSON_FIELD_I64,
-         .required = !partial,
+         .required = !partial && json_object_get(own, "nodesFrom") == NULL,
          .target = &group->instance_count,
          .min = 0,
          .max = GROUP_NODES_MAX_LOCAL},
@@ -266,6 +349,7 @@ static int read_own(json_t *own, bool partial, struct service_group_spec *group,
          .size = sizeof group->provider,
          .min = 1},
         {.name = "nodeNames", .type = JSON_FIELD_TEXT, .target = names, .size = GROUP_NODE_NAMES_BYTES_MAX, .min = 1},
+        {.name = "nodesFrom", .type = JSON_FIELD_OBJECT, .target = ret_source},
     };
     return json_read(own, fields, ARRAY_LEN(fields), ret_error);
 }
@@ -273,17 +357,20 @@ static int read_own(json_t *own, bool partial, struct service_group_spec *group,
 static bool read_group(struct api_call *call, const json_t *json, size_t at, bool partial,
                        struct service_group_spec *group)
 {
-    static const char *const members[] = {"name",    "instanceCount",       "minInstanceCount", "instanceType",
-                                          "imageId", "imageReleaseVersion", "provider",         "nodeNames"};
+    static const char *const members[] = {"name",         "instanceCount", "minInstanceCount",
+                                          "instanceType", "imageId",       "imageReleaseVersion",
+                                          "provider",     "nodeNames",     "nodesFrom"};
     char error[JSON_ERROR_MAX], where[40];
     autofree char *names = own_calloc(1, GROUP_NODE_NAMES_BYTES_MAX);
     auto_json json_t *own = json_copy((json_t *)(uintptr_t)json);
     auto_json json_t *rest = api_split(own, members, ARRAY_LEN(members));
-    *group = (struct service_group_spec){.instance_count = partial ? -1 : 0, .min_count = partial ? -1 : 0};
+    json_t *source = NULL;
+    bool counted = partial || json_object_get(own, "nodesFrom") != NULL;
+    *group = (struct service_group_spec){.instance_count = counted ? -1 : 0, .min_count = partial ? -1 : 0};
     if (!partial)
         text_copy_cut(group->provider, sizeof group->provider, "local");
     snprintf(where, sizeof where, "instanceGroups[%zu]", at);
-    if (read_own(own, partial, group, names, error) != 0) {
+    if (read_own(own, partial, group, names, &source, error) != 0) {
         api_problem_printf(call, PROBLEM_INVALID_VALUE, "%s breaks a rule: %s.", where, error);
         return false;
     }
@@ -297,7 +384,9 @@ static bool read_group(struct api_call *call, const json_t *json, size_t at, boo
     group->document = document;
     if (!read_type(call, where, rest, group))
         return false;
-    return names[0] == '\0' || read_node_names(call, where, group, names);
+    if (names[0] != '\0' && !read_node_names(call, where, group, names))
+        return false;
+    return source == NULL || (read_source(call, where, source, group) && take_source(call, where, group));
 }
 
 /* Groups that were read stay whatever happens, for api_groups_free. */

@@ -36,6 +36,9 @@ void api_group_resume(struct api_call *call);
 
 void api_verdict_list(struct api_call *call);
 
+void api_scheduler_describe(struct api_call *call);
+void api_scheduler_node_list(struct api_call *call);
+
 void api_job_list(struct api_call *call);
 void api_job_describe(struct api_call *call);
 void api_job_diagnose(struct api_call *call);

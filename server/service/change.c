@@ -316,6 +316,8 @@ static int change_group(struct change *change, struct instance_group *group, con
     int status = check_group(change, group, spec);
     if (status < 0)
         return status;
+    if (spec->node_names != NULL || spec->instance_count != group->desired) /* else they are those it has */
+        group->source = spec->source;
     begin_scaling(change, group, spec);
     group->min_count = spec->min_count;
     if (spec->instance_type[0] != '\0') /* nobody had said it before */
@@ -335,10 +337,13 @@ static int change_group(struct change *change, struct instance_group *group, con
 static int add_or_change_group(struct change *change, const struct service_group_spec *spec)
 {
     struct instance_group group;
+    int status = spec_check_source(change->cluster.orchestrator, spec, change->problem);
+    if (status < 0)
+        return status;
     if (is_deleted_here(change, spec->name))
         return problem_say(change->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "The group \"%s\" is both described and to be deleted.", spec->name);
-    int status = db_group_get(change->slots.tx, change->cluster.id, spec->name, &group);
+    status = db_group_get(change->slots.tx, change->cluster.id, spec->name, &group);
     if (status == 0)
         return change_group(change, &group, spec);
     if (status != STATUS_NOT_FOUND)

@@ -164,6 +164,7 @@ int cluster_operation_end(struct db_tx *tx, struct service *s, const struct clus
 
 /* Checks everything that can be known without the store. */
 int spec_check(const struct service_cluster_spec *spec, struct problem *problem);
+int spec_check_source(enum orchestrator orchestrator, const struct service_group_spec *group, struct problem *problem);
 /* What groups are to Slurm, one by one and all of a cluster together (slurm_config.c). */
 struct slurm_config_check {
     struct problem *problem;

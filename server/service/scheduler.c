@@ -12,6 +12,8 @@ struct service_scheduler {
     struct service_scheduler_status status;
     struct job_picture *picture; /* NULL: there is none to be shown */
     char why[SERVICE_SCHEDULER_ERROR_MAX];
+    uint64_t followed;
+    bool has_followed;
 };
 
 struct service_scheduler *service_scheduler_new(void)
@@ -68,6 +70,22 @@ void service_scheduler_show(struct service_scheduler *scheduler, struct job_pict
     text_copy_cut(scheduler->why, sizeof(scheduler->why), why);
     pthread_mutex_unlock(&scheduler->mutex);
     job_picture_free(last);
+}
+
+bool service_scheduler_has_followed(struct service_scheduler *scheduler, uint64_t digest)
+{
+    pthread_mutex_lock(&scheduler->mutex);
+    bool same = scheduler->has_followed && scheduler->followed == digest;
+    pthread_mutex_unlock(&scheduler->mutex);
+    return same;
+}
+
+void service_scheduler_follow(struct service_scheduler *scheduler, uint64_t digest)
+{
+    pthread_mutex_lock(&scheduler->mutex);
+    scheduler->followed = digest;
+    scheduler->has_followed = true;
+    pthread_mutex_unlock(&scheduler->mutex);
 }
 
 struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,

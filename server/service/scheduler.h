@@ -31,6 +31,9 @@ void service_scheduler_manage(struct service_scheduler *scheduler, const char *s
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
 /* Takes the picture over; NULL: there is none, and why. */
 void service_scheduler_show(struct service_scheduler *scheduler, struct job_picture *picture, const char *why);
+/* Whether what groups are made of was told about for a picture of nodes with this digest, and that it was now. */
+bool service_scheduler_has_followed(struct service_scheduler *scheduler, uint64_t digest);
+void service_scheduler_follow(struct service_scheduler *scheduler, uint64_t digest);
 /* The picture, for the caller to free; NULL when there is none, the scheduler is down, or it is too old: ret_why says. NULL for NULL. */
 struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
                                               char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);

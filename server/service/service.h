@@ -148,7 +148,8 @@ struct service_group_spec {
     int64_t instance_count;
     int64_t min_count; /* MinInstanceCount; 0: none */
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES];
-    char **node_names;    /* instance_count names; NULL: "<group>-<n>" from 1 */
+    char **node_names;         /* instance_count names; NULL: "<group>-<n>" from 1 */
+    struct node_source source; /* what they were taken from */
     const char *document; /* all members that have no field here, as JSON in the AWS model's spelling; NULL: none */
 };
 struct service_tag {
@@ -561,8 +562,10 @@ typedef void (*service_broken_fn)(const char *node, const char *state, const cha
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 
-/* The starts of jobs that tell of attempts, as this picture has them: which are over, and when they were. */
-int service_job_follow(struct service *s, const struct job_picture *picture);
+/* Tells, once for what it shows, of groups made of the scheduler's nodes (node_source) that have others than the picture. */
+int service_discovery_follow(struct service *s, const struct job_picture *picture);
+int service_job_follow(struct service *s,
+                       const struct job_picture *picture); /* which starts that told of attempts are over */
 
 /* --- groups and incidents of many nodes -------------------------------------------------------- */
 /* A person ends protected mode and an open breaker; without them nothing is done. */

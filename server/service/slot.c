@@ -358,6 +358,7 @@ int slots_add_group(const struct slots *slots, const struct service_group_spec *
     text_copy_cut(group.name, sizeof(group.name), spec->name);
     text_copy_cut(group.instance_type, sizeof(group.instance_type), spec->instance_type);
     text_copy_cut(group.provider, sizeof(group.provider), spec_provider(spec, slots->s->backends));
+    group.source = spec->source;
     text_copy_cut(group.image_id, sizeof(group.image_id), spec->image_id);
     text_copy_cut(group.release, sizeof(group.release),
                   spec->release[0] != '\0' ? spec->release : spec_default_release(slots->s->backends));

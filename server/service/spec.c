@@ -112,6 +112,16 @@ static int groups_check_unique(const struct service_group_spec *groups, size_t c
     return 0;
 }
 
+int spec_check_source(enum orchestrator orchestrator, const struct service_group_spec *group, struct problem *problem)
+{
+    if (orchestrator == ORCHESTRATOR_SLURM || !node_source_is_given(&group->source))
+        return 0;
+    return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                       "The group \"%s\" has nodesFrom, and its cluster has no Slurm that it could take nodes from "
+                       "(orchestrator none).",
+                       group->name);
+}
+
 int spec_check(const struct service_cluster_spec *spec, struct problem *problem)
 {
     if (!text_is_name(spec->name))
@@ -123,7 +133,9 @@ int spec_check(const struct service_cluster_spec *spec, struct problem *problem)
                            CLUSTER_GROUPS_MAX);
     for (size_t i = 0; i < spec->group_count; i++) {
         int64_t count_max = spec_group_nodes_max(spec->orchestrator, spec->groups[i].provider);
-        int status = group_check(&spec->groups[i], i, count_max, problem);
+        int status = spec_check_source(spec->orchestrator, &spec->groups[i], problem);
+        if (status == 0)
+            status = group_check(&spec->groups[i], i, count_max, problem);
         if (status < 0)
             return status;
     }

@@ -20,7 +20,7 @@ struct http_request {
 static void note_problem(struct api_call *call, enum problem_code code, const char *detail)
 {
     size_t len = strlen(detail);
-    REQUIRE(code == PROBLEM_INVALID_VALUE);
+    REQUIRE(code == PROBLEM_INVALID_VALUE || code == PROBLEM_UNAVAILABLE); /* of a Slurm that is not there */
     REQUIRE(len > 0 && len < DETAIL_BYTES_MAX && text_is_utf8(detail, len));
     for (size_t i = 0; i < len; i++)
         REQUIRE((unsigned char)detail[i] >= 0x20 && detail[i] != 0x7f);
@@ -123,7 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     autofree char *text = fuzz_text(data, size);
     struct http_request http = {.problems = 0};
-    struct api_call call = {.http = &http};
+    struct service service = {.clock = clock_system()};
+    struct api_call call = {.http = &http, .service = &service};
     char error[JSON_ERROR_MAX];
     auto_json json_t *body = NULL;
 

@@ -107,23 +107,55 @@ static int read_version(struct slurm_metrics *metrics, char *text)
     return 0;
 }
 
-/* Names and partitions, in memory of the picture's own. */
+#define FNV_BASIS 0xcbf29ce484222325u
+#define FNV_PRIME 0x100000001b3u
+
+/* Adds a word with its zero byte. */
+static const char *keep_word(struct text *words, const char *word)
+{
+    text_add_bytes(words, word, strlen(word) + 1);
+    return word;
+}
+
+static uint64_t digest(uint64_t sum, const char *word)
+{
+    do
+        sum = (sum ^ (unsigned char)*word) * FNV_PRIME;
+    while (*word++ != '\0');
+    return sum;
+}
+
+static const char *next_word(const char **at)
+{
+    const char *word = *at;
+    *at += strlen(word) + 1;
+    return word;
+}
+
+/* What people choose nodes by, in memory of the picture's own. */
 static void keep_nodes(struct job_picture *picture, const struct scheduler_observation *seen)
 {
     AUTO(text) struct text words = {0};
+    uint64_t sum = FNV_BASIS;
     for (size_t i = 0; i < seen->count; i++) {
-        const char *partitions = scheduler_word(seen, seen->nodes[i].partitions);
-        text_add_bytes(&words, seen->nodes[i].name, strlen(seen->nodes[i].name) + 1);
-        text_add_bytes(&words, partitions, strlen(partitions) + 1);
+        const struct scheduler_node *node = &seen->nodes[i];
+        sum = digest(sum, keep_word(&words, node->name));
+        keep_word(&words, node->state);
+        sum = digest(sum, keep_word(&words, scheduler_word(seen, node->partitions)));
+        sum = digest(sum, keep_word(&words, scheduler_word(seen, node->features)));
+        keep_word(&words, scheduler_word(seen, node->gres));
     }
+    picture->node_digest = sum;
     picture->nodes = own_calloc(seen->count == 0 ? 1 : seen->count, sizeof(*picture->nodes));
     picture->node_count = seen->count;
     const char *at = job_picture_keep(picture, text_take(&words));
     for (size_t i = 0; i < seen->count; i++) {
-        picture->nodes[i].name = at;
-        at += strlen(at) + 1;
-        picture->nodes[i].partitions = at;
-        at += strlen(at) + 1;
+        struct job_node *node = &picture->nodes[i];
+        node->name = next_word(&at);
+        node->state = next_word(&at);
+        node->partitions = next_word(&at);
+        node->features = next_word(&at);
+        node->gres = next_word(&at);
     }
 }
 

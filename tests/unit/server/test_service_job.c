@@ -27,7 +27,9 @@ static struct job_picture *picture_new(int64_t stale_at)
         job("9", "RUNNING", "gpu-[1-2]"),  job("10_2", "RUNNING", "gpu-2,far-1"), job("11", "PENDING", ""),
         job("12", "RUNNING", "far-[1-9]"), job("10_11", "FAILED", "gpu-1"),       job("13", "RUNNING", "gpu-["),
     };
-    static const struct job_node nodes[] = {{"gpu-1", "dev"}, {"gpu-2", "dev,prod"}, {"far-1", "far"}};
+    static const struct job_node nodes[] = {{.name = "gpu-1", .partitions = "dev"},
+                                            {.name = "gpu-2", .partitions = "dev,prod"},
+                                            {.name = "far-1", .partitions = "far"}};
     struct job_picture *picture = job_picture_new();
     picture->jobs = own_calloc(ARRAY_LEN(jobs) + 1, sizeof(*picture->jobs));
     memcpy(picture->jobs, jobs, sizeof(jobs));

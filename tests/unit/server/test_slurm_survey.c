@@ -328,6 +328,10 @@ static void test_metrics_of_nodes(void **state)
     assert_null(strstr(picture->metrics, "partition=\"x\"")); /* what a reason says is not so */
     assert_int_equal(picture->node_count, 4);
     assert_string_equal(picture->nodes[0].partitions, "dev,gpu");
+    assert_string_equal(picture->nodes[0].features, "b,a");
+    assert_string_equal(picture->nodes[0].gres, "gpu:h100:8(S:0-1)");
+    assert_string_equal(picture->nodes[2].features, "");
+    assert_string_equal(picture->nodes[2].gres, "");
     assert_string_equal(picture->nodes[3].name, "n4");
     assert_string_equal(picture->nodes[3].partitions, "");
     slurm.ops->free(slurm.self);
