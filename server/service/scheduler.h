@@ -38,4 +38,11 @@ void service_scheduler_follow(struct service_scheduler *scheduler, uint64_t dige
 struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
                                               char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 
+/* --- what a new picture changes, for the reconcile loop -------------------------------------------- */
+struct service;
+/* The starts of jobs that tell of attempts, as this picture has them: which are over, and when they were. */
+int service_job_follow(struct service *s, const struct job_picture *picture);
+/* Tells of groups that were made of the scheduler's nodes (node_source) and have others than the picture; once for what it shows. */
+int service_discovery_follow(struct service *s, const struct job_picture *picture);
+
 #endif

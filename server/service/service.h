@@ -562,11 +562,6 @@ typedef void (*service_broken_fn)(const char *node, const char *state, const cha
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 
-/* Tells, once for what it shows, of groups made of the scheduler's nodes (node_source) that have others than the picture. */
-int service_discovery_follow(struct service *s, const struct job_picture *picture);
-int service_job_follow(struct service *s,
-                       const struct job_picture *picture); /* which starts that told of attempts are over */
-
 /* --- groups and incidents of many nodes -------------------------------------------------------- */
 /* A person ends protected mode and an open breaker; without them nothing is done. */
 int service_group_resume(struct service *s, const struct actor *actor, const char *cluster, const char *group,
