@@ -18,7 +18,7 @@ const ROUTES = {
   enroll: ['enrollAgent'],
   signed: ['callAws'],
   job: ['diagnoseJob'],
-  viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listLemons', 'listIncidents', 'describeIncident', 'listJobs', 'describeJob', 'describeAgentSettings', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
+  viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listLemons', 'listIncidents', 'describeIncident', 'listJobs', 'describeJob', 'describeScheduler', 'listSchedulerNodes', 'describeAgentSettings', 'listEvents', 'streamEvents', 'describeVersion', 'listChecks', 'describeCheck', 'readCheckLogs',
     'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listGroupPolicies', 'listApprovals', 'describePolicy', 'validatePolicy', 'diffPolicy', 'listPolicyVersions', 'describePolicyVersion', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
   operator: ['applyAgentSettings', 'updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'endIncident', 'resumeGroup', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'approveOperation', 'rejectOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
   admin: ['createCluster', 'deleteCluster', 'injectXid', 'applyPolicy', 'rollbackPolicy', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',

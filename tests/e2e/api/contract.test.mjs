@@ -519,6 +519,8 @@ test('a cluster without a scheduler has no jobs', async () => {
   assert.deepEqual((await call('listJobs', 200, { params: { cluster } })).items, []);
   await call('listJobs', 404, { params: { cluster: 'nothing' } });
   await call('describeJob', 404, { params: { cluster, job: '4711' } });
+  await call('describeScheduler', 404);
+  await call('listSchedulerNodes', 404);
   const attempt = { attempt: 0, state: 'running', nodes: 'elsewhere-[1-2]' };
   assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [] });
   await call('diagnoseJob', 400, { params: { cluster, job: '4711' }, body: { ...attempt, nodes: 'gpu-[1-' } });
@@ -795,6 +797,8 @@ const BAD_DAYS = /^(500|503|507)$/;
 const UNPROVOKED = new Set([
   'readMetrics 401', // from another machine only
   'describeJob 200', // with a Slurm: tests/e2e/slurm/metrics.test.mjs
+  'describeScheduler 200', // tests/e2e/slurm/attach.test.mjs
+  'listSchedulerNodes 200',
   'openDocs 404', // of a build without the pages
   'describeAgentWork 413', // of a cluster of more than ten thousand machines
 ]);
