@@ -289,7 +289,8 @@ static int run_reset(const struct agent_options *options)
                                         .timeout_ms = RESET_TIMEOUT_MS,
                                         .pause_ms = RESET_PAUSE_MS,
                                         .grace_ms = RESET_GRACE_MS,
-                                        .busy_pause_ms = RESET_BUSY_PAUSE_MS};
+                                        .busy_pause_ms = RESET_BUSY_PAUSE_MS,
+                                        .try_ms = RESET_TRY_MS};
     int lock;
     if (options->instance_id == NULL)
         return usage("--reset needs --instance-id", "");

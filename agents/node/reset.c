@@ -1,8 +1,8 @@
 /*
  * The runner of a reset, reset.h says which way it goes.
  *
- * Somebody who has the GPU open is waited for within the order's time: nvidia-smi refuses then and has done nothing. Any other
- * refusal, a time-out and an end by a signal are final.
+ * Somebody who has the GPU open is waited for within the order's time: nvidia-smi refuses then and has done nothing. It is not begun
+ * again where the rest of the time may end it in the middle. Any other refusal, a time-out and an end by a signal are final.
  */
 #include "agents/node/reset.h"
 
@@ -294,7 +294,7 @@ static int reset(struct run *run, const char *tool, const char *device)
     const struct clock *clock = clock_system();
     int64_t until = clock_mono_ms(clock) + run->job.time_limit_ms, left_ms = run->job.time_limit_ms;
     struct told told;
-    do {
+    do { /* the first try has all of the time, however little a site gives */
         told = (struct told){.line = ""};
         int status = call_tool(run, tool, device, left_ms, &told);
         if (status != 0)
@@ -303,7 +303,8 @@ static int reset(struct run *run, const char *tool, const char *device)
         run->work.ended_at = clock_wall_ms(clock);
         if (told.end.succeeded)
             return finish(run, OVER_DONE, "");
-        if (told.end.exit_code < 0 || !told.busy || clock_mono_ms(clock) + run->options->busy_pause_ms >= until)
+        if (told.end.exit_code < 0 || !told.busy ||
+            clock_mono_ms(clock) + run->options->busy_pause_ms + run->options->try_ms > until)
             return refuse(run, device, &told);
         run->work.pid = 0; /* it was refused, and nothing was done */
         if ((status = save(run)) != 0)
@@ -312,7 +313,7 @@ static int reset(struct run *run, const char *tool, const char *device)
         if ((status = fetch_order(run)) != 0)
             return status;
         left_ms = until - clock_mono_ms(clock);
-    } while (left_ms > 0);
+    } while (left_ms > 0 && left_ms >= run->options->try_ms); /* the server may have been long in answering */
     return refuse(run, device, &told);
 }
 

@@ -26,6 +26,8 @@
 #define RESET_PAUSE_MS 2000
 #define RESET_GRACE_MS 10000
 #define RESET_BUSY_PAUSE_MS 5000
+#define RESET_TRY_MS \
+    20000 /* nvidia-smi takes seconds; one that is killed in the middle leaves a GPU of which nobody knows */
 #define RESET_OUTPUT_BYTES_MAX (64 * 1024)
 
 struct reset_options {
@@ -35,7 +37,8 @@ struct reset_options {
     int64_t timeout_ms;    /* of one exchange with the server */
     int64_t pause_ms;      /* after a failure, before the next exchange */
     int64_t grace_ms;      /* between SIGTERM and SIGKILL */
-    int64_t busy_pause_ms; /* before it is tried again where somebody has the GPU open, as a check of ours may */
+    int64_t busy_pause_ms; /* before it is tried again where somebody has the GPU open, as a check of ours may … */
+    int64_t try_ms;        /* … and only while so much of the order's time is left */
 };
 
 /* Whether this machine has what resets a GPU. */

@@ -33,7 +33,7 @@ struct world {
     struct fake_server *server;
     pthread_mutex_t lock;
     const char *key, *device; /* of the order; key "": nothing is asked for */
-    int64_t time_limit_ms;
+    int64_t time_limit_ms, try_ms;
     int orders_max, orders; /* so many are answered; 0: all */
     int post_status;        /* what reports are answered with */
     struct text said;       /* "started failed!", final ones with a "!" */
@@ -135,7 +135,8 @@ static int run(struct world *world, const char *key)
                                           .timeout_ms = PATIENCE_MS,
                                           .pause_ms = 1,
                                           .grace_ms = 50,
-                                          .busy_pause_ms = 1};
+                                          .busy_pause_ms = 1,
+                                          .try_ms = world->try_ms};
     text_clear(&world->said);
     return reset_run(&options, key);
 }
@@ -223,6 +224,18 @@ static void but_not_for_ever(void **state)
     assert_int_equal(run(world, "k1"), 0);
     assert_string_equal(text_get(&world->said), "started failed!");
     assert_non_null(strstr(world->detail, "In use by another client"));
+}
+
+/* What is left of the time would end nvidia-smi in the middle of it. */
+static void it_is_not_begun_again_too_late(void **state)
+{
+    struct world *world = *state;
+    world->try_ms = world->time_limit_ms;
+    put_tool(world, "echo 'GPU 0: In use by another client'; exit 1");
+    assert_int_equal(run(world, "k1"), 0);
+    assert_string_equal(text_get(&world->said), "started failed!");
+    assert_non_null(strstr(world->detail, "In use by another client"));
+    assert_ran(world, "--gpu-reset -i 0000:b9:00.0\n");
 }
 
 static void another_refusal_is_final(void **state)
@@ -334,6 +347,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_is_not_tried_again_where_it_is_wanted_no_more, make_world, remove_world),
         cmocka_unit_test_setup_teardown(an_order_of_another_boot_is_not_carried_out, make_world, remove_world),
         cmocka_unit_test_setup_teardown(but_not_for_ever, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(it_is_not_begun_again_too_late, make_world, remove_world),
         cmocka_unit_test_setup_teardown(another_refusal_is_final, make_world, remove_world),
         cmocka_unit_test_setup_teardown(one_that_hangs_is_ended, make_world, remove_world),
         cmocka_unit_test_setup_teardown(an_interrupted_one_is_not_done_again, make_world, remove_world),
