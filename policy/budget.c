@@ -29,11 +29,15 @@ static bool is_healthy(const struct policy_snapshot *snapshot, const struct poli
     return health == HEALTH_HEALTHY || health == HEALTH_DEGRADED;
 }
 
+int64_t policy_least_healthy(const struct policy_settings *settings, int64_t desired)
+{
+    int64_t share = (desired * settings->min_healthy_percent + 99) / 100;
+    return policy_at_least(settings->min_healthy_count, share);
+}
+
 static int64_t least_healthy(const struct policy_snapshot *snapshot)
 {
-    const struct policy_settings *settings = &snapshot->settings;
-    int64_t share = (snapshot->group.desired * settings->min_healthy_percent + 99) / 100;
-    return policy_at_least(settings->min_healthy_count, share);
+    return policy_least_healthy(&snapshot->settings, snapshot->group.desired);
 }
 
 static void count_healthy(const struct policy_snapshot *snapshot, const struct policy_node *node, int64_t by,

@@ -284,6 +284,9 @@ bool policy_counts_as_lost(const struct policy_settings *settings, int64_t since
 /* The group's breaker lets so many nodes fail within its window. */
 int64_t policy_breaker_limit(const struct policy_settings *settings, int64_t desired);
 
+/* So many nodes of a group of this size have to be healthy, or nothing more is repaired by itself. */
+int64_t policy_least_healthy(const struct policy_settings *settings, int64_t desired);
+
 /* Of which class of fault a repair for this code is; NONE: a person's. */
 enum fault_class policy_repair_class(const char *code);
 

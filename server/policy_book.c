@@ -48,7 +48,7 @@ int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX])
 struct warning {
     const struct policy_book *book;
     const struct policy_document *document;
-    const struct policy_place *places;
+    const struct policy_book_group *groups; /* that there are */
     size_t count;
     int64_t now_ms;
     policy_warning_fn fn;
@@ -58,35 +58,41 @@ struct warning {
 static const char *const never[] = {
     "notDuring and onlyDuring leave no hour of the week, so only classes with anyTime are repaired",
     "minHealthyPercent 100 lets no node be missing",
+    "as many nodes have to be healthy (minHealthyCount, minHealthyPercent) as it shall have",
 };
 
-static bool is_never(const struct warning *w, size_t why, const struct policy_place *place)
+/* group NULL: one that no entry is for, of any size. */
+static bool is_never(const struct warning *w, size_t why, const struct policy_book_group *group)
 {
     autofree struct reconcile_settings *in = own_calloc(1, sizeof(*in));
     *in = w->book->config->reconcile;
-    policy_document_apply(w->document, place, in, NULL);
+    policy_document_apply(w->document, group != NULL ? &group->place : NULL, in, NULL);
     const struct policy_settings *rules = &in->policy;
-    return why == 0 ? policy_windows_open_at(&rules->not_during, &rules->only_during, w->now_ms) == 0
-                    : rules->min_healthy_percent >= 100;
+    if (why == 0)
+        return policy_windows_open_at(&rules->not_during, &rules->only_during, w->now_ms) == 0;
+    if (why == 1 || rules->min_healthy_percent >= 100)
+        return why == 1 && rules->min_healthy_percent >= 100;
+    return group != NULL && group->desired > 0 && policy_least_healthy(rules, group->desired) >= group->desired;
 }
 
 /* Of all groups that no entry is for at once, else the first of those that it is true of, and how many more there are. */
 static void warn_never(const struct warning *w, size_t why)
 {
     bool everywhere = is_never(w, why, NULL);
-    const struct policy_place *first = NULL;
+    const struct policy_book_group *first = NULL;
     size_t more = 0;
     for (size_t i = 0; i < w->count && !everywhere; i++) {
-        if (!is_never(w, why, &w->places[i]))
+        if (!is_never(w, why, &w->groups[i]))
             continue;
         more += first != NULL;
-        first = first != NULL ? first : &w->places[i];
+        first = first != NULL ? first : &w->groups[i];
     }
     if (!everywhere && first == NULL)
         return;
     autofree char *others = more > 0 ? own_printf(" and %zu more", more) : own_strdup("");
-    autofree char *where = everywhere ? own_strdup("any group that no entry of groups is for")
-                                      : own_printf("the group %s of %s%s", first->group, first->cluster, others);
+    autofree char *where = everywhere
+                               ? own_strdup("any group that no entry of groups is for")
+                               : own_printf("the group %s of %s%s", first->place.group, first->place.cluster, others);
     autofree char *sentence = own_printf("no repair ever begins by itself in %s: %s", where, never[why]);
     w->fn(sentence, w->arg);
 }
@@ -94,20 +100,20 @@ static void warn_never(const struct warning *w, size_t why)
 static void warn_unmatched(const struct warning *w, size_t entry)
 {
     for (size_t i = 0; i < w->count; i++)
-        if (policy_document_is_for(w->document, entry, &w->places[i]))
+        if (policy_document_is_for(w->document, entry, &w->groups[i].place))
             return;
     autofree char *sentence = own_printf("entry %zu of groups is for no group that there is now", entry + 1);
     w->fn(sentence, w->arg);
 }
 
-void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_place *places, size_t count,
-                      int64_t now_ms, policy_warning_fn fn, void *arg)
+void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_book_group *groups,
+                      size_t count, int64_t now_ms, policy_warning_fn fn, void *arg)
 {
     struct policy_document *document = NULL;
     char error[POLICY_BOOK_ERROR_MAX];
     if (policy_document_parse(text, strlen(text), &document, error) != 0)
         return;
-    const struct warning w = {book, document, places, count, now_ms, fn, arg};
+    const struct warning w = {book, document, groups, count, now_ms, fn, arg};
     for (size_t why = 0; why < ARRAY_LEN(never); why++)
         warn_never(&w, why);
     for (size_t entry = 0; entry < policy_document_entries(document); entry++)

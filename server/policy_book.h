@@ -5,12 +5,13 @@
 #ifndef HOLDFAST_SERVER_POLICY_BOOK_H
 #define HOLDFAST_SERVER_POLICY_BOOK_H
 
+#include "server/service/setting.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 struct config;
 struct policy_book;
-struct policy_place;
 struct policy_settings;
 struct reconcile_settings;
 struct service_policy;
@@ -30,11 +31,15 @@ void policy_book_rules(struct policy_book *book, const char *cluster, const char
 
 /* Whether it could be put. INVALID or TOO_LARGE with the line and what to do. */
 int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
-/* What of a document that can be read is hardly meant: entries of groups that are for none of these places, and limits under which
- * no repair ever begins by itself. A sentence each. */
+struct policy_book_group {
+    struct policy_place place;
+    int64_t desired;
+};
+/* What of a document that can be read is hardly meant: entries of groups that are for none of these groups, and limits under which
+ * no repair ever begins by itself, also for their size. A sentence each. */
 typedef void (*policy_warning_fn)(const char *sentence, void *arg);
-void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_place *places, size_t count,
-                      int64_t now_ms, policy_warning_fn fn, void *arg);
+void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_book_group *groups,
+                      size_t count, int64_t now_ms, policy_warning_fn fn, void *arg);
 /* Takes the place of an older version; a younger one stays. What cannot be read changes nothing. */
 int policy_book_put(struct policy_book *book, int64_t version, const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
 /* 0: no document. */

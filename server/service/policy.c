@@ -156,11 +156,13 @@ void service_policy_warn(struct service *s, const char *text, void (*fn)(const c
     struct groups all = {0};
     struct problem problem;
     if (s->book != NULL && service_read(s, groups_read, &all, &problem) >= 0) {
-        autofree struct policy_place *places = own_calloc(all.count + 1, sizeof(*places));
+        autofree struct policy_book_group *groups = own_calloc(all.count + 1, sizeof(*groups));
         for (size_t i = 0; i < all.count; i++)
-            places[i] = (struct policy_place){cluster_name(&all, all.groups[i].cluster_id), all.groups[i].name,
-                                              all.groups[i].instance_type};
-        policy_book_warn(s->book, text, places, all.count, service_now(s), fn, arg);
+            groups[i] = (struct policy_book_group){.place = {.cluster = cluster_name(&all, all.groups[i].cluster_id),
+                                                             .group = all.groups[i].name,
+                                                             .instance_type = all.groups[i].instance_type},
+                                                   .desired = all.groups[i].desired};
+        policy_book_warn(s->book, text, groups, all.count, service_now(s), fn, arg);
     }
     free(all.clusters);
     free(all.groups);

@@ -75,6 +75,8 @@ static void add_line(const char *sentence, void *arg)
 #define NO_HOUR "notDuring and onlyDuring leave no hour of the week, so only classes with anyTime are repaired\n"
 #define NO_NODE "minHealthyPercent 100 lets no node be missing\n"
 
+#define ALL_NODES "as many nodes have to be healthy (minHealthyCount, minHealthyPercent) as it shall have\n"
+
 static void test_what_is_hardly_meant(void **state)
 {
     (void)state;
@@ -86,7 +88,14 @@ static void test_what_is_hardly_meant(void **state)
         {"version: 1\ndefaults: {recovery: {notDuring: Mon-Sat}}\n", ""},
         {"version: 1\ndefaults: {recovery: {onlyDuring: Mon 08:00-10:00, notDuring: Mon}}\n", EVERYWHERE NO_HOUR},
         {"version: 1\ndefaults: {recovery: {minHealthyPercent: 100}}\n", EVERYWHERE NO_NODE},
-        {"version: 1\ndefaults: {recovery: {minHealthyPercent: 99}}\n", ""},
+        {"version: 1\ndefaults: {recovery: {minHealthyPercent: 75}}\n", ""},
+        {"version: 1\ndefaults: {recovery: {minHealthyPercent: 76}}\n", /* of four that is four */
+         "no repair ever begins by itself in the group cpu of ml: " ALL_NODES},
+        {"version: 1\ndefaults: {recovery: {minHealthyCount: 3}}\n", ""},
+        {"version: 1\ndefaults: {recovery: {minHealthyCount: 4}}\n",
+         "no repair ever begins by itself in the group cpu of ml: " ALL_NODES},
+        {"version: 1\ndefaults: {recovery: {minHealthyCount: 9}}\n",
+         "no repair ever begins by itself in the group gpu of ml and 1 more: " ALL_NODES},
         {"version: 1\ngroups: [{match: {cluster: ml}, recovery: {minHealthyPercent: 100}}]\n",
          "no repair ever begins by itself in the group gpu of ml and 1 more: " NO_NODE},
         {"version: 1\ngroups: [{match: {cluster: m}, recovery: {minHealthyPercent: 100}}]\n",
@@ -94,12 +103,12 @@ static void test_what_is_hardly_meant(void **state)
         {"version: 1\ngroups: [{match: {group: cp*}, recovery: {rebootsMax: 1}}]\n", ""},
         {"version: [\n", ""},
     };
-    const struct policy_place places[] = {{"ml", "gpu", "g"}, {"ml", "cpu", "c"}};
+    const struct policy_book_group groups[] = {{{"ml", "gpu", "g"}, 8}, {{"ml", "cpu", "c"}, 4}};
     config_default(&config);
     struct policy_book *book = policy_book_new(&config);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct text lines AUTO(text) = {0};
-        policy_book_warn(book, cases[i].text, places, ARRAY_LEN(places), INT64_C(1763650000000), add_line, &lines);
+        policy_book_warn(book, cases[i].text, groups, ARRAY_LEN(groups), INT64_C(1763650000000), add_line, &lines);
         assert_string_equal(text_get(&lines), cases[i].warnings);
     }
     policy_book_free(book);
