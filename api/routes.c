@@ -66,6 +66,7 @@ const struct api_route api_routes[] = {
     {"POST", NODE "/release", "releaseNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_release},
     {"GET", NODE "/explanation", "explainNode", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_explain},
     {"GET", NODE "/hardware", "describeNodeHardware", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_hardware},
+    {"GET", CLUSTER "/host-keys", "listHostKeys", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_host_key_list},
     {"GET", NODE "/verdicts", "listVerdicts", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_verdict_list},
     {"POST", NODE "/inject", "injectXid", ACCESS_ADMIN, LANE_POOL, PLAIN, SMALL, api_node_inject},
 

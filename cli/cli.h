@@ -226,6 +226,7 @@ int cli_node_replace(struct cli *cli);
 int cli_node_release(struct cli *cli);
 int cli_lemon_list(struct cli *cli);
 int cli_node_hardware(struct cli *cli);
+int cli_node_known_hosts(struct cli *cli);
 int cli_node_explain(struct cli *cli);
 int cli_node_verdicts(struct cli *cli);
 int cli_node_opt_out(struct cli *cli);

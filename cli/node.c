@@ -152,6 +152,37 @@ int cli_node_hardware(struct cli *cli)
     return rc;
 }
 
+/* Nobody told of: nothing, which ssh takes for nobody known. */
+int cli_node_known_hosts(struct cli *cli)
+{
+    size_t i;
+    const json_t *key;
+    char address[128];
+    autofree char *cluster = NULL;
+    auto_json json_t *items = NULL;
+    int rc = cli_cluster_name(cli, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *encoded = cli_encode(cluster);
+    struct text path AUTO(text) = {0};
+    text_printf(&path, "/v1/clusters/%s/host-keys", encoded);
+    cli_add_query(&path, "node", cli->argument_count > 0 ? cli->argument[0] : NULL);
+    rc = cli_ask_list(cli, text_get(&path), 0, &items);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, items))
+        return rc;
+    json_array_foreach(items, i, key)
+    {
+        struct text line AUTO(text) = {0};
+        text_printf(&line, "%s", json_string_value(json_object_get(key, "node")));
+        const char *shown = cli_value(key, "address", address, sizeof(address));
+        text_printf(&line, "%s%s %s %s", *shown != '\0' ? "," : "", shown,
+                    json_string_value(json_object_get(key, "type")), json_string_value(json_object_get(key, "key")));
+        cli_print_harmless(cli->out, text_get(&line));
+        fputc('\n', cli->out);
+    }
+    return CLI_EXIT_OK;
+}
+
 int cli_node_explain(struct cli *cli)
 {
     autofree char *path = NULL;

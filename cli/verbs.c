@@ -36,6 +36,8 @@ const struct cli_verb cli_verbs[] = {
     {"node", "describe", "NODE", 1, 1, CLUSTER, cli_node_describe, "one node with its instance, agent and operation"},
     {"node", "hardware", "NODE", 1, 1, CLUSTER, cli_node_hardware,
      "what the node is made of, and how its agent's checks stand"},
+    {"node", "known-hosts", "[NODE]", 0, 1, CLUSTER, cli_node_known_hosts,
+     "the keys of the machines that nodes are now, as ssh reads them (KnownHostsCommand)"},
     {"node", "explain", "NODE", 1, 1, CLUSTER, cli_node_explain,
      "why a node is as it is, or why nothing has happened, and what you can do"},
     {"node", "verdicts", "NODE", 1, 1, CLUSTER | CLI_BIT(STATE) | CLI_BIT(LIMIT), cli_node_verdicts,

@@ -180,3 +180,30 @@ int db_check_get(struct db_tx *tx, int64_t instance_row, const char *name, struc
     db_bind_text(&q, name);
     return db_query_take(&q, check_read, ret_state);
 }
+
+static const char SQL_HOST_KEYS[] =
+    "SELECT n.name, i.address, h.kind, h.location, h.identity, h.serial, h.detail, h.first_at, h.last_at, h.present "
+    "FROM node n JOIN instance i ON i.id = n.instance_row JOIN hardware h ON h.instance_row = i.id AND "
+    "h.kind = 'host-key' AND h.present = 1 WHERE n.cluster_id = ?1 AND (?2 = '' OR n.name = ?2) AND n.name > ?3 "
+    "ORDER BY n.name LIMIT ?4";
+
+static void host_key_read(struct db_query *q, void *row)
+{
+    struct host_key *key = row;
+    DB_GET_TEXT(q, key->node);
+    DB_GET_TEXT(q, key->address);
+    hardware_read(q, &key->key);
+}
+
+int db_host_key_list(struct db_tx *tx, int64_t cluster_id, const char *node, const char *after_name, int limit,
+                     db_row_fn fn, void *arg)
+{
+    struct host_key key;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_HOST_KEYS);
+    db_bind_i64(&q, cluster_id);
+    db_bind_text(&q, node);
+    db_bind_text(&q, after_name);
+    db_bind_i64(&q, limit > 0 ? limit : -1);
+    return db_query_walk(&q, host_key_read, &key, fn, arg);
+}

@@ -15,6 +15,11 @@ int db_hardware_forget(struct db_tx *tx, int64_t instance_row);
 /* Rows are struct hardware: the chassis first, then by kind and place; what is there before what is gone. */
 int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void *arg);
 
+/* The keys by which the machines are known that fill a cluster's slots now. Rows are struct host_key, by the node's name, after
+ * after_name ("" starts), at most limit (0: all); node "": of all. */
+int db_host_key_list(struct db_tx *tx, int64_t cluster_id, const char *node, const char *after_name, int limit,
+                     db_row_fn fn, void *arg);
+
 /* A past repair of what is in this instance now, when it was in another one. */
 struct db_past {
     struct operation operation;     /* device: where the piece is now; "" for the chassis */

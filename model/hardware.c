@@ -93,6 +93,17 @@ bool hardware_identifies(const char *text)
     return differs && count >= IDENTITY_MIN;
 }
 
+bool hardware_is_host_key(const struct hardware *hardware)
+{
+    /* the length and text "ssh-ed25519", then the length 32 and the key: 51 bytes */
+    static const char begin[] = "AAAAC3NzaC1lZDI1NTE5AAAAI";
+    enum { KEY_CHARACTERS = 68 };
+    static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    return hardware->kind == HARDWARE_KIND_HOST_KEY && text_equal(hardware->location, "ssh-ed25519") &&
+           strncmp(hardware->detail, begin, sizeof(begin) - 1) == 0 && strlen(hardware->detail) == KEY_CHARACTERS &&
+           strspn(hardware->detail, base64) == KEY_CHARACTERS;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a[0] != '\0' && strcasecmp(a, b) == 0;
@@ -100,11 +111,13 @@ static bool same_text(const char *a, const char *b)
 
 const struct hardware *hardware_find(const struct hardware *hardware, size_t count, const char *device)
 {
-    int index[HARDWARE_KIND_NIC + 1] = {0};
+    int index[HARDWARE_KIND_HOST_KEY + 1] = {0};
     char name[32];
     for (size_t i = 0; i < count; i++) {
         const struct hardware *piece = &hardware[i];
         bool is_chassis = piece->kind == HARDWARE_KIND_CHASSIS;
+        if (piece->kind == HARDWARE_KIND_HOST_KEY)
+            continue; /* no device */
         snprintf(name, sizeof(name), "%s%d", hardware_kind_text(piece->kind), index[piece->kind]++);
         if (device[0] == '\0' ? is_chassis
                               : same_text(device, piece->location) || same_text(device, piece->identity) ||

@@ -20,7 +20,9 @@
     X(CHASSIS, "chassis") /* the machine itself */              \
     X(GPU, "gpu")         /* NVIDIA's */                        \
     X(NEURON, "neuron")   /* a Trainium or Inferentia device */ \
-    X(NIC, "nic")         /* InfiniBand, RoCE */
+    X(NIC, "nic")         /* InfiniBand, RoCE */                \
+    X(HOST_KEY,                                                 \
+      "host-key") /* of its sshd: location is the kind of key, detail the key; never an identity, images carry it */
 enum hardware_kind {
 #define X(SYMBOL, text) HARDWARE_KIND_##SYMBOL,
     HARDWARE_KIND_LIST(X)
@@ -45,9 +47,17 @@ struct hardware {
 
 /* Whether a text can be one piece's own: no placeholder, not all the same character, long enough to be one of many. */
 bool hardware_identifies(const char *text);
+/* Whether a host key is one that may stand in a file of known hosts: Ed25519's, in base64 (RFC 4253, RFC 8709). */
+bool hardware_is_host_key(const struct hardware *hardware);
 /* The piece that a verdict's device means, by its place, its identity or its index among those of its kind ("gpu0"); "" is the
  * chassis. NULL: none that is known. */
 const struct hardware *hardware_find(const struct hardware *hardware, size_t count, const char *device);
+
+/* By which a machine is known that fills a slot. */
+struct host_key {
+    char node[NODE_NAME_MAX_BYTES], address[PEER_MAX_BYTES]; /* "": no address is known */
+    struct hardware key;
+};
 
 /* What a run of a check came to. */
 #define CHECK_RESULT_LIST(X) \

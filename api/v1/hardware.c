@@ -1,7 +1,9 @@
 /* What a node's instance is made of and how its agent's checks stand. */
 #include "api/call.h"
+#include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
+#include "server/service/machine.h"
 
 static void put(json_t *json, const char *name, const char *text)
 {
@@ -51,4 +53,41 @@ void api_node_hardware(struct api_call *call)
     json_put(json, "hardware", hardware);
     json_put(json, "checks", checks);
     api_reply_json(call, 200, json);
+}
+
+static int host_key_row(const void *row, void *arg)
+{
+    const struct host_key *key = row;
+    struct page *page = arg;
+    if (!page_wants(page))
+        return 0;
+    json_t *json = json_object();
+    json_put_text(json, "node", key->node);
+    json_put_text(json, "address", key->address);
+    json_put_text(json, "type", key->key.location);
+    json_put_text(json, "key", key->key.detail);
+    json_put_time(json, "firstSeenAt", key->key.first_at);
+    page_add(page, json, key->node);
+    return 0;
+}
+
+void api_host_key_list(struct api_call *call)
+{
+    struct page page;
+    struct problem problem;
+    char node[NODE_NAME_MAX_BYTES] = "";
+    page_init(&page, 'h');
+    const struct api_query query[] = {
+        PAGE_QUERY(page),
+        {.name = "node", .type = API_QUERY_TEXT, .target = node, .size = sizeof node, .rule = "the name of a node"},
+    };
+    if (api_query(call, query, ARRAY_LEN(query)) != 0 || page_begin(call, &page, false) != 0)
+        return;
+    if (service_host_key_list(call->service, call->params[0], node, page.key, page_rows(&page), host_key_row, &page,
+                              &problem) != 0) {
+        page_free(&page);
+        api_problem(call, &problem);
+        return;
+    }
+    page_reply(call, &page);
 }

@@ -70,6 +70,45 @@ int service_node_hardware(struct service *s, const char *cluster, const char *no
     return service_read(s, show_read, &showing, ret_problem);
 }
 
+struct host_keys {
+    const char *cluster, *node, *after_name;
+    int limit;
+    db_row_fn fn;
+    void *arg;
+    struct problem *problem;
+};
+
+/* What would be no line of a file of known hosts is left out: it is an agent's word. */
+static int show_host_key(const void *row, void *arg)
+{
+    const struct host_key *key = row;
+    const struct host_keys *keys = arg;
+    return hardware_is_host_key(&key->key) ? keys->fn(row, keys->arg) : 0;
+}
+
+static int read_host_keys(struct db_tx *tx, void *arg)
+{
+    struct host_keys *keys = arg;
+    struct cluster cluster;
+    int status = place_find_cluster(tx, keys->cluster, &cluster, keys->problem);
+    return status < 0
+               ? status
+               : db_host_key_list(tx, cluster.id, keys->node, keys->after_name, keys->limit, show_host_key, keys);
+}
+
+int service_host_key_list(struct service *s, const char *cluster, const char *node, const char *after_name, int limit,
+                          db_row_fn fn, void *arg, struct problem *ret_problem)
+{
+    struct host_keys keys = {.cluster = cluster,
+                             .node = node,
+                             .after_name = after_name,
+                             .limit = limit,
+                             .fn = fn,
+                             .arg = arg,
+                             .problem = ret_problem};
+    return service_read(s, read_host_keys, &keys, ret_problem);
+}
+
 /* --- what is told ---------------------------------------------------------------------------------- */
 
 static int store_hardware(struct db_tx *tx, const struct telling *telling)
@@ -78,9 +117,10 @@ static int store_hardware(struct db_tx *tx, const struct telling *telling)
     const int64_t instance_row = telling->place.instance.id;
     for (size_t i = 0; i < report->hardware_count; i++) {
         struct hardware hardware = report->hardware[i];
-        if (!hardware_identifies(hardware.identity))
+        bool key = hardware.kind == HARDWARE_KIND_HOST_KEY;
+        if (key || !hardware_identifies(hardware.identity))
             hardware.identity[0] = '\0';
-        if (!hardware_identifies(hardware.serial))
+        if (key || !hardware_identifies(hardware.serial))
             hardware.serial[0] = '\0';
         int status = db_hardware_put(tx, instance_row, &hardware, telling->now_ms);
         if (status < 0)

@@ -14,6 +14,7 @@
 #define HOLDFAST_SERVER_SERVICE_PRIVATE_H
 
 #include "server/service/governance.h"
+#include "server/service/machine.h"
 #include "server/service/service.h"
 
 #include "base/json.h"

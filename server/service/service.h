@@ -468,16 +468,6 @@ struct service_node_view {
 };
 int service_node_describe(struct service *s, const char *cluster, const char *node, struct service_node_view *ret_view,
                           struct problem *ret_problem);
-/* What the node's instance is made of and how its checks stand; hardware that is gone is in it, too. Large. */
-struct service_machine {
-    char instance_id[ID_INSTANCE_MAX], boot_id[BOOT_ID_MAX_BYTES]; /* of now; "": none */
-    struct hardware hardware[HARDWARE_STORED_MAX];
-    size_t hardware_count;
-    struct check_state checks[CHECK_STATES_MAX];
-    size_t check_count;
-};
-int service_node_hardware(struct service *s, const char *cluster, const char *node, struct service_machine *ret_machine,
-                          struct problem *ret_problem);
 int service_node_list(struct service *s, const char *cluster, const char *group, int state, int health,
                       const char *after_name, int limit, db_row_fn fn, void *arg, struct problem *ret_problem);
 /* search->cluster_id is filled in; *ret_cluster (may be NULL) says which that was, before the first row. */

@@ -3,7 +3,7 @@
 import { DescribeClusterNodeCommand, ListClusterNodesCommand, SageMakerClient } from '@aws-sdk/client-sagemaker';
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -97,6 +97,26 @@ test('what a person says is told, IPv4 and IPv6, and again when it changes', asy
   head = start('head-1', { args: ['--address', '10.20.1.99'] });
   await told('head-1', '10.20.1.99');
   assert.equal((await details('head-1')).PrivatePrimaryIp, '10.20.1.99');
+});
+
+// The machine's own key, which the agent reads like anybody; ssh itself takes what is written, and refuses another machine's.
+const HOST_KEY = '/etc/ssh/ssh_host_ed25519_key.pub';
+test('ssh knows each node\'s machine by the key that its agent tells', { skip: existsSync(HOST_KEY) ? false : 'this machine has no host key' }, async () => {
+  const [type, key] = readFileSync(HOST_KEY, 'utf8').split(' ');
+  const lines = await until('both agents have told of it', () => {
+    const shown = hpctl('node', 'known-hosts').trim().split('\n');
+    return shown.length === 2 && shown;
+  });
+  assert.deepEqual(lines, [`gpu-1,2001:db8::22 ${type} ${key.trim()}`, `head-1,10.20.1.99 ${type} ${key.trim()}`]);
+  assert.equal(hpctl('node', 'known-hosts', 'head-1').trim(), lines[1]);
+  assert.equal(hpctl('node', 'known-hosts', 'gpu-3'), '');
+  assert.deepEqual(json('node', 'known-hosts', 'gpu-1').map((k) => [k.node, k.address, k.type, k.key]), [['gpu-1', '2001:db8::22', type, key.trim()]]);
+  const file = join(dir, 'known_hosts');
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  const found = spawnSync('ssh-keygen', ['-F', 'head-1', '-f', file], { encoding: 'utf8' });
+  assert.equal(found.status, 0, found.stderr);
+  assert.match(found.stdout, /found: line 2/);
+  assert.equal(spawnSync('ssh-keygen', ['-F', 'gpu-2', '-f', file]).status, 1);
 });
 
 test('the connection\'s own end is told where others can reach it', { skip: outside ? false : 'this machine has no address but the loopback' }, async () => {

@@ -628,6 +628,11 @@ test('an instance is asked to test itself, and says what it found', async () => 
   assert.deepEqual(made.hardware.map((h) => [h.kind, h.identity, h.serial, h.location, h.present]), [['gpu', 'GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31', undefined, '0000:b9:00', true]]);
   assert.deepEqual(made.checks.map((c) => [c.name, c.result]), [['disk', 'ok'], ['nvidia', 'waiting']]);
   await call('describeNodeHardware', 404, { params: { ...params, node: 'c-9' } });
+  const hostKey = { kind: 'host-key', location: 'ssh-ed25519', detail: 'AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl' };
+  await tell(200, { hardware: [...machine.hardware, hostKey] });
+  assert.deepEqual((await call('listHostKeys', 200, { params: of })).items.map((k) => [k.node, k.type, k.key]), [['c-1', hostKey.location, hostKey.detail]]);
+  assert.deepEqual((await call('listHostKeys', 200, { params: of, query: { node: 'c-9' } })).items, []);
+  await call('listHostKeys', 404, { params: { cluster: 'nothing' } });
   // Nothing was repaired, so no past weighs.
   assert.deepEqual((await call('listLemons', 200, { params: { cluster: 'checks' } })).items, []);
   await call('listLemons', 404, { params: { cluster: 'nothing' } });

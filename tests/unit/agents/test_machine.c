@@ -82,6 +82,40 @@ static void test_bare_metal(void **state)
     machine_free(&machine);
 }
 
+/* The key of its sshd, which is no identity: images carry it. What is none is not told. */
+static void test_host_key(void **state)
+{
+    static const char key[] = "AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
+    static const char *const none[] = {
+        "",
+        "ssh-ed25519",
+        "ssh-ed25519 \n",
+        "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJ root@a",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GK,*",
+        "@cert-authority * ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",
+    };
+    struct machine machine = machine_new(*state, "");
+    autofree char *line = own_printf("ssh-ed25519 %s root@gpu-1\n", key);
+    tree_file(&machine, "/etc/ssh/ssh_host_ed25519_key.pub", line);
+    struct check_report report = machine_run(&machine, &check_machine);
+    const struct hardware *told = piece(&report, HARDWARE_KIND_HOST_KEY, "ssh-ed25519");
+    assert_string_equal(told->detail, key);
+    assert_string_equal(told->identity, "");
+    assert_string_equal(told->serial, "");
+    assert_null(hardware_find(told, 1, "ssh-ed25519")); /* no verdict means it */
+    assert_null(hardware_find(told, 1, "host-key0"));
+    report_free(&report);
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        tree_file(&machine, "/etc/ssh/ssh_host_ed25519_key.pub", none[i]);
+        report = machine_run(&machine, &check_machine);
+        for (size_t k = 0; k < report.hardware_count; k++)
+            assert_int_not_equal(report.hardware[k].kind, HARDWARE_KIND_HOST_KEY);
+        report_free(&report);
+    }
+    machine_free(&machine);
+}
+
 /* Only root may read serials, and some machines have none of their own: the board's, then the chassis', or none. */
 static void test_serials_that_are_not_there(void **state)
 {
@@ -272,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_identities),
         TEST(test_bare_metal),
+        TEST(test_host_key),
         TEST(test_serials_that_are_not_there),
         TEST(test_virtual_machines),
         TEST(test_nothing_is_told),

@@ -2,6 +2,7 @@
 #include "tests/support/service_world.h"
 
 #include "db/hardware.h"
+#include "server/service/machine.h"
 
 static struct machine_report *a_report(const char *instance_id, const char *boot_id)
 {
@@ -131,6 +132,57 @@ static void test_whom_it_counts_from(void **state)
     world_close(&world);
 }
 
+#define KEY_A "AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+#define KEY_B "AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+static void tell_key(struct world *world, int64_t id, const char *instance_id, const char *key)
+{
+    autofree struct machine_report *report = a_report(instance_id, WORLD_BOOT);
+    clock_fake_advance(&world->clock, 1000);
+    report->hardware_count = 1;
+    report->hardware[0] =
+        (struct hardware){.kind = HARDWARE_KIND_HOST_KEY, .location = "ssh-ed25519", .identity = "GPU-of-another"};
+    snprintf(report->hardware[0].detail, sizeof(report->hardware[0].detail), "%s", key);
+    assert_int_equal(service_agent_machine(&world->service, id, report, &world->problem), 0);
+}
+
+static int add_key(const void *row, void *arg)
+{
+    const struct host_key *key = row;
+    assert_string_equal(key->key.identity, ""); /* charges nobody with another's past */
+    text_printf(arg, "%s=%s ", key->node, key->key.detail);
+    return 0;
+}
+
+static void keys_are(struct world *world, const char *node, const char *after, int limit, const char *expected)
+{
+    AUTO(text) struct text text = {0};
+    assert_int_equal(service_host_key_list(&world->service, "ml", node, after, limit, add_key, &text, &world->problem),
+                     0);
+    assert_string_equal(text_get(&text), expected);
+}
+
+/* Of the machine that is there now; what no file of known hosts may hold is left out. */
+static void test_host_keys(void **state)
+{
+    struct world world;
+    (void)state;
+    int64_t one = world_open_ready(&world, DB_INLINE, 2);
+    int64_t two = world_ready(&world, "ml", "gpu-2", "i-2", NULL);
+    keys_are(&world, "", "", 0, "");
+    tell_key(&world, one, "i-1", KEY_A);
+    tell_key(&world, two, "i-2", KEY_A);
+    keys_are(&world, "", "", 0, "gpu-1=" KEY_A " gpu-2=" KEY_A " ");
+    keys_are(&world, "", "", 1, "gpu-1=" KEY_A " ");
+    keys_are(&world, "", "gpu-1", 1, "gpu-2=" KEY_A " ");
+    keys_are(&world, "gpu-2", "", 0, "gpu-2=" KEY_A " ");
+    tell_key(&world, two, "i-2", KEY_B);
+    keys_are(&world, "gpu-2", "", 0, "gpu-2=" KEY_B " ");
+    tell_key(&world, two, "i-2", "* ssh-rsa AAAA");
+    keys_are(&world, "", "", 0, "gpu-1=" KEY_A " ");
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_what_was_not_looked_at_is_not_gone),
         cmocka_unit_test(test_an_agent_fills_no_disk),
         cmocka_unit_test(test_whom_it_counts_from),
+        cmocka_unit_test(test_host_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
