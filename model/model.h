@@ -345,6 +345,7 @@ ENUM_DECLARE(event_level);
     X(SCHEDULER_BACK, "scheduler-back")           \
     X(SCHEDULER_LAYOUT, "scheduler-layout")       \
     X(SCHEDULER_DRIFT, "scheduler-drift")         \
+    X(SCHEDULER_ADDRESS, "scheduler-address")     \
     X(JOBS, "jobs")                               \
     X(OPERATOR_REQUEST, "operator-request")       \
     X(APPROVAL, "approval")                       \

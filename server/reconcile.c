@@ -6,6 +6,7 @@
  * When the store cannot be written the turn has not happened: its inputs are still there, and the loop tries again
  * after a pause. Nothing is sent to a backend that is not on disk.
  */
+#include "server/reconcile_address.h"
 #include "server/reconcile_apart.h"
 #include "server/reconcile_govern.h"
 #include "server/reconcile_manage.h"
@@ -43,6 +44,7 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->domain_names = map_new();
     r->govern = reconcile_govern_new();
     r->apart = reconcile_apart_new();
+    r->addresses = reconcile_addresses_new();
     r->manage = reconcile_manage_new();
     r->scheduler_event = -1;
     r->housekeeping_at = r->history_at = reconcile_now(r) + HOUSEKEEPING_MS;
@@ -82,6 +84,7 @@ void reconcile_free(struct reconcile *r)
     service_scheduler_free(r->scheduler_shown);
     reconcile_govern_free(r->govern);
     reconcile_apart_free(r->apart);
+    reconcile_addresses_free(r->addresses);
     reconcile_manage_free(r->manage);
     inbox_free(r->inbox);
     reconcile_table_free(r);
@@ -170,6 +173,8 @@ static void take_result(struct reconcile *r, struct rcall *call)
     } else if (call->kind == CALL_APART) {
         reconcile_apart_take(r, call);
         reconcile_call_free(call);
+    } else if (call->kind == CALL_READDRESS && call->operation_id == 0) {
+        reconcile_address_take(r, call);
     } else if (call->kind == CALL_ARRANGE) {
         reconcile_manage_take(r, call);
         reconcile_call_free(call);
@@ -329,6 +334,9 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
     int64_t apart = reconcile_apart_due(r, now);
     if (apart > 0)
         next = earlier(next, apart);
+    int64_t addresses = reconcile_addresses_due(r, now);
+    if (addresses > 0)
+        next = earlier(next, addresses);
     int64_t provision = reconcile_provision_due(r, now);
     return provision > 0 ? earlier(next, provision) : next;
 }
@@ -385,6 +393,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
         }
         worked = reconcile_govern(r, now) || worked;
         worked = reconcile_apart(r, now) || worked;
+        worked = reconcile_addresses(r, now) || worked;
         worked = reconcile_manage(r, now) || worked;
         worked = decide_and_write(r, now) || worked;
         if (r->history_at <= now)

@@ -24,6 +24,7 @@ void reconcile_call_free(struct rcall *call)
     job_picture_free(call->picture);
     free(call->jobs);
     free(call->places);
+    free(call->move.was);
     free(call);
 }
 
@@ -67,7 +68,8 @@ static int call_readdress(struct rcall *call)
         call->addressed = true;
         return 0;
     }
-    int status = ops->readdress(call->scheduler.self, call->node, NULL, call->instance.address, call->error);
+    text_copy_cut(call->move.address, sizeof(call->move.address), call->instance.address);
+    int status = ops->readdress(call->scheduler.self, call->node, &call->move, call->error);
     call->addressed = status == 0;
     return status;
 }
@@ -122,7 +124,7 @@ static int call_do(struct rcall *call)
     case CALL_RESUME:
         return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
     case CALL_READDRESS:
-        return s->ops->readdress(s->self, call->node, call->was, call->instance.address, call->error);
+        return s->ops->readdress(s->self, call->node, &call->move, call->error);
     case CALL_GOVERN:
         return s->ops->govern(s->self, call->governance, call->error);
     case CALL_APART:

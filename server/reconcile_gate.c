@@ -100,6 +100,7 @@ static enum step_result join_answer(struct work *w, const struct rcall *call)
 {
     w->memo.described_at = w->now;
     w->memo.addressed = w->memo.addressed || call->addressed;
+    work_address_told(w, call);
     if (call->status == 0 && call->instance.state == PROVIDER_INSTANCE_GONE &&
         text_equal(call->instance_id, w->instance.instance_id)) {
         if (sm_may(&instance_state_machine, (int)w->instance.state, INSTANCE_STATE_LOST)) {
@@ -172,17 +173,6 @@ static const char *scheduler_lacks(const struct work *w)
     return w->node->responding ? NULL : "waits for the scheduler to hear the node";
 }
 
-/* The newest earlier instance of the slot whose address is known and another one. */
-static int find_moved(const void *row, void *arg)
-{
-    struct rcall *call = arg;
-    const struct instance *instance = row;
-    if (instance->address[0] == '\0' || text_equal(instance->address, call->instance.address))
-        return 0;
-    text_copy_cut(call->was, sizeof(call->was), instance->address);
-    return 1;
-}
-
 /* Providers tell where their instances live when they make them; of a machine that people put there its agent does. */
 static bool has_moved(struct work *w)
 {
@@ -191,10 +181,9 @@ static bool has_moved(struct work *w)
         deps->slurm.ops->readdress == NULL || w->instance.address[0] == '\0')
         return false;
     AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_READDRESS);
-    text_copy_cut(call->instance.address, sizeof(call->instance.address), w->instance.address);
-    int status = db_instance_list(w->turn->tx, w->node->id, 0, find_moved, call);
-    w->memo.addressed = call->was[0] == '\0';
-    if (!work_did(w, status < 0 ? status : 0) || w->memo.addressed)
+    text_copy_cut(call->move.address, sizeof(call->move.address), w->instance.address);
+    w->memo.addressed = !work_address_ask(w, call);
+    if (w->status != 0 || w->memo.addressed)
         return false;
     w->call = TAKE(call);
     return true;
@@ -246,6 +235,8 @@ static enum step_result verify_answer(struct work *w, const struct rcall *call)
         return STEP_GO_ON;
     if (call->status != 0)
         work_say_error(w, call);
+    else
+        work_address_told(w, call);
     if (call->status != 0 && call->status != STATUS_NOT_FOUND && !reconcile_call_is_final(call->status))
         return STEP_RETRY;
     w->memo.addressed = true; /* where it cannot be told, the scheduler does not hear the node, and the gate says so */

@@ -6,7 +6,7 @@
  * operations are read at once and the nodes in slices of RESYNC_ROWS_MAX, so that a large fleet never
  * keeps a verdict waiting.
  */
-#include "server/reconcile_private.h"
+#include "server/reconcile_address.h"
 
 #include <string.h>
 
@@ -422,6 +422,8 @@ static int load_all(struct reconcile *r, struct db_tx *tx)
         status = list_past(r, tx);
     if (status == 0)
         status = reconcile_members_load(r, tx);
+    if (status == 0)
+        status = reconcile_addresses_load(r, tx);
     if (status == 0)
         status = reconcile_incidents_load(r, tx);
     if (status == 0)

@@ -136,6 +136,7 @@ static void vacate(struct work *w)
     work_did(w, turn_node_write(w->turn, w->node, &w->row));
     int status = db_credential_drop(w->turn->tx, w->node->id);
     work_did(w, status == STATUS_NOT_FOUND ? 0 : status);
+    work_address_leave(w);
     work_fleet(w, NULL);
 }
 
@@ -366,6 +367,7 @@ static enum step_result launch_answer(struct work *w, const struct rcall *call)
         return STEP_FAIL;
     }
     w->memo.addressed = call->addressed;
+    work_address_told(w, call);
     work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_INSTANCE_LAUNCHED, "instance %s was launched", call->instance_id);
     return STEP_DONE;
 }

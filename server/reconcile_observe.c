@@ -5,6 +5,7 @@
  * one would show our own mark as a person's wish, or a node that we gave back as still held. What is seen is
  * kept in memory; what follows from it is decided like everything else.
  */
+#include "server/reconcile_address.h"
 #include "server/reconcile_survey.h"
 
 #include <string.h>
@@ -116,6 +117,8 @@ static void see_all(struct reconcile *r, const struct rcall *call)
     for (size_t i = 0; i < call->observation.count; i++) {
         const struct scheduler_node *seen = &call->observation.nodes[i];
         struct rnode *node = map_get(r->slurm_names, seen->name);
+        if (node != NULL && node->address != NULL)
+            reconcile_address_see(r, node, scheduler_word(&call->observation, seen->address), call->seq);
         if (node != NULL && call->seq > node->touched_seq)
             see_node(r, node, seen, call->seq);
     }

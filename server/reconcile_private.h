@@ -17,6 +17,7 @@
  *   reconcile_govern.c    priorities, shares and limits that the scheduler shall go by; reconcile_govern_rule.c: as it is asked
  *   reconcile_manage.c    the scheduler's nodes and partitions, where they are ours to write
  *   reconcile_apart.c     nodes that are set apart in the scheduler while they are tested
+ *   reconcile_address.c   where the scheduler was told that nodes live, and that it is told again
  *   reconcile_idle.c      deep checks of nodes that have nothing to do
  *   reconcile_supply.c    what the ends of launches say of a group's supply of machines
  *   reconcile_provision.c clusters and groups that come up, grow, shrink and go, by policy/provision.h
@@ -176,6 +177,7 @@ struct rnode {
     uint64_t image; /* what its instance was launched from: reconcile_image; 0: none */
     char *name;
     char *reason, *reason_user; /* in the scheduler; NULL: none */
+    struct raddress *address;   /* what the scheduler was told of where it lives; NULL: nothing */
     int64_t due_at;             /* looked at again then; 0: only when something happens */
     int64_t failing_at;         /* newest node fault in the group's window; 0: none */
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */
@@ -258,7 +260,7 @@ enum call_kind {
     CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
     CALL_RESUME,
-    CALL_READDRESS, /* a machine of people's stands where another stood */
+    CALL_READDRESS, /* a machine of people's stands where another stood; without an operation: it was told and is forgotten */
     CALL_GOVERN,
     CALL_APART,
     CALL_ARRANGE,
@@ -284,8 +286,9 @@ struct rcall {
     char reason[REASON_MAX_BYTES], replaceable[REASON_MAX_BYTES]; /* "": any of ours, or none; a hint */
     char key[KEY_MAX_BYTES];
     char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
-    char was[ADDRESS_MAX_BYTES]; /* the address of the machine that stood there before */
-    bool readdress;              /* tell the scheduler where the instance lives */
+    struct scheduler_move move; /* was is owned */
+    bool asked_before;          /* the same move may have been made already, though nobody heard of it */
+    bool readdress;             /* tell the scheduler where the instance lives */
 
     int status;
     char error[SCHEDULER_ERROR_MAX];
@@ -322,6 +325,7 @@ enum effect_kind {
     EFFECT_SUPPLY,        /* a group's supply of machines changed */
     EFFECT_BREAKER,       /* a group's breaker opened or closed */
     EFFECT_APART,         /* a node is to be set apart, or to be given back */
+    EFFECT_ADDRESS,       /* the scheduler was told where the node's machine lives, or it has none any more */
     EFFECT_NODE_GONE,     /* a slot that was deleted was forgotten */
 };
 
@@ -357,6 +361,9 @@ struct effect {
             struct fleet_slot slot;
             uint64_t image;
         } fleet;
+        struct {
+            char told[ADDRESS_MAX_BYTES];
+        } address;
         struct {
             struct rgroup *group;
             int64_t opened_at;
@@ -445,10 +452,11 @@ struct reconcile {
     struct rincident *incidents;    /* that go on */
     struct idqueue signs;           /* nodes with sign_at, and some that had it */
     bool signs_changed;
-    int64_t incident_look_at; /* 0: there is none */
-    struct govern *govern;    /* reconcile_govern.c */
-    struct apart_loop *apart; /* reconcile_apart.c */
-    struct manage *manage;    /* reconcile_manage.c */
+    int64_t incident_look_at;       /* 0: there is none */
+    struct govern *govern;          /* reconcile_govern.c */
+    struct apart_loop *apart;       /* reconcile_apart.c */
+    struct address_loop *addresses; /* reconcile_address.c */
+    struct manage *manage;          /* reconcile_manage.c */
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 

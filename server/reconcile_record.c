@@ -2,6 +2,7 @@
  * Writing down what happens: moves of nodes, lines of the timeline, new operations. Inside the turn's transaction these
  * only touch the store; what they mean for the loop's memory is noted as effects and done after the commit.
  */
+#include "server/reconcile_address.h"
 #include "server/reconcile_apart.h"
 
 #include <stdio.h>
@@ -371,6 +372,9 @@ static void effect_do(struct turn *turn, struct effect *effect)
         break;
     case EFFECT_APART:
         reconcile_apart_poke(r);
+        break;
+    case EFFECT_ADDRESS:
+        reconcile_address_set(r, effect->node, effect->u.address.told);
         break;
     case EFFECT_NODE_GONE:
         fleet_remove(r->service->fleet, effect->node->id);

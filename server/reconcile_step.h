@@ -65,6 +65,14 @@ bool work_is_back(struct work *w, int64_t since);
 void work_apart_ask(struct work *w);
 void work_apart_leave(struct work *w);
 
+/* reconcile_address.c: the call is to tell where a machine of people's lives, if the scheduler shows where one before it did;
+ * false: none is known. */
+bool work_address_ask(struct work *w, struct rcall *call);
+/* What came of that, or of a call that told it because a provider said so. */
+void work_address_told(struct work *w, const struct rcall *call);
+/* No machine fills the slot any more. */
+void work_address_leave(struct work *w);
+
 /* reconcile_operate.c */
 void work_say(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "timeout: slurm_update error: …" of a call that failed. */

@@ -4,7 +4,7 @@
  * Everything here is a copy of what the store says, kept so that no verdict costs a look at the whole fleet. Counts
  * (in repair, failing lately, never ready) are kept up as things change, never by counting.
  */
-#include "server/reconcile_private.h"
+#include "server/reconcile_address.h"
 
 struct rcluster *reconcile_cluster_find(const struct reconcile *r, int64_t id)
 {
@@ -273,6 +273,7 @@ void reconcile_node_remove(struct reconcile *r, struct rnode *node)
     free(node->name);
     free(node->reason);
     free(node->reason_user);
+    reconcile_address_free(node->address);
     free(node);
 }
 

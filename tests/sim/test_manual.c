@@ -284,6 +284,37 @@ static void the_scheduler_learns_where_another_machine_stands(void **state)
     address_story("gpu-1.example.org", "10.0.0.2", "gpu-1.example.org");
 }
 
+/* A third machine, and a scheduler that shows the first one's address again: what it was told of the second is forgotten. */
+static void any_machine_before_counts(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 321, true);
+    create_under(&sim, 1, ORCHESTRATOR_SLURM);
+    struct fake_scheduler_node *node = fake_scheduler_add(&sim.scheduler, "gpu-1");
+    snprintf(node->address, sizeof(node->address), "10.0.0.1");
+    struct fake_instance *machine = install(&sim, "gpu-1", "i-1");
+    snprintf(machine->address, sizeof(machine->address), "10.0.0.1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    for (int i = 2; i < 4; i++) {
+        fall_off_the_bus(&sim, "gpu-1");
+        machine->gone = true;
+        snprintf(node->address, sizeof(node->address), "10.0.0.1");
+        char id[16];
+        snprintf(id, sizeof(id), "i-%d", i);
+        machine = install(&sim, "gpu-1", id);
+        snprintf(machine->address, sizeof(machine->address), "10.0.0.%d", i);
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+        assert_string_equal(node->address, machine->address);
+    }
+    for (int i = 1; i < 3; i++) {
+        snprintf(node->address, sizeof(node->address), "10.0.0.%d", i);
+        sim_run(&sim, MS_PER_MIN);
+        assert_string_equal(node->address, "10.0.0.3");
+    }
+    end(&sim);
+}
+
 /* --- delete ------------------------------------------------------------------------------------ */
 static void a_cluster_of_machines_can_go(void **state)
 {
@@ -314,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_new_machine_answers_a_reboot),
         cmocka_unit_test(a_fault_that_repeats_asks_for_another_machine),
         cmocka_unit_test(the_scheduler_learns_where_another_machine_stands),
+        cmocka_unit_test(any_machine_before_counts),
         cmocka_unit_test(a_cluster_of_machines_can_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

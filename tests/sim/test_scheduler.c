@@ -545,6 +545,94 @@ static void a_person_who_takes_it_meanwhile_keeps_it(void **state)
     sim_close(&sim);
 }
 
+/* --- where nodes live --------------------------------------------------------------------------- */
+#define TOLD(sim, node) sim_events(sim, node, EVENT_KIND_SCHEDULER_ADDRESS, NULL)
+static void set_address(struct sim *sim, const char *address)
+{
+    struct fake_scheduler_node *node = fake_scheduler_find(&sim->scheduler, "gpu-1");
+    snprintf(node->address, sizeof(node->address), "%s", address);
+}
+
+static void replace(struct sim *sim)
+{
+    int64_t launched = sim->provider.launches;
+    fake_scheduler_by_hand(&sim->scheduler, "gpu-1", true, "Action:Replace");
+    sim_run(sim, 10 * MS_PER_S);
+    sim_until(sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim->provider.launches, launched + 1);
+}
+
+/* Of any machine before, by a scheduler that reads its file again; also after hpd was killed. */
+static void a_forgotten_address_is_told_again(void **state)
+{
+    struct sim sim;
+    char first[ADDRESS_MAX_BYTES], second[ADDRESS_MAX_BYTES], third[ADDRESS_MAX_BYTES];
+    (void)state;
+    sim_open(&sim, 61, true);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    const struct fake_scheduler_node *node = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    memcpy(first, node->address, sizeof(first));
+    replace(&sim);
+    memcpy(second, node->address, sizeof(second));
+    replace(&sim);
+    memcpy(third, node->address, sizeof(third));
+    assert_string_not_equal(first, third);
+    const char *const past[] = {first, second};
+    for (int i = 0; i < 4; i++) {
+        if (i == 2)
+            sim_crash(&sim);
+        set_address(&sim, past[i % 2]);
+        sim_run(&sim, MS_PER_MIN);
+        assert_string_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->address, third);
+        assert_int_equal(TOLD(&sim, "gpu-1"), i + 1);
+    }
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_SCHEDULER_ADDRESS, third), 4);
+    assert_int_equal(TOLD(&sim, "gpu-2"), 0);
+    sim_close(&sim);
+}
+
+static void an_address_that_people_gave_stays(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 62, true);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    replace(&sim);
+    int moves = fake_scheduler_find(&sim.scheduler, "gpu-1")->moves;
+    set_address(&sim, "gpu-1.example.org");
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_string_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->address, "gpu-1.example.org");
+    assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->moves, moves);
+    assert_int_equal(TOLD(&sim, "gpu-1"), 0);
+    sim_close(&sim);
+}
+
+/* Somebody who sets it back at every look is not fought at every look. */
+static void an_address_that_does_not_last_is_told_ever_more_rarely(void **state)
+{
+    struct sim sim;
+    char first[ADDRESS_MAX_BYTES];
+    (void)state;
+    sim_open(&sim, 63, true);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    memcpy(first, fake_scheduler_find(&sim.scheduler, "gpu-1")->address, sizeof(first));
+    replace(&sim);
+    int64_t looks = sim.scheduler.observed;
+    for (int i = 0; i < 300; i++) {
+        set_address(&sim, first);
+        sim_run(&sim, MS_PER_S);
+    }
+    looks = sim.scheduler.observed - looks;
+    assert_in_range(TOLD(&sim, "gpu-1"), 3, 9);
+    assert_true(looks > 40);
+    sim_run(&sim, 10 * MS_PER_MIN); /* it lasts: the next time it is told at once */
+    int told = TOLD(&sim, "gpu-1");
+    set_address(&sim, first);
+    sim_run(&sim, 20 * MS_PER_S);
+    assert_int_equal(TOLD(&sim, "gpu-1"), told + 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -571,6 +659,9 @@ int main(void)
         cmocka_unit_test(a_fault_of_it_is_repaired_instead),
         cmocka_unit_test(one_that_goes_away_again_is_rebooted),
         cmocka_unit_test(a_person_who_takes_it_meanwhile_keeps_it),
+        cmocka_unit_test(a_forgotten_address_is_told_again),
+        cmocka_unit_test(an_address_that_people_gave_stays),
+        cmocka_unit_test(an_address_that_does_not_last_is_told_ever_more_rarely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

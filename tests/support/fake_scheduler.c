@@ -113,6 +113,8 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
     fake->observed++;
     ret_observation->count = (size_t)fake->count;
     ret_observation->nodes = own_calloc((size_t)fake->count + 1, sizeof(struct scheduler_node));
+    struct text words = {0};
+    text_add_bytes(&words, "", 1);
     for (int i = 0; i < fake->count; i++) {
         const struct fake_scheduler_node *from = &fake->nodes[i];
         struct scheduler_node *to = &ret_observation->nodes[i];
@@ -130,7 +132,10 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         to->given_up = from->by_itself && from->heard;
         to->busy = from->jobs > 0;
         to->request = request_of(from);
+        to->address = words.len;
+        text_add_bytes(&words, from->address, strlen(from->address) + 1);
     }
+    ret_observation->words = text_take(&words);
     return fake_fate_end(fake->fate, 0, error);
 }
 
@@ -249,15 +254,22 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
     return fake_fate_end(fake->fate, 0, error);
 }
 
-static int readdress(struct scheduler *s, const char *name, const char *was, const char *address, char *error)
+static int readdress(struct scheduler *s, const char *name, struct scheduler_move *move, char *error)
 {
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
     int status = find(fake, name, &node, error);
     if (status != 0)
         return status;
-    if (was == NULL || strcmp(node->address, was) == 0)
-        snprintf(node->address, sizeof(node->address), "%s", address);
+    bool may = move->was == NULL;
+    for (size_t i = 0; i < move->was_count; i++)
+        may = may || strcmp(node->address, move->was[i]) == 0;
+    memcpy(move->before, node->address, sizeof(move->before));
+    if (may && strcmp(node->address, move->address) != 0)
+        node->moves++;
+    if (may)
+        memcpy(node->address, move->address, sizeof(node->address));
+    move->holds = strcmp(node->address, move->address) == 0;
     return fake_fate_end(fake->fate, 0, error);
 }
 

@@ -29,6 +29,7 @@ struct fake_scheduler_node {
     int marks, hints, evictions, resumes; /* what the control plane did */
     bool apart, theirs;                   /* set apart; by a person, for ever */
     int aparts;                           /* how often it was */
+    int moves;                            /* addresses it was told */
 };
 
 struct fake_partition {

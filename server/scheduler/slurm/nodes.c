@@ -50,6 +50,8 @@ static void add_node(struct picture *picture, const struct slurm_node *node, con
     seen->features = picture->last[1];
     seen->gres = picture->last[2];
     seen->gres_used = picture->last[3];
+    seen->address = picture->words.len;
+    text_add_bytes(&picture->words, node->address, strlen(node->address) + 1);
 }
 
 /* --- by scontrol ------------------------------------------------------------------------------------------------------ */

@@ -153,24 +153,37 @@ static bool is_host(const char *s)
     return true;
 }
 
-static int readdress(struct scheduler *s, const char *name, const char *was, const char *address, char *ret_error)
+static bool may_move(const struct scheduler_move *move, const char *shown)
+{
+    for (size_t i = 0; i < move->was_count; i++)
+        if (strcmp(move->was[i], shown) == 0)
+            return true;
+    return move->was == NULL;
+}
+
+static int readdress(struct scheduler *s, const char *name, struct scheduler_move *move, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
-    char host[ADDRESS_MAX_BYTES];
-    const char *colon = strchr(address, ':');
-    bool port = colon != NULL && strchr(colon + 1, ':') == NULL;
-    if (text_copy_bytes(host, sizeof(host), address, port ? (size_t)(colon - address) : strlen(address)) != 0 ||
-        !is_host(host))
-        return slurm_call_fail(&call, STATUS_INVALID, "not an address: %.100s", address);
+    char *host = move->address, *colon = strchr(host, ':');
+    move->holds = false;
+    if (colon != NULL && strchr(colon + 1, ':') == NULL)
+        *colon = '\0';
+    if (!is_host(host))
+        return slurm_call_fail(&call, STATUS_INVALID, "not an address: %.100s", host);
     int status = slurm_look(&call, name, &node);
-    if (status != 0 || strcmp(node.address, host) == 0 || (was != NULL && strcmp(node.address, was) != 0))
+    if (status != 0)
         return status;
+    memcpy(move->before, node.address, sizeof(move->before));
+    move->holds = strcmp(node.address, host) == 0;
+    if (move->holds || !may_move(move, node.address))
+        return 0;
     status = slurm_update_node(&call, name, &(struct slurm_node_change){.address = host});
     if (status == 0)
         status = slurm_look(&call, name, &node);
-    if (status == 0 && strcmp(node.address, host) != 0)
+    move->holds = status == 0 && strcmp(node.address, host) == 0;
+    if (status == 0 && !move->holds)
         return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the address of %s but shows %s", name, node.address);
     return status;
 }

@@ -2,6 +2,8 @@
 // faults, recovery switched off, hpd killed in mid-repair, slurmctld away, hpd away while an agent has something to say. They are the
 // same whichever way hpd speaks to Slurm: story.test.mjs, story_ssh.test.mjs and story_rest.test.mjs run them.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { hpctlPath } from '../lib/programs.mjs';
 import { FELL_OFF, World, XID, until } from '../lib/world.mjs';
@@ -45,6 +47,10 @@ export function stories(way) {
 
   test('Action:Replace set by a person in Slurm is carried out; a near miss is only warned about', async () => {
     const old = world.node('gpu-2').instanceId;
+    // The site moves gpu-2 in its file: that stays, until another machine stands there.
+    const conf = join(world.slurm, 'slurm.conf');
+    writeFileSync(conf, readFileSync(conf, 'utf8').replace(/^(NodeName=gpu-2 .*)NodeAddr=127.0.0.1/m, '$1NodeAddr=127.0.0.2'));
+    world.slurmRun('scontrol', 'reconfigure');
     world.slurmRun('scontrol', 'update', 'NodeName=gpu-3', 'State=FAIL', 'Reason=action:replace');
     world.slurmRun('scontrol', 'update', 'NodeName=gpu-2', 'State=FAIL', 'Reason=Action:Replace');
     await world.repaired('gpu-2', 'replace');
@@ -67,6 +73,19 @@ export function stories(way) {
     assert.deepEqual(world.operations('gpu-3').filter((o) => o.kind !== 'launch'), []);
     world.slurmRun('scontrol', 'update', 'NodeName=gpu-3', 'State=RESUME');
     await until('gpu-3 idle', () => world.slurmNode('gpu-3').state === 'IDLE');
+  });
+
+  test('an address that Slurm was told is told again when Slurm has forgotten it', async () => {
+    const address = () => / NodeAddr=(\S+)/.exec(world.slurmRun('scontrol', 'show', 'node', '-o', 'gpu-2'))[1];
+    const told = () => world.events({ node: 'gpu-2', kind: 'scheduler-address' });
+    assert.equal(address(), '127.0.0.1', 'as the provider says, whatever the file has');
+    assert.deepEqual(told(), []);
+    world.slurmRun('scontrol', 'reconfigure');
+    const [event] = await until('it is told', () => told().length > 0 && told());
+    assert.match(event.message, /showed 127\.0\.0\.2, .* told 127\.0\.0\.1 again/);
+    assert.equal(address(), '127.0.0.1');
+    assert.equal(world.events({ kind: 'scheduler-address' }).length, 1, 'one node, once');
+    await until('gpu-2 idle', () => world.slurmNode('gpu-2').state === 'IDLE');
   });
 
   test('a node that Slurm gave up by itself is given back after its checks; a third time in a day it is not', async () => {

@@ -605,24 +605,51 @@ static void test_wrong_arguments(void **state)
     assert_true(in_service("gpu-1"));
 }
 
+/* was: "", whatever is shown. */
+static int readdress(const char *was, const char *address, struct scheduler_move *ret_move)
+{
+    char earlier[2][ADDRESS_MAX_BYTES] = {"127.0.0.9"};
+    *ret_move = (struct scheduler_move){.was = was[0] == '\0' ? NULL : earlier, .was_count = was[0] == '\0' ? 0 : 2};
+    text_copy_cut(earlier[1], sizeof(earlier[1]), was);
+    text_copy_cut(ret_move->address, sizeof(ret_move->address), address);
+    int status = slurm.ops->readdress(slurm.self, "gpu-1", ret_move, error);
+    ret_move->was = NULL;
+    return status;
+}
+
+/* What a picture shows. */
+static void assert_address(const char *expected)
+{
+    struct scheduler_observation picture;
+    OK(slurm.ops->observe(slurm.self, &picture, error));
+    for (size_t i = 0; i < picture.count; i++)
+        if (strcmp(picture.nodes[i].name, "gpu-1") == 0)
+            assert_string_equal(scheduler_word(&picture, picture.nodes[i].address), expected);
+    scheduler_observation_free(&picture);
+}
+
 static void test_readdress(void **state)
 {
     need_lab(state);
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", NULL, "127.0.0.1", error));
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", NULL, "127.0.0.2:6818", error));
-    char *out = NULL;
-    assert_int_equal(run((const char *[]){"scontrol", "-o", "show", "node", "gpu-1", NULL}, &out), 0);
-    autofree char *record = out;
-    assert_non_null(strstr(record, " NodeAddr=127.0.0.2 "));
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.3", "127.0.0.4", error)); /* people's own stays */
-    char *kept_out = NULL;
-    assert_int_equal(run((const char *[]){"scontrol", "-o", "show", "node", "gpu-1", NULL}, &kept_out), 0);
-    autofree char *kept = kept_out;
-    assert_non_null(strstr(kept, " NodeAddr=127.0.0.2 "));
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", "127.0.0.2", "127.0.0.1", error));
+    struct scheduler_move move;
+    OK(readdress("", "127.0.0.1", &move));
+    OK(readdress("", "127.0.0.2:6818", &move));
+    assert_true(move.holds);
+    assert_string_equal(move.address, "127.0.0.2");
+    assert_string_equal(move.before, "127.0.0.1");
+    assert_address("127.0.0.2");
+    OK(readdress("127.0.0.3", "127.0.0.4", &move)); /* people's own stays */
+    assert_false(move.holds);
+    assert_string_equal(move.before, "127.0.0.2");
+    assert_address("127.0.0.2");
+    OK(readdress("127.0.0.2", "127.0.0.1", &move));
+    assert_true(move.holds);
+    OK(readdress("127.0.0.3", "127.0.0.1", &move)); /* it is so already */
+    assert_true(move.holds);
+    assert_string_equal(move.before, "127.0.0.1");
     static const char *const bad[] = {"", "-x", "a b", "a,b", "host name:1", "$(x)"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        assert_int_equal(slurm.ops->readdress(slurm.self, "gpu-1", NULL, bad[i], error), STATUS_INVALID);
+        assert_int_equal(readdress("", bad[i], &move), STATUS_INVALID);
     AWAIT(in_service("gpu-1"));
 }
 

@@ -1,0 +1,79 @@
+/*
+ * What the scheduler was told of where the machines of slots live. A slot has one row that is told, the present machine's, and one for
+ * each address that it had before; what agents told of machines before is in their own rows.
+ */
+#include "db/address.h"
+
+#include "db/intern.h"
+
+static const char SQL_ASK[] =
+    "INSERT INTO scheduler_address (node_id, address, told) VALUES (?, ?, 0) ON CONFLICT DO NOTHING";
+static const char SQL_TELL[] = "INSERT INTO scheduler_address (node_id, address, told) VALUES (?, ?, 1) "
+                               "ON CONFLICT DO UPDATE SET told = 1";
+static const char SQL_DROP[] = "DELETE FROM scheduler_address WHERE node_id = ? AND address = ? AND told = 0";
+static const char SQL_LEAVE[] = "UPDATE scheduler_address SET told = 0 WHERE node_id = ? AND told = 1";
+static const char SQL_LIST_TOLD[] = "SELECT node_id, address FROM scheduler_address WHERE told = 1";
+static const char SQL_LIST_PAST[] = "SELECT node_id, address FROM scheduler_address WHERE node_id = ?1 AND told = 0 "
+                                    "UNION SELECT i.node_id, i.address FROM instance i JOIN node n ON n.id = i.node_id "
+                                    "WHERE i.node_id = ?1 AND i.address != '' AND i.id IS NOT n.instance_row";
+
+static int put(struct db_tx *tx, const char *sql, int64_t node_id, const char *address, int64_t *ret_changed)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_i64(&q, node_id);
+    db_bind_text(&q, address);
+    return db_query_run(&q, ret_changed);
+}
+
+int db_address_ask(struct db_tx *tx, int64_t node_id, const char *address)
+{
+    int64_t changed = 0;
+    int status = put(tx, SQL_ASK, node_id, address, &changed);
+    return status == 0 && changed == 0 ? STATUS_EXISTS : status;
+}
+
+int db_address_tell(struct db_tx *tx, int64_t node_id, const char *address, const char *before)
+{
+    int status = db_address_leave(tx, node_id);
+    if (status == 0 && before[0] != '\0')
+        status = put(tx, SQL_ASK, node_id, before, NULL);
+    return status != 0 ? status : put(tx, SQL_TELL, node_id, address, NULL);
+}
+
+int db_address_drop(struct db_tx *tx, int64_t node_id, const char *address)
+{
+    return put(tx, SQL_DROP, node_id, address, NULL);
+}
+
+int db_address_leave(struct db_tx *tx, int64_t node_id)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LEAVE);
+    db_bind_i64(&q, node_id);
+    return db_query_run(&q, NULL);
+}
+
+static void address_read(struct db_query *q, void *row)
+{
+    struct address_row *address = row;
+    address->node_id = db_get_i64(q);
+    DB_GET_TEXT(q, address->address);
+}
+
+int db_address_list_told(struct db_tx *tx, db_row_fn fn, void *arg)
+{
+    struct address_row row;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST_TOLD);
+    return db_query_walk(&q, address_read, &row, fn, arg);
+}
+
+int db_address_list_past(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *arg)
+{
+    struct address_row row;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST_PAST);
+    db_bind_i64(&q, node_id);
+    return db_query_walk(&q, address_read, &row, fn, arg);
+}
