@@ -323,6 +323,18 @@ test('with crash:2 it is run twice more, and no more', async () => {
   assert.equal(output('twice').match(/^run \d/gm).length, 3);
 });
 
+test('a step that makes no progress over three attempts stops, with that reason; one that does goes on', async () => {
+  const mark = join(world.dir, 'progress');
+  writeFileSync(mark, '');
+  const stuck = write('stuck', { srun: `srun --auto-resume=crash:9,progress:${mark} -N2 -n1 bash -c 'echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; exit 7'`, steps: 1 });
+  await over(stuck, 'stuck');
+  inOrder(output('stuck'), [/run 0/, /run 1/, /run 2/, /no progress over 3 attempts/, /srun ended 7/]);
+  assert.equal(output('stuck').match(/^run \d/gm).length, 3);
+  const moves = write('moves', { srun: `srun --auto-resume=crash:9,progress:${mark} -N2 -n1 bash -c 'echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; sleep 0.1; date >>${mark}; [ $HOLDFAST_AUTO_RESUME_ATTEMPT -ge 4 ] || exit 7'`, steps: 1 });
+  await over(moves, 'moves');
+  assert.equal(output('moves').match(/^run \d/gm).length, 5);
+});
+
 test('where hpd is away it says so, and ends at its limit', async () => {
   configure({ url: 'http://127.0.0.1:1', diagnosisTimeout: '2s' });
   const job = write('away', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 9'`, steps: 1 });
