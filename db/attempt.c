@@ -5,7 +5,7 @@
 
 #define ATTEMPT_COLUMNS                                                                                        \
     "cluster_id, job, restart, step, attempt, state, action, nodes, reason, exit_code, started_at, ended_at, " \
-    "seen_at, stop_at, node_count, progress_at, fault_at, waits_since"
+    "seen_at, stop_at, node_count, progress_at, fault_at, waits_since, runs, futile"
 static const char SQL_GET[] =
     "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? AND restart = ? AND step = ? "
     "AND attempt = ?";
@@ -13,7 +13,10 @@ static const char SQL_LIST[] =
     "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? ORDER BY restart, step, attempt";
 static const char SQL_PUT[] =
     "INSERT OR REPLACE INTO job_attempt (" ATTEMPT_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-    "?, ?, ?, ?)";
+    "?, ?, ?, ?, ?, ?)";
+static const char SQL_EARLIER[] =
+    "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ? AND job = ? AND step = ? AND restart < ? "
+    "ORDER BY restart DESC, attempt DESC LIMIT 1";
 static const char SQL_FORGET[] =
     "DELETE FROM job_attempt WHERE cluster_id = ?1 AND job = ?2 AND (?3 = -1 OR (restart = ?3 AND step = ?4))";
 static const char SQL_FORGET_OLD[] = "DELETE FROM job_attempt WHERE seen_at < ?";
@@ -47,6 +50,8 @@ static void attempt_read(struct db_query *q, void *row)
     attempt->progress_at = db_get_i64(q);
     attempt->fault_at = db_get_i64(q);
     attempt->waits_since = db_get_i64(q);
+    attempt->runs = db_get_i64(q);
+    attempt->futile = db_get_i64(q);
 }
 
 static void bind_key(struct db_query *q, const struct job_attempt *key)
@@ -63,6 +68,17 @@ int db_attempt_get(struct db_tx *tx, const struct job_attempt *key, struct job_a
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_GET);
     bind_key(&q, key);
+    return db_query_take(&q, attempt_read, ret_attempt);
+}
+
+int db_attempt_get_earlier(struct db_tx *tx, const struct job_attempt *key, struct job_attempt *ret_attempt)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_EARLIER);
+    db_bind_i64(&q, key->cluster_id);
+    db_bind_text(&q, key->job);
+    db_bind_i64(&q, key->step);
+    db_bind_i64(&q, key->restart);
     return db_query_take(&q, attempt_read, ret_attempt);
 }
 
@@ -84,6 +100,8 @@ int db_attempt_put(struct db_tx *tx, const struct job_attempt *attempt)
     db_bind_i64(&q, attempt->progress_at);
     db_bind_i64(&q, attempt->fault_at);
     db_bind_i64(&q, attempt->waits_since);
+    db_bind_i64(&q, attempt->runs);
+    db_bind_i64(&q, attempt->futile);
     return db_query_run(&q, NULL);
 }
 

@@ -7,6 +7,8 @@
 
 /* The one with the same cluster, job, restart, step and number. */
 int db_attempt_get(struct db_tx *tx, const struct job_attempt *key, struct job_attempt *ret_attempt);
+/* The last one of that step in the job's starts before key->restart. */
+int db_attempt_get_earlier(struct db_tx *tx, const struct job_attempt *key, struct job_attempt *ret_attempt);
 /* Inserts it, or takes the place of the one with the same key. */
 int db_attempt_put(struct db_tx *tx, const struct job_attempt *attempt);
 /* Rows are struct job_attempt, oldest first. */

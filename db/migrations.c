@@ -49,6 +49,7 @@ EMBED(migration_0031, "migrations/0031_breaker_closed.sql");
 EMBED(migration_0032, "migrations/0032_mended.sql");
 EMBED(migration_0033, "migrations/0033_group_source.sql");
 EMBED(migration_0034, "migrations/0034_scheduler_address.sql");
+EMBED(migration_0035, "migrations/0035_attempt_totals.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -85,6 +86,7 @@ static const struct db_migration migrations[] = {
     {"0032_mended", migration_0032_data, migration_0032_end},
     {"0033_group_source", migration_0033_data, migration_0033_end},
     {"0034_scheduler_address", migration_0034_data, migration_0034_end},
+    {"0035_attempt_totals", migration_0035_data, migration_0035_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

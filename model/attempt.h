@@ -63,6 +63,8 @@ struct job_attempt {
     int64_t progress_at; /* its program showed progress last, as far as somebody can see that; 0: nobody can */
     int64_t fault_at;    /* the first of its broken nodes was seen to be unhealthy; 0: none was */
     int64_t waits_since; /* for other nodes; 0: it did not */
+    int64_t runs,
+        futile; /* of the step over all starts of the job: so far, and in a row without progress; as its supervisor counts */
 };
 
 /* One start of a job that tells of attempts, as the scheduler had it, or as the attempts say. */

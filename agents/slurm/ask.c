@@ -18,6 +18,11 @@ static int connect_once(struct resume *r, int64_t timeout_ms, char ret_error[HTT
     return r->http != NULL ? 0 : http_client_new(&options, &r->http, ret_error);
 }
 
+static int64_t within(int64_t count)
+{
+    return count < ATTEMPT_NUMBER_MAX ? count : ATTEMPT_NUMBER_MAX;
+}
+
 static char *write_body(const struct resume *r, const struct resume_report *report)
 {
     auto_json json_t *body = json_object();
@@ -28,6 +33,8 @@ static char *write_body(const struct resume *r, const struct resume_report *repo
     if (ago_ms >= 0)
         json_put_i64(body, "progressAgoMs", ago_ms);
     json_put_i64(body, "attempt", r->attempt);
+    json_put_i64(body, "runs", within(r->earlier_runs + r->attempt + 1));
+    json_put_i64(body, "futile", within(resume_futile(r)));
     json_put_text(body, "state", report->state);
     json_put_text(body, "nodes", r->nodes);
     if (strcmp(report->state, "running") != 0)
@@ -74,5 +81,9 @@ int resume_ask(struct resume *r, const struct resume_report *report, struct resu
     else
         status = refused(&reply, ret_error);
     http_reply_free(&reply);
+    if (status == 0) {
+        r->earlier_runs = ret_reply->earlier_runs;
+        r->earlier_futile = ret_reply->earlier_futile;
+    }
     return status;
 }

@@ -166,7 +166,8 @@ static enum resume_next decide(struct resume *r, const struct resume_names *brok
     facts->requeueable = r->job.requeueable;
     facts->batch_host_lost =
         r->job.batch_host[0] != '\0' && r->job.batch && resume_names_has(broken, r->job.batch_host);
-    facts->attempts = r->attempt + 1;
+    facts->attempts = r->earlier_runs + r->attempt + 1;
+    facts->futile = resume_futile(r);
     facts->crashes += !facts->fault && !facts->stopped;
     return resume_decide(facts, ret_why);
 }
@@ -234,6 +235,18 @@ int64_t resume_progress_ago(const struct resume *r)
     return mark == 0 ? -1 : ago_ms > 0 ? ago_ms : 0;
 }
 
+int64_t resume_futile(const struct resume *r)
+{
+    return r->moved ? r->futile : r->futile + r->earlier_futile;
+}
+
+/* What was told to end, as by a preemption, is no attempt that came to nothing. */
+static void note_progress(struct resume *r, bool moved, bool told)
+{
+    r->moved = r->moved || moved;
+    r->futile = moved ? 0 : told ? r->futile : r->futile + 1;
+}
+
 static void remember_nodes(struct resume *r)
 {
     free(r->nodes);
@@ -257,7 +270,7 @@ static void live_on(struct resume *r, char *const argv[])
         }
         bool moved = r->option.progress[0] != '\0' ? progress_mark(r) != mark
                                                    : clock_mono_ms(clock) - began >= r->config.progress_ms;
-        facts.futile = moved ? 0 : facts.futile + 1;
+        note_progress(r, moved, ended.told);
         facts.stopped = ended.stopped;
         if ((ended.exit_code == 0 && !ended.stopped) || ended.told) {
             report_end(r, &ended, ended.told ? "it was told to end" : NULL);

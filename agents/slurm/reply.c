@@ -1,4 +1,4 @@
-/* Reads {"resumeAction": …, "nodes": [{"node": …, "reason": …}]}. */
+/* Reads {"resumeAction": …, "nodes": [{"node": …, "reason": …}], "earlierRuns": …, "earlierFutile": …}. */
 #include "agents/slurm/reply.h"
 
 #include "base/status.h"
@@ -47,6 +47,13 @@ static int read_nodes(const json_t *list, struct resume_reply *reply)
     return 0;
 }
 
+/* A number that is none of ours is none. */
+static int64_t read_count(const json_t *json, const char *name)
+{
+    json_int_t count = json_integer_value(json_object_get(json, name));
+    return count < 0 || count > ATTEMPT_NUMBER_MAX ? 0 : count;
+}
+
 int resume_reply_parse(const char *body, size_t len, struct resume_reply *ret_reply, char ret_error[JSON_ERROR_MAX])
 {
     struct resume_reply reply = {0};
@@ -64,6 +71,8 @@ int resume_reply_parse(const char *body, size_t len, struct resume_reply *ret_re
         resume_reply_free(&reply);
         return refuse(ret_error, "names no nodes that could be dropped");
     }
+    reply.earlier_runs = read_count(json, "earlierRuns");
+    reply.earlier_futile = read_count(json, "earlierFutile");
     *ret_reply = reply;
     return 0;
 }

@@ -8,8 +8,9 @@
 
 struct resume_reply {
     enum resume_action action;
-    struct resume_names broken; /* with RETRYSTEP at least one */
-    char why[RESUME_WORD_MAX];  /* of the first of them; "": not told */
+    struct resume_names broken;           /* with RETRYSTEP at least one */
+    char why[RESUME_WORD_MAX];            /* of the first of them; "": not told */
+    int64_t earlier_runs, earlier_futile; /* of this step in the job's earlier starts; 0: none, or not told */
 };
 
 /* INVALID with a sentence. Freed with resume_reply_free. */

@@ -25,10 +25,13 @@ struct resume {
     struct http_client *http; /* NULL: not made yet */
     struct resume_job job;    /* as it was seen last */
     int64_t nodes_wanted, cpus_per_node;
-    int64_t restart; /* how often the job was requeued */
-    int64_t attempt; /* from 0, after each requeue */
-    int exit_code;   /* of the attempt that failed last */
-    char *nodes;     /* of this attempt; a host list, owned */
+    int64_t restart;                      /* how often the job was requeued */
+    int64_t attempt;                      /* from 0, after each requeue */
+    int64_t futile;                       /* attempts of this start without progress, in a row */
+    bool moved;                           /* one of this start made progress */
+    int64_t earlier_runs, earlier_futile; /* of the job's starts before, which hpd knows */
+    int exit_code;                        /* of the attempt that failed last */
+    char *nodes;                          /* of this attempt; a host list, owned */
 };
 
 /* HyperPod's lines, on standard error: "[Auto Resume] Info: JobID: 82 StepID: 0 …" */
@@ -46,6 +49,8 @@ struct resume_report {
 int resume_ask(struct resume *r, const struct resume_report *report, struct resume_reply *ret_reply,
                char ret_error[HTTP_ERROR_MAX]);
 
+/* Attempts without progress in a row, over all starts of the job. */
+int64_t resume_futile(const struct resume *r);
 /* How long ago its program made progress, in milliseconds; -1: that cannot be seen. */
 int64_t resume_progress_ago(const struct resume *r);
 /* It waits for other nodes: a word to hpd, which need not hear it. */

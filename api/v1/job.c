@@ -183,6 +183,8 @@ void api_job_diagnose(struct api_call *call)
         {.name = "step", .type = JSON_FIELD_I64, .target = &attempt.step, .max = ATTEMPT_STEP_MAX},
         {.name = "progressAgoMs", .type = JSON_FIELD_I64, .target = &progress_ago_ms, .max = PROGRESS_AGO_MAX_MS},
         {.name = "restart", .type = JSON_FIELD_I64, .target = &attempt.restart, .max = ATTEMPT_NUMBER_MAX},
+        {.name = "runs", .type = JSON_FIELD_I64, .target = &attempt.runs, .max = ATTEMPT_NUMBER_MAX},
+        {.name = "futile", .type = JSON_FIELD_I64, .target = &attempt.futile, .max = ATTEMPT_NUMBER_MAX},
         {.name = "state",
          .type = JSON_FIELD_TEXT,
          .required = true,
@@ -216,12 +218,16 @@ void api_job_diagnose(struct api_call *call)
         attempt.progress_at = clock_wall_ms(call->service->clock) - progress_ago_ms;
     json_t *nodes = json_array(), *json = json_object();
     json_put(json, "nodes", nodes);
-    if (service_job_diagnose(call->service, call->params[0], &attempt, add_broken, nodes, &action, &problem) != 0) {
+    struct job_attempt earlier;
+    if (service_job_diagnose(call->service, call->params[0], &attempt, add_broken, nodes, &action, &problem) != 0 ||
+        service_job_earlier(call->service, call->params[0], &attempt, &earlier, &problem) != 0) {
         json_decref(json);
         api_problem(call, &problem);
         return;
     }
     json_put_text(json, "jobId", attempt.job);
     json_put_text(json, "resumeAction", resume_action_text(action));
+    json_put_i64(json, "earlierRuns", earlier.runs);
+    json_put_i64(json, "earlierFutile", earlier.futile);
     api_reply_json(call, 200, json);
 }

@@ -251,3 +251,31 @@ int service_job_diagnose(struct service *s, const char *cluster, const struct jo
         *ret_action = d.is_late ? RESUME_ACTION_NONE : d.attempt.action;
     return status < 0 ? status : 0;
 }
+
+struct earlier {
+    const char *cluster;
+    const struct job_attempt *attempt;
+    struct job_attempt *found;
+    struct problem *problem;
+};
+
+static int find_earlier(struct db_tx *tx, void *arg)
+{
+    struct earlier *earlier = arg;
+    struct cluster cluster;
+    int status = place_find_cluster(tx, earlier->cluster, &cluster, earlier->problem);
+    if (status != 0)
+        return status;
+    struct job_attempt key = *earlier->attempt;
+    key.cluster_id = cluster.id;
+    status = db_attempt_get_earlier(tx, &key, earlier->found);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+int service_job_earlier(struct service *s, const char *cluster, const struct job_attempt *attempt,
+                        struct job_attempt *ret_earlier, struct problem *ret_problem)
+{
+    struct earlier earlier = {.cluster = cluster, .attempt = attempt, .found = ret_earlier, .problem = ret_problem};
+    *ret_earlier = (struct job_attempt){0};
+    return service_read(s, find_earlier, &earlier, ret_problem);
+}

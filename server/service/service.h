@@ -552,6 +552,10 @@ typedef void (*service_broken_fn)(const char *node, const char *state, const cha
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 
+/* The last attempt at that step in the job's starts before this one, whose runs and futile go on counting; {0}: there was none. */
+int service_job_earlier(struct service *s, const char *cluster, const struct job_attempt *attempt,
+                        struct job_attempt *ret_earlier, struct problem *ret_problem);
+
 /* --- groups and incidents of many nodes -------------------------------------------------------- */
 /* A person ends protected mode and an open breaker; without them nothing is done. */
 int service_group_resume(struct service *s, const struct actor *actor, const char *cluster, const char *group,

@@ -333,6 +333,13 @@ test('a step that makes no progress over three attempts stops, with that reason;
   const moves = write('moves', { srun: `srun --auto-resume=crash:9,progress:${mark} -N2 -n1 bash -c 'echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; sleep 0.1; date >>${mark}; [ $HOLDFAST_AUTO_RESUME_ATTEMPT -ge 4 ] || exit 7'`, steps: 1 });
   await over(moves, 'moves');
   assert.equal(output('moves').match(/^run \d/gm).length, 5);
+
+  // A requeue begins no new count: two attempts before it, of which the second was told to end, and two after it.
+  const again = `echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; [ -n "$SLURM_RESTART_COUNT" ] || [ $HOLDFAST_AUTO_RESUME_ATTEMPT -lt 1 ] || { scontrol requeue $SLURM_JOB_ID; sleep 600; }; exit 7`;
+  const anew = write('anew', { srun: `srun --auto-resume=crash:9,progress:${mark} -N2 -n1 bash -c '${again}'`, steps: 1 });
+  await over(anew, 'anew');
+  assert.deepEqual(output('anew').match(/^run \d/gm), ['run 0', 'run 1', 'run 0', 'run 1']);
+  assert.match(output('anew'), /no progress over 3 attempts/);
 });
 
 test('where hpd is away it says so, and ends at its limit', async () => {

@@ -148,6 +148,15 @@ static void test_reply(void **state)
     resume_reply_free(&reply);
     assert_int_equal(answer("{\"resumeAction\":\"WAIT\"}", &reply), 0);
     assert_int_equal(reply.action, RESUME_ACTION_WAIT);
+    assert_int_equal(reply.earlier_runs, 0); /* an older hpd does not tell */
+    resume_reply_free(&reply);
+    assert_int_equal(answer("{\"resumeAction\":\"NONE\",\"earlierRuns\":4,\"earlierFutile\":2}", &reply), 0);
+    assert_int_equal(reply.earlier_runs, 4);
+    assert_int_equal(reply.earlier_futile, 2);
+    resume_reply_free(&reply);
+    assert_int_equal(answer("{\"resumeAction\":\"NONE\",\"earlierRuns\":-1,\"earlierFutile\":1e9}", &reply), 0);
+    assert_int_equal(reply.earlier_runs, 0);
+    assert_int_equal(reply.earlier_futile, 0);
     resume_reply_free(&reply);
 }
 

@@ -233,6 +233,47 @@ static void test_a_job_that_waits_for_a_node(void **state)
     world_close(&world);
 }
 
+static void earlier_is(int64_t restart, int64_t of_step, int64_t runs, int64_t futile)
+{
+    struct job_attempt key = attempt_of(0, ATTEMPT_STATE_RUNNING), earlier;
+    key.restart = restart;
+    key.step = of_step;
+    assert_int_equal(service_job_earlier(&world.service, "ml", &key, &earlier, &world.problem), 0);
+    assert_int_equal(earlier.runs, runs);
+    assert_int_equal(earlier.futile, futile);
+}
+
+static void tell_totals(int64_t restart, int64_t number, int64_t runs, int64_t futile)
+{
+    enum resume_action action;
+    struct job_attempt attempt = attempt_of(number, ATTEMPT_STATE_ENDED);
+    attempt.restart = restart;
+    attempt.step = 0;
+    attempt.runs = runs;
+    attempt.futile = futile;
+    assert_int_equal(service_job_diagnose(&world.service, "ml", &attempt, add_broken, NULL, &action, &world.problem),
+                     0);
+}
+
+/* What was counted before a requeue is there after it: of the last attempt at that step before. */
+static void test_limits_hold_over_a_requeue(void **state)
+{
+    (void)state;
+    open_two();
+    earlier_is(1, 0, 0, 0);
+    tell_totals(0, 0, 1, 1);
+    tell_totals(0, 1, 2, 2);
+    earlier_is(0, 0, 0, 0); /* its own start is none before it */
+    earlier_is(1, 0, 2, 2);
+    tell_totals(1, 0, 3, 0);
+    earlier_is(2, 0, 3, 0);
+    earlier_is(1, 0, 2, 2);
+    earlier_is(2, 1, 0, 0); /* another step */
+    struct job_attempt key = attempt_of(0, ATTEMPT_STATE_RUNNING), found;
+    assert_int_equal(service_job_earlier(&world.service, "nothing", &key, &found, &world.problem), STATUS_NOT_FOUND);
+    world_close(&world);
+}
+
 /* --- what the scheduler knows better ---------------------------------------------------------------------- */
 
 static void show(const char *state, const char *nodes, int64_t restarts)
@@ -444,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_a_step_that_was_asked_makes_way),
         cmocka_unit_test(test_attempts_are_kept),
         cmocka_unit_test(test_a_job_that_waits_for_a_node),
+        cmocka_unit_test(test_limits_hold_over_a_requeue),
         cmocka_unit_test(test_what_is_told_must_not_be_untrue),
         cmocka_unit_test(test_starts_of_the_job_are_kept),
         cmocka_unit_test(test_a_job_may_begin_anew_after_its_end),
