@@ -370,7 +370,8 @@ static void tell_person(const struct policy_scene *scene, struct policy_situatio
 
 static bool is_returning(const struct policy_scene *scene)
 {
-    return scene->node->state == NODE_STATE_HELD;
+    bool stands = scene->node->opted_out && scene->decision_stands; /* somebody took it away from what still asks */
+    return scene->node->state == NODE_STATE_HELD && !stands;
 }
 
 static void tell_returning(const struct policy_scene *scene, struct policy_situation *told)
@@ -409,6 +410,8 @@ static void tell_opted_out(const struct policy_scene *scene, struct policy_situa
 {
     say(told, "A person took this node out of automatic repair, so nothing is done to it by itself.");
     say_standing(scene, told);
+    if (scene->decision_stands && scene->node->health == HEALTH_UNHEALTHY)
+        say(told, "When it is opted in, that is decided on at once.");
     way_node(scene, told, "opt-in", "hand it back to automatic repair");
     if (scene->decision_stands)
         way_node(scene, told, "verdicts", WHY_SEEN);

@@ -522,7 +522,7 @@ test('a cluster without a scheduler has no jobs', async () => {
   await call('describeScheduler', 404);
   await call('listSchedulerNodes', 404);
   const attempt = { attempt: 0, state: 'running', nodes: 'elsewhere-[1-2]' };
-  assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [] });
+  assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [], earlierRuns: 0, earlierFutile: 0 });
   await call('diagnoseJob', 400, { params: { cluster, job: '4711' }, body: { ...attempt, nodes: 'gpu-[1-' } });
   await call('diagnoseJob', 404, { params: { cluster: 'nothing', job: '4711' }, body: attempt });
 });

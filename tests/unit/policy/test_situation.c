@@ -241,6 +241,15 @@ static void held(void **state)
                 "once its agent "
                 "is heard again, which it last was at 2026-11-20 11:55:00 UTC.",
                 "hpctl node release gpu-7 --cluster train");
+    /* What was seen is open still: it is no healthy node that waits to be given back. */
+    node.opted_out = true;
+    node.health = HEALTH_UNHEALTHY;
+    decide(ACTION_WATCH, "opted-out", "Xid 79. Left alone: a person took this node out of automatic repair.");
+    assert_told(SITUATION_OPTED_OUT,
+                "A person took this node out of automatic repair, so nothing is done to it by itself. Xid 79. Left "
+                "alone: a person took this node out of automatic repair. When it is opted in, that is decided on at "
+                "once.",
+                "hpctl node opt-in gpu-7 --cluster train");
 }
 
 static void stopped_by_a_person(void **state)
