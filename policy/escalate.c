@@ -73,25 +73,33 @@ static struct policy_outcome used_up(struct policy_outcome outcome)
     return outcome;
 }
 
-/* The fault came back after a reboot of this device. */
-static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                          enum action_class again)
+/* Of one device any code is the same trouble, and yet not the same fault. */
+static bool is_the_same(const struct policy_repair *reboot, const struct sight *lead)
 {
-    char time[POLICY_TIME_MAX], because[REASON_MAX_BYTES];
+    const char *code = text_or_empty(reboot->code);
+    return code[0] == '\0' || lead->verdict == NULL || text_equal(code, lead->verdict->code);
+}
+
+/* A fault came back after a reboot of this device. */
+static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                          const struct sight *lead)
+{
+    char time[POLICY_TIME_MAX], came_back[REASON_MAX_BYTES], because[REASON_MAX_BYTES];
+    bool same = is_the_same(ledger->reboot, lead);
     policy_time(ledger->reboot->at, time);
-    if (again == ACTION_CLASS_SUPPORT) {
-        policy_say(because, sizeof(because),
-                   "It came back after the reboot of %s, and the table sends a repeat to a person", time);
+    policy_say(came_back, sizeof(came_back),
+               same ? "It came back after the reboot of %s" : "It comes after the reboot of %s, which was for %s there",
+               time, ledger->reboot->code);
+    if (lead->again == ACTION_CLASS_SUPPORT) {
+        policy_say(because, sizeof(because), "%s, and the table sends a repeat to a person", came_back);
         return used_up(policy_person("repeat-needs-person", because,
                                      "no source says that another machine helps against this code"));
     }
-    policy_say(because, sizeof(because),
-               "It came back after the reboot of %s, so another reboot will not help and the machine is replaced",
-               time);
+    policy_say(because, sizeof(because), "%s, so another reboot will not help and the machine is replaced", came_back);
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
     if (outcome.action == ACTION_REPLACE)
-        policy_say(outcome.refused_why, sizeof(outcome.refused_why),
-                   "it was rebooted for this device at %s and the fault came back", time);
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "it was rebooted for this device at %s and %s",
+                   time, same ? "the fault came back" : "it is at fault again");
     return outcome;
 }
 
@@ -169,7 +177,7 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
     if (policy_is_lemon_for_person(settings, ledger))
         return policy_lemon_for_person(snapshot, ledger); /* and stays so, whatever was done to it meanwhile */
     if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
-        return after_reboot(snapshot, ledger, lead->again);
+        return after_reboot(snapshot, ledger, lead);
     if (ledger->reboots >= settings->reboots_max)
         return after_all_reboots(snapshot, lead, ledger);
     if (ledger->no_return != NULL)
