@@ -15,6 +15,8 @@ int cli_group_resume(struct cli *cli)
     autofree char *path = own_printf("/v1/clusters/%s/groups/%s/resume", c, g);
     rc = cli_ask(cli, "POST", path, body, NULL, &group);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, group))
-        fprintf(cli->out, "%s: no protection and no breaker holds its repairs\n", cli->argument[0]);
+        fprintf(cli->out,
+                "%s: protected mode and the breaker hold its repairs no more; hpctl event list shows what was ended\n",
+                cli->argument[0]);
     return rc;
 }

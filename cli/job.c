@@ -1,6 +1,7 @@
 /* hpctl job …: what the scheduler runs, and what happened to the nodes that it runs on. */
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 
 #include <string.h>
@@ -22,13 +23,25 @@ static const char *why_none(struct cli *cli, const char *cluster, const json_t *
     return "no jobs on nodes of this cluster, and none that waits in a partition with one";
 }
 
+/* So long it runs, or ran; "": it waits. */
+static void put_runs(json_t *job)
+{
+    char text[CLOCK_TEXT_MAX + 16], span[CLOCK_TEXT_MAX];
+    int64_t from, to;
+    if (clock_parse(cli_value(job, "startedAt", text, sizeof(text)), &from) != 0)
+        return;
+    if (clock_parse(cli_value(job, "endedAt", text, sizeof(text)), &to) != 0)
+        to = clock_wall_ms(clock_system());
+    json_put_text(job, "_runs", clock_format_duration(to > from ? (to - from) / 1000 * 1000 : 0, span));
+}
+
 int cli_job_list(struct cli *cli)
 {
-    static const struct cli_column columns[] = {{"JOB", "id"},          {"NAME", "name"},
-                                                {"USER", "user"},       {"PARTITION", "partition"},
-                                                {"STATE", "state"},     {"WHY", "reason"},
-                                                {"NODES", "nodes"},     {"RESTARTS", "restarts"},
-                                                {"RUNS", "~startedAt"}, {"GOODPUT", "goodput.share"}};
+    static const struct cli_column columns[] = {{"JOB", "id"},      {"NAME", "name"},
+                                                {"USER", "user"},   {"PARTITION", "partition"},
+                                                {"STATE", "state"}, {"WHY", "reason"},
+                                                {"NODES", "nodes"}, {"RESTARTS", "restarts"},
+                                                {"RUNS", "_runs"},  {"GOODPUT", "goodput.share"}};
     int64_t limit;
     autofree char *cluster = NULL;
     int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
@@ -39,8 +52,12 @@ int cli_job_list(struct cli *cli)
     autofree char *name = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/jobs", name);
     auto_json json_t *items = NULL;
     rc = cli_ask_list(cli, path, limit, &items);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
-        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), why_none(cli, name, items));
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, items))
+        return rc;
+    json_t *job;
+    size_t i;
+    json_array_foreach(items, i, job) put_runs(job);
+    cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), why_none(cli, name, items));
     return rc;
 }
 

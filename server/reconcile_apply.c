@@ -56,10 +56,17 @@ static int note_near_miss(struct apply *a)
 {
     const struct rnode *node = a->node;
     char message[SENTENCE_MAX_BYTES];
-    snprintf(message, sizeof(message),
-             "the scheduler's reason \"%.*s\" looks like a request but is not exact; write " REASON_REBOOT
-             " or " REASON_REPLACE " with state=fail",
-             TEXT_FIT(text_or_empty(node->reason), 150));
+    const char *reason = text_or_empty(node->reason);
+    if (text_equal(reason, REASON_REBOOT) || text_equal(reason, REASON_REPLACE))
+        snprintf(message, sizeof(message),
+                 "the scheduler's reason %s asks for a repair, and counts in the states fail and down only: scontrol "
+                 "update nodename=%s state=fail reason=%s",
+                 reason, node->name, reason);
+    else
+        snprintf(message, sizeof(message),
+                 "the scheduler's reason \"%.*s\" looks like a request but is not exact; write " REASON_REBOOT
+                 " or " REASON_REPLACE " with state=fail",
+                 TEXT_FIT(reason, 150));
     struct event_search search = {.message = message};
     const struct db_event_filter filter = {.cluster = node->group->cluster->name,
                                            .node = node->name,
