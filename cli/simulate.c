@@ -26,7 +26,10 @@ static int list_profiles(struct cli *cli)
         cli_print_field(cli->out, "  Source", profiles[i].source);
         fputc('\n', cli->out);
     }
-    fputs("Numbers, for a file or as NAME=VALUE; without a profile they are:\n", cli->out);
+    fputs("Numbers, for a file or as NAME=VALUE. What neither says is the profile's (rsc-1, where none is named), and "
+          "what that does not "
+          "say either is:\n",
+          cli->out);
     for (size_t i = 0; i < SIMULATE_NUMBERS; i++)
         fprintf(cli->out, "  %-20s %-8s %s\n", simulate_numbers[i].name,
                 simulation_value((enum simulate_number)i, simulate_numbers[i].standard, value, sizeof(value)),

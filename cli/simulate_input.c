@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/yaml.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define PROFILE_DEFAULT "rsc-1"
@@ -115,6 +116,15 @@ static void warn_of_others(struct cli *cli, const struct simulate_scenario *scen
             count == 1 ? "counts" : "count", group.name);
 }
 
+/* The profile's spares, which somebody forgot to say for a smaller fleet, would work instead of it. */
+static void warn_of_spares(struct cli *cli, const struct simulate_scenario *scenario)
+{
+    int64_t nodes = scenario->number[SIMULATE_NODES], spares = scenario->number[SIMULATE_SPARES];
+    if (spares > nodes)
+        fprintf(cli->err, "hpctl: %" PRId64 " spares for %" PRId64 " nodes: say spares=N for a fleet of this size\n",
+                spares, nodes);
+}
+
 int simulation_take(struct cli *cli, struct simulate_scenario *ret_scenario, struct policy_document **ret_document)
 {
     const char *profile = cli->option[CLI_OPTION_PROFILE];
@@ -130,7 +140,9 @@ int simulation_take(struct cli *cli, struct simulate_scenario *ret_scenario, str
     if (rc == CLI_EXIT_OK && cli->option[CLI_OPTION_POLICY] != NULL)
         rc = take_policy(cli, ret_document);
     ret_scenario->document = *ret_document;
-    if (rc == CLI_EXIT_OK)
+    if (rc == CLI_EXIT_OK) {
         warn_of_others(cli, ret_scenario);
+        warn_of_spares(cli, ret_scenario);
+    }
     return rc;
 }
