@@ -241,6 +241,13 @@ static void held(void **state)
                 "once its agent "
                 "is heard again, which it last was at 2026-11-20 11:55:00 UTC.",
                 "hpctl node release gpu-7 --cluster train");
+}
+
+static void held_and_opted_out(void **state)
+{
+    (void)state;
+    begin();
+    node.state = NODE_STATE_HELD;
     /* What was seen is open still: it is no healthy node that waits to be given back. */
     node.opted_out = true;
     node.health = HEALTH_UNHEALTHY;
@@ -378,6 +385,7 @@ int main(void)
         cmocka_unit_test(in_service),
         cmocka_unit_test(unheard),
         cmocka_unit_test(held),
+        cmocka_unit_test(held_and_opted_out),
         cmocka_unit_test(stopped_by_a_person),
         cmocka_unit_test(at_work),
         cmocka_unit_test(not_in_service),
