@@ -191,6 +191,25 @@ static void print_going_on(FILE *f, json_t *view)
                 (long long)(total - (int64_t)json_array_size(json_object_get(view, "attention"))));
 }
 
+/* What took many nodes at once, and is not over: none of them is repaired by itself meanwhile. */
+static int print_incidents(struct cli *cli, const char *cluster)
+{
+    static const struct cli_column columns[] = {{"INCIDENT", "id"},   {"WHERE", "level"}, {"NAME", "domain"},
+                                                {"CAUSE", "cause"},   {"NODES", "nodes"}, {"DOWN", "affected"},
+                                                {"AGE", "~startedAt"}};
+    struct text path AUTO(text) = {0};
+    text_add(&path, "/v1/incidents");
+    cli_add_query(&path, "cluster", cluster);
+    cli_add_query(&path, "state", "open");
+    auto_json json_t *incidents = NULL;
+    int rc = cli_ask_list(cli, text_get(&path), CLI_LIMIT_DEFAULT, &incidents);
+    if (rc != CLI_EXIT_OK || json_array_size(incidents) == 0)
+        return rc;
+    fputs("\nIncidents of many nodes, whose repairs are held (hpctl incident describe, incident end)\n", cli->out);
+    cli_print_table(cli->out, incidents, columns, ARRAY_LEN(columns), "none");
+    return rc;
+}
+
 static int print_last_events(struct cli *cli, const char *cluster)
 {
     static const struct cli_column columns[] = {
@@ -223,7 +242,8 @@ int cli_cluster_describe(struct cli *cli)
     print_head(cli->out, view);
     print_groups(cli->out, view);
     print_going_on(cli->out, view);
-    return print_last_events(cli, name);
+    rc = print_incidents(cli, name);
+    return rc == CLI_EXIT_OK ? print_last_events(cli, name) : rc;
 }
 
 int cli_cluster_update(struct cli *cli)

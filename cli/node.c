@@ -26,6 +26,16 @@ int cli_parse_limit(struct cli *cli, int64_t without, int64_t *ret_limit)
     return CLI_EXIT_OK;
 }
 
+/* That nothing is done to it by itself is seen before all else. */
+static void put_opted_out(json_t *node)
+{
+    if (!json_is_true(json_object_get(node, "optedOut")))
+        return;
+    const char *reason = json_string_value(json_object_get(node, "reason"));
+    autofree char *why = own_printf("opted out%s%s", reason != NULL ? "; " : "", reason != NULL ? reason : "");
+    json_put_text(node, "reason", why);
+}
+
 int cli_node_list(struct cli *cli)
 {
     static const struct cli_column columns[] = {
@@ -46,8 +56,12 @@ int cli_node_list(struct cli *cli)
     cli_add_query(&path, "health", cli->option[CLI_OPTION_HEALTH]);
     auto_json json_t *items = NULL;
     rc = cli_ask_list(cli, text_get(&path), limit, &items);
-    if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
-        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no such nodes");
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, items))
+        return rc;
+    size_t i;
+    json_t *node;
+    json_array_foreach(items, i, node) put_opted_out(node);
+    cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no such nodes");
     return rc;
 }
 

@@ -253,6 +253,18 @@ static void tell_backends(struct hpd *hpd)
     hpd->service.backends = backends;
 }
 
+/* What is not there now may come with a mount, so it is no error; but whoever starts hpd by hand sees it at once. */
+static void warn_of_slurm(const struct config *c)
+{
+    autofree char *scontrol = own_printf("%s/scontrol", c->slurm_bin_dir);
+    if (c->slurm_over_ssh)
+        return;
+    if (*c->slurm_bin_dir != 0 && access(scontrol, X_OK) != 0)
+        log_warn("slurm.binDir has no scontrol that could be run path=%s error=%s", scontrol, strerror(errno));
+    if (*c->slurm_conf != 0 && access(c->slurm_conf, R_OK) != 0)
+        log_warn("slurm.conf cannot be read path=%s error=%s", c->slurm_conf, strerror(errno));
+}
+
 static int make_backends(struct hpd *hpd)
 {
     struct config *c = &hpd->config;
@@ -283,6 +295,7 @@ static int make_backends(struct hpd *hpd)
                                         .ssh = c->slurm_over_ssh ? &ssh : NULL,
                                         .rest = c->slurm_over_rest ? &rest : NULL,
                                         .manage = hpd->deps.slurm_managed ? &manage : NULL};
+        warn_of_slurm(c);
         int rc = slurm_new(&options, &hpd->deps.slurm);
         if (rc != 0)
             return fail("slurm", status_meaning(rc));

@@ -133,6 +133,10 @@ test('a slot waits for its machine, and the machine that enrols fills it', async
   install('gpu-2', 'i-rack2');
   await until('both ready', () => isReady('gpu-1') && isReady('gpu-2'));
   assert.equal(node('gpu-1').instanceId, 'i-rack1');
+  hpctl('node', 'opt-out', 'gpu-1');
+  assert.match(hpctl('node', 'list').out, /^gpu-1 .* opted out/m);
+  hpctl('node', 'opt-in', 'gpu-1');
+  assert.doesNotMatch(hpctl('node', 'list').out, /opted out/);
 });
 
 test('a fault asks a person for a reboot, and the new boot ends it', async () => {
