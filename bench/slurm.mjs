@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answers, build, cpuMs, dir, number, quantile, say, seeded, start, stop, until } from './lib.mjs';
+import { answers, build, cpuMs, dir, load, number, quantile, say, seeded, start, stop, until } from './lib.mjs';
 
 Object.assign(process.env, { HPD: join(build, 'hpd'), HPCTL: join(build, 'hpctl'), HP_AGENT: join(build, 'hp-agent') });
 const { FELL_OFF, World, until: becomes } = await import('../tests/e2e/lib/world.mjs');
@@ -89,6 +89,7 @@ async function faultToStep() {
 // --- a look at all nodes -----------------------------------------------------------------------------------------
 
 const ticksMs = 10;
+const LOOK_MS = 30000;
 const cpuOf = (pid) => {
   const [utime, stime] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ').slice(11, 13);
   return (Number(utime) + Number(stime)) * ticksMs;
@@ -103,12 +104,27 @@ function lab(...args) {
 const observedAt = async (url) =>
   Number(/^holdfast_scheduler_observed_timestamp_seconds (\S+)/m.exec(await (await fetch(`${url}/metrics`)).text())[1]);
 
-/** hpd and slurmctld with so many nodes, whose daemons are not there: what a look costs each, a look each second. */
+const bench = (i) => `bench-${String(i).padStart(6, '0')}`;
+
+/** What slurmctld has been asked so far, by kind: all but what its own node daemons send, and sdiag itself. */
+function asked(scontrol) {
+  const kinds = scontrol('sdiag').split('Remote Procedure Call statistics by user')[0].matchAll(/^\s*(REQUEST_\w+)\s+\(.*?\) count:(\d+)/gm);
+  return new Map([...kinds].map(([, kind, count]) => [kind, Number(count)]).filter(([kind]) => !/REQUEST_(STATS_INFO|COMPLETE_.*|PING)$/.test(kind)));
+}
+
+/** Nodes by what Slurm says of them. */
+const unlike = (scontrol, state) => scontrol('sinfo', '-h', '-N', '-o', '%N %t').split('\n').filter((line) => line && !line.endsWith(` ${state}`));
+
+/** hpd, slurmctld and so many nodes, a slurmd each: what a look costs, a look each second, and what a fault of one of them does. */
 async function look(nodes) {
   const where = join(dir, `slurm-${nodes}`);
-  lab('start', where, '--nodes', `bench-[000000-${String(nodes - 1).padStart(6, '0')}]`, '--no-slurmd');
+  const began = Date.now();
+  process.env.LAB_SLURMD_TIMEOUT = '120'; // none is to be called silent for being one of so many on this machine
+  lab('start', where, '--nodes', `bench-[000000-${bench(nodes - 1).slice(6)}]`);
   try {
-    const { state } = seeded(nodes, `looked-${nodes}`, nodes, 'slurm');
+    const upMs = Date.now() - began;
+    const scontrol = (...args) => spawnSync(args[0], args.slice(1), { encoding: 'utf8', env: { ...process.env, SLURM_CONF: join(where, 'slurm.conf') } }).stdout;
+    const { state, file } = seeded(nodes, `looked-${nodes}`, nodes, 'slurm');
     const config = join(dir, `looked-${nodes}.yaml`);
     writeFileSync(config, JSON.stringify({
       agents: { heartbeatInterval: '10s', silentAfter: '1h' }, slurm: { conf: join(where, 'slurm.conf'), surveyInterval: '0s' }, recovery: { observeInterval: '1s' },
@@ -121,26 +137,45 @@ async function look(nodes) {
     await until('a first look', async () => (await observedAt(url)) > 0);
     await sleep(5000);
     const [slurmctld] = readFileSync(join(where, 'run/slurmctld.pid'), 'utf8').split(' ');
-    const before = { ours: cpuMs(child.pid), theirs: cpuOf(slurmctld) };
+    const before = { ours: cpuMs(child.pid), theirs: cpuOf(slurmctld), asked: asked(scontrol) };
     const seen = new Set();
-    for (const end = Date.now() + 30000; Date.now() < end; await sleep(100)) seen.add(await observedAt(url));
+    for (const end = Date.now() + LOOK_MS; Date.now() < end; await sleep(100)) seen.add(await observedAt(url));
     const each = { ours: (cpuMs(child.pid) - before.ours) / seen.size, theirs: (cpuOf(slurmctld) - before.theirs) / seen.size };
+    const kinds = [...asked(scontrol)].map(([kind, count]) => [kind, Math.round((count - (before.asked.get(kind) ?? 0)) / seen.size)]).filter(([, count]) => count > 0);
+    const wrong = unlike(scontrol, 'idle');
+    if (wrong.length > 0) throw new Error(`before any fault: ${wrong.join(', ')}`);
+    await oneFails(url, file, scontrol);
     await stop(child);
-    return { ...each, looks: seen.size };
+    return { ...each, looks: seen.size, asked: kinds.map(([kind, count]) => `${count} ${kind}`).sort().join(', '), upMs };
   } finally {
     lab('stop', where);
   }
+}
+
+/** The first node's GPU falls off the bus: it is drained, and no other. */
+async function oneFails(url, file, scontrol) {
+  const one = `${file}.one`;
+  writeFileSync(one, `${readFileSync(file, 'utf8').split('\n')[0]}\n`);
+  load({ mode: 'verdict', xid: 79, port: new URL(url).port, nodes: one, connections: 1, rate: 1, seconds: 1 });
+  await until('the drain', () => unlike(scontrol, 'idle').length > 0);
+  const at = await observedAt(url);
+  await until('two looks after it', async () => (await observedAt(url)) > at + 2);
+  const out = unlike(scontrol, 'idle');
+  if (out.length !== 1 || !out[0].startsWith(`${bench(0)} `)) throw new Error(`a fault of ${bench(0)} took ${out.join(', ')}`);
 }
 
 export async function slurm() {
   await faultToDrain();
   await faultToStep();
   const of = [];
-  for (const nodes of [50, 500]) {
-    const { ours, theirs, looks } = await look(nodes);
-    of.push(ours);
-    say(`one look at Slurm, ${number(nodes)} nodes: processor time of hpd with scontrol`, `${ours.toFixed(1)} ms`,
-        `slurmctld ${theirs.toFixed(1)} ms; ${number(looks)} looks`);
+  for (const nodes of [8, 50, 500]) {
+    const cost = await look(nodes);
+    of.push(cost);
+    say(`one look at Slurm, ${number(nodes)} nodes: processor time of hpd with scontrol`, `${cost.ours.toFixed(1)} ms`,
+        `slurmctld ${cost.theirs.toFixed(1)} ms; ${number(cost.looks)} looks; a slurmd each, up in ${(cost.upMs / 1000).toFixed(0)} s`);
   }
-  say('  ten times the nodes cost', `${(of[1] / of[0]).toFixed(1)} times as much`);
+  const [few, , many] = of;
+  if (few.asked !== many.asked) throw new Error(`a look at 8 nodes asks ${few.asked}, one at 500 asks ${many.asked}`);
+  say('  what a look asks slurmctld, at 8 nodes and at 500', many.asked, 'by sdiag; a fault of one of them drained that one');
+  say('  from 50 nodes on, ten times the nodes cost', `${(many.ours / of[1].ours).toFixed(1)} times as much`);
 }
