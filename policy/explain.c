@@ -1,6 +1,6 @@
 /*
  * A stored decision in sentences: what was seen, what it means and who says so, which gates it passed, what was not done
- * and why, and what happens next. Nothing is decided again here: the text is made from what was stored.
+ * and why, and what it leads to. Nothing is decided again here: the text is made from what was stored.
  *
  * Kernel lines are evidence from machines that may be broken or hostile, so control characters never reach the terminal.
  */
@@ -182,7 +182,7 @@ static void tell_jobs(struct text *out, const struct decision *decision)
 static void tell_next(struct text *out, const struct decision *decision)
 {
     char time[POLICY_TIME_MAX];
-    text_printf(out, "\nWhat happens next\n  %s", next_of(decision));
+    text_printf(out, "\nWhat it leads to\n  %s", next_of(decision));
     tell_jobs(out, decision);
     if (decision->action == ACTION_RESET)
         text_add(out, " Then its agent resets the device, and the node returns only through the return gate.");

@@ -327,7 +327,9 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     if (scene->group->breaker_opened_at > 0 && scene->decision->gates[GATE_BREAKER].result == GATE_RESULT_FAILED)
         say(told, "The breaker opened at %s and closes by itself, or when a person says so (%s).",
             policy_time(scene->group->breaker_opened_at, opened), scene->decision->gates[GATE_BREAKER].detail);
-    if (next > scene->now_ms)
+    if (next > scene->now_ms && text_equal(scene->decision->rule, "approval-needed"))
+        say(told, "The yes has to come by %s; then it is weighed anew.", policy_time(next, at));
+    else if (next > scene->now_ms)
         say(told, "It is looked at again at %s.", policy_time(next, at));
     else if (text_equal(scene->decision->rule, "approval-rejected") ||
              text_equal(scene->decision->rule, "approval-expired"))

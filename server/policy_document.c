@@ -137,13 +137,21 @@ static const struct setting *find_classed(const char *name)
     return NULL;
 }
 
+static int refuse_class(struct reading *r, const char *name)
+{
+    AUTO(text) struct text classes = {0};
+    for (int i = FAULT_CLASS_NONE + 1; i < FAULT_CLASS_COUNT; i++)
+        text_printf(&classes, "%s%s", classes.len > 0 ? ", " : "", fault_class_text((enum fault_class)i));
+    return refuse(r, "\"" SHOWN "\" is no class of faults; these are: %s", name, text_get(&classes));
+}
+
 static int read_class(struct reading *r, const char *name, const json_t *object, enum rank rank)
 {
     enum fault_class fault;
     const char *member;
     json_t *value;
     if (fault_class_parse(name, &fault) != 0 || fault == FAULT_CLASS_NONE)
-        return refuse(r, "\"" SHOWN "\" is no class of faults; hpctl fault list shows them", name);
+        return refuse_class(r, name);
     int rc = need_mapping(r, object, name);
     json_object_foreach((json_t *)(uintptr_t)object, member, value)
     {

@@ -209,12 +209,14 @@ static void held(void **state)
     decide(ACTION_HOLD, "approval-needed", "A reboot is due. It waits: it needs a yes.");
     decision.retry_at = NOW + MINUTE;
     assert_told(SITUATION_WAITS,
-                "A reboot is due. It waits: it needs a yes. It is looked at again at 2026-11-20 12:01:00 UTC.",
+                "A reboot is due. It waits: it needs a yes. The yes has to come by 2026-11-20 12:01:00 UTC; then it is "
+                "weighed anew.",
                 "hpctl node reboot gpu-7 --cluster train"); /* nobody was asked yet */
     const struct approval asked = {.id = 1, .uid = "k7d2m9x4c1qz", .state = APPROVAL_STATE_ASKED};
     scene.approval = &asked;
     assert_told(SITUATION_WAITS,
-                "A reboot is due. It waits: it needs a yes. It is looked at again at 2026-11-20 12:01:00 UTC.",
+                "A reboot is due. It waits: it needs a yes. The yes has to come by 2026-11-20 12:01:00 UTC; then it is "
+                "weighed anew.",
                 "hpctl operation approve k7d2m9x4c1qz");
     scene.approval = NULL;
     decide(ACTION_HOLD, "approval-rejected", "A reboot is due. It waits: alice rejected it.");
