@@ -246,8 +246,9 @@ static enum pairs_result one_sided(const struct session *session, const struct m
         return PAIRS_VOID;
     if (match->recalled && other->key[0] != '\0')
         return PAIRS_VOID;
+    bool comes_again = !other->replaced && now_ms - match->began_at <= COMES_AGAIN_MS; /* else its run has ended */
     if (match->recalled)
-        return now_ms - match->began_at <= COMES_AGAIN_MS ? PAIRS_OPEN : failed ? PAIRS_FAILED : PAIRS_PASSED;
+        return comes_again ? PAIRS_OPEN : failed ? PAIRS_FAILED : PAIRS_PASSED;
     return is_here(other, now_ms) && !other->replaced ? PAIRS_OPEN : failed ? PAIRS_FAILED : PAIRS_VOID;
 }
 

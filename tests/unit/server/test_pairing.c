@@ -145,6 +145,28 @@ static void test_a_restart_of_the_server_forgets_nothing(void **state)
     pairing_free(world.pairing);
 }
 
+/* Its partner was told its end before the server died, and never comes again: the others do not wait for it. */
+static void test_who_had_ended_before_a_restart_holds_nobody_up(void **state)
+{
+    struct world world;
+    const char *const names[] = {"gpu-1", "gpu-3"};
+    (void)state;
+    open_world(&world, 3);
+    begin_pair(&world);
+    say(&world, 0, DEEP_PAIR_RESULT_PASSED);
+    say(&world, 1, DEEP_PAIR_RESULT_PASSED);
+    assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_WAIT); /* gpu-3 may need it; say that it had ended */
+    pairing_free(world.pairing);
+    world.pairing = pairing_new();
+    pairing_expect(world.pairing, SESSION, names, 2, world.now_ms);
+    assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
+    assert_int_equal(ask(&world, 2), DEEP_PAIR_WORD_WAIT);
+    pairing_expect(world.pairing, SESSION, names, 2, world.now_ms);
+    assert_int_equal(ask(&world, 2), DEEP_PAIR_WORD_MATCH);
+    assert_string_equal(world.agents[2].reply.match.partner, "gpu-1");
+    pairing_free(world.pairing);
+}
+
 /* It was told of the match, and the other was not when the server died: that says nothing of either. */
 static void test_a_partner_that_never_took_part_is_not_held_against_anybody(void **state)
 {
@@ -273,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_the_bad_one_of_three),
         cmocka_unit_test(test_what_cannot_be_started_ends_with_another_tool),
         cmocka_unit_test(test_a_restart_of_the_server_forgets_nothing),
+        cmocka_unit_test(test_who_had_ended_before_a_restart_holds_nobody_up),
         cmocka_unit_test(test_a_partner_that_never_took_part_is_not_held_against_anybody),
         cmocka_unit_test(test_a_partner_that_vanishes_holds_nobody_up),
         cmocka_unit_test(test_who_waits_for_whom),
