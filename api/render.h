@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "server/service/service.h"
+#include "server/service/webhook.h"
 
 /* A text as JSON. One that was cut to its limit inside of a character loses the rest of that character. */
 json_t *render_text(const char *text);
@@ -29,6 +30,8 @@ json_t *render_verdict(const struct verdict *verdict);
 json_t *render_job(const struct cluster_job *job);
 json_t *render_explanation(const struct service_explanation *explanation, const struct db_node_row *row);
 json_t *render_event(const struct event *event);
+/* What a webhook is told: the event as above and, while it asks a question, that. */
+json_t *render_webhook_data(const struct service_webhook_item *item);
 json_t *render_deep_run(const struct deep_run *run);
 json_t *render_deep_test(const struct deep_test *test);
 json_t *render_token(const struct token *token, const char *cluster, const char *node);

@@ -112,6 +112,9 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/incidents/{incident}", "describeIncident", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_incident_describe},
     {"POST", "/v1/incidents/{incident}/end", "endIncident", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_incident_end},
 
+    {"GET", "/v1/webhooks", "listWebhooks", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_webhook_list},
+    {"POST", "/v1/webhooks/test", "testWebhooks", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_webhook_test},
+
     {"GET", "/v1/operations", "listOperations", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_operation_list},
     {"GET", "/v1/operations/{operation}", "describeOperation", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
      api_operation_describe},

@@ -16,6 +16,7 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -32,6 +33,7 @@ struct http_client {
     char *ca_file;
     char *socket; /* or NULL */
     int64_t timeout_ms;
+    atomic_bool cancelled;
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -118,6 +120,11 @@ void http_client_limit(struct http_client *client, int64_t timeout_ms)
     client->timeout_ms = timeout_ms;
 }
 
+void http_client_cancel(struct http_client *client)
+{
+    atomic_store(&client->cancelled, true);
+}
+
 void http_reply_free(struct http_reply *reply)
 {
     if (reply != NULL)
@@ -160,6 +167,13 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
     return len;
 }
 
+/* Asked about once a second while nothing moves, too. */
+static int on_progress(void *arg, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+{
+    (void)down_total, (void)down, (void)up_total, (void)up;
+    return atomic_load(&((struct http_client *)arg)->cancelled);
+}
+
 /* --- asking -------------------------------------------------------------------------------------------------- */
 
 static void set_security(struct http_client *client)
@@ -198,6 +212,9 @@ static void set_request(struct http_client *client, const char *url, struct curl
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, sink);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->timeout_ms);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
 }
 
 static void set_method(CURL *curl, const char *method, const void *body, size_t len)

@@ -36,6 +36,8 @@ int http_client_new(const struct http_options *options, struct http_client **ret
 void http_client_free(struct http_client *client);
 /* How long each request from now on may take. */
 void http_client_limit(struct http_client *client, int64_t timeout_ms);
+/* From any thread: the request that goes on now ends within a second or two as UNAVAILABLE, and so does each later one at once. */
+void http_client_cancel(struct http_client *client);
 /* One request. UNAVAILABLE, TIMEOUT, DENIED (certificate does not match), TOO_LARGE, with a sentence.
  * headers: NULL or a NULL-terminated list of "Name: value". */
 int http_request(struct http_client *client, const char *method, const char *path_and_query, const char *content_type,

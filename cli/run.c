@@ -5,7 +5,7 @@
 static bool needs_no_server(const struct cli_verb *verb)
 {
     return verb->run == cli_version || verb->run == cli_fault_list || verb->run == cli_fault_describe ||
-           verb->run == cli_simulate || verb->run == cli_agent_settings_list;
+           verb->run == cli_simulate || verb->run == cli_agent_settings_list || verb->run == cli_webhook_new_secret;
 }
 
 int cli_main(int argc, char **argv, FILE *out, FILE *err)

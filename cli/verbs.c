@@ -70,6 +70,11 @@ const struct cli_verb cli_verbs[] = {
     {"incident", "describe", "ID", 1, 1, 0, cli_incident_describe, "one of them, with its nodes"},
     {"incident", "end", "ID", 1, 1, 0, cli_incident_end,
      "say that it is over: what still fails is repaired node by node"},
+    {"webhook", "list", "", 0, 0, 0, cli_webhook_list, "whom hpd tells events to, and whether they take them"},
+    {"webhook", "test", "", 0, 0, CLI_BIT(TIMEOUT), cli_webhook_test,
+     "send a test to each, and wait until they have taken it (30s)"},
+    {"webhook", "new-secret", "", 0, 0, 0, cli_webhook_new_secret,
+     "a secret for a webhook's secretFile and its receiver; asks no server"},
     {"check", "start", "", 0, 0,
      CLUSTER | CLI_BIT(GROUP) | CLI_BIT(NODES) | CLI_BIT(CHECK) | CLI_BIT(QUICK) | CLI_BIT(DEEP) | CLI_BIT(FORCE) |
          CLI_BIT(WAIT) | CLI_BIT(TIMEOUT),

@@ -50,6 +50,7 @@ EMBED(migration_0032, "migrations/0032_mended.sql");
 EMBED(migration_0033, "migrations/0033_group_source.sql");
 EMBED(migration_0034, "migrations/0034_scheduler_address.sql");
 EMBED(migration_0035, "migrations/0035_attempt_totals.sql");
+EMBED(migration_0036, "migrations/0036_webhook.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -87,6 +88,7 @@ static const struct db_migration migrations[] = {
     {"0033_group_source", migration_0033_data, migration_0033_end},
     {"0034_scheduler_address", migration_0034_data, migration_0034_end},
     {"0035_attempt_totals", migration_0035_data, migration_0035_end},
+    {"0036_webhook", migration_0036_data, migration_0036_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -362,12 +362,16 @@ ENUM_DECLARE(event_level);
     X(SCHEDULER_CONFIG, "scheduler-config")       \
     X(COMPUTE_QUOTA, "compute-quota")             \
     X(TAGS, "tags")                               \
-    X(INJECTED, "injected")
+    X(INJECTED, "injected")                       \
+    X(WEBHOOK_TEST, "webhook-test")               \
+    X(WEBHOOK_FAILING, "webhook-failing")         \
+    X(WEBHOOK_BACK, "webhook-back")
 enum event_kind {
 #define X(SYMBOL, text) EVENT_KIND_##SYMBOL,
     EVENT_KIND_LIST(X)
 #undef X
 };
+#define EVENT_KIND_COUNT (EVENT_KIND_WEBHOOK_BACK + 1)
 ENUM_DECLARE(event_kind);
 
 /* One line of the timeline. id grows without repeats and is the cursor of lists and streams. */

@@ -444,6 +444,11 @@ static int read_history(struct config *config, json_t *history, char *ret_error)
     return read_settings(config, history, "history", ret_error);
 }
 
+static int read_webhooks(struct config *config, json_t *webhooks, char *ret_error)
+{
+    return config_webhooks_read(&config->webhooks, webhooks, ret_error);
+}
+
 static int read_root(struct config *config, json_t *root, char *ret_error)
 {
     static const struct {
@@ -451,9 +456,9 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
         int (*read)(struct config *config, json_t *object, char *ret_error);
     } sections[] = {{"slurm", read_slurm},   {"subnets", read_subnets},   {"providers", read_providers},
                     {"agents", read_agents}, {"recovery", read_recovery}, {"history", read_history},
-                    {"checks", read_checks}};
+                    {"checks", read_checks}, {"webhooks", read_webhooks}};
     static const char *const skip[] = {"slurm",   "subnets", "providers", "agents", "recovery",
-                                       "history", "checks",  "tls",       NULL};
+                                       "history", "checks",  "webhooks",  "tls",    NULL};
     const struct key keys[] = {
         {"listen", KEY_LISTEN, NULL, 0, 0, 0},
         {"publicUrl", KEY_TEXT, config->public_url, sizeof(config->public_url), 0, 0},

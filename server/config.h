@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "server/config_manage.h"
+#include "server/config_webhook.h"
 #include "server/provider/local/local.h"
 #include "server/reconcile.h"
 
@@ -60,6 +61,7 @@ struct config {
     struct local_service local_services[LOCAL_SERVICES_MAX]; /* argv texts are owned */
     size_t local_service_count;
 
+    struct config_webhooks webhooks;
     struct reconcile_settings reconcile;
     bool configured[CONFIG_SETTINGS_MAX]; /* by settings[] of settings.h: the file says it */
 };

@@ -3,6 +3,7 @@
  * signal, and takes them down in the opposite order. Nothing is decided here.
  */
 #include "api/api.h"
+#include "api/render.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/id.h"
@@ -19,6 +20,7 @@
 #include "server/scheduler/slurm/slurm.h"
 #include "server/service/service.h"
 #include "server/settings.h"
+#include "server/webhook.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -47,6 +49,7 @@ struct hpd {
     struct reconcile *reconcile;
     struct metrics_sources metrics;
     struct api *api;
+    struct webhooks *webhooks;
     atomic_bool reconciling;
     struct fault_overrides **overrides; /* each that was ever read; the last is in use */
     size_t override_count;
@@ -172,6 +175,8 @@ static int open_store(struct hpd *hpd)
         .ids = &hpd->ids,
         .heartbeat_interval_ms = hpd->config.heartbeat_interval_ms,
         .memory = service_memory_new(),
+        .webhooks = hpd->config.webhooks.list,
+        .webhook_count = hpd->config.webhooks.count,
     };
     rc = load_policy(hpd);
     if (rc == 0)
@@ -405,10 +410,21 @@ static int open_doors(struct hpd *hpd)
     return 0;
 }
 
+/* After the doors are open: links are made from the address that is bound. */
+static int start_webhooks(struct hpd *hpd)
+{
+    const struct webhooks_options options = {
+        .service = &hpd->service, .version = HOLDFAST_VERSION, .render = render_webhook_data};
+    char error[WEBHOOKS_ERROR_MAX] = "";
+    int rc = webhooks_start(&options, &hpd->webhooks, error);
+    return rc != 0 ? fail("webhooks", error) : 0;
+}
+
 static void take_down(struct hpd *hpd)
 {
     if (hpd->reconcile != NULL)
         reconcile_stop(hpd->reconcile);
+    webhooks_stop(hpd->webhooks);
     api_stop(hpd->api);
     executor_free(hpd->executor);
     reconcile_free(hpd->reconcile);
@@ -474,6 +490,8 @@ static int serve(struct hpd *hpd, const sigset_t *signals)
         rc = make_backends(hpd);
     if (rc == 0)
         rc = open_doors(hpd);
+    if (rc == 0)
+        rc = start_webhooks(hpd);
     if (rc == 0 && reconcile_start(hpd->reconcile) != 0)
         rc = fail("reconcile", "no thread could be started");
     if (rc != 0)

@@ -45,6 +45,8 @@ void api_job_describe(struct api_call *call);
 void api_job_diagnose(struct api_call *call);
 
 void api_lemon_list(struct api_call *call);
+void api_webhook_list(struct api_call *call);
+void api_webhook_test(struct api_call *call);
 void api_incident_list(struct api_call *call);
 void api_incident_describe(struct api_call *call);
 void api_incident_end(struct api_call *call);

@@ -110,6 +110,7 @@ struct service_backends {
 };
 
 struct fault_overrides; /* policy/faults/faults.h */
+struct webhook;         /* model/webhook.h */
 struct service {
     struct db *db;
     struct fleet *fleet;
@@ -120,7 +121,9 @@ struct service {
     int64_t heartbeat_interval_ms;
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */
     const struct service_backends *backends; /* NULL: nothing is known of them and any is taken; for tools and tests */
-    struct policy_book *book; /* the policy in force; NULL: nothing is known of it; for tools and tests */
+    struct policy_book *book;       /* the policy in force; NULL: nothing is known of it; for tools and tests */
+    const struct webhook *webhooks; /* that are configured (service/webhook.h) */
+    size_t webhook_count;
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);

@@ -119,12 +119,46 @@ static void test_limits_go_to_their_type_of_instance(void **state)
     config_free(&config);
 }
 
+struct refusal {
+    const char *yaml, *says;
+};
+
+static void assert_refused(const struct refusal *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct config config;
+        char error[CONFIG_ERROR_MAX] = "";
+        assert_int_equal(read_text(&config, cases[i].yaml, error), STATUS_INVALID);
+        if (strstr(error, cases[i].says) == NULL)
+            fail_msg("\"%s\" says \"%s\" instead of \"%s\"", cases[i].yaml, error, cases[i].says);
+        config_free(&config);
+    }
+}
+
+static void test_refuses_webhooks(void **state)
+{
+    (void)state;
+    static const struct refusal cases[] = {
+        {"webhooks: {}", "webhooks must be a list of at most 8"},
+        {"webhooks: [{name: a, url: \"https://x/\"}]", "entry 1: \"secretFile\" is missing"},
+        {"webhooks: [{name: a, url: \"http://x.org/\", secretFile: /s}]", "entry 1: url: "},
+        {"webhooks: [{name: a, url: \"https://x.org?a=1\", secretFile: /s}]", "entry 1: url: after the host"},
+        {"webhooks: [{name: a, url: \"https://x.org/#a\", secretFile: /s}]", "entry 1: url: after the host"},
+        {"webhooks: [{name: a, url: x.org, secretFile: /s}]", "entry 1: url must begin with https://"},
+        {"webhooks: [{name: a, url: \"https://x.org/\", secretFile: s}]", "must be absolute paths"},
+        {"webhooks: [{name: a b, url: \"https://x.org/\", secretFile: /s}]", "name must be letters"},
+        {"webhooks: [{name: a, url: \"https://x.org/\", secretFile: /s, kinds: [x]}]", "has \"x\", which is no kind"},
+        {"webhooks: [{name: a, url: \"https://x.org/\", secretFile: /s, kinds: [7]}]", "something that is no text"},
+        {"webhooks: [{name: a, url: \"https://x.org/\", secretFile: /s, clusters: [a b]}]", "names of clusters"},
+        {"webhooks: [{name: a, url: \"https://x.org/\", secretFile: /s, giveUpAfter: 1s}]", "from 1m0s to 30d0h"},
+    };
+    assert_refused(cases, ARRAY_LEN(cases));
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
-    static const struct {
-        const char *yaml, *says;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"listne: 127.0.0.1:1", "listne is not a key"},
         {"awsPathPrefix: hyperpod", "awsPathPrefix must be a path that begins with a slash"},
         {"awsPathPrefix: /a?b", "awsPathPrefix must be a path that begins with a slash"},
@@ -169,14 +203,7 @@ static void test_refuses(void **state)
         {"[1, 2]", "the file must be a mapping"},
         {"listen: 127.0.0.1:1\nlisten: 127.0.0.1:2", "listen"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct config config;
-        char error[CONFIG_ERROR_MAX] = "";
-        assert_int_equal(read_text(&config, cases[i].yaml, error), STATUS_INVALID);
-        if (strstr(error, cases[i].says) == NULL)
-            fail_msg("\"%s\" says \"%s\" instead of \"%s\"", cases[i].yaml, error, cases[i].says);
-        config_free(&config);
-    }
+    assert_refused(cases, ARRAY_LEN(cases));
     struct config config;
     char error[CONFIG_ERROR_MAX] = "";
     config_default(&config);
@@ -266,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_empty_file_keeps_the_defaults),
         cmocka_unit_test(test_limits_go_to_their_type_of_instance),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_refuses_webhooks),
         cmocka_unit_test(test_man_page_names_every_key),
         cmocka_unit_test(test_settings_say_where_they_are_from),
         cmocka_unit_test(test_what_is_built_in_is_no_key),

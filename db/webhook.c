@@ -1,0 +1,51 @@
+/* A row for each webhook, by its name. */
+#include "db/webhook.h"
+
+#include "db/intern.h"
+
+static const char SQL_GET[] = "SELECT position, delivered, refused, given_up, delivered_at, failing_since, failures, "
+                              "told, stopped, error FROM webhook WHERE name = ?";
+static const char SQL_PUT[] = "INSERT OR REPLACE INTO webhook (name, position, delivered, refused, given_up, "
+                              "delivered_at, failing_since, failures, told, stopped, error) "
+                              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+static void progress_read(struct db_query *q, void *row)
+{
+    struct webhook_progress *progress = row;
+    progress->position = db_get_i64(q);
+    progress->delivered = db_get_i64(q);
+    progress->refused = db_get_i64(q);
+    progress->given_up = db_get_i64(q);
+    progress->delivered_at = db_get_i64(q);
+    progress->failing_since = db_get_i64(q);
+    progress->failures = db_get_i64(q);
+    progress->told = db_get_i64(q) != 0;
+    progress->stopped = db_get_i64(q) != 0;
+    DB_GET_TEXT(q, progress->error);
+}
+
+int db_webhook_get(struct db_tx *tx, const char *name, struct webhook_progress *ret_progress)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GET);
+    db_bind_text(&q, name);
+    return db_query_take(&q, progress_read, ret_progress);
+}
+
+int db_webhook_put(struct db_tx *tx, const char *name, const struct webhook_progress *progress)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_PUT);
+    db_bind_text(&q, name);
+    db_bind_i64(&q, progress->position);
+    db_bind_i64(&q, progress->delivered);
+    db_bind_i64(&q, progress->refused);
+    db_bind_i64(&q, progress->given_up);
+    db_bind_i64(&q, progress->delivered_at);
+    db_bind_i64(&q, progress->failing_since);
+    db_bind_i64(&q, progress->failures);
+    db_bind_i64(&q, progress->told);
+    db_bind_i64(&q, progress->stopped);
+    db_bind_text(&q, progress->error);
+    return db_query_run(&q, NULL);
+}
