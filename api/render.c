@@ -43,6 +43,17 @@ static void put_counts(json_t *json, const struct cluster_counts *counts)
     json_put(json, "nodesByHealth", healths);
 }
 
+json_t *render_pause(const struct cluster *cluster)
+{
+    if (cluster->paused_at == 0)
+        return NULL;
+    json_t *json = json_object();
+    json_put_time(json, "since", cluster->paused_at);
+    put_text(json, "by", cluster->paused_by);
+    put_text(json, "reason", cluster->pause_reason);
+    return json;
+}
+
 json_t *render_cluster(const struct cluster *cluster, const struct cluster_counts *counts)
 {
     json_t *json = json_object();
@@ -53,6 +64,7 @@ json_t *render_cluster(const struct cluster *cluster, const struct cluster_count
     put_text(json, "orchestrator", orchestrator_text(cluster->orchestrator));
     put_text(json, "nodeProvisioningMode", provisioning_text(cluster->provisioning));
     put_text(json, "failureMessage", cluster->failure);
+    json_put(json, "pause", render_pause(cluster));
     json_put_time(json, "createdAt", cluster->created_at);
     json_put_time(json, "updatedAt", cluster->updated_at);
     json_put_i64(json, "revision", cluster->revision);

@@ -12,6 +12,8 @@
 /* A text as JSON. One that was cut to its limit inside of a character loses the rest of that character. */
 json_t *render_text(const char *text);
 
+/* Who holds the cluster; NULL: nobody does. */
+json_t *render_pause(const struct cluster *cluster);
 json_t *render_cluster(const struct cluster *cluster, const struct cluster_counts *counts);
 /* names: for view->active, one each. */
 /* What may hold its repairs. */

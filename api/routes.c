@@ -147,6 +147,8 @@ const struct api_route api_routes[] = {
      api_agent_settings_describe},
     {"PUT", CLUSTER "/groups/{group}/agent-settings", "applyAgentSettings", ACCESS_OPERATOR, LANE_POOL, PLAIN, DOCUMENT,
      api_agent_settings_apply},
+    {"POST", CLUSTER "/pause", "pauseCluster", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_cluster_pause},
+    {"POST", CLUSTER "/resume", "resumeCluster", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_cluster_resume},
     {"POST", CLUSTER "/groups/{group}/resume", "resumeGroup", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
      api_group_resume},
     {"POST", CLUSTER "/policies/diff", "diffPolicy", ACCESS_VIEWER, LANE_POOL, PLAIN, DOCUMENT, api_policy_diff},

@@ -237,6 +237,8 @@ int cli_scheduler_nodes(struct cli *cli);
 int cli_scheduler_discover(struct cli *cli);
 int cli_job_list(struct cli *cli);
 int cli_job_describe(struct cli *cli);
+int cli_cluster_pause(struct cli *cli);
+int cli_cluster_resume(struct cli *cli);
 int cli_webhook_list(struct cli *cli);
 int cli_webhook_test(struct cli *cli);
 int cli_webhook_new_secret(struct cli *cli);

@@ -39,6 +39,10 @@ static void add_counts(json_t *item)
     struct text health AUTO(text) = {0};
     cli_counts(json_object_get(item, "nodesByState"), &states);
     cli_counts(json_object_get(item, "nodesByHealth"), &health);
+    json_object_set_new(item, "_recovery",
+                        json_string(json_object_get(item, "pause") != NULL
+                                        ? "paused"
+                                        : json_string_value(json_object_get(item, "nodeRecovery"))));
     json_object_set_new(item, "_states", json_string(text_get(&states)));
     json_object_set_new(item, "_health", json_string(text_get(&health)));
 }
@@ -46,7 +50,7 @@ static void add_counts(json_t *item)
 int cli_cluster_list(struct cli *cli)
 {
     static const struct cli_column columns[] = {
-        {"NAME", "name"},        {"STATE", "state"},       {"RECOVERY", "nodeRecovery"}, {"NODES", "nodeCount"},
+        {"NAME", "name"},        {"STATE", "state"},       {"RECOVERY", "_recovery"}, {"NODES", "nodeCount"},
         {"BY STATE", "_states"}, {"BY HEALTH", "_health"}, {"AGE", "~createdAt"}};
     auto_json json_t *items = NULL;
     int64_t limit;
@@ -60,6 +64,45 @@ int cli_cluster_list(struct cli *cli)
     cli_print_table(cli->out, items, columns, ARRAY_LEN(columns),
                     "no clusters yet; make one with: hpctl cluster create -f FILE");
     return CLI_EXIT_OK;
+}
+
+static int change_pause(struct cli *cli, const char *verb, const char *said)
+{
+    autofree char *name = cli->argument_count > 0 ? own_strdup(cli->argument[0]) : NULL;
+    auto_json json_t *body = json_object(), *cluster = NULL;
+    int rc = name != NULL ? CLI_EXIT_OK : cli_cluster_name(cli, &name);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    json_put_text(body, "reason", cli->option[CLI_OPTION_REASON]);
+    autofree char *encoded = cli_encode(name), *path = own_printf("/v1/clusters/%s/%s", encoded, verb);
+    rc = cli_ask(cli, "POST", path, body, NULL, &cluster);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, cluster))
+        fprintf(cli->out, "%s: %s\n", name, said);
+    return rc;
+}
+
+int cli_cluster_pause(struct cli *cli)
+{
+    return change_pause(cli, "pause",
+                        "paused; nothing new is done to its nodes by itself, and what is at work (hpctl operation list "
+                        "--state running) goes on to its end");
+}
+
+int cli_cluster_resume(struct cli *cli)
+{
+    return change_pause(cli, "resume", "not paused; what is open is decided on now");
+}
+
+/* "by token:alice since …: why"; nothing where nobody holds it. */
+static void print_pause(FILE *f, const json_t *view)
+{
+    char by[80], since[64], reason[600];
+    if (json_object_get(view, "pause") == NULL)
+        return;
+    cli_value(view, "pause.reason", reason, sizeof(reason));
+    fprintf(f, "%-16s by %s since %s%s%s  (nothing is done by itself; hpctl cluster resume ends it)\n", "PAUSED",
+            cli_value(view, "pause.by", by, sizeof(by)), cli_value(view, "pause.since", since, sizeof(since)),
+            reason[0] != '\0' ? ": " : "", reason);
 }
 
 /* First of all when it is down: then not much of what follows can change. */
@@ -96,6 +139,7 @@ static void print_head(FILE *f, json_t *view)
     print_scheduler(f, view);
     cli_print_field(f, "Cluster", cli_value(view, "name", buffer, sizeof(buffer)));
     cli_print_field(f, "State", cli_value(view, "state", buffer, sizeof(buffer)));
+    print_pause(f, view);
     cli_print_field(f, "Failure", cli_value(view, "failureMessage", buffer, sizeof(buffer)));
     cli_print_field(f, "Provisioning", cli_value(view, "nodeProvisioningMode", buffer, sizeof(buffer)));
     const char *recovery = cli_value(view, "nodeRecovery", buffer, sizeof(buffer));

@@ -21,13 +21,12 @@ static int64_t number(const json_t *json, const char *member)
 
 static void print_list(struct cli *cli, json_t *items)
 {
-    static const struct cli_column columns[] = {
-        {"NAME", "name"},         {"TO", "origin"},          {"STATE", "state"}, {"SENT", "delivered"},
-        {"LAST", "~deliveredAt"}, {"GIVEN UP", "_given up"}, {"WHY", "error"}};
+    static const struct cli_column columns[] = {{"NAME", "name"},      {"TO", "origin"},         {"STATE", "state"},
+                                                {"SENT", "delivered"}, {"LAST", "~deliveredAt"}, {"GIVEN UP", "_left"},
+                                                {"WHY", "error"}};
     json_t *item;
     size_t i;
-    json_array_foreach(items, i, item)
-        json_put_i64(item, "_given up", number(item, "refused") + number(item, "givenUp"));
+    json_array_foreach(items, i, item) json_put_i64(item, "_left", number(item, "refused") + number(item, "givenUp"));
     cli_print_table(cli->out, items, columns, ARRAY_LEN(columns),
                     "no webhook is configured; hpd(8) says how, under webhooks");
 }

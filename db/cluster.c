@@ -6,10 +6,9 @@
 
 #include "db/intern.h"
 
-#define CLUSTER_SELECT                                                                                              \
-    "SELECT id, uid, name, state, recovery, orchestrator, provisioning, failure, created_at, updated_at, revision " \
-    "FROM "                                                                                                         \
-    "cluster "
+#define CLUSTER_SELECT                                                                                   \
+    "SELECT id, uid, name, state, recovery, orchestrator, provisioning, failure, paused_at, paused_by, " \
+    "pause_reason, created_at, updated_at, revision FROM cluster "
 
 static const char SQL_INSERT[] =
     "INSERT INTO cluster (uid, name, state, recovery, orchestrator, provisioning, failure, created_at, updated_at, "
@@ -31,6 +30,8 @@ static const char SQL_REVISION[] = "SELECT revision FROM cluster WHERE id = ?";
 static const char SQL_UPDATE[] =
     "UPDATE cluster SET state = ?, recovery = ?, provisioning = ?, failure = ?, updated_at = ?, "
     "revision = revision + 1 WHERE id = ?";
+static const char SQL_SET_PAUSE[] =
+    "UPDATE cluster SET paused_at = ?, paused_by = ?, pause_reason = ?, revision = revision + 1 WHERE id = ?";
 static const char SQL_DELETE[] = "DELETE FROM cluster WHERE id = ?";
 static const char SQL_GROUPS[] = "SELECT id FROM instance_group WHERE cluster_id = ?";
 /* Group by group, because within one the index already has the order that counting wants. */
@@ -48,6 +49,9 @@ static void cluster_read(struct db_query *q, void *row)
     DB_GET_ENUM(q, orchestrator, &cluster->orchestrator);
     DB_GET_ENUM(q, provisioning, &cluster->provisioning);
     DB_GET_TEXT(q, cluster->failure);
+    cluster->paused_at = db_get_i64(q);
+    DB_GET_TEXT(q, cluster->paused_by);
+    DB_GET_TEXT(q, cluster->pause_reason);
     cluster->created_at = db_get_i64(q);
     cluster->updated_at = db_get_i64(q);
     cluster->revision = db_get_i64(q);
@@ -156,6 +160,20 @@ int db_cluster_update(struct db_tx *tx, struct cluster *cluster, int64_t if_revi
     status = db_query_hit(&q);
     if (status == 0)
         cluster->revision = revision + 1;
+    return status;
+}
+
+int db_cluster_set_pause(struct db_tx *tx, struct cluster *cluster)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_SET_PAUSE);
+    db_bind_i64(&q, cluster->paused_at);
+    db_bind_text(&q, cluster->paused_by);
+    db_bind_text(&q, cluster->pause_reason);
+    db_bind_i64(&q, cluster->id);
+    int status = db_query_hit(&q);
+    if (status == 0)
+        cluster->revision++;
     return status;
 }
 

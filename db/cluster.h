@@ -24,6 +24,8 @@ struct db_cluster_search {
 int db_cluster_search(struct db_tx *tx, const struct db_cluster_search *search, db_row_fn fn, void *arg);
 /* Writes state, recovery, provisioning, failure, updated_at and counts revision up. CONFLICT when if_revision > 0 differs. */
 int db_cluster_update(struct db_tx *tx, struct cluster *cluster, int64_t if_revision);
+/* Who holds it and why; counts the revision up. */
+int db_cluster_set_pause(struct db_tx *tx, struct cluster *cluster);
 /* Removes the cluster with all that hangs on it but its events. */
 int db_cluster_delete(struct db_tx *tx, int64_t id);
 

@@ -51,6 +51,7 @@ EMBED(migration_0033, "migrations/0033_group_source.sql");
 EMBED(migration_0034, "migrations/0034_scheduler_address.sql");
 EMBED(migration_0035, "migrations/0035_attempt_totals.sql");
 EMBED(migration_0036, "migrations/0036_webhook.sql");
+EMBED(migration_0037, "migrations/0037_cluster_pause.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -89,6 +90,7 @@ static const struct db_migration migrations[] = {
     {"0034_scheduler_address", migration_0034_data, migration_0034_end},
     {"0035_attempt_totals", migration_0035_data, migration_0035_end},
     {"0036_webhook", migration_0036_data, migration_0036_end},
+    {"0037_cluster_pause", migration_0037_data, migration_0037_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -52,6 +52,8 @@ struct cluster {
     enum orchestrator orchestrator;
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES]; /* why the last creation or update failed; "": it did not */
+    int64_t paused_at; /* since then a person holds it: nothing is done to its nodes by itself; 0: nobody does */
+    char paused_by[NAME_MAX_BYTES], pause_reason[REASON_MAX_BYTES];
     int64_t created_at, updated_at;
     int64_t revision; /* counts changes; the ETag */
     char operation
@@ -315,6 +317,8 @@ ENUM_DECLARE(event_level);
     X(CLUSTER_CREATED, "cluster-created")         \
     X(CLUSTER_UPDATED, "cluster-updated")         \
     X(CLUSTER_DELETED, "cluster-deleted")         \
+    X(CLUSTER_PAUSED, "cluster-paused")           \
+    X(CLUSTER_RESUMED, "cluster-resumed")         \
     X(GROUP_STATE, "group-state")                 \
     X(GROUP_SCALING, "group-scaling")             \
     X(ROLLOUT, "rollout")                         \

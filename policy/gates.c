@@ -29,6 +29,9 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
     const char *reason = text_or_empty(node->scheduler_reason)[0] != '\0' ? node->scheduler_reason : "no reason given";
     if (node->opted_out) {
         policy_say(why, sizeof(why), "a person took this node out of automatic repair");
+    } else if (text_or_empty(node->paused_why)[0] != '\0') {
+        rule = "paused";
+        policy_say(why, sizeof(why), "%s", node->paused_why);
     } else if (node->foreign_drain) {
         rule = "foreign-drain";
         policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));

@@ -17,7 +17,7 @@ int64_t policy_absence_limit(void)
 
 enum policy_giveback policy_giveback(const struct policy_absence *absence)
 {
-    if (absence->opted_out || absence->recovery != NODE_RECOVERY_AUTOMATIC || absence->mode != REPAIR_MODE_ACT)
+    if (absence->left_alone || absence->recovery != NODE_RECOVERY_AUTOMATIC || absence->mode != REPAIR_MODE_ACT)
         return POLICY_GIVEBACK_MANUAL;
     if (absence->earlier + 1 >= policy_absence_limit())
         return POLICY_GIVEBACK_SERIES;

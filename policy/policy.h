@@ -176,7 +176,8 @@ struct policy_node {
     const char *instance_id, *boot_id;
     int64_t boot_at; /* when this boot was first reported */
     bool opted_out;
-    bool can_reset; /* its agent offers to reset one GPU */
+    const char *paused_why; /* a person holds the whole cluster: who, and why; "" or NULL: nobody does */
+    bool can_reset;         /* its agent offers to reset one GPU */
     bool has_active_operation;
     bool idle;                 /* as far as the scheduler knows it has no work, and may get some */
     bool under_test;           /* that operation is a deep health check */
@@ -253,15 +254,15 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
 enum policy_giveback {
     POLICY_GIVEBACK_NOW,     /* through the return gate */
     POLICY_GIVEBACK_UNHEARD, /* its agent is to speak first */
-    POLICY_GIVEBACK_MANUAL, /* NodeRecovery None, a mode that does not act, or a person opted it out: it is told, and left */
+    POLICY_GIVEBACK_MANUAL, /* NodeRecovery None, a mode that does not act, or a person holds it: it is told, and left */
     POLICY_GIVEBACK_SERIES, /* it happened too often: a person has to look */
 };
 struct policy_absence {
     enum node_recovery recovery;
     enum repair_mode mode; /* of the class of POLICY_CODE_ABSENCE */
-    bool opted_out;
-    bool heard;      /* its agent speaks */
-    int64_t earlier; /* how often it was given back after an absence within policy_absence_window_ms */
+    bool left_alone;       /* a person opted it out, or paused its cluster */
+    bool heard;            /* its agent speaks */
+    int64_t earlier;       /* how often it was given back after an absence within policy_absence_window_ms */
 };
 enum policy_giveback policy_giveback(const struct policy_absence *absence);
 /* By the row of POLICY_CODE_ABSENCE: it is for a person from so many on within that time. */

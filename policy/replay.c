@@ -84,6 +84,7 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
         .boot_id = fresh ? lead->boot_id : "",
         .boot_at = lead != NULL ? lead->first_at : d->at,
         .opted_out = has_rule(d, "opted-out"),
+        .paused_why = has_rule(d, "paused") ? "the cluster was paused" : "",
         .can_reset = could_reset(d),
         .has_active_operation = has_rule(d, "one-operation"),
         .has_scheduler = true,

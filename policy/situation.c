@@ -205,10 +205,15 @@ static bool last_failed(const struct policy_scene *scene)
     return scene->last->id != 0 && scene->last->state == OPERATION_STATE_FAILED;
 }
 
+static bool is_left_alone(const struct policy_scene *scene)
+{
+    return scene->node->opted_out || scene->cluster->paused_at > 0;
+}
+
 static bool is_launched_again(const struct policy_scene *scene)
 {
     return scene->node->state == NODE_STATE_FAILED && last_failed(scene) &&
-           scene->last->kind == OPERATION_KIND_LAUNCH && !scene->node->opted_out &&
+           scene->last->kind == OPERATION_KIND_LAUNCH && !is_left_alone(scene) &&
            scene->cluster->provisioning == PROVISIONING_CONTINUOUS;
 }
 
@@ -372,7 +377,7 @@ static void tell_person(const struct policy_scene *scene, struct policy_situatio
 
 static bool is_returning(const struct policy_scene *scene)
 {
-    bool stands = scene->node->opted_out && scene->decision_stands; /* somebody took it away from what still asks */
+    bool stands = is_left_alone(scene) && scene->decision_stands; /* somebody took it away from what still asks */
     return scene->node->state == NODE_STATE_HELD && !stands;
 }
 
@@ -383,6 +388,8 @@ static void tell_returning(const struct policy_scene *scene, struct policy_situa
         scene->node->reason[0] != '\0' ? scene->node->reason : "no reason is known");
     if (scene->node->opted_out)
         say(told, "A person opted it out, so it is not given back by itself.");
+    else if (scene->cluster->paused_at > 0)
+        say(told, "%s paused the cluster, so it is not given back by itself.", scene->cluster->paused_by);
     else if (scene->silent || scene->last_heartbeat_at == 0)
         say(told, "It returns once its agent is heard again, which it last was %s%s.",
             scene->last_heartbeat_at == 0 ? "before this server started" : "at ",
@@ -417,6 +424,26 @@ static void tell_opted_out(const struct policy_scene *scene, struct policy_situa
     way_node(scene, told, "opt-in", "hand it back to automatic repair");
     if (scene->decision_stands)
         way_node(scene, told, "verdicts", WHY_SEEN);
+}
+
+static bool is_paused(const struct policy_scene *scene)
+{
+    return scene->cluster->paused_at > 0;
+}
+
+static void tell_paused(const struct policy_scene *scene, struct policy_situation *told)
+{
+    char at[POLICY_TIME_MAX];
+    const struct cluster *cluster = scene->cluster;
+    say(told, "%s paused the whole cluster at %s%s%s, so nothing is done to any of its nodes by itself.",
+        cluster->paused_by, policy_time(cluster->paused_at, at), cluster->pause_reason[0] != '\0' ? ": " : "",
+        cluster->pause_reason);
+    say_standing(scene, told);
+    if (scene->decision_stands && scene->node->health == HEALTH_UNHEALTHY)
+        say(told, "When the cluster is resumed, that is decided on at once.");
+    struct policy_way *way = new_way(told, "hand all of it back to automatic repair");
+    snprintf(way->command, sizeof(way->command), "hpctl cluster resume %s", cluster->name);
+    way_node(scene, told, "reboot", WHY_NOW);
 }
 
 static bool is_foreign(const struct policy_scene *scene)
@@ -551,6 +578,7 @@ void policy_explain_situation(const struct policy_scene *scene, struct policy_si
         {SITUATION_PERSON, is_for_person, tell_person},
         {SITUATION_RETURNING, is_returning, tell_returning},
         {SITUATION_OPTED_OUT, is_opted_out, tell_opted_out},
+        {SITUATION_PAUSED, is_paused, tell_paused},
         {SITUATION_FOREIGN, is_foreign, tell_foreign},
         {SITUATION_GIVEN_UP, is_given_up, tell_given_up},
         {SITUATION_NEVER_HEARD, is_never_heard, tell_never_heard},

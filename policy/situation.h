@@ -23,6 +23,7 @@
     X(PERSON, "person-needed")                                                         \
     X(RETURNING, "about-to-return") /* held, and nothing speaks against it any more */ \
     X(OPTED_OUT, "opted-out")                                                          \
+    X(PAUSED, "paused")                                                                \
     X(FOREIGN, "held-by-others")                                                       \
     X(GIVEN_UP, "given-up-by-scheduler") /* for an absence that is over */             \
     X(NEVER_HEARD, "agent-never-heard")                                                \

@@ -56,7 +56,7 @@ int64_t reconcile_apart_due(const struct reconcile *r, int64_t now)
 static bool waits_for_hold(const struct reconcile *r, const struct apart *row)
 {
     const struct rnode *node = reconcile_node_find(r, row->node_id);
-    return node != NULL && reconcile_node_is_out(node) && node->op == NULL && !node->opted_out &&
+    return node != NULL && reconcile_node_is_out(node) && node->op == NULL && !reconcile_node_is_left_alone(node) &&
            reconcile_node_has_scheduler(node) && !(reconcile_sees(r, node) && (node->drained || node->marked));
 }
 

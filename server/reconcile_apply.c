@@ -140,6 +140,8 @@ static void say_given_up(const struct decide_item *item, char ret_reason[REASON_
         why = own_strdup("its agent has to speak before it is given back");
     else if (item->row.opted_out)
         why = own_strdup("a person opted it out");
+    else if (item->node->group->cluster->paused)
+        why = own_strdup(item->node->group->cluster->paused_why);
     else if (item->node->group->cluster->recovery != NODE_RECOVERY_AUTOMATIC)
         why = own_strdup("NodeRecovery None leaves that to a person");
     else
@@ -288,7 +290,7 @@ static bool is_tried_again(const struct apply *a)
     const struct operation *last = &a->item->last_operation;
     bool wanted = cluster->state != CLUSTER_STATE_ROLLING_BACK && cluster->state != CLUSTER_STATE_FAILED &&
                   node->group->row.state != GROUP_STATE_DELETING && node->group->row.state != GROUP_STATE_FAILED;
-    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready && !node->opted_out &&
+    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready && !reconcile_node_is_left_alone(node) &&
            cluster->provisioning == PROVISIONING_CONTINUOUS && last->state == OPERATION_STATE_FAILED;
 }
 
@@ -317,7 +319,8 @@ static int bring_back(struct apply *a)
 {
     const struct rnode *node = a->node;
     const struct fleet_view *live = &a->item->live;
-    if (live->silent || live->last_heartbeat_at == 0 || reconcile_foreign_drain(node) || node->opted_out)
+    if (live->silent || live->last_heartbeat_at == 0 || reconcile_foreign_drain(node) ||
+        reconcile_node_is_left_alone(node))
         return 0;
     char key[KEY_MAX_BYTES];
     snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, node->id, a->row.state_since);
@@ -543,6 +546,20 @@ static int apply_state(struct apply *a, bool *ret_stored)
     return status;
 }
 
+/* A person may have paused the cluster, or resumed it, since the loop read it: a plan that was made before does not begin after. */
+static int is_held_as_known(struct turn *turn, const struct rcluster *cluster, bool *ret_same)
+{
+    struct cluster row;
+    int status = 0;
+    if (turn->asked != cluster) {
+        status = db_cluster_get_row(turn->tx, cluster->id, &row);
+        turn->asked = status == 0 ? cluster : NULL;
+        turn->asked_same = status == 0 && cluster->paused == (row.paused_at > 0);
+    }
+    *ret_same = turn->asked == cluster && turn->asked_same;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
 static bool changed_meanwhile(const struct apply *a)
 {
     const struct node *then = &a->item->row;
@@ -621,13 +638,15 @@ static int apply_item(struct turn *turn, struct decide_item *item)
         if (status != STATUS_NOT_FOUND)
             return status;
     }
-    bool answered;
+    bool answered, same;
     status = is_answered_meanwhile(&a, &answered);
+    if (status == 0)
+        status = is_held_as_known(turn, item->node->group->cluster, &same);
     if (status != 0)
         return status;
     size_t at = turn->effect_count;
     struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
-    effect->u.decided.again = answered || changed_meanwhile(&a);
+    effect->u.decided.again = answered || !same || changed_meanwhile(&a);
     if (effect->u.decided.again)
         return 0;
     effect->u.decided.notes = item->node->notes;

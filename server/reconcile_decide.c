@@ -227,7 +227,7 @@ static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct dec
     const enum repair_mode *modes = node->group->settings.policy.modes;
     struct policy_absence absence = {.recovery = node->group->cluster->recovery,
                                      .mode = modes[policy_repair_class(POLICY_CODE_ABSENCE)],
-                                     .opted_out = item->row.opted_out,
+                                     .left_alone = item->row.opted_out || node->group->cluster->paused,
                                      .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
     int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);
     item->giveback = policy_giveback(&absence);
@@ -305,6 +305,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .boot_id = item->instance.boot_id,
         .boot_at = item->instance.boot_at,
         .opted_out = item->row.opted_out,
+        .paused_why = node->group->cluster->paused_why,
         .can_reset = offers_reset(&item->live),
         .has_active_operation = node->op != NULL,
         .idle = node->tally.idle,

@@ -57,7 +57,7 @@ void reconcile_hold_check(struct reconcile *r, struct rnode *node)
 {
     if (!reconcile_node_is_out(node) || node->op != NULL || node->hold_call || node->hold_refused ||
         !reconcile_node_has_scheduler(node) || !reconcile_scheduler_usable(r) || !reconcile_sees(r, node) ||
-        node->opted_out)
+        reconcile_node_is_left_alone(node))
         return;
     if (node->marked && node->schedulable) {
         if ((node->notes & NOTE_LIFTED) == 0) {

@@ -22,7 +22,7 @@
 static bool may_be_checked(const struct rnode *node)
 {
     return node->tally.idle && reconcile_node_has_scheduler(node) && node->health == HEALTH_HEALTHY &&
-           !node->opted_out && !node->marked && node->incident == NULL;
+           !reconcile_node_is_left_alone(node) && !node->marked && node->incident == NULL;
 }
 
 /* Counts the looks; false while one of the group is under test. */

@@ -13,18 +13,27 @@
 #define MARKS_LOOKED_THROUGH 200 /* events of a held node that may hide the one that says it was marked */
 
 /* --- clusters and groups ----------------------------------------------------------------------- */
+static void cluster_paused(struct rcluster *cluster, const struct cluster *row)
+{
+    const char *colon = row->pause_reason[0] != '\0' ? ": " : "";
+    cluster->paused = row->paused_at > 0;
+    autofree char *why = own_printf("%s paused the cluster%s%s", row->paused_by, colon, row->pause_reason);
+    text_copy_cut(cluster->paused_why, sizeof(cluster->paused_why), cluster->paused ? why : "");
+}
+
 static void cluster_changed(struct reconcile *r, struct rcluster *cluster, const struct cluster *row)
 {
-    bool recovery_changed = cluster->recovery != row->recovery;
+    bool changed = cluster->recovery != row->recovery || cluster->paused != (row->paused_at > 0);
     cluster->recovery = row->recovery;
+    cluster_paused(cluster, row);
     cluster->provisioning = row->provisioning;
     cluster->state = row->state;
     cluster->revision = row->revision;
     cluster->stirred = true;
     text_copy_cut(cluster->failure, sizeof(cluster->failure), row->failure);
-    for (struct rgroup *group = r->groups; recovery_changed && group != NULL; group = group->next)
+    for (struct rgroup *group = r->groups; changed && group != NULL; group = group->next)
         if (group->cluster == cluster) {
-            reconcile_group_look(r, group, 0);
+            reconcile_group_look_unwell(r, group);
             reconcile_group_reckon(group, true);
         }
 }
@@ -39,6 +48,7 @@ static int load_cluster(const void *row, void *arg)
         cluster->id = from->id;
         cluster->orchestrator = from->orchestrator;
         cluster->recovery = from->recovery;
+        cluster_paused(cluster, from);
         text_copy_cut(cluster->name, sizeof(cluster->name), from->name);
         cluster->next = r->clusters;
         r->clusters = cluster;

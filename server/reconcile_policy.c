@@ -27,9 +27,7 @@ static void take(struct reconcile *r, struct rgroup *group)
 {
     reconcile_group_settings(r, group);
     group->cluster->stirred = true;
-    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
-        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY)
-            reconcile_node_later(r, node);
+    reconcile_group_look_unwell(r, group);
 }
 
 /* Each group knows its own version: while some are read, a person may make another, and a new group may have it already. */

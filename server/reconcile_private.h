@@ -99,6 +99,8 @@ struct rcluster {
     char name[NAME_MAX_BYTES];
     enum cluster_state state;
     enum node_recovery recovery;
+    bool paused;                       /* a person holds all of it … */
+    char paused_why[REASON_MAX_BYTES]; /* … who, and why */
     enum orchestrator orchestrator;
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES];
@@ -389,9 +391,11 @@ struct turn {
     struct decide_batch *batch; /* nodes that are looked at; NULL: none */
     struct rnode *ready[OPERATE_MAX];
     size_t ready_count;
-    int slots_left;              /* backend calls that may still be sent */
-    struct provision *provision; /* a cluster that moves; NULL: none */
-    bool hushed;                 /* nothing is told: it was told the first time */
+    int slots_left;               /* backend calls that may still be sent */
+    struct provision *provision;  /* a cluster that moves; NULL: none */
+    const struct rcluster *asked; /* the cluster that the store was asked about in this turn; NULL: none yet … */
+    bool asked_same;              /* … and whether it is held by a person as the loop knows it */
+    bool hushed;                  /* nothing is told: it was told the first time */
     bool housekeeping;
     int scheduler_event; /* -1: none, else enum event_kind */
     struct effect *effects;
@@ -502,6 +506,10 @@ void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
 void reconcile_operation_drop(struct reconcile *r, struct rnode *node);
 /* Held nodes of the group are looked at again when there is time, at most so many (0: all). */
 void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max);
+/* All of its nodes that something else may be decided about, where what is decided by has changed. */
+void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group);
+/* A person holds it, or the whole cluster: nothing is done to it by itself. */
+bool reconcile_node_is_left_alone(const struct rnode *node);
 /* What failed until then the breaker counts no more. */
 int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now);
 void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at);

@@ -213,6 +213,18 @@ void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max)
         }
 }
 
+void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group)
+{
+    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
+        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY || node->given_up)
+            reconcile_node_later(r, node);
+}
+
+bool reconcile_node_is_left_alone(const struct rnode *node)
+{
+    return node->opted_out || node->group->cluster->paused;
+}
+
 static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
 {
     if (group->failing_tail == group->failing_capacity && group->failing_head > 0) {

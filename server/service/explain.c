@@ -92,7 +92,7 @@ static int explain_read(struct db_tx *tx, void *arg)
 
 /* --- sentences ------------------------------------------------------------------------------------- */
 
-static void say_state(struct text *text, const struct node *node)
+static void say_state(struct text *text, const struct node *node, const struct cluster *cluster)
 {
     char since[CLOCK_TEXT_MAX];
     text_printf(text, "%s is %s since %s", node->name, node_state_text(node->state),
@@ -102,6 +102,8 @@ static void say_state(struct text *text, const struct node *node)
     text_printf(text, "; its health is %s.\n", health_text(node->health));
     if (node->opted_out)
         text_add(text, "A person opted it out: nothing is done to it by itself.\n");
+    if (cluster->paused_at > 0)
+        text_printf(text, "%s paused the cluster: nothing is done to its nodes by itself.\n", cluster->paused_by);
 }
 
 static void say_liveness(struct text *text, struct service *s, const struct place *place)
@@ -218,7 +220,7 @@ static char *sentences(struct service *s, const struct explain *explain)
 {
     const struct service_explanation *explanation = explain->explanation;
     struct text text = {0};
-    say_state(&text, &explanation->node);
+    say_state(&text, &explanation->node, &explain->place.cluster);
     say_situation(&text, &explanation->situation);
     text_add(&text, "\n");
     if (explanation->decision.id != 0) {

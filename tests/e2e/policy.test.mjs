@@ -159,3 +159,30 @@ test('it is there after a restart', async () => {
   assert.equal(policyVersion, 7);
   assert.ok(items.flatMap((policy) => policy.settings).some((setting) => setting.name === 'classes.gpu.mode' && setting.value === 'observe'));
 });
+
+test('a paused cluster is left alone until it is resumed, also over a restart', async () => {
+  apply('version: 1\n');
+  await until('all is well', async () => (await world.list('/v1/clusters/demo/nodes')).every((n) => n.state === 'ready' && n.health === 'healthy'));
+  const before = (await world.repairs('w-2')).length;
+  assert.match(hpctl('cluster', 'pause', '--reason', 'the fabric is recabled').out, /^demo: paused; nothing new is done/);
+  assert.match(hpctl('cluster', 'list').out, /^demo +\S+ +paused /m);
+  assert.match(hpctl('cluster', 'describe').out, /^PAUSED +by token:admin since \S+: the fabric is recabled/m);
+  await world.kernel('w-2', FELL_OFF.replace('b9', '4e'));
+  await until('it is seen, and left', async () => (await decision('w-2'))?.rule === 'paused');
+  assert.equal((await world.stopHpd()), 0);
+  await world.start();
+  const { situation, text } = await until('it is left alone still', async () => {
+    const said = await world.get('/v1/clusters/demo/nodes/w-2/explanation');
+    return said.situation === 'paused' && said;
+  });
+  assert.match(text, /token:admin paused the whole cluster at .*: the fabric is recabled, so nothing is done to any of its nodes by itself\./);
+  assert.match(text, /hpctl cluster resume demo/, situation);
+  const node = await world.node('w-2');
+  assert.deepEqual([node.state, node.health], ['ready', 'unhealthy']);
+  assert.equal((await world.repairs('w-2')).length, before);
+  assert.equal((await world.get('/v1/clusters/demo')).pause.by, 'token:admin');
+  assert.match(hpctl('cluster', 'resume').out, /decided on now/);
+  await until('it is repaired', async () => (await world.repairs('w-2')).length > before);
+  assert.equal((await world.get('/v1/clusters/demo')).pause, undefined);
+  assert.deepEqual((await world.list('/v1/events?cluster=demo')).map((e) => e.kind).filter((k) => /^cluster-(paused|resumed)/.test(k)), ['cluster-resumed', 'cluster-paused']);
+});

@@ -11,7 +11,7 @@
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
  *          last_repair=-5m short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out busy idle resets boot=b2
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out paused busy idle resets boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       approval_device=0000:4e:00           else: of its first verdict
  *       approval_reason="words" ran_out_yes  of the answer; an expired one was a yes
@@ -182,6 +182,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return n->node.can_reset = true;
     if (strcmp(word, "opted_out") == 0)
         return n->node.opted_out = true;
+    if (strcmp(word, "paused") == 0)
+        return (n->node.paused_why = "alice paused the cluster: the fabric is recabled") != NULL;
     if (strcmp(word, "idle") == 0)
         return n->node.idle = true;
     if (strcmp(word, "busy") == 0)

@@ -24,6 +24,7 @@
     X(ITS_OWN_EVIDENCE, "a repair of a node that nobody hears")                     \
     X(KNOWN_PIECE, "a repair for hardware that came back, without another fault")   \
     X(OPTED_OUT, "a node fault on a node that was taken out")                       \
+    X(PAUSED, "a node fault in a cluster that a person paused")                     \
     X(FOREIGN_DRAIN, "a node fault on a node that somebody else holds")             \
     X(RECOVERY_NONE, "a node fault in a cluster that is only marked")               \
     X(GIVEN_UP, "a node fault on a node that is given up or in repair")             \

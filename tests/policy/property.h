@@ -301,6 +301,9 @@ static inline struct world *make_world(uint64_t seed, bool only_applications)
     w->snapshot.group.breaker_calm_since = chance(w, 50) ? NOW - below(w, 30 * MINUTE) : 0;
     w->snapshot.node_count = count;
     wire(w);
+    const char *paused = chance(w, 5) ? "alice paused the cluster" : "";
+    for (size_t i = 0; i < count; i++)
+        w->plain[i].paused_why = paused;
     return w;
 }
 
@@ -424,8 +427,10 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 : !p->scheduler_known     ? "unknown"
                 : p->scheduler_responding ? "hears"
                                           : "deaf",
-                p->opted_out ? " opted_out" : "", p->has_active_operation ? " busy" : "",
-                p->foreign_drain ? " drain=\"a person's words\"" : "");
+                p->opted_out               ? " opted_out"
+                : p->paused_why[0] != '\0' ? " paused"
+                                           : "",
+                p->has_active_operation ? " busy" : "", p->foreign_drain ? " drain=\"a person's words\"" : "");
     if (p->incident != NULL)
         print_error(" rack=%s", p->incident->domain);
     print_error("%s\n", p->wish == POLICY_WISH_REPLACE  ? " wish=replace"

@@ -276,12 +276,13 @@ static const char *check_no_repair_of_what_others_hold(struct world *w, const st
         bool fault = has_fault(w, node),
              given_up = node->state == NODE_STATE_FAILED || node->state == NODE_STATE_REPAIRING;
         met(PREMISE_OPTED_OUT, fault && node->opted_out);
+        met(PREMISE_PAUSED, fault && node->paused_why[0] != '\0');
         met(PREMISE_FOREIGN_DRAIN, fault && node->foreign_drain);
         met(PREMISE_RECOVERY_NONE, fault && marked);
         met(PREMISE_GIVEN_UP, fault && given_up);
         bool takes_away =
             d != NULL && !is_request(d) && (is_repair(d) || d->action == ACTION_HOLD || d->action == ACTION_SUPPORT);
-        if (takes_away && (node->opted_out || node->foreign_drain || marked || given_up))
+        if (takes_away && (node->opted_out || node->paused_why[0] != '\0' || node->foreign_drain || marked || given_up))
             return "a node is taken that is not ours to touch";
     }
     return NULL;

@@ -71,6 +71,16 @@ SIM_FN int sim_law_incident(const void *row, void *arg)
     return db_incident_node_list(law->tx, ((const struct shared_incident *)row)->id, sim_law_incident_node, arg);
 }
 
+/* A pause comes between two turns: what is new after a turn began in it. */
+SIM_FN void sim_law_pause(struct sim *sim, struct db_tx *tx, const struct operation *op)
+{
+    struct cluster cluster;
+    if (strcmp(op->actor, "policy") != 0 || db_cluster_get_row(tx, op->cluster_id, &cluster) != 0)
+        return;
+    if (cluster.paused_at > 0)
+        sim_fail(sim, NULL, "a %s begins by itself in a paused cluster", operation_kind_text(op->kind));
+}
+
 SIM_FN int sim_law_repair(const void *row, void *arg)
 {
     struct sim_repair_law *law = arg;
@@ -78,6 +88,7 @@ SIM_FN int sim_law_repair(const void *row, void *arg)
     if (op->id <= law->sim->repairs_checked)
         return 1;
     law->newest = op->id > law->newest ? op->id : law->newest;
+    sim_law_pause(law->sim, law->tx, op);
     bool repair = operation_is_repair(op->kind);
     if (!repair || strcmp(op->actor, "policy") != 0)
         return 0;

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "server/service/pause.h"
 #include "tests/support/recovery.h"
 
 #define WORLDS 64 /* make sim lives some thousand */
@@ -170,6 +171,16 @@ static void opt_out(struct sim *sim, const char *node, bool opted_out)
     (void)service_node_update(&sim->service, &sim_admin, SIM_CLUSTER, node, &change, 0, &row, &problem);
 }
 
+static void pause_cluster(struct sim *sim, bool pause)
+{
+    struct cluster cluster;
+    struct problem problem;
+    if (pause)
+        (void)service_cluster_pause(&sim->service, &sim_admin, SIM_CLUSTER, "", &cluster, &problem);
+    else
+        (void)service_cluster_resume(&sim->service, &sim_admin, SIM_CLUSTER, "", &cluster, &problem);
+}
+
 static void api_person(struct sim *sim)
 {
     static const enum operation_kind kinds[] = {OPERATION_KIND_REBOOT, OPERATION_KIND_REPLACE, OPERATION_KIND_RELEASE};
@@ -177,7 +188,7 @@ static void api_person(struct sim *sim)
     struct operation op;
     struct cluster cluster;
     struct problem problem;
-    uint32_t what = draw(sim, 10);
+    uint32_t what = draw(sim, 12);
     clock_fake_advance(&sim->clock, 1); /* what comes after it is told from what came before */
     if (what < 3)
         (void)service_node_operate(&sim->service, &sim_admin, SIM_CLUSTER, node, kinds[what],
@@ -186,6 +197,8 @@ static void api_person(struct sim *sim)
         (void)service_operation_cancel(&sim->service, &sim_admin, sim_read(sim, node).operation.uid, &op, &problem);
     else if (what < 9)
         opt_out(sim, node, draw(sim, 2) == 0);
+    else if (what < 11)
+        pause_cluster(sim, draw(sim, 2) == 0);
     else
         (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER,
                               draw(sim, 3) ? NODE_RECOVERY_AUTOMATIC : NODE_RECOVERY_NONE, 0, &cluster, &problem);
@@ -295,6 +308,7 @@ static void clear_up(struct sim *sim)
             fake_scheduler_resume_by_hand(&sim->scheduler, node->name);
         opt_out(sim, node->name, false);
     }
+    pause_cluster(sim, false);
     (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER, NODE_RECOVERY_AUTOMATIC, 0, &cluster, &problem);
 }
 

@@ -535,6 +535,20 @@ test('what holds the repairs of a group is ended by a person, as often as it is 
   await resume(400, 'gpu', { why: 'x' });
 });
 
+test('a cluster is paused and resumed by a person, as often as it is said', async () => {
+  const params = { cluster };
+  for (let i = 0; i < 2; i++) {
+    const { name, pause } = await call('pauseCluster', 200, { params, body: { reason: 'we look at it' } });
+    assert.deepEqual([name, pause.reason, pause.by.slice(0, 6)], [cluster, 'we look at it', 'token:']);
+  }
+  assert.equal((await call('describeCluster', 200, { params })).pause.reason, 'we look at it');
+  for (let i = 0; i < 2; i++) assert.deepEqual(await call('resumeCluster', 200, { params }), { name: cluster });
+  for (const id of ['pauseCluster', 'resumeCluster']) {
+    await call(id, 404, { params: { cluster: 'nothing' } });
+    await call(id, 400, { params, body: { why: 'x' } });
+  }
+});
+
 test('webhooks: none is configured here', async () => {
   assert.deepEqual((await call('listWebhooks', 200)).items, []);
   await call('testWebhooks', 409);

@@ -261,6 +261,28 @@ static void held_and_opted_out(void **state)
                 "hpctl node opt-in gpu-7 --cluster train");
 }
 
+static void in_a_paused_cluster(void **state)
+{
+    (void)state;
+    begin();
+    node.health = HEALTH_UNHEALTHY;
+    cluster.paused_at = NOW - 5 * MINUTE;
+    snprintf(cluster.paused_by, sizeof(cluster.paused_by), "token:alice");
+    decide(ACTION_WATCH, "paused", "Xid 79. Left alone: token:alice paused the cluster.");
+    assert_told(SITUATION_PAUSED,
+                "token:alice paused the whole cluster at 2026-11-20 11:55:00 UTC, so nothing is done to any of its "
+                "nodes by itself. Xid 79. Left alone: token:alice paused the cluster. When the cluster is resumed, "
+                "that is decided on at once.",
+                "hpctl cluster resume train");
+    node.state = NODE_STATE_HELD;
+    decision = (struct decision){0};
+    scene.decision_stands = false;
+    assert_told(SITUATION_RETURNING,
+                "It was held (no reason is known), and nothing that is open speaks against it any more. token:alice "
+                "paused the cluster, so it is not given back by itself.",
+                "hpctl node release gpu-7 --cluster train");
+}
+
 static void stopped_by_a_person(void **state)
 {
     (void)state;
@@ -388,6 +410,7 @@ int main(void)
         cmocka_unit_test(unheard),
         cmocka_unit_test(held),
         cmocka_unit_test(held_and_opted_out),
+        cmocka_unit_test(in_a_paused_cluster),
         cmocka_unit_test(stopped_by_a_person),
         cmocka_unit_test(at_work),
         cmocka_unit_test(not_in_service),
