@@ -64,6 +64,7 @@ DOCS ?=
 $(BUILD)/docs/ready: always
 	@scripts/swagger-ui $(BUILD)/docs $(DOCS)
 $(BUILD)/api/v1/docs.o: $(BUILD)/docs/ready $(wildcard api/docs/*)
+$(BUILD)/api/v1/console.o: $(wildcard web/*)
 $(BUILD)/api/v1/docs.o: private CFLAGS_ALL += -DDOCS_DIR='"$(BUILD)/docs"'
 
 link = @mkdir -p $(@D); echo "LD    $@"; $(CC) $(CFLAGS_ALL) -o $@ $(1) $(LDFLAGS_ALL) $(2)

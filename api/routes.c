@@ -178,6 +178,8 @@ const struct api_route api_routes[] = {
     {"GET", "/metrics", "readMetrics", ACCESS_LOCAL, LANE_POOL, PLAIN, 0, api_system_metrics},
     {"GET", "/openapi.yaml", "readOpenapi", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_system_openapi},
     {"GET", "/docs", "openDocs", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_docs_open},
+    {"GET", "/console", "openConsole", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_console_open},
+    {"GET", "/console/{file}", "readConsole", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_console_read},
     {"GET", "/docs/{file}", "readDocs", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_docs_read},
 };
 const size_t api_route_count = ARRAY_LEN(api_routes);

@@ -49,6 +49,8 @@ void api_webhook_list(struct api_call *call);
 void api_webhook_test(struct api_call *call);
 void api_cluster_pause(struct api_call *call);
 void api_cluster_resume(struct api_call *call);
+void api_console_open(struct api_call *call);
+void api_console_read(struct api_call *call);
 void api_incident_list(struct api_call *call);
 void api_incident_describe(struct api_call *call);
 void api_incident_end(struct api_call *call);

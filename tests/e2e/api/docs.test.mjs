@@ -1,16 +1,11 @@
 // /docs as files: where it leads, what is kept by whom. And as pages, in Chromium: they show the operations, take a token, try
 // one, and ask nothing of any other server.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
+import { open } from '../lib/browser.mjs';
 import { assertReply, openapiText, operations } from './contract.mjs';
 import { Hpd } from './hpd.mjs';
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const PATIENCE_MS = 120000; // a browser that starts on a busy machine
 const hpd = new Hpd();
 before(() => hpd.start());
 after(async () => assert.equal(await hpd.stop(), 0));
@@ -79,27 +74,6 @@ test('the page may do nothing but what it needs', async () => {
   assert.ok(policy.includes("default-src 'none'") && policy.includes("connect-src 'self'") && policy.includes("frame-ancestors 'none'"));
   assert.ok(!/unsafe|\*|http/.test(policy.join()));
 });
-
-// A page in a browser of its own, with all it asked for and all it complained of.
-async function open(t) {
-  assert.ok(existsSync(CHROMIUM), `${CHROMIUM} is not there: scripts/deps test installs it`);
-  const profile = mkdtempSync(join(tmpdir(), 'holdfast-docs.'));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM, headless: true, timeout: PATIENCE_MS,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  });
-  t.after(async () => {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
-  });
-  context.setDefaultTimeout(PATIENCE_MS);
-  const page = await context.newPage();
-  const seen = { asked: [], complaints: [] };
-  context.on('request', (request) => seen.asked.push(request));
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && seen.complaints.push(message.text()));
-  page.on('pageerror', (error) => seen.complaints.push(String(error)));
-  return { page, seen };
-}
 
 test('in a browser: the operations, a token typed in, a request and its reply', async (t) => {
   const { page, seen } = await open(t);
