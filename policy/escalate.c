@@ -254,6 +254,15 @@ static struct policy_outcome watch(const struct sight *lead)
         return quiet(ACTION_WATCH, "rate-exceeded", because,
                      "a fault that programs cause never costs the node, however often");
     }
+    if (lead->row == NULL && !lead->driver_word) {
+        policy_say(
+            because, sizeof(because),
+            "A person has to say what it means, by a row of faultTables (code: %s, action: watch, or what else it "
+            "asks for); until then it is recorded and counted",
+            lead->verdict->code);
+        return quiet(ACTION_WATCH, POLICY_RULE_UNKNOWN_CODE, because,
+                     "nobody has said what the code means, and a node is not taken for a word");
+    }
     if (lead->bursts > 0 && lead->action == ACTION_CLASS_WATCH)
         policy_say(because, sizeof(because), "Recorded and counted, %d of %d within %s", lead->bursts,
                    lead->row->rate_count, policy_span(lead->row->rate_window_ms, span));

@@ -167,6 +167,9 @@ struct policy_approval {
 bool policy_approval_is_for(enum action asked_action, const char *asked_code, const char *asked_device,
                             enum action action, const char *code, const char *device);
 
+/* The rule of what no table has: nothing is done, and a person is told. */
+#define POLICY_RULE_UNKNOWN_CODE "unknown-code"
+
 enum policy_wish { POLICY_WISH_NONE, POLICY_WISH_REBOOT, POLICY_WISH_REPLACE };
 
 struct policy_node {

@@ -156,10 +156,19 @@ static bool is_recommended(const struct decision *d)
     return text_equal(d->rule, "mode-recommend");
 }
 
-static void say_recommended(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
+/* Nothing is done, and a person has to know. */
+static bool is_for_people(const struct decision *d)
 {
-    autofree char *text = own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code,
-                                     d->device[0] != '\0' ? " on " : "", d->device);
+    return is_recommended(d) || text_equal(d->rule, POLICY_RULE_UNKNOWN_CODE);
+}
+
+static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
+{
+    const char *on = d->device[0] != '\0' ? " on " : "";
+    autofree char *text =
+        is_recommended(d) ? own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code, on, d->device)
+                          : own_printf("for a person: %s%s%s is in no table; a row of faultTables says what it means",
+                                       d->code, on, d->device);
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
@@ -180,8 +189,8 @@ static bool ready_reason(const struct decide_item *item, const struct node *row,
         say_given_up(item, ret_reason);
     else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
         snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
-    else if (item->has_decision && is_recommended(&item->decision))
-        say_recommended(&item->decision, ret_reason);
+    else if (item->has_decision && is_for_people(&item->decision))
+        say_for_people(&item->decision, ret_reason);
     return !text_equal(ret_reason, row->reason);
 }
 
@@ -442,7 +451,7 @@ static int begin_repair(struct apply *a, struct decision *d)
 
 static int decision_event(struct apply *a, const struct decision *d)
 {
-    enum event_level level = is_recommended(d)             ? EVENT_LEVEL_WARN
+    enum event_level level = is_for_people(d)              ? EVENT_LEVEL_WARN
                              : d->action <= ACTION_WATCH   ? EVENT_LEVEL_INFO
                              : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
                                                            : EVENT_LEVEL_WARN;

@@ -102,8 +102,7 @@ void fault_judge_in(const struct fault_scope *scope, const char *source, const c
     else if (row != NULL)
         snprintf(judgement.why, sizeof(judgement.why), "%s (%s)", row->code, row->meaning);
     if (judgement.why[0] == '\0')
-        snprintf(judgement.why, sizeof(judgement.why), "%.40s from %.24s is in no table, so it is only watched", code,
-                 source);
+        snprintf(judgement.why, sizeof(judgement.why), "%.40s from %.24s is in no table", code, source);
     if (site != NULL) { /* also above what the line adds; its words stay, as they say what happened */
         take_row(site, &judgement);
         judgement.by_site = true;

@@ -104,7 +104,9 @@ int fault_overrides_add(struct fault_overrides *overrides, const struct fault_ov
     override->sources = own_printf("[site] %s%s%s", wanted->why, known != NULL ? "; without it: " : "",
                                    known != NULL ? known->sources : "");
     struct fault_row *row = &override->row;
-    *row = known != NULL ? *known : (struct fault_row){.mnemonic = "", .meaning = "in no table of ours", .nvidia = ""};
+    static const struct fault_row none = {
+        .mnemonic = "", .meaning = "in no table of ours", .nvidia = "", .cancels = ""};
+    *row = known != NULL ? *known : none;
     row->code = override->code;
     row->sources = override->sources;
     row->action = wanted->action;
