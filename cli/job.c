@@ -71,6 +71,13 @@ static void tell_wait(struct cli *cli, const json_t *attempts)
                         cli_value(last, "waitsSince", buffer, sizeof(buffer)));
 }
 
+static void print_part(struct cli *cli, const json_t *job, const char *title, const char *list,
+                       const struct cli_column *columns, size_t count)
+{
+    fprintf(cli->out, "\n%s\n", title);
+    cli_print_table(cli->out, json_object_get(job, list), columns, count, "none");
+}
+
 static void print_job(struct cli *cli, const json_t *job)
 {
     static const struct {
@@ -94,7 +101,11 @@ static void print_job(struct cli *cli, const json_t *job)
                   {"Goodput", "goodput.share"},
                   {"Node-seconds allocated", "goodput.allocatedNodeSeconds"},
                   {"Node-seconds productive", "goodput.productiveNodeSeconds"},
-                  {"Node-seconds lost", "goodput.lostNodeSeconds"}};
+                  {"Node-seconds lost", "goodput.lostNodeSeconds"},
+                  {"Node-seconds lost at most", "goodput.lostNodeSecondsAtMost"},
+                  {"Waited between starts (s)", "goodput.waitedSeconds"},
+                  {"Starts not seen", "goodput.startsNotSeen"},
+                  {"Reckoned", "goodput.reckoned"}};
     static const struct cli_column faults[] = {{"NODE", "node"},         {"CODE", "code"},   {"DEVICE", "device"},
                                                {"SEVERITY", "severity"}, {"COUNT", "count"}, {"FIRST", "firstAt"},
                                                {"LAST", "lastAt"}};
@@ -103,6 +114,12 @@ static void print_job(struct cli *cli, const json_t *job)
         {"STATE", "state"},     {"NODES", "nodes"},   {"EXIT", "exitCode"},
         {"BEGAN", "startedAt"}, {"ENDED", "endedAt"}, {"WAITS SINCE", "waitsSince"},
         {"LOST MS", "lostMs"},  {"WHY", "reason"}};
+    static const struct cli_column runs[] = {{"RESTART", "restart"}, {"NODES", "nodes"},
+                                             {"BEGAN", "startedAt"}, {"ENDED", "endedAt"},
+                                             {"STATE", "state"},     {"LOST AT MOST (S)", "lostSecondsAtMost"},
+                                             {"WHY", "why"}};
+    static const struct cli_column signals[] = {
+        {"SIGNAL", "signal"}, {"AT", "at"}, {"OUTCOME", "outcome"}, {"FOR", "node"}, {"OPERATION", "operation"}};
     static const struct cli_column repairs[] = {{"NODE", "node"},  {"REPAIR", "kind"},     {"STATE", "state"},
                                                 {"WHY", "reason"}, {"BEGAN", "createdAt"}, {"ENDED", "finishedAt"}};
     char buffer[600];
@@ -111,12 +128,11 @@ static void print_job(struct cli *cli, const json_t *job)
     if (json_integer_value(json_object_get(job, "tasks")) > 1)
         cli_print_field(cli->out, "Tasks that wait", cli_value(job, "tasks", buffer, sizeof(buffer)));
     tell_wait(cli, json_object_get(job, "attempts"));
-    fputs("\nFaults of its nodes while it had them\n", cli->out);
-    cli_print_table(cli->out, json_object_get(job, "faults"), faults, ARRAY_LEN(faults), "none");
-    fputs("\nRepairs of its nodes while it had them\n", cli->out);
-    cli_print_table(cli->out, json_object_get(job, "repairs"), repairs, ARRAY_LEN(repairs), "none");
-    fputs("\nAttempts at its steps (srun --auto-resume)\n", cli->out);
-    cli_print_table(cli->out, json_object_get(job, "attempts"), attempts, ARRAY_LEN(attempts), "none");
+    print_part(cli, job, "Its starts", "runs", runs, ARRAY_LEN(runs));
+    print_part(cli, job, "Signals that Holdfast sent", "signals", signals, ARRAY_LEN(signals));
+    print_part(cli, job, "Faults of its nodes while it had them", "faults", faults, ARRAY_LEN(faults));
+    print_part(cli, job, "Repairs of its nodes while it had them", "repairs", repairs, ARRAY_LEN(repairs));
+    print_part(cli, job, "Attempts at its steps (srun --auto-resume)", "attempts", attempts, ARRAY_LEN(attempts));
 }
 
 int cli_job_describe(struct cli *cli)

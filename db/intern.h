@@ -25,7 +25,7 @@
 #define DB_FILE "holdfast.db"
 #define DB_LOCK_FILE "lock"
 #define DB_APPLICATION_ID 0x48464442 /* "HFDB" */
-#define DB_STATEMENTS_MAX 256   /* slots of a connection's cache, a power of two; the room has about 90 statements */
+#define DB_STATEMENTS_MAX 512   /* slots of a connection's cache, a power of two; the room has about 190 statements */
 #define DB_READERS_MAX 8        /* more than the threads that read at once in hpd */
 #define DB_BUSY_TIMEOUT_MS 5000 /* only a person's sqlite3 shell can ever hold a lock against us */
 #define DB_PAGE_BYTES 4096

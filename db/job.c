@@ -13,6 +13,11 @@ static const char SQL_UNKNOWN[] =
 static const char SQL_UNSENT[] = "DELETE FROM operation_job WHERE operation_id = ? AND asked = 'sending'";
 static const char SQL_LIST[] =
     "SELECT job, user, asked_at, asked FROM operation_job WHERE operation_id = ? ORDER BY job";
+/* From the job outwards (CROSS JOIN), as its signals are few. */
+static const char SQL_SIGNALLED[] =
+    "SELECT o.job_signal, j.asked, j.asked_at, n.name, o.uid FROM operation_job j CROSS JOIN operation o ON o.id = "
+    "j.operation_id CROSS JOIN node n ON n.id = o.node_id WHERE j.job = ? AND o.cluster_id = ? ORDER BY "
+    "j.operation_id";
 
 static void job_read(struct db_query *q, void *row)
 {
@@ -71,4 +76,24 @@ int db_operation_job_list(struct db_tx *tx, int64_t operation_id, db_row_fn fn, 
     db_query_open(&q, tx, SQL_LIST);
     db_bind_i64(&q, operation_id);
     return db_query_walk(&q, job_read, &job, fn, arg);
+}
+
+static void signalled_read(struct db_query *q, void *row)
+{
+    struct job_signalled *signalled = row;
+    DB_GET_ENUM(q, job_signal, &signalled->signal);
+    DB_GET_ENUM(q, job_asked, &signalled->asked);
+    signalled->asked_at = db_get_i64(q);
+    DB_GET_TEXT(q, signalled->node);
+    DB_GET_TEXT(q, signalled->operation);
+}
+
+int db_job_signalled(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg)
+{
+    struct job_signalled signalled;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_SIGNALLED);
+    db_bind_text(&q, job);
+    db_bind_i64(&q, cluster_id);
+    return db_query_walk(&q, signalled_read, &signalled, fn, arg);
 }

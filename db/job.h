@@ -1,4 +1,4 @@
-/* The jobs that an operation asked to checkpoint. */
+/* The jobs that an operation asked to checkpoint, and all that asked one job. */
 #ifndef HOLDFAST_DB_JOB_H
 #define HOLDFAST_DB_JOB_H
 
@@ -14,5 +14,7 @@ int db_operation_job_unknown(struct db_tx *tx, int64_t operation_id, int64_t *re
 int db_operation_job_unsent(struct db_tx *tx, int64_t operation_id);
 /* Rows are struct operation_job, by the job's id. */
 int db_operation_job_list(struct db_tx *tx, int64_t operation_id, db_row_fn fn, void *arg);
+/* Rows are struct job_signalled, oldest first. */
+int db_job_signalled(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg);
 
 #endif

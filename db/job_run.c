@@ -1,13 +1,13 @@
-/* Starts of jobs: a row per start of a job that asked to live on. */
+/* Starts of jobs: of those that asked to live on, and of those that something happened to. */
 #include "db/job_run.h"
 
 #include "db/intern.h"
 
 #define RUN_COLUMNS                                                                                                  \
     "cluster_id, job, restart, name, user, account, partition, state, nodes, node_count, cpus, gpus, submitted_at, " \
-    "started_at, ended_at"
+    "started_at, ended_at, evicted_at, why"
 static const char SQL_PUT[] =
-    "INSERT OR REPLACE INTO job_run (" RUN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "INSERT OR REPLACE INTO job_run (" RUN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? AND job = ? AND restart = ?";
 static const char SQL_LIST[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? AND job = ? ORDER BY restart";
 static const char SQL_LIST_ALL[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? ORDER BY job, restart";
@@ -36,6 +36,8 @@ static void run_read(struct db_query *q, void *row)
     run->submitted_at = db_get_i64(q);
     run->started_at = db_get_i64(q);
     run->ended_at = db_get_i64(q);
+    run->evicted_at = db_get_i64(q);
+    DB_GET_TEXT(q, run->why);
 }
 
 int db_job_run_put(struct db_tx *tx, const struct job_run *run)
@@ -57,6 +59,8 @@ int db_job_run_put(struct db_tx *tx, const struct job_run *run)
     db_bind_i64(&q, run->submitted_at);
     db_bind_i64(&q, run->started_at);
     db_bind_i64(&q, run->ended_at);
+    db_bind_i64(&q, run->evicted_at);
+    db_bind_text(&q, run->why);
     return db_query_run(&q, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* The starts of jobs that tell of attempts: kept when the scheduler has long forgotten them. */
+/* The starts of jobs that tell of attempts, or that were requeued, evicted or signalled: kept when the scheduler has long forgotten them. */
 #ifndef HOLDFAST_DB_JOB_RUN_H
 #define HOLDFAST_DB_JOB_RUN_H
 

@@ -77,6 +77,8 @@ struct job_run {
     char nodes[ATTEMPT_NODES_MAX_BYTES];
     int64_t node_count, cpus, gpus;
     int64_t submitted_at, started_at, ended_at; /* ended_at 0: it goes on */
+    int64_t evicted_at;                         /* we requeued or ended it; 0: no */
+    char why[SENTENCE_MAX_BYTES];               /* it ended; while it goes on, what we evict it for */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "model/limits.h"
 
 #include "base/enum.h"
+#include "base/id.h"
 
 #include <stdint.h>
 
@@ -65,6 +66,14 @@ struct operation_job {
     char user[NAME_MAX_BYTES];
     int64_t asked_at;
     enum job_asked asked;
+};
+
+/* One of a job's signals, beside whose repair it was sent for. */
+struct job_signalled {
+    enum job_signal signal;
+    enum job_asked asked;
+    int64_t asked_at;
+    char node[NODE_NAME_MAX_BYTES], operation[ID_UUID_MAX];
 };
 
 #endif

@@ -82,6 +82,7 @@ void reconcile_free(struct reconcile *r)
     if (r->service->scheduler == r->scheduler_shown)
         r->service->scheduler = NULL;
     service_scheduler_free(r->scheduler_shown);
+    job_picture_free(r->surveyed);
     reconcile_govern_free(r->govern);
     reconcile_apart_free(r->apart);
     reconcile_addresses_free(r->addresses);

@@ -178,6 +178,27 @@ static enum step_result drain_error(struct work *w, const struct rcall *call)
     return is_deletion(w) ? STEP_SKIP : STEP_FAIL;
 }
 
+/* --- what is kept of it for their owners */
+
+static void keep_asked(struct work *w, const struct rcall *call)
+{
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
+    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(w->r->scheduler_shown, w->now, why);
+    for (size_t i = 0; i < call->job_count; i++)
+        work_did(w, service_job_signalled(w->turn->tx, picture, w->op.cluster_id, call->jobs[i].id));
+}
+
+static void keep_evicted(struct work *w, const struct rcall *call)
+{
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
+    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(w->r->scheduler_shown, w->now, why);
+    autofree char *because =
+        own_printf("because of the %s of %s (%s%sasked for by %s)", operation_kind_text(w->op.kind), w->node->name,
+                   w->op.code, w->op.code[0] != '\0' ? ", " : "", w->op.actor);
+    for (size_t i = 0; i < call->job_count; i++)
+        work_did(w, service_job_evicted(w->turn->tx, picture, w->op.cluster_id, call->jobs[i].id, w->now, because));
+}
+
 /* --- asking for a checkpoint */
 
 struct asked {
@@ -254,6 +275,7 @@ static enum step_result signal_answer(struct work *w, const struct rcall *call)
     for (size_t i = 0; i < call->job_count; i++)
         work_did(w, db_operation_job_answer(w->turn->tx, w->op.id, call->jobs[i].id,
                                             call->jobs[i].answer == 0 ? JOB_ASKED_SENT : JOB_ASKED_FAILED));
+    keep_asked(w, call);
     if (list_jobs(call, was_sent, jobs, sizeof(jobs)) > 0)
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_JOBS, "asked to checkpoint by %s: %s", job_signal_text(call->signal),
                    jobs);
@@ -296,8 +318,10 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
         return leave_out(w);
     if (is_time_to_evict(w) && call->kind == CALL_JOBS && may_live_on(w))
         return is_left_by_living(w, call) ? STEP_WAIT : STEP_GO_ON;
-    if (call->kind == CALL_EVICT)
+    if (call->kind == CALL_EVICT) {
         w->memo.evicted_at = w->now;
+        keep_evicted(w, call);
+    }
     tell_jobs(w, call);
     if (may_ask(w) && ask_jobs(w, call))
         return STEP_CALL;

@@ -428,13 +428,13 @@ struct reconcile {
     int calls_in_flight, holds_in_flight;
     int isolating; /* turns that take one thing each, because of a row that cannot be written */
 
-    bool observing, observe_now, surveying;
+    bool observing, observe_now, surveying, scheduler_down;
     int64_t observe_at, observed_at, observe_asked_at, observe_took_ms, survey_at;
     int observe_failures;
     int64_t failing_since; /* the first of the failed looks in a row; 0: the last one succeeded */
-    bool scheduler_down;
     int scheduler_event;
     struct service_scheduler *scheduler_shown; /* what the doors show of it */
+    struct job_picture *surveyed;              /* the last one that was followed; NULL: none */
     char scheduler_error[SCHEDULER_ERROR_MAX];
     char scheduler_way[SCHEDULER_WAY_MAX]; /* as it was told last */
     int64_t scheduler_up_since;

@@ -29,7 +29,11 @@ void reconcile_survey_take(struct reconcile *r, struct rcall *call)
                                                                                     : settings->observe_interval_ms;
     int64_t age_max = PICTURE_AGE_INTERVALS * every_ms;
     r->surveying = false;
-    int kept = call->status == 0 ? service_job_follow(r->deps.service, call->picture) : 0;
+    int kept = call->status == 0 ? service_job_follow(r->deps.service, r->surveyed, call->picture) : 0;
+    if (call->status == 0 && kept == 0) {
+        job_picture_free(r->surveyed);
+        r->surveyed = job_picture_use(call->picture);
+    }
     if (kept != 0)
         log_warn("the ends of jobs could not be kept, they are with the next survey status=%s", status_text(kept));
     int followed = call->status == 0 ? service_discovery_follow(r->deps.service, call->picture) : 0;

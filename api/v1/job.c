@@ -1,4 +1,5 @@
 /* Jobs of a cluster's scheduler: listed, described with what hit their nodes, and answered when a step of theirs has failed. */
+#include "server/service/job.h"
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
@@ -11,21 +12,44 @@
 
 #define PROGRESS_AGO_MAX_MS (365 * MS_PER_DAY)
 
-/* Node-seconds, and the share of them that was productive. */
+/* What the figures are made of, and what nobody knows. */
+static const char *how_reckoned(const struct job_goodput *goodput)
+{
+    if (!goodput->by_runs)
+        return "From its attempts: what follows an attempt's last known use is lost, until the next one begins.";
+    if (goodput->asked)
+        return "From its starts: it tells of no progress, so all of a start that was cut short may be lost, or, where "
+               "it was asked "
+               "to checkpoint, what followed that, if it did; what checkpoints of its own kept is not known.";
+    return "From its starts: it tells of no progress, so all of a start that was cut short may be lost; what "
+           "checkpoints of "
+           "its own kept is not known.";
+}
+
+/* Node-seconds, and the share of them that was productive; of a job that is known by its starts, of the time since the first. */
+static json_t *render_goodput(const struct job_goodput *goodput)
+{
+    json_t *life = json_object();
+    int64_t of_ms = goodput->allocated_ms + (goodput->by_runs ? goodput->lost_ms : 0);
+    json_put_i64(life, "allocatedNodeSeconds", goodput->allocated_ms / MS_PER_S);
+    json_put_i64(life, "productiveNodeSeconds", goodput->productive_ms / MS_PER_S);
+    json_put_i64(life, "lostNodeSeconds", goodput->lost_ms / MS_PER_S);
+    json_put_i64(life, "lostNodeSecondsAtMost", goodput->lost_max_ms / MS_PER_S);
+    if (of_ms > 0)
+        json_put(life, "share", json_real((double)(goodput->productive_ms * 1000 / of_ms) / 1000));
+    if (goodput->by_runs) {
+        json_put_i64(life, "waitedSeconds", goodput->waited_ms / MS_PER_S);
+        json_put_i64(life, "startsNotSeen", goodput->starts_unseen);
+    }
+    json_put_text(life, "reckoned", how_reckoned(goodput));
+    return life;
+}
+
 static json_t *render_life(const struct service_job *job)
 {
-    json_t *json = render_job(job->job), *life = json_object();
-    const struct job_goodput *goodput = job->goodput;
-    if (goodput != NULL) {
-        json_put_i64(life, "allocatedNodeSeconds", goodput->allocated_ms / MS_PER_S);
-        json_put_i64(life, "productiveNodeSeconds", goodput->productive_ms / MS_PER_S);
-        json_put_i64(life, "lostNodeSeconds", goodput->lost_ms / MS_PER_S);
-        if (goodput->allocated_ms > 0)
-            json_put(life, "share", json_real((double)(goodput->productive_ms * 1000 / goodput->allocated_ms) / 1000));
-        json_put(json, "goodput", life);
-    } else {
-        json_decref(life);
-    }
+    json_t *json = render_job(job->job);
+    if (job->goodput != NULL)
+        json_put(json, "goodput", render_goodput(job->goodput));
     return json;
 }
 
@@ -55,7 +79,7 @@ void api_job_list(struct api_call *call)
 }
 
 struct description {
-    json_t *job, *faults, *repairs, *attempts;
+    json_t *job, *faults, *repairs, *runs, *signals, *attempts;
     const char *cluster;
 };
 
@@ -79,6 +103,39 @@ static int take_repair(const char *node, const struct operation *operation, void
 {
     struct description *description = arg;
     json_array_append_new(description->repairs, render_operation(operation, description->cluster, node));
+    return 0;
+}
+
+static int take_run(const struct job_run *run, const struct run_cost *cost, void *arg)
+{
+    struct description *description = arg;
+    json_t *json = json_object();
+    json_put_i64(json, "restart", run->restart);
+    json_put_text(json, "state", run->state);
+    json_put_text(json, "nodes", run->nodes);
+    json_put_i64(json, "nodeCount", run->node_count);
+    json_put_time(json, "startedAt", run->started_at);
+    json_put_time(json, "endedAt", run->ended_at);
+    if (run->ended_at != 0)
+        json_put_text(json, "why", run->why);
+    if (cost->cut) {
+        json_put_i64(json, "lostSecondsAtMost", cost->lost_max_ms / MS_PER_S);
+        json_put_i64(json, "waitedSeconds", cost->waited_ms / MS_PER_S);
+    }
+    json_array_append_new(description->runs, json);
+    return 0;
+}
+
+static int take_signal(const struct job_signalled *signalled, void *arg)
+{
+    struct description *description = arg;
+    json_t *json = json_object();
+    json_put_text(json, "signal", job_signal_text(signalled->signal));
+    json_put_text(json, "outcome", job_asked_text(signalled->asked));
+    json_put_time(json, "at", signalled->asked_at);
+    json_put_text(json, "node", signalled->node);
+    json_put_text(json, "operation", signalled->operation);
+    json_array_append_new(description->signals, json);
     return 0;
 }
 
@@ -113,24 +170,42 @@ static int take_attempt(const struct job_attempt *attempt, const struct attempt_
     return 0;
 }
 
+static void drop_lists(struct description *description)
+{
+    json_decref(description->job);
+    json_decref(description->faults);
+    json_decref(description->repairs);
+    json_decref(description->runs);
+    json_decref(description->signals);
+    json_decref(description->attempts);
+}
+
 void api_job_describe(struct api_call *call)
 {
     struct problem problem;
-    struct description description = {
-        .faults = json_array(), .repairs = json_array(), .attempts = json_array(), .cluster = call->params[0]};
-    const struct service_job_readers readers = {
-        .job = take_job, .fault = take_fault, .repair = take_repair, .attempt = take_attempt, .arg = &description};
+    struct description description = {.faults = json_array(),
+                                      .repairs = json_array(),
+                                      .runs = json_array(),
+                                      .signals = json_array(),
+                                      .attempts = json_array(),
+                                      .cluster = call->params[0]};
+    const struct service_job_readers readers = {.job = take_job,
+                                                .fault = take_fault,
+                                                .repair = take_repair,
+                                                .run = take_run,
+                                                .signal = take_signal,
+                                                .attempt = take_attempt,
+                                                .arg = &description};
     int status = service_job_get(call->service, call->params[0], call->params[1], &readers, &problem);
     if (status != 0) {
-        json_decref(description.job);
-        json_decref(description.faults);
-        json_decref(description.repairs);
-        json_decref(description.attempts);
+        drop_lists(&description);
         api_problem(call, &problem);
         return;
     }
     json_put(description.job, "faults", description.faults);
     json_put(description.job, "repairs", description.repairs);
+    json_put(description.job, "runs", description.runs);
+    json_put(description.job, "signals", description.signals);
     json_put(description.job, "attempts", description.attempts);
     api_reply_json(call, 200, description.job);
 }

@@ -24,7 +24,6 @@
 #define NODES_MAX 10000            /* of one job */
 #define SETTLE_MS MS_PER_S         /* a heartbeat so long after the failure had its turn after what was seen with it */
 #define DECIDED_MS (10 * MS_PER_S) /* what is unhealthy and in service is decided on within */
-#define ROWS_MAX 20000             /* attempts of one cluster that are kept, and starts of its jobs */
 #define LATE_MS (10 * MS_PER_MIN)  /* so soon a step back is a word that came late; then it is another job's */
 
 struct broken {
@@ -208,7 +207,7 @@ static int put(struct db_tx *tx, void *arg)
     int64_t stop_at = d->attempt.stop_at; /* what the look knew */
     int status = get_before(tx, d, &before);
     if (status == STATUS_NOT_FOUND && d->problem->detail[0] == '\0')
-        status = job_run_begin(tx, &before, ROWS_MAX);
+        status = job_run_begin(tx, &before, JOB_RUNS_MAX);
     if (status != 0)
         return status;
     recall(d, &before);

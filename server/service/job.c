@@ -1,9 +1,10 @@
 /*
  * A scheduler's jobs as the last picture has them, for one cluster: those that have, or had, one of its nodes, and those that wait in
- * a partition with one; and those that told of attempts (srun --auto-resume, diagnosis.c) and that the scheduler has forgotten since.
- * Beside a job stands what hpd knows of its nodes while it had them: which faults they had, and which repairs were begun. Where a job ran
- * before it was requeued is known of its attempts only.
+ * a partition with one; and those that the scheduler has forgotten since of whom starts are kept: that told of attempts
+ * (srun --auto-resume, diagnosis.c), or that something happened to (job_start.c). Beside a job stands what hpd knows of its nodes while it
+ * had them: which faults they had, and which repairs were begun.
  */
+#include "db/job.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "db/attempt.h"
@@ -128,15 +129,29 @@ static int add_attempt(const void *row, void *arg)
     return 0;
 }
 
-/* Without attempts there is nothing to reckon. */
-static int load_life(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t now_ms, struct job_life *life,
-                     struct job_goodput *ret_goodput)
+static int add_signal(const void *row, void *arg)
 {
-    int status = db_attempt_list(tx, cluster_id, job, add_attempt, life);
-    if (status == 0 && life->attempt_count > 0)
-        status = db_job_run_list(tx, cluster_id, job, add_run, life);
+    job_life_add_signal(arg, row);
+    return 0;
+}
+
+/* Without attempts and starts there is nothing to reckon. */
+static int load_life(struct db_tx *tx, int64_t cluster_id, const struct cluster_job *job, int64_t now_ms,
+                     struct job_life *life, struct job_goodput *ret_goodput)
+{
+    life->waits = strcmp(job->state, "PENDING") == 0;
+    int status = db_attempt_list(tx, cluster_id, job->id, add_attempt, life);
+    if (status == 0)
+        status = db_job_run_list(tx, cluster_id, job->id, add_run, life);
+    if (status == 0 && life->run_count > 0)
+        status = db_job_signalled(tx, cluster_id, job->id, add_signal, life);
     job_life_reckon(life, now_ms, ret_goodput);
     return status;
+}
+
+static bool is_known(const struct job_life *life)
+{
+    return life->attempt_count > 0 || life->run_count > 0;
 }
 
 /* --- list ------------------------------------------------------------------------------------------ */
@@ -234,8 +249,8 @@ static int list_read(struct db_tx *tx, void *arg)
     for (size_t i = 0; i < listing->count && status == 0; i++) {
         AUTO(job_life) struct job_life life = {0};
         struct listed *listed = &listing->listed[i];
-        status = load_life(tx, cluster_id, listed->job.id, now_ms, &life, &listed->goodput);
-        listed->is_watched = life.attempt_count > 0;
+        status = load_life(tx, cluster_id, &listed->job, now_ms, &life, &listed->goodput);
+        listed->is_watched = is_known(&life);
     }
     return status;
 }
@@ -281,7 +296,8 @@ struct job_look {
     const struct service_job_readers *readers;
     struct job_run *last; /* the job's last start that the store knows; NULL: none */
     struct job_life life;
-    size_t told;        /* attempts */
+    size_t told; /* attempts */
+    size_t told_runs;
     struct map *places; /* node → 1 + its window */
     struct window *windows;
     size_t window_count;
@@ -358,6 +374,23 @@ static int tell_attempt(const void *row, void *arg)
     return status != 0 ? status : look->readers->attempt(attempt, &life->cost, look->readers->arg);
 }
 
+/* Earlier starts had nodes, too. */
+static int tell_run(const void *row, void *arg)
+{
+    struct job_look *look = arg;
+    const struct job_run *run = row;
+    const struct life_run *life = &look->life.runs[look->told_runs++];
+    int status = add_windows(look, run->nodes, run->started_at, run->ended_at > 0 ? run->ended_at : look->now_ms);
+    return status != 0 || look->readers->run == NULL ? status
+                                                     : look->readers->run(run, &life->cost, look->readers->arg);
+}
+
+static int tell_signal(const void *row, void *arg)
+{
+    struct job_look *look = arg;
+    return look->readers->signal == NULL ? 0 : look->readers->signal(row, look->readers->arg);
+}
+
 static int take_last(const void *row, void *arg)
 {
     struct job_look *look = arg;
@@ -396,16 +429,20 @@ static int look_read(struct db_tx *tx, void *arg)
     if (status == 0)
         status = find_job(tx, look, &job);
     if (status == 0)
-        status = load_life(tx, look->known.cluster_id, look->id, look->now_ms, &look->life, &goodput);
+        status = load_life(tx, look->known.cluster_id, &job, look->now_ms, &look->life, &goodput);
     if (status < 0)
         return status;
-    const struct service_job row = {&job, look->life.attempt_count > 0 ? &goodput : NULL};
+    const struct service_job row = {&job, is_known(&look->life) ? &goodput : NULL};
     status = look->readers->job(&row, look->readers->arg);
     if (status == 0)
         status = add_windows(look, job.nodes, job.started_at,
                              job.ends_at > 0 && job.ends_at < look->now_ms ? job.ends_at : look->now_ms);
     if (status == 0)
         status = db_attempt_list(tx, look->known.cluster_id, look->id, tell_attempt, look);
+    if (status == 0)
+        status = db_job_run_list(tx, look->known.cluster_id, look->id, tell_run, look);
+    if (status == 0)
+        status = db_job_signalled(tx, look->known.cluster_id, look->id, tell_signal, look);
     for (size_t i = 0; i < look->window_count && status == 0; i++)
         status = tell_node(tx, look, &look->windows[i]);
     return status;

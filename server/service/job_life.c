@@ -4,6 +4,7 @@
 #include "base/own.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define UNSEEN_MS (2 * MS_PER_MIN) /* an attempt that runs is told of every minute at least */
 #define LAST_MS MS_PER_MIN         /* so close to the end of its job's start an attempt is what ended it */
@@ -51,7 +52,24 @@ static struct life_run *add_run(struct job_life *life, const struct life_run *ru
 
 void job_life_add_run(struct job_life *life, const struct job_run *run)
 {
-    add_run(life, &(struct life_run){run->restart, run->node_count, run->started_at, run->ended_at});
+    bool failed = strcmp(run->state, "REQUEUED") == 0 || strcmp(run->state, "NODE_FAIL") == 0 ||
+                  strcmp(run->state, "PREEMPTED") == 0;
+    bool evicted = run->evicted_at != 0 && run->ended_at != 0 && strcmp(run->state, "COMPLETED") != 0;
+    add_run(life, &(struct life_run){.restart = run->restart,
+                                     .nodes = run->node_count,
+                                     .from = run->started_at,
+                                     .to = run->ended_at,
+                                     .cut = failed || evicted});
+}
+
+void job_life_add_signal(struct job_life *life, const struct job_signalled *signalled)
+{
+    for (size_t i = 0; i < life->run_count; i++) {
+        struct life_run *run = &life->runs[i];
+        if (signalled->asked == JOB_ASKED_SENT && signalled->asked_at >= run->from &&
+            (run->to == 0 || signalled->asked_at <= run->to))
+            run->asked = later(run->asked, signalled->asked_at);
+    }
 }
 
 static struct life_run *run_of(struct job_life *life, const struct life_attempt *attempt)
@@ -59,7 +77,9 @@ static struct life_run *run_of(struct job_life *life, const struct life_attempt 
     for (size_t i = 0; i < life->run_count; i++)
         if (life->runs[i].restart == attempt->restart)
             return &life->runs[i];
-    return add_run(life, &(struct life_run){attempt->restart, attempt->nodes, attempt->from, attempt->seen});
+    return add_run(
+        life, &(struct life_run){
+                  .restart = attempt->restart, .nodes = attempt->nodes, .from = attempt->from, .to = attempt->seen});
 }
 
 /* Attempts were told of by other clocks' owners than runs were, and what is left out of either the other one has. */
@@ -148,6 +168,39 @@ static void add_goodput(const struct job_life *life, const struct life_run *run,
     goodput->allocated_ms += (end - run->from) * run->nodes;
 }
 
+/* Between two starts that follow each other; what lies between others is not known. */
+static int64_t wait_after(const struct job_life *life, size_t at, int64_t now_ms)
+{
+    const struct life_run *run = &life->runs[at];
+    if (at + 1 < life->run_count)
+        return run[1].restart == run->restart + 1 && run->to != 0 ? later(run[1].from - run->to, 0) : 0;
+    return life->waits && run->cut && run->to != 0 ? later(now_ms - run->to, 0) : 0;
+}
+
+static void reckon_run(struct job_life *life, size_t at, int64_t now_ms, struct job_goodput *goodput)
+{
+    struct life_run *run = &life->runs[at];
+    int64_t end = run->to != 0 ? later(run->to, run->from) : later(now_ms, run->from);
+    run->cut = run->cut || at + 1 < life->run_count;
+    int64_t useful = !run->cut ? end : run->asked != 0 ? earlier(run->asked, end) : run->from;
+    run->cost =
+        (struct run_cost){.lost_max_ms = end - useful, .waited_ms = wait_after(life, at, now_ms), .cut = run->cut};
+    goodput->allocated_ms += (end - run->from) * run->nodes;
+    goodput->productive_ms += (useful - run->from) * run->nodes;
+    goodput->lost_ms += run->cost.waited_ms * run->nodes;
+    goodput->lost_max_ms += (run->cost.waited_ms + run->cost.lost_max_ms) * run->nodes;
+    goodput->waited_ms += run->cost.waited_ms;
+    goodput->asked = goodput->asked || (run->cut && run->asked != 0);
+}
+
+static void reckon_runs(struct job_life *life, int64_t now_ms, struct job_goodput *goodput)
+{
+    goodput->by_runs = true;
+    goodput->starts_unseen = life->runs[life->run_count - 1].restart + 1 - (int64_t)life->run_count;
+    for (size_t i = 0; i < life->run_count; i++)
+        reckon_run(life, i, now_ms, goodput);
+}
+
 void job_life_reckon(struct job_life *life, int64_t now_ms, struct job_goodput *ret_goodput)
 {
     *ret_goodput = (struct job_goodput){0};
@@ -161,6 +214,9 @@ void job_life_reckon(struct job_life *life, int64_t now_ms, struct job_goodput *
     }
     for (size_t i = 0; i < life->run_count && life->attempt_count > 0; i++)
         add_goodput(life, &life->runs[i], now_ms, ret_goodput);
+    ret_goodput->lost_max_ms = ret_goodput->lost_ms;
+    if (life->attempt_count == 0 && life->run_count > 0)
+        reckon_runs(life, now_ms, ret_goodput);
 }
 
 void job_life_free(struct job_life *life)

@@ -1,6 +1,6 @@
 /*
- * Slurm forgets a job minutes after its end, and where it ran before it was requeued at once. So of a job that tells of attempts each
- * start is kept: begun by its first attempt, filled from what the scheduler shows, and ended when the scheduler shows it as over, begun
+ * Slurm forgets a job minutes after its end, and where it ran before it was requeued at once. So of a job that tells of attempts, or
+ * that something happened to (job_start.c), each start is kept: begun by its first attempt, filled from what the scheduler shows, and ended when the scheduler shows it as over, begun
  * anew, or no longer.
  */
 #include "server/service/job_run.h"
@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "db/attempt.h"
 #include "db/job_run.h"
+#include "server/service/job_start.h"
 #include "server/service/private.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static bool is_same_start(const struct job_run *run, const struct cluster_job *j
     return job->restarts == run->restart && job->started_at > 0 && strcmp(job->state, "PENDING") != 0;
 }
 
-static void fill(struct job_run *run, const struct cluster_job *job)
+void job_run_fill(struct job_run *run, const struct cluster_job *job)
 {
     text_copy_cut(run->name, sizeof(run->name), job->name);
     text_copy_cut(run->user, sizeof(run->user), job->user);
@@ -71,11 +72,11 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
     text_copy_cut(run.job, sizeof(run.job), attempt->job);
     text_copy_cut(run.nodes, sizeof(run.nodes), attempt->nodes);
     if (!goes_on) { /* what it ended as was an older picture's, and the next one fills it anew */
-        run.ended_at = 0;
-        run.state[0] = '\0';
+        run.ended_at = run.evicted_at = 0;
+        run.state[0] = run.why[0] = '\0';
     }
     if (shown)
-        fill(&run, job);
+        job_run_fill(&run, job);
     return db_job_run_put(tx, &run);
 }
 
@@ -115,19 +116,31 @@ static int last_seen(const void *row, void *arg)
     return 0;
 }
 
-static int follow_run(struct db_tx *tx, struct job_run *run, const struct cluster_job *job)
+/* What tells of attempts was seen last by them, what does not runs till we ended it, or was found to be over: so late at most. */
+static int find_end(struct db_tx *tx, struct job_run *run, const struct cluster_job *job, int64_t picture_at)
 {
+    run->ended_at = run->started_at;
+    int status = db_attempt_list(tx, run->cluster_id, run->job, last_seen, run);
+    bool begun = job != NULL && job->started_at > run->started_at && job->started_at < picture_at;
+    if (run->ended_at == run->started_at)
+        run->ended_at = run->evicted_at > 0 ? run->evicted_at : begun ? job->started_at : picture_at;
+    text_copy_cut(run->state, sizeof(run->state), job == NULL ? "" : "REQUEUED");
+    return status;
+}
+
+static int follow_run(struct db_tx *tx, struct job_run *run, const struct job_picture *picture)
+{
+    int status = 0;
+    const struct cluster_job *job = job_run_find(picture, run->job);
     if (job != NULL && is_same_start(run, job)) {
-        fill(run, job);
+        job_run_fill(run, job);
         run->ended_at = job_is_on(job) ? 0 : job->ends_at;
     } else {
-        run->ended_at = run->started_at;
-        int status = db_attempt_list(tx, run->cluster_id, run->job, last_seen, run);
-        if (status != 0)
-            return status;
-        text_copy_cut(run->state, sizeof(run->state), job == NULL ? "" : "REQUEUED");
+        status = find_end(tx, run, job, picture->at);
     }
-    return db_job_run_put(tx, run);
+    if (run->ended_at != 0)
+        job_start_tell_end(run, job, picture);
+    return status != 0 ? status : db_job_run_put(tx, run);
 }
 
 static int follow(struct db_tx *tx, void *arg)
@@ -136,16 +149,18 @@ static int follow(struct db_tx *tx, void *arg)
     int status = 0;
     for (size_t i = 0; i < open->count && status == 0; i++) {
         struct job_run run = *open->runs[i];
-        status = follow_run(tx, &run, job_run_find(open->picture, run.job));
+        status = follow_run(tx, &run, open->picture);
     }
     return status;
 }
 
-int service_job_follow(struct service *s, const struct job_picture *picture)
+int service_job_follow(struct service *s, const struct job_picture *before, const struct job_picture *picture)
 {
     struct open_runs open = {.picture = picture};
     struct db_tx *tx = NULL;
-    int status = db_read_begin(s->db, &tx);
+    int status = job_start_find(s, before, picture);
+    if (status == 0)
+        status = db_read_begin(s->db, &tx);
     if (status == 0)
         status = db_job_run_open(tx, take_open, &open);
     db_read_end(s->db, tx);

@@ -2,7 +2,9 @@
 #ifndef HOLDFAST_SERVER_SERVICE_JOB_RUN_H
 #define HOLDFAST_SERVER_SERVICE_JOB_RUN_H
 
-#include "server/service/service.h"
+#include "server/service/job.h"
+
+#define JOB_RUNS_MAX 20000 /* attempts of one cluster that are kept, and starts of its jobs */
 
 /* NULL: the scheduler does not show it. */
 const struct cluster_job *job_run_find(const struct job_picture *picture, const char *job);
@@ -11,5 +13,7 @@ const struct cluster_job *job_run_find(const struct job_picture *picture, const 
 int job_run_begin(struct db_tx *tx, const struct job_attempt *attempt, int64_t rows_max);
 /* The start of the job that this attempt belongs to goes on. job may be NULL. */
 int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const struct cluster_job *job);
+/* What the scheduler shows of it, but where it runs. */
+void job_run_fill(struct job_run *run, const struct cluster_job *job);
 
 #endif

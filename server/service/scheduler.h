@@ -40,8 +40,15 @@ struct job_picture *service_scheduler_picture(struct service_scheduler *schedule
 
 /* --- what a new picture changes, for the reconcile loop -------------------------------------------- */
 struct service;
-/* The starts of jobs that tell of attempts, as this picture has them: which are over, and when they were. */
-int service_job_follow(struct service *s, const struct job_picture *picture);
+struct db_tx;
+/* The starts of jobs that tell of attempts, or that something happened to, as this picture has them: which began, which are over, when
+ * they were and why. before is the last picture that was followed; NULL: there was none. */
+int service_job_follow(struct service *s, const struct job_picture *before, const struct job_picture *picture);
+/* The start of a job that the last picture shows is kept, as it was signalled; or evicted, and for what: "because of the reboot of gpu-3
+ * (xid.79, asked for by policy)". What no picture has shown yet is not kept. */
+int service_job_signalled(struct db_tx *tx, const struct job_picture *picture, int64_t cluster_id, const char *job);
+int service_job_evicted(struct db_tx *tx, const struct job_picture *picture, int64_t cluster_id, const char *job,
+                        int64_t at, const char *why);
 /* Tells of groups that were made of the scheduler's nodes (node_source) and have others than the picture; once for what it shows. */
 int service_discovery_follow(struct service *s, const struct job_picture *picture);
 

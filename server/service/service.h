@@ -522,43 +522,6 @@ struct service_names {
 int service_names(struct service *s, int64_t cluster_id, int64_t node_id, int64_t operation_id,
                   struct service_names *ret_names);
 
-/* --- jobs ------------------------------------------------------------------------------------------ */
-/* Node-milliseconds over a job's whole life, of one that tells of attempts (job_life.h). Times are milliseconds. */
-struct job_goodput {
-    int64_t allocated_ms, productive_ms, lost_ms;
-};
-struct attempt_cost { /* of wall time */
-    int64_t productive_ms, lost_ms;
-    enum attempt_state
-        state; /* as it stands now: what waited waits no more, and what ran with its job is over with it */
-};
-struct service_job {
-    const struct cluster_job *job;
-    const struct job_goodput *goodput; /* NULL: it told of no attempts */
-};
-/* Rows are struct service_job, newest first, below before_id ("": all): what the scheduler's last picture has, and what told of attempts
- * and was forgotten by the scheduler since. UNAVAILABLE when the picture is too old. */
-int service_job_list(struct service *s, const char *cluster, const char *before_id, int limit, db_row_fn fn, void *arg,
-                     struct problem *ret_problem);
-struct service_job_readers { /* of one job, and of what was seen and done on its nodes while it had them */
-    int (*job)(const struct service_job *job, void *arg);
-    int (*fault)(const char *node, const struct verdict *verdict, void *arg);
-    int (*repair)(const char *node, const struct operation *operation, void *arg);
-    int (*attempt)(const struct job_attempt *attempt, const struct attempt_cost *cost, void *arg); /* oldest first */
-    void *arg;
-};
-int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
-                    struct problem *ret_problem);
-/* Keeps what is told of an attempt (job, restart, step, attempt, state, nodes, exit_code, reason, progress_at) and answers whether its
- * nodes are at fault: fn gets each that is. NOT_FOUND for what the scheduler's last picture shows to be untrue. */
-typedef void (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
-int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
-                         service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
-
-/* The last attempt at that step in the job's starts before this one, whose runs and futile go on counting; {0}: there was none. */
-int service_job_earlier(struct service *s, const char *cluster, const struct job_attempt *attempt,
-                        struct job_attempt *ret_earlier, struct problem *ret_problem);
-
 /* --- groups and incidents of many nodes -------------------------------------------------------- */
 /* A person ends protected mode and an open breaker; without them nothing is done. */
 int service_group_resume(struct service *s, const struct actor *actor, const char *cluster, const char *group,

@@ -198,12 +198,27 @@ export function stories(way) {
     const job = world.slurmRun('sbatch', '--parsable', '-N1', '--requeue', '-w', 'gpu-1', '-o', '/dev/null', '--wrap', 'sleep 600');
     await until('it runs', () => world.slurmRun('squeue', '-h', '-j', job, '-o', '%T') === 'RUNNING');
     const finished = world.operations('gpu-1').filter((o) => o.kind === 'replace' && o.state === 'succeeded').length;
+    await until('a survey has seen it run', () => world.json('job', 'describe', job)?.state === 'RUNNING');
     world.kernel('gpu-1', FELL_OFF); // it was rebooted for the same GPU before: now it is replaced
     await world.repaired('gpu-1', 'replace', finished).catch(async () => {
       await until('replaced', () => world.operations('gpu-1').filter((o) => o.kind === 'replace' && o.state === 'succeeded').length > finished);
     });
     await until('it runs again', () => world.slurmRun('squeue', '-h', '-j', job, '-o', '%T') === 'RUNNING');
     assert.ok(world.events({ node: 'gpu-1', kind: 'jobs' }).length > 0);
+    const seen = await until('both starts are told', () => {
+      const found = world.json('job', 'describe', job);
+      return found?.runs.length === 2 && found.runs[1].state === 'RUNNING' && found;
+    });
+    const [first, second] = seen.runs;
+    assert.deepEqual([first.restart, first.nodes, first.state, second.restart, second.nodes], [0, 'gpu-1', 'REQUEUED', 1, 'gpu-1']);
+    assert.match(first.why, /^requeued by Holdfast because of the replace of gpu-1 \(xid\.79, asked for by policy\)$/);
+    assert.ok(first.endedAt > first.startedAt && second.startedAt >= first.endedAt, JSON.stringify(seen.runs));
+    assert.equal(second.endedAt, undefined);
+    assert.ok(seen.goodput.lostNodeSecondsAtMost >= seen.goodput.lostNodeSeconds + first.lostSecondsAtMost - 1, JSON.stringify(seen.goodput));
+    assert.ok(seen.goodput.share >= 0 && seen.goodput.share <= 1 && seen.goodput.startsNotSeen === 0);
+    assert.match(seen.goodput.reckoned, /tells of no progress/);
+    assert.match(world.hpctl('job', 'describe', job).out, /Its starts\n(.*\n)*.*requeued by Holdfast because of the replace of gpu-1/);
+    assert.match(world.hpctl('job', 'list').out, new RegExp(`^${job} .* ${seen.restarts} `, 'm'));
     world.slurmRun('scancel', job);
   });
 

@@ -9,6 +9,7 @@
 #include "db/hardware.h"
 #include "db/history.h"
 #include "db/incident.h"
+#include "db/job.h"
 #include "db/job_run.h"
 #include "db_world.h"
 
@@ -58,6 +59,7 @@ static void call_attempts(struct db_tx *tx)
     db_job_run_get(tx, 1, "1", 0, &run);
     db_job_run_list(tx, 1, "1", ignore, NULL);
     db_job_run_list(tx, 1, "", ignore, NULL);
+    db_job_signalled(tx, 1, "1", ignore, NULL);
     db_job_run_open(tx, ignore, NULL);
     db_job_run_forget(tx, 1, "1");
     db_job_run_prune(tx, 1);

@@ -61,7 +61,7 @@ static void test_nothing(void **state)
     (void)state;
     comes_to(0, "0 0 0");
     run(0, 0, 100);
-    comes_to(100, "0 0 0");
+    comes_to(100, "100 100 0"); /* it was not cut short */
 }
 
 static void test_it_is_of_use_until_the_last_progress(void **state)
@@ -165,6 +165,67 @@ static void test_whoever_is_not_heard_is_not_at_work(void **state)
     comes_to(100, "50 50 0 | 50 0");
 }
 
+/* allocated, productive, lost, lost at most milliseconds of one node, and how many starts nobody saw; each start's loss and wait. */
+static void starts_come_to(int64_t now, bool waits, const char *wanted)
+{
+    char text[256];
+    struct job_goodput goodput;
+    life.waits = waits;
+    job_life_reckon(&life, T + now, &goodput);
+    assert_true(goodput.by_runs);
+    int len = snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " unseen %" PRId64,
+                       goodput.allocated_ms / NODES, goodput.productive_ms / NODES, goodput.lost_ms / NODES,
+                       goodput.lost_max_ms / NODES, goodput.starts_unseen);
+    for (size_t i = 0; i < life.run_count; i++)
+        len += snprintf(text + len, sizeof(text) - (size_t)len, " | %" PRId64 "+%" PRId64,
+                        life.runs[i].cost.lost_max_ms, life.runs[i].cost.waited_ms);
+    assert_string_equal(text, wanted);
+    job_life_free(&life);
+}
+
+static void end_run(int64_t restart, int64_t from, int64_t to, const char *word)
+{
+    struct job_run row = {.restart = restart, .node_count = NODES, .started_at = T + from, .ended_at = T + to};
+    snprintf(row.state, sizeof(row.state), "%s", word);
+    job_life_add_run(&life, &row);
+}
+
+static void signal_at(int64_t at, enum job_asked asked)
+{
+    const struct job_signalled row = {.asked = asked, .asked_at = T + at};
+    job_life_add_signal(&life, &row);
+}
+
+static void test_starts_alone(void **state)
+{
+    (void)state;
+    end_run(0, 0, 100, "REQUEUED");
+    run(1, 130, 0);
+    starts_come_to(200, false, "170 70 30 130 unseen 0 | 100+30 | 0+0");
+    end_run(0, 0, 100, "REQUEUED"); /* it waits still */
+    starts_come_to(160, true, "100 0 60 160 unseen 0 | 100+60");
+    end_run(0, 0, 100, "REQUEUED"); /* and was cancelled then */
+    starts_come_to(160, false, "100 0 0 100 unseen 0 | 100+0");
+    end_run(0, 0, 100, "COMPLETED");
+    starts_come_to(160, false, "100 100 0 0 unseen 0 | 0+0");
+    end_run(0, 0, 100, "NODE_FAIL");
+    starts_come_to(160, false, "100 0 0 100 unseen 0 | 100+0");
+    end_run(1, 0, 100, "REQUEUED"); /* 0 and 2 were over before anybody looked: what lies between is not known */
+    run(3, 300, 0);
+    starts_come_to(400, false, "200 100 0 100 unseen 2 | 100+0 | 0+0");
+}
+
+static void test_a_checkpoint_was_asked_for(void **state)
+{
+    (void)state;
+    end_run(0, 0, 100, "REQUEUED");
+    run(1, 130, 0);
+    signal_at(90, JOB_ASKED_SENT);
+    signal_at(95, JOB_ASKED_FAILED); /* nobody heard it */
+    signal_at(120, JOB_ASKED_SENT);  /* in none of the starts */
+    starts_come_to(200, false, "170 160 30 40 unseen 0 | 10+30 | 0+0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +237,8 @@ int main(void)
         cmocka_unit_test(test_a_requeue),
         cmocka_unit_test(test_what_waits_loses_more_and_more),
         cmocka_unit_test(test_whoever_is_not_heard_is_not_at_work),
+        cmocka_unit_test(test_starts_alone),
+        cmocka_unit_test(test_a_checkpoint_was_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "db/attempt.h"
 #include "db/job_run.h"
+#include "server/service/job.h"
 
 #define NEVER_SEEN "gpu-9"
 
@@ -296,7 +297,7 @@ static void show(const char *state, const char *nodes, int64_t restarts)
     picture->metrics = own_strdup("");
     picture->at = clock_wall_ms(&world.clock);
     picture->stale_at = picture->at + MS_PER_DAY;
-    assert_int_equal(service_job_follow(&world.service, picture), 0);
+    assert_int_equal(service_job_follow(&world.service, NULL, picture), 0);
     service_scheduler_show(world.service.scheduler, picture, "");
 }
 

@@ -1,7 +1,9 @@
 /* Jobs for people: which are a cluster's, in which order, what hit their nodes while they ran, and when nothing is shown. */
 #include "tests/support/service_world.h"
 
+#include "db/job.h"
 #include "db/verdict.h"
+#include "server/service/job_start.h"
 
 #define NOW WORLD_T0
 #define STARTED (NOW - 60 * 60 * INT64_C(1000))
@@ -27,9 +29,9 @@ static struct job_picture *picture_new(int64_t stale_at)
         job("9", "RUNNING", "gpu-[1-2]"),  job("10_2", "RUNNING", "gpu-2,far-1"), job("11", "PENDING", ""),
         job("12", "RUNNING", "far-[1-9]"), job("10_11", "FAILED", "gpu-1"),       job("13", "RUNNING", "gpu-["),
     };
-    static const struct job_node nodes[] = {{.name = "gpu-1", .partitions = "dev"},
-                                            {.name = "gpu-2", .partitions = "dev,prod"},
-                                            {.name = "far-1", .partitions = "far"}};
+    static const struct job_node nodes[] = {{.name = "gpu-1", .state = "IDLE", .partitions = "dev"},
+                                            {.name = "gpu-2", .state = "IDLE", .partitions = "dev,prod"},
+                                            {.name = "far-1", .state = "IDLE", .partitions = "far"}};
     struct job_picture *picture = job_picture_new();
     picture->jobs = own_calloc(ARRAY_LEN(jobs) + 1, sizeof(*picture->jobs));
     memcpy(picture->jobs, jobs, sizeof(jobs));
@@ -161,6 +163,13 @@ static int add_attempt(const struct job_attempt *attempt, const struct attempt_c
     return 0;
 }
 
+static int add_run(const struct job_run *run, const struct run_cost *cost, void *arg)
+{
+    text_printf(arg, " {%" PRId64 " %s %s %" PRId64 "+%" PRId64 ": %s}", run->restart, run->nodes, run->state,
+                cost->lost_max_ms / MS_PER_S, cost->waited_ms / MS_PER_S, run->why);
+    return 0;
+}
+
 static int add_fault(const char *node, const struct verdict *verdict, void *arg)
 {
     text_printf(arg, " %s %s", node, verdict->code);
@@ -226,7 +235,7 @@ static void show_without_jobs(struct world *world)
     struct job_picture *picture = picture_new(clock_wall_ms(&world->clock) + MS_PER_DAY);
     picture->count = 0;
     picture->at = clock_wall_ms(&world->clock);
-    assert_int_equal(service_job_follow(&world->service, picture), 0);
+    assert_int_equal(service_job_follow(&world->service, NULL, picture), 0);
     service_scheduler_show(world->service.scheduler, picture, "");
 }
 
@@ -259,6 +268,171 @@ static void test_what_slurm_forgot_is_remembered(void **state)
     close_slurm(&world);
 }
 
+/* --- a job that tells of nothing ------------------------------------------------------------------- */
+
+/* The job alone, as Slurm shows it so many seconds after NOW; gpu-2 as it is said to be. */
+static struct job_picture *show_job(struct world *world, struct job_picture *before, int64_t at_s,
+                                    struct cluster_job job, const char *gpu_2)
+{
+    struct job_picture *picture = picture_new(NOW + MS_PER_DAY);
+    picture->count = 1;
+    picture->jobs[0] = job;
+    picture->nodes[1].state = gpu_2;
+    picture->nodes[0].state = picture->nodes[2].state = "IDLE+POWERED_DOWN";
+    picture->at = NOW + at_s * MS_PER_S;
+    assert_int_equal(service_job_follow(&world->service, before, picture), 0);
+    job_picture_free(before);
+    service_scheduler_show(world->service.scheduler, job_picture_use(picture), "");
+    return picture;
+}
+
+static struct cluster_job start(int64_t restarts, const char *state, const char *nodes, int64_t at_s)
+{
+    struct cluster_job shown = job("30", state, nodes);
+    shown.restarts = restarts;
+    shown.node_count = 1;
+    shown.started_at = nodes[0] == '\0' ? 0 : NOW + at_s * MS_PER_S;
+    shown.ends_at = NOW + 1000 * MS_PER_S;
+    return shown;
+}
+
+static void tells_starts(struct world *world, const char *text)
+{
+    AUTO(text) struct text got = {0};
+    const struct service_job_readers readers = {
+        .job = add_job, .fault = add_fault, .repair = add_repair, .run = add_run, .attempt = add_attempt, .arg = &got};
+    assert_int_equal(service_job_get(&world->service, "ml", "30", &readers, &world->problem), 0);
+    assert_string_equal(text_get(&got), text);
+}
+
+static void test_slurm_requeued_it_for_a_node(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    struct job_picture *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
+    tells_starts(&world, "job 30:"); /* nothing happened: nothing is kept */
+    last = show_job(&world, last, 100, start(1, "PENDING", "", 0), "DOWN*");
+    clock_fake_advance(&world.clock, 120 * MS_PER_S);
+    tells_starts(&world, "job 30: 0/100 lost 20 {0 gpu-2 REQUEUED 100+20: Slurm requeued it: node failure of gpu-2}");
+    last = show_job(&world, last, 130, start(1, "RUNNING", "gpu-1", 130), "DOWN*");
+    last = show_job(&world, last, 140, start(1, "RUNNING", "gpu-1", 130), "DOWN*");
+    clock_fake_advance(&world.clock, 80 * MS_PER_S);
+    tells_starts(&world, "job 30: 70/170 lost 30 {0 gpu-2 REQUEUED 100+30: Slurm requeued it: node failure of gpu-2} "
+                         "{1 gpu-1 RUNNING 0+0: }");
+    last = show_job(&world, last, 1000, start(1, "NODE_FAIL", "gpu-1", 130), "IDLE");
+    tells_starts(&world, "job 30: 0/970 lost 30 {0 gpu-2 REQUEUED 100+30: Slurm requeued it: node failure of gpu-2} "
+                         "{1 gpu-1 NODE_FAIL 870+0: Slurm ended it: node failure}");
+    job_picture_free(last);
+    close_slurm(&world);
+}
+
+struct eviction {
+    const struct job_picture *picture;
+    int64_t cluster_id, at;
+};
+
+static int evict(struct db_tx *tx, void *arg)
+{
+    const struct eviction *e = arg;
+    return service_job_evicted(tx, e->picture, e->cluster_id, "30", e->at, "because of the reboot of gpu-2");
+}
+
+static void evicted(struct world *world, const struct job_picture *picture, int64_t at_s)
+{
+    struct eviction eviction = {picture, world_node_get(world, "ml", "gpu-1").cluster_id, NOW + at_s * MS_PER_S};
+    world_write(world, evict, &eviction);
+}
+
+static void test_we_requeued_it(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    struct job_picture *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
+    evicted(&world, last, 50);
+    last = show_job(&world, last, 60, start(1, "PENDING", "", 0), "DOWN");
+    clock_fake_advance(&world.clock, 80 * MS_PER_S);
+    tells_starts(&world,
+                 "job 30: 0/50 lost 30 {0 gpu-2 REQUEUED 50+30: requeued by Holdfast because of the reboot of gpu-2}");
+    last = show_job(&world, last, 80, start(1, "RUNNING", "gpu-2", 80), "IDLE");
+    evicted(&world, last, 90);
+    last = show_job(&world, last, 100, start(1, "CANCELLED", "gpu-2", 80), "IDLE");
+    tells_starts(&world,
+                 "job 30: 0/970 lost 30 {0 gpu-2 REQUEUED 50+30: requeued by Holdfast because of the reboot of gpu-2} "
+                 "{1 gpu-2 CANCELLED 920+0: ended by Holdfast because of the reboot of gpu-2}");
+    job_picture_free(last);
+    close_slurm(&world);
+}
+
+static int add_signal(const struct job_signalled *signalled, void *arg)
+{
+    text_printf(arg, " %s for %s at %" PRId64, job_asked_text(signalled->asked), signalled->node,
+                (signalled->asked_at - NOW) / MS_PER_S);
+    return 0;
+}
+
+struct asking {
+    struct job_picture *picture;
+    struct operation operation;
+};
+
+static int ask(struct db_tx *tx, void *arg)
+{
+    const struct asking *asking = arg;
+    const struct operation_job job = {.job = "30", .user = "ann", .asked_at = NOW + 40 * MS_PER_S};
+    int status = db_operation_job_ask(tx, asking->operation.id, &job);
+    if (status == 0)
+        status = db_operation_job_answer(tx, asking->operation.id, "30", JOB_ASKED_SENT);
+    return status != 0 ? status : service_job_signalled(tx, asking->picture, asking->operation.cluster_id, "30");
+}
+
+static void test_it_was_asked_to_checkpoint(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    world_ready(&world, "ml", "gpu-2", "i-2", NULL);
+    struct asking asking = {.picture = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED")};
+    assert_int_equal(service_node_operate(&world.service, &world_operator, "ml", "gpu-2", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &asking.operation, &world.problem),
+                     0);
+    world_write(&world, ask, &asking);
+    evicted(&world, asking.picture, 50);
+    struct job_picture *last = show_job(&world, asking.picture, 60, start(1, "RUNNING", "gpu-1", 60), "DOWN");
+    clock_fake_advance(&world.clock, 60 * MS_PER_S);
+    AUTO(text) struct text got = {0};
+    const struct service_job_readers readers = {.job = add_job,
+                                                .fault = add_fault,
+                                                .repair = add_repair,
+                                                .run = add_run,
+                                                .signal = add_signal,
+                                                .attempt = add_attempt,
+                                                .arg = &got};
+    assert_int_equal(service_job_get(&world.service, "ml", "30", &readers, &world.problem), 0);
+    assert_string_equal(text_get(&got),
+                        "job 30: 40/50 lost 10 {0 gpu-2 REQUEUED 10+10: requeued by Holdfast because of the "
+                        "reboot of gpu-2} {1 gpu-1 RUNNING 0+0: } sent for gpu-2 at 40 gpu-2 reboot");
+    job_picture_free(last);
+    close_slurm(&world);
+}
+
+/* The picture that shows it requeued came before the word that we did it. */
+static void test_the_picture_was_faster(void **state)
+{
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    struct job_picture *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
+    last = show_job(&world, last, 60, start(1, "PENDING", "", 0), "ALLOCATED");
+    tells_starts(&world, "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued in Slurm, by whom is not known}");
+    evicted(&world, last, 60);
+    tells_starts(&world,
+                 "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued by Holdfast because of the reboot of gpu-2}");
+    job_picture_free(last);
+    close_slurm(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +440,10 @@ int main(void)
         cmocka_unit_test(test_nothing_old_is_shown),
         cmocka_unit_test(test_what_hit_its_nodes),
         cmocka_unit_test(test_what_slurm_forgot_is_remembered),
+        cmocka_unit_test(test_slurm_requeued_it_for_a_node),
+        cmocka_unit_test(test_we_requeued_it),
+        cmocka_unit_test(test_it_was_asked_to_checkpoint),
+        cmocka_unit_test(test_the_picture_was_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

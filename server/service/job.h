@@ -1,0 +1,58 @@
+/*
+ * A cluster's jobs, for people and for srun's --auto-resume: what the scheduler shows, what the store remembers of their starts and
+ * attempts, and what all of it says of their time.
+ */
+#ifndef HOLDFAST_SERVER_SERVICE_JOB_H
+#define HOLDFAST_SERVER_SERVICE_JOB_H
+
+#include "server/service/service.h"
+
+/* Node-milliseconds over a job's whole life (job_life.h). Times are milliseconds. */
+struct job_goodput {
+    int64_t allocated_ms, productive_ms, lost_ms;
+    int64_t lost_max_ms; /* lost_ms, and what may be lost beside: nobody tells */
+    int64_t waited_ms;   /* wall time between its starts */
+    int64_t starts_unseen;
+    bool by_runs; /* reckoned from its starts, as it tells of no attempts */
+    bool asked;   /* it was told to checkpoint in one that was cut short */
+};
+struct attempt_cost { /* of wall time */
+    int64_t productive_ms, lost_ms;
+    enum attempt_state
+        state; /* as it stands now: what waited waits no more, and what ran with its job is over with it */
+};
+struct service_job {
+    const struct cluster_job *job;
+    const struct job_goodput *goodput; /* NULL: it told of no attempts, and nothing happened to it */
+};
+struct run_cost { /* of wall time, in milliseconds */
+    int64_t lost_max_ms;
+    int64_t waited_ms; /* from its end to the next start */
+    bool cut;          /* it ended by no doing of its own */
+};
+/* Rows are struct service_job, newest first, below before_id ("": all): what the scheduler's last picture has, and what it has forgotten
+ * since of those whose starts are kept (job_run.c). UNAVAILABLE when the picture is too old. */
+int service_job_list(struct service *s, const char *cluster, const char *before_id, int limit, db_row_fn fn, void *arg,
+                     struct problem *ret_problem);
+struct service_job_readers { /* of one job, and of what was seen and done on its nodes while it had them */
+    int (*job)(const struct service_job *job, void *arg);
+    int (*fault)(const char *node, const struct verdict *verdict, void *arg);
+    int (*repair)(const char *node, const struct operation *operation, void *arg);
+    int (*run)(const struct job_run *run, const struct run_cost *cost, void *arg); /* oldest first; NULL: none asks */
+    int (*signal)(const struct job_signalled *signalled, void *arg);               /* oldest first; NULL: none asks */
+    int (*attempt)(const struct job_attempt *attempt, const struct attempt_cost *cost, void *arg); /* oldest first */
+    void *arg;
+};
+int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
+                    struct problem *ret_problem);
+/* Keeps what is told of an attempt (job, restart, step, attempt, state, nodes, exit_code, reason, progress_at) and answers whether its
+ * nodes are at fault: fn gets each that is. NOT_FOUND for what the scheduler's last picture shows to be untrue. */
+typedef void (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
+int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
+                         service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
+
+/* The last attempt at that step in the job's starts before this one, whose runs and futile go on counting; {0}: there was none. */
+int service_job_earlier(struct service *s, const char *cluster, const struct job_attempt *attempt,
+                        struct job_attempt *ret_earlier, struct problem *ret_problem);
+
+#endif
