@@ -93,112 +93,11 @@ static int apply_notes(struct apply *a, uint8_t notes)
     return status;
 }
 
-/* Nothing was heard since we started, and that is not long ago: what was known before still stands. */
-static bool is_unheard(const struct node *row, const struct fleet_view *live)
-{
-    bool serves = row->state == NODE_STATE_READY || row->state == NODE_STATE_HELD;
-    return serves && row->instance_row != 0 && live->last_heartbeat_at == 0 && !live->silent;
-}
-
-/* --- why a node in service needs a look --------------------------------------------------------- */
-#define UNHEARD_SINCE "agent silent since "
-
-static bool is_held_by_person(const struct rnode *node)
-{
-    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_foreign_drain(node);
-}
-
-static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
-{
-    bool user = node->reason_user != NULL, reason = node->reason != NULL;
-    autofree char *text = own_printf(NODE_REASON_HELD "%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
-                                     reason ? ": " : "", reason ? node->reason : "");
-    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
-}
-
-/* True when the row's reason says what cannot be known anew yet: the picture is older than our own last change or there is
- * none, or the agent was not heard since we started. */
-static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
-{
-    bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
-    return (unseen &&
-            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_GIVEN_UP))) ||
-           (!node->lost && (node->silent_since > 0 || is_unheard(row, live)) &&
-            text_starts_with(row->reason, UNHEARD_SINCE));
-}
-
-/* The node's reason while the scheduler keeps it out though it hears it; "" while it is given back. */
-static void say_given_up(const struct decide_item *item, char ret_reason[REASON_MAX_BYTES])
-{
-    autofree char *why = NULL;
-    if (item->giveback == POLICY_GIVEBACK_NOW)
-        return;
-    if (item->giveback == POLICY_GIVEBACK_SERIES)
-        why = own_printf("%" PRId64 " times within %" PRId64 " h, so a person has to look", policy_absence_limit(),
-                         policy_absence_window_ms() / MS_PER_HOUR);
-    else if (item->giveback == POLICY_GIVEBACK_UNHEARD)
-        why = own_strdup("its agent has to speak before it is given back");
-    else if (item->row.opted_out)
-        why = own_strdup("a person opted it out");
-    else if (item->node->group->cluster->paused)
-        why = own_strdup(item->node->group->cluster->paused_why);
-    else if (item->node->group->cluster->recovery != NODE_RECOVERY_AUTOMATIC)
-        why = own_strdup("NodeRecovery None leaves that to a person");
-    else
-        why = own_strdup("the policy's mode for the class host leaves that to a person");
-    autofree char *text =
-        own_printf(NODE_REASON_GIVEN_UP " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
-    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
-}
-
-static bool is_recommended(const struct decision *d)
-{
-    return text_equal(d->rule, "mode-recommend");
-}
-
-/* Nothing is done, and a person has to know. */
-static bool is_for_people(const struct decision *d)
-{
-    return is_recommended(d) || text_equal(d->rule, POLICY_RULE_UNKNOWN_CODE);
-}
-
-static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
-{
-    const char *on = d->device[0] != '\0' ? " on " : "";
-    autofree char *text =
-        is_recommended(d) ? own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code, on, d->device)
-                          : own_printf("for a person: %s%s%s is in no table; a row of faultTables says what it means",
-                                       d->code, on, d->device);
-    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
-}
-
-/* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
-static bool ready_reason(const struct decide_item *item, const struct node *row, char ret_reason[REASON_MAX_BYTES])
-{
-    char at[CLOCK_TEXT_MAX];
-    const struct rnode *node = item->node;
-    const struct fleet_view *live = &item->live;
-    ret_reason[0] = '\0';
-    if (row->state != NODE_STATE_READY || node->op != NULL)
-        return false;
-    if (is_held_by_person(node))
-        say_held(node, ret_reason);
-    else if (reason_still_stands(node, row, live))
-        return false;
-    else if (item->given_up)
-        say_given_up(item, ret_reason);
-    else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
-        snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
-    else if (item->has_decision && is_for_people(&item->decision))
-        say_for_people(&item->decision, ret_reason);
-    return !text_equal(ret_reason, row->reason);
-}
-
 static int apply_health(struct apply *a)
 {
     enum health was = a->row.health, is = a->item->health;
     char reason[REASON_MAX_BYTES];
-    bool reworded = ready_reason(a->item, &a->row, reason);
+    bool reworded = reconcile_ready_reason(a->item, &a->row, reason);
     if (reworded)
         memcpy(a->row.reason, reason, sizeof(reason));
     a->unwritten = reworded;
@@ -207,7 +106,7 @@ static int apply_health(struct apply *a)
         left ? turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL, "%s", reason) : 0;
     if (status != 0)
         return status;
-    if (was == is || (is == HEALTH_UNKNOWN && is_unheard(&a->row, &a->item->live)))
+    if (was == is || (is == HEALTH_UNKNOWN && reconcile_is_unheard(&a->row, &a->item->live)))
         return 0;
     a->row.health = is;
     a->row.health_since = a->turn->now;
@@ -451,7 +350,7 @@ static int begin_repair(struct apply *a, struct decision *d)
 
 static int decision_event(struct apply *a, const struct decision *d)
 {
-    enum event_level level = is_for_people(d)              ? EVENT_LEVEL_WARN
+    enum event_level level = reconcile_is_for_people(d)    ? EVENT_LEVEL_WARN
                              : d->action <= ACTION_WATCH   ? EVENT_LEVEL_INFO
                              : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
                                                            : EVENT_LEVEL_WARN;
@@ -607,12 +506,12 @@ static int adopt_operation(struct apply *a)
 bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
 {
     const struct rnode *node = item->node;
-    bool unheard = item->health == HEALTH_UNKNOWN && is_unheard(&item->row, &item->live);
+    bool unheard = item->health == HEALTH_UNKNOWN && reconcile_is_unheard(&item->row, &item->live);
     char reason[REASON_MAX_BYTES];
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
            !(is_given_back(item) && says_nothing(item)) && !reconcile_approval_is_open(&item->approval, now) &&
            node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
-           !ready_reason(item, &item->row, reason);
+           !reconcile_ready_reason(item, &item->row, reason);
 }
 
 /* More evidence that costs nothing can then change nothing. */
@@ -627,7 +526,7 @@ static void apply_quiet(struct turn *turn, const struct decide_item *item)
     struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
     effect->u.decided.clear = !item->has_decision;
     effect->u.decided.calm = is_calm(item);
-    effect->u.decided.unheard = is_unheard(&item->row, &item->live);
+    effect->u.decided.unheard = reconcile_is_unheard(&item->row, &item->live);
 }
 
 static int apply_item(struct turn *turn, struct decide_item *item)
@@ -661,7 +560,7 @@ static int apply_item(struct turn *turn, struct decide_item *item)
     effect->u.decided.notes = item->node->notes;
     effect->u.decided.clear = !item->has_decision && item->node->op == NULL;
     effect->u.decided.calm = is_calm(item);
-    effect->u.decided.unheard = is_unheard(&a.row, &item->live);
+    effect->u.decided.unheard = reconcile_is_unheard(&a.row, &item->live);
     bool stored = false;
     status = apply_notes(&a, item->node->notes);
     if (status == 0)

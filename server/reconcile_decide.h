@@ -45,4 +45,13 @@ struct decide_batch {
     size_t breaker_count, breaker_capacity;
 };
 
+/* reconcile_reason.c */
+
+/* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
+bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, char ret_reason[REASON_MAX_BYTES]);
+/* Nothing is done, and a person has to know. */
+bool reconcile_is_for_people(const struct decision *d);
+/* Nothing was heard since we started, and that is not long ago: what was known before still stands. */
+bool reconcile_is_unheard(const struct node *row, const struct fleet_view *live);
+
 #endif
