@@ -34,9 +34,12 @@ static const char SQL_SET_PAUSE[] =
     "UPDATE cluster SET paused_at = ?, paused_by = ?, pause_reason = ?, revision = revision + 1 WHERE id = ?";
 static const char SQL_DELETE[] = "DELETE FROM cluster WHERE id = ?";
 static const char SQL_GROUPS[] = "SELECT id FROM instance_group WHERE cluster_id = ?";
-/* Group by group, because within one the index already has the order that counting wants. */
-static const char SQL_COUNT[] =
-    "SELECT state, health, count(*) FROM node WHERE group_id = ? AND state <> 'deleted' GROUP BY state, health";
+/* Group by group, because within one the index already has the order that counting wants. It holds only what is not in
+ * order; the rest is what is left of all. */
+static const char SQL_COUNT_ALL[] = "SELECT count(*) FROM node WHERE group_id = ?";
+static const char SQL_COUNT_OTHERS[] =
+    "SELECT state, health, count(*) FROM node WHERE group_id = ? AND (state <> 'ready' OR health <> 'healthy') "
+    "GROUP BY state, health";
 
 static void cluster_read(struct db_query *q, void *row)
 {
@@ -189,22 +192,45 @@ int db_cluster_delete(struct db_tx *tx, int64_t id)
     return db_query_hit(&q);
 }
 
-static int count_nodes(struct db_tx *tx, int64_t group_id, struct cluster_counts *counts)
+static int count_all(struct db_tx *tx, int64_t group_id, int64_t *ret_nodes)
 {
     auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_COUNT);
+    db_query_open(&q, tx, SQL_COUNT_ALL);
     db_bind_i64(&q, group_id);
-    int status;
+    int status = db_query_one(&q);
+    if (status == 0)
+        *ret_nodes = db_get_i64(&q);
+    return status;
+}
+
+static void count_more(struct cluster_counts *counts, enum node_state state, enum health health, int64_t nodes)
+{
+    if (state == NODE_STATE_DELETED)
+        return;
+    counts->nodes += nodes;
+    counts->by_state[state] += nodes;
+    counts->by_health[health] += nodes;
+}
+
+static int count_nodes(struct db_tx *tx, int64_t group_id, struct cluster_counts *counts)
+{
+    int64_t in_order = 0;
+    int status = count_all(tx, group_id, &in_order);
+    if (status < 0)
+        return status;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_COUNT_OTHERS);
+    db_bind_i64(&q, group_id);
     while ((status = db_query_next(&q)) == 1) {
         enum node_state state = NODE_STATE_PENDING;
         enum health health = HEALTH_UNKNOWN;
         DB_GET_ENUM(&q, node_state, &state);
         DB_GET_ENUM(&q, health, &health);
         int64_t nodes = db_get_i64(&q);
-        counts->nodes += nodes;
-        counts->by_state[state] += nodes;
-        counts->by_health[health] += nodes;
+        in_order -= nodes;
+        count_more(counts, state, health, nodes);
     }
+    count_more(counts, NODE_STATE_READY, HEALTH_HEALTHY, in_order);
     return status;
 }
 

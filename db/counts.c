@@ -11,6 +11,7 @@
  */
 #include "db/cluster.h"
 #include "db/intern.h"
+#include "db/node.h"
 
 #include <stdatomic.h>
 
@@ -100,6 +101,17 @@ static uint64_t stamp_seen(const struct db_tx *tx, const struct slot *slot)
         return 0;
     uint64_t stamp = atomic_load(&slot->stamp);
     return stamp <= tx->counts_stamp ? stamp : 0;
+}
+
+uint64_t db_nodes_stamp(const struct db_tx *tx)
+{
+    return tx->counts_stamp;
+}
+
+bool db_nodes_are_as_read(const struct db_tx *tx, uint64_t stamp)
+{
+    const struct db_counts *counts = tx->db->counts;
+    return tx->writer && !counts->any_marked && atomic_load(&counts->stamp) == stamp;
 }
 
 bool db_counts_get(struct db_tx *tx, int64_t group_id, struct cluster_counts *ret_counts)

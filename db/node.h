@@ -7,6 +7,13 @@
 int db_node_insert(struct db_tx *tx, struct node *node); /* fills id; EXISTS */
 int db_node_get(struct db_tx *tx, int64_t cluster_id, const char *name, struct node *ret_node);
 int db_node_get_row(struct db_tx *tx, int64_t id, struct node *ret_node);
+/* With the instance that fills it; id 0: none. */
+int db_node_get_filled(struct db_tx *tx, int64_t id, struct node *ret_node, struct instance *ret_instance);
+
+/* What a reader sees of nodes, for a write that follows: as long as that finds them as they were read, it need not read them again. To be
+ * asked before the write changes any. */
+uint64_t db_nodes_stamp(const struct db_tx *tx);
+bool db_nodes_are_as_read(const struct db_tx *tx, uint64_t stamp);
 
 struct db_node_filter {
     int64_t cluster_id, group_id; /* 0: all */
@@ -14,7 +21,7 @@ struct db_node_filter {
     int state;                    /* enum node_state, or -1 */
     int health;                   /* enum health, or -1 */
     int limit;                    /* 0: no limit */
-    bool with_reason;             /* only those that have one; needs cluster_id and state */
+    bool with_reason;             /* only those in service that have one; needs cluster_id */
 };
 /* Rows are struct db_node_row, by cluster then natural order of insertion when cluster_id is 0, else by name. */
 struct db_node_row {

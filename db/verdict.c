@@ -60,10 +60,7 @@ static const char SQL_FAILED[] =
 static const char SQL_NODE_ALL[] =
     VERDICT_OPEN "UNION ALL " VERDICT_PAST("'resolved'") "UNION ALL " VERDICT_PAST("'stale'") VERDICT_NEWEST;
 static const char SQL_NODE_OPEN[] = VERDICT_OPEN VERDICT_NEWEST;
-/* One alone is in order: most nodes of a burst have one, and sorting it costs more than reading it. */
-static const char SQL_NODE_OPEN_AS_THEY_COME[] = VERDICT_OPEN "LIMIT ?3";
-static const char SQL_NODE_OPEN_SEVERAL[] =
-    "SELECT 1 FROM verdict v WHERE v.node_id = ? AND v.state = 'open' LIMIT 1 OFFSET 1";
+static const char SQL_NODE_OPEN_AS_THEY_COME[] = VERDICT_OPEN "LIMIT 2";
 static const char SQL_NODE_CRITICAL_FIRST[] =
     VERDICT_OPEN "ORDER BY (v.severity = 'critical') DESC, v.id DESC LIMIT ?3";
 static const char SQL_NODE_PAST[] = VERDICT_PAST("?4") VERDICT_NEWEST;
@@ -323,21 +320,36 @@ int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict
     return db_query_take(&q, verdict_read, ret_verdict);
 }
 
-static const char *critical_first_sql(struct db_tx *tx, int64_t node_id)
+/* One alone is in order: most nodes of a burst have one, and sorting it costs more than reading it. True: it was all there is, and fn's word
+ * is in *ret_status. */
+static bool list_only_one(struct db_tx *tx, const struct db_verdict_filter *filter, db_row_fn fn, void *arg,
+                          int *ret_status)
 {
+    struct verdict verdict;
     auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_NODE_OPEN_SEVERAL);
-    db_bind_i64(&q, node_id);
-    return db_query_one(&q) == STATUS_NOT_FOUND ? SQL_NODE_OPEN_AS_THEY_COME : SQL_NODE_CRITICAL_FIRST;
+    db_query_open(&q, tx, SQL_NODE_OPEN_AS_THEY_COME);
+    db_bind_i64(&q, filter->node_id);
+    db_bind_i64(&q, filter->before_id > 0 ? filter->before_id : INT64_MAX);
+    int status = db_query_next(&q);
+    if (status == 1) {
+        verdict_read(&q, &verdict);
+        status = db_query_next(&q);
+        if (status == 1)
+            return false;
+        if (status == 0)
+            status = fn(&verdict, arg);
+    }
+    *ret_status = status;
+    return true;
 }
 
-static const char *list_sql(struct db_tx *tx, const struct db_verdict_filter *filter)
+static const char *list_sql(const struct db_verdict_filter *filter)
 {
     bool node = filter->node_id > 0;
     if (filter->state < 0)
         return node ? SQL_NODE_ALL : SQL_ALL;
     if (filter->state == VERDICT_STATE_OPEN && node && filter->critical_first)
-        return critical_first_sql(tx, filter->node_id);
+        return SQL_NODE_CRITICAL_FIRST;
     if (filter->state == VERDICT_STATE_OPEN)
         return node ? SQL_NODE_OPEN : SQL_ALL_OPEN;
     return node ? SQL_NODE_PAST : SQL_ALL_PAST;
@@ -346,8 +358,12 @@ static const char *list_sql(struct db_tx *tx, const struct db_verdict_filter *fi
 int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db_row_fn fn, void *arg)
 {
     struct verdict verdict;
+    int status;
+    const char *sql = list_sql(filter);
+    if (sql == SQL_NODE_CRITICAL_FIRST && list_only_one(tx, filter, fn, arg, &status))
+        return status;
     auto_query struct db_query q;
-    db_query_open(&q, tx, list_sql(tx, filter));
+    db_query_open(&q, tx, sql);
     db_bind_i64(&q, filter->node_id);
     db_bind_i64(&q, filter->before_id > 0 ? filter->before_id : INT64_MAX);
     db_bind_limit(&q, filter->limit);

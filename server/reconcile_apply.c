@@ -536,7 +536,11 @@ static int apply_item(struct turn *turn, struct decide_item *item)
         apply_quiet(turn, item);
         return 0;
     }
-    int status = db_node_get_row(turn->tx, item->node->id, &a.row);
+    int status = 0;
+    if (turn->batch->nodes_as_read)
+        a.row = item->row;
+    else
+        status = db_node_get_row(turn->tx, item->node->id, &a.row);
     if (status == STATUS_NOT_FOUND)
         return 0;
     if (status != 0)

@@ -251,11 +251,7 @@ static void read_sign(struct reconcile *r, const struct decide_item *item, int64
 
 static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
 {
-    int status = db_node_get_row(tx, item->node->id, &item->row);
-    if (status != 0)
-        return status;
-    if (item->row.instance_row != 0)
-        status = db_instance_get_row(tx, item->row.instance_row, &item->instance);
+    int status = db_node_get_filled(tx, item->node->id, &item->row, &item->instance);
     if (status == 0)
         status = read_verdicts(tx, item);
     if (status == 0)
@@ -580,8 +576,10 @@ int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret
     batch->capacity = waiting < most ? waiting : most;
     batch->items = own_calloc(batch->capacity + 1, sizeof(*batch->items));
     int status = db_read_begin(r->db, &tx);
-    if (status == 0)
+    if (status == 0) {
+        batch->nodes_stamp = db_nodes_stamp(tx);
         status = gather(r, tx, batch, now);
+    }
     db_read_end(r->db, tx);
     if (status == 0)
         status = reconcile_incidents(r, now);

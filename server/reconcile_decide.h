@@ -43,6 +43,8 @@ struct decide_batch {
     size_t count, capacity;
     struct decide_breaker *breakers;
     size_t breaker_count, breaker_capacity;
+    uint64_t nodes_stamp; /* of what was read of nodes */
+    bool nodes_as_read;   /* and nobody has changed one since: what was read need not be read again */
 };
 
 /* reconcile_reason.c */

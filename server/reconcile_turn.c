@@ -72,6 +72,8 @@ static int write_turn(struct db_tx *tx, void *arg)
     struct turn *turn = arg;
     turn_reset(turn);
     turn->tx = tx;
+    if (turn->batch != NULL)
+        turn->batch->nodes_as_read = tx != NULL && db_nodes_are_as_read(tx, turn->batch->nodes_stamp);
     turn->slots_left = turn->r->deps.settings.steps_in_flight_max - turn->r->calls_in_flight;
     int status = write_scheduler_event(turn);
     if (status == 0 && turn->batch != NULL)

@@ -123,6 +123,54 @@ static void test_nodes_that_come_and_go(void **state)
     assert_int_equal(nodes_now(w), 0);
 }
 
+/* --- what a write need not read again ----------------------------------------------------------------------- */
+
+struct ask {
+    const struct world *w;
+    uint64_t stamp;
+    bool as_read, changes;
+};
+
+static int ask_write(struct db_tx *tx, void *arg)
+{
+    struct ask *ask = arg;
+    int status = ask->changes ? db_node_update(tx, &ask->w->nodes[1]) : 0;
+    ask->as_read = db_nodes_are_as_read(tx, ask->stamp);
+    return status;
+}
+
+static bool as_read(struct world *w, uint64_t stamp, bool changes)
+{
+    struct ask ask = {.w = w, .stamp = stamp, .changes = changes};
+    MUST(db_write(w->db, "ask", ask_write, &ask));
+    return ask.as_read;
+}
+
+static uint64_t stamp_now(struct world *w)
+{
+    struct db_tx *tx = NULL;
+    MUST(db_read_begin(w->db, &tx));
+    uint64_t stamp = db_nodes_stamp(tx);
+    assert_false(db_nodes_are_as_read(tx, stamp)); /* of no use to who only reads */
+    db_read_end(w->db, tx);
+    return stamp;
+}
+
+static void test_nodes_are_as_read_until_one_changes(void **state)
+{
+    struct world *w = *state;
+    uint64_t before = stamp_now(w);
+    assert_true(as_read(w, before, false));
+    assert_true(as_read(w, before, false)); /* a write that changes none spoils nothing */
+    assert_false(as_read(w, before, true)); /* not even within the write that does */
+    assert_false(as_read(w, before, false));
+    uint64_t after = stamp_now(w);
+    assert_true(as_read(w, after, false));
+    set_health(w, HEALTH_UNHEALTHY, 0);
+    assert_false(as_read(w, after, false));
+    assert_true(as_read(w, stamp_now(w), false));
+}
+
 /* --- many readers beside a writer ------------------------------------------------------------------------- */
 
 struct race {
@@ -172,9 +220,12 @@ static void test_counts_and_rows_agree_beside_a_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        THREADED_TEST(test_a_change_is_counted_at_once),           THREADED_TEST(test_what_was_undone_is_not_counted),
-        THREADED_TEST(test_each_reader_counts_its_own_picture),    THREADED_TEST(test_nodes_that_come_and_go),
+        THREADED_TEST(test_a_change_is_counted_at_once),
+        THREADED_TEST(test_what_was_undone_is_not_counted),
+        THREADED_TEST(test_each_reader_counts_its_own_picture),
+        THREADED_TEST(test_nodes_that_come_and_go),
         THREADED_TEST(test_counts_and_rows_agree_beside_a_writer),
+        THREADED_TEST(test_nodes_are_as_read_until_one_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

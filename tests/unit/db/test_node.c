@@ -105,6 +105,14 @@ static void test_a_row_of_the_list_carries_instance_and_names(void **state)
     assert_int_equal(without->instance.id, 0);
     assert_string_equal(without->instance.instance_id, "");
     assert_string_equal(without->group, "workers");
+    struct node node;
+    struct instance filled;
+    MUST(db_node_get_filled(w->tx, w->nodes[0].id, &node, &filled));
+    assert_same_node(&node, &w->nodes[0]);
+    assert_string_equal(filled.instance_id, "i-0123456789abcdef0");
+    MUST(db_node_get_filled(w->tx, w->nodes[1].id, &node, &filled));
+    assert_int_equal(filled.id, 0);
+    assert_int_equal(db_node_get_filled(w->tx, 999, &node, &filled), STATUS_NOT_FOUND);
 }
 
 /* gpu-1 READY, gpu-2 HELD, gpu-3 HELD degraded, gpu-4 READY with a reason; spare-1 HELD in another group; far-1 elsewhere. */

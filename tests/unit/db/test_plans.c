@@ -85,11 +85,14 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_group_set_breaker(tx, 1, 0);
     db_node_get(tx, 1, "x", &node);
     db_node_get_row(tx, 1, &node);
+    db_node_get_filled(tx, 1, &node, &instance);
     for (int i = 0; i < 16; i++) {
         struct db_node_filter filter = {i & 1, (i >> 1) & 1, NULL, (i & 4) ? 0 : -1, (i & 8) ? 0 : -1, 1, false};
         db_node_list(tx, &filter, ignore, NULL);
     }
-    struct db_node_filter noted = {.cluster_id = 1, .state = 0, .health = -1, .with_reason = true};
+    struct db_node_filter unhealthy = {.cluster_id = 1, .state = NODE_STATE_READY, .health = HEALTH_UNHEALTHY};
+    db_node_list(tx, &unhealthy, ignore, NULL);
+    struct db_node_filter noted = {.cluster_id = 1, .state = -1, .health = -1, .with_reason = true};
     db_node_list(tx, &noted, ignore, NULL);
     for (int i = 0; i < 4; i++) {
         struct db_node_search search = {.cluster_id = 1, .group_contains = "", .by_name = i & 1, .descending = i & 2};
@@ -277,6 +280,16 @@ static bool step_is_costly(const char *step)
  * many as its nodes keep. */
 static bool begins_at_the_wrong_end(const char *sql, const char *step)
 {
+    /* What only the nodes that are not in order can be, their index is for. */
+    static const char *const of_few[][2] = {{"n.state <> 'ready'", "node_by_state"},
+                                            {"n.health <> 'healthy'", "node_by_health"},
+                                            {"n.reason <> ''", "node_with_reason"},
+                                            {"(state <> 'ready' OR", "node_counts"}};
+    for (size_t i = 0; i < ARRAY_LEN(of_few); i++)
+        if (strstr(sql, of_few[i][0]) != NULL &&
+            (strncmp(step, "SEARCH n ", 9) == 0 || strncmp(step, "SEARCH node ", 12) == 0) &&
+            strstr(step, of_few[i][1]) == NULL)
+            return true;
     return (strstr(sql, "FROM hardware mine") != NULL && strstr(step, "operation_by_state") != NULL) ||
            (strstr(sql, "r.finished_at = 0") != NULL && strstr(step, "deep_run_of_cluster") != NULL);
 }
