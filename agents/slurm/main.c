@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -247,6 +248,16 @@ static void note_progress(struct resume *r, bool moved, bool told)
     r->futile = moved ? 0 : told ? r->futile : r->futile + 1;
 }
 
+/* As wait(2) has it, and HyperPod prints it: of what srun ended with, which says a task's signal as a shell does. A step that we ended
+ * ourselves, and one that never began, had no such task. */
+static void tell_task_exit(const struct resume *r, const struct run_ended *ended)
+{
+    int code = ended->exit_code;
+    if (r->step_known && !ended->stopped && ended->death == 0)
+        resume_info(r, "Successfully terminated the step since task exited with status: %d",
+                    code > 128 && code < 128 + SIGRTMAX ? code - 128 : code << 8);
+}
+
 static void remember_nodes(struct resume *r)
 {
     free(r->nodes);
@@ -276,6 +287,7 @@ static void live_on(struct resume *r, char *const argv[])
             report_end(r, &ended, ended.told ? "it was told to end" : NULL);
             break;
         }
+        tell_task_exit(r, &ended);
         if (!prepare_next(r, &ended, &facts))
             break;
         resume_info(r, "Retrying step. Attempt number: %" PRId64, r->attempt + 1);

@@ -5,6 +5,8 @@
  *
  * The child finds RESUME_FD_VARIABLE in its environment: it says there which job and step it became, and goes on as any srun.
  *
+ * On a node it says, to the user, which task of such a step ended badly there: only the node knows.
+ *
  * In plugstack.conf:  optional holdfast_auto_resume.so helper=/PATH [conf=PATH] [append]
  * append: jobs that are requeued append to their output, unless sbatch is told otherwise.
  */
@@ -13,11 +15,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <slurm/spank.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ARGUMENTS_BYTES_MAX (4 * 1024 * 1024) /* of one srun: more than Linux passes on */
@@ -144,5 +149,32 @@ int slurm_spank_local_user_init(spank_t spank, int argc, char *argv[])
     dprintf(report_fd, "%u %u\n", job, step);
     close(report_fd);
     report_fd = -1;
+    return 0;
+}
+
+/*
+ * In slurmstepd: what is logged so goes to srun's standard error. Once on each node, as a step may have thousands of tasks; who was told
+ * to end did not fail.
+ */
+int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
+{
+    static bool said;
+    char attempt[32], node[256] = "";
+    uint32_t job = 0, step = 0, task = 0;
+    int status = 0;
+    (void)argc;
+    (void)argv;
+    if (said || spank_getenv(spank, RESUME_ATTEMPT_VARIABLE, attempt, sizeof(attempt)) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS || status == 0 ||
+        (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) ||
+        spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_TASK_GLOBAL_ID, &task) != ESPANK_SUCCESS)
+        return 0;
+    if (spank_getenv(spank, "SLURMD_NODENAME", node, sizeof(node)) != ESPANK_SUCCESS || node[0] == '\0')
+        return 0;
+    said = true;
+    slurm_spank_log("[Auto Resume] Error: JobID: %u StepID: %u TaskID: %u Task failed on node %s", job, step, task,
+                    node);
     return 0;
 }

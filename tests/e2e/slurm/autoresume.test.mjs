@@ -312,7 +312,13 @@ test('a step of a heterogeneous job runs once, which is said', async () => {
 test('a crash of the program ends the step as without it', async () => {
   const job = write('crash', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 7'`, steps: 1 });
   await over(job, 'crash');
-  inOrder(output('crash'), [/ResumeAction=NONE/, /The step is not run again: no node is at fault/, /srun ended 7/]);
+  inOrder(output('crash'), [
+    new RegExp(`^\\[Auto Resume\\] Error: JobID: ${job} StepID: 0 TaskID: [01] Task failed on node gpu-\\d$`, 'm'),
+    new RegExp(`^\\[Auto Resume\\] Info: JobID: ${job} StepID: 0 Successfully terminated the step since task exited with status: 1792$`, 'm'),
+    /ResumeAction=NONE/,
+    /The step is not run again: no node is at fault/,
+    /srun ended 7/,
+  ]);
   assert.doesNotMatch(output('crash'), /Retrying/);
 });
 
