@@ -51,7 +51,7 @@
 
 #include <pthread.h>
 
-#define DECIDE_NODES_MAX 1024     /* nodes looked at in a turn, of a burst: one commit for so many, in tens of ms */
+#define DECIDE_NODES_MAX 1024     /* nodes looked at in a turn, of a burst: one commit for so many, within 0.1 s */
 #define DECIDE_LATER_MAX 64       /* the same for nodes that can wait, so that those that cannot never wait long */
 #define DECIDE_ROWS_MAX 4096      /* open verdicts of one node looked through, critical ones first */
 #define DECIDE_VERDICTS_MAX 256   /* of those that are not critical, as many go to the policy */
