@@ -52,7 +52,26 @@ enum sim_deep { SIM_DEEP_NOT_OFFERED, SIM_DEEP_PASSES, SIM_DEEP_FAILS, SIM_DEEP_
 /* What becomes of the resets that agents are asked for. */
 enum sim_resets { SIM_RESETS_NOT_OFFERED, SIM_RESETS_SUCCEED, SIM_RESETS_FAIL, SIM_RESETS_STALL, SIM_RESETS_TOLD_LATE };
 
+/* What the laws of each step have seen so far (sim_steps.h). */
+struct sim_step_node {
+    int acked;
+    int evictions, unsure, crashes;                      /* so far … */
+    int evictions_before, unsure_before, crashes_before; /* … and before the operation that they were last for */
+    int64_t operation;
+    int signals[FAKE_JOBS_MAX];
+    int64_t signalled_for[FAKE_JOBS_MAX];
+    int64_t left_since; /* by the monotonic clock: our mark is on a node in service; 0: it is not */
+};
+struct sim_steps {
+    int crashes, resets;
+    struct sim_step_node nodes[FAKE_NODES_MAX];
+};
+#define SIM_RESETS_MAX 256
+
 struct sim {
+    struct sim_steps steps;
+    char reset_keys[SIM_RESETS_MAX][KEY_MAX_BYTES]; /* of the operations that a device was reset for, as it was */
+    int reset_count;
     char dir[64];
     uint64_t seed, random;
     struct clock clock;

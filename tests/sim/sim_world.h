@@ -241,6 +241,8 @@ SIM_FN void sim_agent_reset(struct sim *sim, struct fake_instance *instance)
             return;
         snprintf(instance->reset_key, sizeof(instance->reset_key), "%s", job.key);
         instance->resets++;
+        assert_true(sim->reset_count < SIM_RESETS_MAX);
+        snprintf(sim->reset_keys[sim->reset_count++], KEY_MAX_BYTES, "%s", job.key);
         instance->reset_failed = sim->resets == SIM_RESETS_FAIL;
         instance->reset_ended_at = clock_wall_ms(&sim->clock);
         if (sim->resets == SIM_RESETS_TOLD_LATE)

@@ -233,7 +233,9 @@ static int evict(struct scheduler *s, const char *name, const char *reason, char
     node->evictions++;
     if (!node->jobs_are_stuck)
         node->jobs = 0;
-    return fake_fate_end(fake->fate, 0, error);
+    status = fake_fate_end(fake->fate, 0, error);
+    node->evictions_unsure += status != 0 || fake->fate->dead;
+    return status;
 }
 
 static int resume(struct scheduler *s, const char *name, const char *our_reason, char *error)

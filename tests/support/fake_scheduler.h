@@ -27,6 +27,7 @@ struct fake_scheduler_node {
     int signals[FAKE_JOBS_MAX];           /* what each job was sent */
     enum job_signal signal;               /* the last of these */
     int marks, hints, evictions, resumes; /* what the control plane did */
+    int evictions_unsure;                 /* of these, whose answer was lost, or nobody lived to hear */
     bool apart, theirs;                   /* set apart; by a person, for ever */
     int aparts;                           /* how often it was */
     int moves;                            /* addresses it was told */

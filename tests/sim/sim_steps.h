@@ -1,0 +1,166 @@
+/*
+ * Laws that are asked after each step (sim.more_laws): what was acknowledged is there, what was taken out of scheduling has a reason
+ * to be out, and nobody's jobs and no device is acted on twice for one operation.
+ */
+#ifndef HOLDFAST_TESTS_SIM_SIM_STEPS_H
+#define HOLDFAST_TESTS_SIM_SIM_STEPS_H
+
+#include "tests/sim/sim_acts.h"
+
+#define SIM_RELEASE_MAX_MS \
+    (3 * MS_PER_MIN) /* a mark that nothing explains goes within this, while the scheduler answers */
+
+/* --- nothing is lost ----------------------------------------------------------------------------- */
+
+SIM_FN int sim_count_row(const void *row, void *arg)
+{
+    (void)row;
+    ++*(int *)arg;
+    return 0;
+}
+
+/* Each that an agent was told is durable. */
+SIM_FN void sim_law_verdicts_of(struct sim *sim, struct db_tx *tx, const char *name)
+{
+    struct sim_reading reading = sim_read(sim, name);
+    const struct db_verdict_filter filter = {.node_id = reading.row.id, .state = -1};
+    int stored = 0, acked = 0;
+    assert_int_equal(db_verdict_list(tx, &filter, sim_count_row, &stored), 0);
+    for (int i = 0; i < sim->spooled; i++)
+        acked += (sim->spool[i].acked || sim->spool[i].was_acked) && strcmp(sim->spool[i].node, name) == 0;
+    if (stored < acked)
+        sim_fail(sim, name, "%d verdicts were acknowledged, %d are there", acked, stored);
+}
+
+/* Nodes with a new one at once; after a crash all of them, because that is when the store may have forgotten. */
+SIM_FN void sim_law_verdicts(struct sim *sim, struct db_tx *tx)
+{
+    struct sim_steps *steps = &sim->steps;
+    bool crashed = steps->crashes != sim->crashes;
+    steps->crashes = sim->crashes;
+    for (int n = 0; n < sim->scheduler.count; n++) {
+        const char *name = sim->scheduler.nodes[n].name;
+        int acked = 0;
+        for (int i = 0; i < sim->spooled; i++)
+            acked += (sim->spool[i].acked || sim->spool[i].was_acked) && strcmp(sim->spool[i].node, name) == 0;
+        if (crashed || acked != steps->nodes[n].acked)
+            sim_law_verdicts_of(sim, tx, name);
+        steps->nodes[n].acked = acked;
+    }
+}
+
+/* --- nothing twice -------------------------------------------------------------------------------- */
+
+/* The node's operation that its jobs are taken away for: the newest whose drain has begun. */
+SIM_FN int sim_draining(const void *row, void *arg)
+{
+    const struct operation *op = row;
+    for (int i = 0; i < op->step_count; i++)
+        if (op->steps[i].kind == STEP_KIND_DRAIN && op->steps[i].state != STEP_STATE_WAITING) {
+            *(struct operation *)arg = *op;
+            return 1;
+        }
+    return 0;
+}
+
+/* Jobs are told to go once for one operation; again only where nobody knows whether they were told. */
+SIM_FN void sim_law_evictions(struct sim *sim, struct db_tx *tx, int n)
+{
+    struct sim_step_node *seen = &sim->steps.nodes[n];
+    const struct fake_scheduler_node *there = &sim->scheduler.nodes[n];
+    if (there->evictions == seen->evictions)
+        return;
+    autofree struct operation *op = own_calloc(1, sizeof(*op));
+    const struct db_operation_filter of_node = {.node_id = sim_read(sim, there->name).row.id, .state = -1};
+    assert_true(db_operation_list(tx, &of_node, sim_draining, op) >= 0);
+    if (op->id == 0)
+        sim_fail(sim, there->name, "the jobs were told to go and no operation has drained it");
+    if (!sim_is_decided(tx, op))
+        sim_fail(sim, there->name, "the jobs were told to go for %s, which nobody decided", op->uid);
+    if (op->id != seen->operation) {
+        seen->operation = op->id;
+        seen->evictions_before = seen->evictions;
+        seen->unsure_before = seen->unsure;
+        seen->crashes_before = seen->crashes;
+    }
+    seen->evictions = there->evictions;
+    seen->unsure = there->evictions_unsure;
+    seen->crashes = sim->crashes;
+    int told = there->evictions - seen->evictions_before, unsure = there->evictions_unsure - seen->unsure_before;
+    if (told > 1 + unsure + sim->crashes - seen->crashes_before)
+        sim_fail(sim, there->name, "the jobs were told %d times to go for one operation", told);
+}
+
+/* A signal is written down before it is sent: once for one operation, whatever dies in between. */
+SIM_FN void sim_law_signals(struct sim *sim, struct db_tx *tx, int n)
+{
+    struct sim_step_node *seen = &sim->steps.nodes[n];
+    const struct fake_scheduler_node *there = &sim->scheduler.nodes[n];
+    for (int job = 0; job < FAKE_JOBS_MAX; job++) {
+        if (there->signals[job] == seen->signals[job])
+            continue;
+        autofree struct operation *op = own_calloc(1, sizeof(*op));
+        const struct db_operation_filter of_node = {.node_id = sim_read(sim, there->name).row.id, .state = -1};
+        assert_true(db_operation_list(tx, &of_node, sim_draining, op) >= 0);
+        if (op->id == 0)
+            sim_fail(sim, there->name, "a job was sent a signal and no operation has drained the node");
+        if (there->signals[job] > seen->signals[job] + 1 || op->id == seen->signalled_for[job])
+            sim_fail(sim, there->name, "job %d was sent a signal twice for one operation", 100 + job);
+        seen->signals[job] = there->signals[job];
+        seen->signalled_for[job] = op->id;
+    }
+}
+
+/* A device is reset for one operation once, and for one that was decided or asked for. */
+SIM_FN void sim_law_resets(struct sim *sim, struct db_tx *tx)
+{
+    for (; sim->steps.resets < sim->reset_count; sim->steps.resets++) {
+        autofree struct operation *op = own_calloc(1, sizeof(*op));
+        const char *key = sim->reset_keys[sim->steps.resets];
+        if (db_operation_get(tx, key, op) != 0 || op->kind != OPERATION_KIND_RESET)
+            sim_fail(sim, NULL, "a device was reset for %s, which is no such operation", key);
+        if (!sim_is_decided(tx, op))
+            sim_fail(sim, NULL, "a device was reset for %s, which nobody decided", key);
+        for (int i = 0; i < sim->steps.resets; i++)
+            if (strcmp(sim->reset_keys[i], key) == 0)
+                sim_fail(sim, NULL, "a device was reset twice for %s", key);
+    }
+}
+
+/* --- what is drained is released -------------------------------------------------------------------- */
+
+/* Our mark on a node in service, with nothing at work, is one that was forgotten, unless it goes soon. */
+SIM_FN void sim_law_release(struct sim *sim, struct db_tx *tx, int n)
+{
+    struct sim_step_node *seen = &sim->steps.nodes[n];
+    const struct fake_scheduler_node *there = &sim->scheduler.nodes[n];
+    bool ours = there->out && !there->by_itself && strcmp(there->user, "holdfast") == 0;
+    int64_t now = clock_mono_ms(&sim->clock);
+    struct operation active;
+    bool left = ours && !sim->scheduler.down;
+    if (left) {
+        struct sim_reading reading = sim_read(sim, there->name);
+        left = reading.row.state == NODE_STATE_READY &&
+               db_operation_active(tx, reading.row.id, &active) == STATUS_NOT_FOUND;
+    }
+    if (!left)
+        seen->left_since = 0;
+    else if (seen->left_since == 0)
+        seen->left_since = now;
+    else if (now - seen->left_since > SIM_RELEASE_MAX_MS)
+        sim_fail(sim, there->name, "it is in service and drained by us for %d s, and nothing is at work on it: %s",
+                 (int)((now - seen->left_since) / MS_PER_S), there->reason);
+}
+
+SIM_FN void sim_law_steps(struct sim *sim, struct db_tx *tx)
+{
+    sim_law_verdicts(sim, tx);
+    sim_law_resets(sim, tx);
+    for (int n = 0; n < sim->scheduler.count; n++) {
+        sim_law_evictions(sim, tx, n);
+        sim_law_signals(sim, tx, n);
+        sim_law_release(sim, tx, n);
+    }
+}
+
+#endif
