@@ -65,9 +65,27 @@ static const char *const devices[] = {"0000:19:00", "", "0000:b9:00", "gpu1", "G
 /* Programs alone. The last two have a rate that may end in a reboot, the others have none that ends in a repair. */
 static const char *const application_codes[] = {"xid.13", "xid.31", "xid.43", "xid.68", "xid.137",
                                                 "xid.45", "xid.11", "xid.8",  "xid.32"};
-static const char *const codes[] = {"xid.79",  "xid.48",     "xid.63",  "xid.64", "xid.31",
-                                    "xid.45",  "xid.8",      "xid.119", "xid.74", "xid.154",
-                                    "xid.163", "sxid.20034", "xid.162", "xid.78", "xid.999"};
+static const char *const codes[] = {"xid.79",
+                                    "xid.48",
+                                    "xid.63",
+                                    "xid.64",
+                                    "xid.31",
+                                    "xid.45",
+                                    "xid.8",
+                                    "xid.119",
+                                    "xid.74",
+                                    "xid.154",
+                                    "xid.163",
+                                    "sxid.20034",
+                                    "xid.162",
+                                    "xid.78",
+                                    "xid.999",
+                                    "xid.95",
+                                    "net.link.down",
+                                    "net.ib.missing",
+                                    "node.disk.failing",
+                                    "node.memory.less",
+                                    "node.mount.hung"};
 static const char *const driver_words[] = {"0x0 (None)", "0x1 (GPU Reset Required)", "0x2 (Node Reboot Required)",
                                            "0x4 (Drain and Reset)", "0x9 (New)"};
 
@@ -112,9 +130,10 @@ static inline void make_hardware(struct world_node *n, struct policy_node *p)
 static inline void make_approval(struct world *w, struct world_node *n, struct policy_node *p)
 {
     const struct verdict *seen = p->verdict_count > 0 ? &n->verdicts[below(w, (int64_t)p->verdict_count)] : NULL;
+    static const enum action asked[] = {ACTION_REBOOT, ACTION_REBOOT, ACTION_REBOOT, ACTION_REPLACE, ACTION_RESET};
     bool real = seen != NULL && chance(w, 80);
     p->approval = (struct policy_approval){.state = (enum approval_state)below(w, APPROVAL_STATE_DONE + 1),
-                                           .action = chance(w, 70) ? ACTION_REBOOT : ACTION_REPLACE,
+                                           .action = asked[below(w, ARRAY_LEN(asked))],
                                            .code = real ? NULL : codes[below(w, ARRAY_LEN(codes))],
                                            .device = real ? NULL : devices[below(w, ARRAY_LEN(devices))],
                                            .by = "anna",
@@ -145,7 +164,7 @@ static inline void make_repairs(struct world *w, struct world_node *n, struct po
         repair->error = repair->succeeded ? "" : "verify: it did not come back";
         repair->finished_at = chance(w, 80) ? repair->at + below(w, NOW - repair->at) : 0;
         n->brought[k] = repair->kind == OPERATION_KIND_REPLACE && chance(w, 60);
-        repair->same_piece = n->elsewhere[k] && !w->only_applications && chance(w, 40);
+        repair->same_piece = n->elsewhere[k] && !w->only_applications && chance(w, 70);
         repair->node = repair->same_piece && chance(w, 50) ? "gpu-elsewhere" : NULL;
     }
 }
