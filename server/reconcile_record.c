@@ -28,6 +28,7 @@ void turn_reset(struct turn *turn)
             reconcile_call_free(TAKE(turn->effects[i].u.operation.call));
     turn->effect_count = 0;
     turn->event_count = 0;
+    turn->asked = NULL; /* a transaction that is run again sees what others have written meanwhile */
     turn_log_forget(turn);
 }
 
