@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +42,25 @@ int cli_webhook_list(struct cli *cli)
     return rc;
 }
 
+/* Messages that were left, of all of them together. */
+static int64_t count_left(const json_t *items)
+{
+    size_t i;
+    const json_t *item;
+    int64_t left = 0;
+    json_array_foreach(items, i, item) left += number(item, "refused") + number(item, "givenUp");
+    return left;
+}
+
+static size_t count_stopped(const json_t *items)
+{
+    size_t i, stopped = 0;
+    const json_t *item;
+    json_array_foreach(items, i, item) stopped +=
+        text_equal(json_string_value(json_object_get(item, "state")), "stopped");
+    return stopped;
+}
+
 /* How many have not got as far as the event. */
 static size_t count_behind(const json_t *items, int64_t event_id)
 {
@@ -50,33 +70,46 @@ static size_t count_behind(const json_t *items, int64_t event_id)
     return behind;
 }
 
+static int tell_outcome(struct cli *cli, json_t *items, size_t behind, int64_t left)
+{
+    size_t stopped = count_stopped(items), waits = behind > stopped ? behind - stopped : 0;
+    if (!cli_print_data(cli, items))
+        print_list(cli, items);
+    if (left > 0)
+        fprintf(cli->err, "hpctl: %" PRId64 " of the messages were refused, and are not sent again\n", left);
+    if (stopped > 0)
+        fprintf(
+            cli->err,
+            "hpctl: %zu of %zu webhooks are stopped, as the receiver said that it is gone; hpd has to start again\n",
+            stopped, json_array_size(items));
+    if (waits > 0)
+        fprintf(cli->err, "hpctl: %zu of %zu webhooks have not taken the test yet; it is tried again without us\n",
+                waits, json_array_size(items));
+    if (left > 0 || stopped > 0)
+        return CLI_EXIT_REFUSED;
+    return waits > 0 ? CLI_EXIT_TIMEOUT : CLI_EXIT_OK;
+}
+
 int cli_webhook_test(struct cli *cli)
 {
-    auto_json json_t *event = NULL;
+    auto_json json_t *event = NULL, *before = NULL;
     int64_t timeout_ms = TEST_TIMEOUT_MS;
     int rc = cli->option[CLI_OPTION_TIMEOUT] != NULL ? cli_parse_timeout(cli, &timeout_ms) : CLI_EXIT_OK;
     if (rc == CLI_EXIT_OK)
+        rc = cli_ask(cli, "GET", "/v1/webhooks", NULL, NULL, &before);
+    if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "POST", "/v1/webhooks/test", NULL, NULL, &event);
-    if (rc != CLI_EXIT_OK)
-        return rc;
-    int64_t until = clock_mono_ms(clock_system()) + timeout_ms;
-    for (;;) {
+    for (int64_t until = clock_mono_ms(clock_system()) + timeout_ms; rc == CLI_EXIT_OK;) {
         auto_json json_t *list = NULL;
         rc = cli_ask(cli, "GET", "/v1/webhooks", NULL, NULL, &list);
         json_t *items = json_object_get(list, "items");
         size_t behind = count_behind(items, number(event, "id"));
-        bool late = clock_mono_ms(clock_system()) >= until;
-        if (rc == CLI_EXIT_OK && behind > 0 && !late) {
-            usleep(TEST_POLL_US);
-            continue;
-        }
-        if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
-            print_list(cli, items);
-        if (rc == CLI_EXIT_OK && behind > 0)
-            fprintf(cli->err, "hpctl: %zu of %zu webhooks have not taken the test yet; it is tried again without us\n",
-                    behind, json_array_size(items));
-        return rc == CLI_EXIT_OK && behind > 0 ? CLI_EXIT_TIMEOUT : rc;
+        bool over = behind <= count_stopped(items) || clock_mono_ms(clock_system()) >= until;
+        if (rc == CLI_EXIT_OK && over)
+            return tell_outcome(cli, items, behind, count_left(items) - count_left(json_object_get(before, "items")));
+        usleep(TEST_POLL_US);
     }
+    return rc;
 }
 
 int cli_webhook_new_secret(struct cli *cli)

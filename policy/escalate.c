@@ -258,7 +258,7 @@ static struct policy_outcome watch(const struct sight *lead)
         policy_say(
             because, sizeof(because),
             "A person has to say what it means, by a row of faultTables (code: %s, action: watch, or what else it "
-            "asks for); until then it is recorded and counted",
+            "asks for, and why); until then it is recorded and counted",
             lead->verdict->code);
         return quiet(ACTION_WATCH, POLICY_RULE_UNKNOWN_CODE, because,
                      "nobody has said what the code means, and a node is not taken for a word");

@@ -30,7 +30,7 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
     if (node->opted_out) {
         policy_say(why, sizeof(why), "a person took this node out of automatic repair");
     } else if (text_or_empty(node->paused_why)[0] != '\0') {
-        rule = "paused";
+        rule = POLICY_RULE_PAUSED;
         policy_say(why, sizeof(why), "%s", node->paused_why);
     } else if (node->foreign_drain) {
         rule = "foreign-drain";

@@ -169,6 +169,8 @@ bool policy_approval_is_for(enum action asked_action, const char *asked_code, co
 
 /* The rule of what no table has: nothing is done, and a person is told. */
 #define POLICY_RULE_UNKNOWN_CODE "unknown-code"
+/* The rule of what a person keeps in his own hands, with the whole cluster. */
+#define POLICY_RULE_PAUSED "paused"
 
 enum policy_wish { POLICY_WISH_NONE, POLICY_WISH_REBOOT, POLICY_WISH_REPLACE };
 

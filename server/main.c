@@ -460,6 +460,8 @@ static int read_fault_tables(struct hpd *hpd)
     hpd->overrides[hpd->override_count++] = overrides;
     const struct fault_scope scope = {.overrides = overrides};
     atomic_store(&hpd->service.fault_overrides, overrides);
+    if (hpd->service.wake != NULL)
+        hpd->service.wake(hpd->service.wake_arg); /* what is open is looked at by them */
     log_info("%zu rows of %s stand before the fault tables: version %s", fault_overrides_count(overrides),
              hpd->config.fault_tables, fault_version_in(&scope));
     return 0;

@@ -30,9 +30,13 @@ static void take(struct reconcile *r, struct rgroup *group)
     reconcile_group_look_unwell(r, group);
 }
 
-/* Each group knows its own version: while some are read, a person may make another, and a new group may have it already. */
+/* So it is with what the site says of fault codes. Each group knows its own version: while some are read, a person may make another, and a new group may have it already. */
 void reconcile_policy_refresh(struct reconcile *r)
 {
+    const struct fault_overrides *overrides = atomic_load(&r->service->fault_overrides);
+    for (struct rgroup *group = r->groups; overrides != r->overrides && group != NULL; group = group->next)
+        reconcile_group_look_unwell(r, group);
+    r->overrides = overrides;
     if (r->service->book == NULL)
         return;
     int64_t newest = policy_book_version(r->service->book);

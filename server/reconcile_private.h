@@ -80,7 +80,6 @@
 #define REASON_REPLACE "Action:Replace"
 #define ACTOR_POLICY "policy"
 #define ACTOR_SLURM_PREFIX "slurm:"
-
 struct rop;
 
 /* The open operation of a change of a whole cluster; id 0: there is none. */
@@ -417,6 +416,7 @@ struct reconcile {
     struct idmap nodes;
     struct map *slurm_names; /* name → rnode of clusters that Slurm schedules */
     struct rcluster *clusters;
+    const struct fault_overrides *overrides; /* by which what is not well was looked at last */
     struct rgroup *groups;
     struct idqueue
         looks[LOOK_COUNT]; /* a node that was moved up still stands in the lower queue, and is skipped there */

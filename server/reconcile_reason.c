@@ -69,9 +69,20 @@ static bool is_recommended(const struct decision *d)
     return text_equal(d->rule, "mode-recommend");
 }
 
+static bool is_unknown(const struct decision *d)
+{
+    return text_equal(d->rule, POLICY_RULE_UNKNOWN_CODE);
+}
+
+/* A fault for which something would have been done. */
+static bool is_paused(const struct decision *d)
+{
+    return text_equal(d->rule, POLICY_RULE_PAUSED) && action_is_repair(d->refused);
+}
+
 bool reconcile_is_for_people(const struct decision *d)
 {
-    return is_recommended(d) || text_equal(d->rule, POLICY_RULE_UNKNOWN_CODE);
+    return is_recommended(d) || is_unknown(d) || is_paused(d);
 }
 
 static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
@@ -79,6 +90,8 @@ static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_
     const char *on = d->device[0] != '\0' ? " on " : "";
     autofree char *text =
         is_recommended(d) ? own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code, on, d->device)
+        : is_paused(d)    ? own_printf("left alone, as the cluster is paused: %s, for %s%s%s", action_text(d->refused),
+                                       d->code, on, d->device)
                           : own_printf("for a person: %s%s%s is in no table; a row of faultTables says what it means",
                                        d->code, on, d->device);
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);

@@ -196,9 +196,8 @@ static void note_reply(struct sender *sender, const struct service_webhook_item 
     log_warn("webhook %s: %s event=%" PRId64 " failures=%" PRId64, sender->webhook->name, p->error, item->event.id,
              p->failures);
     if (is_of_the_message(result) && p->failures >= REFUSED_TRIES) {
-        /* It hears, and can do nothing with this one: the next is not its fault. */
+        /* It hears, and can do nothing with this one: the next is tried at once. That one was left is told until one is taken. */
         pass(sender, item, &p->refused);
-        p->failing_since = 0;
     }
 }
 

@@ -56,7 +56,7 @@ async function show(fresh) {
     if (!found) throw new Error('There is no such page.');
     const [match, make, title] = found;
     const names = match.slice(1).map(decodeURIComponent);
-    if (fresh) main.replaceChildren(h('p', { class: 'quiet' }, 'Reading …'));
+    if (fresh === true) main.replaceChildren(h('p', { class: 'quiet' }, 'Reading …'));
     const parts = flatten(await make(...names));
     if (mine !== turn) return undefined;
     const openDetails = [...main.querySelectorAll('details')].map((d) => d.open);
@@ -74,7 +74,7 @@ async function show(fresh) {
       forgetToken();
       return signIn('That token is not valid, or not any more.');
     }
-    if (fresh) main.replaceChildren(h('h1', {}, 'This cannot be shown'), h('p', {}, h('a', { href: '#/' }, 'All clusters')));
+    if (fresh === true) main.replaceChildren(h('h1', {}, 'This cannot be shown'), h('p', {}, h('a', { href: '#/' }, 'All clusters')));
     complain(error.message);
   }
   timer = setTimeout(() => (document.hidden ? undefined : show(false)), AGAIN_MS);

@@ -49,6 +49,17 @@ static void memory(const char *line, const char *key, char ret_text[RESUME_WORD_
         ret_text[0] = '\0';
 }
 
+/* It has ended, or is about to, or waits to run anew. */
+static bool is_end(const char *state)
+{
+    static const char *const ends[] = {"CANCELLED", "COMPLETED", "COMPLETING", "FAILED",   "TIMEOUT",       "NODE_FAIL",
+                                       "PREEMPTED", "DEADLINE",  "BOOT_FAIL",  "REQUEUED", "OUT_OF_MEMORY", "PENDING"};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (strcmp(state, ends[i]) == 0)
+            return true;
+    return false;
+}
+
 int resume_job_parse(const char *line, struct resume_job *ret_job)
 {
     struct resume_job job = {0};
@@ -60,6 +71,7 @@ int resume_job_parse(const char *line, struct resume_job *ret_job)
         count(rest, "NumCPUs", &job.cpus) != 0 || value(rest, "Partition", job.partition, RESUME_WORD_MAX) != 0)
         return STATUS_INVALID;
     job.running = strcmp(state, "RUNNING") == 0;
+    job.ends = is_end(state);
     job.batch = is_one(rest, "BatchFlag");
     job.requeueable = is_one(rest, "Requeue");
     (void)value(rest, "BatchHost", job.batch_host, RESUME_WORD_MAX); /* what is missing is "" from here on */

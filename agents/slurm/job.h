@@ -14,6 +14,7 @@
 
 struct resume_job {
     bool running, batch, requeueable, gres, exclusive;
+    bool ends;                                /* it has ended, or does so now */
     char nodes[RESUME_JOB_BYTES_MAX / 64];    /* host list */
     char excluded[RESUME_JOB_BYTES_MAX / 64]; /* host list that it is not to get; "": none */
     char batch_host[RESUME_WORD_MAX];         /* "": it has none */

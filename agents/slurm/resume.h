@@ -24,6 +24,7 @@ struct resume {
     int64_t tell_at;          /* monotonic; hpd is told next of the step that runs */
     struct http_client *http; /* NULL: not made yet */
     struct resume_job job;    /* as it was seen last */
+    bool job_ends;            /* seen while it waited for a node */
     int64_t nodes_wanted, cpus_per_node;
     int64_t restart;                      /* how often the job was requeued */
     int64_t attempt;                      /* from 0, after each requeue */

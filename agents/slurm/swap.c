@@ -55,14 +55,20 @@ static int insist(const char *const argv[], bool *told, char ret_said[RESUME_WOR
 }
 
 /* With the details, which may be very long, and else without them. */
+static int show_job(const struct resume *r, char **ret_out, char said[RESUME_WORD_MAX])
+{
+    int status =
+        resume_tool((const char *[]){r->config.scontrol, "-d", "-o", "show", "job", r->job_id, NULL}, ret_out, said);
+    return status == 0
+               ? 0
+               : resume_tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, ret_out, said);
+}
+
 int resume_look(struct resume *r)
 {
     char said[RESUME_WORD_MAX];
     autofree char *out = NULL;
-    int status =
-        resume_tool((const char *[]){r->config.scontrol, "-d", "-o", "show", "job", r->job_id, NULL}, &out, said);
-    if (status != 0)
-        status = resume_tool((const char *[]){r->config.scontrol, "-o", "show", "job", r->job_id, NULL}, &out, said);
+    int status = show_job(r, &out, said);
     if (status != 0)
         resume_error(r, "Slurm does not show the job: %s", said);
     else if (resume_job_parse(out, &r->job) != 0) {
@@ -91,6 +97,7 @@ static int shrink(struct resume *r, const char *good, bool *told)
 /* --- the job that waits ------------------------------------------------------------------------------- */
 
 #define SALLOC_ARGUMENTS_MAX 32
+#define HELPER_MINUTES "5"
 struct arguments {
     char *words[SALLOC_ARGUMENTS_MAX + 1];
     size_t count;
@@ -120,6 +127,8 @@ static void write_salloc(const struct resume *r, const char *name, int64_t missi
     add(arguments, "--dependency=expand:%s", r->job_id);
     add(arguments, "--job-name=%s", name);
     add(arguments, "--nodes=%" PRId64 "-%" PRId64, missing, missing);
+    add(arguments,
+        "--time=" HELPER_MINUTES); /* it is merged at once; one that nobody is left to merge holds no node for long */
     add(arguments, "--exclude=%s%s%s", job->nodes, job->excluded[0] != '\0' ? "," : "", job->excluded);
     add_if(arguments, "--partition", job->partition);
     add_if(arguments, "--account", job->account);
@@ -162,10 +171,17 @@ static void cancel_helper(const struct resume *r, const char *name)
         resume_error(r, "job %s, which waited for a node, cannot be ended: %s", id, said);
 }
 
+/* With proctrack/cgroup only the batch script hears that its job is to end, and we hear nothing until we are killed: the job that waits
+ * would stay, without what it waits for, and take nodes for nobody. So it ends as soon as ours does. */
 static bool on_wait(void *arg)
 {
-    resume_tell_waiting(arg);
-    return true;
+    struct resume *r = arg;
+    struct resume_job job;
+    char said[RESUME_WORD_MAX];
+    autofree char *out = NULL;
+    resume_tell_waiting(r);
+    r->job_ends = show_job(r, &out, said) == 0 && resume_job_parse(out, &job) == 0 && job.ends;
+    return !r->job_ends;
 }
 
 static int await_nodes(struct resume *r, const char *name, int64_t missing, bool *told)
@@ -184,7 +200,9 @@ static int await_nodes(struct resume *r, const char *name, int64_t missing, bool
         status = ended.stopped ? STATUS_TIMEOUT : STATUS_BACKEND;
     if (status != 0)
         resume_error(r, "no node came to take the place of %" PRId64 " that were lost: %s", missing,
-                     ended.stopped ? "replacementTimeout is over" : "salloc failed");
+                     r->job_ends     ? "the job is ended"
+                     : ended.stopped ? "replacementTimeout is over"
+                                     : "salloc failed");
     return status;
 }
 

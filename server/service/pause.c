@@ -38,14 +38,15 @@ static int pause_write(struct db_tx *tx, void *arg)
     if (pausing->pause && cluster->state == CLUSTER_STATE_DELETING)
         return problem_say(pausing->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                            "The cluster \"%s\" is being deleted: its nodes go.", cluster->name);
-    bool same =
-        text_equal(cluster->paused_by, pausing->actor->name) && text_equal(cluster->pause_reason, pausing->reason);
+    bool silent = pausing->reason[0] == '\0' || text_equal(cluster->pause_reason, pausing->reason);
+    bool same = silent && text_equal(cluster->paused_by, pausing->actor->name);
     if (pausing->pause ? cluster->paused_at > 0 && same : cluster->paused_at == 0)
         return NOTHING_DONE;
     if (cluster->paused_at == 0 || !pausing->pause)
         cluster->paused_at = pausing->pause ? pausing->now_ms : 0;
     say_cut(cluster->paused_by, sizeof(cluster->paused_by), "%s", pausing->pause ? pausing->actor->name : "");
-    say_cut(cluster->pause_reason, sizeof(cluster->pause_reason), "%s", pausing->pause ? pausing->reason : "");
+    if (!pausing->pause || !silent)
+        say_cut(cluster->pause_reason, sizeof(cluster->pause_reason), "%s", pausing->pause ? pausing->reason : "");
     status = db_cluster_set_pause(tx, cluster);
     return status < 0 ? status : tell(tx, pausing);
 }

@@ -61,8 +61,9 @@ static int tell(struct db_tx *tx, const struct standing *standing)
     if (failing)
         say_cut(event.message, sizeof(event.message), "The webhook %s has taken nothing since %s: %s. %s",
                 standing->webhook->name, clock_format(p->failing_since, since), p->error,
-                p->stopped ? "The receiver says that it is gone, so nothing is sent until hpd starts again."
-                           : "What it is told of waits and is tried again.");
+                p->stopped         ? "The receiver says that it is gone, so nothing is sent until hpd starts again."
+                : p->failures == 0 ? "What it refuses is left, and the next is tried."
+                                   : "What it is told of waits and is tried again.");
     else
         say_cut(event.message, sizeof(event.message),
                 "The webhook %s takes messages again; %" PRId64 " were given up or refused so far.",
@@ -83,8 +84,9 @@ int service_webhook_store(struct service *s, const struct webhook *webhook, stru
 {
     struct problem problem;
     struct standing standing = {.webhook = webhook, .progress = progress, .now_ms = service_now(s)};
+    bool left = progress->failing_since != 0 && progress->failures == 0; /* a message was, and the next is tried */
     standing.tells = progress->told ? progress->failing_since == 0
-                                    : progress->stopped || progress->failures >= WEBHOOK_TELL_FAILURES;
+                                    : left || progress->stopped || progress->failures >= WEBHOOK_TELL_FAILURES;
     int status = service_write(s, "webhook-store", store_write, &standing, &problem);
     if (status < 0)
         return status;

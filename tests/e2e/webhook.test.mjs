@@ -154,12 +154,18 @@ test('a receiver that fails is tried again, in order, with the same id; others a
 });
 
 test('a message that it can do nothing with is left after three tries, and the next comes', async () => {
+  const failing = chat.of('webhook-failing').length;
   oncall.answer = ({ json }) => (json.type === 'webhook-test' ? 422 : 200);
-  assert.equal((await hpctl('webhook', 'test')).code, 0);
+  const refused = await hpctl('webhook', 'test');
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /1 of the messages were refused, and are not sent again/);
   const [row] = (await world.get('/v1/webhooks')).items;
   assert.equal(row.refused, 1);
+  await until('the other is told', () => chat.of('webhook-failing').length === failing + 1);
+  assert.match(chat.of('webhook-failing').at(-1).json.data.event.message, /HTTP status 422\. What it refuses is left, and the next is tried\./);
   oncall.answer = () => 200;
   assert.equal((await hpctl('webhook', 'test')).code, 0);
+  assert.equal((await world.get('/v1/webhooks')).items[0].state, 'ok');
 });
 
 test('kill -9 in the middle of a message: it comes again, and the way to the end is short', async () => {
