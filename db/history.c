@@ -38,9 +38,10 @@ static const char SQL_APPROVALS_OLD[] =
     "DELETE FROM approval WHERE expires_at < ?2 AND id IN (SELECT id FROM approval WHERE node_id = ?1 " OLDEST ") "
     "AND id < (SELECT max(id) FROM approval WHERE node_id = ?1)";
 
+/* By the node's own operations: all that failed are as many as the fleet has had. */
 static const char SQL_LAUNCHES_MANY[] =
     "DELETE FROM operation WHERE id IN (SELECT id FROM operation WHERE node_id = ?1 AND kind = 'launch' "
-    "AND state = 'failed' " BEYOND_NEWEST ")";
+    "AND +state = 'failed' " BEYOND_NEWEST ")";
 
 /* Of machines that are gone. Their own rows stay: a machine that was given up is known when it comes back. */
 #define OF_GONE(table)                                                                                            \

@@ -290,7 +290,8 @@ static bool begins_at_the_wrong_end(const char *sql, const char *step)
             (strncmp(step, "SEARCH n ", 9) == 0 || strncmp(step, "SEARCH node ", 12) == 0) &&
             strstr(step, of_few[i][1]) == NULL)
             return true;
-    return (strstr(sql, "FROM hardware mine") != NULL && strstr(step, "operation_by_state") != NULL) ||
+    bool of_a_state = strstr(sql, "WHERE ?1 = 0 AND state = ?2") != NULL || strstr(sql, "state IN ('pending'") != NULL;
+    return (!of_a_state && strstr(step, "operation_by_state") != NULL) ||
            (strstr(sql, "r.finished_at = 0") != NULL && strstr(step, "deep_run_of_cluster") != NULL);
 }
 
