@@ -9,6 +9,7 @@
 #include "server/reconcile_address.h"
 #include "server/reconcile_apart.h"
 #include "server/reconcile_govern.h"
+#include "server/reconcile_hold.h"
 #include "server/reconcile_manage.h"
 #include "server/reconcile_step.h"
 #include "server/reconcile_survey.h"
@@ -160,6 +161,9 @@ static void take_result(struct reconcile *r, struct rcall *call)
         reconcile_call_free(call);
     } else if (call->kind == CALL_SURVEY) {
         reconcile_survey_take(r, call);
+        reconcile_call_free(call);
+    } else if (call->kind == CALL_CANCEL) {
+        reconcile_cancel_take(call);
         reconcile_call_free(call);
     } else if (call->kind == CALL_HOLD) {
         reconcile_hold_take(r, call);

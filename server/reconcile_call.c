@@ -121,6 +121,8 @@ static int call_do(struct rcall *call)
         return s->ops->signal(s->self, call->node, call->signal, call->jobs, call->job_count, call->error);
     case CALL_EVICT:
         return call_evict(call);
+    case CALL_CANCEL:
+        return s->ops->cancel(s->self, call->key, call->reason, call->error);
     case CALL_RESUME:
         return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
     case CALL_READDRESS:

@@ -5,7 +5,7 @@
  * scheduler that was down, or forgot, is told again. When a node that we held is seen back in service, a
  * person put it there: that is respected, never fought.
  */
-#include "server/reconcile_private.h"
+#include "server/reconcile_hold.h"
 
 #include <stdio.h>
 

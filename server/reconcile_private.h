@@ -260,6 +260,7 @@ enum call_kind {
     CALL_JOBS,
     CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
+    CALL_CANCEL, /* the job key, if its name is reason */
     CALL_RESUME,
     CALL_READDRESS, /* a machine of people's stands where another stood; without an operation: it was told and is forgotten */
     CALL_GOVERN,
@@ -647,12 +648,6 @@ bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now);
 
 /* reconcile_history.c: due at r->history_at */
 void reconcile_history(struct reconcile *r, int64_t now);
-
-/* reconcile_hold.c */
-/* Sends what is missing in the scheduler for a node that is out of service; notes a person's undrain. */
-void reconcile_hold_check(struct reconcile *r, struct rnode *node);
-void reconcile_hold_take(struct reconcile *r, struct rcall *call);
-void reconcile_hint_send(struct reconcile *r, const struct rnode *node);
 
 /* reconcile_record.c: inside the transaction, and after it */
 struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnode *node);

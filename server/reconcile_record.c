@@ -4,6 +4,7 @@
  */
 #include "server/reconcile_address.h"
 #include "server/reconcile_apart.h"
+#include "server/reconcile_hold.h"
 
 #include <stdio.h>
 #include <string.h>

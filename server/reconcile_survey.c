@@ -5,6 +5,8 @@
  */
 #include "server/reconcile_survey.h"
 
+#include "server/service/job_waiter.h"
+
 #define PICTURE_AGE_INTERVALS 4
 #define PICTURE_AGE_MIN_MS (30 * MS_PER_S) /* a slow Slurm is no absent one */
 
@@ -22,6 +24,33 @@ void reconcile_survey(struct reconcile *r, struct rcall *observed)
     reconcile_call_send(r, call);
 }
 
+/* Nobody else ends them. Asked again for as long as a picture has them. */
+static void cancel_left(struct reconcile *r, const struct job_picture *picture)
+{
+    autofree struct job_waiter *waiters = NULL;
+    size_t count = 0;
+    if (r->deps.slurm.ops->cancel == NULL)
+        return;
+    int status = service_job_waiters(r->deps.service, r->surveyed, picture, &waiters, &count);
+    if (status != 0)
+        log_warn("jobs that wait for nobody could not be told of, they are with the next survey status=%s",
+                 status_text(status));
+    for (size_t i = 0; i < count; i++) {
+        struct rcall *call = reconcile_call_new(CALL_CANCEL, 0, 0);
+        call->scheduler = r->deps.slurm;
+        text_copy_cut(call->key, sizeof(call->key), waiters[i].id);
+        text_copy_cut(call->reason, sizeof(call->reason), waiters[i].name);
+        reconcile_call_send(r, call);
+    }
+}
+
+void reconcile_cancel_take(const struct rcall *call)
+{
+    if (call->status != 0)
+        log_warn("a job that waits for nobody could not be cancelled, it is with the next survey job=%s: %s", call->key,
+                 call->error);
+}
+
 void reconcile_survey_take(struct reconcile *r, struct rcall *call)
 {
     const struct reconcile_settings *settings = &r->deps.settings;
@@ -29,6 +58,8 @@ void reconcile_survey_take(struct reconcile *r, struct rcall *call)
                                                                                     : settings->observe_interval_ms;
     int64_t age_max = PICTURE_AGE_INTERVALS * every_ms;
     r->surveying = false;
+    if (call->status == 0)
+        cancel_left(r, call->picture);
     int kept = call->status == 0 ? service_job_follow(r->deps.service, r->surveyed, call->picture) : 0;
     if (call->status == 0 && kept == 0) {
         job_picture_free(r->surveyed);

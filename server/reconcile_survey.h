@@ -1,5 +1,5 @@
 /*
- * The scheduler's jobs and figures, beside what it is observed for.
+ * The scheduler's jobs and figures, beside what it is observed for; and the jobs of ours that nobody is left to end.
  */
 #ifndef HOLDFAST_SERVER_RECONCILE_SURVEY_H
 #define HOLDFAST_SERVER_RECONCILE_SURVEY_H
@@ -10,5 +10,7 @@
 void reconcile_survey(struct reconcile *r, struct rcall *observed);
 /* What came of it. */
 void reconcile_survey_take(struct reconcile *r, struct rcall *call);
+/* And of the end of a job that it found to wait for nobody. */
+void reconcile_cancel_take(const struct rcall *call);
 
 #endif

@@ -52,7 +52,7 @@ struct scheduler_node {
     /* What it has and what jobs have of it; for the survey, 0 and "" where the backend does not say. */
     int64_t cpus, cpus_used, memory_mib, memory_used_mib;
     size_t partitions, features, gres, gres_used; /* scheduler_word */
-    size_t address; /* likewise: where it looks for the node's daemon; "": it does not say */
+    size_t address, host; /* likewise: where it looks for the node's daemon, its machine's name; "": it does not say */
 };
 
 struct scheduler_job {
@@ -71,13 +71,16 @@ struct scheduler_place {
     char domain[TOPOLOGY_NAME_MAX_BYTES];
 };
 
-/* The node's daemon lives at another address now. */
+/* The node's daemon lives at another address now, on another machine. */
 struct scheduler_move {
     char address[ADDRESS_MAX_BYTES]; /* a host, perhaps with a port; answered: as the scheduler shows it */
     char (*was)[ADDRESS_MAX_BYTES];  /* told only where one of these is shown. NULL: whatever is shown */
     size_t was_count;
     char before[ADDRESS_MAX_BYTES]; /* answered: what was shown when it was asked */
     bool holds;                     /* answered: the address is what is shown now */
+    /* The machine's own name goes with its address, in place of this one alone; "": whatever is shown stays. */
+    char host[ADDRESS_MAX_BYTES], host_was[ADDRESS_MAX_BYTES];
+    bool renamed; /* answered: it was told, and is shown */
 };
 
 /* A picture of all nodes the backend knows. */
@@ -144,6 +147,8 @@ struct scheduler_ops {
      * fails only when nothing was sent to any of them. */
     int (*signal)(struct scheduler *s, const char *node, enum job_signal signal, struct scheduler_job *jobs,
                   size_t count, char *ret_error);
+    /* Ends a job, as long as it has that name; one that is gone is fine. */
+    int (*cancel)(struct scheduler *s, const char *job, const char *name, char *ret_error);
     /* The node's daemon lives at another address now (a replaced instance); what is none of move's earlier addresses stays. */
     int (*readdress)(struct scheduler *s, const char *node, struct scheduler_move *move, char *ret_error);
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the

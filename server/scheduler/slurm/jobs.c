@@ -20,6 +20,7 @@
 #include "server/scheduler/slurm/rest.h"
 #include "server/scheduler/slurm/rest_read.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define JOBS_FIRST 16    /* capacity to begin with */
@@ -254,4 +255,16 @@ int slurm_evict(struct scheduler *s, const char *node, const char *reason, char 
     if (status != 0 || id[0] == '\0')
         return status;
     return slurm_call_fail(&call, refused, "job %s stays on %s: %s", id, node, said);
+}
+
+/* By the program also where slurmrestd can end a job: only that one looks at its name. */
+int slurm_cancel(struct scheduler *s, const char *job, const char *name, char *ret_error)
+{
+    struct slurm_call call;
+    slurm_call_start(&call, s, ret_error);
+    if (!slurm_is_line(name) || !isdigit((unsigned char)job[0]))
+        return slurm_call_fail(&call, STATUS_INVALID, "not a job's number and name");
+    autofree char *out = NULL, *by_name = own_printf("--name=%s", name);
+    int status = slurm_run(&call, (const char *[]){s->scancel, by_name, job, NULL}, &out);
+    return status == STATUS_NOT_FOUND ? 0 : status;
 }
