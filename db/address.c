@@ -17,6 +17,12 @@ static const char SQL_LIST_PAST[] = "SELECT node_id, address FROM scheduler_addr
                                     "UNION SELECT i.node_id, i.address FROM instance i JOIN node n ON n.id = i.node_id "
                                     "WHERE i.node_id = ?1 AND i.address != '' AND i.id IS NOT n.instance_row";
 
+static const char SQL_HOST[] = "SELECT h.kind, h.detail FROM node n JOIN hardware h ON h.instance_row = n.instance_row "
+                               "AND h.kind = 'host-name' AND h.present = 1 WHERE n.id = ?";
+static const char SQL_HOST_IS_PAST[] =
+    "SELECT EXISTS (SELECT 1 FROM node n JOIN instance i ON i.node_id = n.id AND i.id IS NOT n.instance_row "
+    "JOIN hardware h ON h.instance_row = i.id AND h.kind = 'host-name' AND h.detail = ?2 WHERE n.id = ?1)";
+
 static int put(struct db_tx *tx, const char *sql, int64_t node_id, const char *address, int64_t *ret_changed)
 {
     auto_query struct db_query q;
@@ -76,4 +82,33 @@ int db_address_list_past(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *
     db_query_open(&q, tx, SQL_LIST_PAST);
     db_bind_i64(&q, node_id);
     return db_query_walk(&q, address_read, &row, fn, arg);
+}
+
+static void host_read(struct db_query *q, void *row)
+{
+    struct hardware *name = row;
+    DB_GET_ENUM(q, hardware_kind, &name->kind);
+    DB_GET_TEXT(q, name->detail);
+}
+
+int db_address_host(struct db_tx *tx, int64_t node_id, struct hardware *ret_name)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_HOST);
+    db_bind_i64(&q, node_id);
+    return db_query_take(&q, host_read, ret_name);
+}
+
+static void bool_read(struct db_query *q, void *row)
+{
+    *(bool *)row = db_get_i64(q) != 0;
+}
+
+int db_address_host_is_past(struct db_tx *tx, int64_t node_id, const char *host, bool *ret_past)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_HOST_IS_PAST);
+    db_bind_i64(&q, node_id);
+    db_bind_text(&q, host);
+    return db_query_take(&q, bool_read, ret_past);
 }

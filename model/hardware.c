@@ -104,6 +104,21 @@ bool hardware_is_host_key(const struct hardware *hardware)
            strspn(hardware->detail, base64) == KEY_CHARACTERS;
 }
 
+/* As hostname(1) -s has it, RFC 1123. */
+bool hardware_is_host_name(const struct hardware *hardware)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    const char *name = hardware->detail;
+    size_t len = strlen(name);
+    return hardware->kind == HARDWARE_KIND_HOST_NAME && len > 0 && len <= 63 && strspn(name, letters) == len &&
+           name[0] != '-' && name[len - 1] != '-' && strcasecmp(name, "localhost") != 0;
+}
+
+bool hardware_is_of_host(enum hardware_kind kind)
+{
+    return kind == HARDWARE_KIND_HOST_KEY || kind == HARDWARE_KIND_HOST_NAME;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a[0] != '\0' && strcasecmp(a, b) == 0;
@@ -111,13 +126,13 @@ static bool same_text(const char *a, const char *b)
 
 const struct hardware *hardware_find(const struct hardware *hardware, size_t count, const char *device)
 {
-    int index[HARDWARE_KIND_HOST_KEY + 1] = {0};
+    int index[HARDWARE_KIND_HOST_NAME + 1] = {0};
     char name[32];
     for (size_t i = 0; i < count; i++) {
         const struct hardware *piece = &hardware[i];
         bool is_chassis = piece->kind == HARDWARE_KIND_CHASSIS;
-        if (piece->kind == HARDWARE_KIND_HOST_KEY)
-            continue; /* no device */
+        if (hardware_is_of_host(piece->kind))
+            continue;
         snprintf(name, sizeof(name), "%s%d", hardware_kind_text(piece->kind), index[piece->kind]++);
         if (device[0] == '\0' ? is_chassis
                               : same_text(device, piece->location) || same_text(device, piece->identity) ||

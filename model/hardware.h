@@ -16,13 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HARDWARE_KIND_LIST(X)                                   \
-    X(CHASSIS, "chassis") /* the machine itself */              \
-    X(GPU, "gpu")         /* NVIDIA's */                        \
-    X(NEURON, "neuron")   /* a Trainium or Inferentia device */ \
-    X(NIC, "nic")         /* InfiniBand, RoCE */                \
-    X(HOST_KEY,                                                 \
-      "host-key") /* of its sshd: location is the kind of key, detail the key; never an identity, images carry it */
+#define HARDWARE_KIND_LIST(X)                                                                                        \
+    X(CHASSIS, "chassis") /* the machine itself */                                                                   \
+    X(GPU, "gpu")         /* NVIDIA's */                                                                             \
+    X(NEURON, "neuron")   /* a Trainium or Inferentia device */                                                      \
+    X(NIC, "nic")         /* InfiniBand, RoCE */                                                                     \
+    X(HOST_KEY,                                                                                                      \
+      "host-key") /* of its sshd: location is the kind of key, detail the key; never an identity, images carry it */ \
+    X(HOST_NAME, "host-name") /* detail is the short one; never an identity, whoever sets up machines chooses it */
 enum hardware_kind {
 #define X(SYMBOL, text) HARDWARE_KIND_##SYMBOL,
     HARDWARE_KIND_LIST(X)
@@ -49,6 +50,10 @@ struct hardware {
 bool hardware_identifies(const char *text);
 /* Whether a host key is one that may stand in a file of known hosts: Ed25519's, in base64 (RFC 4253, RFC 8709). */
 bool hardware_is_host_key(const struct hardware *hardware);
+/* Whether it is a host name that may be told to others: letters, digits and hyphens, and no name that each machine has. */
+bool hardware_is_host_name(const struct hardware *hardware);
+/* Of these two kinds: not a piece of the machine, and no verdict means it. */
+bool hardware_is_of_host(enum hardware_kind kind);
 /* The piece that a verdict's device means, by its place, its identity or its index among those of its kind ("gpu0"); "" is the
  * chassis. NULL: none that is known. */
 const struct hardware *hardware_find(const struct hardware *hardware, size_t count, const char *device);

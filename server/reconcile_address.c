@@ -5,6 +5,9 @@
  * Only what Holdfast told itself is compared with each picture, in memory; the store has it, and the addresses of the slot's
  * earlier machines. An address that is shown and is none of these is people's, and stays: the store is asked once for each that shows
  * up. A node is told at most once in an observation interval, and more and more rarely where it does not last.
+ *
+ * With an address of ours goes the machine's own name, as soon as its agent has told it: in place of an earlier machine's, of the node's
+ * own name, which is what Slurm shows where nobody configured one, and of "localhost", which each machine has.
  */
 #include "server/reconcile_address.h"
 #include "db/address.h"
@@ -14,6 +17,7 @@
     4                 /* calls at once: after a reconfigure there may be as many as nodes, and none is worth a repair */
 #define LOOKS_MAX 256 /* nodes whose past the store is asked for in a turn */
 #define PAUSE_MAX_FACTOR 64 /* the longest pause, in observation intervals */
+#define NAMELESS_FACTOR 4   /* and of a look whether the agent has told its machine's name */
 
 struct raddress {
     char *told;
@@ -21,7 +25,10 @@ struct raddress {
     uint64_t told_seq; /* older pictures say nothing */
     int64_t again_at, pause_ms;
     bool queued, in_flight;
-    bool foreign; /* what is shown is no earlier machine's */
+    bool foreign;       /* what is shown is no earlier machine's */
+    char *host;         /* the machine's name in the last picture, if it has to be looked at */
+    char *host_settled; /* nothing is to be done where this one is shown: it is the machine's own, or somebody's */
+    int64_t host_again_at;
 };
 
 struct address_loop {
@@ -61,6 +68,8 @@ void reconcile_address_free(struct raddress *address)
         return;
     free(address->told);
     free(address->shown);
+    free(address->host);
+    free(address->host_settled);
     free(address);
 }
 
@@ -98,22 +107,39 @@ static void shows_what_was_told(struct raddress *address, int64_t now)
         address->pause_ms = 0; /* it lasted */
 }
 
-void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, uint64_t seq)
+/* True when somebody has to look at it. */
+static bool see_address(struct raddress *address, const char *shown, int64_t now)
 {
-    struct raddress *address = node->address;
-    int64_t now = reconcile_now(r);
-    if (shown[0] == '\0' || address->in_flight || seq <= address->told_seq)
-        return;
     if (text_equal(shown, address->told)) {
         shows_what_was_told(address, now);
-        return;
+        return false;
     }
     if (address->shown == NULL || !text_equal(shown, address->shown)) {
         free(address->shown);
         address->shown = own_strdup(shown);
         address->foreign = false;
     }
-    if (address->foreign || address->queued || now < address->again_at)
+    return !address->foreign && now >= address->again_at;
+}
+
+static bool see_host(struct raddress *address, const char *host, int64_t now)
+{
+    bool settled = host[0] == '\0' || (address->host_settled != NULL && text_equal(host, address->host_settled));
+    free(TAKE(address->host));
+    if (settled || address->foreign)
+        return false;
+    address->host = own_strdup(host);
+    return now >= address->host_again_at;
+}
+
+void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, const char *host, uint64_t seq)
+{
+    struct raddress *address = node->address;
+    int64_t now = reconcile_now(r);
+    if (shown[0] == '\0' || address->in_flight || seq <= address->told_seq)
+        return;
+    bool moved = see_address(address, shown, now), renamed = see_host(address, host, now);
+    if ((!moved && !renamed) || address->queued)
         return;
     address->queued = true;
     idqueue_push(&r->addresses->waiting, node->id);
@@ -125,7 +151,7 @@ static int find_past(const void *row, void *arg)
     return text_equal(((const struct address_row *)row)->address, arg) ? 1 : 0;
 }
 
-static void send(struct reconcile *r, struct rnode *node)
+static void send(struct reconcile *r, struct rnode *node, bool moves, const char *host)
 {
     struct raddress *address = node->address;
     struct rcall *call = reconcile_call_new(CALL_READDRESS, node->id, 0);
@@ -134,24 +160,66 @@ static void send(struct reconcile *r, struct rnode *node)
     text_copy_cut(call->move.address, sizeof(call->move.address), address->told);
     call->move.was = own_calloc(1, sizeof(*call->move.was));
     call->move.was_count = 1;
-    text_copy_cut(call->move.was[0], sizeof(call->move.was[0]), address->shown);
+    text_copy_cut(call->move.was[0], sizeof(call->move.was[0]), moves ? address->shown : address->told);
+    text_copy_cut(call->move.host, sizeof(call->move.host), host);
+    text_copy_cut(call->move.host_was, sizeof(call->move.host_was), text_or_empty(address->host));
     address->in_flight = true;
     r->addresses->in_flight++;
     reconcile_call_send(r, call);
+}
+
+static void settle_host(struct raddress *address, const char *host)
+{
+    free(address->host_settled);
+    address->host_settled = own_strdup(host);
+    free(TAKE(address->host));
+}
+
+/* What the name that is shown is to become; "": it stays. Negative when the store cannot be read. */
+static int look_at_host(struct reconcile *r, struct db_tx *tx, struct rnode *node, struct hardware *ret_own)
+{
+    struct raddress *address = node->address;
+    int status = address->host == NULL ? STATUS_NOT_FOUND : db_address_host(tx, node->id, ret_own);
+    if (status == STATUS_NOT_FOUND || (status == 0 && !hardware_is_host_name(ret_own))) {
+        address->host_again_at = reconcile_now(r) + NAMELESS_FACTOR * r->deps.settings.observe_interval_ms;
+        ret_own->detail[0] = '\0';
+        return 0;
+    }
+    if (status != 0)
+        return status;
+    bool own = text_equal(address->host, ret_own->detail), past = false;
+    bool nobodys = text_equal(address->host, node->name) || text_equal(address->host, "localhost");
+    if (!own && !nobodys)
+        status = db_address_host_is_past(tx, node->id, address->host, &past);
+    if (status != 0)
+        return status;
+    if (own || (!nobodys && !past)) {
+        settle_host(address, address->host);
+        ret_own->detail[0] = '\0';
+    }
+    return 0;
 }
 
 /* Negative when the store cannot be read. */
 static int look_at(struct reconcile *r, struct db_tx *tx, struct rnode *node)
 {
     struct raddress *address = node->address;
+    struct hardware own = {.detail = ""};
+    int found = 0;
     address->queued = false;
-    if (address->shown == NULL || address->in_flight)
-        return 0; /* it was mended meanwhile */
-    int found = db_address_list_past(tx, node->id, find_past, address->shown);
-    address->foreign = found == 0;
-    if (found > 0)
-        send(r, node);
-    return found < 0 ? found : 0;
+    if (address->in_flight)
+        return 0;
+    bool moves = address->shown != NULL && reconcile_now(r) >= address->again_at;
+    if (moves) {
+        found = db_address_list_past(tx, node->id, find_past, address->shown);
+        address->foreign = found == 0;
+        moves = found > 0;
+    }
+    /* An address of somebody's is on a machine of theirs. */
+    int status = found < 0 || address->foreign ? found : look_at_host(r, tx, node, &own);
+    if (status >= 0 && (moves || own.detail[0] != '\0'))
+        send(r, node, moves, own.detail);
+    return status < 0 ? status : 0;
 }
 
 static bool has_room(const struct reconcile *r, int64_t now)
@@ -193,7 +261,21 @@ void reconcile_address_take(struct reconcile *r, struct rcall *call)
     address->pause_ms = address->pause_ms == 0 ? every_ms : 2 * address->pause_ms;
     if (address->pause_ms > PAUSE_MAX_FACTOR * every_ms)
         address->pause_ms = PAUSE_MAX_FACTOR * every_ms;
-    address->again_at = reconcile_now(r) + address->pause_ms;
+    address->again_at = address->host_again_at = reconcile_now(r) + address->pause_ms;
+    if (call->move.renamed)
+        settle_host(address, call->move.host);
+}
+
+static int tell_failure(struct turn *turn, struct rnode *node, const struct rcall *call)
+{
+    const struct scheduler_move *move = &call->move;
+    const char *why = call->error[0] != '\0' ? call->error : status_meaning(call->status);
+    if (text_equal(move->was[0], move->address))
+        return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_ADDRESS, node, NULL,
+                          "the scheduler could not be told that the node's machine is called %s: %s", move->host, why);
+    return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_ADDRESS, node, NULL,
+                      "the scheduler shows %s, where an earlier machine was, and could not be told %s again: %s",
+                      move->was[0], move->address, why);
 }
 
 static int tell(struct turn *turn, const struct rcall *call)
@@ -203,15 +285,17 @@ static int tell(struct turn *turn, const struct rcall *call)
     if (node == NULL)
         return 0;
     if (call->status != 0)
-        return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_ADDRESS, node, NULL,
-                          "the scheduler shows %s, where an earlier machine was, and could not be told %s again: %s",
-                          move->was[0], move->address,
-                          call->error[0] != '\0' ? call->error : status_meaning(call->status));
-    if (!move->holds || text_equal(move->before, move->address))
-        return 0; /* somebody else was quicker */
-    return turn_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_ADDRESS, node, NULL,
-                      "the scheduler showed %s, where an earlier machine was: it was told %s again", move->before,
-                      move->address);
+        return tell_failure(turn, node, call);
+    int status = 0;
+    if (move->holds && !text_equal(move->before, move->address)) /* else somebody else was quicker */
+        status = turn_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_ADDRESS, node, NULL,
+                            "the scheduler showed %s, where an earlier machine was: it was told %s again", move->before,
+                            move->address);
+    if (status == 0 && move->renamed)
+        status = turn_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_ADDRESS, node, NULL,
+                            "the scheduler was told that the node's machine is called %s; it showed %s", move->host,
+                            move->host_was);
+    return status;
 }
 
 static int write_done(struct db_tx *tx, void *arg)

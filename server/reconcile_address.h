@@ -10,8 +10,9 @@ void reconcile_addresses_free(struct address_loop *loop);
 int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx);
 /* The scheduler was told this of the node; "": its machine is gone. */
 void reconcile_address_set(struct reconcile *r, struct rnode *node, const char *told);
-/* What the picture that was asked for at seq shows of a node of which the scheduler was told something; "": it does not say. */
-void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, uint64_t seq);
+/* What the picture that was asked for at seq shows of a node of which the scheduler was told something, and of its machine's name;
+ * "": it does not say. */
+void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, const char *host, uint64_t seq);
 void reconcile_address_free(struct raddress *address); /* accepts NULL */
 
 /* Looks at what is shown otherwise, tells it again, writes down what came of that; true when it did something. */

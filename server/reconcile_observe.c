@@ -6,6 +6,7 @@
  * kept in memory; what follows from it is decided like everything else.
  */
 #include "server/reconcile_address.h"
+#include "server/reconcile_hold.h"
 #include "server/reconcile_survey.h"
 
 #include <string.h>
@@ -118,7 +119,8 @@ static void see_all(struct reconcile *r, const struct rcall *call)
         const struct scheduler_node *seen = &call->observation.nodes[i];
         struct rnode *node = map_get(r->slurm_names, seen->name);
         if (node != NULL && node->address != NULL)
-            reconcile_address_see(r, node, scheduler_word(&call->observation, seen->address), call->seq);
+            reconcile_address_see(r, node, scheduler_word(&call->observation, seen->address),
+                                  scheduler_word(&call->observation, seen->host), call->seq);
         if (node != NULL && call->seq > node->touched_seq)
             see_node(r, node, seen, call->seq);
     }

@@ -166,12 +166,24 @@ static size_t tell_host_key(const struct check_context *context, struct check_ou
     return 1;
 }
 
+/* The short one, by which Slurm knows machines (NodeHostname in slurm.conf(5)). */
+static size_t tell_host_name(const struct check_context *context, struct check_out *out)
+{
+    struct hardware hardware = {.kind = HARDWARE_KIND_HOST_NAME};
+    autofree char *name = sysfs_read(context, "/proc/sys/kernel/hostname");
+    if (name == NULL || text_copy_bytes(hardware.detail, sizeof(hardware.detail), name, strcspn(name, ".\n")) < 0 ||
+        !hardware_is_host_name(&hardware))
+        return 0;
+    check_hardware(out, &hardware);
+    return 1;
+}
+
 static void run(const struct check_context *context, struct check_out *out)
 {
     bool made_up = is_made_up(context), told = tell_chassis(context, out, made_up);
     size_t devices = tell_neuron(context, out) + tell_adapters(context, out, made_up);
-    size_t keys = tell_host_key(context, out);
-    if (!told && devices + keys == 0)
+    size_t of_host = tell_host_key(context, out) + tell_host_name(context, out);
+    if (!told && devices + of_host == 0)
         check_not_applicable(out, "the kernel tells nothing of this machine");
 }
 

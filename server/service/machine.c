@@ -117,10 +117,10 @@ static int store_hardware(struct db_tx *tx, const struct telling *telling)
     const int64_t instance_row = telling->place.instance.id;
     for (size_t i = 0; i < report->hardware_count; i++) {
         struct hardware hardware = report->hardware[i];
-        bool key = hardware.kind == HARDWARE_KIND_HOST_KEY;
-        if (key || !hardware_identifies(hardware.identity))
+        bool of_host = hardware_is_of_host(hardware.kind);
+        if (of_host || !hardware_identifies(hardware.identity))
             hardware.identity[0] = '\0';
-        if (key || !hardware_identifies(hardware.serial))
+        if (of_host || !hardware_identifies(hardware.serial))
             hardware.serial[0] = '\0';
         int status = db_hardware_put(tx, instance_row, &hardware, telling->now_ms);
         if (status < 0)

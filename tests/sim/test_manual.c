@@ -315,6 +315,73 @@ static void any_machine_before_counts(void **state)
     end(&sim);
 }
 
+static void tell_host(struct sim *sim, const struct fake_instance *instance, const char *host)
+{
+    struct problem problem;
+    autofree struct machine_report *report = own_calloc(1, sizeof(*report));
+    *report = (struct machine_report){.hardware_known = true, .hardware_count = host[0] != '\0'};
+    text_copy_cut(report->instance_id, sizeof(report->instance_id), instance->id);
+    text_copy_cut(report->boot_id, sizeof(report->boot_id), instance->boot_id);
+    report->hardware[0].kind = HARDWARE_KIND_HOST_NAME;
+    text_copy_cut(report->hardware[0].detail, sizeof(report->hardware[0].detail), host);
+    assert_int_equal(service_agent_machine(&sim->service, instance->node_row, report, &problem), 0);
+}
+
+/* What the scheduler shows of the name, what the first machine told of it, what the second tells, and what is shown then. */
+static void host_story(const char *shown, const char *first_told, const char *told, const char *expected)
+{
+    struct sim sim;
+    sim_open(&sim, 322, true);
+    create_under(&sim, 1, ORCHESTRATOR_SLURM);
+    struct fake_scheduler_node *node = fake_scheduler_add(&sim.scheduler, "gpu-1");
+    snprintf(node->address, sizeof(node->address), "10.0.0.1");
+    snprintf(node->host, sizeof(node->host), "%s", shown);
+    struct fake_instance *first = install(&sim, "gpu-1", "i-first");
+    snprintf(first->address, sizeof(first->address), "10.0.0.1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    tell_host(&sim, first, first_told);
+    sim_run(&sim, MS_PER_MIN);
+    assert_string_equal(node->host, shown); /* the slot's first machine is called as the site says */
+    fall_off_the_bus(&sim, "gpu-1");
+    first->gone = true;
+    struct fake_instance *spare = install(&sim, "gpu-1", "i-spare");
+    snprintf(spare->address, sizeof(spare->address), "10.0.0.2");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_MIN);
+    assert_string_equal(node->host, shown); /* the second has not told yet */
+    tell_host(&sim, spare, told);
+    sim_run(&sim, MS_PER_MIN);
+    assert_string_equal(node->host, expected);
+    assert_int_equal(node->renames, strcmp(shown, expected) != 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_SCHEDULER_ADDRESS, "is called"), node->renames);
+
+    snprintf(node->host, sizeof(node->host), "%s", shown); /* it reads its file again, after hpd was restarted */
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_MIN);
+    assert_string_equal(node->host, expected);
+    snprintf(node->host, sizeof(node->host), "alias-of-ann"); /* a name of somebody's stays */
+    sim_run(&sim, MS_PER_MIN);
+    assert_string_equal(node->host, "alias-of-ann");
+    snprintf(node->address, sizeof(node->address), "192.0.2.7"); /* and one at an address of somebody's */
+    snprintf(node->host, sizeof(node->host), "%s", shown);
+    sim_run(&sim, MS_PER_MIN);
+    assert_string_equal(node->host, shown);
+    end(&sim);
+}
+
+static void the_scheduler_learns_what_another_machine_is_called(void **state)
+{
+    (void)state;
+    host_story("gpu-1", "", "ip-10-0-0-2", "ip-10-0-0-2");
+    host_story("localhost", "ip-10-0-0-1", "ip-10-0-0-2", "ip-10-0-0-2");
+    host_story("ip-10-0-0-1", "ip-10-0-0-1", "ip-10-0-0-2", "ip-10-0-0-2");
+    host_story("ip-10-0-0-1", "", "ip-10-0-0-2", "ip-10-0-0-1"); /* nobody knows whose name that is */
+    host_story("gpu-1", "ip-10-0-0-1", "", "gpu-1");
+    host_story("gpu-1", "ip-10-0-0-1", "two words", "gpu-1");
+    host_story("gpu-1", "ip-10-0-0-1", "gpu-1", "gpu-1");
+    host_story("", "ip-10-0-0-1", "ip-10-0-0-2", "");
+}
+
 /* --- delete ------------------------------------------------------------------------------------ */
 static void a_cluster_of_machines_can_go(void **state)
 {
@@ -346,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_fault_that_repeats_asks_for_another_machine),
         cmocka_unit_test(the_scheduler_learns_where_another_machine_stands),
         cmocka_unit_test(any_machine_before_counts),
+        cmocka_unit_test(the_scheduler_learns_what_another_machine_is_called),
         cmocka_unit_test(a_cluster_of_machines_can_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

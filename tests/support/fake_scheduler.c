@@ -134,6 +134,8 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         to->request = request_of(from);
         to->address = words.len;
         text_add_bytes(&words, from->address, strlen(from->address) + 1);
+        to->host = words.len;
+        text_add_bytes(&words, from->host, strlen(from->host) + 1);
     }
     ret_observation->words = text_take(&words);
     return fake_fate_end(fake->fate, 0, error);
@@ -272,6 +274,10 @@ static int readdress(struct scheduler *s, const char *name, struct scheduler_mov
     if (may)
         memcpy(node->address, move->address, sizeof(node->address));
     move->holds = strcmp(node->address, move->address) == 0;
+    move->renamed = move->holds && move->host[0] != '\0' && strcmp(node->host, move->host_was) == 0;
+    if (move->renamed)
+        memcpy(node->host, move->host, sizeof(node->host));
+    node->renames += move->renamed;
     return fake_fate_end(fake->fate, 0, error);
 }
 

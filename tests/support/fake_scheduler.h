@@ -15,7 +15,7 @@
 struct fake_scheduler_node {
     char name[NODE_NAME_MAX_BYTES];
     char reason[REASON_MAX_BYTES], user[NAME_MAX_BYTES];
-    char address[ADDRESS_MAX_BYTES];
+    char address[ADDRESS_MAX_BYTES], host[ADDRESS_MAX_BYTES];
     char leaf[TOPOLOGY_NAME_MAX_BYTES]; /* the switch it hangs on; "": it is in no topology */
     bool out;                           /* drained or failed */
     bool failed;                        /* of the two, failed */
@@ -30,7 +30,7 @@ struct fake_scheduler_node {
     int evictions_unsure;                 /* of these, whose answer was lost, or nobody lived to hear */
     bool apart, theirs;                   /* set apart; by a person, for ever */
     int aparts;                           /* how often it was */
-    int moves;                            /* addresses it was told */
+    int moves, renames;                   /* addresses it was told, and names */
 };
 
 struct fake_partition {

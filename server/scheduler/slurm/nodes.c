@@ -52,6 +52,8 @@ static void add_node(struct picture *picture, const struct slurm_node *node, con
     seen->gres_used = picture->last[3];
     seen->address = picture->words.len;
     text_add_bytes(&picture->words, node->address, strlen(node->address) + 1);
+    seen->host = picture->words.len;
+    text_add_bytes(&picture->words, node->host, strlen(node->host) + 1);
 }
 
 /* --- by scontrol ------------------------------------------------------------------------------------------------------ */
@@ -102,9 +104,9 @@ static int update_by_program(struct slurm_call *call, const char *node, const st
     bool quoted = reason != NULL && (reason[0] == '"' || text_ends_with(reason, "\""));
     autofree char *in_quotes = quoted ? own_printf("\"%s\"", reason) : NULL;
     autofree char *name = argument("NodeName", node), *state = argument("State", change->state),
-                  *address = argument("NodeAddr", change->address),
+                  *address = argument("NodeAddr", change->address), *host = argument("NodeHostName", change->host),
                   *why = argument("Reason", quoted ? in_quotes : reason);
-    const char *argv[8] = {call->s->scontrol, "update", name};
+    const char *argv[9] = {call->s->scontrol, "update", name};
     size_t count = 3;
     if (state != NULL)
         argv[count++] = state;
@@ -112,6 +114,8 @@ static int update_by_program(struct slurm_call *call, const char *node, const st
         argv[count++] = why;
     if (address != NULL)
         argv[count++] = address;
+    if (host != NULL)
+        argv[count++] = host;
     autofree char *out = NULL;
     return slurm_run(call, argv, &out);
 }
@@ -162,6 +166,8 @@ static int update_by_rest(struct slurm_call *call, const char *node, const struc
     json_put_text(body, "reason", change->reason);
     if (change->address != NULL)
         json_put(body, "address", json_pack("[s]", change->address));
+    if (change->host != NULL)
+        json_put(body, "hostname", json_pack("[s]", change->host));
     return slurm_rest_change(call, path, body);
 }
 

@@ -16,7 +16,7 @@ int slurm_look(struct slurm_call *call, const char *name, struct slurm_node *ret
 struct slurm_node_change {
     const char *state; /* DRAIN, FAIL or RESUME */
     const char *reason;
-    const char *address;
+    const char *address, *host;
 };
 int slurm_update_node(struct slurm_call *call, const char *node, const struct slurm_node_change *change);
 

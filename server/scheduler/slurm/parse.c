@@ -411,14 +411,11 @@ static int begin_node(const char *name, char *state, struct slurm_node *node)
     return 0;
 }
 
-int slurm_node_of_words(const char *name, char *state, const char *address, char *reason, char *reason_user,
-                        struct slurm_node *ret_node)
+int slurm_node_of_words(const char *name, char *state, char *reason, char *reason_user, struct slurm_node *ret_node)
 {
     struct slurm_node node = {0};
     if (begin_node(name, state, &node) != 0)
         return STATUS_BACKEND;
-    if (text_copy(node.address, sizeof(node.address), address) != 0)
-        node.address[0] = '\0';
     if (reason[0] != '\0')
         take_reason(reason, reason_user, &node);
     judge(&node);
@@ -436,6 +433,8 @@ int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node)
         return STATUS_BACKEND;
     if (!word_of(line, " NodeAddr=", node.address, sizeof(node.address)))
         node.address[0] = '\0';
+    if (!word_of(line, " NodeHostName=", node.host, sizeof(node.host)))
+        node.host[0] = '\0';
 
     char *reason = strstr(line, " Reason=");
     const char *comment = strstr(line, " Comment="), *extra = strstr(line, " Extra=");

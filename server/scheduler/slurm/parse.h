@@ -25,8 +25,8 @@ enum slurm_state {
 
 struct slurm_node {
     struct scheduler_node seen;
-    unsigned state; /* bits of enum slurm_state */
-    char address[ADDRESS_MAX_BYTES];
+    unsigned state;                                           /* bits of enum slurm_state */
+    char address[ADDRESS_MAX_BYTES], host[ADDRESS_MAX_BYTES]; /* NodeAddr, NodeHostName; "": not shown */
 };
 
 /* What a node is made of, and what jobs have of it. */
@@ -59,8 +59,7 @@ enum scheduler_request slurm_reason_action(const char *reason);
 int slurm_parse_node(char *line, const char *stamp, struct slurm_node *ret_node);
 
 /* The same of words that came otherwise; state, reason and reason_user are made printable in place. A user without a reason says nothing. */
-int slurm_node_of_words(const char *name, char *state, const char *address, char *reason, char *reason_user,
-                        struct slurm_node *ret_node);
+int slurm_node_of_words(const char *name, char *state, char *reason, char *reason_user, struct slurm_node *ret_node);
 
 /* Of the same line, before it is cut up. What is not there, or too long, is 0 or "". */
 void slurm_parse_has(char *line, struct slurm_has *ret_has);

@@ -133,11 +133,16 @@ int slurm_json_node(const json_t *json, struct slurm_node *ret_node, struct slur
 {
     autofree char *state = state_of(json), *reason = reason_of(json);
     autofree char *user = own_strdup(slurm_json_text(json, "reason_set_by_user"));
-    int status = slurm_node_of_words(slurm_json_text(json, "name"), state, slurm_json_text(json, "address"), reason,
-                                     user[0] == '\0' ? NULL : user, ret_node);
-    if (status == 0)
-        read_has(json, ret_has);
-    return status;
+    int status =
+        slurm_node_of_words(slurm_json_text(json, "name"), state, reason, user[0] == '\0' ? NULL : user, ret_node);
+    if (status != 0)
+        return status;
+    if (text_copy(ret_node->address, sizeof(ret_node->address), slurm_json_text(json, "address")) != 0)
+        ret_node->address[0] = '\0';
+    if (text_copy(ret_node->host, sizeof(ret_node->host), slurm_json_text(json, "hostname")) != 0)
+        ret_node->host[0] = '\0';
+    read_has(json, ret_has);
+    return 0;
 }
 
 /* --- jobs --------------------------------------------------------------------------------------------------------- */

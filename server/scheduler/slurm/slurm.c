@@ -167,7 +167,7 @@ static int readdress(struct scheduler *s, const char *name, struct scheduler_mov
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
     char *host = move->address, *colon = strchr(host, ':');
-    move->holds = false;
+    move->holds = move->renamed = false;
     if (colon != NULL && strchr(colon + 1, ':') == NULL)
         *colon = '\0';
     if (!is_host(host))
@@ -177,14 +177,21 @@ static int readdress(struct scheduler *s, const char *name, struct scheduler_mov
         return status;
     memcpy(move->before, node.address, sizeof(move->before));
     move->holds = strcmp(node.address, host) == 0;
-    if (move->holds || !may_move(move, node.address))
+    if (!move->holds && !may_move(move, node.address))
         return 0;
-    status = slurm_update_node(&call, name, &(struct slurm_node_change){.address = host});
+    bool rename = move->host[0] != '\0' && is_host(move->host) && strcmp(node.host, move->host_was) == 0;
+    if (move->holds && !rename)
+        return 0;
+    status = slurm_update_node(
+        &call, name,
+        &(struct slurm_node_change){.address = move->holds ? NULL : host, .host = rename ? move->host : NULL});
     if (status == 0)
         status = slurm_look(&call, name, &node);
     move->holds = status == 0 && strcmp(node.address, host) == 0;
-    if (status == 0 && !move->holds)
-        return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the address of %s but shows %s", name, node.address);
+    move->renamed = status == 0 && rename && strcmp(node.host, move->host) == 0;
+    if (status == 0 && (!move->holds || move->renamed != rename))
+        return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took where %s lives but shows %s on %s", name,
+                               node.address, node.host);
     return status;
 }
 
@@ -253,6 +260,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .jobs = slurm_jobs,
         .signal = slurm_signal,
         .evict = slurm_evict,
+        .cancel = slurm_cancel,
         .resume = resume,
         .places = slurm_places,
         .readdress = readdress,

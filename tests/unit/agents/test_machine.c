@@ -116,6 +116,40 @@ static void test_host_key(void **state)
     machine_free(&machine);
 }
 
+/* The short one; what cannot be one, and what each machine is called, is not told. */
+static void test_host_name(void **state)
+{
+    static const char *const none[] = {"",
+                                       "\n",
+                                       ".example.com\n",
+                                       "localhost\n",
+                                       "localhost.localdomain\n",
+                                       "-a\n",
+                                       "a-\n",
+                                       "a b\n",
+                                       "a=b\n",
+                                       "a,b\n",
+                                       "a\tb\n",
+                                       "$(x)\n",
+                                       "0123456789012345678901234567890123456789012345678901234567890123\n"};
+    struct machine machine = machine_new(*state, "");
+    tree_file(&machine, "/proc/sys/kernel/hostname", "ip-10-1-2-3.ec2.internal\n");
+    struct check_report report = machine_run(&machine, &check_machine);
+    const struct hardware *told = piece(&report, HARDWARE_KIND_HOST_NAME, "");
+    assert_string_equal(told->detail, "ip-10-1-2-3");
+    assert_string_equal(told->identity, "");
+    assert_null(hardware_find(told, 1, "")); /* the chassis */
+    assert_null(hardware_find(told, 1, "host-name0"));
+    report_free(&report);
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        tree_file(&machine, "/proc/sys/kernel/hostname", none[i]);
+        report = machine_run(&machine, &check_machine);
+        assert_int_equal(report.hardware_count, 0);
+        report_free(&report);
+    }
+    machine_free(&machine);
+}
+
 /* Only root may read serials, and some machines have none of their own: the board's, then the chassis', or none. */
 static void test_serials_that_are_not_there(void **state)
 {
@@ -307,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_identities),
         TEST(test_bare_metal),
         TEST(test_host_key),
+        TEST(test_host_name),
         TEST(test_serials_that_are_not_there),
         TEST(test_virtual_machines),
         TEST(test_nothing_is_told),

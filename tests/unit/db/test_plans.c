@@ -39,6 +39,9 @@ static void call_lists_of_machines(struct db_tx *tx)
     db_address_leave(tx, 999);
     db_address_list_told(tx, ignore, NULL);
     db_address_list_past(tx, 1, ignore, NULL);
+    bool past;
+    db_address_host(tx, 1, &piece);
+    db_address_host_is_past(tx, 1, "x", &past);
 }
 
 static void call_attempts(struct db_tx *tx)

@@ -413,6 +413,43 @@ static void test_readdress(void **state)
     AWAIT(in_service("gpu-1"));
 }
 
+/* Where the machine is called was. */
+static struct scheduler_move call_machine(const char *was, const char *host)
+{
+    struct scheduler_move move = {.address = "127.0.0.1"};
+    text_copy_cut(move.host, sizeof(move.host), host);
+    text_copy_cut(move.host_was, sizeof(move.host_was), was);
+    OK(slurm.ops->readdress(slurm.self, "gpu-1", &move, error));
+    assert_true(move.holds);
+    return move;
+}
+
+static void assert_host(const char *expected)
+{
+    struct scheduler_observation picture;
+    OK(slurm.ops->observe(slurm.self, &picture, error));
+    for (size_t i = 0; i < picture.count; i++)
+        if (strcmp(picture.nodes[i].name, "gpu-1") == 0)
+            assert_string_equal(scheduler_word(&picture, picture.nodes[i].host), expected);
+    scheduler_observation_free(&picture);
+}
+
+static void test_another_machine_has_another_name(void **state)
+{
+    need_lab(state);
+    assert_host("localhost");
+    assert_true(call_machine("localhost", "ip-10-0-0-2").renamed);
+    assert_host("ip-10-0-0-2");
+    assert_false(call_machine("localhost", "ip-10-0-0-3").renamed); /* people's own stays */
+    assert_false(call_machine("ip-10-0-0-2", "").renamed);
+    assert_false(call_machine("ip-10-0-0-2", "a b").renamed);
+    assert_false(call_machine("ip-10-0-0-2", "a,b").renamed);
+    assert_host("ip-10-0-0-2");
+    assert_true(call_machine("ip-10-0-0-2", "localhost").renamed);
+    assert_host("localhost");
+    AWAIT(in_service("gpu-1"));
+}
+
 static void test_slurmctld_is_down(void **state)
 {
     need_lab(state);
@@ -452,6 +489,7 @@ static int slurm_live(enum way_kind kind)
         cmocka_unit_test_teardown(test_silent_node, restore),
         cmocka_unit_test_teardown(test_wrong_arguments, restore),
         cmocka_unit_test_teardown(test_readdress, restore),
+        cmocka_unit_test_teardown(test_another_machine_has_another_name, restore),
         cmocka_unit_test_teardown(test_slurmctld_is_down, restore),
     };
     return cmocka_run_group_tests(tests, start_lab, stop_lab);

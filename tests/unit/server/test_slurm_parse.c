@@ -146,6 +146,7 @@ static void test_captured_nodes(void **state)
     for (size_t i = 0; i < ARRAY_LEN(captured); i++) {
         check_node(&nodes[i].seen, &captured[i]);
         assert_string_equal(nodes[i].address, "127.0.0.1");
+        assert_string_equal(nodes[i].host, "localhost");
     }
 }
 

@@ -205,6 +205,7 @@ static void test_what_nodes_have(void **state)
     auto_json json_t *old = parse_file("tests/data/slurm/rest-nodes-22.05.json");
     assert_int_equal(slurm_json_node(json_array_get(json_object_get(old, "nodes"), 3), &node, &has), 0);
     assert_string_equal(node.address, "127.0.0.1");
+    assert_string_equal(node.host, "localhost");
     assert_int_equal(has.cpus, 4);
     assert_int_equal(has.cpus_used, 1);
     assert_int_equal(has.memory_mib, 1024);
@@ -248,12 +249,13 @@ static void test_hostile_nodes(void **state)
     auto_json json_t *odd =
         parse("{\"name\": \"n1\", \"state\": [\"IDLE\", \"\\u001b[31m\", \"NEW_FLAG\"], \"cpus\": -4, "
               "\"reason\": \"Action:Reboot\\u001b\", \"reason_set_by_user\": \"a\\nb\", "
-              "\"address\": {}, \"partitions\": \"p\\u0001\", \"active_features\": 7}");
+              "\"address\": {}, \"hostname\": [1], \"partitions\": \"p\\u0001\", \"active_features\": 7}");
     assert_int_equal(slurm_json_node(odd, &node, &has), 0);
     assert_string_equal(node.seen.state, "IDLE+?[31M+NEW_FLAG");
     assert_string_equal(node.seen.reason, "Action:Reboot?");
     assert_string_equal(node.seen.reason_user, "a?b");
     assert_string_equal(node.address, "");
+    assert_string_equal(node.host, "");
     assert_int_equal(has.cpus, 0);
     assert_string_equal(has.words[0], "p?");
     assert_string_equal(has.words[1], "");
