@@ -5,8 +5,6 @@
  */
 #include "server/reconcile_survey.h"
 
-#include "server/service/job_waiter.h"
-
 #define PICTURE_AGE_INTERVALS 4
 #define PICTURE_AGE_MIN_MS (30 * MS_PER_S) /* a slow Slurm is no absent one */
 

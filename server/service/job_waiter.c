@@ -1,6 +1,4 @@
-/* The name of such a job says for which one it waits: auto-resume-JOB.STEP-PID-ATTEMPT. */
-#include "server/service/job_waiter.h"
-
+/* Jobs that wait for nodes for one that is over. The name of such a job says for which one it waits: auto-resume-JOB.STEP-PID-ATTEMPT. */
 #include "base/text.h"
 #include "db/attempt.h"
 #include "server/service/job_run.h"

@@ -44,6 +44,19 @@ struct db_tx;
 /* The starts of jobs that tell of attempts, or that something happened to, as this picture has them: which began, which are over, when
  * they were and why. before is the last picture that was followed; NULL: there was none. */
 int service_job_follow(struct service *s, const struct job_picture *before, const struct job_picture *picture);
+/*
+ * A job that waits for nodes for another one (srun --auto-resume's, see hp-auto-resume(8)), which is over. Whoever made it ends it with
+ * its own job, unless it was killed before it could: then Slurm forgets what it waits for and gives it nodes, for nobody.
+ */
+struct job_waiter {
+    char id[JOB_ID_MAX_BYTES], name[NAME_MAX_BYTES];
+    char job[JOB_ID_MAX_BYTES]; /* for which it waits */
+};
+/* Those that are to be cancelled, each told in the timeline of the clusters that know its job from attempts; what no cluster knows is
+ * nobody's to cancel. Two pictures must say the same, as a job that is begun again is away for a moment. before may be NULL: then there
+ * are none. Caller frees *ret_waiters. */
+int service_job_waiters(struct service *s, const struct job_picture *before, const struct job_picture *picture,
+                        struct job_waiter **ret_waiters, size_t *ret_count);
 /* The start of a job that the last picture shows is kept, as it was signalled; or evicted, and for what: "because of the reboot of gpu-3
  * (xid.79, asked for by policy)". What no picture has shown yet is not kept. */
 int service_job_signalled(struct db_tx *tx, const struct job_picture *picture, int64_t cluster_id, const char *job);

@@ -1,6 +1,4 @@
 /* Jobs that wait for nodes on behalf of a job that is over: which are found, and who is told. */
-#include "server/service/job_waiter.h"
-
 #include "db/attempt.h"
 #include "tests/support/service_world.h"
 
