@@ -24,6 +24,7 @@ void cli_print_operation(FILE *f, const json_t *operation)
                   {"State", "state"},
                   {"By", "actor"},
                   {"Reason", "reason"},
+                  {"Why", "why"},
                   {"Urgency", "urgency"},
                   {"Job wait", "jobWait"},
                   {"Job signal", "jobSignal"},

@@ -95,7 +95,8 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
         return used_up(policy_person("repeat-needs-person", because,
                                      "no source says that another machine helps against this code"));
     }
-    policy_say(because, sizeof(because), "%s, so another reboot will not help and the machine is replaced", came_back);
+    policy_say(because, sizeof(because), "%s, so %s and the machine is replaced", came_back,
+               same ? "another reboot will not help" : "the reboot did not mend the device");
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
     if (outcome.action == ACTION_REPLACE)
         policy_say(outcome.refused_why, sizeof(outcome.refused_why), "it was rebooted for this device at %s and %s",

@@ -182,7 +182,7 @@ static void tell_jobs(struct text *out, const struct decision *decision)
 static void tell_next(struct text *out, const struct decision *decision)
 {
     char time[POLICY_TIME_MAX];
-    text_printf(out, "\nWhat it leads to\n  %s", next_of(decision));
+    text_printf(out, "\nWhat the decision means\n  %s", next_of(decision));
     tell_jobs(out, decision);
     if (decision->action == ACTION_RESET)
         text_add(out, " Then its agent resets the device, and the node returns only through the return gate.");

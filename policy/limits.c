@@ -130,8 +130,9 @@ void policy_hold(struct decision *decision, const char *rule, const char *why, i
 static bool breaker_lets(const struct policy_snapshot *snapshot, const struct breaker *breaker,
                          struct decision *decision)
 {
-    char detail[REASON_MAX_BYTES], window[POLICY_SPAN_MAX];
+    char detail[REASON_MAX_BYTES], why[REASON_MAX_BYTES], window[POLICY_SPAN_MAX], calm[POLICY_SPAN_MAX];
     policy_span(snapshot->settings.breaker_window_ms, window);
+    policy_span(snapshot->settings.breaker_close_after_ms, calm);
     policy_say(detail, sizeof(detail), "%s: %" PRId64 " of %" PRId64 " nodes failed within %s, the limit is %" PRId64,
                breaker->open ? "open" : "closed", breaker->failing, snapshot->group.desired, window, breaker->limit);
     policy_gate(decision, GATE_BREAKER, breaker->open ? GATE_RESULT_FAILED : GATE_RESULT_PASSED, detail);
@@ -140,9 +141,12 @@ static bool breaker_lets(const struct policy_snapshot *snapshot, const struct br
     int64_t calm_since = snapshot->group.breaker_calm_since;
     int64_t closes_at = calm_since + snapshot->settings.breaker_close_after_ms;
     bool calming = calm_since > 0 && breaker->failing <= breaker->limit && closes_at > snapshot->now_ms;
-    policy_hold(decision, "breaker-hold",
-                "the group's breaker is open: too many nodes fail at once for a fault of each",
-                calming ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    policy_say(
+        why, sizeof(why),
+        "the group's breaker is open, as too many nodes fail at once for a fault of each; it closes when no more than "
+        "%" PRId64 " have failed within %s, for %s",
+        breaker->limit, window, calm);
+    policy_hold(decision, "breaker-hold", why, calming ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return false;
 }
 

@@ -330,7 +330,7 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     char opened[POLICY_TIME_MAX], at[POLICY_TIME_MAX];
     say(told, "%s", scene->decision->sentence);
     if (scene->group->breaker_opened_at > 0 && scene->decision->gates[GATE_BREAKER].result == GATE_RESULT_FAILED)
-        say(told, "The breaker opened at %s and closes by itself, or when a person says so (%s).",
+        say(told, "The breaker opened at %s (%s); a person may close it earlier.",
             policy_time(scene->group->breaker_opened_at, opened), scene->decision->gates[GATE_BREAKER].detail);
     if (next > scene->now_ms && text_equal(scene->decision->rule, "approval-needed"))
         say(told, "The yes has to come by %s; then it is weighed anew.", policy_time(next, at));

@@ -64,9 +64,9 @@ static int note_near_miss(struct apply *a)
                  reason, node->name, reason);
     else
         snprintf(message, sizeof(message),
-                 "the scheduler's reason \"%.*s\" looks like a request but is not exact; write " REASON_REBOOT
-                 " or " REASON_REPLACE " with state=fail",
-                 TEXT_FIT(reason, 150));
+                 "the scheduler's reason \"%.*s\" looks like a request but is not exact: scontrol update nodename=%s "
+                 "state=fail reason=" REASON_REPLACE ", or reason=" REASON_REBOOT,
+                 TEXT_FIT(reason, 150), node->name);
     struct event_search search = {.message = message};
     const struct db_event_filter filter = {.cluster = node->group->cluster->name,
                                            .node = node->name,

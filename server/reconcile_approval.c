@@ -21,13 +21,18 @@ void reconcile_approval_set_expiry(const struct rnode *node, struct decision *de
         decision->retry_at = now + node->group->settings.approval_expires_ms;
 }
 
-static int end(struct turn *turn, const struct approval *approval, enum approval_state state)
+static int end(struct turn *turn, struct rnode *node, const struct approval *approval, enum approval_state state)
 {
     struct approval ended = *approval;
     ended.state = state;
     if (state != APPROVAL_STATE_DONE)
         ended.answered_at = turn->now;
-    return db_approval_update(turn->tx, &ended);
+    int status = db_approval_update(turn->tx, &ended);
+    if (status != 0 || state == APPROVAL_STATE_DONE)
+        return status;
+    return turn_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, node, NULL,
+                      "nobody needs to answer any more whether it gets a %s: the question (%s) is withdrawn",
+                      action_text(approval->action), approval->uid);
 }
 
 static int tell_overdue(const void *row, void *arg)
@@ -98,8 +103,10 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
     bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && is_about(open, said->refused, said);
     bool done =
         open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && is_about(open, said->action, said);
-    if (waits || (done && stored == NULL) || (open != NULL && is_still_unheard(item, open, said)))
+    /* While the cluster is paused nothing is weighed; the question is what it was, and a yes waits as everything does. */
+    bool paused = open != NULL && text_or_empty(item->view.paused_why)[0] != '\0';
+    if (waits || paused || (done && stored == NULL) || (open != NULL && is_still_unheard(item, open, said)))
         return 0;
-    int status = open == NULL ? 0 : end(turn, open, done ? APPROVAL_STATE_DONE : APPROVAL_STATE_WITHDRAWN);
+    int status = open == NULL ? 0 : end(turn, item->node, open, done ? APPROVAL_STATE_DONE : APPROVAL_STATE_WITHDRAWN);
     return status == 0 && needed ? ask(turn, item->node, stored) : status;
 }

@@ -80,11 +80,16 @@ void api_operation_list(struct api_call *call)
 void api_operation_describe(struct api_call *call)
 {
     struct problem problem;
+    char why[SENTENCE_MAX_BYTES];
     autofree struct operation *operation = own_calloc(1, sizeof *operation);
-    if (service_operation_get(call->service, call->params[0], operation, &problem) != 0)
+    if (service_operation_get(call->service, call->params[0], operation, &problem) != 0 ||
+        service_operation_why(call->service, operation, why, &problem) != 0) {
         api_problem(call, &problem);
-    else
-        api_reply_json(call, 200, render_named(call, operation));
+        return;
+    }
+    json_t *reply = render_named(call, operation);
+    json_put_text(reply, "why", why);
+    api_reply_json(call, 200, reply);
 }
 
 void api_operation_cancel(struct api_call *call)

@@ -90,6 +90,27 @@ int service_operation_get(struct service *s, const char *uid, struct operation *
     return status;
 }
 
+struct asking {
+    int64_t decision_id;
+    struct decision decision;
+};
+
+static int why_read(struct db_tx *tx, void *arg)
+{
+    struct asking *asking = arg;
+    int status = db_decision_get_row(tx, asking->decision_id, &asking->decision);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+int service_operation_why(struct service *s, const struct operation *operation, char ret_why[SENTENCE_MAX_BYTES],
+                          struct problem *ret_problem)
+{
+    struct asking asking = {.decision_id = operation->decision_id};
+    int status = asking.decision_id == 0 ? 0 : service_read(s, why_read, &asking, ret_problem);
+    text_copy_cut(ret_why, SENTENCE_MAX_BYTES, asking.decision.sentence);
+    return status;
+}
+
 struct listing {
     const char *cluster, *node;
     struct db_operation_filter filter;

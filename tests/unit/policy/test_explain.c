@@ -69,7 +69,7 @@ static void every_action_has_an_end(void **state)
             d.urgency = (enum urgency)urgency;
             d.retry_at = 1795176065000;
             autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
-            assert_says(text, "What it leads to\n  ");
+            assert_says(text, "What the decision means\n  ");
             assert_says(text, "It is looked at again at 2026-11-20 12:01:05 UTC.");
             assert_true(text[strlen(text) - 1] == '\n');
         }
