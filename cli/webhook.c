@@ -23,8 +23,8 @@ static int64_t number(const json_t *json, const char *member)
 static void print_list(struct cli *cli, json_t *items)
 {
     static const struct cli_column columns[] = {{"NAME", "name"},      {"TO", "origin"},         {"STATE", "state"},
-                                                {"SENT", "delivered"}, {"LAST", "~deliveredAt"}, {"GIVEN UP", "_left"},
-                                                {"WHY", "error"}};
+                                                {"SENT", "delivered"}, {"LAST", "~deliveredAt"}, {"WAITING", "waiting"},
+                                                {"GIVEN UP", "_left"}, {"WHY", "error"}};
     json_t *item;
     size_t i;
     json_array_foreach(items, i, item) json_put_i64(item, "_left", number(item, "refused") + number(item, "givenUp"));

@@ -26,6 +26,7 @@
 
 #define LOOK_EVERY_MS 250
 #define STORE_ERROR_WAIT_MS MS_PER_S
+#define TEST_LOOK_MS 500         /* while it waits before another try */
 #define SKIPPED_STORE_EVERY 1000 /* events that it is not told of; so many are looked at again after a crash */
 #define REFUSED_TRIES 3
 #define SECRET_FILE_BYTES_MAX 4096
@@ -245,18 +246,30 @@ static int64_t turn(struct sender *sender)
     return webhook_retry_ms(sender->webhook, p->failures);
 }
 
+/* Until the next try is due, or a person asks for a test, as after the receiver was mended. False when it is time to stop. */
+static bool wait_for_turn(struct sender *sender, int64_t ms, uint64_t tests)
+{
+    struct webhooks *all = sender->all;
+    for (; ms > TEST_LOOK_MS && atomic_load(&all->options.service->webhook_tests) == tests; ms -= TEST_LOOK_MS)
+        if (!wait_for(all, TEST_LOOK_MS))
+            return false;
+    return wait_for(all, ms <= TEST_LOOK_MS ? ms : 0);
+}
+
 static void *run(void *arg)
 {
     struct sender *sender = arg;
     struct webhooks *all = sender->all;
     int64_t wait_ms = 0;
+    uint64_t tests;
     while (service_webhook_open(all->options.service, sender->webhook, &sender->progress) < 0)
         if (!wait_for(all, STORE_ERROR_WAIT_MS))
             return NULL;
     sender->stored_position = sender->progress.position;
     do {
+        tests = atomic_load(&all->options.service->webhook_tests);
         wait_ms = turn(sender);
-    } while (!sender->progress.stopped && wait_for(all, wait_ms));
+    } while (!sender->progress.stopped && wait_for_turn(sender, wait_ms, tests));
     if (!sender->progress.stopped && sender->stored_position != sender->progress.position)
         (void)store(sender);
     return NULL;

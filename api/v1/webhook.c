@@ -56,6 +56,7 @@ static json_t *render_webhook(const struct service_webhook_row *row)
     json_put(json, "error", progress->error[0] != '\0' ? render_text(progress->error) : NULL);
     json_put_time(json, "failingSince", progress->failing_since);
     json_put_i64(json, "failures", progress->failures);
+    json_put_i64(json, "waiting", row->waiting);
     json_put_i64(json, "position", progress->position);
     json_put_i64(json, "delivered", progress->delivered);
     json_put_i64(json, "refused", progress->refused);

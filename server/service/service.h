@@ -124,6 +124,7 @@ struct service {
     struct policy_book *book;       /* the policy in force; NULL: nothing is known of it; for tools and tests */
     const struct webhook *webhooks; /* that are configured (service/webhook.h) */
     size_t webhook_count;
+    _Atomic uint64_t webhook_tests; /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);

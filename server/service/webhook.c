@@ -169,12 +169,29 @@ struct listing {
     size_t count;
 };
 
+static int count_wanted(const void *row, void *arg)
+{
+    struct service_webhook_row *webhook = arg;
+    webhook->waiting += webhook_wants(webhook->webhook, row);
+    return 0;
+}
+
+/* Of one that takes what it is told the place in the store may lie behind what it was not to be told of. */
+static int count_waiting(struct db_tx *tx, struct service_webhook_row *row)
+{
+    const struct db_event_filter behind = {.after_id = row->progress.position, .limit = WEBHOOK_WAITING_MAX};
+    bool waits = row->progress.failing_since != 0 || row->progress.stopped;
+    return waits ? db_event_list(tx, &behind, count_wanted, row) : 0;
+}
+
 static int list_read(struct db_tx *tx, void *arg)
 {
     const struct listing *listing = arg;
     for (size_t i = 0; i < listing->count; i++) {
         struct service_webhook_row *row = &listing->rows[i];
         int status = db_webhook_get(tx, row->webhook->name, &row->progress);
+        if (status == 0)
+            status = count_waiting(tx, row);
         if (status < 0 && status != STATUS_NOT_FOUND)
             return status;
     }
@@ -210,7 +227,9 @@ int service_webhook_test(struct service *s, const struct actor *actor, struct ev
             "A test of the webhooks, which %s asked for: nothing has happened, and nothing is to be done.",
             actor->name);
     status = service_write(s, "webhook-test", test_write, ret_event, ret_problem);
-    if (status == 0)
+    if (status == 0) {
+        atomic_fetch_add(&s->webhook_tests, 1);
         service_events_added(s);
+    }
     return status;
 }

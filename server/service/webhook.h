@@ -24,13 +24,15 @@ int service_webhook_next(struct service *s, const struct webhook *webhook, int64
 int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress);
 
 /* For the doors: those that are configured, in that order. */
+#define WEBHOOK_WAITING_MAX 10000 /* events that are looked through for it */
 struct service_webhook_row {
     const struct webhook *webhook;
     struct webhook_progress progress;
+    int64_t waiting; /* messages that it has not taken, while it fails */
 };
 int service_webhook_list(struct service *s, struct service_webhook_row ret_rows[WEBHOOKS_MAX], size_t *ret_count,
                          struct problem *ret_problem);
-/* An event that every webhook is told of. CONFLICT when there is none. */
+/* An event that every webhook is told of; one that waits before it tries again does so now. CONFLICT when there is none. */
 int service_webhook_test(struct service *s, const struct actor *actor, struct event *ret_event,
                          struct problem *ret_problem);
 
