@@ -60,7 +60,7 @@ enum cli_exit {
     X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                           \
     X(NOW, "now", 0, NULL, "do not let running jobs finish first")                                                    \
     X(WAIT, "wait", 'w', NULL, "wait until the operation has ended")                                                  \
-    X(TIMEOUT, "timeout", 0, "DURATION", "how long --wait waits (1h)")                                                \
+    X(TIMEOUT, "timeout", 0, "DURATION", "how long it waits at most (with --wait: 1h)")                               \
     X(KEY, "idempotency-key", 0, "TEXT", "repeating the command with the same key does nothing new")                  \
     X(FOLLOW, "follow", 'F', NULL, "go on printing what happens")                                                     \
     X(NODE, "node", 'n', "NAME", "the node")                                                                          \

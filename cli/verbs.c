@@ -103,7 +103,7 @@ const struct cli_verb cli_verbs[] = {
     {"operation", "cancel", "ID", 1, 1, 0, cli_operation_cancel,
      "stop it before its next step, while that is possible"},
     {"operation", "approvals", "", 0, 0, CLI_BIT(STATE) | CLI_BIT(LIMIT), cli_operation_approvals,
-     "repairs that wait, or waited, for a person's yes (mode approve)"},
+     "repairs that wait, or waited, for a person's yes; states: asked, approved, rejected, expired, withdrawn, done"},
     {"operation", "approve", "ID", 1, 1, CLI_BIT(REASON), cli_operation_approve, "yes to a repair that waits for it"},
     {"operation", "reject", "ID", 1, 1, CLI_BIT(REASON), cli_operation_reject, "no to it; the node stays held"},
     {"operation", "wait", "ID", 1, 1, CLI_BIT(TIMEOUT), cli_operation_wait, "wait until it has ended"},

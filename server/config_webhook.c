@@ -51,6 +51,8 @@ static int read_url(const struct entry *entry, const char *text)
     if (host == NULL)
         return refuse(entry, "url must begin with https://, or with http:// for this machine");
     size_t len = strcspn(host + 3, "/?#") + (size_t)(host + 3 - text);
+    if (memchr(host + 3, '@', len - (size_t)(host + 3 - text)) != NULL)
+        return refuse(entry, "url: a user and a password in it are not taken; tokenFile may name a bearer token");
     if (text_copy_bytes(webhook->origin, sizeof(webhook->origin), text, len) != 0 ||
         url_parse(webhook->origin, &url, &why) != 0)
         return refuse(entry, "url: %s", why);

@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LOOK_EVERY_MS 250
 #define STORE_ERROR_WAIT_MS MS_PER_S
@@ -288,6 +289,15 @@ static int make_client(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX]
     return status;
 }
 
+/* Whoever reads it can send messages in our name. */
+static void warn_of_readers(const struct webhook *webhook)
+{
+    struct stat st;
+    if (stat(webhook->secret_file, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        log_warn("webhook %s: others than its owner may read or change secretFile %s (mode %03o): chmod 600",
+                 webhook->name, webhook->secret_file, (unsigned)st.st_mode & 0777U);
+}
+
 /* What cannot ever work is said at the start, and not when the first node fails. */
 static int prepare(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX])
 {
@@ -299,8 +309,14 @@ static int prepare(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX])
     explicit_bzero(secrets, sizeof(secrets));
     if (status == 0)
         status = read_token(sender->webhook, &token, why);
+    if (status == 0 && sender->webhook->ca_file[0] != '\0' && !file_exists(sender->webhook->ca_file)) {
+        snprintf(why, sizeof(why), "caFile %.300s: there is no such file", sender->webhook->ca_file);
+        status = STATUS_NOT_FOUND;
+    }
     if (status == 0)
         status = make_client(sender, why);
+    if (status == 0)
+        warn_of_readers(sender->webhook);
     if (status != 0)
         snprintf(ret_error, WEBHOOKS_ERROR_MAX, "webhook %.63s: %.430s", sender->webhook->name, why);
     return status != 0 ? STATUS_INVALID : 0;

@@ -243,6 +243,8 @@ test('hpd does not start with what cannot work, and says what is wrong', async (
     [{ ...good, url: 'http://example.org/x' }, /webhooks, entry 1: url: .*https/],
     [{ ...good, url: 'ftp://example.org/x' }, /webhooks, entry 1: url/],
     [{ ...good, url: 'https://example.org/a b' }, /entry 1: url: after the host comes a path/],
+    [{ ...good, url: 'https://ann:s3cret@example.org/x' }, /entry 1: url: a user and a password in it are not taken/],
+    [{ ...good, caFile: join(dir, 'none.pem') }, /webhook a: caFile .*none\.pem: there is no such file/],
     [{ ...good, secretFile: undefined }, /secretFile/],
     [{ ...good, secretFile: join(dir, 'none') }, /webhook a: secretFile .*none/],
     [{ ...good, secretFile: config }, /webhook a: secretFile .* hpctl webhook new-secret makes one/],

@@ -191,8 +191,7 @@ static void held(void **state)
     group.breaker_opened_at = NOW - 10 * MINUTE;
     assert_told(SITUATION_WAITS,
                 "A reboot is due. It waits: the group's breaker is open. The breaker opened at 2026-11-20 11:50:00 UTC "
-                "and closes by "
-                "itself, or when a person says so (open: 13 of 64). It is looked at again at 2026-11-20 12:01:00 UTC.",
+                "(open: 13 of 64); a person may close it earlier. It is looked at again at 2026-11-20 12:01:00 UTC.",
                 "hpctl node reboot gpu-7 --cluster train");
     assert_way("hpctl group resume gpu --cluster train");
     decide(ACTION_HOLD, "protected-hold", "A new machine is due. It waits: three did not come up.");
