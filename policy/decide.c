@@ -239,13 +239,16 @@ static void think_of_silence(const struct policy_snapshot *snapshot, struct thou
         policy_say(why, sizeof(why), "no scheduler holds the node, and one silent witness is not enough");
     else if (!node->scheduler_known)
         policy_say(why, sizeof(why), "the scheduler cannot be asked, and one silent witness is not enough");
+    else if (node->switched_off)
+        policy_say(why, sizeof(why),
+                   "the scheduler switched it off, to save power or for a reboot, and switches it on again itself");
     else if (node->scheduler_responding)
         policy_say(why, sizeof(why), "the scheduler still hears the node: the agent is at fault, not the node");
     else
         policy_say(why, sizeof(why), "the scheduler does not hear it either, but only %s of silence make a fault",
                    policy_span(snapshot->settings.unreachable_after_ms, span));
     policy_refuse(decision, ACTION_REBOOT, why);
-    if (node->scheduler_known && !node->scheduler_responding && repair_at > snapshot->now_ms)
+    if (node->scheduler_known && !node->scheduler_responding && !node->switched_off && repair_at > snapshot->now_ms)
         decision->retry_at = repair_at;
 }
 

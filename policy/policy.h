@@ -190,6 +190,7 @@ struct policy_node {
     bool has_scheduler;
     bool scheduler_known; /* the scheduler's picture is fresh and holds this node */
     bool scheduler_responding;
+    bool switched_off;  /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
     bool foreign_drain; /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;
     const struct policy_incident *incident; /* NULL: none */

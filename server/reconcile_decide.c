@@ -310,6 +310,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .has_scheduler = reconcile_node_has_scheduler(node),
         .scheduler_known = known,
         .scheduler_responding = known && node->responding,
+        .switched_off = known && node->switched_off,
         .foreign_drain = known && reconcile_foreign_drain(node),
         .scheduler_reason = known && node->reason != NULL ? node->reason : "",
         .incident = reconcile_incident_of(node),
@@ -344,7 +345,7 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
         lost += counts &&
                 policy_counts_as_lost(&group->settings.policy, since, now, node->silent_since, node->no_return_at) &&
                 reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
-                !reconcile_foreign_drain(node);
+                !node->switched_off && !reconcile_foreign_drain(node);
     }
     return lost;
 }

@@ -83,9 +83,9 @@ static struct rmember *add_member(struct rincident *incident, int64_t node_id)
 }
 
 /* --- signs ------------------------------------------------------------------------------------- */
-static bool is_heard_there(const struct reconcile *r, const struct rnode *node)
+static bool is_accounted_for(const struct reconcile *r, const struct rnode *node)
 {
-    return reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && node->responding;
+    return reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && (node->responding || node->switched_off);
 }
 
 static bool is_in_service(const struct rnode *node)
@@ -93,10 +93,10 @@ static bool is_in_service(const struct rnode *node)
     return node->op == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
 }
 
-/* Its agent is silent, and the scheduler does not say otherwise. */
+/* Its agent is silent, and the scheduler neither hears it nor says that it switched it off itself. */
 static bool is_gone(const struct reconcile *r, const struct rnode *node)
 {
-    return is_in_service(node) && node->lost && node->silent_since > 0 && !is_heard_there(r, node);
+    return is_in_service(node) && node->lost && node->silent_since > 0 && !is_accounted_for(r, node);
 }
 
 void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign)
@@ -260,7 +260,7 @@ static bool is_back(const struct reconcile *r, const struct rnode *node, int64_t
     if (node->sign_at > node->spent_at && node->sign_until > now)
         return false;
     bool heard = fleet_get(r->service->fleet, node->id, &live) != 0 || (!live.silent && live.last_heartbeat_at > 0);
-    return heard || is_heard_there(r, node) || node->incident == NULL;
+    return heard || is_accounted_for(r, node) || node->incident == NULL;
 }
 
 static void count_members(struct reconcile *r, struct rincident *incident, int64_t now)

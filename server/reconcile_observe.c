@@ -94,10 +94,12 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
 {
     bool changed = node->seen_seq <= node->touched_seq || node->responding != seen->responding ||
                    node->schedulable != seen->schedulable || node->drained != seen->drained ||
-                   node->given_up != seen->given_up || node->request != (uint8_t)seen->request;
+                   node->given_up != seen->given_up || node->switched_off != seen->switched_off ||
+                   node->request != (uint8_t)seen->request;
     bool reason_changed = set_text(&node->reason, seen->reason);
     changed = set_text(&node->reason_user, seen->reason_user) || changed;
     node->responding = seen->responding;
+    node->switched_off = seen->switched_off;
     node->schedulable = seen->schedulable;
     node->drained = seen->drained;
     node->busy = seen->busy;

@@ -40,11 +40,12 @@ struct scheduler_node {
     char state[SCHEDULER_STATE_TEXT_MAX]; /* the scheduler's own words: "IDLE+DRAIN" */
     char reason[REASON_MAX_BYTES];        /* without the [user@time] part */
     char reason_user[NAME_MAX_BYTES];
-    bool responding;  /* the scheduler hears its node daemon */
-    bool schedulable; /* new work may start: up, not drained, failed or reserved for maintenance */
-    bool drained;     /* out of scheduling by a decision, whose ever; not by the scheduler's own finding
+    bool responding;   /* the scheduler hears its node daemon */
+    bool switched_off; /* by the scheduler, which saves power or reboots it: nobody is to hear it until that is over */
+    bool schedulable;  /* new work may start: up, not drained, failed or reserved for maintenance */
+    bool drained;      /* out of scheduling by a decision, whose ever; not by the scheduler's own finding
                        * ("Not responding", "Kill task failed"), which is nobody's to be kept */
-    bool busy;        /* work is running or completing on it */
+    bool busy;         /* work is running or completing on it */
     bool
         given_up; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
                        * but leaves it out until somebody says otherwise */

@@ -146,6 +146,7 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         n->node.has_scheduler = strcmp(value, "none") != 0;
         n->node.scheduler_known = n->node.has_scheduler && strcmp(value, "unknown") != 0;
         n->node.scheduler_responding = strcmp(value, "hears") == 0;
+        n->node.switched_off = strcmp(value, "off") == 0;
         return true;
     }
     if ((value = case_value(word, "by")) != NULL)
@@ -453,7 +454,7 @@ static inline size_t case_signs(const struct policy_case *c, size_t at, struct p
 {
     const struct case_node *n = &c->nodes[at];
     int64_t silent_ms = CASE_NOW_MS - n->node.last_heartbeat_at;
-    size_t count = n->node.last_heartbeat_at > 0 && !n->node.scheduler_responding &&
+    size_t count = n->node.last_heartbeat_at > 0 && !n->node.scheduler_responding && !n->node.switched_off &&
                    silent_ms >= c->snapshot.settings.silent_after_ms;
     signs[0] = (struct policy_sign){.at = n->node.last_heartbeat_at};
     for (size_t i = 0; i < n->verdict_count && count < 4; i++)

@@ -193,6 +193,7 @@ static inline void make_node(struct world *w, size_t i)
     p->has_scheduler = chance(w, 95);
     p->scheduler_known = p->has_scheduler && chance(w, 90);
     p->scheduler_responding = chance(w, 60);
+    p->switched_off = p->scheduler_known && !p->scheduler_responding && chance(w, 20);
     p->foreign_drain = chance(w, 10);
     p->scheduler_reason = "a person's words";
     p->incident = chance(w, 10) ? &dark_rack : NULL;
@@ -445,6 +446,7 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 !p->has_scheduler         ? "none"
                 : !p->scheduler_known     ? "unknown"
                 : p->scheduler_responding ? "hears"
+                : p->switched_off         ? "off"
                                           : "deaf",
                 p->opted_out               ? " opted_out"
                 : p->paused_why[0] != '\0' ? " paused"

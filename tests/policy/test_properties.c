@@ -227,7 +227,7 @@ static const struct verdict *verdict_of(const struct policy_node *node, int64_t 
 /* Silence is its own evidence, where the scheduler was asked, too. */
 static bool is_unheard(const struct world *w, const struct policy_node *node)
 {
-    return node->last_heartbeat_at > 0 && node->scheduler_known && !node->scheduler_responding &&
+    return node->last_heartbeat_at > 0 && node->scheduler_known && !node->scheduler_responding && !node->switched_off &&
            NOW - node->last_heartbeat_at >= w->snapshot.settings.unreachable_after_ms;
 }
 

@@ -88,15 +88,15 @@ static const struct {
     {"NO_RESPOND", SLURM_STATE_MUTE},
     {"MAINT", SLURM_STATE_AWAY},
     {"MAINTENANCE", SLURM_STATE_AWAY},
-    {"POWER", SLURM_STATE_MUTE | SLURM_STATE_AWAY}, /* 20.02: powered off to save power */
-    {"POWERED_DOWN", SLURM_STATE_MUTE | SLURM_STATE_AWAY},
-    {"POWERING_DOWN", SLURM_STATE_MUTE | SLURM_STATE_AWAY},
-    {"POWERING_UP", SLURM_STATE_MUTE | SLURM_STATE_AWAY},
+    {"POWER", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF}, /* 20.02: powered off to save power */
+    {"POWERED_DOWN", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF},
+    {"POWERING_DOWN", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF},
+    {"POWERING_UP", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF},
     {"POWER_DOWN", SLURM_STATE_AWAY}, /* asked for, not yet done */
     {"POWER_DRAIN", SLURM_STATE_AWAY},
     {"REBOOT", SLURM_STATE_AWAY},
     {"REBOOT_REQUESTED", SLURM_STATE_AWAY},
-    {"REBOOT_ISSUED", SLURM_STATE_AWAY},
+    {"REBOOT_ISSUED", SLURM_STATE_AWAY | SLURM_STATE_OFF},
     {"INVAL", SLURM_STATE_AWAY},
     {"INVALID_REG", SLURM_STATE_AWAY},
 };
@@ -110,11 +110,12 @@ static unsigned suffix_bits(char c)
     case '~': /* powered down */
     case '#': /* powering up */
     case '%': /* powering down */
-        return SLURM_STATE_MUTE | SLURM_STATE_AWAY;
+        return SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF;
+    case '^': /* reboot under way */
+        return SLURM_STATE_AWAY | SLURM_STATE_OFF;
     case '!': /* power down asked for */
     case '$': /* maintenance */
     case '@': /* reboot asked for */
-    case '^': /* reboot under way */
         return SLURM_STATE_AWAY;
     default:
         return 0;
@@ -391,6 +392,7 @@ static void judge(struct slurm_node *node)
     struct scheduler_node *seen = &node->seen;
     bool chosen = seen->reason[0] != '\0' && !slurm_reason_is_automatic(seen->reason);
     seen->responding = (state & (SLURM_STATE_MUTE | SLURM_STATE_OTHER)) == 0;
+    seen->switched_off = (state & SLURM_STATE_OFF) != 0;
     seen->busy = (state & SLURM_STATE_BUSY) != 0;
     seen->given_up = is_given_up(state, seen->reason);
     seen->schedulable = (state & SLURM_STATE_UP) != 0 &&

@@ -20,6 +20,7 @@ enum slurm_state {
     SLURM_STATE_MUTE = 1 << 5,  /* its daemon is not heard, or cannot be */
     SLURM_STATE_AWAY = 1 << 6,  /* maintenance, power saving, reboot under way: no new work */
     SLURM_STATE_OTHER = 1 << 7, /* a base word that we do not know */
+    SLURM_STATE_OFF = 1 << 8,   /* slurmctld switched it off, or is about to have it on again: power saving, a reboot */
 };
 #define SLURM_STATE_HELD (SLURM_STATE_DOWN | SLURM_STATE_DRAIN | SLURM_STATE_FAIL)
 

@@ -1,0 +1,137 @@
+// The states in which slurmctld itself, or a person through it, keeps a node from work: reservations, plans, holds, reboots and
+// power saving. What docs/slurm-states.md says of each is what is done on a real Slurm.
+import assert from 'node:assert/strict';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FELL_OFF, World, until } from '../lib/world.mjs';
+
+const UNREACHABLE_MS = 3000;
+const LONG_MS = UNREACHABLE_MS + 18000; // nodes that vanish within 15 s are judged together
+const REBOOTED = 'gpu-2';
+
+class States extends World {
+  // The site's own programs: what they switch off neither slurmd nor the agent answers for, and what they switch on boots anew.
+  writeConfig() {
+    const at = (name) => join(this.dir, name);
+    const program = (name, body) => {
+      writeFileSync(at(name), `#!/bin/sh\nexport SLURM_CONF=${this.env.SLURM_CONF}\n${body}\n`);
+      chmodSync(at(name), 0o755);
+    };
+    const machine = `d=${at('instances')}/$(cat ${at('machine')}.$1)`;
+    program('off', `${machine}; kill -STOP $(sed 1d $d/processes | cut -d' ' -f1)`);
+    program('on', `${machine}; echo "site-$(date +%s%N)" >$d/reboot; kill -HUP $(cut -d' ' -f1 $d/machine.pid)`);
+    const each = (what) => `for n in $(scontrol show hostnames $1); do ${at(what)} $n; done`;
+    program('suspend', each('off'));
+    program('resume', each('on'));
+    // slurmd runs it, and goes down with its machine: who switches that on again is not its child.
+    program('reboot', `setsid sh -c 'while [ ! -e ${at('go')} ]; do sleep 0.1; done; ${at('on')} ${REBOOTED}' </dev/null >/dev/null 2>&1 & ${at('off')} ${REBOOTED}`);
+    const conf = this.env.SLURM_CONF;
+    writeFileSync(conf, `${readFileSync(conf, 'utf8').replace(/^SlurmdParameters=.*$/m, '')}SuspendProgram=${at('suspend')}\nResumeProgram=${at('resume')}\nSuspendTime=86400\nSuspendTimeout=3\nResumeTimeout=60\nRebootProgram=${at('reboot')}\n`);
+    this.lab('end', this.slurm, 'slurmctld');
+    this.lab('begin', this.slurm, 'slurmctld');
+    super.writeConfig();
+  }
+
+  machines() {
+    for (const { name, instanceId } of this.json('node', 'list')) writeFileSync(join(this.dir, `machine.${name}`), instanceId);
+  }
+}
+
+let world;
+before(async () => {
+  process.env.LAB_CPUS = '1'; // which each of them has
+  world = new States({
+    recovery: { breakerMin: 100 },
+    config: { agents: { heartbeatInterval: '500ms', silentAfter: '2s', unreachableAfter: `${UNREACHABLE_MS}ms` } },
+  });
+  await world.start();
+  world.machines();
+});
+after(() => world?.end());
+
+const scontrol = (...args) => world.slurmRun('scontrol', ...args);
+const shows = (name, pattern) => until(`${name} is ${pattern}`, () => pattern.test(world.slurmNode(name).state) && world.slurmNode(name).state);
+const repairs = (name) => world.operations(name).filter((o) => o.kind !== 'launch').map((o) => o.kind);
+const idle = (name) => until(`${name} is in service`, () => world.node(name).state === 'ready' && world.slurmNode(name).state === 'IDLE');
+// Nothing is done to them, now and for so long.
+const untouched = async (ms, ...names) => {
+  for (const end = Date.now() + ms; ; await sleep(500)) {
+    for (const name of names) assert.deepEqual(repairs(name), []);
+    if (Date.now() >= end) return;
+  }
+};
+const running = async (...names) => {
+  const id = world.slurmRun('sbatch', '--parsable', '-t', '10', `-N${names.length}`, '-w', names.join(), '-o', '/dev/null', '--wrap', 'sleep 600');
+  await until('the job runs', () => world.slurmRun('squeue', '-h', '-j', id, '-o', '%T') === 'RUNNING');
+  return id;
+};
+
+test('what Slurm switched off is left alone, however long it is silent, and comes back by itself', async () => {
+  const job = await running('gpu-2');
+  scontrol('reboot', 'gpu-2');
+  await shows('gpu-2', /REBOOT_REQUESTED/);
+  scontrol('update', 'NodeName=gpu-3', 'State=POWER_DOWN_FORCE');
+  await shows('gpu-3', /POWERING_DOWN/);
+  await shows('gpu-3', /POWERED_DOWN/);
+  assert.equal(world.node('gpu-2').state, 'ready', 'its job goes on until it ends');
+  world.slurmRun('scancel', job);
+  await shows('gpu-2', /REBOOT_ISSUED/);
+  for (const name of ['gpu-2', 'gpu-3']) await until(`${name} is silent`, () => world.node(name).live.silent);
+  await untouched(LONG_MS, 'gpu-2', 'gpu-3');
+  for (const name of ['gpu-2', 'gpu-3']) {
+    const { decision, text } = world.json('node', 'explain', name);
+    assert.deepEqual([decision.action, decision.refused], ['watch', 'reboot']);
+    assert.match(text, /the scheduler switched it off, to save power or for a reboot, and switches it on again itself/);
+  }
+  const wakes = world.slurmRun('sbatch', '--parsable', '-w', 'gpu-3', '-o', '/dev/null', '--wrap', 'sleep 600');
+  await shows('gpu-3', /POWERING_UP/);
+  writeFileSync(join(world.dir, 'go'), '');
+  await until('the job runs', () => world.slurmRun('squeue', '-h', '-j', wakes, '-o', '%T') === 'RUNNING');
+  world.slurmRun('scancel', wakes);
+  for (const name of ['gpu-2', 'gpu-3']) await idle(name);
+  await untouched(0, 'gpu-2', 'gpu-3');
+});
+
+test('reservations, plans and maintenance keep work away, not repairs', async () => {
+  const reserve = (name, node, ...more) => scontrol('create', 'reservation', `ReservationName=${name}`, 'Users=root', 'StartTime=now', 'Duration=60', `Nodes=${node}`, ...more);
+  reserve('theirs', 'gpu-1');
+  reserve('works', 'gpu-4', 'Flags=MAINT');
+  const job = await running('gpu-2');
+  const next = world.slurmRun('sbatch', '--parsable', '-t', '10', '-N2', '-w', 'gpu-[2-3]', '-o', '/dev/null', '--wrap', 'sleep 600');
+  const expected = [['gpu-1', /^IDLE\+RESERVED/], ['gpu-3', /^IDLE\+PLANNED/], ['gpu-4', /^(IDLE\+)?MAINT/]];
+  for (const [name, state] of expected) await shows(name, state);
+  await untouched(3000, 'gpu-1', 'gpu-4');
+  for (const [name] of expected) assert.deepEqual([world.node(name).state, world.node(name).health], ['ready', 'healthy'], name);
+  for (const [name] of expected) world.kernel(name, FELL_OFF);
+  for (const [name, state] of expected) {
+    await until(`${name} is repaired`, () => world.operations(name).some((o) => o.kind === 'reboot' && o.state === 'succeeded') && world.node(name).state === 'ready');
+    await shows(name, state);
+  }
+  for (const name of ['theirs', 'works']) assert.match(scontrol('show', 'reservation', name), /State=ACTIVE/);
+  world.slurmRun('scancel', job, next);
+  for (const name of ['theirs', 'works']) scontrol('delete', `ReservationName=${name}`);
+  for (const [name] of expected) await idle(name);
+});
+
+test("FAIL in a person's own words is that person's, and its job runs to its end", async () => {
+  const done = repairs('gpu-2').length, job = await running('gpu-2');
+  scontrol('update', 'NodeName=gpu-2', 'State=FAIL', 'Reason=fan 3 rattles');
+  await shows('gpu-2', /^ALLOCATED\+FAIL/);
+  await until('hpd has seen it', () => /fan 3 rattles/.test(world.node('gpu-2').reason));
+  world.kernel('gpu-2', FELL_OFF);
+  const why = await until('a decision that respects it', () => {
+    const e = world.json('node', 'explain', 'gpu-2');
+    return e.decision?.code === 'xid.79' && !['reboot', 'replace'].includes(e.decision.action) && e;
+  });
+  assert.match(why.text, /fan 3 rattles/);
+  await sleep(2000);
+  assert.equal(world.slurmRun('squeue', '-h', '-j', job, '-o', '%T'), 'RUNNING');
+  world.slurmRun('scancel', job);
+  await shows('gpu-2', /^IDLE\+FAIL$/);
+  assert.equal(world.slurmNode('gpu-2').reason, 'fan 3 rattles');
+  assert.equal(repairs('gpu-2').length, done);
+  scontrol('update', 'NodeName=gpu-2', 'State=RESUME');
+  await world.repaired('gpu-2', 'reboot');
+});
