@@ -1,7 +1,7 @@
-// The states in which slurmctld itself, or a person through it, keeps a node from work: reservations, plans, holds, reboots and
-// power saving. What docs/slurm-states.md says of each is what is done on a real Slurm.
+// The states in which slurmctld itself, or a person through it, keeps a node from work: reservations, plans, holds, reboots, power
+// saving, and a machine that has less than its line says. What docs/slurm-states.md says of each is what is done on a real Slurm.
 import assert from 'node:assert/strict';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -134,4 +134,30 @@ test("FAIL in a person's own words is that person's, and its job runs to its end
   assert.equal(repairs('gpu-2').length, done);
   scontrol('update', 'NodeName=gpu-2', 'State=RESUME');
   await world.repaired('gpu-2', 'reboot');
+});
+
+test('a machine that has less than its line says is not given work by anybody', async () => {
+  const conf = join(world.slurm, 'slurm.conf'), text = readFileSync(conf, 'utf8');
+  // In good order: a slurmctld that is killed comes back with what it saved last.
+  const put = async (now) => {
+    const [pid] = readFileSync(join(world.slurm, 'run/slurmctld.pid'), 'utf8').split(' ');
+    writeFileSync(conf, now);
+    scontrol('shutdown', 'slurmctld');
+    await until('slurmctld has ended', () => !existsSync(`/proc/${pid}`) || /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
+    world.lab('end', world.slurm, 'slurmctld');
+    world.lab('begin', world.slurm, 'slurmctld');
+  };
+  const done = repairs('gpu-4').length;
+  await put(text.replace(/^(NodeName=gpu-4 .*)RealMemory=1024/m, '$1RealMemory=900000000'));
+  await shows('gpu-4', /INVALID_REG/);
+  await sleep(2000);
+  assert.match(world.slurmNode('gpu-4').state, /INVALID_REG/, 'nobody resumes it');
+  assert.equal(repairs('gpu-4').length, done);
+  // A fault is repaired; its end waits for the memory, which Slurm looks at itself.
+  world.kernel('gpu-4', FELL_OFF);
+  const operation = await until('a repair that waits', () => world.operations('gpu-4').find((o) => o.steps?.some((s) => s.name === 'resume' && s.state === 'running' && s.detail)));
+  assert.match(operation.steps.find((s) => s.name === 'resume').detail, /Invalid node state/);
+  assert.match(world.slurmNode('gpu-4').state, /INVALID_REG/);
+  await put(text);
+  await world.repaired('gpu-4', operation.kind);
 });
