@@ -17,7 +17,8 @@
     4                 /* calls at once: after a reconfigure there may be as many as nodes, and none is worth a repair */
 #define LOOKS_MAX 256 /* nodes whose past the store is asked for in a turn */
 #define PAUSE_MAX_FACTOR 64 /* the longest pause, in observation intervals */
-#define NAMELESS_FACTOR 4   /* and of a look whether the agent has told its machine's name */
+#define NAMELESS_FACTOR \
+    4 /* until the second look whether the agent has told its machine's name, and twice as long each time */
 
 struct raddress {
     char *told;
@@ -28,7 +29,7 @@ struct raddress {
     bool foreign;       /* what is shown is no earlier machine's */
     char *host;         /* the machine's name in the last picture, if it has to be looked at */
     char *host_settled; /* nothing is to be done where this one is shown: it is the machine's own, or somebody's */
-    int64_t host_again_at;
+    int64_t host_again_at, nameless_ms;
 };
 
 struct address_loop {
@@ -168,6 +169,14 @@ static void send(struct reconcile *r, struct rnode *node, bool moves, const char
     reconcile_call_send(r, call);
 }
 
+/* Twice the last one; the first is so many observation intervals. */
+static int64_t next_pause(const struct reconcile *r, int64_t last_ms, int64_t first)
+{
+    const int64_t every_ms = r->deps.settings.observe_interval_ms;
+    int64_t next_ms = last_ms == 0 ? first * every_ms : 2 * last_ms;
+    return next_ms < PAUSE_MAX_FACTOR * every_ms ? next_ms : PAUSE_MAX_FACTOR * every_ms;
+}
+
 static void settle_host(struct raddress *address, const char *host)
 {
     free(address->host_settled);
@@ -179,9 +188,12 @@ static void settle_host(struct raddress *address, const char *host)
 static int look_at_host(struct reconcile *r, struct db_tx *tx, struct rnode *node, struct hardware *ret_own)
 {
     struct raddress *address = node->address;
-    int status = address->host == NULL ? STATUS_NOT_FOUND : db_address_host(tx, node->id, ret_own);
+    if (address->host == NULL)
+        return 0;
+    int status = db_address_host(tx, node->id, ret_own);
     if (status == STATUS_NOT_FOUND || (status == 0 && !hardware_is_host_name(ret_own))) {
-        address->host_again_at = reconcile_now(r) + NAMELESS_FACTOR * r->deps.settings.observe_interval_ms;
+        address->nameless_ms = next_pause(r, address->nameless_ms, NAMELESS_FACTOR);
+        address->host_again_at = reconcile_now(r) + address->nameless_ms;
         ret_own->detail[0] = '\0';
         return 0;
     }
@@ -248,7 +260,6 @@ static void look_at_waiting(struct reconcile *r, int64_t now)
 void reconcile_address_take(struct reconcile *r, struct rcall *call)
 {
     struct rnode *node = reconcile_node_find(r, call->node_id);
-    int64_t every_ms = r->deps.settings.observe_interval_ms;
     call->next = r->addresses->done;
     r->addresses->done = call;
     if (call->status != 0)
@@ -258,9 +269,7 @@ void reconcile_address_take(struct reconcile *r, struct rcall *call)
     struct raddress *address = node->address;
     address->in_flight = false;
     address->told_seq = r->tick;
-    address->pause_ms = address->pause_ms == 0 ? every_ms : 2 * address->pause_ms;
-    if (address->pause_ms > PAUSE_MAX_FACTOR * every_ms)
-        address->pause_ms = PAUSE_MAX_FACTOR * every_ms;
+    address->pause_ms = next_pause(r, address->pause_ms, 1);
     address->again_at = address->host_again_at = reconcile_now(r) + address->pause_ms;
     if (call->move.renamed)
         settle_host(address, call->move.host);

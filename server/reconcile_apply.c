@@ -245,8 +245,12 @@ static int give_back_again(struct apply *a)
 {
     char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
     try_key(a, "absence", key);
-    snprintf(reason, sizeof(reason), NODE_REASON_GIVEN_UP " (%.*s), and hears it again",
-             TEXT_FIT(text_or_empty(a->node->reason), 60));
+    if (a->item->old_mark)
+        snprintf(reason, sizeof(reason), "Slurm came up again with the mark of the repair before (%.*s), which is over",
+                 TEXT_FIT(text_or_empty(a->node->reason), 60));
+    else
+        snprintf(reason, sizeof(reason), NODE_REASON_GIVEN_UP " (%.*s), and hears it again",
+                 TEXT_FIT(text_or_empty(a->node->reason), 60));
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
                                           .urgency = URGENCY_NOW,
                                           .key = key,

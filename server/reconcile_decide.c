@@ -217,10 +217,26 @@ static int read_absences(struct db_tx *tx, const struct decide_item *item, int64
     return status < 0 ? status : 0;
 }
 
+/* A scheduler that died came up with a state from before the repair was over, and shows the repair's own mark once more: nobody asks
+ * for another repair, and nobody else will end it. Its reason's time says so; the clocks of both may differ a little. */
+#define CLOCKS_MS (2 * MS_PER_S)
+static bool shows_old_mark(const struct decide_item *item)
+{
+    const struct rnode *node = item->node;
+    const struct operation *op = &item->last_operation;
+    const struct operation_step *mark = &op->steps[0];
+    return node->reason_at > 0 && op->id != 0 && op->state == OPERATION_STATE_SUCCEEDED && op->step_count > 0 &&
+           mark->kind == STEP_KIND_MARK && mark->state == STEP_STATE_DONE &&
+           reconcile_mark_request(op->kind) != SCHEDULER_REQUEST_NONE &&
+           reconcile_mark_request(op->kind) == node->request && node->reason_at >= mark->started_at - CLOCKS_MS &&
+           node->reason_at <= mark->finished_at + CLOCKS_MS;
+}
+
 static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
 {
     const struct rnode *node = item->node;
-    item->given_up = node->given_up && node->op == NULL && item->row.state == NODE_STATE_READY &&
+    item->old_mark = shows_old_mark(item);
+    item->given_up = (node->given_up || item->old_mark) && node->op == NULL && item->row.state == NODE_STATE_READY &&
                      reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
     if (!item->given_up)
         return 0;
@@ -314,7 +330,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .foreign_drain = known && reconcile_foreign_drain(node),
         .scheduler_reason = known && node->reason != NULL ? node->reason : "",
         .incident = reconcile_incident_of(node),
-        .wish = wish_of(node, known),
+        .wish = item->old_mark ? POLICY_WISH_NONE : wish_of(node, known),
         .wish_by = item->wish_by,
         .approval = {.state = item->approval.state,
                      .action = item->approval.action,

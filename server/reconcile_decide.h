@@ -29,6 +29,7 @@ struct decide_item {
     bool has_decision;        /* the policy had something to say */
     bool fresh;               /* and it is not what it said last time */
     bool quiet;               /* nothing follows that the store would have to know */
+    bool old_mark;            /* what the scheduler shows as a request is the last repair's own mark */
     bool given_up;            /* by the scheduler, for an absence that is over; then giveback says what becomes of it */
     enum policy_giveback giveback;
     enum health health;

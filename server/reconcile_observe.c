@@ -98,6 +98,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
                    node->request != (uint8_t)seen->request;
     bool reason_changed = set_text(&node->reason, seen->reason);
     changed = set_text(&node->reason_user, seen->reason_user) || changed;
+    node->reason_at = seen->reason_at;
     node->responding = seen->responding;
     node->switched_off = seen->switched_off;
     node->schedulable = seen->schedulable;

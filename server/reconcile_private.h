@@ -179,6 +179,7 @@ struct rnode {
     char *name;
     char *reason, *reason_user; /* in the scheduler; NULL: none */
     struct raddress *address;   /* what the scheduler was told of where it lives; NULL: nothing */
+    int64_t reason_at;          /* when it was given, by the scheduler's clock; 0: not known */
     int64_t due_at;             /* looked at again then; 0: only when something happens */
     int64_t failing_at;         /* newest node fault in the group's window; 0: none */
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */

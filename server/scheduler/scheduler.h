@@ -40,6 +40,7 @@ struct scheduler_node {
     char state[SCHEDULER_STATE_TEXT_MAX]; /* the scheduler's own words: "IDLE+DRAIN" */
     char reason[REASON_MAX_BYTES];        /* without the [user@time] part */
     char reason_user[NAME_MAX_BYTES];
+    int64_t reason_at; /* when it was given, by the scheduler's clock; 0: it does not say */
     bool responding;   /* the scheduler hears its node daemon */
     bool switched_off; /* by the scheduler, which saves power or reboots it: nobody is to hear it until that is over */
     bool schedulable;  /* new work may start: up, not drained, failed or reserved for maintenance */

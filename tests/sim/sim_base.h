@@ -182,6 +182,7 @@ SIM_FN void sim_open(struct sim *sim, uint64_t seed, bool has_scheduler)
     id_source_seed(&sim->ids, seed + 1);
     sim->fate.clock = &sim->clock;
     fake_scheduler_init(&sim->scheduler, &sim->fate);
+    sim->scheduler.clock = &sim->clock;
     fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->fate);
     reconcile_settings_default(&sim->settings);
     sim->beat_at = SIM_T0;

@@ -38,8 +38,10 @@ struct fake_scheduler_node *fake_scheduler_find(struct fake_scheduler *fake, con
     return NULL;
 }
 
-static void take_out(struct fake_scheduler_node *node, bool fail, const char *reason, const char *user)
+static void take_out(const struct fake_scheduler *fake, struct fake_scheduler_node *node, bool fail, const char *reason,
+                     const char *user)
 {
+    node->reason_at = fake->clock == NULL ? 0 : clock_wall_ms(fake->clock) / MS_PER_S * MS_PER_S;
     node->out = true;
     node->failed = fail;
     node->by_itself = false;
@@ -55,13 +57,13 @@ static void put_back(struct fake_scheduler_node *node)
 
 void fake_scheduler_by_hand(struct fake_scheduler *fake, const char *name, bool fail, const char *reason)
 {
-    take_out(fake_scheduler_find(fake, name), fail, reason, "alice");
+    take_out(fake, fake_scheduler_find(fake, name), fail, reason, "alice");
 }
 
 void fake_scheduler_give_up(struct fake_scheduler *fake, const char *name, const char *reason)
 {
     struct fake_scheduler_node *node = fake_scheduler_find(fake, name);
-    take_out(node, false, reason, "slurm");
+    take_out(fake, node, false, reason, "slurm");
     node->by_itself = true;
 }
 
@@ -121,6 +123,7 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         text_copy_cut(to->name, sizeof(to->name), from->name);
         text_copy_cut(to->reason, sizeof(to->reason), from->reason);
         text_copy_cut(to->reason_user, sizeof(to->reason_user), from->user);
+        to->reason_at = from->reason[0] == '\0' ? 0 : from->reason_at;
         snprintf(to->state, sizeof(to->state), "%s%s", from->jobs > 0 ? "ALLOCATED" : "IDLE",
                  from->failed      ? "+FAIL"
                  : from->by_itself ? "+DOWN"
@@ -158,7 +161,7 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
         snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
         return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
     }
-    take_out(node, !is_ours(reason), reason, "holdfast");
+    take_out(fake, node, !is_ours(reason), reason, "holdfast");
     node->marks++;
     return fake_fate_end(fake->fate, 0, error);
 }

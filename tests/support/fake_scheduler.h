@@ -15,6 +15,7 @@
 struct fake_scheduler_node {
     char name[NODE_NAME_MAX_BYTES];
     char reason[REASON_MAX_BYTES], user[NAME_MAX_BYTES];
+    int64_t reason_at; /* 0: it does not say */
     char address[ADDRESS_MAX_BYTES], host[ADDRESS_MAX_BYTES];
     char leaf[TOPOLOGY_NAME_MAX_BYTES]; /* the switch it hangs on; "": it is in no topology */
     bool out;                           /* drained or failed */
@@ -47,6 +48,7 @@ struct fake_scheduler {
     bool down; /* nothing answers */
     int64_t observed, governed;
     struct fake_fate *fate;
+    const struct clock *clock; /* of reasons; NULL: it does not say when they were given */
 };
 
 void fake_scheduler_init(struct fake_scheduler *fake, struct fake_fate *fate);

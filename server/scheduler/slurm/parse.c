@@ -22,6 +22,7 @@ enum { JOB_ID_WIDTH = 40, HET_WIDTH = 16, FLAG_WIDTH = 8, JOB_STATE_WIDTH = 24 }
 #define COLUMN_BYTES_MAX 65 /* the widest of them and its zero */
 
 #define SECONDS_DIGITS 10 /* of a time in seconds, from 2001 to 2286 */
+#define MS_OF_S INT64_C(1000)
 
 char *slurm_next_line(char **rest)
 {
@@ -260,8 +261,9 @@ static bool is_our_time(const char *s, size_t len, const char *stamp)
     return true;
 }
 
-/* Finds the first " [user@time]" and cuts the text before it; *ret_user is the user, the result what follows ']'. */
-static char *cut_stamp(char *reason, const char *stamp, char **ret_user)
+/* Finds the first " [user@time]" and cuts the text before it; *ret_user is the user, the result what follows ']'. The time is told
+ * where it has our format. */
+static char *cut_stamp(char *reason, const char *stamp, char **ret_user, int64_t *ret_at_ms)
 {
     for (char *at = strchr(reason, '@'); at != NULL; at = strchr(at + 1, '@')) {
         size_t len = strcspn(at + 1, "]");
@@ -273,6 +275,7 @@ static char *cut_stamp(char *reason, const char *stamp, char **ret_user)
         *at = '\0';
         open[-1] = '\0';
         *ret_user = open + 1;
+        *ret_at_ms = stamp == NULL ? 0 : strtoll(at + 1, NULL, 10) * MS_OF_S;
         return at + 1 + len + 1;
     }
     return NULL;
@@ -318,7 +321,7 @@ static void take_reason(char *value, char *user, struct slurm_node *node)
 static void read_reason(char *value, const char *stamp, struct slurm_node *node)
 {
     char *user = NULL;
-    char *rest = cut_stamp(value, stamp, &user);
+    char *rest = cut_stamp(value, stamp, &user, &node->seen.reason_at);
     autofree char *whole = NULL;
     if (rest == NULL) {
         cut_at_next_key(value);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MS_OF_S INT64_C(1000)
 #define WORDS_MAX 64 /* of a list of states, features or partitions */
 #define NODES_OF_JOB_MAX 100000
 #define TOKEN_END_S_MAX 253402300800 /* the year 10000 */
@@ -141,6 +142,8 @@ int slurm_json_node(const json_t *json, struct slurm_node *ret_node, struct slur
         ret_node->address[0] = '\0';
     if (text_copy(ret_node->host, sizeof(ret_node->host), slurm_json_text(json, "hostname")) != 0)
         ret_node->host[0] = '\0';
+    int64_t reason_s = slurm_json_number(json_object_get(json, "reason_changed_at"));
+    ret_node->seen.reason_at = ret_node->seen.reason[0] == '\0' || reason_s <= 0 ? 0 : reason_s * MS_OF_S;
     read_has(json, ret_has);
     return 0;
 }

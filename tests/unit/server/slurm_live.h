@@ -377,6 +377,21 @@ static int readdress(const char *was, const char *address, struct scheduler_move
     return status;
 }
 
+/* By which an old mark is told from somebody's request. */
+static void test_a_mark_says_when_it_was_made(void **state)
+{
+    need_lab(state);
+    struct scheduler_observation picture;
+    int64_t before = clock_wall_ms(clock_system()), at = 0;
+    OK(mark("gpu-1", "Action:Reboot", NULL));
+    OK(slurm.ops->observe(slurm.self, &picture, error));
+    for (size_t i = 0; i < picture.count; i++)
+        if (strcmp(picture.nodes[i].name, "gpu-1") == 0)
+            at = picture.nodes[i].reason_at;
+    scheduler_observation_free(&picture);
+    assert_true(at >= before - MS_PER_S && at <= clock_wall_ms(clock_system()));
+}
+
 /* What a picture shows. */
 static void assert_address(const char *expected)
 {
@@ -490,6 +505,7 @@ static int slurm_live(enum way_kind kind)
         cmocka_unit_test_teardown(test_wrong_arguments, restore),
         cmocka_unit_test_teardown(test_readdress, restore),
         cmocka_unit_test_teardown(test_another_machine_has_another_name, restore),
+        cmocka_unit_test_teardown(test_a_mark_says_when_it_was_made, restore),
         cmocka_unit_test_teardown(test_slurmctld_is_down, restore),
     };
     return cmocka_run_group_tests(tests, start_lab, stop_lab);

@@ -148,7 +148,9 @@ static void test_captured_nodes(void **state)
         check_node(&nodes[i].seen, &captured[i]);
         assert_string_equal(nodes[i].address, "127.0.0.1");
         assert_string_equal(nodes[i].host, "localhost");
+        assert_int_equal(nodes[i].seen.reason_at != 0, captured[i].reason[0] != '\0');
     }
+    assert_int_equal(nodes[0].seen.reason_at, INT64_C(1795188254000));
 }
 
 /* With Slurm's own time format a forged stamp in a reason cannot be told from the true one: this is why we set ours. */
@@ -165,6 +167,7 @@ static void test_captured_nodes_standard_time(void **state)
             want.user = "x";
         }
         check_node(&nodes[i].seen, &want);
+        assert_int_equal(nodes[i].seen.reason_at, 0); /* nobody knows of which zone that is */
     }
 }
 

@@ -249,11 +249,13 @@ static void test_hostile_nodes(void **state)
     auto_json json_t *odd =
         parse("{\"name\": \"n1\", \"state\": [\"IDLE\", \"\\u001b[31m\", \"NEW_FLAG\"], \"cpus\": -4, "
               "\"reason\": \"Action:Reboot\\u001b\", \"reason_set_by_user\": \"a\\nb\", "
-              "\"address\": {}, \"hostname\": [1], \"partitions\": \"p\\u0001\", \"active_features\": 7}");
+              "\"address\": {}, \"hostname\": [1], \"reason_changed_at\": 1795188254, \"partitions\": \"p\\u0001\", "
+              "\"active_features\": 7}");
     assert_int_equal(slurm_json_node(odd, &node, &has), 0);
     assert_string_equal(node.seen.state, "IDLE+?[31M+NEW_FLAG");
     assert_string_equal(node.seen.reason, "Action:Reboot?");
     assert_string_equal(node.seen.reason_user, "a?b");
+    assert_int_equal(node.seen.reason_at, INT64_C(1795188254000));
     assert_string_equal(node.address, "");
     assert_string_equal(node.host, "");
     assert_int_equal(has.cpus, 0);
