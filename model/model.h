@@ -102,6 +102,8 @@ struct instance_group {
 /* How a node's reason begins when it is in service and somebody else holds it in the scheduler. */
 #define NODE_REASON_HELD "held in Slurm"
 #define NODE_REASON_GIVEN_UP "Slurm took it out by itself" /* and hears it again */
+#define NODE_REASON_KEPT_OUT \
+    "Slurm keeps it out by itself" /* for something that it found, as that a job's end failed there */
 
 struct node {
     int64_t id, cluster_id, group_id;

@@ -548,6 +548,15 @@ static bool is_quiet(const struct policy_scene *scene)
 static void tell_quiet(const struct policy_scene *scene, struct policy_situation *told)
 {
     char span[POLICY_SPAN_MAX];
+    if (text_starts_with(scene->node->reason, NODE_REASON_KEPT_OUT)) {
+        say(told,
+            "%s. Nothing follows by itself: that is no fault of the node that its agent, which spoke %s ago, has seen.",
+            scene->node->reason, ago(scene, scene->last_heartbeat_at, span));
+        struct policy_way *way = new_way(told, "put it back into service, once you have looked");
+        snprintf(way->command, sizeof(way->command), "scontrol update nodename=%s state=resume", scene->node->name);
+        way_node(scene, told, "reboot", WHY_NOW);
+        return;
+    }
     say(told,
         "Nothing has happened because nothing is wrong: its agent spoke %s ago, and nothing that it reported asks for "
         "anything.",

@@ -29,13 +29,22 @@ static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES]
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
+/* For what the scheduler found out by itself, which is no fault that anything here knows. */
+static bool is_kept_out(const struct rnode *node)
+{
+    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && !node->schedulable &&
+           node->responding && !node->drained && !node->given_up && !node->switched_off && node->reason != NULL &&
+           node->request == SCHEDULER_REQUEST_NONE && !reconcile_reason_is_ours(node);
+}
+
 /* True when the row's reason says what cannot be known anew yet: the picture is older than our own last change or there is
  * none, or the agent was not heard since we started. */
 static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
 {
     bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
     return (unseen &&
-            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_GIVEN_UP))) ||
+            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_GIVEN_UP) ||
+             text_starts_with(row->reason, NODE_REASON_KEPT_OUT))) ||
            (!node->lost && (node->silent_since > 0 || reconcile_is_unheard(row, live)) &&
             text_starts_with(row->reason, UNHEARD_SINCE));
 }
@@ -115,5 +124,7 @@ bool reconcile_ready_reason(const struct decide_item *item, const struct node *r
         snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
     else if (item->has_decision && reconcile_is_for_people(&item->decision))
         say_for_people(&item->decision, ret_reason);
+    else if (is_kept_out(node))
+        snprintf(ret_reason, REASON_MAX_BYTES, NODE_REASON_KEPT_OUT ": %.*s", TEXT_FIT(node->reason, 100));
     return !text_equal(ret_reason, row->reason);
 }

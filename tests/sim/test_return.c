@@ -106,12 +106,52 @@ static void the_same_card_comes_back(void **state)
     sim_close(&sim);
 }
 
+/* It died before it saved that the repair was over, and shows the repair's mark again, with its time; hpd died with it, or not. */
+static void an_old_mark_is_no_request(void **state)
+{
+    (void)state;
+    for (int dies = 0; dies < 2; dies++) {
+        struct sim sim;
+        sim_open(&sim, 67, true);
+        sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+        sim_run(&sim, MS_PER_MIN);
+        sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+        struct fake_scheduler_node *node = fake_scheduler_find(&sim.scheduler, "gpu-1");
+        for (int i = 0; i < 600 && !node->out; i++)
+            sim_run(&sim, MS_PER_S / 2);
+        assert_true(node->failed);
+        assert_string_equal(node->reason, "Action:Reboot");
+        const struct fake_scheduler_node saved = *node;
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+        assert_false(node->out);
+        assert_int_equal(sim.provider.reboots, 1);
+        node->out = node->failed = true;
+        memcpy(node->reason, saved.reason, sizeof(node->reason));
+        memcpy(node->user, saved.user, sizeof(node->user));
+        node->reason_at = saved.reason_at;
+        if (dies)
+            sim_crash(&sim);
+        sim_run(&sim, 10 * MS_PER_MIN);
+        assert_int_equal(sim.provider.reboots, 1);
+        assert_false(node->out); /* and it is not forgotten there */
+        assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+        struct sim_reading back = sim_read(&sim, "gpu-1");
+        assert_string_equal(back.operation.reason,
+                            "Slurm came up again with the mark of the repair before (Action:Reboot), which is over");
+        /* The same words of a person, later, are a request. */
+        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, "Action:Reboot");
+        sim_run(&sim, 20 * MS_PER_MIN);
+        assert_int_equal(sim.provider.reboots, 2);
+        sim_close(&sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_check_has_to_look_first), cmocka_unit_test(what_does_not_apply_passes),
         cmocka_unit_test(what_cannot_tell_fails),    cmocka_unit_test(an_earlier_agent_is_not_waited_for),
-        cmocka_unit_test(the_same_card_comes_back),
+        cmocka_unit_test(the_same_card_comes_back),  cmocka_unit_test(an_old_mark_is_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

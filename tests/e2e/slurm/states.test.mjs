@@ -153,6 +153,8 @@ test('a machine that has less than its line says is not given work by anybody', 
   await sleep(2000);
   assert.match(world.slurmNode('gpu-4').state, /INVALID_REG/, 'nobody resumes it');
   assert.equal(repairs('gpu-4').length, done);
+  const why = await until('it is told', () => { const e = world.json('node', 'explain', 'gpu-4'); return /Slurm keeps it out by itself: Low RealMemory/.test(e.text) && e; });
+  assert.equal(why.situation, 'nothing-is-wrong');
   // A fault is repaired; its end waits for the memory, which Slurm looks at itself.
   world.kernel('gpu-4', FELL_OFF);
   const operation = await until('a repair that waits', () => world.operations('gpu-4').find((o) => o.steps?.some((s) => s.name === 'resume' && s.state === 'running' && s.detail)));
@@ -160,4 +162,22 @@ test('a machine that has less than its line says is not given work by anybody', 
   assert.match(world.slurmNode('gpu-4').state, /INVALID_REG/);
   await put(text);
   await world.repaired('gpu-4', operation.kind);
+});
+
+test('a slurmctld that comes up with what it saved before a repair was over asks for no second one', async () => {
+  world.kernel('gpu-4', FELL_OFF);
+  const mark = await until('its mark', () => /^Action:(Reboot|Replace)$/.exec(world.slurmNode('gpu-4').reason));
+  const kind = mark[1].toLowerCase(), count = () => world.operations('gpu-4').filter((o) => o.kind === kind && o.state === 'succeeded').length, earlier = count();
+  await sleep(1500); // Slurm saves what changed
+  const saved = readFileSync(join(world.slurm, 'state/node_state'));
+  await world.repaired('gpu-4', kind, earlier);
+  world.lab('end', world.slurm, 'slurmctld');
+  writeFileSync(join(world.slurm, 'state/node_state'), saved);
+  world.lab('begin', world.slurm, 'slurmctld');
+  const release = await until('it is given back', () => world.operations('gpu-4').find((o) => o.kind === 'release' && o.state === 'succeeded' && o.reason.includes(`mark of the repair before (${mark[0]})`)));
+  assert.equal(release.actor, 'policy');
+  await until('gpu-4 idle', () => world.slurmNode('gpu-4').state === 'IDLE' && world.node('gpu-4').state === 'ready');
+  await sleep(2000);
+  assert.equal(count(), earlier + 1);
+  assert.equal(world.operations('gpu-4').filter((o) => ['reboot', 'replace'].includes(o.kind) && o.state !== 'succeeded').length, 0);
 });

@@ -110,6 +110,13 @@ static void in_service(void **state)
         "Nothing has happened because nothing is wrong: its agent spoke 3 s ago, and nothing that it reported asks for "
         "anything.",
         "");
+    text_copy_cut(node.reason, sizeof(node.reason), NODE_REASON_KEPT_OUT ": Kill task failed");
+    assert_told(
+        SITUATION_QUIET,
+        "Slurm keeps it out by itself: Kill task failed. Nothing follows by itself: that is no fault of the node that "
+        "its agent, which spoke 3 s ago, has seen.",
+        "scontrol update nodename=gpu-7 state=resume");
+    node.reason[0] = '\0';
     decide(ACTION_NONE, "application-fault",
            "0000:b9:00: Xid 31 (page fault). A fault of the program, not of the node.");
     assert_told(SITUATION_DECIDED,
