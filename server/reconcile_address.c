@@ -100,6 +100,12 @@ int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx)
     return db_address_list_told(tx, load_told, r);
 }
 
+void reconcile_address_heard(struct rnode *node)
+{
+    if (node->address != NULL)
+        node->address->host_again_at = node->address->nameless_ms = 0;
+}
+
 static void shows_what_was_told(struct raddress *address, int64_t now)
 {
     free(TAKE(address->shown));

@@ -13,6 +13,8 @@ void reconcile_address_set(struct reconcile *r, struct rnode *node, const char *
 /* What the picture that was asked for at seq shows of a node of which the scheduler was told something, and of its machine's name;
  * "": it does not say. */
 void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, const char *host, uint64_t seq);
+/* Its agent has spoken by now: whether it told how its machine is called is looked at with the next picture. */
+void reconcile_address_heard(struct rnode *node);
 void reconcile_address_free(struct raddress *address); /* accepts NULL */
 
 /* Looks at what is shown otherwise, tells it again, writes down what came of that; true when it did something. */

@@ -296,6 +296,7 @@ static void do_operation_end(struct reconcile *r, struct effect *effect)
     bool succeeded = effect->u.operation.end == OPERATION_STATE_SUCCEEDED;
     take_result(node, effect->u.operation.took);
     reconcile_operation_drop(r, node);
+    reconcile_address_heard(node);
     if (succeeded && kind != OPERATION_KIND_DELETE) {
         node->was_ready = true;
         node->launch_failed = false;
