@@ -84,6 +84,7 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
 
 struct open_runs {
     const struct job_picture *picture;
+    struct job_start_finding *found; /* NULL: no start is new */
     struct job_run **runs;
     size_t count;
 };
@@ -143,10 +144,22 @@ static int follow_run(struct db_tx *tx, struct job_run *run, const struct job_pi
     return status != 0 ? status : db_job_run_put(tx, run);
 }
 
+static void forget_open(struct open_runs *open)
+{
+    for (size_t i = 0; i < open->count; i++)
+        free(open->runs[i]);
+    free(TAKE(open->runs));
+    open->count = 0;
+}
+
+/* New starts and ends together: nobody is to see a job in two starts at once. */
 static int follow(struct db_tx *tx, void *arg)
 {
     struct open_runs *open = arg;
-    int status = 0;
+    forget_open(open);
+    int status = job_start_keep_found(tx, open->found);
+    if (status == 0)
+        status = db_job_run_open(tx, take_open, open);
     for (size_t i = 0; i < open->count && status == 0; i++) {
         struct job_run run = *open->runs[i];
         status = follow_run(tx, &run, open->picture);
@@ -156,18 +169,18 @@ static int follow(struct db_tx *tx, void *arg)
 
 int service_job_follow(struct service *s, const struct job_picture *before, const struct job_picture *picture)
 {
-    struct open_runs open = {.picture = picture};
+    struct open_runs open = {.picture = picture, .found = job_start_look(before, picture)};
     struct db_tx *tx = NULL;
-    int status = job_start_find(s, before, picture);
-    if (status == 0)
+    int status = 0;
+    if (open.found == NULL) { /* most pictures have nothing that would have to be written */
         status = db_read_begin(s->db, &tx);
-    if (status == 0)
-        status = db_job_run_open(tx, take_open, &open);
-    db_read_end(s->db, tx);
-    if (status == 0 && open.count > 0)
+        if (status == 0)
+            status = db_job_run_open(tx, take_open, &open);
+        db_read_end(s->db, tx);
+    }
+    if (status == 0 && (open.found != NULL || open.count > 0))
         status = db_write(s->db, "job-follow", follow, &open);
-    for (size_t i = 0; i < open.count; i++)
-        free(open.runs[i]);
-    free(open.runs);
+    forget_open(&open);
+    job_start_finding_free(open.found);
     return status;
 }

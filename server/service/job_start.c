@@ -60,7 +60,7 @@ struct news {
     const struct cluster_job *job, *was; /* was NULL: it was not shown before */
 };
 
-struct finding {
+struct job_start_finding {
     struct news *news;
     size_t count;
     struct cluster *clusters;
@@ -70,7 +70,7 @@ struct finding {
 static int add_cluster(const void *row, void *arg)
 {
     const struct cluster *cluster = row;
-    struct finding *finding = arg;
+    struct job_start_finding *finding = arg;
     if (cluster->orchestrator != ORCHESTRATOR_SLURM)
         return 0;
     finding->clusters = own_realloc(finding->clusters, finding->cluster_count + 1, sizeof(*finding->clusters));
@@ -79,7 +79,7 @@ static int add_cluster(const void *row, void *arg)
 }
 
 /* Of the clusters with a node of it each keeps the start. */
-static int keep_in_clusters(struct db_tx *tx, const struct finding *finding, const struct cluster_job *job)
+static int keep_in_clusters(struct db_tx *tx, const struct job_start_finding *finding, const struct cluster_job *job)
 {
     char **names = NULL;
     size_t count = 0;
@@ -99,9 +99,10 @@ static int keep_in_clusters(struct db_tx *tx, const struct finding *finding, con
     return status;
 }
 
-static int find(struct db_tx *tx, void *arg)
+int job_start_keep_found(struct db_tx *tx, struct job_start_finding *finding)
 {
-    struct finding *finding = arg;
+    if (finding == NULL)
+        return 0;
     finding->cluster_count = 0;
     int status = db_cluster_list(tx, "", CLUSTERS_MAX, add_cluster, finding);
     for (size_t i = 0; i < finding->count && status == 0; i++) {
@@ -115,7 +116,8 @@ static int find(struct db_tx *tx, void *arg)
 }
 
 /* Only jobs of whom there may be news are looked for in the picture before. */
-static void collect(struct finding *finding, const struct job_picture *before, const struct job_picture *picture)
+static void collect(struct job_start_finding *finding, const struct job_picture *before,
+                    const struct job_picture *picture)
 {
     struct map *old = NULL;
     for (size_t i = 0; i < picture->count; i++) {
@@ -136,14 +138,23 @@ static void collect(struct finding *finding, const struct job_picture *before, c
     map_free(old);
 }
 
-int job_start_find(struct service *s, const struct job_picture *before, const struct job_picture *picture)
+struct job_start_finding *job_start_look(const struct job_picture *before, const struct job_picture *picture)
 {
-    struct finding finding = {0};
-    collect(&finding, before, picture);
-    int status = finding.count == 0 ? 0 : db_write(s->db, "job-start", find, &finding);
-    free(finding.news);
-    free(finding.clusters);
-    return status;
+    struct job_start_finding *finding = own_calloc(1, sizeof(*finding));
+    collect(finding, before, picture);
+    if (finding->count > 0)
+        return finding;
+    job_start_finding_free(finding);
+    return NULL;
+}
+
+void job_start_finding_free(struct job_start_finding *finding)
+{
+    if (finding == NULL)
+        return;
+    free(finding->news);
+    free(finding->clusters);
+    free(finding);
 }
 
 /* --- why it ended --------------------------------------------------------------------------------- */
