@@ -92,16 +92,17 @@ static int parse(int argc, char **argv, struct hand *hand, struct text *names)
     return -1;
 }
 
+/* The report stays the caller's: what is shown of it is copied, field by field, and nothing else is shared. */
 static void on_report(const struct check *check, const struct check_report *report, void *arg)
 {
     struct hand *hand = arg;
     hand->lines = own_realloc(hand->lines, hand->count + 1, sizeof(*hand->lines));
     struct line *line = &hand->lines[hand->count++];
-    *line = (struct line){.check = check, .report = *report};
+    *line =
+        (struct line){.check = check, .report = {.result = report->result, .sighting_count = report->sighting_count}};
+    text_copy_cut(line->report.why, sizeof(line->report.why), report->why);
     line->report.sightings = own_calloc(report->sighting_count + 1, sizeof(*report->sightings));
     memcpy(line->report.sightings, report->sightings, report->sighting_count * sizeof(*report->sightings));
-    line->report.measures = NULL;
-    line->report.memory = NULL;
 }
 
 static void run_all(struct hand *hand, struct checks *checks)

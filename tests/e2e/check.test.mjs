@@ -2,9 +2,9 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { agentPath } from './lib/programs.mjs';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-check-'));
@@ -84,4 +84,38 @@ test('wrong usage ends with 2 and says why', () => {
   assert.equal(unknown.status, 2);
   assert.match(unknown.stderr, /no check is called "nothing"/);
   assert.equal(check('--no-such-option').status, 2);
+});
+
+// Machines that have something to look at: whole trees of /proc and /sys, and a GPU that nvidia-smi lists.
+const samples = new URL('../data/', import.meta.url).pathname;
+const machine = (name, trees) => {
+  const full = join(dir, name), bin = join(dir, `${name}-bin`);
+  for (const path of [bin, join(dir, 'none')]) mkdirSync(path, { recursive: true });
+  copyFileSync(join(samples, 'nvidia/hopper.xml'), join(bin, 'smi.xml'));
+  writeFileSync(join(bin, 'nvidia-smi'), `#!/bin/sh\ncase "$*" in *-q*) cat ${bin}/smi.xml;; esac\n`, { mode: 0o755 });
+  for (const line of trees.flatMap((tree) => readFileSync(join(samples, tree), 'utf8').split('\n').filter(Boolean))) {
+    const space = line.indexOf(' '), path = join(full, line.slice(0, space));
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${line.slice(space + 1)}\n`);
+  }
+  return (...args) => spawnSync(agentPath, ['check', '--root', full, '--checks-dir', join(dir, 'none'), ...args],
+    { encoding: 'utf8', env: { ...process.env, PATH: `${bin}:${process.env.PATH}` } });
+};
+const names = spawnSync(agentPath, ['check', '--help'], { encoding: 'utf8' }).stdout.match(/^ {2}[a-z]+(?= )/gm).map((name) => name.trim());
+
+test('each check, and all of them, come to their end on machines with hardware', () => {
+  const full = machine('full', ['machine/bare-metal.tree', 'net/node.tree', 'infiniband/six.tree']);
+  const cloud = machine('cloud', ['machine/bare-metal.tree', 'efa/p4d.tree', 'neuron/inf2.24xlarge.txt']);
+  assert.ok(names.length >= 17);
+  for (const run of [full, cloud]) {
+    for (const name of [...names, null]) {
+      const { status, signal, stdout, stderr } = run('--json', ...(name ? [name] : []));
+      assert.deepEqual([signal, stderr], [null, ''], `check ${name ?? '(all)'}`);
+      assert.ok([0, 1, 3].includes(status), `check ${name ?? '(all)'}: ${status}`);
+      assert.deepEqual(JSON.parse(stdout).map((line) => line.check), name ? [name] : names);
+    }
+  }
+  const [gpus] = JSON.parse(full('--json', 'nvidia').stdout);
+  assert.notEqual(gpus.result, 'not-applicable'); // the GPU was seen
+  assert.equal(JSON.parse(full('--json', 'machine').stdout)[0].result, 'ok');
 });
