@@ -1,6 +1,6 @@
 /*
  * The audit log, seen from the doors: each says here, in one place, which request is a change, who asked and what about,
- * and how it was answered. What is recorded, and when, is the service's (server/service/audit.c).
+ * and how it was answered. What is recorded, and when, is the service's (server/service/access/audit.c).
  *
  * Names go into the log, and bodies do not: of a body only what the members with names of things hold.
  */

@@ -6,8 +6,8 @@
 #define HOLDFAST_API_RENDER_H
 
 #include "base/json.h"
+#include "server/service/event/webhook.h"
 #include "server/service/service.h"
-#include "server/service/webhook.h"
 
 /* A text as JSON. One that was cut to its limit inside of a character loses the rest of that character. */
 json_t *render_text(const char *text);

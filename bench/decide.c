@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "bench/message.h"
-#include "server/reconcile.h"
+#include "server/reconcile/reconcile.h"
 #include "simulate/simulate.h"
 
 #include <inttypes.h>
@@ -251,7 +251,7 @@ static void burst(char **argv)
     s->memory = service_memory_new();
     s->heartbeat_interval_ms = 10 * MS_PER_S;
     struct reconcile_deps deps = {.service = s, .executor = executor_threads_new(2, 4096)};
-    reconcile_settings_default(&deps.settings);
+    loop_settings_default(&deps.settings);
     deps.settings.policy.silent_after_ms = MS_PER_HOUR;
     if (reconcile_new(&deps, &burst->reconcile) != 0)
         die("the loop does not begin");

@@ -12,15 +12,15 @@
 #include "base/tls.h"
 #include "base/version.h"
 #include "policy/faults/faults.h"
-#include "server/fault_file.h"
+#include "server/config/fault_file.h"
+#include "server/config/policy_registry.h"
+#include "server/config/settings.h"
 #include "server/metrics.h"
-#include "server/policy_book.h"
 #include "server/provider/manual/manual.h"
-#include "server/reconcile.h"
+#include "server/reconcile/reconcile.h"
 #include "server/scheduler/slurm/slurm.h"
 #include "server/service/service.h"
-#include "server/settings.h"
-#include "server/webhook.h"
+#include "server/webhook/webhook.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -6,7 +6,7 @@
 #define HOLDFAST_SERVER_METRICS_H
 
 #include "base/text.h"
-#include "server/reconcile.h"
+#include "server/reconcile/reconcile.h"
 
 struct metrics_sources {
     struct db *db;

@@ -1,7 +1,7 @@
 /* What the policy document says of a group of the simulated fleet: read by the code that hpd reads it with. */
 #include "simulate/simulate.h"
 
-#include "server/policy_document.h"
+#include "server/config/policy_document.h"
 
 #include <stdio.h>
 
@@ -44,8 +44,8 @@ void simulate_rules(const struct simulate_scenario *scenario, const char *group,
                     struct simulate_rules *ret_rules)
 {
     const struct policy_place place = {.cluster = SIMULATE_CLUSTER, .group = group, .instance_type = instance_type};
-    struct reconcile_settings loop;
-    reconcile_settings_default(&loop);
+    struct loop_settings loop;
+    loop_settings_default(&loop);
     take_drain(scenario, &loop.policy);
     policy_document_apply(scenario->document, &place, &loop, NULL);
     take_numbers(scenario, &loop.policy);

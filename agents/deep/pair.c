@@ -1,6 +1,6 @@
 /*
  * CONNECTIVITY: this node and another of the same type run an all-reduce, or what stands in for it, together. The server says who with
- * whom, and what it comes to (server/pairing.h): here is asked, carried out and told, until it says that this is the end.
+ * whom, and what it comes to (server/live/pair_matching.h): here is asked, carried out and told, until it says that this is the end.
  *
  * Each match is on disk before it begins, as one that came to nothing; so of a match that was interrupted nothing else is said.
  */

@@ -233,7 +233,7 @@ static int merge(struct resume *r, const char *name, bool *told)
 
 static int expand(struct resume *r, int64_t missing, bool *told)
 {
-    /* hpd knows it by this name, and ends it where we are killed before we can: server/service/job_waiter.c. */
+    /* hpd knows it by this name, and ends it where we are killed before we can: server/service/job/job_waiter.c. */
     autofree char *name = own_printf("auto-resume-%s.%u-%d-%" PRId64, r->api_id, r->step, getpid(), r->attempt);
     int status = await_nodes(r, name, missing, told);
     if (status == 0)

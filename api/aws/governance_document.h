@@ -7,7 +7,7 @@
 
 #include "api/aws/model.h"
 #include "base/json.h"
-#include "server/service/governance.h"
+#include "server/service/scheduler/governance.h"
 
 /* The input of a Create or Update as the use case takes it. spec points into this and into the document. */
 struct governance_input {

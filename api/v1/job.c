@@ -1,5 +1,5 @@
 /* Jobs of a cluster's scheduler: listed, described with what hit their nodes, and answered when a step of theirs has failed. */
-#include "server/service/job.h"
+#include "server/service/job/job.h"
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"

@@ -3,7 +3,7 @@
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
-#include "server/service/machine.h"
+#include "server/service/agent/machine.h"
 
 #include <stdio.h>
 #include <string.h>

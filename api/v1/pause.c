@@ -1,5 +1,5 @@
 /* A cluster in a person's hands, and given back. */
-#include "server/service/pause.h"
+#include "server/service/cluster/pause.h"
 
 #include "api/call.h"
 #include "api/render.h"

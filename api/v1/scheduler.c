@@ -3,7 +3,7 @@
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
-#include "server/service/discovery.h"
+#include "server/service/scheduler/discovery.h"
 
 #include <string.h>
 

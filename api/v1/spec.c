@@ -6,7 +6,7 @@
 #include "api/aws/render.h"
 #include "api/aws/validate.h"
 #include "base/status.h"
-#include "server/service/discovery.h"
+#include "server/service/scheduler/discovery.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,8 +13,8 @@
 #ifndef HOLDFAST_SERVER_SERVICE_PRIVATE_H
 #define HOLDFAST_SERVER_SERVICE_PRIVATE_H
 
-#include "server/service/governance.h"
-#include "server/service/machine.h"
+#include "server/service/agent/machine.h"
+#include "server/service/scheduler/governance.h"
 #include "server/service/service.h"
 
 #include "base/json.h"

@@ -29,10 +29,10 @@
 #include "model/model.h"
 #include "policy/policy.h"
 #include "policy/situation.h"
-#include "server/fleet.h"
-#include "server/service/lemon.h"
-#include "server/service/scheduler.h"
-#include "server/service/setting.h"
+#include "server/config/setting.h"
+#include "server/live/fleet.h"
+#include "server/service/node/lemon.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <stdatomic.h>
 
@@ -122,7 +122,7 @@ struct service {
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */
     const struct service_backends *backends; /* NULL: nothing is known of them and any is taken; for tools and tests */
     struct policy_book *book;       /* the policy in force; NULL: nothing is known of it; for tools and tests */
-    const struct webhook *webhooks; /* that are configured (service/webhook.h) */
+    const struct webhook *webhooks; /* that are configured (service/event/webhook.h) */
     size_t webhook_count;
     _Atomic uint64_t webhook_tests; /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */

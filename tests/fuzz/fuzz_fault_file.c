@@ -3,7 +3,7 @@
  * codes.
  */
 // ROOMS: base model policy server
-#include "server/fault_file.h"
+#include "server/config/fault_file.h"
 
 #include "base/own.h"
 

@@ -3,7 +3,7 @@
  * values within their bounds.
  */
 // ROOMS: base model policy db server
-#include "server/policy_document.h"
+#include "server/config/policy_document.h"
 
 #include "base/own.h"
 
@@ -24,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     const struct policy_place places[] = {{"train", "gpu", "ml.p5.48xlarge"}, {"", "", ""}};
     for (size_t p = 0; p < 2; p++) {
-        struct reconcile_settings s;
-        reconcile_settings_default(&s);
+        struct loop_settings s;
+        loop_settings_default(&s);
         policy_document_apply(document, &places[p], &s, NULL);
         for (size_t i = 0; i < setting_count; i++)
             for (int fault = 0; setting_is_grouped(&settings[i]) && fault < FAULT_CLASS_COUNT; fault++) {

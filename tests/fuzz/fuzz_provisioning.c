@@ -2,7 +2,7 @@
 // ROOMS: base model policy db server
 #include "tests/fuzz/fuzz.h"
 
-#include "server/service/provisioning.h"
+#include "server/service/cluster/provisioning.h"
 
 #include "base/status.h"
 #include "base/text.h"

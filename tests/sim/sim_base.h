@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/provider/manual/manual.h"
-#include "server/reconcile.h"
+#include "server/reconcile/reconcile.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/fake_scheduler.h"
 
@@ -82,7 +82,7 @@ struct sim {
     struct service service;
     struct executor *executor;
     struct reconcile *reconcile;
-    struct reconcile_settings settings;
+    struct loop_settings settings;
     bool has_scheduler;
     int nodes;
     int64_t beat_ms, beat_at, next_ms;
@@ -184,7 +184,7 @@ SIM_FN void sim_open(struct sim *sim, uint64_t seed, bool has_scheduler)
     fake_scheduler_init(&sim->scheduler, &sim->fate);
     sim->scheduler.clock = &sim->clock;
     fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->fate);
-    reconcile_settings_default(&sim->settings);
+    loop_settings_default(&sim->settings);
     sim->beat_at = SIM_T0;
     sim->beat_ms = SIM_BEAT_MS;
     sim->check = true;

@@ -1,5 +1,5 @@
 /* Stories of the modes: what is observed, and repairs that wait for a person's word, with crashes on both sides of it. */
-#include "server/service/pause.h"
+#include "server/service/cluster/pause.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "server/service/pause.h"
+#include "server/service/cluster/pause.h"
 #include "tests/support/recovery.h"
 
 #define WORLDS 64 /* make sim lives some thousand */
@@ -498,7 +498,7 @@ static void live(const struct sim *start, uint64_t seed)
 static void make(struct sim *start, int nodes)
 {
     sim_open(start, 1, true);
-    struct reconcile_settings *settings = &start->settings;
+    struct loop_settings *settings = &start->settings;
     settings->join_deadline_ms = settings->backend_deadline_ms = settings->verify_deadline_ms = 5 * MS_PER_MIN;
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
         settings->policy.drain_deadline_ms[fault] = 90 * MS_PER_S; /* within a storm, too */

@@ -155,7 +155,7 @@ static void start(void)
     s->clock = clock_system();
     s->memory = service_memory_new();
     sim->executor = executor_threads_new(4, 64);
-    reconcile_settings_default(&sim->settings);
+    loop_settings_default(&sim->settings);
     sim->settings.observe_interval_ms = 20;
     sim->settings.verify_quiet_ms = 1;
     sim->settings.retry_min_ms = 5;

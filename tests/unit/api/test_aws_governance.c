@@ -5,7 +5,7 @@
 #include "aws_calls.h"
 
 #include "base/text.h"
-#include "server/service/governance.h"
+#include "server/service/scheduler/governance.h"
 
 static char cluster_arn[AWS_ARN_MAX];
 

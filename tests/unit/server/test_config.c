@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "server/settings.h"
+#include "server/config/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -219,7 +219,7 @@ static void test_man_page_names_every_key(void **state)
     size_t len;
     int keys = 0;
     assert_int_equal(file_read("docs/man/hpd.8", 1 << 20, &page, &len), 0);
-    assert_int_equal(file_read("server/config.c", 1 << 20, &source, &len), 0);
+    assert_int_equal(file_read("server/config/config.c", 1 << 20, &source, &len), 0);
     for (const char *at = source; (at = strstr(at, "\", KEY_")) != NULL; at++) {
         const char *start = at;
         while (start[-1] != '"')

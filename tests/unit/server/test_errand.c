@@ -9,7 +9,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "server/fleet.h"
+#include "server/live/fleet.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The executor: inline runs at once, threads run everything once, the bound holds, freeing waits for what runs. */
-#include "server/executor.h"
+#include "server/reconcile/base/executor.h"
 
 #include "base/own.h"
 #include "base/status.h"

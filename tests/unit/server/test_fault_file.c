@@ -1,5 +1,5 @@
 /* The file of fault overrides: what it takes, what each refusal says and where, and what the tables then answer. */
-#include "server/fault_file.h"
+#include "server/config/fault_file.h"
 
 #include "base/file.h"
 #include "base/own.h"

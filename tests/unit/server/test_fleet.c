@@ -1,5 +1,5 @@
 /* The fleet: who may speak for a slot, when it counts as silent, and that the hash under it keeps its promises. */
-#include "server/fleet.h"
+#include "server/live/fleet.h"
 
 #include "base/own.h"
 #include "base/status.h"

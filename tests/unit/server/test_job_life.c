@@ -1,5 +1,5 @@
 /* What a job made of its time: each kind of end of an attempt, steps side by side, a requeue, and what is not known. */
-#include "server/service/job_life.h"
+#include "server/service/job/job_life.h"
 
 #include "base/text.h"
 

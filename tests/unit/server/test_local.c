@@ -1,7 +1,7 @@
 /* The local provider's promises: a key counts once, an instance is found again, its end leaves nothing, no id is a path. */
 #include "tests/unit/server/test_local.h"
 
-#include "server/provider/local/instance.h"
+#include "server/provider/lab/instance.h"
 
 #include <pthread.h>
 

@@ -19,7 +19,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "server/provider/local/local.h"
+#include "server/provider/lab/local.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/status.h"
-#include "server/provider/local/instance.h"
-#include "server/provider/local/template.h"
+#include "server/provider/lab/instance.h"
+#include "server/provider/lab/template.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * whoever is killed on the way. */
 #include "tests/unit/server/test_local.h"
 
-#include "server/provider/local/instance.h"
+#include "server/provider/lab/instance.h"
 
 #define ID "i-0123456789abcdef0"
 

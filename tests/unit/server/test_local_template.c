@@ -8,8 +8,8 @@
 
 #include "base/own.h"
 #include "base/status.h"
-#include "server/provider/local/local.h"
-#include "server/provider/local/template.h"
+#include "server/provider/lab/local.h"
+#include "server/provider/lab/template.h"
 
 #include <stdio.h>
 #include <string.h>

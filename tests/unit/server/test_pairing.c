@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "server/pairing.h"
+#include "server/live/pair_matching.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The policy document: who has the last word, and what is refused with which line. */
-#include "server/policy_book.h"
-#include "server/policy_document.h"
+#include "server/config/policy_document.h"
+#include "server/config/policy_registry.h"
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -35,8 +35,8 @@ static void test_budgets_of_classes(void **state)
                                                  "groups:\n"
                                                  "  - match: {cluster: train}\n"
                                                  "    classes: {gpu: {budgetMax: 1}}\n");
-    struct reconcile_settings s;
-    reconcile_settings_default(&s);
+    struct loop_settings s;
+    loop_settings_default(&s);
     policy_document_apply(document, &(struct policy_place){"train", "gpu", "p5"}, &s, NULL);
     assert_int_equal(s.policy.budget_max, 4);
     assert_int_equal(s.policy.min_healthy_percent, 80);
@@ -74,8 +74,8 @@ static void test_the_last_word_counts(void **state)
         {{"other", "gpu", "ml.p5.48xlarge"}, 7, REPAIR_MODE_ACT, REPAIR_MODE_APPROVE, REPAIR_MODE_RECOMMEND},
     };
     for (size_t i = 0; i < ARRAY_LEN(told); i++) {
-        struct reconcile_settings s;
-        reconcile_settings_default(&s);
+        struct loop_settings s;
+        loop_settings_default(&s);
         policy_document_apply(document, &told[i].place, &s, NULL);
         assert_int_equal(s.policy.reboots_max, told[i].reboots);
         assert_int_equal(s.policy.modes[FAULT_CLASS_GPU], told[i].gpu);
@@ -104,8 +104,8 @@ static void test_every_setting_of_a_group_can_be_said(void **state)
         autofree char *text =
             own_printf("version: 1\ndefaults: {%s: {%s: %s}}\n", setting->section, setting->name, value);
         struct policy_document *document = read_good(text);
-        struct reconcile_settings s;
-        reconcile_settings_default(&s);
+        struct loop_settings s;
+        loop_settings_default(&s);
         policy_document_apply(document, NULL, &s, NULL);
         const struct setting_value got = setting_get_in(&s, setting, FAULT_CLASS_UNKNOWN);
         assert_int_equal(got.number, setting->max);
@@ -127,8 +127,8 @@ static void test_words_for_what_were_numbers(void **state)
         "classes: {gpu: {anyTime: 1}}\n"};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct policy_document *document = read_good(texts[i]);
-        struct reconcile_settings s;
-        reconcile_settings_default(&s);
+        struct loop_settings s;
+        loop_settings_default(&s);
         s.policy.not_during.count = 1;
         policy_document_apply(document, NULL, &s, NULL);
         assert_int_equal(s.policy.without_replacement, POLICY_WITHOUT_REBOOT);
@@ -232,7 +232,7 @@ static void test_the_book_holds_the_newest(void **state)
     static struct config config;
     static struct service_policy shown;
     char error[POLICY_BOOK_ERROR_MAX] = "";
-    struct reconcile_settings s;
+    struct loop_settings s;
     config_default(&config);
     config.reconcile.policy.reboots_max = 4;
     struct policy_book *book = policy_book_new(&config);

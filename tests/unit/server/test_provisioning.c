@@ -3,7 +3,7 @@
 #include "change_world.h"
 
 #include "base/file.h"
-#include "server/service/provisioning.h"
+#include "server/service/cluster/provisioning.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Stored documents as rules for a scheduler, and answers as a status: what is asked for, to the last thousandth, and what is said of it. */
-#include "server/reconcile_govern_rule.h"
+#include "server/reconcile/keep/govern_rule.h"
 
 #include "base/own.h"
 #include "base/text.h"

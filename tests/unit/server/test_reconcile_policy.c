@@ -1,7 +1,7 @@
 /* The settings of the loop's groups: none keeps those of an older document, whenever a newer one comes. */
-#include "server/config.h"
-#include "server/policy_book.h"
-#include "server/reconcile_private.h"
+#include "server/config/config.h"
+#include "server/config/policy_registry.h"
+#include "server/reconcile/private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Settings of a group's agents: who may, what is refused, which revision follows which, and what agents tell of theirs. */
 #include "tests/support/service_world.h"
 
-#include "server/agent_book.h"
+#include "server/live/agent_registry.h"
 
 #define TEXT "disk.lowPercent: 9\n"
 

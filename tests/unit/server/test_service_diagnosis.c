@@ -3,7 +3,7 @@
 
 #include "db/attempt.h"
 #include "db/job_run.h"
-#include "server/service/job.h"
+#include "server/service/job/job.h"
 
 #define NEVER_SEEN "gpu-9"
 

@@ -1,7 +1,7 @@
 /* What Slurm has: its nodes chosen, paged and owned, its partitions and features, and groups that are made of them. */
 #include "tests/support/service_world.h"
 
-#include "server/service/discovery.h"
+#include "server/service/scheduler/discovery.h"
 
 #define NOW WORLD_T0
 

@@ -1,7 +1,7 @@
 /* Scheduler configurations and quotas: what is refused, versions, what their status claims, and how they go. */
 #include "tests/support/service_world.h"
 
-#include "server/service/governance.h"
+#include "server/service/scheduler/governance.h"
 
 #define CONFIG GOVERNANCE_KIND_SCHEDULER_CONFIG
 #define QUOTA GOVERNANCE_KIND_COMPUTE_QUOTA

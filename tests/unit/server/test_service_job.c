@@ -3,7 +3,7 @@
 
 #include "db/job.h"
 #include "db/verdict.h"
-#include "server/service/job_start.h"
+#include "server/service/job/job_start.h"
 
 #define NOW WORLD_T0
 #define STARTED (NOW - 60 * 60 * INT64_C(1000))

@@ -2,7 +2,7 @@
 #include "tests/support/service_world.h"
 
 #include "db/hardware.h"
-#include "server/service/machine.h"
+#include "server/service/agent/machine.h"
 
 static struct machine_report *a_report(const char *instance_id, const char *boot_id)
 {

@@ -1,5 +1,5 @@
 /* A cluster in a person's hands: who may, what is told, and that once more does nothing. What follows is tests/sim. */
-#include "server/service/pause.h"
+#include "server/service/cluster/pause.h"
 #include "tests/support/service_world.h"
 
 static void test_is_told_once(void **state)

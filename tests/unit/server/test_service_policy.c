@@ -2,8 +2,8 @@
 #include "tests/support/service_world.h"
 
 #include "base/text.h"
-#include "server/config.h"
-#include "server/policy_book.h"
+#include "server/config/config.h"
+#include "server/config/policy_registry.h"
 
 #define FIRST "version: 1\ndefaults: {recovery: {rebootsMax: 5}}\n"
 #define SECOND "version: 1\ndefaults: {recovery: {rebootsMax: 6}}\n"
@@ -29,7 +29,7 @@ static void test_versions_and_a_broken_one(void **state)
     (void)state;
     struct world world;
     static struct policy_version version;
-    struct reconcile_settings resolved;
+    struct loop_settings resolved;
     int64_t loaded = -1;
     config_default(&config);
     world_open(&world, DB_INLINE);

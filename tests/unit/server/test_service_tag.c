@@ -1,7 +1,7 @@
 /* Tags: who may, what is refused, how many there may be, and what the timeline hears. */
 #include "tests/support/service_world.h"
 
-#include "server/service/governance.h"
+#include "server/service/scheduler/governance.h"
 
 static const struct service_tagged train = {.cluster = "train"};
 static const struct service_governance_ref quota = {

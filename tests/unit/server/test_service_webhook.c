@@ -1,6 +1,6 @@
 /* What webhooks are told, how far they come, and how messages are signed; sending them is tests/e2e/webhook.test.mjs. */
-#include "server/service/webhook.h"
-#include "server/webhook_sign.h"
+#include "server/service/event/webhook.h"
+#include "server/webhook/sign.h"
 #include "tests/support/service_world.h"
 
 static int add_write(struct db_tx *tx, void *arg)

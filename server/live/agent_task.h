@@ -1,0 +1,37 @@
+/*
+ * Errands: what instances are asked to do before they may take work, for their agents to fetch and to report on: lifecycle
+ * scripts, the reset of a device, or deep health checks, whose reports are stored (service/agent/check_report.c). Kept in memory: the reconcile loop asks
+ * again for as long as the step that waits for it runs, and an agent repeats its last word for as long as it is asked, so a
+ * restart of either loses nothing. Thread-safe.
+ */
+#ifndef HOLDFAST_SERVER_ERRAND_H
+#define HOLDFAST_SERVER_ERRAND_H
+
+#include "model/deep.h"
+#include "model/lifecycle.h"
+#include "model/reset.h"
+
+struct errands;
+
+struct errands *errands_new(void);
+void errands_free(struct errands *errands);
+
+/* Asks the instance that fills this slot, for this and nothing else. What was reported for the same key stays. */
+void errands_put(struct errands *errands, int64_t node_id, const struct lifecycle_job *job);
+void errands_put_reset(struct errands *errands, int64_t node_id, const struct reset_job *job);
+void errands_put_check(struct errands *errands, int64_t node_id, const struct deep_job *job);
+void errands_drop(struct errands *errands, int64_t node_id);
+/* What the instance is asked to do, and under which key. For every heartbeat: costs no lock while nobody is asked for anything. */
+enum errand_kind { ERRAND_NONE, ERRAND_LIFECYCLE, ERRAND_CHECK, ERRAND_RESET };
+enum errand_kind errands_key(struct errands *errands, int64_t node_id, const char *instance_id,
+                             char ret_key[KEY_MAX_BYTES]);
+int errands_get(struct errands *errands, int64_t node_id, struct lifecycle_job *ret_job);   /* NOT_FOUND */
+int errands_get_check(struct errands *errands, int64_t node_id, struct deep_job *ret_job);  /* NOT_FOUND */
+int errands_get_reset(struct errands *errands, int64_t node_id, struct reset_job *ret_job); /* NOT_FOUND */
+/* STALE when something else, or nothing, is asked for. The last word stands: what follows it is passed over. */
+int errands_report(struct errands *errands, int64_t node_id, const struct lifecycle_report *report);
+/* The last report under this key; false when there is none, or when it is not asked for. *ret_asked tells the two apart. */
+bool errands_last(struct errands *errands, int64_t node_id, const char *key, struct lifecycle_report *ret_report,
+                  bool *ret_asked);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * Blocking calls to backends, as they run on the executor's threads: they take what they need with them, answer into
+ * themselves and come back through the inbox. What the answer means is not decided here.
+ */
+#include "server/reconcile/private.h"
+
+struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id)
+{
+    struct rcall *call = own_calloc(1, sizeof(*call));
+    call->kind = kind;
+    call->node_id = node_id;
+    call->operation_id = operation_id;
+    return call;
+}
+
+void reconcile_call_free(struct rcall *call)
+{
+    if (call == NULL)
+        return;
+    scheduler_observation_free(&call->observation);
+    scheduler_governance_free(call->governance);
+    scheduler_apart_free(call->apart);
+    scheduler_layout_free(call->layout);
+    job_picture_free(call->picture);
+    free(call->jobs);
+    free(call->places);
+    free(call->move.was);
+    free(call);
+}
+
+bool reconcile_call_is_final(int status)
+{
+    return status == STATUS_INVALID || status == STATUS_DENIED || status == STATUS_UNSUPPORTED;
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+/* A topology that cannot be had now is asked for later: it does not make the picture worthless. */
+static int call_observe(struct rcall *call)
+{
+    const struct scheduler_ops *ops = call->scheduler.ops;
+    int status = ops->observe(call->scheduler.self, &call->observation, call->error);
+    char error[SCHEDULER_ERROR_MAX];
+    if (status == 0 && call->with_places && ops->places != NULL)
+        (void)ops->places(call->scheduler.self, &call->places, &call->place_count, error);
+    return status;
+}
+
+static int call_evict(struct rcall *call)
+{
+    const struct scheduler_ops *ops = call->scheduler.ops;
+    int status = ops->jobs(call->scheduler.self, call->node, &call->jobs, &call->job_count, call->error);
+    if (status != 0 || call->job_count == 0)
+        return status;
+    return ops->evict(call->scheduler.self, call->node, call->reason, call->error);
+}
+
+/* Where the instance lives is told to the scheduler as soon as the provider knows. */
+static int call_readdress(struct rcall *call)
+{
+    const struct scheduler_ops *ops = call->scheduler.ops;
+    if (!call->readdress || call->instance.address[0] == '\0')
+        return 0;
+    if (ops == NULL || ops->readdress == NULL) {
+        call->addressed = true;
+        return 0;
+    }
+    text_copy_cut(call->move.address, sizeof(call->move.address), call->instance.address);
+    int status = ops->readdress(call->scheduler.self, call->node, &call->move, call->error);
+    call->addressed = status == 0;
+    return status;
+}
+
+static int call_launch(struct rcall *call)
+{
+    const struct provider_launch launch = {
+        .key = call->key,
+        .instance_id = call->instance_id,
+        .cluster = call->cluster,
+        .group = call->group,
+        .node = call->node,
+        .instance_type = call->instance_type,
+        .image_id = call->image_id,
+        .release = call->release,
+        .zone = call->zone,
+        .server_url = call->server_url,
+        .fingerprint = call->fingerprint,
+        .enrollment_token = call->token,
+    };
+    int status = call->provider.ops->launch(call->provider.self, &launch, &call->instance, call->error);
+    return status != 0 ? status : call_readdress(call);
+}
+
+static int call_describe(struct rcall *call)
+{
+    const struct provider_driver *provider = &call->provider;
+    int status = provider->ops->describe(provider->self, call->instance_id, &call->instance, call->error);
+    return status != 0 ? status : call_readdress(call);
+}
+
+static int call_do(struct rcall *call)
+{
+    const struct scheduler_driver *s = &call->scheduler;
+    const struct provider_driver *p = &call->provider;
+    switch (call->kind) {
+    case CALL_OBSERVE:
+        return call_observe(call);
+    case CALL_SURVEY:
+        return s->ops->survey(s->self, &call->observation, &call->picture, call->error);
+    case CALL_MARK:
+    case CALL_HOLD:
+        return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);
+    case CALL_HINT:
+        return s->ops->hint(s->self, call->node, call->reason, call->replaceable, call->error);
+    case CALL_JOBS:
+        return s->ops->jobs(s->self, call->node, &call->jobs, &call->job_count, call->error);
+    case CALL_SIGNAL:
+        return s->ops->signal(s->self, call->node, call->signal, call->jobs, call->job_count, call->error);
+    case CALL_EVICT:
+        return call_evict(call);
+    case CALL_CANCEL:
+        return s->ops->cancel(s->self, call->key, call->reason, call->error);
+    case CALL_RESUME:
+        return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
+    case CALL_READDRESS:
+        return s->ops->readdress(s->self, call->node, &call->move, call->error);
+    case CALL_GOVERN:
+        return s->ops->govern(s->self, call->governance, call->error);
+    case CALL_APART:
+        return s->ops->set_apart(s->self, call->apart, call->error);
+    case CALL_ARRANGE:
+        return s->ops->arrange(s->self, call->layout, call->error);
+    case CALL_REBOOT:
+        return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
+    case CALL_TERMINATE:
+        return p->ops->terminate(p->self, call->instance_id, call->key, call->error);
+    case CALL_LAUNCH:
+        return call_launch(call);
+    case CALL_DESCRIBE:
+        return call_describe(call);
+    }
+    return STATUS_UNSUPPORTED;
+}
+
+static void call_run(void *arg)
+{
+    struct rcall *call = arg;
+    inbox_call_begins(call->inbox, call);
+    call->status = call_do(call);
+    inbox_call_done(call->inbox, call);
+}
+
+void reconcile_call_send(struct reconcile *r, struct rcall *call)
+{
+    call->inbox = r->inbox;
+    call->seq = ++r->tick;
+    if (call->kind == CALL_MARK || call->kind == CALL_HOLD || call->kind == CALL_RESUME) {
+        struct rnode *node = reconcile_node_find(r, call->node_id);
+        if (node != NULL)
+            node->touched_seq = UINT64_MAX; /* no picture counts until it is back */
+    }
+    r->calls_in_flight++;
+    inbox_call_sent(r->inbox, call);
+    int status = executor_submit(r->deps.executor, call_run, call);
+    if (status == 0)
+        return;
+    inbox_call_begins(r->inbox, call);
+    call->status = STATUS_UNAVAILABLE;
+    text_copy_cut(call->error, sizeof(call->error), "too many backend calls are waiting");
+    inbox_call_done(r->inbox, call);
+}

@@ -1,0 +1,406 @@
+/*
+ * Writing down what happens: moves of nodes, lines of the timeline, new operations. Inside the turn's transaction these
+ * only touch the store; what they mean for the loop's memory is noted as effects and done after the commit.
+ */
+#include "server/reconcile/keep/address.h"
+#include "server/reconcile/keep/hold.h"
+#include "server/reconcile/keep/quarantine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnode *node)
+{
+    if (turn->effect_count == turn->effect_capacity) {
+        turn->effect_capacity = turn->effect_capacity == 0 ? 64 : turn->effect_capacity * 2;
+        turn->effects = own_realloc(turn->effects, turn->effect_capacity, sizeof(*turn->effects));
+    }
+    struct effect *effect = &turn->effects[turn->effect_count++];
+    memset(effect, 0, sizeof(*effect));
+    effect->kind = kind;
+    effect->node = node;
+    return effect;
+}
+
+void turn_reset(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->effect_count; i++)
+        if (turn->effects[i].kind == EFFECT_OPERATION || turn->effects[i].kind == EFFECT_OPERATION_END)
+            reconcile_call_free(TAKE(turn->effects[i].u.operation.call));
+    turn->effect_count = 0;
+    turn->event_count = 0;
+    turn->asked = NULL; /* a transaction that is run again sees what others have written meanwhile */
+    turn_log_forget(turn);
+}
+
+/* --- timeline ---------------------------------------------------------------------------------- */
+static int event_put(struct turn *turn, struct event *event, const char *fmt, va_list ap)
+{
+    if (turn->hushed)
+        return 0;
+    autofree char *message = own_vprintf(fmt, ap);
+    text_copy_cut(event->message, sizeof(event->message), message);
+    if (event->kind == EVENT_KIND_NODE_STATE && event->level == EVENT_LEVEL_ERROR)
+        memcpy(event->failure, event->message, sizeof(event->failure));
+    event->at = turn->now;
+    turn->event_count++;
+    turn_log(turn, event);
+    return db_event_insert(turn->tx, event);
+}
+
+int turn_event(struct turn *turn, enum event_level level, enum event_kind kind, struct rnode *node,
+               const struct operation *operation, const char *fmt, ...)
+{
+    const struct rcluster *cluster = node->group->cluster;
+    struct event event = {.level = level, .kind = kind, .cluster_id = cluster->id, .node_id = node->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), cluster->name);
+    text_copy_cut(event.group, sizeof(event.group), node->group->name);
+    text_copy_cut(event.node, sizeof(event.node), node->name);
+    struct fleet_view live;
+    if (fleet_get(turn->r->service->fleet, node->id, &live) == 0)
+        text_copy_cut(event.instance_id, sizeof(event.instance_id), live.slot.instance_id);
+    if (operation != NULL) {
+        event.operation_id = operation->id;
+        text_copy_cut(event.operation, sizeof(event.operation), operation->uid);
+    }
+    if (kind == EVENT_KIND_OPERATION_FAILED && operation != NULL)
+        text_copy_cut(event.failure, sizeof(event.failure), operation->error);
+    va_list ap;
+    va_start(ap, fmt);
+    int status = event_put(turn, &event, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+int turn_cluster_event(struct turn *turn, enum event_level level, enum event_kind kind, const struct rcluster *cluster,
+                       const char *failure, const char *fmt, ...)
+{
+    struct event event = {.level = level, .kind = kind, .cluster_id = cluster->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), cluster->name);
+    text_copy_cut(event.failure, sizeof(event.failure), failure);
+    va_list ap;
+    va_start(ap, fmt);
+    int status = event_put(turn, &event, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+int turn_change_event(struct turn *turn, enum event_level level, enum event_kind kind,
+                      const struct operation *operation, const char *fmt, ...)
+{
+    struct event event = {
+        .level = level, .kind = kind, .cluster_id = operation->cluster_id, .operation_id = operation->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), operation->cluster);
+    text_copy_cut(event.operation, sizeof(event.operation), operation->uid);
+    text_copy_cut(event.failure, sizeof(event.failure), operation->error);
+    va_list ap;
+    va_start(ap, fmt);
+    int status = event_put(turn, &event, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+int turn_group_event(struct turn *turn, enum event_level level, enum event_kind kind, const struct rgroup *group,
+                     const char *failure, const char *fmt, ...)
+{
+    const struct rcluster *cluster = group->cluster;
+    struct event event = {.level = level, .kind = kind, .cluster_id = cluster->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), cluster->name);
+    text_copy_cut(event.group, sizeof(event.group), group->name);
+    text_copy_cut(event.failure, sizeof(event.failure), failure);
+    if (kind == EVENT_KIND_GROUP_SCALING) {
+        event.instance_count = group->ready;
+        event.target_count = group->row.desired;
+        event.min_count = group->row.min_count;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    int status = event_put(turn, &event, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------- */
+int turn_node_write(struct turn *turn, struct rnode *node, const struct node *row)
+{
+    int status = db_node_update(turn->tx, row);
+    if (status != 0)
+        return status;
+    struct effect *effect = turn_effect(turn, EFFECT_NODE, node);
+    effect->u.row.state = row->state;
+    effect->u.row.health = row->health;
+    effect->u.row.opted_out = row->opted_out;
+    effect->u.row.has_instance = row->instance_row != 0;
+    effect->u.row.retry_at = row->retry_at;
+    return 0;
+}
+
+int turn_node_move(struct turn *turn, struct rnode *node, struct node *row, enum node_state to, const char *reason)
+{
+    enum node_state from = row->state;
+    char cut[REASON_MAX_BYTES];
+    text_copy_cut(cut, sizeof(cut), reason);
+    if (from == to && text_equal(row->reason, cut))
+        return 0;
+    if (from != to) {
+        int state = (int)from;
+        sm_move(&node_state_machine, &state, (int)to);
+        row->state = to;
+        row->state_since = turn->now;
+    }
+    if (to != NODE_STATE_HELD)
+        row->retry_at = 0;
+    memcpy(row->reason, cut, sizeof(cut));
+    int status = turn_node_write(turn, node, row);
+    if (status != 0 || from == to)
+        return status;
+    enum event_level level = to == NODE_STATE_FAILED ? EVENT_LEVEL_ERROR
+                             : to == NODE_STATE_HELD ? EVENT_LEVEL_WARN
+                                                     : EVENT_LEVEL_INFO;
+    return turn_event(turn, level, EVENT_KIND_NODE_STATE, node, NULL, "%s -> %s%s%s", node_state_text(from),
+                      node_state_text(to), cut[0] != '\0' ? ": " : "", cut);
+}
+
+/* --- operations -------------------------------------------------------------------------------- */
+static void add_step(struct operation *op, enum step_kind kind)
+{
+    op->steps[op->step_count] =
+        (struct operation_step){.ordinal = op->step_count, .kind = kind, .state = STEP_STATE_WAITING};
+    op->step_count++;
+}
+
+static void operation_fill(struct turn *turn, struct rnode *node, const struct node *row,
+                           const struct new_operation *wanted, struct operation *ret_operation)
+{
+    struct operation *op = ret_operation;
+    *op = (struct operation){.cluster_id = row->cluster_id,
+                             .node_id = node->id,
+                             .kind = wanted->kind,
+                             .state = OPERATION_STATE_PENDING,
+                             .urgency = wanted->urgency,
+                             .created_at = turn->now};
+    if (wanted->uid != NULL)
+        text_copy_cut(op->uid, sizeof(op->uid), wanted->uid);
+    else
+        id_uuid(turn->r->service->ids, op->uid);
+    text_copy_cut(op->key, sizeof(op->key), wanted->key);
+    text_copy_cut(op->reason, sizeof(op->reason), wanted->reason);
+    text_copy_cut(op->actor, sizeof(op->actor), wanted->actor);
+    text_copy_cut(op->code, sizeof(op->code), wanted->code != NULL ? wanted->code : "");
+    if (wanted->decision != NULL) {
+        op->decision_id = wanted->decision->id;
+        text_copy_cut(op->device, sizeof(op->device), wanted->decision->device);
+        text_copy_cut(op->code, sizeof(op->code), wanted->decision->code);
+        op->job_signal = wanted->decision->job_signal;
+        op->job_wait_ms = wanted->decision->job_wait_ms;
+    }
+    int count;
+    const enum step_kind *kinds = operation_steps(wanted->kind, &count);
+    bool recheck = wanted->kind == OPERATION_KIND_REBOOT && text_starts_with(op->code, "deep.");
+    for (int i = 0; i < count; i++) {
+        add_step(op, kinds[i]);
+        if (recheck && kinds[i] == STEP_KIND_JOIN)
+            add_step(op, STEP_KIND_CHECK); /* what failed is tested again before the node takes work */
+    }
+}
+
+int turn_operation_new(struct turn *turn, struct rnode *node, const struct node *row,
+                       const struct new_operation *wanted, int64_t *ret_id)
+{
+    struct operation op;
+    struct instance instance;
+    operation_fill(turn, node, row, wanted, &op);
+    if (row->instance_row != 0 && db_instance_get_row(turn->tx, row->instance_row, &instance) == 0) {
+        text_copy_cut(op.old_instance, sizeof(op.old_instance), instance.instance_id);
+        text_copy_cut(op.old_boot, sizeof(op.old_boot), instance.boot_id);
+    }
+    int status = db_operation_insert(turn->tx, &op);
+    if (status != 0)
+        return status;
+    struct effect *effect = turn_effect(turn, EFFECT_OPERATION_NEW, node);
+    effect->u.operation.id = op.id;
+    effect->u.operation.fault = policy_repair_class(op.code);
+    effect->u.operation.kind = op.kind;
+    *ret_id = op.id;
+    return 0;
+}
+
+/* --- after the commit -------------------------------------------------------------------------- */
+static void do_node(struct reconcile *r, struct effect *effect)
+{
+    struct rnode *node = effect->node;
+    if (node->state != effect->u.row.state)
+        reconcile_node_dirty(r, node); /* its health follows from its state */
+    node->opted_out = effect->u.row.opted_out;
+    node->has_instance = effect->u.row.has_instance;
+    reconcile_node_set(r, node, effect->u.row.state, effect->u.row.health);
+    if (node->state == NODE_STATE_DELETING)
+        reconcile_operation_poke(r, node); /* whatever it is about is overtaken */
+    node->hold_stale = true;
+    if (effect->u.row.state == NODE_STATE_HELD && effect->u.row.retry_at > 0)
+        reconcile_node_due(r, node, effect->u.row.retry_at);
+}
+
+static void do_fleet(struct reconcile *r, struct effect *effect)
+{
+    fleet_put(r->service->fleet, &effect->u.fleet.slot);
+    effect->node->image = effect->u.fleet.image;
+    reconcile_node_reckon(effect->node);
+}
+
+static void do_operation_new(struct turn *turn, struct effect *effect)
+{
+    struct reconcile *r = turn->r;
+    reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
+                            effect->u.operation.fault, turn->now);
+    r->stats.operations_started++;
+    /* With a gap between, there is one that we have not heard of yet: the next resync has to go that far back. */
+    if (effect->u.operation.id == r->newest_operation + 1)
+        r->newest_operation = effect->u.operation.id;
+}
+
+static void take_result(struct rnode *node, struct rcall *took)
+{
+    if (took == NULL || node->op == NULL || node->op->result != took)
+        return;
+    node->op->result = NULL;
+    node->op->in_flight = false;
+    reconcile_call_free(took);
+}
+
+static void do_operation(struct reconcile *r, struct effect *effect)
+{
+    struct rop *op = effect->node->op;
+    take_result(effect->node, effect->u.operation.took);
+    op->step = effect->u.operation.step;
+    op->past_return = effect->u.operation.past_return;
+    op->memo = effect->u.operation.memo;
+    op->due_at = effect->u.operation.due_at;
+    if (effect->u.operation.call != NULL) {
+        op->in_flight = true;
+        reconcile_call_send(r, TAKE(effect->u.operation.call));
+        return;
+    }
+    if (effect->u.operation.waits_for_slot && !op->waits_for_slot) {
+        op->waits_for_slot = true;
+        idqueue_push(&r->slotless[reconcile_operation_class(op->kind)], effect->node->id);
+    }
+    if (op->due_at > 0)
+        due_push(&r->due, op->due_at, DUE_OPERATION, effect->node->id);
+}
+
+static void do_operation_end(struct reconcile *r, struct effect *effect)
+{
+    struct rnode *node = effect->node;
+    enum operation_kind kind = node->op->kind;
+    bool succeeded = effect->u.operation.end == OPERATION_STATE_SUCCEEDED;
+    take_result(node, effect->u.operation.took);
+    reconcile_operation_drop(r, node);
+    reconcile_address_heard(node);
+    if (succeeded && kind != OPERATION_KIND_DELETE) {
+        node->was_ready = true;
+        node->launch_failed = false;
+        node->launch_tries = 0;
+    } else if (effect->u.operation.end == OPERATION_STATE_FAILED || kind == OPERATION_KIND_LAUNCH) {
+        reconcile_node_unmade(node);
+    }
+    if (kind == OPERATION_KIND_UPDATE && effect->u.operation.end == OPERATION_STATE_CANCELLED)
+        node->member = false; /* it is left for a later batch */
+    reconcile_node_reckon(node);
+    node->leftover = effect->u.operation.leftover;
+    node->was_clear = node->was_clear || effect->u.operation.end == OPERATION_STATE_SUCCEEDED;
+    if (effect->u.operation.end == OPERATION_STATE_SUCCEEDED)
+        r->stats.operations_succeeded++;
+    else if (effect->u.operation.end == OPERATION_STATE_FAILED)
+        r->stats.operations_failed++;
+    reconcile_node_dirty(r, node);
+}
+
+static void do_decided(struct reconcile *r, struct effect *effect)
+{
+    struct rnode *node = effect->node;
+    node->notes = (uint8_t)(node->notes & ~effect->u.decided.notes);
+    if (effect->u.decided.notes & NOTE_NEAR_MISS)
+        reconcile_hint_send(r, node);
+    node->was_clear = node->was_clear || effect->u.decided.clear;
+    node->calm = effect->u.decided.calm;
+    if (effect->u.decided.stored) {
+        r->stats.decisions++;
+        node->wish_fresh = node->was_clear = false;
+    }
+    if (effect->u.decided.again)
+        reconcile_node_dirty(r, node);
+    reconcile_node_due(r, node, effect->u.decided.look_at);
+    if (effect->u.decided.unheard)
+        reconcile_node_due(r, node, reconcile_now(r) + UNHEARD_LOOK_MS);
+    if (node->silent_since > 0 && reconcile_lost_at(node) > reconcile_now(r))
+        reconcile_node_due(r, node, reconcile_lost_at(node));
+}
+
+void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at)
+{
+    r->stats.open_breakers += (opened_at > 0) - (group->breaker_opened_at > 0);
+    group->breaker_opened_at = opened_at;
+    if (opened_at == 0)
+        reconcile_group_look(r, group, 0);
+}
+
+static void effect_do(struct turn *turn, struct effect *effect)
+{
+    struct reconcile *r = turn->r;
+    switch (effect->kind) {
+    case EFFECT_NODE:
+        do_node(r, effect);
+        break;
+    case EFFECT_OPERATION_NEW:
+        do_operation_new(turn, effect);
+        break;
+    case EFFECT_OPERATION:
+        do_operation(r, effect);
+        break;
+    case EFFECT_OPERATION_END:
+        do_operation_end(r, effect);
+        break;
+    case EFFECT_DECIDED:
+        do_decided(r, effect);
+        break;
+    case EFFECT_FLEET:
+        do_fleet(r, effect);
+        break;
+    case EFFECT_BREAKER:
+        reconcile_group_breaker(r, effect->u.breaker.group, effect->u.breaker.opened_at);
+        break;
+    case EFFECT_SUPPLY:
+        reconcile_group_supply(r, effect->u.supply.group, &effect->u.supply.supply);
+        break;
+    case EFFECT_APART:
+        reconcile_apart_poke(r);
+        break;
+    case EFFECT_ADDRESS:
+        reconcile_address_set(r, effect->node, effect->u.address.told);
+        break;
+    case EFFECT_NODE_GONE:
+        fleet_remove(r->service->fleet, effect->node->id);
+        reconcile_node_remove(r, effect->node);
+        break;
+    }
+}
+
+static bool is_last(const struct effect *effect)
+{
+    return effect->kind == EFFECT_NODE_GONE;
+}
+
+void turn_effects_do(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->effect_count; i++)
+        if (!is_last(&turn->effects[i]))
+            effect_do(turn, &turn->effects[i]);
+    for (size_t i = 0; i < turn->effect_count; i++)
+        if (turn->effects[i].node != NULL)
+            reconcile_hold_check(turn->r, turn->effects[i].node);
+    for (size_t i = 0; i < turn->effect_count; i++)
+        if (is_last(&turn->effects[i]))
+            effect_do(turn, &turn->effects[i]);
+    turn->effect_count = 0;
+}

@@ -1,0 +1,370 @@
+/*
+ * The tables in memory: clusters, groups, nodes and their operations; who is out of service; who failed lately.
+ *
+ * Everything here is a copy of what the store says, kept so that no verdict costs a look at the whole fleet. Counts
+ * (in repair, failing lately, never ready) are kept up as things change, never by counting.
+ */
+#include "server/reconcile/keep/address.h"
+
+struct rcluster *reconcile_cluster_find(const struct reconcile *r, int64_t id)
+{
+    for (struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next)
+        if (cluster->id == id)
+            return cluster;
+    return NULL;
+}
+
+struct rgroup *reconcile_group_find(const struct reconcile *r, int64_t id)
+{
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (group->id == id)
+            return group;
+    return NULL;
+}
+
+struct rnode *reconcile_node_find(const struct reconcile *r, int64_t id)
+{
+    return idmap_get(&r->nodes, id);
+}
+
+bool reconcile_node_has_scheduler(const struct rnode *node)
+{
+    return node->group->cluster->orchestrator == ORCHESTRATOR_SLURM && !node->group->off_scheduler;
+}
+
+bool reconcile_node_is_out(const struct rnode *node)
+{
+    return node->state == NODE_STATE_HELD || node->state == NODE_STATE_FAILED;
+}
+
+static void group_link(struct rgroup *group, struct rnode *node)
+{
+    node->group_next = group->first;
+    if (group->first != NULL)
+        group->first->group_prev = node;
+    group->first = node;
+}
+
+static void group_unlink(struct rnode *node)
+{
+    if (node->group_prev != NULL)
+        node->group_prev->group_next = node->group_next;
+    else
+        node->group->first = node->group_next;
+    if (node->group_next != NULL)
+        node->group_next->group_prev = node->group_prev;
+}
+
+struct rnode *reconcile_node_add(struct reconcile *r, struct rgroup *group, const struct node *row)
+{
+    struct rnode *node = own_calloc(1, sizeof(*node));
+    node->id = row->id;
+    node->group = group;
+    node->name = own_strdup(row->name);
+    node->state = NODE_STATE_PENDING;
+    node->opted_out = row->opted_out;
+    node->has_instance = row->instance_row != 0;
+    reconcile_node_place(r, node, row);
+    node->tally.slot = SLOT_KIND_COUNT; /* not counted yet */
+    group_link(group, node);
+    idmap_put(&r->nodes, node);
+    if (reconcile_node_has_scheduler(node))
+        map_set(r->slurm_names, node->name, node);
+    reconcile_node_set(r, node, row->state, row->health);
+    return node;
+}
+
+static void out_link(struct reconcile *r, struct rnode *node)
+{
+    struct rgroup *group = node->group;
+    node->out_prev = NULL;
+    node->out_next = group->out;
+    if (group->out != NULL)
+        group->out->out_prev = node;
+    group->out = node;
+    r->stats.held_nodes++;
+}
+
+static void out_unlink(struct reconcile *r, struct rnode *node)
+{
+    if (node->out_prev != NULL)
+        node->out_prev->out_next = node->out_next;
+    else
+        node->group->out = node->out_next;
+    if (node->out_next != NULL)
+        node->out_next->out_prev = node->out_prev;
+    node->out_prev = node->out_next = NULL;
+    r->stats.held_nodes--;
+}
+
+void reconcile_node_set(struct reconcile *r, struct rnode *node, enum node_state state, enum health health)
+{
+    bool was_out = reconcile_node_is_out(node);
+    node->state = (uint8_t)state;
+    node->health = (uint8_t)health;
+    if (!was_out && reconcile_node_is_out(node))
+        out_link(r, node);
+    if (was_out && !reconcile_node_is_out(node))
+        out_unlink(r, node);
+    if (!reconcile_node_is_out(node))
+        node->marked = node->hold_refused = false;
+    node->was_ready = node->was_ready || state == NODE_STATE_READY;
+    reconcile_node_reckon(node);
+}
+
+void reconcile_node_look(struct reconcile *r, struct rnode *node, enum look look)
+{
+    if (node->look >= look)
+        return;
+    node->look = (uint8_t)look;
+    idqueue_push(&r->looks[look], node->id);
+}
+
+void reconcile_node_dirty(struct reconcile *r, struct rnode *node)
+{
+    reconcile_node_look(r, node, LOOK_SOON);
+}
+
+size_t reconcile_looks_waiting(const struct reconcile *r)
+{
+    size_t count = 0;
+    for (int look = LOOK_NOT; look < LOOK_COUNT; look++)
+        count += r->looks[look].count;
+    return count;
+}
+
+void reconcile_node_later(struct reconcile *r, struct rnode *node)
+{
+    reconcile_node_look(r, node, LOOK_LATER);
+}
+
+void reconcile_node_due(struct reconcile *r, struct rnode *node, int64_t at)
+{
+    if (at <= 0 || (node->due_at > 0 && node->due_at <= at))
+        return;
+    node->due_at = at;
+    due_push(&r->due, at, DUE_NODE, node->id);
+}
+
+/* --- operations -------------------------------------------------------------------------------- */
+static void count_repair(struct rgroup *group, const struct rop *op, int64_t by)
+{
+    if (!operation_is_repair(op->kind))
+        return;
+    group->in_repair += by;
+    group->replacing += op->kind == OPERATION_KIND_REPLACE ? by : 0;
+    group->in_repair_of[op->fault] += by;
+}
+
+struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
+                                    enum fault_class fault, int64_t created_at)
+{
+    struct rop *op = own_calloc(1, sizeof(*op));
+    int count;
+    op->id = id;
+    op->kind = kind;
+    op->fault = fault;
+    op->step = operation_steps(kind, &count)[0];
+    node->op = op;
+    r->stats.active_operations++;
+    count_repair(node->group, op, 1);
+    if (operation_is_repair(kind) && created_at > node->group->last_repair_at)
+        node->group->last_repair_at = created_at;
+    reconcile_node_reckon(node);
+    reconcile_operation_poke(r, node);
+    return op;
+}
+
+int reconcile_operation_class(enum operation_kind kind)
+{
+    return kind == OPERATION_KIND_LAUNCH ? 1 : 0;
+}
+
+void reconcile_operation_poke(struct reconcile *r, struct rnode *node)
+{
+    if (node->op == NULL || node->op->ready || (node->op->in_flight && node->op->result == NULL))
+        return;
+    node->op->ready = true;
+    idqueue_push(&r->ready[reconcile_operation_class(node->op->kind)], node->id);
+}
+
+void reconcile_operation_drop(struct reconcile *r, struct rnode *node)
+{
+    struct rop *op = TAKE(node->op);
+    if (op == NULL)
+        return;
+    r->stats.active_operations--;
+    count_repair(node->group, op, -1);
+    if (operation_is_repair(op->kind))
+        reconcile_group_look(r, node->group, ROOM_LOOK_MAX);
+    reconcile_call_free(op->result);
+    free(op);
+    reconcile_node_reckon(node);
+}
+
+/* --- groups ------------------------------------------------------------------------------------ */
+void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max)
+{
+    int looked = 0;
+    for (struct rnode *node = group->out; node != NULL && (max == 0 || looked < max); node = node->out_next)
+        if (node->state == NODE_STATE_HELD && node->op == NULL) {
+            reconcile_node_later(r, node);
+            looked++;
+        }
+}
+
+void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group)
+{
+    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
+        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY || node->given_up)
+            reconcile_node_later(r, node);
+}
+
+bool reconcile_node_is_left_alone(const struct rnode *node)
+{
+    return node->opted_out || node->group->cluster->paused;
+}
+
+static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
+{
+    if (group->failing_tail == group->failing_capacity && group->failing_head > 0) {
+        for (size_t i = group->failing_head; i < group->failing_tail; i++)
+            group->failing[i - group->failing_head] = group->failing[i];
+        group->failing_tail -= group->failing_head;
+        group->failing_head = 0;
+    }
+    if (group->failing_tail == group->failing_capacity) {
+        group->failing_capacity = group->failing_capacity == 0 ? 16 : group->failing_capacity * 2;
+        group->failing = own_realloc(group->failing, group->failing_capacity, sizeof(*group->failing));
+    }
+    group->failing[group->failing_tail++] = (struct failing){at, node_id};
+}
+
+int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now)
+{
+    return policy_breaker_since(&group->settings.policy, now, group->row.breaker_closed_at);
+}
+
+void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at)
+{
+    struct rgroup *group = node->group;
+    if (at <= node->failing_at || at <= reconcile_group_counted_since(group, reconcile_now(r)))
+        return;
+    if (node->failing_at == 0)
+        group->failed_recently++;
+    node->failing_at = at;
+    failing_push(group, at, node->id);
+}
+
+void reconcile_group_expire(struct reconcile *r, struct rgroup *group, int64_t now)
+{
+    int64_t since = reconcile_group_counted_since(group, now);
+    while (group->failing_head < group->failing_tail && group->failing[group->failing_head].at <= since) {
+        struct failing entry = group->failing[group->failing_head++];
+        struct rnode *node = reconcile_node_find(r, entry.node_id);
+        if (node != NULL && node->failing_at == entry.at) {
+            node->failing_at = 0;
+            group->failed_recently--;
+        }
+    }
+}
+
+/* --- the end of things ------------------------------------------------------------------------- */
+void reconcile_node_remove(struct reconcile *r, struct rnode *node)
+{
+    struct rgroup *group = node->group;
+    idmap_remove(&r->nodes, node->id);
+    if (reconcile_node_is_out(node))
+        out_unlink(r, node);
+    reconcile_operation_drop(r, node);
+    reconcile_node_unreckon(node);
+    group_unlink(node);
+    group->failed_recently -= node->failing_at != 0;
+    if (map_get(r->slurm_names, node->name) == node)
+        map_remove(r->slurm_names, node->name);
+    free(node->name);
+    free(node->reason);
+    free(node->reason_user);
+    reconcile_address_free(node->address);
+    free(node);
+}
+
+static void group_free(struct reconcile *r, struct rgroup *group)
+{
+    while (group->first != NULL)
+        reconcile_node_remove(r, group->first);
+    r->stats.open_breakers -= group->breaker_opened_at > 0;
+    reconcile_group_supply(r, group, &(struct supply){0});
+    free(group->failing);
+    idqueue_free(&group->silent);
+    idqueue_free(&group->victims);
+    free(group);
+}
+
+/* Its agents speak for nobody any more. */
+static void group_forget(struct reconcile *r, struct rgroup *group)
+{
+    for (const struct rnode *node = group->first; node != NULL; node = node->group_next)
+        fleet_remove(r->service->fleet, node->id);
+    group_free(r, group);
+}
+
+void reconcile_group_remove(struct reconcile *r, struct rgroup *group)
+{
+    for (struct rgroup **at = &r->groups; *at != NULL; at = &(*at)->next)
+        if (*at == group) {
+            *at = group->next;
+            break;
+        }
+    group->cluster->stirred = true;
+    group_forget(r, group);
+}
+
+void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
+{
+    reconcile_incidents_forget(r, cluster);
+    for (struct rgroup **at = &r->groups; *at != NULL;) {
+        struct rgroup *group = *at;
+        if (group->cluster != cluster) {
+            at = &group->next;
+            continue;
+        }
+        *at = group->next;
+        group_forget(r, group);
+    }
+    for (struct rcluster **at = &r->clusters; *at != NULL; at = &(*at)->next)
+        if (*at == cluster) {
+            *at = cluster->next;
+            break;
+        }
+    if (r->resync_cluster == cluster)
+        r->resync_cluster = NULL;
+    free(cluster);
+}
+
+void reconcile_table_free(struct reconcile *r)
+{
+    reconcile_incidents_forget(r, NULL);
+    while (r->groups != NULL) {
+        struct rgroup *group = r->groups;
+        r->groups = group->next;
+        group_free(r, group);
+    }
+    idmap_free(&r->nodes);
+    while (r->clusters != NULL) {
+        struct rcluster *cluster = r->clusters;
+        r->clusters = cluster->next;
+        free(cluster);
+    }
+    map_free(r->slurm_names);
+    for (int look = LOOK_NOT; look < LOOK_COUNT; look++)
+        idqueue_free(&r->looks[look]);
+    for (int class = 0; class < OPERATION_CLASSES; class ++) {
+        idqueue_free(&r->ready[class]);
+        idqueue_free(&r->slotless[class]);
+    }
+    idqueue_free(&r->holds);
+    due_free(&r->due);
+    reconcile_domains_free(r);
+    idqueue_free(&r->signs);
+}

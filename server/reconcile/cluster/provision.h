@@ -1,0 +1,59 @@
+/*
+ * A cluster that moves: the policy's word, and what of it was chosen from memory before the transaction, so that inside it
+ * only the store is touched.
+ */
+#ifndef HOLDFAST_SERVER_RECONCILE_PROVISION_H
+#define HOLDFAST_SERVER_RECONCILE_PROVISION_H
+
+#include "server/reconcile/private.h"
+
+#define PROVISION_NODES_MAX 64 /* nodes of a cluster that are taken in one turn: keeps its transaction short */
+
+struct provision_part {
+    struct rgroup *group;
+    size_t victims, members;      /* chosen in this turn, in the order of the groups */
+    bool blind;                   /* who works is not known: the others wait for the scheduler's picture */
+    bool shrinks;                 /* the first of its victims: it is told */
+    char why[SENTENCE_MAX_BYTES]; /* what went wrong with a member of its batch */
+};
+
+/* What is to be written of the operation of a change. */
+struct provision_change {
+    bool writes, ends, failed;
+    struct operation_progress progress;
+    char failure[SENTENCE_MAX_BYTES]; /* news of what has gone wrong; "": none */
+};
+
+struct provision {
+    struct rcluster *cluster;
+    struct provision_snapshot snapshot;
+    struct provision_group *groups;
+    struct provision_part *parts;
+    struct provision_plan plan;
+    struct rnode *victims[PROVISION_NODES_MAX];
+    struct rnode **members; /* a batch is chosen as a whole */
+    size_t victim_count, member_count;
+    struct provision_change changes[OPERATION_KINDS_OF_CLUSTER];
+    int64_t revision; /* of the cluster, when it is written */
+    bool takes_down;  /* a creation that failed: nobody's jobs are waited for */
+    bool outdated;    /* the store holds something newer: nothing was done */
+};
+
+/* reconcile/cluster/batch.c */
+/* How many nodes could begin an update now. */
+int64_t reconcile_batch_room(struct reconcile *r, struct rgroup *group);
+void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t at);
+void reconcile_choose_members(struct reconcile *r, struct provision *p, size_t at);
+/* The key of a node's part in a batch: it is how its members are found again. */
+void reconcile_member_key(const struct rnode *node, const struct rollout *rollout, char ret_key[KEY_MAX_BYTES]);
+/* A member of the batch that went wrong, with what is known of it. */
+const struct rnode *reconcile_bad_member(const struct rgroup *group);
+
+/* reconcile/cluster/change.c */
+/* How far the operations of the cluster's changes are by the plan; true when something of it is to be written. */
+bool reconcile_changes_plan(struct provision *p, int64_t now);
+/* Inside the transaction, and after it. */
+int reconcile_changes_write(struct turn *turn);
+void reconcile_changes_done(const struct turn *turn);
+
+#endif

@@ -1,0 +1,614 @@
+/*
+ * The plan into the store, inside the turn's transaction: events, health, new decisions, what they do to a node, and
+ * the operations they start. A row that changed since it was read (a person was faster) is left alone and
+ * looked at again.
+ *
+ * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
+ * that is being deleted are deleted, and a held node that nothing speaks against any more is brought back.
+ */
+#include "server/reconcile/decide/decide.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct apply {
+    struct turn *turn;
+    struct decide_item *item;
+    struct rnode *node;
+    struct node row; /* as it is now */
+    bool
+        unwritten; /* row is ahead of the store: what moves the node takes it along, and what is left is written last */
+    int64_t look_at; /* when it is looked at again though nothing happens to it; 0: not */
+};
+
+/* Each change of a node costs some indexes, so a decision writes it once. */
+static int write_row(struct apply *a)
+{
+    a->unwritten = false;
+    return turn_node_write(a->turn, a->node, &a->row);
+}
+
+static int move_node(struct apply *a, enum node_state to, const char *reason)
+{
+    bool stays = a->row.state == to && text_equal(a->row.reason, reason);
+    a->unwritten = a->unwritten && stays;
+    return turn_node_move(a->turn, a->node, &a->row, to, reason);
+}
+
+/* --- timeline ---------------------------------------------------------------------------------- */
+struct event_search {
+    const char *message;
+    bool found;
+};
+
+static int match_event(const void *row, void *arg)
+{
+    struct event_search *search = arg;
+    const struct event *event = row;
+    search->found = event->kind == EVENT_KIND_NEAR_MISS && text_equal(event->message, search->message);
+    return search->found ? 1 : 0;
+}
+
+#define NEAR_MISS_LOOKED_THROUGH 100 /* newest events of a node in which the same warning is looked for */
+
+static int note_near_miss(struct apply *a)
+{
+    const struct rnode *node = a->node;
+    char message[SENTENCE_MAX_BYTES];
+    const char *reason = text_or_empty(node->reason);
+    if (text_equal(reason, REASON_REBOOT) || text_equal(reason, REASON_REPLACE))
+        snprintf(message, sizeof(message),
+                 "the scheduler's reason %s asks for a repair, and counts in the states fail and down only: scontrol "
+                 "update nodename=%s state=fail reason=%s",
+                 reason, node->name, reason);
+    else
+        snprintf(message, sizeof(message),
+                 "the scheduler's reason \"%.*s\" looks like a request but is not exact: scontrol update nodename=%s "
+                 "state=fail reason=" REASON_REPLACE ", or reason=" REASON_REBOOT,
+                 TEXT_FIT(reason, 150), node->name);
+    struct event_search search = {.message = message};
+    const struct db_event_filter filter = {.cluster = node->group->cluster->name,
+                                           .node = node->name,
+                                           .newest_first = true,
+                                           .limit = NEAR_MISS_LOOKED_THROUGH};
+    int status = db_event_list(a->turn->tx, &filter, match_event, &search);
+    if (status < 0 || search.found)
+        return status < 0 ? status : 0;
+    return turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_NEAR_MISS, a->node, NULL, "%s", message);
+}
+
+static int apply_notes(struct apply *a, uint8_t notes)
+{
+    int status = 0;
+    if (notes & NOTE_SILENT)
+        status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SILENT, a->node, NULL,
+                            "the agent has not been heard for %" PRId64 " s: no verdict about this node",
+                            (a->turn->now - a->node->silent_since) / MS_PER_S);
+    if (status == 0 && (notes & NOTE_NEAR_MISS))
+        status = note_near_miss(a);
+    if (status == 0 && (notes & NOTE_MARKED))
+        status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL,
+                            "taken out of scheduling: " HOLD_PREFIX "%s", a->row.reason);
+    return status;
+}
+
+static int apply_health(struct apply *a)
+{
+    enum health was = a->row.health, is = a->item->health;
+    char reason[REASON_MAX_BYTES];
+    bool reworded = reconcile_ready_reason(a->item, &a->row, reason);
+    if (reworded)
+        memcpy(a->row.reason, reason, sizeof(reason));
+    a->unwritten = reworded;
+    bool left = reworded && a->item->given_up && a->item->giveback >= POLICY_GIVEBACK_MANUAL && reason[0] != '\0';
+    int status =
+        left ? turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL, "%s", reason) : 0;
+    if (status != 0)
+        return status;
+    if (was == is || (is == HEALTH_UNKNOWN && reconcile_is_unheard(&a->row, &a->item->live)))
+        return 0;
+    a->row.health = is;
+    a->row.health_since = a->turn->now;
+    a->unwritten = true;
+    enum event_level level = is == HEALTH_UNHEALTHY ? EVENT_LEVEL_WARN : EVENT_LEVEL_INFO;
+    return turn_event(a->turn, level, EVENT_KIND_NODE_HEALTH, a->node, NULL, "%s -> %s", health_text(was),
+                      health_text(is));
+}
+
+/* --- operations that follow from a state alone ------------------------------------------------- */
+static int start_operation(struct apply *a, const struct new_operation *wanted)
+{
+    int64_t id;
+    int status = turn_operation_new(a->turn, a->node, &a->row, wanted, &id);
+    /* The key was used: it was done before, and is not done twice. */
+    return status == STATUS_EXISTS ? 0 : status;
+}
+
+/* A try of its own each time; that two are not at work at once is the store's doing. */
+static void try_key(const struct apply *a, const char *word, char ret_key[KEY_MAX_BYTES])
+{
+    snprintf(ret_key, KEY_MAX_BYTES, "%s/%" PRId64 "/%" PRId64, word, a->node->id, a->turn->now);
+}
+
+static int fill_slot(struct apply *a)
+{
+    /* A launch that a person cancelled is not begun again by itself. */
+    if (a->item->last_operation.id != 0 && a->item->last_operation.state == OPERATION_STATE_CANCELLED)
+        return 0;
+    char key[KEY_MAX_BYTES];
+    try_key(a, "launch", key);
+    const struct new_operation launch = {.kind = OPERATION_KIND_LAUNCH,
+                                         .urgency = URGENCY_NOW,
+                                         .key = key,
+                                         .reason = "the slot is empty",
+                                         .actor = ACTOR_POLICY};
+    return start_operation(a, &launch);
+}
+
+/* A deletion that failed is tried again for as long as it takes, but rests as long as one try may last. */
+static int64_t next_deletion_at(const struct apply *a)
+{
+    const struct operation *last = &a->item->last_operation;
+    bool failed = last->id != 0 && last->kind == OPERATION_KIND_DELETE && last->state == OPERATION_STATE_FAILED;
+    return failed ? last->finished_at + a->node->group->settings.backend_deadline_ms : 0;
+}
+
+static int empty_slot(struct apply *a)
+{
+    int64_t at = next_deletion_at(a);
+    if (at > a->turn->now) {
+        a->look_at = at;
+        return 0;
+    }
+    char key[KEY_MAX_BYTES];
+    bool cluster_goes = a->node->group->cluster->state == CLUSTER_STATE_DELETING;
+    try_key(a, "delete", key);
+    const struct new_operation empty = {.kind = OPERATION_KIND_DELETE,
+                                        .urgency = cluster_goes ? URGENCY_NOW : URGENCY_AFTER_JOBS,
+                                        .key = key,
+                                        .reason = cluster_goes ? "the cluster is being deleted" : "the node is deleted",
+                                        .actor = ACTOR_POLICY};
+    return start_operation(a, &empty);
+}
+
+/* A slot that was deleted is gone after a while, in which people see what became of it; with its group at once. */
+static int forget_slot(struct apply *a)
+{
+    const struct rgroup *group = a->node->group;
+    int64_t at = a->row.state_since + a->node->group->settings.slot_linger_ms;
+    if (group->cluster->state == CLUSTER_STATE_DELETING)
+        return 0; /* the cluster goes as a whole */
+    if (at > a->turn->now && group->row.state != GROUP_STATE_DELETING) {
+        a->look_at = at;
+        return 0;
+    }
+    a->unwritten = false;
+    int status = db_node_delete(a->turn->tx, a->node->id);
+    if (status == 0 || status == STATUS_NOT_FOUND)
+        (void)turn_effect(a->turn, EFFECT_NODE_GONE, a->node);
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+/* Continuous: a slot that could not be filled is tried again for as long as it is wanted, at a growing pace. */
+static bool is_tried_again(const struct apply *a)
+{
+    const struct rnode *node = a->node;
+    const struct rcluster *cluster = node->group->cluster;
+    const struct operation *last = &a->item->last_operation;
+    bool wanted = cluster->state != CLUSTER_STATE_ROLLING_BACK && cluster->state != CLUSTER_STATE_FAILED &&
+                  node->group->row.state != GROUP_STATE_DELETING && node->group->row.state != GROUP_STATE_FAILED;
+    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready && !reconcile_node_is_left_alone(node) &&
+           cluster->provisioning == PROVISIONING_CONTINUOUS && last->state == OPERATION_STATE_FAILED;
+}
+
+static int try_again(struct apply *a)
+{
+    const struct provision_settings *settings = &a->node->group->settings.provision;
+    int64_t at = a->item->last_operation.finished_at + policy_launch_pause(settings, a->node->launch_tries);
+    if (at > a->turn->now) {
+        a->look_at = at;
+        return 0;
+    }
+    a->turn->hushed = true;
+    int status = move_node(a, NODE_STATE_PENDING, "it is launched again");
+    a->turn->hushed = false;
+    return status != 0 ? status : fill_slot(a);
+}
+
+/* What the scheduler thinks of the node is known, or does not matter. */
+static bool is_seen(const struct apply *a)
+{
+    return !reconcile_node_has_scheduler(a->node) || reconcile_sees(a->turn->r, a->node);
+}
+
+/* Nothing speaks against the held node any more: it goes through the return gate. */
+static int bring_back(struct apply *a)
+{
+    const struct rnode *node = a->node;
+    const struct fleet_view *live = &a->item->live;
+    if (live->silent || live->last_heartbeat_at == 0 || reconcile_foreign_drain(node) ||
+        reconcile_node_is_left_alone(node))
+        return 0;
+    char key[KEY_MAX_BYTES];
+    snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, node->id, a->row.state_since);
+    const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
+                                          .urgency = URGENCY_NOW,
+                                          .key = key,
+                                          .reason = "what held the node is over",
+                                          .actor = ACTOR_POLICY};
+    return start_operation(a, &release);
+}
+
+/* The scheduler took it out by itself for an absence that is over, and nothing speaks against it: it goes through the return gate. */
+static int give_back_again(struct apply *a)
+{
+    char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
+    try_key(a, "absence", key);
+    if (a->item->old_mark)
+        snprintf(reason, sizeof(reason), "Slurm came up again with the mark of the repair before (%.*s), which is over",
+                 TEXT_FIT(text_or_empty(a->node->reason), 60));
+    else
+        snprintf(reason, sizeof(reason), NODE_REASON_GIVEN_UP " (%.*s), and hears it again",
+                 TEXT_FIT(text_or_empty(a->node->reason), 60));
+    const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
+                                          .urgency = URGENCY_NOW,
+                                          .key = key,
+                                          .reason = reason,
+                                          .code = POLICY_CODE_ABSENCE,
+                                          .actor = ACTOR_POLICY};
+    return start_operation(a, &release);
+}
+
+static bool is_given_back(const struct decide_item *item)
+{
+    return item->given_up && item->giveback == POLICY_GIVEBACK_NOW && item->row.state == NODE_STATE_READY;
+}
+
+/* A person put a node that we held back into service in the scheduler: their word counts. */
+static int give_back(struct apply *a)
+{
+    int status = db_verdict_resolve(a->turn->tx, a->node->id, 0, NULL);
+    if (status == 0)
+        status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, a->node, NULL,
+                            "a person put the node back into service; its verdicts count as dealt with");
+    if (status != 0)
+        return status;
+    if (a->row.state == NODE_STATE_HELD)
+        return move_node(a, NODE_STATE_READY, "");
+    char key[KEY_MAX_BYTES];
+    snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, a->node->id, a->row.state_since);
+    const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
+                                          .urgency = URGENCY_NOW,
+                                          .key = key,
+                                          .reason = "a person put the node back into service",
+                                          .actor = a->item->wish_by};
+    return start_operation(a, &release);
+}
+
+/* --- decisions --------------------------------------------------------------------------------- */
+/* What sinfo and people read about a node that is out of service: the words of the decision. */
+static void out_reason(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
+{
+    policy_explain_short(d, ret_reason, REASON_MAX_BYTES - sizeof(HOLD_PREFIX));
+}
+
+static int hold_node(struct apply *a, const struct decision *d)
+{
+    char reason[REASON_MAX_BYTES];
+    out_reason(d, reason);
+    /* A person has the node in hand: nothing is changed about it. */
+    if (d->gates[GATE_OWNER].result == GATE_RESULT_FAILED)
+        return 0;
+    if (a->row.state != NODE_STATE_READY && a->row.state != NODE_STATE_VERIFYING && a->row.state != NODE_STATE_HELD)
+        return 0;
+    a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
+    if (a->row.state == NODE_STATE_HELD && text_equal(a->row.reason, reason))
+        return write_row(a);
+    return move_node(a, NODE_STATE_HELD, reason);
+}
+
+static bool may_be_repaired(const struct apply *a)
+{
+    bool asked = a->item->view.wish != POLICY_WISH_NONE;
+    return a->row.state == NODE_STATE_READY || a->row.state == NODE_STATE_HELD ||
+           a->row.state == NODE_STATE_VERIFYING || (asked && a->row.state == NODE_STATE_FAILED);
+}
+
+static bool is_approved(const struct apply *a, const struct decision *d)
+{
+    const struct approval *approval = &a->item->approval;
+    return reconcile_approval_is_open(approval, a->turn->now) && approval->state == APPROVAL_STATE_APPROVED &&
+           policy_approval_is_for(approval->action, approval->code, approval->device, d->action, d->code, d->device);
+}
+
+static int begin_repair(struct apply *a, struct decision *d)
+{
+    bool asked = text_equal(d->code, POLICY_CODE_OPERATOR);
+    char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
+    snprintf(key, sizeof(key), "repair/%" PRId64, d->id);
+    out_reason(d, reason);
+    enum operation_kind kind = d->action == ACTION_RESET    ? OPERATION_KIND_RESET
+                               : d->action == ACTION_REBOOT ? OPERATION_KIND_REBOOT
+                                                            : OPERATION_KIND_REPLACE;
+    const struct new_operation repair = {
+        .kind = kind,
+        .urgency = d->urgency,
+        .key = key,
+        .reason = reconcile_mark_reason(kind),
+        .actor = asked ? a->item->wish_by : ACTOR_POLICY,
+        .uid = is_approved(a, d) ? a->item->approval.uid : NULL,
+        .decision = d,
+    };
+    int status = turn_operation_new(a->turn, a->node, &a->row, &repair, &d->operation_id);
+    if (status != 0)
+        return status;
+    status = db_decision_set_operation(a->turn->tx, d->id, d->operation_id);
+    if (status == 0 && asked)
+        status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, a->node, NULL, "%s asks for %s",
+                            a->item->wish_by, action_text(d->action));
+    if (status == 0)
+        status = move_node(a, NODE_STATE_REPAIRING, reason);
+    return status;
+}
+
+static int decision_event(struct apply *a, const struct decision *d)
+{
+    enum event_level level = reconcile_is_for_people(d)    ? EVENT_LEVEL_WARN
+                             : d->action <= ACTION_WATCH   ? EVENT_LEVEL_INFO
+                             : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
+                                                           : EVENT_LEVEL_WARN;
+    return turn_event(a->turn, level, EVENT_KIND_DECISION, a->node, NULL, "%s (%s): %s", action_text(d->action),
+                      d->rule, d->sentence);
+}
+
+static bool is_stored_fault(const struct decide_item *item, int64_t verdict_id)
+{
+    for (size_t i = 0; i < item->verdict_count; i++)
+        if (item->verdicts[i].id == verdict_id)
+            return item->verdicts[i].node_fault;
+    return false;
+}
+
+/* The breaker counts them, also after a restart. */
+static int store_faults(struct apply *a, const struct decision *d)
+{
+    int status = 0;
+    for (int i = 0; reconcile_counts_evidence(d) && i < d->evidence_count && i < DECISION_EVIDENCE_MAX; i++)
+        if (status == 0 && !is_stored_fault(a->item, d->evidence[i]))
+            status = db_verdict_set_fault(a->turn->tx, d->evidence[i]);
+    return status;
+}
+
+static int apply_decision(struct apply *a)
+{
+    struct decision d = a->item->decision; /* a copy: the transaction may run again */
+    bool repair = action_is_repair(d.action);
+    if (!a->item->fresh || (repair && !may_be_repaired(a))) {
+        /* Nothing new; but when a held node is looked at again may have moved. */
+        bool held =
+            d.action == ACTION_HOLD && a->row.state == NODE_STATE_HELD && a->node->op == NULL && !a->item->cancelled;
+        int status = reconcile_approval(a->turn, a->item, NULL);
+        return held && status == 0 ? hold_node(a, &d) : status;
+    }
+    d.node_id = a->node->id;
+    d.at = a->turn->now;
+    reconcile_approval_set_expiry(a->node, &d, a->turn->now);
+    int status = db_decision_insert(a->turn->tx, &d);
+    if (status == 0)
+        status = store_faults(a, &d);
+    if (status == 0)
+        status = decision_event(a, &d);
+    if (status == 0 && repair)
+        status = begin_repair(a, &d);
+    else if (status == 0 && (d.action == ACTION_HOLD || d.action == ACTION_MARK || d.action == ACTION_SUPPORT))
+        status = hold_node(a, &d);
+    return status == 0 ? reconcile_approval(a->turn, a->item, &d) : status;
+}
+
+static bool says_nothing(const struct decide_item *item)
+{
+    return !item->has_decision || item->decision.action == ACTION_NONE || item->decision.action == ACTION_WATCH;
+}
+
+/* What a reset has answered is open no longer: another return gate would count it. */
+static int resolve_mended(struct apply *a)
+{
+    const struct decide_item *item = a->item;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < item->verdict_count; i++) {
+        struct verdict verdict = item->verdicts[i];
+        if (verdict.state != VERDICT_STATE_OPEN || policy_mended_by(&item->view, &verdict) == NULL)
+            continue;
+        verdict.id++; /* what is older than that */
+        status = db_verdict_resolve_like(a->turn->tx, &verdict, NULL);
+    }
+    return status;
+}
+
+/* --- one node ---------------------------------------------------------------------------------- */
+static int apply_state(struct apply *a, bool *ret_stored)
+{
+    struct rnode *node = a->node;
+    int status = 0;
+    if (node->op != NULL)
+        return 0;
+    if (a->row.state == NODE_STATE_DELETED)
+        return forget_slot(a);
+    if (node->group->cluster->state == CLUSTER_STATE_DELETING || a->row.state == NODE_STATE_DELETING)
+        return empty_slot(a);
+    if (a->row.state == NODE_STATE_PENDING)
+        return fill_slot(a);
+    if ((node->notes & NOTE_LIFTED) && reconcile_node_is_out(node))
+        return give_back(a);
+    if (a->item->has_decision) {
+        status = resolve_mended(a);
+        if (status == 0)
+            status = apply_decision(a);
+        *ret_stored = a->item->fresh;
+    } else {
+        status = reconcile_approval(a->turn, a->item, NULL);
+    }
+    if (status == 0 && a->row.state == NODE_STATE_HELD && says_nothing(a->item) && is_seen(a))
+        status = bring_back(a);
+    if (status == 0 && is_given_back(a->item) && says_nothing(a->item) && a->row.state == NODE_STATE_READY)
+        status = give_back_again(a);
+    if (status == 0 && !*ret_stored && is_tried_again(a))
+        status = try_again(a);
+    return status;
+}
+
+/* A person may have paused the cluster, or resumed it, since the loop read it: a plan that was made before does not begin after. */
+static int is_held_as_known(struct turn *turn, const struct rcluster *cluster, bool *ret_same)
+{
+    struct cluster row;
+    int status = 0;
+    if (turn->asked != cluster) {
+        status = db_cluster_get_row(turn->tx, cluster->id, &row);
+        turn->asked = status == 0 ? cluster : NULL;
+        turn->asked_same = status == 0 && cluster->paused == (row.paused_at > 0);
+    }
+    *ret_same = turn->asked == cluster && turn->asked_same;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+static bool changed_meanwhile(const struct apply *a)
+{
+    const struct node *then = &a->item->row;
+    return a->row.state != then->state || a->row.instance_row != then->instance_row ||
+           a->row.opted_out != then->opted_out;
+}
+
+/* A person answered between the reading and now: the yes is one of the next decision. Only the loop asks, so where there was no
+ * question there is none. */
+static int is_answered_meanwhile(const struct apply *a, bool *ret_answered)
+{
+    const struct approval *then = &a->item->approval;
+    struct approval now;
+    *ret_answered = false;
+    if (then->id == 0)
+        return 0;
+    int status = db_approval_last(a->turn->tx, a->node->id, &now);
+    if (status == 0)
+        *ret_answered = now.id != then->id || now.state != then->state;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+/* A person's operation that the loop has not heard of yet: it goes first, and the node is looked at when it ends. */
+static int adopt_operation(struct apply *a)
+{
+    struct operation op;
+    int status = db_operation_active(a->turn->tx, a->node->id, &op);
+    if (status != 0)
+        return status;
+    struct effect *effect = turn_effect(a->turn, EFFECT_OPERATION_NEW, a->node);
+    effect->u.operation.id = op.id;
+    effect->u.operation.kind = op.kind;
+    return 0;
+}
+
+bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
+{
+    const struct rnode *node = item->node;
+    bool unheard = item->health == HEALTH_UNKNOWN && reconcile_is_unheard(&item->row, &item->live);
+    char reason[REASON_MAX_BYTES];
+    return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
+           !(is_given_back(item) && says_nothing(item)) && !reconcile_approval_is_open(&item->approval, now) &&
+           node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
+           !reconcile_ready_reason(item, &item->row, reason);
+}
+
+/* More evidence that costs nothing can then change nothing. */
+static bool is_calm(const struct decide_item *item)
+{
+    return item->node->op == NULL && item->row.state == NODE_STATE_READY && item->has_decision &&
+           item->decision.action == ACTION_NONE && item->decision.gates[GATE_FRESH].result == GATE_RESULT_PASSED;
+}
+
+static void apply_quiet(struct turn *turn, const struct decide_item *item)
+{
+    struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
+    effect->u.decided.clear = !item->has_decision;
+    effect->u.decided.calm = is_calm(item);
+    effect->u.decided.unheard = reconcile_is_unheard(&item->row, &item->live);
+}
+
+static int apply_item(struct turn *turn, struct decide_item *item)
+{
+    struct apply a = {.turn = turn, .item = item, .node = item->node};
+    if (item->quiet) {
+        apply_quiet(turn, item);
+        return 0;
+    }
+    int status = 0;
+    if (turn->batch->nodes_as_read)
+        a.row = item->row;
+    else
+        status = db_node_get_row(turn->tx, item->node->id, &a.row);
+    if (status == STATUS_NOT_FOUND)
+        return 0;
+    if (status != 0)
+        return status;
+    if (item->node->op == NULL) {
+        status = adopt_operation(&a);
+        if (status != STATUS_NOT_FOUND)
+            return status;
+    }
+    bool answered, same;
+    status = is_answered_meanwhile(&a, &answered);
+    if (status == 0)
+        status = is_held_as_known(turn, item->node->group->cluster, &same);
+    if (status != 0)
+        return status;
+    size_t at = turn->effect_count;
+    struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
+    effect->u.decided.again = answered || !same || changed_meanwhile(&a);
+    if (effect->u.decided.again)
+        return 0;
+    effect->u.decided.notes = item->node->notes;
+    effect->u.decided.clear = !item->has_decision && item->node->op == NULL;
+    effect->u.decided.calm = is_calm(item);
+    effect->u.decided.unheard = reconcile_is_unheard(&a.row, &item->live);
+    bool stored = false;
+    status = apply_notes(&a, item->node->notes);
+    if (status == 0)
+        status = apply_health(&a);
+    if (status == 0)
+        status = apply_state(&a, &stored);
+    if (status == 0 && a.unwritten)
+        status = write_row(&a);
+    turn->effects[at].u.decided.stored = stored;
+    turn->effects[at].u.decided.look_at = a.look_at;
+    turn->effects[at].u.decided.again = (item->node->notes & NOTE_LIFTED) != 0; /* its evidence is gone */
+    return status;
+}
+
+static int apply_breaker(struct turn *turn, const struct decide_breaker *breaker)
+{
+    int64_t opened_at = breaker->opens ? turn->now : 0;
+    struct effect *effect = turn_effect(turn, EFFECT_BREAKER, NULL);
+    effect->u.breaker.group = breaker->group;
+    effect->u.breaker.opened_at = opened_at;
+    int status = db_group_set_breaker(turn->tx, breaker->group->id, opened_at);
+    if (status != 0)
+        return status;
+    return turn_group_event(turn, breaker->opens ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
+                            breaker->opens ? EVENT_KIND_BREAKER_OPENED : EVENT_KIND_BREAKER_CLOSED, breaker->group,
+                            breaker->opens ? breaker->why : "", "%s", breaker->why);
+}
+
+int reconcile_apply(struct turn *turn)
+{
+    const struct decide_batch *batch = turn->batch;
+    for (size_t i = 0; i < batch->breaker_count; i++) {
+        int status = apply_breaker(turn, &batch->breakers[i]);
+        if (status != 0)
+            return status;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        int status = apply_item(turn, &batch->items[i]);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}

@@ -1,0 +1,616 @@
+/*
+ * Asking the policy: nodes with something new are gathered by instance group, what is known of each is read from the
+ * store, the fleet and the scheduler's picture, and the plan is compared with what was decided before.
+ *
+ * A decision is stored only when it says something else than the node's last one, or when something happened between the
+ * two (a repair that succeeded, a quiet time, a new request). Otherwise every heartbeat of a broken node would be
+ * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
+ */
+#include "server/reconcile/decide/decide.h"
+
+#include "policy/replay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LEDGER_MAX 64 /* past repairs of a node that the policy sees, newest first */
+#define PASTS_MAX 64  /* and of its hardware in other machines */
+
+void reconcile_decide_free(struct decide_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    for (size_t i = 0; i < batch->count; i++) {
+        free(batch->items[i].verdicts);
+        free(batch->items[i].verdict_refs);
+        free(batch->items[i].ledger);
+        free(batch->items[i].repairs);
+        free(batch->items[i].pasts);
+        free(batch->items[i].hardware);
+    }
+    free(batch->items);
+    free(batch->breakers);
+    free(batch);
+}
+
+/* --- what is known of a node ------------------------------------------------------------------- */
+/* All that is critical counts, however much chatter came after it. */
+static int take_verdict(const void *row, void *arg)
+{
+    struct decide_item *item = arg;
+    const struct verdict *verdict = row;
+    if (verdict->severity != SEVERITY_CRITICAL && item->plain_count++ >= DECIDE_VERDICTS_MAX)
+        return 0;
+    if (item->verdict_count % 8 == 0)
+        item->verdicts = own_realloc(item->verdicts, item->verdict_count + 8, sizeof(*item->verdicts));
+    item->verdicts[item->verdict_count++] = *verdict;
+    return 0;
+}
+
+static int read_verdicts(struct db_tx *tx, struct decide_item *item)
+{
+    const struct db_verdict_filter filter = {
+        .node_id = item->node->id, .state = VERDICT_STATE_OPEN, .limit = DECIDE_ROWS_MAX, .critical_first = true};
+    int status = db_verdict_list(tx, &filter, take_verdict, item);
+    if (status != 0)
+        return status;
+    item->verdict_refs = own_calloc(item->verdict_count + 1, sizeof(*item->verdict_refs));
+    for (size_t i = 0; i < item->verdict_count; i++)
+        item->verdict_refs[i] = &item->verdicts[i];
+    return 0;
+}
+
+/* Cancelled ones changed nothing; the one at work is not past. */
+static int take_repair(const void *row, void *arg)
+{
+    struct decide_item *item = arg;
+    const struct operation *op = row;
+    if (op->state != OPERATION_STATE_SUCCEEDED && op->state != OPERATION_STATE_FAILED)
+        return 0;
+    if (item->repair_count == LEDGER_MAX)
+        return 1;
+    if (item->ledger == NULL)
+        item->ledger = own_calloc(LEDGER_MAX, sizeof(*item->ledger));
+    item->ledger[item->repair_count++] = *op;
+    return 0;
+}
+
+/* It could not be done, or it was done and the machine was not heard afterwards. */
+static bool is_without_return(const struct operation *op)
+{
+    for (int i = 0; op->state == OPERATION_STATE_FAILED && i < op->step_count; i++)
+        if (op->steps[i].state == STEP_STATE_FAILED)
+            return op->steps[i].kind == STEP_KIND_REBOOT || op->steps[i].kind == STEP_KIND_JOIN;
+    return false;
+}
+
+static struct policy_repair repair_of(const struct decide_item *item, const struct operation *op)
+{
+    struct policy_repair repair = policy_replay_repair(op);
+    repair.no_return = op->id == item->last_operation.id && is_without_return(op);
+    return repair;
+}
+
+static int take_past(const void *row, void *arg)
+{
+    struct decide_item *item = arg;
+    if (item->past_count % 8 == 0)
+        item->pasts = own_realloc(item->pasts, item->past_count + 8, sizeof(*item->pasts));
+    item->pasts[item->past_count++] = *(const struct db_past *)row;
+    return 0;
+}
+
+/* A piece that is back in the slot from which it was taken stands in the slot's own ledger already. */
+static void add_past(struct decide_item *item, const struct db_past *past, size_t own_count)
+{
+    struct policy_repair *repair = &item->repairs[item->repair_count];
+    bool ours = past->operation.node_id == item->node->id;
+    *repair = repair_of(item, &past->operation);
+    repair->same_piece = true;
+    repair->node = ours ? NULL : past->node;
+    for (size_t i = 0; ours && i < own_count; i++)
+        if (item->ledger[i].id == past->operation.id) {
+            item->repairs[i].same_piece = true;
+            item->repairs[i].device = past->operation.device;
+            return;
+        }
+    item->repair_count++;
+}
+
+static int take_hardware(const void *row, void *arg)
+{
+    struct decide_item *item = arg;
+    if (item->hardware_count % 16 == 0)
+        item->hardware = own_realloc(item->hardware, item->hardware_count + 16, sizeof(*item->hardware));
+    item->hardware[item->hardware_count++] = *(const struct hardware *)row;
+    return 0;
+}
+
+static int read_repairs(struct db_tx *tx, struct decide_item *item, int64_t since)
+{
+    int status = 0;
+    if (item->last_operation.id != 0) /* of any kind: then there may be repairs, too */
+        status = db_operation_repairs(tx, item->node->id, since, take_repair, item);
+    if (status >= 0 && item->instance.id != 0)
+        status = db_hardware_list(tx, item->instance.id, take_hardware, item);
+    if (status >= 0 && item->hardware_count > 0)
+        status = db_hardware_past(tx, item->instance.id, since, PASTS_MAX, take_past, item);
+    if (status < 0)
+        return status;
+    item->repairs = own_calloc(item->repair_count + item->past_count + 1, sizeof(*item->repairs));
+    for (size_t i = 0; i < item->repair_count; i++)
+        item->repairs[i] = repair_of(item, &item->ledger[i]);
+    const size_t own_count = item->repair_count;
+    for (size_t i = 0; i < item->past_count; i++)
+        add_past(item, &item->pasts[i], own_count);
+    return 0;
+}
+
+static int take_newest(const void *row, void *arg)
+{
+    struct operation *newest = arg;
+    *newest = *(const struct operation *)row;
+    return 1;
+}
+
+/* What the tables and the site say of faults on this group's machines. */
+static struct fault_scope faults_of(const struct reconcile *r, const struct rgroup *group)
+{
+    return (struct fault_scope){atomic_load(&r->service->fault_overrides), group->instance_type};
+}
+
+static bool is_seen_since(const struct reconcile *r, const struct decide_item *item, const struct operation *op)
+{
+    const struct fault_scope faults = faults_of(r, item->node->group);
+    for (size_t i = 0; i < item->verdict_count; i++)
+        if (item->verdicts[i].received_at > op->finished_at && policy_is_node_fault(&faults, &item->verdicts[i]))
+            return true;
+    return false;
+}
+
+/* A repair that a person stopped is not begun again for what that person had seen. */
+static bool is_cancelled(const struct reconcile *r, const struct decide_item *item)
+{
+    const struct operation *op = &item->last_operation;
+    return op->id != 0 && op->state == OPERATION_STATE_CANCELLED && op->cancel_asked && !is_seen_since(r, item, op);
+}
+
+static int read_history(const struct reconcile *r, struct db_tx *tx, struct decide_item *item)
+{
+    const struct db_operation_filter newest = {.node_id = item->node->id, .state = -1, .limit = 1};
+    int status = db_decision_last(tx, item->node->id, &item->last);
+    if (status == STATUS_NOT_FOUND)
+        item->last = (struct decision){0};
+    else if (status != 0)
+        return status;
+    status = db_operation_list(tx, &newest, take_newest, &item->last_operation);
+    if (status < 0)
+        return status;
+    if (item->last.id != 0) /* a question is about a decision */
+        status = db_approval_last(tx, item->node->id, &item->approval);
+    if (status < 0 && status != STATUS_NOT_FOUND)
+        return status;
+    item->cancelled = is_cancelled(r, item);
+    return 0;
+}
+
+struct absences {
+    int64_t since, count;
+};
+
+static int count_absence(const void *row, void *arg)
+{
+    struct absences *absences = arg;
+    const struct operation *op = row;
+    absences->count += op->created_at > absences->since && text_equal(op->code, POLICY_CODE_ABSENCE);
+    return op->created_at <= absences->since || absences->count >= policy_absence_limit();
+}
+
+/* How often it was given back of late; most nodes never come here. */
+static int read_absences(struct db_tx *tx, const struct decide_item *item, int64_t since, int64_t *ret_count)
+{
+    const enum operation_kind kind = OPERATION_KIND_RELEASE;
+    const struct db_operation_filter releases = {.node_id = item->node->id, .state = -1, .kind = &kind};
+    struct absences absences = {.since = since};
+    int status = item->last_operation.id == 0 ? 0 : db_operation_list(tx, &releases, count_absence, &absences);
+    *ret_count = absences.count;
+    return status < 0 ? status : 0;
+}
+
+/* A scheduler that died came up with a state from before the repair was over, and shows the repair's own mark once more: nobody asks
+ * for another repair, and nobody else will end it. Its reason's time says so; the clocks of both may differ a little. */
+#define CLOCKS_MS (2 * MS_PER_S)
+static bool shows_old_mark(const struct decide_item *item)
+{
+    const struct rnode *node = item->node;
+    const struct operation *op = &item->last_operation;
+    const struct operation_step *mark = &op->steps[0];
+    return node->reason_at > 0 && op->id != 0 && op->state == OPERATION_STATE_SUCCEEDED && op->step_count > 0 &&
+           mark->kind == STEP_KIND_MARK && mark->state == STEP_STATE_DONE &&
+           reconcile_mark_request(op->kind) != SCHEDULER_REQUEST_NONE &&
+           reconcile_mark_request(op->kind) == node->request && node->reason_at >= mark->started_at - CLOCKS_MS &&
+           node->reason_at <= mark->finished_at + CLOCKS_MS;
+}
+
+static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
+{
+    const struct rnode *node = item->node;
+    item->old_mark = shows_old_mark(item);
+    item->given_up = (node->given_up || item->old_mark) && node->op == NULL && item->row.state == NODE_STATE_READY &&
+                     reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
+    if (!item->given_up)
+        return 0;
+    const enum repair_mode *modes = node->group->settings.policy.modes;
+    struct policy_absence absence = {.recovery = node->group->cluster->recovery,
+                                     .mode = modes[policy_repair_class(POLICY_CODE_ABSENCE)],
+                                     .left_alone = item->row.opted_out || node->group->cluster->paused,
+                                     .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
+    int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);
+    item->giveback = policy_giveback(&absence);
+    return status;
+}
+
+static void read_sign(struct reconcile *r, const struct decide_item *item, int64_t now)
+{
+    struct policy_sign newest = {.at = 0}, sign;
+    for (size_t i = 0; i < item->verdict_count; i++) {
+        const struct verdict *verdict = &item->verdicts[i];
+        if (!text_equal(verdict->instance_id, item->instance.instance_id) ||
+            !policy_sign_of(&r->deps.settings.policy, verdict, &sign) || sign.until <= now)
+            continue;
+        int64_t until = sign.until > newest.until ? sign.until : newest.until;
+        newest = sign.at > newest.at ? sign : newest;
+        newest.until = until;
+    }
+    reconcile_node_sign(r, item->node, &newest);
+}
+
+static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
+{
+    int status = db_node_get_filled(tx, item->node->id, &item->row, &item->instance);
+    if (status == 0)
+        status = read_verdicts(tx, item);
+    if (status == 0)
+        status = read_history(r, tx, item);
+    if (status == 0)
+        status = read_repairs(tx, item, now - policy_history_ms(&item->node->group->settings.policy));
+    if (status != 0)
+        return status;
+    const struct fault_scope faults = faults_of(r, item->node->group);
+    for (size_t i = 0; i < item->verdict_count; i++)
+        if (policy_is_node_fault(&faults, &item->verdicts[i]))
+            reconcile_group_failing(r, item->node, item->verdicts[i].received_at);
+    read_sign(r, item, now);
+    if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
+        memset(&item->live, 0, sizeof(item->live));
+    return read_giveback(r, tx, item, now);
+}
+
+/* --- the snapshot ------------------------------------------------------------------------------ */
+static enum policy_wish wish_of(const struct rnode *node, bool known)
+{
+    if (!known || node->op != NULL || node->request == node->leftover)
+        return POLICY_WISH_NONE;
+    if (node->request == SCHEDULER_REQUEST_REBOOT)
+        return POLICY_WISH_REBOOT;
+    return node->request == SCHEDULER_REQUEST_REPLACE ? POLICY_WISH_REPLACE : POLICY_WISH_NONE;
+}
+
+/* Of an agent that was not heard since hpd began nobody knows; the step asks again. */
+static bool offers_reset(const struct fleet_view *live)
+{
+    return !live->silent && (live->last_heartbeat_at == 0 || (live->checks & FLEET_RESETS) != 0);
+}
+
+static void view_item(struct reconcile *r, struct decide_item *item)
+{
+    struct rnode *node = item->node;
+    node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
+    bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
+    snprintf(item->wish_by, sizeof(item->wish_by), ACTOR_SLURM_PREFIX "%.*s",
+             TEXT_FIT(text_or_empty(node->reason_user), 40));
+    item->view = (struct policy_node){
+        .id = node->id,
+        .name = node->name,
+        .state = item->row.state,
+        .instance_id = item->instance.instance_id,
+        .boot_id = item->instance.boot_id,
+        .boot_at = item->instance.boot_at,
+        .opted_out = item->row.opted_out,
+        .paused_why = node->group->cluster->paused_why,
+        .can_reset = offers_reset(&item->live),
+        .has_active_operation = node->op != NULL,
+        .idle = node->tally.idle,
+        .under_test = node->op != NULL && node->op->kind == OPERATION_KIND_CHECK,
+        .last_heartbeat_at = item->live.last_heartbeat_at,
+        .has_scheduler = reconcile_node_has_scheduler(node),
+        .scheduler_known = known,
+        .scheduler_responding = known && node->responding,
+        .switched_off = known && node->switched_off,
+        .foreign_drain = known && reconcile_foreign_drain(node),
+        .scheduler_reason = known && node->reason != NULL ? node->reason : "",
+        .incident = reconcile_incident_of(node),
+        .wish = item->old_mark ? POLICY_WISH_NONE : wish_of(node, known),
+        .wish_by = item->wish_by,
+        .approval = {.state = item->approval.state,
+                     .action = item->approval.action,
+                     .code = item->approval.code,
+                     .device = item->approval.device,
+                     .by = item->approval.answered_by,
+                     .reason = item->approval.reason,
+                     .at = item->approval.answered_at,
+                     .expires_at = item->approval.expires_at},
+        .verdicts = item->verdict_refs,
+        .verdict_count = item->verdict_count,
+        .repairs = item->repairs,
+        .repair_count = item->repair_count,
+        .hardware = item->hardware,
+        .hardware_count = item->hardware_count,
+    };
+}
+
+/* Nodes that nobody hears, beyond those that the policy sees in this snapshot: a dark row of racks counts as a whole. */
+static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgroup *group, int64_t now)
+{
+    int64_t lost = 0, since = reconcile_group_counted_since(group, now);
+    for (size_t i = 0; i < group->silent.count; i++) {
+        int64_t id = group->silent.ids[(group->silent.head + i) % group->silent.capacity];
+        const struct rnode *node = reconcile_node_find(r, id);
+        bool counts = node != NULL && !node->in_batch && node->lost && node->failing_at == 0 &&
+                      node->incident == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
+        lost += counts &&
+                policy_counts_as_lost(&group->settings.policy, since, now, node->silent_since, node->no_return_at) &&
+                reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
+                !node->switched_off && !reconcile_foreign_drain(node);
+    }
+    return lost;
+}
+
+static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, struct policy_group *ret_view)
+{
+    reconcile_group_expire(r, group, now);
+    if (group->failed_recently > policy_breaker_limit(&group->settings.policy, group->row.desired))
+        group->calm_since = 0;
+    else if (group->calm_since == 0)
+        group->calm_since = now;
+    *ret_view = (struct policy_group){
+        .cluster = group->cluster->name,
+        .name = group->name,
+        .recovery = group->cluster->recovery,
+        .desired = group->row.desired,
+        .in_repair = group->in_repair,
+        .replacing = group->replacing,
+        .last_repair_at = group->last_repair_at,
+        .supply = group->row.supply,
+        .healthy_elsewhere = group->healthy,
+        .idle_elsewhere = group->idle,
+        .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
+        .breaker_opened_at = group->breaker_opened_at,
+        .breaker_closed_at = group->row.breaker_closed_at,
+        .breaker_calm_since = group->calm_since,
+        .incidents = reconcile_incidents_count(r, group, reconcile_group_counted_since(group, now)),
+    };
+    memcpy(ret_view->in_repair_of, group->in_repair_of, sizeof(ret_view->in_repair_of));
+}
+
+/* --- what is new ------------------------------------------------------------------------------- */
+static bool same_gates(const struct decision *a, const struct decision *b)
+{
+    for (int gate = 0; gate < GATE_COUNT; gate++)
+        if (a->gates[gate].result != b->gates[gate].result)
+            return false;
+    return true;
+}
+
+static bool same_evidence(const struct decision *a, const struct decision *b)
+{
+    int listed = a->evidence_count < DECISION_EVIDENCE_MAX ? a->evidence_count : DECISION_EVIDENCE_MAX;
+    return a->evidence_count == b->evidence_count &&
+           memcmp(a->evidence, b->evidence, (size_t)listed * sizeof(a->evidence[0])) == 0;
+}
+
+/* More of the evidence from which nothing followed is no other decision: a program that crashes all day is one line. */
+static bool same_decision(const struct decision *a, const struct decision *b)
+{
+    return a->id != 0 && a->action == b->action && a->urgency == b->urgency && a->job_signal == b->job_signal &&
+           a->job_wait_ms == b->job_wait_ms && strcmp(a->rule, b->rule) == 0 && strcmp(a->code, b->code) == 0 &&
+           strcmp(a->device, b->device) == 0 && same_gates(a, b) && (a->action <= ACTION_WATCH || same_evidence(a, b));
+}
+
+/* Something happened since the last decision that makes the same words a new decision. */
+static bool something_between(const struct reconcile *r, const struct decide_item *item)
+{
+    const struct rnode *node = item->node;
+    const struct operation *op = &item->last_operation;
+    bool ended = op->id != 0 && op->id == item->last.operation_id;
+    bool repaired = ended && op->state == OPERATION_STATE_SUCCEEDED;
+    bool seen_again = ended && op->state == OPERATION_STATE_CANCELLED && is_seen_since(r, item, op);
+    return node->was_clear || repaired || seen_again || (node->wish_fresh && item->view.wish != POLICY_WISH_NONE);
+}
+
+bool reconcile_counts_evidence(const struct decision *decision)
+{
+    bool shared = decision->gates[GATE_INCIDENT].result == GATE_RESULT_FAILED; /* the incident counts, once */
+    return action_is_repair(decision->action) || (decision->action == ACTION_HOLD && !shared);
+}
+
+/* What only its rate made a fault of the node counts from now on: a program that crashes its way through the fleet is
+ * what the breaker is for. */
+static void count_failing(struct reconcile *r, const struct decide_item *item)
+{
+    const struct decision *d = &item->decision;
+    for (int i = 0; reconcile_counts_evidence(d) && i < d->evidence_count && i < DECISION_EVIDENCE_MAX; i++)
+        for (size_t k = 0; k < item->verdict_count; k++)
+            if (item->verdicts[k].id == d->evidence[i])
+                reconcile_group_failing(r, item->node, item->verdicts[k].received_at);
+}
+
+static void take_decision(struct reconcile *r, struct decide_item *item, const struct decision *said)
+{
+    item->has_decision = true;
+    item->decision = *said;
+    count_failing(r, item);
+    bool asked = item->view.wish != POLICY_WISH_NONE && item->node->wish_fresh;
+    item->fresh = item->node->op == NULL && (asked || !item->cancelled) &&
+                  (!same_decision(&item->last, &item->decision) || something_between(r, item));
+}
+
+/* --- one group --------------------------------------------------------------------------------- */
+static void note_breaker(struct decide_batch *batch, struct rgroup *group, const struct policy_plan *plan)
+{
+    if (!plan->breaker_opens && !plan->breaker_closes)
+        return;
+    if (batch->breaker_count == batch->breaker_capacity) {
+        batch->breaker_capacity = batch->breaker_capacity == 0 ? 4 : batch->breaker_capacity * 2;
+        batch->breakers = own_realloc(batch->breakers, batch->breaker_capacity, sizeof(*batch->breakers));
+    }
+    struct decide_breaker *breaker = &batch->breakers[batch->breaker_count++];
+    *breaker = (struct decide_breaker){.group = group, .opens = plan->breaker_opens};
+    text_copy_cut(breaker->why, sizeof(breaker->why), plan->breaker_why);
+}
+
+static int by_node(const void *key, const void *element)
+{
+    int64_t id = *(const int64_t *)key, other = ((const struct decide_item *)element)->node->id;
+    return id < other ? -1 : id > other;
+}
+
+/* Items stand in the order of their nodes. A look at each item for each decision was a square of the burst. */
+static void take_plan(struct reconcile *r, struct decide_item *items, size_t count, const struct policy_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct decision *said = &plan->decisions[i];
+        struct decide_item *item = bsearch(&said->node_id, items, count, sizeof(*items), by_node);
+        if (item != NULL)
+            take_decision(r, item, said);
+    }
+}
+
+static void decide_group(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
+                         struct decide_item *items, size_t count, int64_t now)
+{
+    struct policy_snapshot snapshot = {.now_ms = now,
+                                       .faults = faults_of(r, group),
+                                       .settings = group->settings.policy,
+                                       .policy_version = group->policy_version,
+                                       .node_count = count};
+    autofree struct policy_node *views = own_calloc(count + 1, sizeof(*views));
+    for (size_t i = 0; i < count; i++) {
+        view_item(r, &items[i]);
+        views[i] = items[i].view;
+    }
+    snapshot.nodes = views;
+    group_view(r, group, now, &snapshot.group);
+    for (size_t i = 0; i < count; i++) {
+        snapshot.group.healthy_elsewhere -= items[i].node->tally.healthy;
+        snapshot.group.idle_elsewhere -= items[i].node->tally.idle;
+    }
+    struct policy_plan plan;
+    policy_decide(&snapshot, &plan);
+    take_plan(r, items, count, &plan);
+    for (size_t i = 0; i < count; i++) {
+        items[i].health = policy_health(&snapshot, &views[i]);
+        items[i].quiet = reconcile_item_is_quiet(&items[i], now);
+    }
+    note_breaker(batch, group, &plan);
+    if (plan.breaker_over)
+        group->calm_since = 0; /* by silence, too, which group_view cannot count */
+    policy_plan_free(&plan);
+    group->look_at = group->breaker_opened_at > 0 || plan.breaker_opens ? now + BREAKER_LOOK_MS : 0;
+}
+
+/* --- the batch --------------------------------------------------------------------------------- */
+static int by_group(const void *a, const void *b)
+{
+    const struct decide_item *x = a, *y = b;
+    if (x->node->group->id != y->node->group->id)
+        return x->node->group->id < y->node->group->id ? -1 : 1;
+    return x->node->id < y->node->id ? -1 : x->node->id > y->node->id;
+}
+
+/* The most pressing ones first; NULL when there are enough for this turn. */
+static struct rnode *next_node(struct reconcile *r, size_t taken, size_t most)
+{
+    int64_t id;
+    for (int look = LOOK_FIRST; look > LOOK_NOT; look--)
+        while (taken < (look == LOOK_LATER && most > DECIDE_LATER_MAX ? DECIDE_LATER_MAX : most) &&
+               idqueue_pop(&r->looks[look], &id)) {
+            struct rnode *node = reconcile_node_find(r, id);
+            if (node != NULL && node->look == look)
+                return node;
+        }
+    return NULL;
+}
+
+static int gather(struct reconcile *r, struct db_tx *tx, struct decide_batch *batch, int64_t now)
+{
+    struct rnode *node;
+    while ((node = next_node(r, batch->count, batch->capacity)) != NULL) {
+        node->look = LOOK_NOT;
+        struct decide_item *item = &batch->items[batch->count++];
+        item->node = node;
+        node->in_batch = true;
+        int status = read_item(r, tx, item, now);
+        if (status != 0 && status != STATUS_NOT_FOUND)
+            return status;
+        if (status == 0)
+            continue;
+        batch->count--; /* somebody took it out of the store */
+        fleet_remove(r->service->fleet, node->id);
+        reconcile_node_remove(r, node);
+    }
+    return 0;
+}
+
+/* An open breaker may close although nothing happens to any node; what it holds back is looked at with it. */
+static bool breaker_is_due(const struct rgroup *group, int64_t now)
+{
+    return group->look_at > 0 && group->look_at <= now;
+}
+
+static void decide_all(struct reconcile *r, struct decide_batch *batch, int64_t now)
+{
+    qsort(batch->items, batch->count, sizeof(*batch->items), by_group);
+    for (size_t from = 0, to; from < batch->count; from = to) {
+        struct rgroup *group = batch->items[from].node->group;
+        for (to = from; to < batch->count && batch->items[to].node->group == group;)
+            to++;
+        decide_group(r, batch, group, &batch->items[from], to - from, now);
+    }
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (breaker_is_due(group, now))
+            decide_group(r, batch, group, NULL, 0, now);
+}
+
+int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret_batch)
+{
+    struct decide_batch *batch = own_calloc(1, sizeof(*batch));
+    struct db_tx *tx = NULL;
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (breaker_is_due(group, now))
+            reconcile_group_look(r, group, ROOM_LOOK_MAX);
+    size_t waiting = reconcile_looks_waiting(r), most = r->isolating > 0 ? 1 : DECIDE_NODES_MAX;
+    batch->capacity = waiting < most ? waiting : most;
+    batch->items = own_calloc(batch->capacity + 1, sizeof(*batch->items));
+    int status = db_read_begin(r->db, &tx);
+    if (status == 0) {
+        batch->nodes_stamp = db_nodes_stamp(tx);
+        status = gather(r, tx, batch, now);
+    }
+    db_read_end(r->db, tx);
+    if (status == 0)
+        status = reconcile_incidents(r, now);
+    if (status != 0) {
+        for (size_t i = 0; i < batch->count; i++) {
+            batch->items[i].node->in_batch = false;
+            reconcile_node_dirty(r, batch->items[i].node);
+        }
+        reconcile_decide_free(batch);
+        return status;
+    }
+    decide_all(r, batch, now);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->items[i].node->in_batch = false;
+    *ret_batch = batch;
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* Nodes that are looked at in one turn: what is known of each, and what the policy says. */
+#ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_H
+#define HOLDFAST_SERVER_RECONCILE_DECIDE_H
+
+#include "db/hardware.h"
+#include "server/reconcile/private.h"
+
+struct decide_item {
+    struct rnode *node;
+    struct node row;
+    struct instance instance;
+    struct verdict *verdicts;
+    const struct verdict **verdict_refs;
+    size_t verdict_count, plain_count;
+    struct operation *ledger;
+    struct db_past *pasts; /* of its hardware, in other machines */
+    struct policy_repair *repairs;
+    size_t repair_count, past_count; /* repairs: of the ledger, then of pasts that it has not */
+    struct hardware *hardware;       /* read only where there is evidence */
+    size_t hardware_count;
+    struct decision last;
+    struct operation last_operation; /* the node's newest; id 0: none */
+    struct approval approval;        /* the same */
+    struct fleet_view live;
+    char wish_by[NAME_MAX_BYTES];
+    struct policy_node view;
+    struct decision decision; /* what the policy says; fresh says whether it is to be stored */
+    bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
+    bool has_decision;        /* the policy had something to say */
+    bool fresh;               /* and it is not what it said last time */
+    bool quiet;               /* nothing follows that the store would have to know */
+    bool old_mark;            /* what the scheduler shows as a request is the last repair's own mark */
+    bool given_up;            /* by the scheduler, for an absence that is over; then giveback says what becomes of it */
+    enum policy_giveback giveback;
+    enum health health;
+};
+struct decide_breaker {
+    struct rgroup *group;
+    bool opens; /* else it closes */
+    char why[SENTENCE_MAX_BYTES];
+};
+struct decide_batch {
+    struct decide_item *items;
+    size_t count, capacity;
+    struct decide_breaker *breakers;
+    size_t breaker_count, breaker_capacity;
+    uint64_t nodes_stamp; /* of what was read of nodes */
+    bool nodes_as_read;   /* and nobody has changed one since: what was read need not be read again */
+};
+
+/* reconcile/decide/reason.c */
+
+/* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
+bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, char ret_reason[REASON_MAX_BYTES]);
+/* Nothing is done, and a person has to know. */
+bool reconcile_is_for_people(const struct decision *d);
+/* Nothing was heard since we started, and that is not long ago: what was known before still stands. */
+bool reconcile_is_unheard(const struct node *row, const struct fleet_view *live);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * The reason that a node in service has: what people have to know about it although nothing is done. Held by somebody, given up by
+ * the scheduler, unheard, recommended for a repair, or with a code that nobody knows.
+ */
+#include "server/reconcile/decide/decide.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool reconcile_is_unheard(const struct node *row, const struct fleet_view *live)
+{
+    bool serves = row->state == NODE_STATE_READY || row->state == NODE_STATE_HELD;
+    return serves && row->instance_row != 0 && live->last_heartbeat_at == 0 && !live->silent;
+}
+
+#define UNHEARD_SINCE "agent silent since "
+
+static bool is_held_by_person(const struct rnode *node)
+{
+    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_foreign_drain(node);
+}
+
+static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
+{
+    bool user = node->reason_user != NULL, reason = node->reason != NULL;
+    autofree char *text = own_printf(NODE_REASON_HELD "%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
+                                     reason ? ": " : "", reason ? node->reason : "");
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
+}
+
+/* For what the scheduler found out by itself, which is no fault that anything here knows. */
+static bool is_kept_out(const struct rnode *node)
+{
+    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && !node->schedulable &&
+           node->responding && !node->drained && !node->given_up && !node->switched_off && node->reason != NULL &&
+           node->request == SCHEDULER_REQUEST_NONE && !reconcile_reason_is_ours(node);
+}
+
+/* True when the row's reason says what cannot be known anew yet: the picture is older than our own last change or there is
+ * none, or the agent was not heard since we started. */
+static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
+{
+    bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
+    return (unseen &&
+            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_GIVEN_UP) ||
+             text_starts_with(row->reason, NODE_REASON_KEPT_OUT))) ||
+           (!node->lost && (node->silent_since > 0 || reconcile_is_unheard(row, live)) &&
+            text_starts_with(row->reason, UNHEARD_SINCE));
+}
+
+/* The node's reason while the scheduler keeps it out though it hears it; "" while it is given back. */
+static void say_given_up(const struct decide_item *item, char ret_reason[REASON_MAX_BYTES])
+{
+    autofree char *why = NULL;
+    if (item->giveback == POLICY_GIVEBACK_NOW)
+        return;
+    if (item->giveback == POLICY_GIVEBACK_SERIES)
+        why = own_printf("%" PRId64 " times within %" PRId64 " h, so a person has to look", policy_absence_limit(),
+                         policy_absence_window_ms() / MS_PER_HOUR);
+    else if (item->giveback == POLICY_GIVEBACK_UNHEARD)
+        why = own_strdup("its agent has to speak before it is given back");
+    else if (item->row.opted_out)
+        why = own_strdup("a person opted it out");
+    else if (item->node->group->cluster->paused)
+        why = own_strdup(item->node->group->cluster->paused_why);
+    else if (item->node->group->cluster->recovery != NODE_RECOVERY_AUTOMATIC)
+        why = own_strdup("NodeRecovery None leaves that to a person");
+    else
+        why = own_strdup("the policy's mode for the class host leaves that to a person");
+    autofree char *text =
+        own_printf(NODE_REASON_GIVEN_UP " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
+}
+
+static bool is_recommended(const struct decision *d)
+{
+    return text_equal(d->rule, "mode-recommend");
+}
+
+static bool is_unknown(const struct decision *d)
+{
+    return text_equal(d->rule, POLICY_RULE_UNKNOWN_CODE);
+}
+
+/* A fault for which something would have been done. */
+static bool is_paused(const struct decision *d)
+{
+    return text_equal(d->rule, POLICY_RULE_PAUSED) && action_is_repair(d->refused);
+}
+
+bool reconcile_is_for_people(const struct decision *d)
+{
+    return is_recommended(d) || is_unknown(d) || is_paused(d);
+}
+
+static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
+{
+    const char *on = d->device[0] != '\0' ? " on " : "";
+    autofree char *text =
+        is_recommended(d) ? own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code, on, d->device)
+        : is_paused(d)    ? own_printf("left alone, as the cluster is paused: %s, for %s%s%s", action_text(d->refused),
+                                       d->code, on, d->device)
+                          : own_printf("for a person: %s%s%s is in no table; a row of faultTables says what it means",
+                                       d->code, on, d->device);
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
+}
+
+bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, char ret_reason[REASON_MAX_BYTES])
+{
+    char at[CLOCK_TEXT_MAX];
+    const struct rnode *node = item->node;
+    const struct fleet_view *live = &item->live;
+    ret_reason[0] = '\0';
+    if (row->state != NODE_STATE_READY || node->op != NULL)
+        return false;
+    if (is_held_by_person(node))
+        say_held(node, ret_reason);
+    else if (reason_still_stands(node, row, live))
+        return false;
+    else if (item->given_up)
+        say_given_up(item, ret_reason);
+    else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
+        snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
+    else if (item->has_decision && reconcile_is_for_people(&item->decision))
+        say_for_people(&item->decision, ret_reason);
+    else if (is_kept_out(node))
+        snprintf(ret_reason, REASON_MAX_BYTES, NODE_REASON_KEPT_OUT ": %.*s", TEXT_FIT(node->reason, 100));
+    return !text_equal(ret_reason, row->reason);
+}

@@ -1,0 +1,285 @@
+/*
+ * Scheduler configurations and quotas into the scheduler: all that is wanted is asked for in one call, whenever something of it
+ * changed and from time to time, since a scheduler that was restarted forgets what it was told.
+ *
+ * What is to be touched there is written down before it is (governance_held), so that a crash at any point leaves somebody who
+ * knows what to take back. The status of a version says what was seen in the scheduler, never what was sent. While nothing
+ * can be seen a version that was never in force is pending, for a while; what was settled before stays as it was seen last.
+ */
+#include "server/reconcile/keep/govern.h"
+#include "db/governance.h"
+#include "server/reconcile/keep/govern_rule.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LOOK_FACTOR 12 /* looked at again after so many times the interval of observing */
+#define MIX UINT64_C(0x100000001b3)
+
+struct govern {
+    bool in_flight, poked;
+    int64_t due_at, pause_ms;
+    int64_t *versions; /* of the rules that are being asked for */
+    uint64_t asked;    /* a number for what was asked for last */
+};
+
+/* One reading of what is wanted. */
+struct wanted {
+    struct scheduler_governance *governance;
+    int64_t *versions;
+    uint64_t number;
+};
+
+struct govern *reconcile_govern_new(void)
+{
+    return own_calloc(1, sizeof(struct govern));
+}
+
+void reconcile_govern_free(struct govern *govern)
+{
+    if (govern == NULL)
+        return;
+    free(govern->versions);
+    free(govern);
+}
+
+void reconcile_govern_poke(struct reconcile *r)
+{
+    r->govern->poked = true;
+}
+
+int64_t reconcile_govern_due(const struct reconcile *r, int64_t now)
+{
+    const struct govern *govern = r->govern;
+    return govern->in_flight ? 0 : govern->poked ? now : govern->due_at;
+}
+
+/* --- what is wanted ----------------------------------------------------------------------------- */
+static void mix(uint64_t *number, const char *text, int64_t version)
+{
+    for (; *text != '\0'; text++)
+        *number = (*number ^ (unsigned char)*text) * MIX;
+    *number = (*number ^ (uint64_t)version) * MIX;
+}
+
+static int take_wanted(const void *row, void *arg)
+{
+    const struct governance *governance = row;
+    struct wanted *wanted = arg;
+    struct scheduler_rule *rule = scheduler_governance_add(wanted->governance);
+    if (govern_rule_make(governance, rule) != 0)
+        wanted->governance->count--; /* cannot be: it was checked when it was stored */
+    wanted->versions = own_realloc(wanted->versions, wanted->governance->count + 1, sizeof(*wanted->versions));
+    if (wanted->governance->count > 0)
+        wanted->versions[wanted->governance->count - 1] = governance->version;
+    mix(&wanted->number, governance->uid, governance->version);
+    return 0;
+}
+
+static int take_held(const void *row, void *arg)
+{
+    struct scheduler_governance *governance = ((struct wanted *)arg)->governance;
+    governance->held = own_realloc(governance->held, governance->held_count + 1, sizeof(*governance->held));
+    governance->held[governance->held_count++] = *(const struct governance_held *)row;
+    return 0;
+}
+
+static int read_wanted(struct reconcile *r, struct wanted *wanted)
+{
+    struct db_tx *tx = NULL;
+    *wanted = (struct wanted){.governance = scheduler_governance_new()};
+    int status = db_read_begin(r->db, &tx);
+    if (status == 0)
+        status = db_governance_wanted(tx, ORCHESTRATOR_SLURM, take_wanted, wanted);
+    if (status == 0)
+        status = db_governance_held(tx, take_held, wanted);
+    db_read_end(r->db, tx);
+    return status;
+}
+
+/* --- what became of it -------------------------------------------------------------------------- */
+struct settling {
+    struct turn turn; /* for the timeline only */
+    const struct scheduler_governance *governance;
+    const int64_t *versions;
+    int status; /* of asking */
+    const char *error;
+    bool pending; /* something is not decided yet */
+};
+
+/* What the row is to say; false when nothing is known that it does not say. */
+static bool judge(struct settling *s, const struct scheduler_rule *rule, struct governance *row)
+{
+    const struct reconcile *r = s->turn.r;
+    bool was_pending = governance_status_is_pending(row->status), held = governance_status_is_good(row->status);
+    enum scheduler_fate fate = SCHEDULER_FATE_LATER;
+    if (s->status == 0) {
+        fate = govern_rule_judge(rule, row->reason, row->details);
+    } else {
+        autofree char *reason = own_printf("Stored, but not applied yet: %s.", s->error);
+        text_copy_cut(row->reason, sizeof(row->reason), reason);
+        text_copy_cut(row->details, sizeof(row->details), "{}");
+        if (s->status == STATUS_UNSUPPORTED)
+            fate = rule->off ? SCHEDULER_FATE_HOLDS : SCHEDULER_FATE_FAILED;
+    }
+    s->pending = s->pending || fate == SCHEDULER_FATE_LATER;
+    if (fate == SCHEDULER_FATE_LATER && !was_pending)
+        return false; /* as it was seen last */
+    if (rule->off && fate == SCHEDULER_FATE_HOLDS)
+        text_copy_cut(row->reason, sizeof(row->reason), GOVERNANCE_OFF);
+    if (fate == SCHEDULER_FATE_LATER && s->turn.now - row->made_at >= r->deps.settings.backend_deadline_ms)
+        fate = SCHEDULER_FATE_FAILED; /* who waits for it is not to wait for ever; it is still tried */
+    row->status = governance_status_of(row->version, fate == SCHEDULER_FATE_LATER   ? GOVERNANCE_PENDING
+                                                     : fate == SCHEDULER_FATE_HOLDS ? GOVERNANCE_HOLDS
+                                                                                    : GOVERNANCE_FAILED);
+    if (fate != SCHEDULER_FATE_HOLDS || rule->off)
+        row->applied_at = 0;
+    else if (!held || row->applied_at == 0)
+        row->applied_at = s->turn.now;
+    return true;
+}
+
+static int tell(struct settling *s, const struct governance *row)
+{
+    bool quota = row->kind == GOVERNANCE_KIND_COMPUTE_QUOTA, good = governance_status_is_good(row->status);
+    struct rcluster cluster = {.id = row->cluster_id};
+    text_copy_cut(cluster.name, sizeof(cluster.name), row->cluster);
+    return turn_cluster_event(&s->turn, good ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN,
+                              quota ? EVENT_KIND_COMPUTE_QUOTA : EVENT_KIND_SCHEDULER_CONFIG, &cluster,
+                              good ? "" : row->reason, "%s \"%s\"%s%s (version %" PRId64 "): %s",
+                              quota ? "compute quota" : "scheduler configuration", row->name,
+                              quota ? " of the team " : "", row->team, row->version, row->reason);
+}
+
+static int settle(struct settling *s, const struct scheduler_rule *rule, int64_t version)
+{
+    autofree struct governance *row = own_calloc(2, sizeof(*row));
+    int status = db_governance_get(s->turn.tx, rule->kind, rule->uid, 0, row);
+    if (status == STATUS_NOT_FOUND || (status == 0 && row->version != version))
+        return 0; /* it was changed meanwhile, and is asked for anew */
+    if (status != 0)
+        return status;
+    struct governance *before = row + 1;
+    *before = *row;
+    if (!judge(s, rule, row))
+        return 0;
+    bool same = row->status == before->status && strcmp(row->reason, before->reason) == 0;
+    if (same && strcmp(row->details, before->details) == 0 && row->applied_at == before->applied_at)
+        return 0;
+    status = db_governance_settle(s->turn.tx, row);
+    if (status != 0 || same || governance_status_is_pending(row->status))
+        return status;
+    return tell(s, row);
+}
+
+static int write_settling(struct db_tx *tx, void *arg)
+{
+    struct settling *s = arg;
+    const struct scheduler_governance *governance = s->governance;
+    int status = 0;
+    turn_reset(&s->turn);
+    s->turn.tx = tx;
+    s->pending = false;
+    for (size_t i = 0; i < governance->wanted_count && status == 0 && s->status == 0; i++)
+        status = db_governance_hold(tx, &governance->wanted[i]);
+    for (size_t i = 0; i < governance->held_count && status == 0 && s->status == 0; i++)
+        if (governance->gone[i])
+            status = db_governance_let_go(tx, &governance->held[i]);
+    for (size_t i = 0; i < governance->count && status == 0; i++)
+        status = settle(s, &governance->rules[i], s->versions[i]);
+    return status;
+}
+
+/* When it is asked for again. */
+static void pause(struct reconcile *r, bool undecided)
+{
+    const struct loop_settings *settings = &r->deps.settings;
+    struct govern *govern = r->govern;
+    if (undecided) {
+        govern->pause_ms = govern->pause_ms == 0 ? settings->retry_min_ms : 2 * govern->pause_ms;
+        if (govern->pause_ms > settings->retry_max_ms)
+            govern->pause_ms = settings->retry_max_ms;
+    } else {
+        govern->pause_ms = 0;
+    }
+    govern->due_at = reconcile_now(r) + (undecided ? govern->pause_ms : LOOK_FACTOR * settings->observe_interval_ms);
+}
+
+static void record(struct reconcile *r, const struct scheduler_governance *governance, int status, const char *error)
+{
+    struct settling s = {.turn = {.r = r, .now = reconcile_now(r)},
+                         .governance = governance,
+                         .versions = r->govern->versions,
+                         .status = status,
+                         .error = error};
+    int written = db_write(r->db, "govern", write_settling, &s);
+    if (written != 0) {
+        turn_log_forget(&s.turn);
+        log_error("what became of quotas and priorities could not be stored, it is asked again status=%s",
+                  status_text(written));
+    } else {
+        turn_log_write(&s.turn);
+        if (s.turn.event_count > 0 && r->service->events_added != NULL)
+            r->service->events_added(r->service->events_arg);
+    }
+    pause(r, written != 0 || s.pending || (status != 0 && status != STATUS_UNSUPPORTED));
+    if (written == 0 && status == 0 && (governance->wanted_count > 0 || governance->more))
+        r->govern->due_at = s.turn.now; /* what was written down may be touched now */
+}
+
+/* --- asking ------------------------------------------------------------------------------------- */
+static void send(struct reconcile *r, struct scheduler_governance *governance)
+{
+    struct rcall *call = reconcile_call_new(CALL_GOVERN, 0, 0);
+    call->scheduler = r->deps.slurm;
+    call->governance = governance;
+    r->govern->in_flight = true;
+    reconcile_call_send(r, call);
+}
+
+/* False when there is nothing to ask, or nothing new. */
+static bool ask(struct reconcile *r, struct wanted *wanted, bool due)
+{
+    struct govern *govern = r->govern;
+    const struct scheduler_ops *ops = r->deps.slurm.ops;
+    bool nothing = wanted->governance->count == 0 && wanted->governance->held_count == 0;
+    bool known = wanted->number == govern->asked;
+    govern->asked = wanted->number;
+    if (nothing)
+        pause(r, false);
+    if (nothing || (known && !due))
+        return false;
+    free(govern->versions);
+    govern->versions = TAKE(wanted->versions);
+    if (ops == NULL || ops->govern == NULL)
+        record(r, wanted->governance, STATUS_UNSUPPORTED, "this server drives no scheduler that could go by it");
+    else
+        send(r, TAKE(wanted->governance));
+    return true;
+}
+
+bool reconcile_govern(struct reconcile *r, int64_t now)
+{
+    struct govern *govern = r->govern;
+    struct wanted wanted;
+    bool due = govern->due_at <= now;
+    if (govern->in_flight || !(due || govern->poked))
+        return false;
+    govern->poked = false;
+    bool asked = false;
+    if (read_wanted(r, &wanted) != 0)
+        pause(r, true);
+    else
+        asked = ask(r, &wanted, due);
+    scheduler_governance_free(wanted.governance);
+    free(wanted.versions);
+    return asked;
+}
+
+void reconcile_govern_take(struct reconcile *r, struct rcall *call)
+{
+    r->govern->in_flight = false;
+    if (call->status != 0)
+        r->stats.scheduler_errors++;
+    record(r, call->governance, call->status, call->error[0] != '\0' ? call->error : status_meaning(call->status));
+}

@@ -1,0 +1,132 @@
+/*
+ * What the scheduler shall show for a node that is out of service: drained, with a reason that begins "holdfast:".
+ *
+ * The wish is durable by the node's state; it is compared with every picture and repeated until it holds, so that a
+ * scheduler that was down, or forgot, is told again. When a node that we held is seen back in service, a
+ * person put it there: that is respected, never fought.
+ */
+#include "server/reconcile/keep/hold.h"
+
+#include <stdio.h>
+
+static int read_reason(struct reconcile *r, const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
+{
+    struct db_tx *tx = NULL;
+    struct node row;
+    int status = db_read_begin(r->db, &tx);
+    if (status == 0)
+        status = db_node_get_row(tx, node->id, &row);
+    db_read_end(r->db, tx);
+    if (status != 0)
+        return status;
+    autofree char *reason = own_printf(HOLD_PREFIX "%s", row.reason[0] != '\0' ? row.reason : "out of service");
+    text_copy_cut(ret_reason, REASON_MAX_BYTES, reason);
+    return 0;
+}
+
+static void send_mark(struct reconcile *r, struct rnode *node)
+{
+    char reason[REASON_MAX_BYTES];
+    if (read_reason(r, node, reason) != 0)
+        return; /* the next picture asks again */
+    node->hold_stale = false;
+    if (node->drained && node->reason != NULL && text_equal(node->reason, reason)) {
+        node->marked = true;
+        return;
+    }
+    struct rcall *call = reconcile_call_new(CALL_HOLD, node->id, 0);
+    call->scheduler = r->deps.slurm;
+    text_copy_cut(call->node, sizeof(call->node), node->name);
+    text_copy_cut(call->reason, sizeof(call->reason), reason);
+    if (node->reason != NULL)
+        text_copy_cut(call->replaceable, sizeof(call->replaceable), node->reason);
+    node->hold_call = true;
+    r->holds_in_flight++;
+    reconcile_call_send(r, call);
+}
+
+/* Only what is ours, or what our operation left there, may be written over. */
+static bool may_mark(const struct rnode *node)
+{
+    bool leftover = node->leftover != SCHEDULER_REQUEST_NONE && node->request == node->leftover;
+    return node->schedulable || leftover || reconcile_reason_is_ours(node) ||
+           (!node->drained && node->request == SCHEDULER_REQUEST_NONE);
+}
+
+void reconcile_hold_check(struct reconcile *r, struct rnode *node)
+{
+    if (!reconcile_node_is_out(node) || node->op != NULL || node->hold_call || node->hold_refused ||
+        !reconcile_node_has_scheduler(node) || !reconcile_scheduler_usable(r) || !reconcile_sees(r, node) ||
+        reconcile_node_is_left_alone(node))
+        return;
+    if (node->marked && node->schedulable) {
+        if ((node->notes & NOTE_LIFTED) == 0) {
+            node->notes |= NOTE_LIFTED;
+            reconcile_node_dirty(r, node);
+        }
+        return;
+    }
+    bool shown = node->marked && node->drained && reconcile_reason_is_ours(node) && !node->hold_stale;
+    if (shown || !may_mark(node))
+        return;
+    if (r->holds_in_flight < HOLDS_IN_FLIGHT_MAX) {
+        send_mark(r, node);
+    } else if (!node->hold_waits) {
+        node->hold_waits = true;
+        idqueue_push(&r->holds, node->id);
+    }
+}
+
+/* Nobody waits for it: where it cannot be written, the event says the same. */
+void reconcile_hint_send(struct reconcile *r, const struct rnode *node)
+{
+    if (r->deps.slurm.ops == NULL || r->deps.slurm.ops->hint == NULL || node->op != NULL || node->reason == NULL ||
+        node->request != SCHEDULER_REQUEST_NEAR_MISS)
+        return;
+    struct rcall *call = reconcile_call_new(CALL_HINT, node->id, 0);
+    const char *user = text_or_empty(node->reason_user);
+    call->scheduler = r->deps.slurm;
+    text_copy_cut(call->node, sizeof(call->node), node->name);
+    text_copy_cut(call->reason, sizeof(call->reason), node->reason);
+    snprintf(call->replaceable, sizeof(call->replaceable),
+             SCHEDULER_HINT_BEGINNING "%.*s, use " REASON_REBOOT " or " REASON_REPLACE ", state=fail)",
+             TEXT_FIT(user[0] != '\0' ? user : "whoever wrote this", 32));
+    reconcile_call_send(r, call);
+}
+
+static void check_next(struct reconcile *r)
+{
+    int64_t id;
+    while (r->holds_in_flight < HOLDS_IN_FLIGHT_MAX && idqueue_pop(&r->holds, &id)) {
+        struct rnode *node = reconcile_node_find(r, id);
+        if (node == NULL)
+            continue;
+        node->hold_waits = false;
+        reconcile_hold_check(r, node);
+    }
+}
+
+static void take(struct reconcile *r, struct rnode *node, const struct rcall *call)
+{
+    node->hold_call = false;
+    if (call->status == 0) {
+        node->marked = true;
+        node->leftover = SCHEDULER_REQUEST_NONE;
+        node->notes |= NOTE_MARKED;
+        reconcile_node_dirty(r, node);
+        return;
+    }
+    node->hold_stale = true; /* what is shown is not what is wished: the next picture asks again */
+    node->hold_refused = call->status == STATUS_CONFLICT || call->status == STATUS_NOT_FOUND;
+    if (call->status != STATUS_CONFLICT)
+        r->stats.scheduler_errors++;
+}
+
+void reconcile_hold_take(struct reconcile *r, struct rcall *call)
+{
+    struct rnode *node = reconcile_node_find(r, call->node_id);
+    r->holds_in_flight--;
+    if (node != NULL)
+        take(r, node, call);
+    check_next(r);
+}

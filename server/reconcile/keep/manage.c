@@ -1,0 +1,301 @@
+/*
+ * The scheduler's nodes and partitions, where its configuration is ours: what the groups of all clusters under it want is put to
+ * the backend, when it changes and from time to time, since people edit files. The backend does nothing where all is as wanted.
+ *
+ * A node is wanted from the moment its slot is there until it is gone; one that the scheduler does not know yet waits for its repair
+ * or its launch like one whose daemon does not answer. Controllers and login nodes are none of it, so they can never take jobs.
+ * What drifted, and that it is over, is told once in each cluster's timeline; the cluster's description shows it meanwhile.
+ */
+#include "server/reconcile/keep/manage.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "db/cluster.h"
+#include "db/node.h"
+
+#include <string.h>
+
+#define LOOK_FACTOR \
+    4 /* looked at again after so many times the interval of observing, and at what changed with the next */
+#define MIX UINT64_C(0x100000001b3)
+#define CLUSTERS_MAX 1000
+
+struct manage {
+    bool in_flight;
+    int64_t due_at, forced_at, pause_ms;
+    uint64_t asked;              /* a number for what was asked for last */
+    char drift[LAYOUT_SAID_MAX]; /* that was told last; "": none */
+    char trouble[SCHEDULER_ERROR_MAX];
+    struct map *
+        addresses; /* node → what its provider told last, owned; of agents that tell none. The file has the older ones */
+};
+
+struct manage *reconcile_manage_new(void)
+{
+    struct manage *manage = own_calloc(1, sizeof(*manage));
+    manage->addresses = map_new();
+    return manage;
+}
+
+void reconcile_manage_free(struct manage *manage)
+{
+    size_t cursor = 0;
+    const char *name;
+    void *address;
+    if (manage == NULL)
+        return;
+    while (map_next(manage->addresses, &cursor, &name, &address))
+        free(address);
+    map_free(manage->addresses);
+    free(manage);
+}
+
+void reconcile_manage_heard(struct reconcile *r, const struct rcall *call)
+{
+    if (!r->deps.slurm_managed || call->node[0] == '\0' || call->instance.address[0] == '\0')
+        return;
+    free(map_set(r->manage->addresses, call->node, own_strdup(call->instance.address)));
+}
+
+int64_t reconcile_manage_due(const struct reconcile *r)
+{
+    return !r->deps.slurm_managed || r->manage->in_flight ? 0 : r->manage->due_at == 0 ? 1 : r->manage->due_at;
+}
+
+/* --- what is wanted ----------------------------------------------------------------------------- */
+struct collecting {
+    struct reconcile *r;
+    struct db_tx *tx;
+    struct scheduler_layout *layout;
+    int64_t cluster_id, group_id;
+    bool off;   /* the group's nodes are none of the scheduler's */
+    bool named; /* a cluster has named the strategy */
+    char partition[NAME_MAX_BYTES];
+    uint64_t number;
+};
+
+static void mix(uint64_t *number, const char *text)
+{
+    for (; *text != '\0'; text++)
+        *number = (*number ^ (unsigned char)*text) * MIX;
+    *number = (*number ^ 1) * MIX;
+}
+
+/* HyperPod's: the one of SlurmConfig, else it is called as the instance type. */
+static int read_group(struct collecting *c, int64_t group_id, const char *group, const char *instance_type)
+{
+    autofree char *document = NULL;
+    if (c->group_id == group_id)
+        return 0;
+    int status = db_group_document_get(c->tx, group_id, &document);
+    if (status < 0 && status != STATUS_NOT_FOUND)
+        return status;
+    c->group_id = group_id;
+    c->off = service_slurm_role(document) != SLURM_ROLE_COMPUTE;
+    if (service_slurm_partition(document, c->partition) != 0)
+        text_copy_cut(c->partition, sizeof(c->partition), instance_type[0] != '\0' ? instance_type : group);
+    return 0;
+}
+
+static int take_node(const void *found, void *arg)
+{
+    const struct db_node_row *row = found;
+    struct collecting *c = arg;
+    int status = read_group(c, row->node.group_id, row->group, row->instance_type);
+    if (status != 0 || c->off || row->node.state == NODE_STATE_DELETED)
+        return status;
+    struct scheduler_layout *layout = c->layout;
+    layout->nodes = own_realloc(layout->nodes, layout->count + 1, sizeof(*layout->nodes));
+    struct layout_node *node = &layout->nodes[layout->count++];
+    *node = (struct layout_node){0};
+    text_copy_cut(node->name, sizeof(node->name), row->node.name);
+    const char *told = map_get(c->r->manage->addresses, row->node.name);
+    text_copy_cut(node->address, sizeof(node->address),
+                  row->instance.address[0] != '\0' || told == NULL ? row->instance.address : told);
+    text_copy_cut(node->instance_type, sizeof(node->instance_type), row->instance_type);
+    text_copy_cut(node->partition, sizeof(node->partition), c->partition);
+    text_copy_cut(node->leaf, sizeof(node->leaf), node_domain(&row->node, TOPOLOGY_LEVEL_SWITCH));
+    mix(&c->number, node->name);
+    mix(&c->number, node->address);
+    mix(&c->number, node->instance_type);
+    mix(&c->number, node->partition);
+    mix(&c->number, node->leaf);
+    return 0;
+}
+
+/* One file has one strategy: of those that clusters name, the one by which least is lost counts. */
+static void take_strategy(struct collecting *c, const char *text)
+{
+    static const int care[] = {
+        [LAYOUT_STRATEGY_OVERWRITE] = 0, [LAYOUT_STRATEGY_MERGE] = 1, [LAYOUT_STRATEGY_MANAGED] = 2};
+    enum layout_strategy named;
+    if (layout_strategy_parse(text, &named) != 0 || (c->named && care[named] <= care[c->layout->strategy]))
+        return;
+    c->layout->strategy = named;
+    c->named = true;
+}
+
+static int read_strategy(struct collecting *c, int64_t cluster_id)
+{
+    autofree char *document = NULL;
+    char error[JSON_ERROR_MAX];
+    int status = db_cluster_document_get(c->tx, cluster_id, &document);
+    auto_json json_t *json = NULL;
+    if (status < 0 && status != STATUS_NOT_FOUND)
+        return status;
+    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
+        return 0;
+    const json_t *slurm = json_object_get(json_object_get(json, "Orchestrator"), "Slurm");
+    const char *text = json_string_value(json_object_get(slurm, "SlurmConfigStrategy"));
+    if (text != NULL)
+        take_strategy(c, text);
+    return 0;
+}
+
+static int take_cluster(const void *found, void *arg)
+{
+    const struct cluster *cluster = found;
+    struct collecting *c = arg;
+    if (cluster->orchestrator != ORCHESTRATOR_SLURM)
+        return 0;
+    const struct db_node_filter all = {.cluster_id = cluster->id, .state = -1, .health = -1};
+    int status = read_strategy(c, cluster->id);
+    return status != 0 ? status : db_node_list(c->tx, &all, take_node, c);
+}
+
+static int collect(struct reconcile *r, struct collecting *c)
+{
+    *c = (struct collecting){.r = r, .layout = own_calloc(1, sizeof(struct scheduler_layout))};
+    c->layout->strategy = r->deps.strategy;
+    int status = db_read_begin(r->db, &c->tx);
+    if (status == 0)
+        status = db_cluster_list(c->tx, "", CLUSTERS_MAX, take_cluster, c);
+    db_read_end(r->db, c->tx);
+    mix(&c->number, layout_strategy_text(c->layout->strategy));
+    return status;
+}
+
+bool reconcile_manage(struct reconcile *r, int64_t now)
+{
+    struct manage *manage = r->manage;
+    int64_t interval_ms = r->deps.settings.observe_interval_ms;
+    struct collecting c;
+    if (!r->deps.slurm_managed || manage->in_flight || manage->due_at > now)
+        return false;
+    manage->due_at = now + interval_ms;
+    int status = collect(r, &c);
+    if (status != 0 || c.layout->count > LAYOUT_NODES_MAX || (c.number == manage->asked && manage->forced_at > now)) {
+        scheduler_layout_free(c.layout);
+        return false;
+    }
+    manage->asked = c.number;
+    manage->forced_at = now + LOOK_FACTOR * interval_ms;
+    struct rcall *call = reconcile_call_new(CALL_ARRANGE, 0, 0);
+    call->scheduler = r->deps.slurm;
+    call->layout = c.layout;
+    manage->in_flight = true;
+    reconcile_call_send(r, call);
+    return true;
+}
+
+/* --- what came of it ---------------------------------------------------------------------------- */
+struct telling {
+    struct turn turn;
+    enum event_level level;
+    enum event_kind kind;
+    const char *text;
+};
+
+static int write_telling(struct db_tx *tx, void *arg)
+{
+    struct telling *t = arg;
+    turn_reset(&t->turn);
+    t->turn.tx = tx;
+    int status = 0;
+    for (const struct rcluster *cluster = t->turn.r->clusters; cluster != NULL && status == 0; cluster = cluster->next)
+        if (cluster->orchestrator == ORCHESTRATOR_SLURM)
+            status = turn_cluster_event(&t->turn, t->level, t->kind, cluster, "", "%s", t->text);
+    return status;
+}
+
+static bool tell(struct reconcile *r, enum event_level level, enum event_kind kind, const char *text)
+{
+    struct telling t = {.turn = {.r = r, .now = reconcile_now(r)}, .level = level, .kind = kind, .text = text};
+    int status = db_write(r->db, "manage", write_telling, &t);
+    if (status != 0) {
+        turn_log_forget(&t.turn);
+        return false;
+    }
+    turn_log_write(&t.turn);
+    if (t.turn.event_count > 0 && r->service->events_added != NULL)
+        r->service->events_added(r->service->events_arg);
+    return true;
+}
+
+static const char *advice(enum layout_strategy strategy)
+{
+    switch (strategy) {
+    case LAYOUT_STRATEGY_MERGE:
+        return "it is kept, and ours is written beside it";
+    case LAYOUT_STRATEGY_MANAGED:
+        return "nothing is written, and no group is changed, until the file is as it was (FILE.old has the last one) "
+               "or the "
+               "strategy is Merge or Overwrite";
+    case LAYOUT_STRATEGY_OVERWRITE:
+        return "it is overwritten";
+    }
+    return "";
+}
+
+static void tell_drift(struct reconcile *r, const struct scheduler_layout *layout)
+{
+    struct manage *manage = r->manage;
+    if (text_equal(manage->drift, layout->drift))
+        return;
+    autofree char *text = layout->drift[0] == '\0'
+                              ? own_strdup("Slurm's nodes and partitions are as they were written again")
+                              : own_printf("%s; %s", layout->drift, advice(layout->strategy));
+    if (tell(r, layout->drift[0] == '\0' ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT, text))
+        text_copy_cut(manage->drift, sizeof(manage->drift), layout->drift);
+}
+
+static void tell_trouble(struct reconcile *r, const char *trouble)
+{
+    struct manage *manage = r->manage;
+    if (text_equal(manage->trouble, trouble))
+        return;
+    autofree char *text =
+        own_printf("Slurm's nodes and partitions could not be written, it is tried again: %s", trouble);
+    if (trouble[0] == '\0' || tell(r, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_LAYOUT, text))
+        text_copy_cut(manage->trouble, sizeof(manage->trouble), trouble);
+}
+
+/* A pause that grows while it fails. */
+static void pause(struct reconcile *r, bool failed)
+{
+    const struct loop_settings *settings = &r->deps.settings;
+    struct manage *manage = r->manage;
+    manage->pause_ms = !failed ? 0 : manage->pause_ms == 0 ? settings->retry_min_ms : 2 * manage->pause_ms;
+    if (manage->pause_ms > settings->retry_max_ms)
+        manage->pause_ms = settings->retry_max_ms;
+    if (failed) {
+        manage->due_at = reconcile_now(r) + manage->pause_ms;
+        manage->asked = 0;
+    }
+}
+
+void reconcile_manage_take(struct reconcile *r, struct rcall *call)
+{
+    const struct scheduler_layout *layout = call->layout;
+    r->manage->in_flight = false;
+    pause(r, call->status != 0);
+    if (call->status != 0)
+        r->stats.scheduler_errors++;
+    else if (layout->done[0] != '\0') {
+        autofree char *text = own_printf("Slurm's nodes and partitions were written: %s", layout->done);
+        (void)tell(r, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_LAYOUT, text);
+    }
+    tell_trouble(r, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
+    if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
+        tell_drift(r, layout);
+    service_scheduler_manage(r->scheduler_shown, layout_strategy_text(layout->strategy), r->manage->drift);
+}

@@ -1,0 +1,335 @@
+/*
+ * Nodes that are set apart in the scheduler while they are tested, beside the mark that keeps work away: all of them in one call,
+ * whenever somebody is to be, and from time to time, since a scheduler that was restarted forgets.
+ *
+ * What there was is written down before anything is touched, so a crash at any point leaves somebody who takes it back. Steps
+ * only write their wish and look at what came of it; where it cannot be, the drain alone isolates, and that is said once. A node
+ * that is out of service after its test is given back when its hold is seen in the scheduler, so that it is never free between.
+ */
+#include "server/reconcile/keep/quarantine.h"
+#include "db/apart.h"
+#include "server/reconcile/operation/step.h"
+
+#define LOOK_FACTOR 12                /* looked at again after so many times the interval of observing */
+#define PAST_MS (15 * MS_PER_MIN)     /* Slurm saves within seconds; what it had not saved shows when it is back */
+#define APART_WAIT_MS (60 * MS_PER_S) /* a step goes on without it after that */
+
+struct apart_loop {
+    bool in_flight, poked;
+    int64_t due_at, pause_ms;      /* due_at 0: nobody is set apart */
+    char told[SENTENCE_MAX_BYTES]; /* why it cannot be, as it was told last */
+    char mark[SCHEDULER_APART_MARK_MAX];
+    struct past {
+        struct apart row;
+        int64_t until;
+    } * past; /* given back lately. Memory: who forgets it leaves a reservation to a person, and nothing else */
+    size_t past_count;
+};
+
+struct apart_loop *reconcile_apart_new(void)
+{
+    struct apart_loop *loop = own_calloc(1, sizeof(*loop));
+    loop->poked = true;
+    return loop;
+}
+
+void reconcile_apart_free(struct apart_loop *loop)
+{
+    if (loop != NULL)
+        free(loop->past);
+    free(loop);
+}
+
+void reconcile_apart_poke(struct reconcile *r)
+{
+    r->apart->poked = true;
+}
+
+int64_t reconcile_apart_due(const struct reconcile *r, int64_t now)
+{
+    const struct apart_loop *loop = r->apart;
+    return loop->in_flight ? 0 : loop->poked ? now : loop->due_at;
+}
+
+/* --- asking -------------------------------------------------------------------------------------- */
+/* It failed its test, and its hold is not there yet: the reservation is what keeps work away. */
+static bool waits_for_hold(const struct reconcile *r, const struct apart *row)
+{
+    const struct rnode *node = reconcile_node_find(r, row->node_id);
+    return node != NULL && reconcile_node_is_out(node) && node->op == NULL && !reconcile_node_is_left_alone(node) &&
+           reconcile_node_has_scheduler(node) && !(reconcile_sees(r, node) && (node->drained || node->marked));
+}
+
+struct reading {
+    const struct reconcile *r;
+    struct scheduler_apart *apart;
+    bool kept;
+};
+
+static int take_row(const void *row, void *arg)
+{
+    struct reading *reading = arg;
+    struct scheduler_apart *apart = reading->apart;
+    apart->nodes = own_realloc(apart->nodes, apart->count + 1, sizeof(*apart->nodes));
+    struct scheduler_apart_node *node = &apart->nodes[apart->count++];
+    *node = (struct scheduler_apart_node){.row = *(const struct apart *)row};
+    if (!node->row.wanted && node->row.state != APART_STATE_ASKED && waits_for_hold(reading->r, &node->row))
+        node->row.wanted = node->kept = reading->kept = true;
+    return 0;
+}
+
+/* --- what was given back lately ------------------------------------------------------------------- */
+/* A row of the node says all there is to say, but while nothing was looked at for it. */
+static bool has_row(const struct scheduler_apart *apart, size_t count, int64_t node_id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (apart->nodes[i].row.node_id == node_id && apart->nodes[i].row.state != APART_STATE_ASKED)
+            return true;
+    return false;
+}
+
+static void add_past(const struct apart_loop *loop, struct scheduler_apart *apart)
+{
+    size_t rows = apart->count;
+    memcpy(apart->mark, loop->mark, sizeof(apart->mark));
+    for (size_t i = 0; i < loop->past_count; i++) {
+        if (has_row(apart, rows, loop->past[i].row.node_id))
+            continue;
+        apart->nodes = own_realloc(apart->nodes, apart->count + 1, sizeof(*apart->nodes));
+        apart->nodes[apart->count++] = (struct scheduler_apart_node){.row = loop->past[i].row, .past = true};
+    }
+}
+
+static void remember(struct apart_loop *loop, const struct apart *row, int64_t until)
+{
+    size_t at = 0;
+    while (at < loop->past_count && loop->past[at].row.node_id != row->node_id)
+        at++;
+    if (at == loop->past_count)
+        loop->past = own_realloc(loop->past, ++loop->past_count, sizeof(*loop->past));
+    loop->past[at] = (struct past){.row = *row, .until = until};
+    loop->past[at].row.wanted = false;
+}
+
+/* Only where the scheduler was just seen: one that is away for hours may come back as it was before. */
+static void keep_past(struct apart_loop *loop, const struct scheduler_apart *seen, int64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < loop->past_count; i++)
+        if (loop->past[i].until > now)
+            loop->past[kept++] = loop->past[i];
+    loop->past_count = kept;
+    memcpy(loop->mark, seen->mark, sizeof(loop->mark));
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->nodes[i].gone && seen->nodes[i].row.state != APART_STATE_ASKED)
+            remember(loop, &seen->nodes[i].row, now + PAST_MS);
+}
+
+static void pause(struct reconcile *r, bool undecided, bool kept)
+{
+    const struct loop_settings *settings = &r->deps.settings;
+    struct apart_loop *loop = r->apart;
+    loop->pause_ms = !undecided ? 0 : loop->pause_ms == 0 ? settings->retry_min_ms : 2 * loop->pause_ms;
+    if (loop->pause_ms > settings->retry_max_ms)
+        loop->pause_ms = settings->retry_max_ms;
+    int64_t look_ms = kept ? settings->observe_interval_ms : LOOK_FACTOR * settings->observe_interval_ms;
+    loop->due_at = reconcile_now(r) + (undecided ? loop->pause_ms : look_ms);
+}
+
+static int read_rows(struct reconcile *r, struct reading *reading)
+{
+    struct db_tx *tx = NULL;
+    int status = db_read_begin(r->db, &tx);
+    if (status == 0)
+        status = db_apart_list(tx, take_row, reading);
+    db_read_end(r->db, tx);
+    return status;
+}
+
+bool reconcile_apart(struct reconcile *r, int64_t now)
+{
+    struct apart_loop *loop = r->apart;
+    const struct scheduler_ops *ops = r->deps.slurm.ops;
+    if (loop->in_flight || !(loop->poked || (loop->due_at > 0 && loop->due_at <= now)))
+        return false;
+    loop->poked = false;
+    struct reading reading = {.r = r, .apart = own_calloc(1, sizeof(*reading.apart))};
+    int status = read_rows(r, &reading);
+    if (status == 0)
+        add_past(loop, reading.apart);
+    if (status != 0 || reading.apart->count == 0 || ops == NULL || ops->set_apart == NULL) {
+        pause(r, status != 0, false);
+        if (status == 0)
+            loop->due_at = 0;
+        scheduler_apart_free(reading.apart);
+        return false;
+    }
+    pause(r, false, reading.kept);
+    struct rcall *call = reconcile_call_new(CALL_APART, 0, 0);
+    call->scheduler = r->deps.slurm;
+    call->apart = reading.apart;
+    loop->in_flight = true;
+    reconcile_call_send(r, call);
+    return true;
+}
+
+/* --- what came of it ----------------------------------------------------------------------------- */
+struct settling {
+    struct turn turn; /* for the timeline only */
+    const struct scheduler_apart *apart;
+    bool again, refused;
+    char told[SENTENCE_MAX_BYTES];
+};
+
+static int tell(struct settling *s, const struct apart *before, const struct scheduler_apart_node *node)
+{
+    struct rnode *there = reconcile_node_find(s->turn.r, node->row.node_id);
+    if (there == NULL)
+        return 0;
+    if (node->gone && before->state != APART_STATE_ASKED)
+        return turn_event(&s->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, there, NULL,
+                          "no longer set apart in the scheduler");
+    if (!node->gone && node->row.state == APART_STATE_HELD && before->state != APART_STATE_HELD)
+        return turn_event(&s->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, there, NULL,
+                          "set apart in the scheduler while it is tested");
+    if (node->row.why[0] == '\0' || text_equal(node->row.why, s->told))
+        return 0;
+    memcpy(s->told, node->row.why, sizeof(s->told));
+    return turn_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, there, NULL,
+                      node->row.wanted ? "only drained while it is tested: %s" : "still set apart: %s", node->row.why);
+}
+
+/* Who was given back and was seen in the scheduler once more. */
+static int tell_came_back(struct settling *s, const struct scheduler_apart_node *node)
+{
+    struct rnode *there = reconcile_node_find(s->turn.r, node->row.node_id);
+    if (there == NULL || !node->gone)
+        return 0;
+    return turn_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_RESUME, there, NULL,
+                      "the scheduler had it set apart again, as before its last start; that was taken back");
+}
+
+static int settle(struct settling *s, const struct scheduler_apart_node *node)
+{
+    struct apart before;
+    struct db_tx *tx = s->turn.tx;
+    if (node->past)
+        return 0; /* it was looked at, and nothing was found */
+    int status = db_apart_get(tx, node->row.node_id, &before);
+    if (status == STATUS_NOT_FOUND)
+        return tell_came_back(s, node);
+    if (status != 0)
+        return status;
+    s->again = s->again || node->noted || before.wanted != (node->row.wanted && !node->kept);
+    s->refused = s->refused || node->row.why[0] != '\0';
+    status = node->gone ? db_apart_gone(tx, node->row.node_id) : db_apart_update(tx, &node->row);
+    return status != 0 ? status : tell(s, &before, node);
+}
+
+static int write_settling(struct db_tx *tx, void *arg)
+{
+    struct settling *s = arg;
+    int status = 0;
+    turn_reset(&s->turn);
+    s->turn.tx = tx;
+    s->again = s->refused = false;
+    memcpy(s->told, s->turn.r->apart->told, sizeof(s->told));
+    for (size_t i = 0; i < s->apart->count && status == 0; i++)
+        status = settle(s, &s->apart->nodes[i]);
+    return status;
+}
+
+static void record(struct reconcile *r, const struct scheduler_apart *apart)
+{
+    struct settling s = {.turn = {.r = r, .now = reconcile_now(r)}, .apart = apart};
+    int written = db_write(r->db, "apart", write_settling, &s);
+    if (written != 0) {
+        turn_log_forget(&s.turn);
+        log_error("what was set apart in the scheduler could not be stored, it is asked again status=%s",
+                  status_text(written));
+        pause(r, true, false);
+        return;
+    }
+    turn_log_write(&s.turn);
+    keep_past(r->apart, apart, s.turn.now);
+    memcpy(r->apart->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
+    if (s.turn.event_count > 0 && r->service->events_added != NULL)
+        r->service->events_added(r->service->events_arg);
+    r->apart->poked = r->apart->poked || s.again;
+    for (size_t i = 0; i < apart->count; i++) {
+        struct rnode *node = reconcile_node_find(r, apart->nodes[i].row.node_id);
+        if (node != NULL && node->op != NULL && !node->op->in_flight)
+            reconcile_operation_poke(r, node); /* its step may go on */
+    }
+}
+
+void reconcile_apart_take(struct reconcile *r, struct rcall *call)
+{
+    r->apart->in_flight = false;
+    if (call->status == 0) {
+        record(r, call->apart);
+        return;
+    }
+    r->stats.scheduler_errors++;
+    pause(r, true, false);
+}
+
+/* --- for the steps ------------------------------------------------------------------------------- */
+static bool has_way(const struct work *w)
+{
+    const struct scheduler_ops *ops = w->r->deps.slurm.ops;
+    return ops != NULL && ops->set_apart != NULL && work_has_scheduler(w);
+}
+
+void work_apart_ask(struct work *w)
+{
+    if (!has_way(w) || !work_did(w, db_apart_ask(w->turn->tx, w->node->id, w->node->name)))
+        return;
+    turn_effect(w->turn, EFFECT_APART, w->node);
+}
+
+void work_apart_leave(struct work *w)
+{
+    if (has_way(w) && work_did(w, db_apart_leave(w->turn->tx, w->node->id)))
+        turn_effect(w->turn, EFFECT_APART, w->node);
+}
+
+/* Nobody waits for ever for what only says to people what the drain does. */
+static bool wait_a_while(struct work *w, int64_t since, const char *what)
+{
+    int64_t until = since + APART_WAIT_MS;
+    if (w->now >= until)
+        return true;
+    work_say(w, "%s", what);
+    work_due(w, until);
+    return false;
+}
+
+bool work_is_apart(struct work *w)
+{
+    struct apart row;
+    int status = has_way(w) ? db_apart_get(w->turn->tx, w->node->id, &row) : STATUS_NOT_FOUND;
+    if (status == STATUS_NOT_FOUND && !has_way(w))
+        return true;
+    if (status == STATUS_NOT_FOUND || (status == 0 && !row.wanted)) {
+        work_apart_ask(w);
+        return wait_a_while(w, w->step->started_at, "waits for the scheduler to set the node apart");
+    }
+    if (!work_did(w, status))
+        return false;
+    return row.state == APART_STATE_HELD || row.state == APART_STATE_REFUSED ||
+           wait_a_while(w, w->step->started_at, "waits for the scheduler to set the node apart");
+}
+
+bool work_is_back(struct work *w, int64_t since)
+{
+    struct apart row;
+    int status = has_way(w) ? db_apart_get(w->turn->tx, w->node->id, &row) : STATUS_NOT_FOUND;
+    if (status == STATUS_NOT_FOUND)
+        return true;
+    if (!work_did(w, status))
+        return false;
+    if (row.wanted)
+        work_apart_leave(w);
+    return wait_a_while(w, since, "waits for the scheduler to have the node as it was");
+}

@@ -1,0 +1,290 @@
+/*
+ * Looking: at the scheduler every observe_interval_ms through the executor, at silent agents once a second.
+ *
+ * A picture is believed for a node only when it was asked for after our own last change there had come back; an older
+ * one would show our own mark as a person's wish, or a node that we gave back as still held. What is seen is
+ * kept in memory; what follows from it is decided like everything else.
+ */
+#include "server/reconcile/keep/address.h"
+#include "server/reconcile/keep/hold.h"
+#include "server/reconcile/observe/job_snapshot.h"
+
+#include <string.h>
+
+bool reconcile_scheduler_usable(const struct reconcile *r)
+{
+    return r->deps.slurm.ops != NULL && !r->scheduler_down;
+}
+
+bool reconcile_sees(const struct reconcile *r, const struct rnode *node)
+{
+    int64_t age_max = r->deps.settings.observe_interval_ms * PICTURE_AGE_FACTOR;
+    return node->seen_seq > node->touched_seq && node->seen_seq == r->observed_seq &&
+           reconcile_now(r) - r->observed_at <= age_max;
+}
+
+bool reconcile_unknown_there(const struct reconcile *r, const struct rnode *node)
+{
+    return r->observed_seq > node->touched_seq && node->seen_seq != r->observed_seq;
+}
+
+bool reconcile_reason_is_ours(const struct rnode *node)
+{
+    return node->reason != NULL && text_starts_with(node->reason, HOLD_PREFIX);
+}
+
+bool reconcile_foreign_drain(const struct rnode *node)
+{
+    return node->drained && !reconcile_reason_is_ours(node) && node->request != SCHEDULER_REQUEST_REBOOT &&
+           node->request != SCHEDULER_REQUEST_REPLACE;
+}
+
+void reconcile_observe_send(struct reconcile *r)
+{
+    struct rcall *call = reconcile_call_new(CALL_OBSERVE, 0, 0);
+    call->scheduler = r->deps.slurm;
+    call->with_places = reconcile_now(r) >= r->places_at;
+    r->observing = true;
+    r->observe_now = false;
+    r->observe_at = reconcile_now(r) + r->deps.settings.observe_interval_ms;
+    r->observe_asked_at = reconcile_now(r);
+    reconcile_call_send(r, call);
+}
+
+/* --- one node's picture ------------------------------------------------------------------------ */
+static bool set_text(char **text, const char *to)
+{
+    if (text_equal(*text == NULL ? "" : *text, to))
+        return false;
+    free(*text);
+    *text = to[0] == '\0' ? NULL : own_strdup(to);
+    return true;
+}
+
+/* Steps that wait for the scheduler to hear a node, or for a newer picture, look again. */
+static void poke_waiting(struct reconcile *r, struct rnode *node)
+{
+    if (node->op != NULL && !node->op->in_flight &&
+        (node->op->step == STEP_KIND_MARK || node->op->step == STEP_KIND_VERIFY || node->op->step == STEP_KIND_RESUME))
+        reconcile_operation_poke(r, node);
+}
+
+static bool is_request(uint8_t request)
+{
+    return request == SCHEDULER_REQUEST_REBOOT || request == SCHEDULER_REQUEST_REPLACE;
+}
+
+static void see_request(struct rnode *node, const struct scheduler_node *seen, bool reason_changed)
+{
+    uint8_t request = (uint8_t)seen->request;
+    if (request != node->leftover)
+        node->leftover = SCHEDULER_REQUEST_NONE; /* what our operation left there is gone */
+    bool asks = is_request(request) && request != node->leftover;
+    if (asks && (request != node->request || reason_changed || node->seen_seq == 0))
+        node->wish_fresh = true;
+    if (!asks)
+        node->wish_fresh = false;
+    bool hinted = strstr(seen->reason, SCHEDULER_HINT_BEGINNING) != NULL;
+    if (request == SCHEDULER_REQUEST_NEAR_MISS && !hinted && (request != node->request || reason_changed))
+        node->notes |= NOTE_NEAR_MISS;
+    node->request = request;
+}
+
+static void see_node(struct reconcile *r, struct rnode *node, const struct scheduler_node *seen, uint64_t seq)
+{
+    bool changed = node->seen_seq <= node->touched_seq || node->responding != seen->responding ||
+                   node->schedulable != seen->schedulable || node->drained != seen->drained ||
+                   node->given_up != seen->given_up || node->switched_off != seen->switched_off ||
+                   node->request != (uint8_t)seen->request;
+    bool reason_changed = set_text(&node->reason, seen->reason);
+    changed = set_text(&node->reason_user, seen->reason_user) || changed;
+    node->reason_at = seen->reason_at;
+    node->responding = seen->responding;
+    node->switched_off = seen->switched_off;
+    node->schedulable = seen->schedulable;
+    node->drained = seen->drained;
+    node->busy = seen->busy;
+    node->given_up = seen->given_up;
+    see_request(node, seen, reason_changed);
+    node->seen_seq = seq;
+    reconcile_node_reckon(node);
+    if (changed || reason_changed) {
+        node->hold_refused = false;
+        r->signs_changed = r->signs_changed || node->silent_since > 0 || node->incident != NULL;
+        reconcile_node_dirty(r, node);
+    }
+    poke_waiting(r, node);
+}
+
+static void see_all(struct reconcile *r, const struct rcall *call)
+{
+    for (size_t i = 0; i < call->observation.count; i++) {
+        const struct scheduler_node *seen = &call->observation.nodes[i];
+        struct rnode *node = map_get(r->slurm_names, seen->name);
+        if (node != NULL && node->address != NULL)
+            reconcile_address_see(r, node, scheduler_word(&call->observation, seen->address),
+                                  scheduler_word(&call->observation, seen->host), call->seq);
+        if (node != NULL && call->seq > node->touched_seq)
+            see_node(r, node, seen, call->seq);
+    }
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        for (struct rnode *node = group->out; node != NULL; node = node->out_next)
+            if (node->look == LOOK_NOT) /* else it is decided on first */
+                reconcile_hold_check(r, node);
+}
+
+/* --- the scheduler as a whole ------------------------------------------------------------------ */
+/* Whatever waited for the scheduler goes on, and it may speak of nodes whose agents do not. */
+static void poke_all(struct reconcile *r)
+{
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        reconcile_group_silent(r, group);
+    for (size_t i = 0; i < r->nodes.capacity; i++)
+        if (r->nodes.slots[i] != NULL && r->nodes.slots[i]->op != NULL)
+            reconcile_operation_poke(r, r->nodes.slots[i]);
+}
+
+static void show_scheduler(struct reconcile *r, enum scheduler_state state, int64_t since, const char *error)
+{
+    struct service_scheduler_status status = {.state = state, .since = since};
+    text_copy_cut(status.error, sizeof(status.error), error);
+    text_copy_cut(status.way, sizeof(status.way), r->scheduler_way);
+    service_scheduler_set(r->scheduler_shown, &status);
+}
+
+/* True when it is spoken to otherwise than before: told once, with what that way cannot do. */
+static bool took_another_way(struct reconcile *r)
+{
+    const struct scheduler_driver *scheduler = &r->deps.slurm;
+    char way[SCHEDULER_WAY_MAX] = "";
+    if (scheduler->ops->way != NULL)
+        scheduler->ops->way(scheduler->self, way);
+    if (text_equal(way, r->scheduler_way))
+        return false;
+    text_copy_cut(r->scheduler_way, sizeof(r->scheduler_way), way);
+    log_info("%s is spoken to by %s", scheduler->ops->name, way);
+    return true;
+}
+
+static void scheduler_answers(struct reconcile *r, uint64_t seq)
+{
+    bool was_away = r->scheduler_down || r->observed_at == 0;
+    if (was_away)
+        r->scheduler_up_since = r->observe_asked_at;
+    if (took_another_way(r) || was_away)
+        show_scheduler(r, SCHEDULER_STATE_UP, r->scheduler_up_since, "");
+    bool failed = r->failing_since != 0;
+    r->failing_since = 0;
+    if (r->scheduler_down)
+        r->scheduler_event = r->scheduler_event == EVENT_KIND_SCHEDULER_DOWN ? -1 : EVENT_KIND_SCHEDULER_BACK;
+    r->observe_failures = 0;
+    r->scheduler_down = false;
+    r->observed_at = r->observe_asked_at;
+    r->observed_seq = seq;
+    r->stats.last_observed_at = r->observed_at;
+    if (was_away || failed)
+        poke_all(r);
+}
+
+static void scheduler_fails(struct reconcile *r, const struct rcall *call)
+{
+    r->stats.scheduler_errors++;
+    text_copy_cut(r->scheduler_error, sizeof(r->scheduler_error),
+                  call->error[0] != '\0' ? call->error : status_meaning(call->status));
+    if (r->failing_since == 0)
+        r->failing_since = r->observe_asked_at;
+    if (++r->observe_failures >= OBSERVE_FAILURES_DOWN)
+        show_scheduler(r, SCHEDULER_STATE_DOWN, r->failing_since, r->scheduler_error);
+    if (r->observe_failures != OBSERVE_FAILURES_DOWN)
+        return;
+    r->scheduler_down = true;
+    r->scheduler_event = EVENT_KIND_SCHEDULER_DOWN;
+}
+
+/* A node that we changed can only be acted on by a picture of what is there now. What looks cost bounds how many there are. */
+void reconcile_observe_soon(struct reconcile *r)
+{
+    int64_t pause = r->observe_took_ms * LOOK_PAUSE_FACTOR;
+    int64_t at = reconcile_now(r) + (pause > LOOK_PAUSE_MS_MIN ? pause : LOOK_PAUSE_MS_MIN);
+    if (at < r->observe_at)
+        r->observe_at = at;
+}
+
+void reconcile_observe_take(struct reconcile *r, struct rcall *call)
+{
+    r->observing = false;
+    r->observe_took_ms = reconcile_now(r) - r->observe_asked_at;
+    if (call->status == 0) {
+        scheduler_answers(r, call->seq);
+        see_all(r, call);
+        if (call->with_places)
+            r->places_at = reconcile_now(r) + PLACES_INTERVAL_MS;
+        reconcile_places_take(r, call);
+        reconcile_survey(r, call);
+    } else {
+        scheduler_fails(r, call);
+    }
+}
+
+/* --- agents ------------------------------------------------------------------------------------ */
+static bool silence_matters(const struct rnode *node)
+{
+    return node->op == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD ||
+                                node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
+}
+
+static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
+{
+    struct reconcile *r = arg;
+    struct rnode *node = reconcile_node_find(r, node_id);
+    if (node == NULL)
+        return;
+    int64_t now = reconcile_now(r);
+    const struct policy_settings *policy = &r->deps.settings.policy;
+    node->silent_since = last_heartbeat_at > 0 ? last_heartbeat_at : now - policy->silent_after_ms;
+    node->lost = last_heartbeat_at > 0;
+    r->signs_changed = true;
+    if (!silence_matters(node))
+        return; /* a machine that is being rebooted or made has nothing to say */
+    node->notes |= NOTE_SILENT;
+    idqueue_push(&node->group->silent, node->id);
+    reconcile_node_dirty(r, node);
+}
+
+int64_t reconcile_lost_at(const struct rnode *node)
+{
+    int64_t at = node->silent_since + node->group->settings.policy.unreachable_after_ms;
+    return (at + LOST_TOGETHER_MS - 1) / LOST_TOGETHER_MS * LOST_TOGETHER_MS;
+}
+
+void reconcile_group_silent(struct reconcile *r, struct rgroup *group)
+{
+    int64_t id;
+    for (size_t left = group->silent.count; left > 0 && idqueue_pop(&group->silent, &id); left--) {
+        struct rnode *node = reconcile_node_find(r, id);
+        if (node == NULL || node->silent_since == 0)
+            continue;
+        reconcile_node_dirty(r, node);
+        idqueue_push(&group->silent, id);
+    }
+}
+
+void reconcile_sweep(struct reconcile *r)
+{
+    int64_t now = reconcile_now(r);
+    r->sweep_at = now + SWEEP_INTERVAL_MS;
+    reconcile_log_second(r, now);
+    fleet_sweep(r->service->fleet, now, r->deps.settings.policy.silent_after_ms, fell_silent, r);
+}
+
+void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
+{
+    struct fleet_view live;
+    if (fleet_get(r->service->fleet, node->id, &live) == 0 && !live.silent) {
+        node->notes &= (uint8_t)~NOTE_SILENT;
+        node->silent_since = 0;
+        r->signs_changed = r->signs_changed || node->incident != NULL;
+    }
+    reconcile_node_dirty(r, node);
+    reconcile_operation_poke(r, node);
+}

@@ -1,0 +1,344 @@
+/*
+ * The step that waits for a node's jobs: they may end, or are asked to checkpoint first, or give way at once; always for a finite
+ * time, after which they are requeued or ended. Which it is was decided with the repair (policy/jobs.c). Nothing is done to the
+ * other nodes of a job that runs on several, but a job is asked, requeued and ended as a whole.
+ */
+#include "server/reconcile/operation/step.h"
+
+#include "db/attempt.h"
+#include "db/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define TOLD_MS \
+    (2 *        \
+     MS_PER_MIN) /* an attempt that was told of so lately has somebody who watches over it (every minute at least) */
+#define JOBS_NAMED_MAX 8 /* jobs listed by name in an event; the rest is counted */
+
+static bool is_deletion(const struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_DELETE;
+}
+
+/* A check that is not pressing never costs a job: a node that stays busy is left out. */
+static bool spares_jobs(const struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_CHECK && w->op.urgency != URGENCY_NOW;
+}
+
+/* As it was decided; what people and the control plane itself ask for waits as the policy says of no class of fault. */
+static int64_t wait_ms(const struct work *w)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    if (w->op.urgency == URGENCY_NOW)
+        return 0;
+    if (spares_jobs(w))
+        return settings->check_wait_ms;
+    return w->op.job_wait_ms > 0 ? w->op.job_wait_ms : settings->policy.drain_deadline_ms[FAULT_CLASS_NONE];
+}
+
+static int64_t evict_at(const struct work *w)
+{
+    return w->step->started_at + wait_ms(w);
+}
+
+/* The same way back as a person's cancel has, with another reason. */
+static enum step_result leave_out(struct work *w)
+{
+    char span[CLOCK_TEXT_MAX];
+    clock_format_duration(w->node->group->settings.check_wait_ms, span);
+    autofree char *why = own_printf("the node was still busy after %s; its jobs were left alone", span);
+    text_copy_cut(w->op.error, sizeof(w->op.error), why);
+    w->op.cancel_asked = true;
+    work_operation_store(w);
+    return STEP_GO_ON;
+}
+
+static enum step_result drain_enter(struct work *w)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    w->step->deadline_at = evict_at(w) + settings->resume_deadline_ms + settings->evict_deadline_ms;
+    enum step_result result = work_needs_scheduler(w);
+    if (result == STEP_GO_ON)
+        work_step_store(w, w->step);
+    else
+        w->step->deadline_at = 0;
+    return result;
+}
+
+static bool all_jobs(const struct scheduler_job *job)
+{
+    (void)job;
+    return true;
+}
+
+static bool was_sent(const struct scheduler_job *job)
+{
+    return job->answer == 0;
+}
+
+static bool was_not_sent(const struct scheduler_job *job)
+{
+    return job->answer != 0;
+}
+
+/* How many there are of this kind, the first of them by name. */
+static size_t list_jobs(const struct rcall *call, bool (*is_meant)(const struct scheduler_job *), char *ret_text,
+                        size_t size)
+{
+    struct text text AUTO(text) = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < call->job_count; i++) {
+        if (!is_meant(&call->jobs[i]))
+            continue;
+        if (count++ < JOBS_NAMED_MAX)
+            text_printf(&text, "%s%s (%s)", count > 1 ? ", " : "", call->jobs[i].id, call->jobs[i].user);
+    }
+    if (count > JOBS_NAMED_MAX)
+        text_printf(&text, " and %zu more", count - JOBS_NAMED_MAX);
+    text_copy_cut(ret_text, size, text_get(&text));
+    return count;
+}
+
+static uint64_t jobs_hash(const struct rcall *call)
+{
+    uint64_t hash = call->job_count + 1;
+    for (size_t i = 0; i < call->job_count; i++)
+        for (const char *c = call->jobs[i].id; *c != '\0'; c++)
+            hash = (hash ^ (uint64_t)(unsigned char)*c) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+/* What stays after the jobs were told to go cannot be ended from here; the reboot or the new machine ends it. */
+static bool gave_up_waiting(const struct work *w)
+{
+    return w->memo.evicted_at > 0 && w->now >= w->memo.evicted_at + w->node->group->settings.evict_deadline_ms;
+}
+
+/* --- jobs that live on without the node (srun --auto-resume) */
+
+static bool is_time_to_evict(const struct work *w)
+{
+    return w->now >= evict_at(w) && w->memo.evicted_at == 0 && !spares_jobs(w);
+}
+
+/* Whether there may be any: then the jobs are looked at before they are evicted. */
+static bool may_live_on(struct work *w)
+{
+    bool any = false;
+    if (w->memo.lives_on_nobody || w->now >= evict_at(w) + w->node->group->settings.resume_deadline_ms)
+        return false;
+    work_did(w, db_attempt_any(w->turn->tx, w->op.cluster_id, w->now - TOLD_MS, &any));
+    return any;
+}
+
+/* Asks their steps to make way. */
+static bool is_left_by_living(struct work *w, const struct rcall *seen)
+{
+    int64_t asked = 0;
+    for (size_t i = 0; i < seen->job_count; i++) {
+        int64_t count = 0;
+        work_did(
+            w, db_attempt_ask_stop(w->turn->tx, w->op.cluster_id, seen->jobs[i].id, w->now - TOLD_MS, w->now, &count));
+        asked += count > 0;
+    }
+    w->memo.lives_on_nobody = asked == 0;
+    if (asked > 0) {
+        work_say(w, "waits for %" PRId64 " job%s to leave the node and live on without it", asked, text_plural(asked));
+        work_due(w, w->now + w->node->group->settings.retry_min_ms);
+    }
+    return asked > 0;
+}
+
+static enum step_result drain_run(struct work *w)
+{
+    if (w->r->deps.slurm.ops == NULL) {
+        work_say(w, "this hpd has no slurm section in its configuration");
+        return STEP_SKIP;
+    }
+    bool evict = is_time_to_evict(w) && !may_live_on(w);
+    w->quiet = !evict;
+    w->call = work_scheduler_call(w, evict ? CALL_EVICT : CALL_JOBS);
+    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
+    return STEP_CALL;
+}
+
+static enum step_result drain_error(struct work *w, const struct rcall *call)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    int64_t give_up_at = evict_at(w) + settings->evict_deadline_ms + settings->backend_deadline_ms;
+    if (call->kind == CALL_SIGNAL)
+        work_did(w, db_operation_job_unsent(w->turn->tx, w->op.id));
+    work_say_error(w, call);
+    if (is_deletion(w) && w->r->deps.slurm_managed && call->kind == CALL_JOBS && call->status == STATUS_NOT_FOUND)
+        return STEP_SKIP; /* it was never written, or Slurm did not take it: no job can be there */
+    if (w->now < give_up_at)
+        return STEP_RETRY;
+    return is_deletion(w) ? STEP_SKIP : STEP_FAIL;
+}
+
+/* --- what is kept of it for their owners */
+
+static void keep_asked(struct work *w, const struct rcall *call)
+{
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
+    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(w->r->scheduler_shown, w->now, why);
+    for (size_t i = 0; i < call->job_count; i++)
+        work_did(w, service_job_signalled(w->turn->tx, picture, w->op.cluster_id, call->jobs[i].id));
+}
+
+static void keep_evicted(struct work *w, const struct rcall *call)
+{
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
+    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(w->r->scheduler_shown, w->now, why);
+    autofree char *because =
+        own_printf("because of the %s of %s (%s%sasked for by %s)", operation_kind_text(w->op.kind), w->node->name,
+                   w->op.code, w->op.code[0] != '\0' ? ", " : "", w->op.actor);
+    for (size_t i = 0; i < call->job_count; i++)
+        work_did(w, service_job_evicted(w->turn->tx, picture, w->op.cluster_id, call->jobs[i].id, w->now, because));
+}
+
+/* --- asking for a checkpoint */
+
+struct asked {
+    int sent, unknown;
+};
+
+static int count_asked(const void *row, void *arg)
+{
+    const struct operation_job *job = row;
+    struct asked *asked = arg;
+    asked->sent += job->asked == JOB_ASKED_SENT;
+    asked->unknown += job->asked == JOB_ASKED_UNKNOWN;
+    return 0;
+}
+
+/* "; asked to checkpoint by USR1" */
+static const char *tell_asked(struct work *w, char *text, size_t size)
+{
+    struct asked asked = {0};
+    text[0] = '\0';
+    if (w->op.job_signal != JOB_SIGNAL_NONE)
+        work_did(w, db_operation_job_list(w->turn->tx, w->op.id, count_asked, &asked));
+    if (asked.sent + asked.unknown > 0)
+        snprintf(text, size, "; %sasked to checkpoint by %s", asked.sent > 0 ? "" : "perhaps ",
+                 job_signal_text(w->op.job_signal));
+    return text;
+}
+
+static bool may_ask(const struct work *w)
+{
+    return w->op.job_signal != JOB_SIGNAL_NONE && w->memo.evicted_at == 0 && w->now < evict_at(w) &&
+           w->r->deps.slurm.ops->signal != NULL && work_may_call(w);
+}
+
+/* What was on its way when the process ended may have arrived: it is not sent again. */
+static void forget_sending(struct work *w)
+{
+    int64_t count = 0;
+    work_did(w, db_operation_job_unknown(w->turn->tx, w->op.id, &count));
+    if (count > 0)
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS,
+                   "whether %" PRId64 " jobs were asked to checkpoint is not known, as hpd stopped meanwhile; they are "
+                   "not asked twice",
+                   count);
+}
+
+/* Who runs here and was not asked yet: written down in the commit before the signal is sent. */
+static bool ask_jobs(struct work *w, const struct rcall *seen)
+{
+    struct rcall *call = work_scheduler_call(w, CALL_SIGNAL);
+    call->signal = w->op.job_signal;
+    call->jobs = own_calloc(seen->job_count, sizeof(*call->jobs));
+    forget_sending(w);
+    for (size_t i = 0; i < seen->job_count; i++) {
+        struct operation_job job = {.asked_at = w->now};
+        if (!seen->jobs[i].may_be_asked)
+            continue;
+        text_copy_cut(job.job, sizeof(job.job), seen->jobs[i].id);
+        text_copy_cut(job.user, sizeof(job.user), seen->jobs[i].user);
+        int status = db_operation_job_ask(w->turn->tx, w->op.id, &job);
+        if (status != STATUS_EXISTS && work_did(w, status))
+            call->jobs[call->job_count++] = seen->jobs[i];
+    }
+    if (call->job_count > 0)
+        w->call = call;
+    else
+        reconcile_call_free(call);
+    return w->call != NULL;
+}
+
+static enum step_result signal_answer(struct work *w, const struct rcall *call)
+{
+    char jobs[SENTENCE_MAX_BYTES / 2];
+    for (size_t i = 0; i < call->job_count; i++)
+        work_did(w, db_operation_job_answer(w->turn->tx, w->op.id, call->jobs[i].id,
+                                            call->jobs[i].answer == 0 ? JOB_ASKED_SENT : JOB_ASKED_FAILED));
+    keep_asked(w, call);
+    if (list_jobs(call, was_sent, jobs, sizeof(jobs)) > 0)
+        work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_JOBS, "asked to checkpoint by %s: %s", job_signal_text(call->signal),
+                   jobs);
+    if (list_jobs(call, was_not_sent, jobs, sizeof(jobs)) > 0)
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "could not be asked to checkpoint: %s: %s", jobs, call->error);
+    work_due(w, w->now + w->node->group->settings.retry_min_ms);
+    return STEP_WAIT;
+}
+
+/* --- what is seen of them */
+
+static void tell_jobs(struct work *w, const struct rcall *call)
+{
+    char jobs[SENTENCE_MAX_BYTES / 2], until[CLOCK_TEXT_MAX], asked[64];
+    uint64_t hash = jobs_hash(call);
+    list_jobs(call, all_jobs, jobs, sizeof(jobs));
+    bool evicted = w->memo.evicted_at > 0;
+    clock_format(evicted ? w->memo.evicted_at + w->node->group->settings.evict_deadline_ms : evict_at(w), until);
+    work_say(w, "waits for %s to end, until %s at most%s", jobs, until, tell_asked(w, asked, sizeof(asked)));
+    if (call->kind == CALL_EVICT)
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "requeued or ended at once: %s", jobs);
+    else if (hash != w->memo.jobs_hash && !evicted)
+        work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_JOBS, "jobs may finish until %s: %s", until, jobs);
+    w->memo.jobs_hash = hash;
+}
+
+static enum step_result drain_answer(struct work *w, const struct rcall *call)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    if (call->status != 0)
+        return drain_error(w, call);
+    w->memo.failures = 0;
+    if (call->kind == CALL_SIGNAL)
+        return signal_answer(w, call);
+    if (call->job_count == 0) {
+        work_say(w, "no jobs on the node");
+        return STEP_DONE;
+    }
+    if (spares_jobs(w) && w->now >= evict_at(w))
+        return leave_out(w);
+    if (is_time_to_evict(w) && call->kind == CALL_JOBS && may_live_on(w))
+        return is_left_by_living(w, call) ? STEP_WAIT : STEP_GO_ON;
+    if (call->kind == CALL_EVICT) {
+        w->memo.evicted_at = w->now;
+        keep_evicted(w, call);
+    }
+    tell_jobs(w, call);
+    if (may_ask(w) && ask_jobs(w, call))
+        return STEP_CALL;
+    if (gave_up_waiting(w)) {
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "%zu jobs do not go; going on without them", call->job_count);
+        return STEP_DONE;
+    }
+    int64_t pause = w->memo.evicted_at > 0 ? settings->retry_min_ms : settings->observe_interval_ms;
+    work_due(w, w->now + pause);
+    if (w->memo.evicted_at == 0)
+        work_due(w, evict_at(w));
+    return STEP_WAIT;
+}
+
+const struct step_ops step_drain = {
+    .enter = drain_enter,
+    .run = drain_run,
+    .answer = drain_answer,
+    .asks_scheduler = true,
+};

@@ -1,0 +1,213 @@
+/*
+ * How operations end: they succeed, they fail and say what to do, or they are cancelled. Each end says where the node goes.
+ *
+ * A reset that failed, a reboot that did not bring its machine back, a fault that came back at the return gate, and a node that went away
+ * there again after the scheduler had given it up, leave the node held, because the
+ * policy has a next word; any other failure needs a person. A cancel takes our mark back when nothing else
+ * speaks against the node, and leaves it held when something does.
+ */
+#include "server/reconcile/operation/step.h"
+
+#include <string.h>
+
+#define BRIEF_ERROR_MAX 97 /* of what failed, in the reason of a node: the advice has to fit behind it */
+
+/* The end of an operation closes what of it was not done. */
+static void steps_close_rest(struct work *w)
+{
+    for (int i = 0; i < w->op.step_count; i++) {
+        struct operation_step *step = &w->op.steps[i];
+        if (step->state != STEP_STATE_WAITING && step->state != STEP_STATE_RUNNING)
+            continue;
+        work_step_move(step, STEP_STATE_SKIPPED);
+        step->finished_at = w->now;
+        work_step_store(w, step);
+    }
+}
+
+/* A step of deep health checks was begun on a new machine. */
+static bool has_checked(const struct operation *op)
+{
+    for (int i = 0; i < op->step_count; i++)
+        if (op->steps[i].kind == STEP_KIND_CHECK && op->steps[i].started_at > 0)
+            return true;
+    return false;
+}
+
+/* --- ends -------------------------------------------------------------------------------------- */
+void work_end(struct work *w, enum operation_state state, const char *error)
+{
+    /* Nothing was tested, and nobody stopped it. */
+    bool left_out = (w->op.cancel_asked && w->op.error[0] != '\0') ||
+                    (state == OPERATION_STATE_FAILED && w->op.state == OPERATION_STATE_PENDING);
+    steps_close_rest(w);
+    if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op)) {
+        work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,
+                                      error, w->now));
+        work_apart_leave(w);
+    }
+    int from = (int)w->op.state;
+    sm_move(&operation_state_machine, &from, (int)state);
+    w->op.state = state;
+    w->op.finished_at = w->now;
+    text_copy_cut(w->op.error, sizeof(w->op.error), error);
+    work_operation_store(w);
+    struct effect *effect = turn_effect(w->turn, EFFECT_OPERATION_END, w->node);
+    effect->u.operation.end = state;
+    effect->u.operation.took = w->node->op->result;
+    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    /* What our own mark left in the scheduler is not a person's request. */
+    bool marked = w->op.step_count > 0 && w->op.steps[0].kind == STEP_KIND_MARK &&
+                  (w->op.steps[0].state == STEP_STATE_DONE || w->op.steps[0].attempts > 0);
+    if (marked && state != OPERATION_STATE_SUCCEEDED)
+        effect->u.operation.leftover = reconcile_mark_request(w->op.kind);
+}
+
+void work_end_succeeded(struct work *w)
+{
+    w->turn->hushed = false;
+    if (w->op.kind != OPERATION_KIND_DELETE) {
+        bool held = w->held_because[0] != '\0';
+        work_move(w, held ? NODE_STATE_HELD : NODE_STATE_READY, w->held_because);
+    }
+    work_end(w, OPERATION_STATE_SUCCEEDED, "");
+    work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_OPERATION_SUCCEEDED, "%s succeeded%s%s", operation_kind_text(w->op.kind),
+               w->held_because[0] != '\0' ? ", but the node is held: " : "", w->held_because);
+    work_supply_came_up(w);
+}
+
+static const char *advice(const struct work *w, enum step_kind step)
+{
+    if (w->op.kind == OPERATION_KIND_REBOOT && step == STEP_KIND_JOIN && work_by_person(w))
+        return "reboot the machine, then release the node";
+    if (w->op.kind == OPERATION_KIND_REBOOT)
+        return "replace the node, or repair it and release it";
+    if (step == STEP_KIND_LAUNCH)
+        return "see to what the provider says, then replace the node";
+    if (step == STEP_KIND_JOIN || step == STEP_KIND_VERIFY)
+        return "look at the instance, then replace or release the node";
+    if (step == STEP_KIND_PREPARE)
+        return "repair the script, then release or replace the node";
+    if (step == STEP_KIND_CHECK)
+        return "look at what the check found, then replace or release the node";
+    if (step == STEP_KIND_RESUME)
+        return "resume it in the scheduler, then release the node";
+    return "see to the cause, then repeat or release the node";
+}
+
+/* A machine that did not come back from our reboot, or a device from our reset, is the policy's to decide on, and so is one that went away again
+ * while the scheduler's own finding was looked into; a relapse is, too. That a person did not
+ * come to reboot it says nothing of the machine. */
+static bool policy_decides_next(const struct work *w, enum step_kind failed)
+{
+    if (w->row.state != NODE_STATE_REPAIRING && w->row.state != NODE_STATE_VERIFYING)
+        return false;
+    bool reboot = w->op.kind == OPERATION_KIND_REBOOT && text_equal(w->op.actor, ACTOR_POLICY) &&
+                  (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !work_by_person(w);
+    bool reset = failed == STEP_KIND_RESET && text_equal(w->op.actor, ACTOR_POLICY);
+    bool gone_again = failed == STEP_KIND_VERIFY && work_is_absence(w);
+    return reset || reboot || gone_again || w->relapsed;
+}
+
+void work_end_failed(struct work *w)
+{
+    enum step_kind failed = w->step->kind;
+    autofree char *error = own_printf("%s: %s", step_kind_text(failed), w->detail);
+    work_step_close(w, STEP_STATE_FAILED);
+    char brief[BRIEF_ERROR_MAX]; /* whole in the event and in the operation */
+    text_copy_cut(brief, sizeof(brief), error);
+    bool cut = strlen(brief) < strlen(error);
+    autofree char *reason =
+        own_printf("%s failed at %s%s; %s", operation_kind_text(w->op.kind), brief, cut ? "…" : "", advice(w, failed));
+    if (w->op.kind == OPERATION_KIND_DELETE)
+        work_move(w, NODE_STATE_DELETING, reason);
+    else
+        work_move(w, policy_decides_next(w, failed) ? NODE_STATE_HELD : NODE_STATE_FAILED, reason);
+    work_end(w, OPERATION_STATE_FAILED, error);
+    work_event(w, EVENT_LEVEL_ERROR, EVENT_KIND_OPERATION_FAILED, "%s failed at %s", operation_kind_text(w->op.kind),
+               error);
+    work_supply_failed(w, failed);
+}
+
+void work_end_unbegun(struct work *w)
+{
+    char why[SENTENCE_MAX_BYTES];
+    text_copy_cut(why, sizeof(why), w->detail);
+    work_end(w, OPERATION_STATE_FAILED, why);
+    work_event(w, EVENT_LEVEL_ERROR, EVENT_KIND_OPERATION_FAILED, "%s failed before it began: %s",
+               operation_kind_text(w->op.kind), why);
+    w->detail[0] = '\0';
+}
+
+void work_end_cancelled(struct work *w, enum node_state to, const char *why)
+{
+    char reason[REASON_MAX_BYTES];
+    text_copy_cut(reason, sizeof(reason), to == NODE_STATE_READY ? "" : why);
+    if (w->row.state == NODE_STATE_REPAIRING || w->row.state == NODE_STATE_VERIFYING) {
+        work_move(w, NODE_STATE_HELD, why); /* the only way back into service leads through here */
+        work_move(w, to, reason);
+    }
+    work_end(w, OPERATION_STATE_CANCELLED, why);
+    work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_OPERATION_CANCELLED, "%s cancelled: %s", operation_kind_text(w->op.kind),
+               why);
+}
+
+/* --- cancelling on request --------------------------------------------------------------------- */
+bool work_cancel_applies(const struct work *w)
+{
+    return w->op.cancel_asked && w->op.kind != OPERATION_KIND_DELETE && !work_is_past_return(&w->op);
+}
+
+static bool mark_was_tried(const struct work *w)
+{
+    return w->op.steps[0].kind == STEP_KIND_MARK && w->op.steps[0].attempts > 0 && work_has_scheduler(w);
+}
+
+/* A person's, unless the operation says why (a busy node that is not to be checked now). */
+static const char *cancel_reason(const struct work *w)
+{
+    return w->op.error[0] != '\0' ? w->op.error : "cancelled by a person";
+}
+
+/* Where the node goes: back into service when nothing speaks against it, after our mark was taken back. */
+enum step_result work_cancel_run(struct work *w)
+{
+    bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE;
+    autofree char *why = own_strdup(cancel_reason(w));
+    if (bad || !mark_was_tried(w)) {
+        work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, why);
+        return STEP_WAIT;
+    }
+    if (w->memo.undo_until == 0)
+        w->memo.undo_until = w->now + w->node->group->settings.backend_deadline_ms;
+    if (w->now >= w->memo.undo_until) {
+        autofree char *kept = own_printf("%.*s, but its mark could not be taken back", TEXT_FIT(why, 300));
+        work_end_cancelled(w, NODE_STATE_HELD, kept);
+        return STEP_WAIT;
+    }
+    if (!work_is_back(w, w->memo.undo_until - w->node->group->settings.backend_deadline_ms))
+        return STEP_WAIT;
+    w->memo.undoing = true;
+    w->quiet = true;
+    w->call = work_scheduler_call(w, CALL_RESUME);
+    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
+    return STEP_CALL;
+}
+
+enum step_result work_cancel_answer(struct work *w, const struct rcall *call)
+{
+    w->memo.undoing = false;
+    autofree char *why = own_strdup(cancel_reason(w));
+    if (call->status == 0) {
+        work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, "back in service: the mark was taken back");
+        work_end_cancelled(w, NODE_STATE_READY, why);
+        return STEP_WAIT;
+    }
+    if (call->status == STATUS_CONFLICT) {
+        autofree char *kept = own_printf("%.*s; someone else holds the node in the scheduler", TEXT_FIT(why, 300));
+        work_end_cancelled(w, NODE_STATE_HELD, kept);
+        return STEP_WAIT;
+    }
+    work_due(w, w->now + w->node->group->settings.retry_min_ms);
+    return STEP_WAIT;
+}

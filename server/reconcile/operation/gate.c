@@ -1,0 +1,252 @@
+/*
+ * The steps that wait: join, until the machine reports as another boot or another instance; verify, the return gate.
+ *
+ * Through the gate comes a node whose agent is alive and looks at the kernel log, that had no critical verdict since it came
+ * up, whose checks named for the fault have looked (reconcile/operation/return.c), that was quiet for a while, and that the scheduler
+ * hears. What was seen before the repair is
+ * resolved at join, when the new boot proves that the repair happened.
+ */
+#include "server/reconcile/operation/step.h"
+
+#include <inttypes.h>
+
+/* --- join -------------------------------------------------------------------------------------- */
+static int64_t join_deadline(const struct work *w)
+{
+    return w->node->group->settings.join_deadline_ms;
+}
+
+static bool has_joined(const struct work *w)
+{
+    const struct instance *instance = &w->instance;
+    if (instance->id == 0 || instance->boot_id[0] == '\0')
+        return false;
+    if (w->op.kind == OPERATION_KIND_REBOOT)
+        return !text_equal(instance->boot_id, w->op.old_boot) || !text_equal(instance->instance_id, w->op.old_instance);
+    struct fleet_view live;
+    return fleet_get(w->r->service->fleet, w->node->id, &live) == 0 &&
+           text_equal(live.slot.instance_id, instance->instance_id) && live.last_heartbeat_at > 0;
+}
+
+struct oldest {
+    const struct instance *instance;
+    int64_t id; /* of the oldest open verdict of this boot; 0: none */
+};
+
+static int find_oldest(const void *row, void *arg)
+{
+    struct oldest *oldest = arg;
+    const struct verdict *verdict = row;
+    if (text_equal(verdict->instance_id, oldest->instance->instance_id) &&
+        text_equal(verdict->boot_id, oldest->instance->boot_id))
+        oldest->id = verdict->id; /* newest first: the last one stays */
+    return 0;
+}
+
+/* What an earlier boot or machine had is dealt with; what the new one has already reported counts. */
+static void resolve_old(struct work *w)
+{
+    struct oldest oldest = {.instance = &w->instance};
+    const struct db_verdict_filter filter = {.node_id = w->node->id, .state = VERDICT_STATE_OPEN};
+    if (!work_did(w, db_verdict_list(w->turn->tx, &filter, find_oldest, &oldest)))
+        return;
+    if (oldest.id != 1)
+        work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, oldest.id > 0 ? oldest.id - 1 : 0, NULL));
+}
+
+static enum step_result join_arrived(struct work *w)
+{
+    if (w->instance.state != INSTANCE_STATE_RUNNING &&
+        sm_may(&instance_state_machine, (int)w->instance.state, INSTANCE_STATE_RUNNING)) {
+        w->instance.state = INSTANCE_STATE_RUNNING;
+        work_did(w, db_instance_update(w->turn->tx, &w->instance));
+    }
+    resolve_old(w);
+    work_say(w, "instance %s, boot %s", w->instance.instance_id, w->instance.boot_id);
+    return STEP_DONE;
+}
+
+static enum step_result join_run(struct work *w)
+{
+    int64_t every = w->node->group->settings.retry_max_ms;
+    if (has_joined(w))
+        return join_arrived(w);
+    /* An enrolled agent wakes us; that its first heartbeat follows does not. */
+    if (w->instance.boot_id[0] != '\0' && w->op.kind != OPERATION_KIND_REBOOT)
+        work_due(w, w->now + w->node->group->settings.retry_min_ms);
+    if (work_by_person(w)) {
+        bool reboot = w->op.kind == OPERATION_KIND_REBOOT;
+        work_say(w, "%s", reboot ? ASK_REBOOT : "waits for the agent's first heartbeat");
+        return STEP_WAIT;
+    }
+    if (w->memo.described_at == 0)
+        w->memo.described_at = w->step->started_at;
+    if (w->now < w->memo.described_at + every || w->instance.id == 0) {
+        work_due(w, w->memo.described_at + every);
+        return STEP_WAIT;
+    }
+    w->call = work_provider_call(w, CALL_DESCRIBE);
+    if (w->call == NULL)
+        return STEP_FAIL;
+    w->quiet = true;
+    w->call->readdress = !w->memo.addressed;
+    if (work_has_scheduler(w))
+        w->call->scheduler = w->r->deps.slurm;
+    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
+    return STEP_CALL;
+}
+
+static enum step_result join_answer(struct work *w, const struct rcall *call)
+{
+    w->memo.described_at = w->now;
+    w->memo.addressed = w->memo.addressed || call->addressed;
+    work_address_told(w, call);
+    if (call->status == 0 && call->instance.state == PROVIDER_INSTANCE_GONE &&
+        text_equal(call->instance_id, w->instance.instance_id)) {
+        if (sm_may(&instance_state_machine, (int)w->instance.state, INSTANCE_STATE_LOST)) {
+            w->instance.state = INSTANCE_STATE_LOST;
+            work_did(w, db_instance_update(w->turn->tx, &w->instance));
+        }
+        work_say(w, "the provider no longer knows the instance %s", call->instance_id);
+        return STEP_FAIL;
+    }
+    if (call->status != 0)
+        work_say_error(w, call);
+    else if (call->instance.trouble[0] != '\0')
+        work_say(w, "%s", call->instance.trouble);
+    return STEP_GO_ON;
+}
+
+const struct step_ops step_join = {
+    .run = join_run,
+    .answer = join_answer,
+    .deadline_ms = join_deadline,
+};
+
+/* --- verify ------------------------------------------------------------------------------------ */
+static int64_t verify_deadline(const struct work *w)
+{
+    return w->node->group->settings.verify_deadline_ms;
+}
+
+bool work_is_absence(const struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_RELEASE && text_equal(w->op.code, POLICY_CODE_ABSENCE);
+}
+
+static enum step_result verify_enter(struct work *w)
+{
+    work_move(w, NODE_STATE_VERIFYING, "alive, but not yet proven");
+    bool dealt_with = w->op.kind == OPERATION_KIND_RELEASE && !work_is_absence(w);
+    if (dealt_with) /* by whoever gives the node back */
+        work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, 0, NULL));
+    return STEP_GO_ON;
+}
+
+/* What is still missing, in words; NULL when the machine itself is fine. */
+static const char *machine_lacks(struct work *w)
+{
+    struct fleet_view live;
+    if (w->instance.id == 0)
+        return "the node has no instance";
+    if (fleet_get(w->r->service->fleet, w->node->id, &live) != 0 || live.last_heartbeat_at == 0 ||
+        !text_equal(live.slot.boot_id, w->instance.boot_id))
+        return "waits for the agent's first heartbeat";
+    if (live.silent || w->now - live.last_heartbeat_at > w->node->group->settings.policy.silent_after_ms)
+        return "waits for the agent, which is silent";
+    if (work_is_absence(w) &&
+        live.last_heartbeat_at < w->step->started_at) /* what was heard may be of the boot that is over */
+        return "waits for the agent's next heartbeat";
+    if ((live.checks & FLEET_CHECK_KMSG) == 0)
+        return "waits for the agent to read the kernel log";
+    return NULL;
+}
+
+static const char *scheduler_lacks(const struct work *w)
+{
+    if (!work_has_scheduler(w))
+        return NULL;
+    if (reconcile_unknown_there(w->r, w->node))
+        return "the scheduler does not know the node: add it there";
+    if (!reconcile_sees(w->r, w->node))
+        return "waits for the scheduler's picture of the node";
+    return w->node->responding ? NULL : "waits for the scheduler to hear the node";
+}
+
+/* Providers tell where their instances live when they make them; of a machine that people put there its agent does. */
+static bool has_moved(struct work *w)
+{
+    const struct reconcile_deps *deps = &w->r->deps;
+    if (w->memo.addressed || !work_by_person(w) || !work_has_scheduler(w) || deps->slurm_managed ||
+        deps->slurm.ops->readdress == NULL || w->instance.address[0] == '\0')
+        return false;
+    AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_READDRESS);
+    text_copy_cut(call->move.address, sizeof(call->move.address), w->instance.address);
+    w->memo.addressed = !work_address_ask(w, call);
+    if (w->status != 0 || w->memo.addressed)
+        return false;
+    w->call = TAKE(call);
+    return true;
+}
+
+static int64_t quiet_since(const struct work *w)
+{
+    bool same_boot = w->op.kind == OPERATION_KIND_RELEASE || w->op.kind == OPERATION_KIND_RESET;
+    return same_boot || w->instance.boot_at > w->now ? w->step->started_at : w->instance.boot_at;
+}
+
+static enum step_result verify_run(struct work *w)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    work_resolve_mended(w); /* what comes late is none of it */
+    int64_t critical = work_open_critical(w, true);
+    if (critical > 0) {
+        w->relapsed = true;
+        work_say(w, "%" PRId64 " critical verdicts since it came up", critical);
+        return STEP_FAIL;
+    }
+    const char *lacks = machine_lacks(w);
+    if (lacks == NULL && has_moved(w))
+        return STEP_CALL;
+    if (lacks == NULL)
+        lacks = scheduler_lacks(w);
+    if (lacks != NULL) {
+        work_say(w, "%s", lacks);
+        work_due(w, w->now + settings->observe_interval_ms);
+        return STEP_WAIT;
+    }
+    if (work_checks_lack(w)) {
+        work_due(w, w->now + settings->observe_interval_ms);
+        return STEP_WAIT;
+    }
+    int64_t quiet_until = quiet_since(w) + settings->verify_quiet_ms;
+    if (w->now < quiet_until) {
+        work_say(w, "waits for a quiet time");
+        work_due(w, quiet_until);
+        return STEP_WAIT;
+    }
+    work_say(w, "alive, checked and quiet");
+    return STEP_DONE;
+}
+
+static enum step_result verify_answer(struct work *w, const struct rcall *call)
+{
+    if (call->kind != CALL_READDRESS)
+        return STEP_GO_ON;
+    if (call->status != 0)
+        work_say_error(w, call);
+    else
+        work_address_told(w, call);
+    if (call->status != 0 && call->status != STATUS_NOT_FOUND && !reconcile_call_is_final(call->status))
+        return STEP_RETRY;
+    w->memo.addressed = true; /* where it cannot be told, the scheduler does not hear the node, and the gate says so */
+    return STEP_GO_ON;
+}
+
+const struct step_ops step_verify = {
+    .enter = verify_enter,
+    .run = verify_run,
+    .answer = verify_answer,
+    .deadline_ms = verify_deadline,
+    .asks_scheduler = true,
+};

@@ -1,0 +1,133 @@
+/*
+ * The step prepare: the instance runs its group's lifecycle scripts before it may take work.
+ *
+ * The agent is asked through the errands, with every heartbeat, until it has said its last word; what it says stands in the
+ * timeline as it comes (service/agent/lifecycle.c). A restart of hpd asks again under the same key, and the agent, which keeps on disk
+ * what it did, repeats its word without running anything again.
+ *
+ * A release has the step for the machine that was launched and never got through its scripts: it has to before it may take
+ * work, whoever gives it back. The agent runs what had not succeeded.
+ */
+#include "server/reconcile/operation/step.h"
+
+#include <inttypes.h>
+
+static int64_t prepare_deadline(const struct work *w)
+{
+    return w->node->group->settings.prepare_deadline_ms;
+}
+
+/* NOT_FOUND: the group wants no script. */
+static int read_job(struct work *w, struct lifecycle_job *ret_job)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    autofree char *document = NULL;
+    int status = db_group_document_get(w->turn->tx, w->row.group_id, &document);
+    if (status == 0)
+        status = service_lifecycle_read(document, ret_job);
+    if (status != 0)
+        return status;
+    text_copy_cut(ret_job->key, sizeof(ret_job->key), w->op.uid);
+    text_copy_cut(ret_job->instance_id, sizeof(ret_job->instance_id), w->instance.instance_id);
+    ret_job->time_limit_ms = settings->script_limit_ms;
+    ret_job->attempts_max = settings->script_attempts_max;
+    return 0;
+}
+
+static int take_word(const void *row, void *arg)
+{
+    enum policy_scripts *word = arg;
+    *word = policy_scripts_after(row);
+    return *word == POLICY_SCRIPTS_UNKNOWN ? 0 : 1;
+}
+
+/* Of what is not remembered any more nothing is held against the machine. */
+static bool is_prepared(struct work *w)
+{
+    enum policy_scripts word = POLICY_SCRIPTS_UNKNOWN;
+    const struct db_operation_filter earlier = {.node_id = w->node->id, .state = -1, .before_id = w->op.id};
+    int status = db_operation_list(w->turn->tx, &earlier, take_word, &word);
+    return work_did(w, status < 0 ? status : 0) && word != POLICY_SCRIPTS_AHEAD;
+}
+
+static enum step_result prepare_enter(struct work *w)
+{
+    if (w->op.kind == OPERATION_KIND_RELEASE && is_prepared(w))
+        return STEP_SKIP;
+    struct lifecycle_job job;
+    int status = read_job(w, &job);
+    if (status == STATUS_NOT_FOUND)
+        return STEP_SKIP;
+    if (!work_did(w, status))
+        return STEP_WAIT;
+    const char *refusal = service_lifecycle_refusal(&job);
+    if (refusal == NULL)
+        return STEP_GO_ON;
+    work_say(w, "the group's LifeCycleConfig cannot be carried out: %s", refusal);
+    return STEP_FAIL;
+}
+
+static enum step_result ask(struct work *w)
+{
+    struct lifecycle_job job;
+    int status = read_job(w, &job);
+    if (status == STATUS_NOT_FOUND) {
+        work_say(w, "the group's LifeCycleConfig was taken back");
+        return STEP_SKIP;
+    }
+    if (work_did(w, status))
+        errands_put(fleet_errands(w->r->service->fleet), w->node->id, &job);
+    return STEP_WAIT;
+}
+
+static enum step_result judge(struct work *w, const struct lifecycle_report *report)
+{
+    if (!report->final) {
+        work_say(w, "lifecycle script %s: %s, attempt %" PRId64, report->script, script_state_text(report->state),
+                 report->attempt);
+        return STEP_WAIT;
+    }
+    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    if (report->state == SCRIPT_STATE_SUCCEEDED) {
+        work_say(w, "the lifecycle scripts succeeded");
+        return STEP_DONE;
+    }
+    work_say(w, "lifecycle script failed: %s", report->detail);
+    return STEP_FAIL;
+}
+
+static void say_what_lacks(struct work *w)
+{
+    struct fleet_view live;
+    bool able = fleet_get(w->r->service->fleet, w->node->id, &live) == 0 && live.last_heartbeat_at > 0 &&
+                (live.checks & FLEET_RUNS_LIFECYCLE) != 0;
+    work_say(w, "%s", able ? "waits for the agent to begin" : "waits for an agent that knows lifecycle scripts");
+}
+
+static enum step_result prepare_run(struct work *w)
+{
+    struct lifecycle_report report;
+    bool asked;
+    enum step_result result = STEP_WAIT;
+    if (errands_last(fleet_errands(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
+        return judge(w, &report);
+    if (!asked)
+        result = ask(w);
+    if (result == STEP_WAIT)
+        say_what_lacks(w);
+    work_due(w, w->now + w->node->group->settings.retry_max_ms);
+    return result;
+}
+
+static enum step_result prepare_answer(struct work *w, const struct rcall *call)
+{
+    (void)w, (void)call;
+    return STEP_GO_ON;
+}
+
+const struct step_ops step_prepare = {
+    .enter = prepare_enter,
+    .run = prepare_run,
+    .answer = prepare_answer,
+    .deadline_ms = prepare_deadline,
+};

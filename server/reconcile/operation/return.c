@@ -1,0 +1,159 @@
+/*
+ * What a return waits for beyond signs of life: the agent's checks that are named for the fault (policy/faults/return.def), each
+ * of which has to have looked in the boot of now; and after a failed deep test, or when hardware came back that was given up,
+ * deep health checks.
+ *
+ * What a check cannot tell is waited for until the gate's deadline, and fails it then with the check's own reason. What does not
+ * apply here passes, and so does a check that this agent does not run: a site that switched it off has said so.
+ */
+#include "db/hardware.h"
+#include "server/reconcile/operation/step.h"
+
+#include "base/sm.h"
+
+#include <string.h>
+
+#define CODE_DEEP "deep."
+#define CODE_CONNECTIVITY "deep.connectivity"
+#define CHECK_KMSG "kmsg"                 /* each agent that tells of checks tells of this one */
+#define HARDWARE_WAIT_MS (2 * MS_PER_MIN) /* the checks that tell of hardware begin within 30 s, and may take 40 */
+#define PASTS_MAX 16
+
+static bool tells_machine(const struct work *w)
+{
+    struct fleet_view live;
+    return fleet_get(w->r->service->fleet, w->node->id, &live) == 0 && (live.checks & FLEET_TELLS_MACHINE) != 0;
+}
+
+/* NOT_FOUND: this agent has no such check, or has told of none in this boot (then of CHECK_KMSG neither). */
+static int read_check(struct work *w, const char *name, struct check_state *ret_state)
+{
+    int status = db_check_get(w->turn->tx, w->instance.id, name, ret_state);
+    if (status == 0 && !text_equal(ret_state->boot_id, w->instance.boot_id))
+        status = STATUS_NOT_FOUND;
+    if (status < 0 && status != STATUS_NOT_FOUND)
+        work_did(w, status);
+    return status;
+}
+
+/* --- the checks named for the fault ------------------------------------------------------------ */
+
+struct opposing {
+    const struct work *w;
+    const char *source;
+    char code[CODE_MAX_BYTES]; /* "": nothing is found that speaks against the return */
+};
+
+static int take_opposing(const void *row, void *arg)
+{
+    struct opposing *opposing = arg;
+    const struct verdict *verdict = row;
+    const struct work *w = opposing->w;
+    const struct fault_scope faults = {atomic_load(&w->r->service->fault_overrides), w->node->group->instance_type};
+    bool now = text_equal(verdict->boot_id, w->instance.boot_id) && text_equal(verdict->source, opposing->source);
+    if (now && (text_equal(verdict->code, w->op.code) || policy_is_node_fault(&faults, verdict)))
+        text_copy_cut(opposing->code, sizeof(opposing->code), verdict->code);
+    return 0;
+}
+
+/* A check may find what costs no node, as a GPU without persistence mode. */
+static bool finds_fault(struct work *w, const char *name, char ret_code[CODE_MAX_BYTES])
+{
+    const struct db_verdict_filter open = {.node_id = w->node->id, .state = VERDICT_STATE_OPEN};
+    struct opposing opposing = {.w = w, .source = name};
+    work_did(w, db_verdict_list(w->turn->tx, &open, take_opposing, &opposing));
+    text_copy_cut(ret_code, CODE_MAX_BYTES, opposing.code);
+    return opposing.code[0] != '\0';
+}
+
+static bool one_lacks(struct work *w, const char *name)
+{
+    struct check_state state;
+    char code[CODE_MAX_BYTES];
+    if (read_check(w, name, &state) != 0)
+        return false;
+    if (!state.has_run)
+        work_say(w, "waits for the check %s to look, which the return after %s needs", name, w->op.code);
+    else if (state.result == CHECK_RESULT_UNKNOWN)
+        work_say(w, "waits for the check %s, which cannot tell: %s", name, state.why);
+    else if (state.result == CHECK_RESULT_FOUND && finds_fault(w, name, code))
+        work_say(w, "waits for the check %s, which finds %s", name, code);
+    else
+        return false;
+    return true;
+}
+
+bool work_checks_lack(struct work *w)
+{
+    struct check_state told;
+    char names[64];
+    char *save = NULL;
+    text_copy_cut(names, sizeof(names), fault_return_checks(w->op.code));
+    if (names[0] == '\0' || !tells_machine(w))
+        return false;
+    if (read_check(w, CHECK_KMSG, &told) != 0) {
+        work_say(w, "waits for the agent to tell how its checks stand");
+        return true;
+    }
+    for (const char *name = strtok_r(names, " ", &save); name != NULL; name = strtok_r(NULL, " ", &save))
+        if (one_lacks(w, name))
+            return true;
+    return false;
+}
+
+/* --- deep checks that the past asks for -------------------------------------------------------- */
+
+/* A pair needs a partner, which a node that comes back alone has not: nothing is run again for that. */
+int64_t work_recheck(const struct work *w)
+{
+    bool repair = w->op.kind == OPERATION_KIND_REBOOT || w->op.kind == OPERATION_KIND_REPLACE;
+    if (!repair || !text_starts_with(w->op.code, CODE_DEEP) || text_equal(w->op.code, CODE_CONNECTIVITY))
+        return 0;
+    return SM_BIT(DEEP_CHECK_STRESS);
+}
+
+bool work_asks_hardware(const struct work *w)
+{
+    bool new_machine = w->op.kind == OPERATION_KIND_REPLACE || w->op.kind == OPERATION_KIND_LAUNCH ||
+                       w->op.kind == OPERATION_KIND_UPDATE;
+    return new_machine && w->node->group->settings.policy.came_back >= POLICY_CAME_BACK_CHECK && tells_machine(w);
+}
+
+bool work_hardware_is_told(struct work *w)
+{
+    static const char *const tellers[] = {"machine", "nvidia"};
+    struct check_state state;
+    if (w->now >= w->step->started_at + HARDWARE_WAIT_MS)
+        return true; /* what is known by now has to do */
+    if (read_check(w, CHECK_KMSG, &state) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(tellers); i++)
+        if (read_check(w, tellers[i], &state) == 0 && !state.has_run)
+            return false;
+    return true;
+}
+
+static int take_came_back(const void *row, void *arg)
+{
+    const struct operation *op = &((const struct db_past *)row)->operation;
+    bool given_up = op->kind == OPERATION_KIND_REPLACE && text_equal(op->actor, ACTOR_POLICY);
+    if (!given_up)
+        return 0;
+    *(struct operation *)arg = *op;
+    return 1;
+}
+
+int64_t work_came_back(struct work *w)
+{
+    struct operation op = {.id = 0};
+    int64_t since = w->now - w->node->group->settings.policy.repeat_window_ms;
+    int status = db_hardware_past(w->turn->tx, w->instance.id, since, PASTS_MAX, take_came_back, &op);
+    if (status < 0)
+        work_did(w, status);
+    if (op.id == 0)
+        return 0;
+    work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_DEEP_CHECK,
+               "%s%s is in this machine, which was given up for %s as %s: it is tested before it takes work",
+               op.device[0] != '\0' ? "what is now " : "the same machine", op.device, op.code, op.old_instance);
+    return SM_BIT(DEEP_CHECK_STRESS) | SM_BIT(DEEP_CHECK_CONNECTIVITY);
+}

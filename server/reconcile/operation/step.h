@@ -1,0 +1,151 @@
+/*
+ * One operation in hand, inside the turn's transaction, and what a step may say about itself.
+ *
+ * A step is a row of three functions. enter is called once, when the step begins; run whenever it is to be looked at and no
+ * call is on its way; answer when a call came back. Each says what follows; reconcile/operation/operate.c does it.
+ */
+#ifndef HOLDFAST_SERVER_RECONCILE_STEP_H
+#define HOLDFAST_SERVER_RECONCILE_STEP_H
+
+#include "server/reconcile/private.h"
+
+enum step_result {
+    STEP_GO_ON,  /* enter: begin; run and answer: run again at once */
+    STEP_WAIT,   /* nothing to do before w->due_at, or before something happens */
+    STEP_CALL,   /* w->call is to be sent */
+    STEP_RETRY,  /* w->detail says what went wrong: again later, until the deadline */
+    STEP_DONE,   /* w->detail may say how it went */
+    STEP_SKIP,   /* w->detail says why it is not needed */
+    STEP_FAIL,   /* w->detail says why it cannot be done */
+    STEP_CANCEL, /* w->detail says why the operation must not go on */
+};
+
+struct work {
+    struct turn *turn;
+    struct reconcile *r;
+    struct rnode *node;
+    int64_t now;
+    struct operation op;
+    struct node row;
+    struct instance instance; /* that fills the slot; id 0: none */
+    struct operation_step *step;
+    struct rop_memo memo;
+    char detail[SENTENCE_MAX_BYTES];
+    char held_because[REASON_MAX_BYTES]; /* the operation succeeds, but the node stays out of service */
+    bool relapsed;                       /* there is fresh evidence against the node: the policy has the next word */
+    struct rcall *call;
+    bool quiet; /* the call only looks: not an attempt */
+    bool waits_for_slot;
+    int64_t due_at;
+    bool
+        operation_changed; /* op's own row, and which of its steps: written once, when all of the turn's looks are done */
+    uint32_t steps_changed; /* a bit for each */
+    int status;             /* of the store; once negative nothing more is done */
+};
+
+/* What is asked of whoever has the machines, when no provider can do it for us. */
+#define ASK_REBOOT "reboot this machine now; Holdfast goes on when it comes up with a new boot id"
+
+_Static_assert(OPERATION_STEPS_MAX <= 32, "steps_changed has a bit for each");
+
+struct step_ops {
+    enum step_result (*enter)(struct work *w);
+    enum step_result (*run)(struct work *w);
+    enum step_result (*answer)(struct work *w, const struct rcall *call);
+    int64_t (*deadline_ms)(const struct work *w); /* from its beginning, 0: none; NULL: it keeps its own */
+    bool asks_scheduler;                          /* it waits while the scheduler is away */
+};
+const struct step_ops *step_ops_of(enum step_kind kind);
+
+/* reconcile/keep/quarantine.c: beside the mark, the node is set apart for as long as it is tested, and given back before it is
+ * resumed. True when that is so, or cannot be and was told. False: work_due says when to look again. */
+bool work_is_apart(struct work *w);
+bool work_is_back(struct work *w, int64_t since);
+/* It is to be set apart from now on; it is to be given back. Nothing where the scheduler has no such thing. */
+void work_apart_ask(struct work *w);
+void work_apart_leave(struct work *w);
+
+/* reconcile/keep/address.c: the call is to tell where a machine of people's lives, if the scheduler shows where one before it did;
+ * false: none is known. */
+bool work_address_ask(struct work *w, struct rcall *call);
+/* What came of that, or of a call that told it because a provider said so. */
+void work_address_told(struct work *w, const struct rcall *call);
+/* No machine fills the slot any more. */
+void work_address_leave(struct work *w);
+
+/* reconcile/operation/operate.c */
+void work_say(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "timeout: slurm_update error: …" of a call that failed. */
+void work_say_error(struct work *w, const struct rcall *call);
+void work_event(struct work *w, enum event_level level, enum event_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Notes the store's status; true while all is well. */
+bool work_did(struct work *w, int status);
+void work_move(struct work *w, enum node_state to, const char *reason);
+void work_due(struct work *w, int64_t at);
+/* The scheduler's answer to whether it can be asked at all. */
+bool work_has_scheduler(const struct work *w);
+/* Skips the step where there is no scheduler. */
+enum step_result work_needs_scheduler(struct work *w);
+/* Whether a call would be sent in this turn. */
+bool work_may_call(const struct work *w);
+/* Open critical verdicts of the node, of the present boot only or of any. */
+/* Of a reset that succeeded: what was seen of the device until then is dealt with. */
+void work_resolve_mended(struct work *w);
+int64_t work_open_critical(struct work *w, bool this_boot);
+struct rcall *work_scheduler_call(struct work *w, enum call_kind kind);
+/* The group's machines are in a person's hands: what would be a call is asked for instead. */
+bool work_by_person(const struct work *w);
+/* NULL, with a sentence in w->detail, when the group's provider is not configured. */
+struct rcall *work_provider_call(struct work *w, enum call_kind kind);
+/* The slot is filled by another instance, or by none (instance NULL), after the commit. */
+void work_fleet(struct work *w, const struct instance *instance);
+
+/* Steps and the operation into the store. */
+void work_step_move(struct operation_step *step, enum step_state to);
+void work_step_store(struct work *w, const struct operation_step *step);
+/* Ends the present step, with w->detail as its last word. */
+void work_step_close(struct work *w, enum step_state to);
+void work_operation_store(struct work *w);
+bool work_is_past_return(const struct operation *op);
+
+/* reconcile/world/capacity.c */
+void work_supply_short(struct work *w, const char *error);
+void work_supply_launched(struct work *w);
+void work_supply_failed(struct work *w, enum step_kind failed);
+void work_supply_came_up(struct work *w);
+bool work_supply_waits(struct work *w);
+
+/* reconcile/operation/end.c */
+void work_end(struct work *w, enum operation_state state, const char *error);
+void work_end_succeeded(struct work *w);
+/* The present step is what failed, w->detail why. */
+void work_end_failed(struct work *w);
+/* It cannot even begin, w->detail says why; nothing was done to the node. */
+void work_end_unbegun(struct work *w);
+void work_end_cancelled(struct work *w, enum node_state to, const char *why);
+bool work_cancel_applies(const struct work *w);
+enum step_result work_cancel_run(struct work *w);
+enum step_result work_cancel_answer(struct work *w, const struct rcall *call);
+
+/* reconcile/operation/steps.c, reconcile/operation/drain.c, reconcile/operation/machine.c, reconcile/operation/gate.c, reconcile/operation/prepare.c, reconcile/operation/check.c */
+/* reconcile/operation/return.c: what a return waits for beside signs of life */
+/* A check that is named for the fault has not passed yet: w->detail says which and why. */
+bool work_checks_lack(struct work *w);
+/* It gives a node back that the scheduler alone kept out: nobody has dealt with anything (POLICY_CODE_ABSENCE). */
+bool work_is_absence(const struct work *w);
+/* Deep checks that have to pass again because one of them failed, as bits; 0: none. */
+int64_t work_recheck(const struct work *w);
+/* Whether it is asked what the new machine is made of; whether that is told by now, or waited for no longer; and the deep checks
+ * that what came back has to pass, which is said. */
+bool work_asks_hardware(const struct work *w);
+bool work_hardware_is_told(struct work *w);
+int64_t work_came_back(struct work *w);
+
+extern const struct step_ops step_mark, step_drain, step_resume;
+extern const struct step_ops step_reset, step_reboot, step_terminate, step_launch, step_forget;
+extern const struct step_ops step_join, step_verify, step_check, step_prepare;
+/* Whether the agent can run the checks that are asked for: GO_ON, WAIT, or FAIL with the reason in w->detail. */
+enum step_result work_may_check(struct work *w);
+
+#endif

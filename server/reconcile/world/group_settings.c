@@ -1,0 +1,46 @@
+/*
+ * The settings of each group, as the policy document has them over the configuration. They change between two turns and never
+ * in one; what is looked at then is what is not well, because another policy may want something else done about it.
+ */
+#include "server/reconcile/private.h"
+
+#include "server/config/policy_registry.h"
+
+void reconcile_group_settings(struct reconcile *r, struct rgroup *group)
+{
+    group->settings = r->deps.settings;
+    if (r->service->book != NULL)
+        group->policy_version = policy_book_resolve(r->service->book, group->cluster->name, group->name,
+                                                    group->instance_type, &group->settings);
+}
+
+int64_t reconcile_breaker_window_max(const struct reconcile *r)
+{
+    int64_t longest = r->deps.settings.policy.breaker_window_ms;
+    for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (group->settings.policy.breaker_window_ms > longest)
+            longest = group->settings.policy.breaker_window_ms;
+    return longest;
+}
+
+static void take(struct reconcile *r, struct rgroup *group)
+{
+    reconcile_group_settings(r, group);
+    group->cluster->stirred = true;
+    reconcile_group_look_unwell(r, group);
+}
+
+/* So it is with what the site says of fault codes. Each group knows its own version: while some are read, a person may make another, and a new group may have it already. */
+void reconcile_policy_refresh(struct reconcile *r)
+{
+    const struct fault_overrides *overrides = atomic_load(&r->service->fault_overrides);
+    for (struct rgroup *group = r->groups; overrides != r->overrides && group != NULL; group = group->next)
+        reconcile_group_look_unwell(r, group);
+    r->overrides = overrides;
+    if (r->service->book == NULL)
+        return;
+    int64_t newest = policy_book_version(r->service->book);
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        if (group->policy_version != newest)
+            take(r, group);
+}

@@ -1,0 +1,545 @@
+/*
+ * Reading the store: all of it at the start, and piece by piece after a wake, when a person changed something.
+ *
+ * The start is the ordinary way into work: active operations go on with the step they were at, open verdicts that no
+ * decision has looked at are decided, held nodes are held. A wake does not say what changed, so clusters and new
+ * operations are read at once and the nodes in slices of RESYNC_ROWS_MAX, so that a large fleet never
+ * keeps a verdict waiting.
+ */
+#include "server/reconcile/keep/address.h"
+
+#include <string.h>
+
+#define MARKS_LOOKED_THROUGH 200 /* events of a held node that may hide the one that says it was marked */
+
+/* --- clusters and groups ----------------------------------------------------------------------- */
+static void cluster_paused(struct rcluster *cluster, const struct cluster *row)
+{
+    const char *colon = row->pause_reason[0] != '\0' ? ": " : "";
+    cluster->paused = row->paused_at > 0;
+    autofree char *why = own_printf("%s paused the cluster%s%s", row->paused_by, colon, row->pause_reason);
+    text_copy_cut(cluster->paused_why, sizeof(cluster->paused_why), cluster->paused ? why : "");
+}
+
+static void cluster_changed(struct reconcile *r, struct rcluster *cluster, const struct cluster *row)
+{
+    bool changed = cluster->recovery != row->recovery || cluster->paused != (row->paused_at > 0);
+    cluster->recovery = row->recovery;
+    cluster_paused(cluster, row);
+    cluster->provisioning = row->provisioning;
+    cluster->state = row->state;
+    cluster->revision = row->revision;
+    cluster->stirred = true;
+    text_copy_cut(cluster->failure, sizeof(cluster->failure), row->failure);
+    for (struct rgroup *group = r->groups; changed && group != NULL; group = group->next)
+        if (group->cluster == cluster) {
+            reconcile_group_look_unwell(r, group);
+            reconcile_group_reckon(group, true);
+        }
+}
+
+static int load_cluster(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct cluster *from = row;
+    struct rcluster *cluster = reconcile_cluster_find(r, from->id);
+    if (cluster == NULL) {
+        cluster = own_calloc(1, sizeof(*cluster));
+        cluster->id = from->id;
+        cluster->orchestrator = from->orchestrator;
+        cluster->recovery = from->recovery;
+        cluster_paused(cluster, from);
+        text_copy_cut(cluster->name, sizeof(cluster->name), from->name);
+        cluster->next = r->clusters;
+        r->clusters = cluster;
+    }
+    cluster->listed = true;
+    if (cluster->revision != from->revision)
+        cluster_changed(r, cluster, from);
+    return 0;
+}
+
+static struct rgroup *add_group(struct reconcile *r, struct rcluster *cluster, const struct instance_group *from)
+{
+    struct rgroup *group = own_calloc(1, sizeof(*group));
+    group->id = from->id;
+    group->cluster = cluster;
+    text_copy_cut(group->name, sizeof(group->name), from->name);
+    text_copy_cut(group->instance_type, sizeof(group->instance_type), from->instance_type);
+    text_copy_cut(group->provider, sizeof(group->provider), from->provider);
+    group->breaker_opened_at = from->breaker_opened_at;
+    if (group->breaker_opened_at > 0)
+        r->stats.open_breakers++;
+    group->next = r->groups;
+    r->groups = group;
+    reconcile_group_settings(r, group);
+    return group;
+}
+
+/* A person may have ended what holds its repairs. */
+static void load_held(struct reconcile *r, struct rgroup *group, const struct instance_group *from)
+{
+    if (from->breaker_closed_at > group->row.breaker_closed_at && group->breaker_opened_at > 0)
+        reconcile_group_breaker(r, group, 0);
+    reconcile_group_supply(r, group, &from->supply);
+}
+
+static bool same_group(const struct instance_group *a, const struct instance_group *b)
+{
+    return a->state == b->state && a->desired == b->desired && a->min_count == b->min_count &&
+           a->previous_desired == b->previous_desired && a->state_since == b->state_since;
+}
+
+static int load_group(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct instance_group *from = row;
+    struct rcluster *cluster = reconcile_cluster_find(r, from->cluster_id);
+    struct rgroup *group = reconcile_group_find(r, from->id);
+    if (cluster == NULL)
+        return 0;
+    bool other_type = group != NULL && !text_equal(group->instance_type, from->instance_type);
+    if (group == NULL)
+        group = add_group(r, cluster, from);
+    group->listed = true;
+    group->has_rollout = false; /* what is under way is listed next */
+    uint64_t image = reconcile_image(from->image_id, from->release);
+    cluster->stirred = cluster->stirred || !same_group(&group->row, from);
+    load_held(r, group, from);
+    group->row = *from;
+    text_copy_cut(group->instance_type, sizeof(group->instance_type), from->instance_type);
+    if (other_type)
+        reconcile_group_settings(r, group);
+    if (group->image != image) {
+        group->image = image;
+        reconcile_group_reckon(group, true);
+    }
+    return 0;
+}
+
+static int load_rollout(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct rollout *from = row;
+    struct rgroup *group = reconcile_group_find(r, from->group_id);
+    if (group == NULL)
+        return 0;
+    group->cluster->stirred = group->cluster->stirred || from->state != group->rollout.state;
+    group->has_rollout = true;
+    group->rollout = *from;
+    return 0;
+}
+
+/* Once for each group, as that does not change. */
+static int load_roles(struct reconcile *r, struct db_tx *tx)
+{
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
+        autofree char *document = NULL;
+        if (group->role_known || group->cluster->orchestrator != ORCHESTRATOR_SLURM)
+            continue;
+        int status = db_group_document_get(tx, group->id, &document);
+        if (status < 0 && status != STATUS_NOT_FOUND)
+            return status;
+        group->off_scheduler = service_slurm_role(document) != SLURM_ROLE_COMPUTE;
+        group->role_known = true;
+    }
+    return 0;
+}
+
+/* Whatever the list did not bring was taken away by somebody else: empty clusters and groups go without us. */
+static void drop_unlisted(struct reconcile *r)
+{
+    for (struct rcluster *cluster = r->clusters, *next; cluster != NULL; cluster = next) {
+        next = cluster->next;
+        if (!cluster->listed)
+            reconcile_cluster_remove(r, cluster);
+    }
+    for (struct rgroup *group = r->groups, *next; group != NULL; group = next) {
+        next = group->next;
+        if (!group->listed)
+            reconcile_group_remove(r, group);
+    }
+}
+
+static int list_clusters(struct reconcile *r, struct db_tx *tx)
+{
+    for (struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next)
+        cluster->listed = false;
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        group->listed = false;
+    int status = db_cluster_list(tx, "", 0, load_cluster, r);
+    if (status == 0)
+        status = db_group_list(tx, 0, load_group, r);
+    if (status == 0)
+        status = db_rollout_list_active(tx, load_rollout, r);
+    if (status == 0)
+        drop_unlisted(r);
+    return status == 0 ? load_roles(r, tx) : status;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------- */
+static void slot_of(const struct db_node_row *row, struct fleet_slot *ret_slot)
+{
+    *ret_slot = (struct fleet_slot){
+        .node_id = row->node.id, .cluster_id = row->node.cluster_id, .group_id = row->node.group_id};
+    if (row->instance.id == 0)
+        return;
+    text_copy_cut(ret_slot->instance_id, sizeof(ret_slot->instance_id), row->instance.instance_id);
+    text_copy_cut(ret_slot->boot_id, sizeof(ret_slot->boot_id), row->instance.boot_id);
+    text_copy_cut(ret_slot->address, sizeof(ret_slot->address), row->instance.address);
+}
+
+/* What the state of a row asks for by itself, whatever led to it. */
+static void look_at_row(struct reconcile *r, struct rnode *node, const struct node *row)
+{
+    bool wants_launch = row->state == NODE_STATE_PENDING && node->op == NULL;
+    bool wants_more = !node->was_ready && row->state == NODE_STATE_FAILED; /* it is launched again */
+    bool wants_delete = node->group->cluster->state == CLUSTER_STATE_DELETING && row->state != NODE_STATE_DELETED;
+    bool leaves = row->state == NODE_STATE_DELETING || row->state == NODE_STATE_DELETED;
+    if (wants_launch || wants_more || wants_delete || leaves)
+        reconcile_node_later(r, node);
+    if (wants_delete || row->state == NODE_STATE_DELETING)
+        reconcile_operation_poke(r, node);
+    if (row->state == NODE_STATE_HELD)
+        reconcile_node_due(r, node, row->retry_at);
+}
+
+static int load_node(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct db_node_row *from = row;
+    struct rgroup *group = reconcile_group_find(r, from->node.group_id);
+    struct rnode *node = reconcile_node_find(r, from->node.id);
+    if (group == NULL)
+        return 0; /* made after the clusters were listed: the next wake brings it */
+    if (node == NULL) {
+        struct fleet_slot slot;
+        node = reconcile_node_add(r, group, &from->node);
+        node->image = from->instance.id == 0 ? 0 : reconcile_image(from->instance.image_id, from->instance.release);
+        slot_of(from, &slot);
+        fleet_put(r->service->fleet, &slot);
+    } else {
+        if (node->state != from->node.state || node->opted_out != from->node.opted_out ||
+            node->health != from->node.health)
+            reconcile_node_later(r, node);
+        node->opted_out = from->node.opted_out;
+        node->has_instance = from->node.instance_row != 0;
+        node->image = from->instance.id == 0 ? 0 : reconcile_image(from->instance.image_id, from->instance.release);
+        reconcile_node_place(r, node, &from->node);
+        reconcile_node_set(r, node, from->node.state, from->node.health);
+        if (node->op != NULL && !node->op->past_return)
+            reconcile_operation_poke(r, node); /* somebody may have asked to cancel it */
+    }
+    reconcile_node_reckon(node);
+    look_at_row(r, node, &from->node);
+    return 0;
+}
+
+static int load_credential(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct credential *from = row;
+    struct fleet_view live;
+    /* The credential of an earlier instance opens nothing. */
+    if (fleet_get(r->service->fleet, from->node_id, &live) == 0 &&
+        strcmp(live.slot.instance_id, from->instance_id) == 0 && !live.slot.has_credential)
+        fleet_set_credential(r->service->fleet, from->node_id, from->instance_id, from->hash);
+    return 0;
+}
+
+/* --- operations -------------------------------------------------------------------------------- */
+struct new_operations {
+    struct reconcile *r;
+    int64_t known, newest;
+};
+
+static int load_operation(const void *row, void *arg)
+{
+    struct new_operations *found = arg;
+    const struct operation *from = row;
+    if (from->id <= found->known)
+        return 1; /* newest first: the rest is known */
+    if (from->id > found->newest)
+        found->newest = from->id;
+    struct rcluster *cluster =
+        operation_is_of_cluster(from->kind) ? reconcile_cluster_find(found->r, from->cluster_id) : NULL;
+    if (cluster != NULL)
+        reconcile_change_load(cluster, from);
+    struct rnode *node = reconcile_node_find(found->r, from->node_id);
+    if (node != NULL && node->op == NULL)
+        reconcile_operation_add(found->r, node, from->id, from->kind, policy_repair_class(from->code),
+                                from->created_at);
+    return 0;
+}
+
+static int list_operations(struct reconcile *r, struct db_tx *tx)
+{
+    struct new_operations found = {r, r->newest_operation, r->newest_operation};
+    const struct db_operation_filter filter = {.state = -1, .active_only = true};
+    int status = db_operation_list(tx, &filter, load_operation, &found);
+    if (status < 0)
+        return status;
+    r->newest_operation = found.newest;
+    return 0;
+}
+
+/* --- what only the store remembers ------------------------------------------------------------- */
+static int load_failing(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct db_verdict_failed *failed = row;
+    struct rnode *node = reconcile_node_find(r, failed->node_id);
+    if (node != NULL)
+        reconcile_group_failing(r, node, failed->received_at);
+    return 0;
+}
+
+/* Those that are over count for the time between two as well. */
+static int load_newest_repair(const void *row, void *arg)
+{
+    const struct db_group_repair *newest = row;
+    struct rgroup *group = reconcile_group_find(arg, newest->group_id);
+    if (group != NULL && newest->created_at > group->last_repair_at)
+        group->last_repair_at = newest->created_at;
+    return 0;
+}
+
+static int list_failing(struct reconcile *r, struct db_tx *tx)
+{
+    return db_verdict_failed_nodes(tx, reconcile_now(r) - reconcile_breaker_window_max(r), load_failing, r);
+}
+
+struct mark_search {
+    int64_t since;
+    bool marked;
+};
+
+static int load_mark(const void *row, void *arg)
+{
+    struct mark_search *search = arg;
+    const struct event *event = row;
+    if (event->at < search->since)
+        return 1;
+    search->marked = event->kind == EVENT_KIND_SCHEDULER_MARK;
+    return search->marked ? 1 : 0;
+}
+
+static int load_last_operation(const void *row, void *arg)
+{
+    struct operation *last = arg;
+    *last = *(const struct operation *)row;
+    return 1;
+}
+
+/* Was our hold in the scheduler before we went down? Then a node that is schedulable now was given back by a person.
+ * Did an operation leave its mark there? Then that mark is not a person's request. */
+static int load_out_node(struct db_tx *tx, struct rnode *node)
+{
+    struct node row;
+    struct operation last = {0};
+    int status = db_node_get_row(tx, node->id, &row);
+    if (status != 0)
+        return status;
+    struct mark_search search = {.since = row.state_since};
+    const struct db_event_filter events = {
+        .cluster = node->group->cluster->name, .node = node->name, .newest_first = true, .limit = MARKS_LOOKED_THROUGH};
+    status = db_event_list(tx, &events, load_mark, &search);
+    if (status < 0)
+        return status;
+    node->marked = search.marked;
+    const struct db_operation_filter operations = {.node_id = node->id, .state = -1, .limit = 1};
+    status = db_operation_list(tx, &operations, load_last_operation, &last);
+    if (status < 0)
+        return status;
+    if (last.id != 0 && last.state != OPERATION_STATE_SUCCEEDED && last.step_count > 0 &&
+        last.steps[0].kind == STEP_KIND_MARK && last.steps[0].state != STEP_STATE_SKIPPED)
+        node->leftover = reconcile_mark_request(last.kind);
+    return 0;
+}
+
+#define LAUNCHES_LOOKED_THROUGH 100 /* newest operations of a node that was perhaps never in service */
+
+static int load_past(const void *row, void *arg)
+{
+    struct rnode *node = arg;
+    const struct operation *op = row;
+    bool failed = op->state == OPERATION_STATE_FAILED;
+    bool stopped = op->state == OPERATION_STATE_CANCELLED && op->kind == OPERATION_KIND_LAUNCH;
+    node->was_ready = op->state == OPERATION_STATE_SUCCEEDED && op->kind != OPERATION_KIND_DELETE;
+    if (!node->was_ready && (failed || stopped) && node->launch_tries < UINT8_MAX)
+        node->launch_tries++;
+    return node->was_ready ? 1 : 0;
+}
+
+/* Was a node that is not in service now ever so? Then one of its operations succeeded; else some failed. */
+static int load_past_of(struct db_tx *tx, struct rnode *node)
+{
+    const struct db_operation_filter newest = {.node_id = node->id, .state = -1, .limit = LAUNCHES_LOOKED_THROUGH};
+    node->launch_tries = 0;
+    int status = db_operation_list(tx, &newest, load_past, node);
+    if (status < 0)
+        return status;
+    bool repaired = node->state == NODE_STATE_HELD || node->state == NODE_STATE_REPAIRING;
+    node->launch_failed = !node->was_ready && !repaired && node->launch_tries > 0;
+    reconcile_node_reckon(node);
+    return 0;
+}
+
+static int list_past(struct reconcile *r, struct db_tx *tx)
+{
+    int status = 0;
+    for (struct rgroup *group = r->groups; group != NULL && status == 0; group = group->next)
+        for (struct rnode *node = group->first; node != NULL && status == 0; node = node->group_next)
+            if (!node->was_ready && node->state != NODE_STATE_DELETED)
+                status = load_past_of(tx, node);
+    return status;
+}
+
+static int list_out_nodes(struct reconcile *r, struct db_tx *tx)
+{
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        reconcile_group_look(r, group, 0);
+    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
+        for (struct rnode *node = group->out; node != NULL; node = node->out_next) {
+            int status = load_out_node(tx, node);
+            if (status != 0)
+                return status;
+        }
+    return 0;
+}
+
+static int load_undecided(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    struct rnode *node = reconcile_node_find(r, *(const int64_t *)row);
+    if (node != NULL)
+        reconcile_node_dirty(r, node);
+    return 0;
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+static int load_all(struct reconcile *r, struct db_tx *tx)
+{
+    const struct db_node_filter all = {.state = -1, .health = -1};
+    int status = list_clusters(r, tx);
+    if (status == 0)
+        status = db_node_list(tx, &all, load_node, r);
+    if (status == 0)
+        status = db_credential_list(tx, load_credential, r);
+    if (status == 0)
+        status = list_operations(r, tx);
+    if (status == 0)
+        status = list_past(r, tx);
+    if (status == 0)
+        status = reconcile_members_load(r, tx);
+    if (status == 0)
+        status = reconcile_addresses_load(r, tx);
+    if (status == 0)
+        status = reconcile_incidents_load(r, tx);
+    if (status == 0)
+        status = list_failing(r, tx);
+    if (status == 0)
+        status = db_operation_newest_repairs(tx, load_newest_repair, r);
+    if (status == 0)
+        status = list_out_nodes(r, tx);
+    if (status == 0)
+        status = db_verdict_undecided_nodes(tx, load_undecided, r);
+    return status;
+}
+
+static int with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, struct db_tx *tx))
+{
+    struct db_tx *tx = NULL;
+    int status = db_read_begin(r->db, &tx);
+    if (status == 0)
+        status = fn(r, tx);
+    db_read_end(r->db, tx);
+    return status < 0 ? status : 0;
+}
+
+int reconcile_load(struct reconcile *r)
+{
+    return with_reader(r, load_all);
+}
+
+static int undecided(struct reconcile *r, struct db_tx *tx)
+{
+    return db_verdict_undecided_nodes(tx, load_undecided, r);
+}
+
+int reconcile_undecided(struct reconcile *r)
+{
+    return with_reader(r, undecided);
+}
+
+/* --- after a wake ------------------------------------------------------------------------------ */
+static int resync_start(struct reconcile *r, struct db_tx *tx)
+{
+    r->resync_wanted = false;
+    int status = list_clusters(r, tx);
+    if (status == 0)
+        status = reconcile_incidents_resync(r, tx);
+    if (status != 0)
+        return status;
+    r->resync_running = r->clusters != NULL;
+    r->resync_cluster = r->clusters;
+    r->resync_after[0] = '\0';
+    return list_operations(r, tx);
+}
+
+struct slice {
+    struct reconcile *r;
+    int rows;
+};
+
+static int slice_node(const void *row, void *arg)
+{
+    struct slice *slice = arg;
+    const struct db_node_row *from = row;
+    text_copy_cut(slice->r->resync_after, sizeof(slice->r->resync_after), from->node.name);
+    slice->rows++;
+    return load_node(row, slice->r);
+}
+
+static int resync_slice(struct reconcile *r, struct db_tx *tx)
+{
+    struct slice slice = {.r = r};
+    char after[NODE_NAME_MAX_BYTES];
+    memcpy(after, r->resync_after, sizeof(after));
+    const struct db_node_filter filter = {
+        .cluster_id = r->resync_cluster->id, .after_name = after, .state = -1, .health = -1, .limit = RESYNC_ROWS_MAX};
+    int status = db_node_list(tx, &filter, slice_node, &slice);
+    if (status != 0)
+        return status;
+    if (slice.rows == RESYNC_ROWS_MAX)
+        return 0;
+    r->resync_cluster = r->resync_cluster->next;
+    r->resync_after[0] = '\0';
+    if (r->resync_cluster == NULL)
+        r->resync_running = false;
+    return 0;
+}
+
+static int resync(struct reconcile *r, struct db_tx *tx)
+{
+    int status = 0;
+    if (r->resync_wanted && !r->resync_running)
+        status = resync_start(r, tx);
+    if (status == 0 && r->resync_running && r->resync_cluster != NULL)
+        status = resync_slice(r, tx);
+    else
+        r->resync_running = false;
+    return status;
+}
+
+bool reconcile_resync(struct reconcile *r)
+{
+    if (!r->resync_wanted && !r->resync_running)
+        return false;
+    int status = with_reader(r, resync);
+    if (status != 0) {
+        log_warn("the store could not be read again status=%s", status_text(status));
+        r->resync_wanted = true;
+    }
+    return r->resync_running || (status == 0 && r->resync_wanted);
+}

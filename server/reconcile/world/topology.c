@@ -1,0 +1,120 @@
+/*
+ * Where nodes sit: the zone that was chosen with the slot, what people say, and the switches and blocks of Slurm's topology,
+ * which is asked for now and then and written down where it changed. Domains are numbers here, of one cluster each, so that
+ * two nodes share something when two numbers are equal.
+ */
+#include "server/reconcile/private.h"
+
+#include <inttypes.h>
+
+#define DOMAINS_MAX 65536       /* of all clusters; what comes beyond counts as none */
+#define PLACES_WRITTEN_MAX 4096 /* in one transaction */
+
+struct domain {
+    char name[TOPOLOGY_NAME_MAX_BYTES];
+    uint32_t number;
+};
+
+static uint32_t intern(struct reconcile *r, const struct rcluster *cluster, enum topology_level level, const char *name)
+{
+    if (name[0] == '\0')
+        return 0;
+    autofree char *key = own_printf("%" PRId64 "/%d/%s", cluster->id, (int)level, name);
+    struct domain *domain = map_get(r->domain_names, key);
+    if (domain != NULL)
+        return domain->number;
+    if (r->domain_count == DOMAINS_MAX)
+        return 0;
+    domain = own_calloc(1, sizeof(*domain));
+    text_copy_cut(domain->name, sizeof(domain->name), name);
+    r->domains = own_realloc(r->domains, r->domain_count + 1, sizeof(struct domain *));
+    r->domains[r->domain_count++] = domain;
+    domain->number = (uint32_t)r->domain_count;
+    map_set(r->domain_names, key, domain);
+    return domain->number;
+}
+
+uint32_t reconcile_domain(struct reconcile *r, const struct rcluster *cluster, enum topology_level level,
+                          const char *name)
+{
+    return intern(r, cluster, level, name);
+}
+
+const char *reconcile_domain_name(const struct reconcile *r, uint32_t domain)
+{
+    return domain == 0 ? "" : r->domains[domain - 1]->name;
+}
+
+void reconcile_domains_free(struct reconcile *r)
+{
+    for (size_t i = 0; i < r->domain_count; i++)
+        free(r->domains[i]);
+    free(r->domains);
+    map_free(r->domain_names);
+    idqueue_free(&r->places_unstored);
+}
+
+static void put(struct reconcile *r, struct rnode *node, enum topology_level level, const char *name)
+{
+    uint32_t domain = intern(r, node->group->cluster, level, name);
+    if (node->domain[level] == domain)
+        return;
+    node->domain[level] = domain;
+    r->signs_changed = true;
+}
+
+void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct node *row)
+{
+    for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
+        put(r, node, (enum topology_level)level, node_domain(row, (enum topology_level)level));
+}
+
+/* --- what the scheduler knows ------------------------------------------------------------------ */
+void reconcile_places_take(struct reconcile *r, const struct rcall *call)
+{
+    for (size_t i = 0; i < call->place_count; i++) {
+        const struct scheduler_place *place = &call->places[i];
+        struct rnode *node = map_get(r->slurm_names, place->node);
+        if (node == NULL || text_equal(reconcile_domain_name(r, node->domain[place->level]), place->domain))
+            continue;
+        put(r, node, place->level, place->domain);
+        idqueue_push(&r->places_unstored, node->id);
+    }
+}
+
+struct storing {
+    struct reconcile *r;
+    int64_t ids[PLACES_WRITTEN_MAX];
+    size_t count;
+};
+
+static int places_write(struct db_tx *tx, void *arg)
+{
+    static const enum topology_level told[] = {TOPOLOGY_LEVEL_ULTRASERVER, TOPOLOGY_LEVEL_SWITCH};
+    struct storing *storing = arg;
+    for (size_t i = 0; i < storing->count; i++)
+        for (size_t k = 0; k < ARRAY_LEN(told); k++) {
+            const struct rnode *node = reconcile_node_find(storing->r, storing->ids[i]);
+            int status = node == NULL ? 0
+                                      : db_node_set_topology(tx, node->id, told[k],
+                                                             reconcile_domain_name(storing->r, node->domain[told[k]]));
+            if (status != 0 && status != STATUS_NOT_FOUND)
+                return status;
+        }
+    return 0;
+}
+
+void reconcile_places_store(struct reconcile *r)
+{
+    struct storing storing = {.r = r};
+    while (storing.count < PLACES_WRITTEN_MAX && idqueue_pop(&r->places_unstored, &storing.ids[storing.count]))
+        storing.count++;
+    if (storing.count == 0)
+        return;
+    int status = db_write(r->db, "topology", places_write, &storing);
+    if (status == 0)
+        return;
+    for (size_t i = 0; i < storing.count; i++)
+        idqueue_push(&r->places_unstored, storing.ids[i]);
+    log_warn("where nodes sit could not be stored, it is tried again status=%s", status_text(status));
+}

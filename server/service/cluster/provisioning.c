@@ -1,0 +1,402 @@
+/*
+ * provisioning_parameters.json beside the lifecycle scripts: looked for where a request describes groups of a Slurm cluster, in the
+ * directories (file:///) that their SourceS3Uri name, as this machine has them. An https address is the agents' to read, so there
+ * it is not looked for.
+ *
+ * The file counts in the lifecycle path of the group that it calls the controller. What it says goes into the documents of the
+ * request's groups, beside what was asked for; it stays when the file goes, as SlurmConfig does when it is left out.
+ */
+#include "server/service/cluster/provisioning.h"
+#include "server/service/private.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "db/cluster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DIRECTORY_PREFIX "file://"
+#define ADDRESS_PREFIX "https://"
+#define BOTH                                                                                                       \
+    "The LifeCycleConfig cannot include both a SLURM Orchestrator Config and a provisioning_parameters.json file " \
+    "simultaneously."
+
+/* A group of the cluster, as it will be. */
+struct party {
+    char name[NAME_MAX_BYTES];
+    json_t *document; /* owned, an object */
+    char *directory;  /* owned; NULL: its scripts lie in none */
+    bool by_address;
+};
+
+struct finding {
+    const struct provisioning_request *request;
+    struct problem *problem;
+    struct db_tx *tx;
+    struct cluster cluster;
+    bool has_strategy;
+    struct party *parties;
+    size_t count;
+    const struct party *where; /* the first of the groups in whose path the file counts */
+    struct provisioning_file file;
+};
+
+/* --- the groups as they will be ----------------------------------------------------------------- */
+
+static json_t *parse(const char *document)
+{
+    char error[JSON_ERROR_MAX];
+    json_t *json = NULL;
+    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
+        return NULL;
+    return json;
+}
+
+static bool names_strategy(const char *document)
+{
+    auto_json json_t *json = parse(document);
+    return json_object_get(json_object_get(json_object_get(json, "Orchestrator"), "Slurm"), "SlurmConfigStrategy") !=
+           NULL;
+}
+
+static struct party *party_of(const struct finding *f, const char *name)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (text_equal(f->parties[i].name, name))
+            return &f->parties[i];
+    return NULL;
+}
+
+static struct party *add_party(struct finding *f, const char *name)
+{
+    f->parties = own_realloc(f->parties, f->count + 1, sizeof(*f->parties));
+    struct party *party = &f->parties[f->count++];
+    *party = (struct party){0};
+    text_copy_cut(party->name, sizeof(party->name), name);
+    return party;
+}
+
+static int take_stored(const void *row, void *arg)
+{
+    const struct instance_group *group = row;
+    struct finding *f = arg;
+    autofree char *document = NULL;
+    if (group->state == GROUP_STATE_DELETING)
+        return 0;
+    for (size_t i = 0; i < f->request->delete_count; i++)
+        if (text_equal(f->request->groups_to_delete[i], group->name))
+            return 0;
+    int status = db_group_document_get(f->tx, group->id, &document);
+    if (status < 0 && status != STATUS_NOT_FOUND)
+        return status;
+    add_party(f, group->name)->document = parse(document);
+    return 0;
+}
+
+static int read_stored(struct db_tx *tx, void *arg)
+{
+    struct finding *f = arg;
+    autofree char *document = NULL;
+    f->tx = tx;
+    int status = place_find_cluster(tx, f->request->cluster, &f->cluster, f->problem);
+    if (status == 0)
+        status = db_cluster_document_get(tx, f->cluster.id, &document);
+    if (status < 0 && status != STATUS_NOT_FOUND)
+        return status;
+    f->has_strategy = f->has_strategy || names_strategy(document);
+    return f->cluster.id == 0 ? status : db_group_list(tx, f->cluster.id, take_stored, f);
+}
+
+static void find_path(struct party *party)
+{
+    const json_t *config = json_object_get(party->document, "LifeCycleConfig");
+    const char *source = json_string_value(json_object_get(config, "SourceS3Uri"));
+    party->by_address = source != NULL && text_starts_with(source, ADDRESS_PREFIX);
+    if (source == NULL || !text_starts_with(source, DIRECTORY_PREFIX "/"))
+        return;
+    const char *path = source + strlen(DIRECTORY_PREFIX);
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    party->directory = own_printf("%.*s", (int)len, path);
+}
+
+/* What a request says of a group takes the place of what was said of it, or of members of that. */
+static void take_request(struct finding *f)
+{
+    for (size_t i = 0; i < f->request->group_count; i++) {
+        const struct service_group_spec *group = &f->request->groups[i];
+        struct party *party = party_of(f, group->name);
+        if (party == NULL)
+            party = add_party(f, group->name);
+        json_t *newer = parse(group->document);
+        if (newer == NULL)
+            continue;
+        json_t *kept = json_object_get(party->document, PROVISIONING_MEMBER);
+        if (f->request->merge && party->document != NULL)
+            json_object_update_missing(newer, party->document);
+        else if (kept != NULL && json_object_get(newer, "SlurmConfig") == NULL)
+            json_object_set(newer, PROVISIONING_MEMBER, kept);
+        json_decref(party->document);
+        party->document = newer;
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->parties[i].document == NULL)
+            f->parties[i].document = json_object();
+        find_path(&f->parties[i]);
+    }
+}
+
+/* --- the file ----------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 4, 5))) static int refuse(const struct finding *f, const struct party *party, int status,
+                                                        const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *why = own_vprintf(fmt, ap);
+    va_end(ap);
+    return problem_say(f->problem, status, PROBLEM_INVALID_VALUE,
+                       PROVISIONING_FILE " in %.200s, the lifecycle path of the group \"%s\": %s.", party->directory,
+                       party->name, why);
+}
+
+static bool was_read(const struct finding *f, const struct party *party)
+{
+    for (const struct party *earlier = f->parties; earlier < party; earlier++)
+        if (text_equal(earlier->directory, party->directory))
+            return true;
+    return false;
+}
+
+/* NOT_FOUND: there is none. */
+static int read_file(const struct finding *f, const struct party *party, struct provisioning_file *ret_file)
+{
+    autofree char *path = own_printf("%s/" PROVISIONING_FILE, party->directory), *text = NULL;
+    char error[PROVISIONING_ERROR_MAX];
+    size_t len = 0;
+    int status = file_read_plain(path, PROVISIONING_BYTES_MAX, &text, &len);
+    if (status == STATUS_NOT_FOUND)
+        return status;
+    if (status == STATUS_INVALID)
+        return refuse(f, party, STATUS_INVALID, "it is a link, or no file");
+    if (status == STATUS_TOO_LARGE)
+        return refuse(f, party, STATUS_INVALID, "it has more than %d bytes", PROVISIONING_BYTES_MAX);
+    if (status != 0)
+        return refuse(f, party, STATUS_INVALID, "hpd cannot read it");
+    if (provisioning_file_parse(text, len, ret_file, error) != 0)
+        return refuse(f, party, STATUS_INVALID, "%s", error);
+    return 0;
+}
+
+static int find_file(struct finding *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const struct party *party = &f->parties[i];
+        struct provisioning_file file;
+        if (party->directory == NULL || was_read(f, party))
+            continue;
+        int status = read_file(f, party, &file);
+        if (status == STATUS_NOT_FOUND)
+            continue;
+        if (status != 0)
+            return status;
+        const struct party *controller = party_of(f, file.controller);
+        if (controller == NULL)
+            return refuse(f, party, STATUS_INVALID, "controller_group is \"%s\", and the cluster has no such group",
+                          file.controller);
+        if (controller->directory == NULL || !text_equal(controller->directory, party->directory))
+            continue;
+        if (f->where != NULL)
+            return refuse(f, party, STATUS_INVALID,
+                          "controller_group is \"%s\", and the file in %.200s has another; a cluster has one",
+                          file.controller, f->where->directory);
+        f->where = controller;
+        f->file = file;
+    }
+    return 0;
+}
+
+static bool has_config(const struct finding *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (json_is_object(json_object_get(f->parties[i].document, "SlurmConfig")))
+            return true;
+    return false;
+}
+
+static int check_file(const struct finding *f)
+{
+    if (f->where == NULL)
+        return 0;
+    if (f->has_strategy || has_config(f))
+        return problem_say(f->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, BOTH);
+    if (f->file.login[0] != '\0' && party_of(f, f->file.login) == NULL)
+        return refuse(f, f->where, STATUS_INVALID, "login_group is \"%s\", and the cluster has no such group",
+                      f->file.login);
+    for (size_t i = 0; i < f->file.count; i++)
+        if (party_of(f, f->file.workers[i].group) == NULL)
+            return refuse(f, f->where, STATUS_INVALID,
+                          "worker_groups[%zu].instance_group_name is \"%s\", and the cluster has no such group", i,
+                          f->file.workers[i].group);
+    return 0;
+}
+
+/* --- what it comes to --------------------------------------------------------------------------- */
+
+/* What the file says of a group, as SlurmConfig would; NULL: nothing. Owned by the caller. */
+static json_t *member_of(const struct provisioning_file *file, const char *group)
+{
+    if (text_equal(group, file->controller))
+        return json_pack("{s:s}", "NodeType", "Controller");
+    if (text_equal(group, file->login))
+        return json_pack("{s:s}", "NodeType", "Login");
+    for (size_t i = 0; i < file->count; i++)
+        if (text_equal(group, file->workers[i].group))
+            return json_pack("{s:s, s:[s]}", "NodeType", "Compute", "PartitionNames", file->workers[i].partition);
+    return NULL;
+}
+
+/* NULL: as the request has it. Caller frees. */
+static char *document_of(const struct finding *f, const struct party *party, const char *asked)
+{
+    bool had = json_object_get(party->document, PROVISIONING_MEMBER) != NULL;
+    json_t *member = f->where == NULL ? NULL : member_of(&f->file, party->name);
+    if (f->where == NULL ? !had || asked == NULL : !had && member == NULL)
+        return NULL;
+    if (f->where != NULL) /* null: it says so no more, which a merge does not bring back */
+        json_object_set_new(party->document, PROVISIONING_MEMBER, member != NULL ? member : json_null());
+    return json_dumps(party->document, JSON_COMPACT);
+}
+
+static void say_missing(const struct finding *f, char told[SENTENCE_MAX_BYTES])
+{
+    const struct party *in = NULL, *away = NULL;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct party *party = &f->parties[i];
+        if (json_object_get(party->document, PROVISIONING_MEMBER) != NULL) {
+            say_cut(told, SENTENCE_MAX_BYTES,
+                    PROVISIONING_FILE " is not in the lifecycle path of the controller group any more; what it said of "
+                                      "the groups stays");
+            return;
+        }
+        in = in == NULL && party->directory != NULL ? party : in;
+        away = away == NULL && party->by_address ? party : away;
+    }
+    if (f->request->cluster != NULL || (in == NULL && away == NULL))
+        return;
+    if (in != NULL)
+        say_cut(told, SENTENCE_MAX_BYTES,
+                PROVISIONING_FILE
+                " was not found in %.200s, the lifecycle path of the group %s, on hpd's machine; where "
+                "hpd writes Slurm's nodes, all groups compute, each in a partition called as its "
+                "instance type",
+                in->directory, in->name);
+    else
+        say_cut(told, SENTENCE_MAX_BYTES,
+                PROVISIONING_FILE " was not looked for: the lifecycle path of the group %s is an address, which agents "
+                                  "read and hpd does not; SlurmConfig says what groups are to Slurm",
+                away->name);
+}
+
+static void say_found(const struct finding *f, struct provisioned *provisioned)
+{
+    const struct provisioning_file *file = &f->file;
+    say_cut(provisioned->told, sizeof(provisioned->told),
+            PROVISIONING_FILE " was found in %.200s, the lifecycle path of the controller group %s: %s%s%s%zu worker "
+                              "group%s",
+            f->where->directory, file->controller, file->login[0] == '\0' ? "" : "the login group ", file->login,
+            file->login[0] == '\0' ? "" : " and ", file->count, text_plural((int64_t)file->count));
+    if (file->ignored[0] != '\0')
+        say_cut(provisioned->warned, sizeof(provisioned->warned),
+                "Of " PROVISIONING_FILE " this has no effect here, file systems and further controllers being none of "
+                "Holdfast's: %s",
+                file->ignored);
+}
+
+static int provide(const struct finding *f, struct provisioned *provisioned)
+{
+    const struct provisioning_request *request = f->request;
+    provisioned->groups = own_calloc(request->group_count + 1, sizeof(*provisioned->groups));
+    provisioned->documents = own_calloc(request->group_count + 1, sizeof(*provisioned->documents));
+    provisioned->count = request->group_count;
+    for (size_t i = 0; i < request->group_count; i++) {
+        provisioned->groups[i] = request->groups[i];
+        const struct party *party = party_of(f, request->groups[i].name);
+        if (party == NULL) /* no cluster of Slurm */
+            continue;
+        provisioned->documents[i] = document_of(f, party, request->groups[i].document);
+        if (provisioned->documents[i] == NULL)
+            continue;
+        provisioned->groups[i].document = provisioned->documents[i];
+        if (strlen(provisioned->documents[i]) >= CLUSTER_DOCUMENT_BYTES_MAX)
+            return problem_say(f->problem, STATUS_TOO_LARGE, PROBLEM_INVALID_VALUE,
+                               "With what " PROVISIONING_FILE " says the description of the group \"%s\" would have "
+                               "more than %d bytes.",
+                               party->name, CLUSTER_DOCUMENT_BYTES_MAX);
+    }
+    if (f->where != NULL)
+        say_found(f, provisioned);
+    else if (!has_config(f))
+        say_missing(f, provisioned->told);
+    return 0;
+}
+
+static int tell_refusal(struct db_tx *tx, void *arg)
+{
+    struct finding *f = arg;
+    return cluster_event(tx, &f->cluster, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_LAYOUT,
+                         "The change of the cluster was refused: %s", f->problem->detail);
+}
+
+int provisioning_find(struct service *s, const struct provisioning_request *request,
+                      struct provisioned *ret_provisioned, struct problem *problem)
+{
+    struct problem unused;
+    struct finding f = {.request = request,
+                        .problem = problem != NULL ? problem : &unused,
+                        .has_strategy = names_strategy(request->document),
+                        .cluster.orchestrator = request->orchestrator};
+    int status = 0;
+    if (request->cluster != NULL && request->group_count > 0)
+        status = service_read(s, read_stored, &f, f.problem);
+    bool slurm = f.cluster.orchestrator == ORCHESTRATOR_SLURM;
+    if (status == 0 && slurm && request->group_count > 0) {
+        take_request(&f);
+        status = find_file(&f);
+        if (status == 0)
+            status = check_file(&f);
+        if (status != 0 && request->cluster != NULL && !request->dry_run &&
+            db_write(s->db, "provisioning", tell_refusal, &f) == 0)
+            service_events_added(s);
+    }
+    if (status == 0)
+        status = provide(&f, ret_provisioned);
+    for (size_t i = 0; i < f.count; i++) {
+        json_decref(f.parties[i].document);
+        free(f.parties[i].directory);
+    }
+    free(f.parties);
+    return status;
+}
+
+int provisioning_tell(struct db_tx *tx, const struct cluster *cluster, const struct provisioned *provisioned)
+{
+    int status = 0;
+    if (provisioned->told[0] != '\0')
+        status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_LAYOUT, "%s", provisioned->told);
+    if (status >= 0 && provisioned->warned[0] != '\0')
+        status = cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_LAYOUT, "%s", provisioned->warned);
+    return status;
+}
+
+void provisioned_free(struct provisioned *provisioned)
+{
+    for (size_t i = 0; i < provisioned->count; i++)
+        free(provisioned->documents[i]);
+    free(provisioned->documents);
+    free(provisioned->groups);
+    *provisioned = (struct provisioned){0};
+}

@@ -1,0 +1,39 @@
+/* Webhooks: what each is to be told next, how far it has come, and a test. The sender is server/webhook/webhook.c. */
+#ifndef HOLDFAST_SERVER_SERVICE_WEBHOOK_H
+#define HOLDFAST_SERVER_SERVICE_WEBHOOK_H
+
+#include "model/webhook.h"
+#include "server/service/service.h"
+
+/* What one message is about. */
+struct service_webhook_item {
+    struct event event;
+    struct approval approval;            /* the question that it asks, while nobody has answered; id 0: none */
+    char approval_url[APPROVAL_URL_MAX]; /* "" where links are not for this webhook */
+};
+
+/* Where a webhook stands. One that has never been used begins at the end of the timeline: the past is nobody's news. */
+int service_webhook_open(struct service *s, const struct webhook *webhook, struct webhook_progress *ret_progress);
+/* The first event after *position that it is told of. *position moves over what it is not told of; NOT_FOUND when there is nothing (more)
+ * now. */
+int service_webhook_next(struct service *s, const struct webhook *webhook, int64_t *position,
+                         struct service_webhook_item *ret_item);
+/* Stores how far it has come, with a line in the timeline when it has failed for long (WEBHOOK_TELL_FAILURES), or is back after that:
+ * progress->told is set. */
+#define WEBHOOK_TELL_FAILURES 3
+int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress);
+
+/* For the doors: those that are configured, in that order. */
+#define WEBHOOK_WAITING_MAX 10000 /* events that are looked through for it */
+struct service_webhook_row {
+    const struct webhook *webhook;
+    struct webhook_progress progress;
+    int64_t waiting; /* messages that it has not taken, while it fails */
+};
+int service_webhook_list(struct service *s, struct service_webhook_row ret_rows[WEBHOOKS_MAX], size_t *ret_count,
+                         struct problem *ret_problem);
+/* An event that every webhook is told of; one that waits before it tries again does so now. CONFLICT when there is none. */
+int service_webhook_test(struct service *s, const struct actor *actor, struct event *ret_event,
+                         struct problem *ret_problem);
+
+#endif

@@ -1,0 +1,378 @@
+/*
+ *      ┌─► look ──(nothing)──► wait a moment ─┐
+ *      │    │                                 │
+ *      │   send ──(taken)──► store ───────────┤
+ *      │    └────(not)─────► store, wait longer
+ *      └──────────────────────────────────────┘
+ *
+ * What was taken is stored as taken before the next one is sent: a crash between the two sends one message again, under the id that it
+ * had, by which the receiver knows it. The secrets are read for each message, so that changing them needs no restart.
+ */
+#include "server/webhook/webhook.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/http.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "server/webhook/sign.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LOOK_EVERY_MS 250
+#define STORE_ERROR_WAIT_MS MS_PER_S
+#define TEST_LOOK_MS 500         /* while it waits before another try */
+#define SKIPPED_STORE_EVERY 1000 /* events that it is not told of; so many are looked at again after a crash */
+#define REFUSED_TRIES 3
+#define SECRET_FILE_BYTES_MAX 4096
+#define TOKEN_BYTES_MAX 4096
+#define REPLY_BYTES_MAX (64 * 1024)
+
+struct sender {
+    struct webhooks *all;
+    const struct webhook *webhook;
+    struct http_client *client;
+    struct webhook_progress progress;
+    int64_t stored_position;
+    pthread_t thread;
+    bool started;
+};
+
+struct webhooks {
+    struct webhooks_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stopping;
+    struct sender senders[WEBHOOKS_MAX];
+    size_t count;
+};
+
+/* False when it is time to stop. */
+static bool wait_for(struct webhooks *all, int64_t ms)
+{
+    const struct timespec until = clock_deadline(ms);
+    pthread_mutex_lock(&all->lock);
+    while (!all->stopping && pthread_cond_timedwait(&all->wake, &all->lock, &until) == 0)
+        ;
+    bool goes_on = !all->stopping;
+    pthread_mutex_unlock(&all->lock);
+    return goes_on;
+}
+
+static bool is_stopping(struct webhooks *all)
+{
+    pthread_mutex_lock(&all->lock);
+    bool stopping = all->stopping;
+    pthread_mutex_unlock(&all->lock);
+    return stopping;
+}
+
+/* --- one message ------------------------------------------------------------------------------------- */
+
+static int read_secrets(const struct webhook *webhook, struct webhook_secret secrets[WEBHOOK_SECRETS_MAX],
+                        size_t *ret_count, char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    autofree char *text = NULL;
+    size_t len;
+    const char *why;
+    int status = file_read(webhook->secret_file, SECRET_FILE_BYTES_MAX, &text, &len);
+    if (status != 0)
+        why = status_meaning(status);
+    else
+        status = webhook_secrets_read(text, secrets, ret_count, &why);
+    if (status != 0)
+        snprintf(ret_error, WEBHOOKS_ERROR_MAX, "secretFile %.300s: %.150s", webhook->secret_file, why);
+    if (text != NULL)
+        explicit_bzero(text, len);
+    return status;
+}
+
+/* "" where there is none. */
+static int read_token(const struct webhook *webhook, char **ret_header, char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    autofree char *text = NULL;
+    size_t len = 0;
+    if (webhook->token_file[0] == '\0')
+        return 0;
+    int status = file_read(webhook->token_file, TOKEN_BYTES_MAX, &text, &len);
+    if (status == 0) {
+        text[strcspn(text, "\r\n")] = '\0';
+        status = text[0] != '\0' && text_is_clean(text) ? 0 : STATUS_INVALID;
+    }
+    if (status != 0)
+        snprintf(ret_error, WEBHOOKS_ERROR_MAX, "tokenFile %.300s: %.150s", webhook->token_file,
+                 status_meaning(status));
+    else
+        *ret_header = own_printf("Authorization: Bearer %s", text);
+    return status;
+}
+
+static char *make_body(const struct sender *sender, const struct service_webhook_item *item)
+{
+    auto_json json_t *json = json_object();
+    json_put_text(json, "type", event_kind_text(item->event.kind));
+    json_put_time(json, "timestamp", item->event.at);
+    json_put(json, "data", sender->all->options.render(item));
+    char *body = json_dumps(json, JSON_COMPACT);
+    return body != NULL ? body : own_strdup("{}");
+}
+
+/* The HTTP status of the reply; negative with a sentence when there was none. */
+static int post(struct sender *sender, const struct service_webhook_item *item, char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    const struct webhook *webhook = sender->webhook;
+    const struct webhooks_options *options = &sender->all->options;
+    struct webhook_secret secrets[WEBHOOK_SECRETS_MAX];
+    size_t secret_count = 0;
+    autofree char *token = NULL;
+    char id[64], signature[WEBHOOK_SIGNATURE_MAX], error[HTTP_ERROR_MAX];
+    struct http_reply reply = {0};
+    int status = read_secrets(webhook, secrets, &secret_count, ret_error);
+    if (status == 0)
+        status = read_token(webhook, &token, ret_error);
+    if (status != 0)
+        return status;
+    int64_t at_s = clock_wall_ms(options->service->clock) / MS_PER_S;
+    autofree char *body = make_body(sender, item);
+    /* A timeline that was begun anew counts from 1 again: the time keeps its ids apart. */
+    snprintf(id, sizeof(id), "evt_%" PRId64 "_%" PRId64, item->event.id, item->event.at);
+    webhook_sign(secrets, secret_count, id, at_s, body, signature);
+    explicit_bzero(secrets, sizeof(secrets));
+    autofree char *header_id = own_printf("webhook-id: %s", id);
+    autofree char *header_at = own_printf("webhook-timestamp: %" PRId64, at_s);
+    autofree char *header_signature = own_printf("webhook-signature: %s", signature);
+    autofree char *agent = own_printf("User-Agent: Holdfast/%s", options->version);
+    const char *const headers[] = {header_id, header_at, header_signature, agent, token, NULL};
+    status = http_request(sender->client, "POST", webhook->path, "application/json", body, strlen(body), headers,
+                          REPLY_BYTES_MAX, &reply, error);
+    if (status == STATUS_TOO_LARGE)
+        snprintf(error, sizeof(error), "%s answered with more than 64 KiB", webhook->origin);
+    if (status != 0)
+        text_copy_cut(ret_error, WEBHOOKS_ERROR_MAX, error);
+    http_reply_free(&reply);
+    return status != 0 ? status : reply.status;
+}
+
+/* --- what came of it ----------------------------------------------------------------------------------- */
+
+static bool is_of_the_message(int http_status)
+{
+    return http_status == 400 || http_status == 413 || http_status == 415 || http_status == 422;
+}
+
+static void pass(struct sender *sender, const struct service_webhook_item *item, int64_t *counter)
+{
+    struct webhook_progress *p = &sender->progress;
+    (*counter)++;
+    p->position = item->event.id;
+    p->failures = 0;
+}
+
+static void note_reply(struct sender *sender, const struct service_webhook_item *item, int result,
+                       const char error[WEBHOOKS_ERROR_MAX])
+{
+    struct webhook_progress *p = &sender->progress;
+    int64_t now = clock_wall_ms(sender->all->options.service->clock);
+    if (result >= 200 && result < 300) {
+        pass(sender, item, &p->delivered);
+        p->delivered_at = now;
+        p->failing_since = 0;
+        p->error[0] = '\0';
+        return;
+    }
+    p->failures++;
+    if (p->failing_since == 0)
+        p->failing_since = now;
+    p->stopped = result == 410;
+    if (result > 0)
+        snprintf(p->error, sizeof(p->error), "%.200s answered with HTTP status %d%s", sender->webhook->origin, result,
+                 result >= 300 && result < 400 ? "; redirects are not followed" : "");
+    else
+        text_copy_cut(p->error, sizeof(p->error), error);
+    log_warn("webhook %s: %s event=%" PRId64 " failures=%" PRId64, sender->webhook->name, p->error, item->event.id,
+             p->failures);
+    if (is_of_the_message(result) && p->failures >= REFUSED_TRIES) {
+        /* It hears, and can do nothing with this one: the next is tried at once. That one was left is told until one is taken. */
+        pass(sender, item, &p->refused);
+    }
+}
+
+/* False when the store takes nothing now: then it is not known, after a crash, what was sent. */
+static bool store(struct sender *sender)
+{
+    if (service_webhook_store(sender->all->options.service, sender->webhook, &sender->progress) < 0)
+        return false;
+    sender->stored_position = sender->progress.position;
+    return true;
+}
+
+/* --- the thread ------------------------------------------------------------------------------------------ */
+
+static bool is_too_old(const struct sender *sender, const struct service_webhook_item *item)
+{
+    return clock_wall_ms(sender->all->options.service->clock) - item->event.at > sender->webhook->give_up_ms;
+}
+
+/* Deals with one message. How long to wait before the next, in ms. */
+static int64_t turn(struct sender *sender)
+{
+    struct webhooks *all = sender->all;
+    struct webhook_progress *p = &sender->progress;
+    autofree struct service_webhook_item *item = own_calloc(1, sizeof(*item));
+    char error[WEBHOOKS_ERROR_MAX] = "";
+    int status = service_webhook_next(all->options.service, sender->webhook, &p->position, item);
+    if (status == STATUS_NOT_FOUND) {
+        if (p->position - sender->stored_position >= SKIPPED_STORE_EVERY)
+            (void)store(sender);
+        return LOOK_EVERY_MS;
+    }
+    if (status < 0)
+        return STORE_ERROR_WAIT_MS;
+    if (is_too_old(sender, item)) {
+        pass(sender, item, &p->given_up);
+    } else {
+        int result = post(sender, item, error);
+        if (is_stopping(all) && result < 0)
+            return 0; /* cut off by us */
+        note_reply(sender, item, result, error);
+    }
+    while (!store(sender) && wait_for(all, STORE_ERROR_WAIT_MS))
+        ; /* or the same message would go out again and again while the disk is full */
+    return webhook_retry_ms(sender->webhook, p->failures);
+}
+
+/* Until the next try is due, or a person asks for a test, as after the receiver was mended. False when it is time to stop. */
+static bool wait_for_turn(struct sender *sender, int64_t ms, uint64_t tests)
+{
+    struct webhooks *all = sender->all;
+    for (; ms > TEST_LOOK_MS && atomic_load(&all->options.service->webhook_tests) == tests; ms -= TEST_LOOK_MS)
+        if (!wait_for(all, TEST_LOOK_MS))
+            return false;
+    return wait_for(all, ms <= TEST_LOOK_MS ? ms : 0);
+}
+
+static void *run(void *arg)
+{
+    struct sender *sender = arg;
+    struct webhooks *all = sender->all;
+    int64_t wait_ms = 0;
+    uint64_t tests;
+    while (service_webhook_open(all->options.service, sender->webhook, &sender->progress) < 0)
+        if (!wait_for(all, STORE_ERROR_WAIT_MS))
+            return NULL;
+    sender->stored_position = sender->progress.position;
+    do {
+        tests = atomic_load(&all->options.service->webhook_tests);
+        wait_ms = turn(sender);
+    } while (!sender->progress.stopped && wait_for_turn(sender, wait_ms, tests));
+    if (!sender->progress.stopped && sender->stored_position != sender->progress.position)
+        (void)store(sender);
+    return NULL;
+}
+
+static int make_client(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    const struct webhook *webhook = sender->webhook;
+    const struct http_options options = {.url = webhook->origin,
+                                         .ca_file = webhook->ca_file[0] != '\0' ? webhook->ca_file : NULL,
+                                         .timeout_ms = webhook->timeout_ms};
+    char error[HTTP_ERROR_MAX];
+    int status = http_client_new(&options, &sender->client, error);
+    if (status != 0)
+        text_copy_cut(ret_error, WEBHOOKS_ERROR_MAX, error);
+    return status;
+}
+
+/* Whoever reads it can send messages in our name. */
+static void warn_of_readers(const struct webhook *webhook)
+{
+    struct stat st;
+    if (stat(webhook->secret_file, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        log_warn("webhook %s: others than its owner may read or change secretFile %s (mode %03o): chmod 600",
+                 webhook->name, webhook->secret_file, (unsigned)st.st_mode & 0777U);
+}
+
+/* What cannot ever work is said at the start, and not when the first node fails. */
+static int prepare(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    struct webhook_secret secrets[WEBHOOK_SECRETS_MAX];
+    size_t count;
+    char why[WEBHOOKS_ERROR_MAX] = "";
+    autofree char *token = NULL;
+    int status = read_secrets(sender->webhook, secrets, &count, why);
+    explicit_bzero(secrets, sizeof(secrets));
+    if (status == 0)
+        status = read_token(sender->webhook, &token, why);
+    if (status == 0 && sender->webhook->ca_file[0] != '\0' && !file_exists(sender->webhook->ca_file)) {
+        snprintf(why, sizeof(why), "caFile %.300s: there is no such file", sender->webhook->ca_file);
+        status = STATUS_NOT_FOUND;
+    }
+    if (status == 0)
+        status = make_client(sender, why);
+    if (status == 0)
+        warn_of_readers(sender->webhook);
+    if (status != 0)
+        snprintf(ret_error, WEBHOOKS_ERROR_MAX, "webhook %.63s: %.430s", sender->webhook->name, why);
+    return status != 0 ? STATUS_INVALID : 0;
+}
+
+int webhooks_start(const struct webhooks_options *options, struct webhooks **ret_webhooks,
+                   char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    struct webhooks *all = own_calloc(1, sizeof(*all));
+    pthread_condattr_t attributes;
+    sigset_t signals, before;
+    int status = 0;
+    all->options = *options;
+    pthread_mutex_init(&all->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&all->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    for (; status == 0 && all->count < options->service->webhook_count; all->count++) {
+        struct sender *sender = &all->senders[all->count];
+        sender->all = all;
+        sender->webhook = &options->service->webhooks[all->count];
+        status = prepare(sender, ret_error);
+    }
+    sigfillset(&signals);
+    pthread_sigmask(SIG_SETMASK, &signals, &before);
+    for (size_t i = 0; status == 0 && i < all->count; i++) {
+        if (pthread_create(&all->senders[i].thread, NULL, run, &all->senders[i]) != 0)
+            abort();
+        all->senders[i].started = true;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status != 0)
+        webhooks_stop(all);
+    else
+        *ret_webhooks = all;
+    return status;
+}
+
+void webhooks_stop(struct webhooks *webhooks)
+{
+    if (webhooks == NULL)
+        return;
+    pthread_mutex_lock(&webhooks->lock);
+    webhooks->stopping = true;
+    pthread_cond_broadcast(&webhooks->wake);
+    pthread_mutex_unlock(&webhooks->lock);
+    for (size_t i = 0; i < webhooks->count; i++)
+        if (webhooks->senders[i].started)
+            http_client_cancel(webhooks->senders[i].client);
+    for (size_t i = 0; i < webhooks->count; i++) {
+        if (webhooks->senders[i].started)
+            pthread_join(webhooks->senders[i].thread, NULL);
+        http_client_free(webhooks->senders[i].client);
+    }
+    pthread_cond_destroy(&webhooks->wake);
+    pthread_mutex_destroy(&webhooks->lock);
+    free(webhooks);
+}
