@@ -30,12 +30,13 @@ struct journal_reader {
     char cursor[JOURNAL_CURSOR_MAX_BYTES], text[JOURNAL_TEXT_MAX_BYTES];
     size_t text_len;
     char transport[WORD_MAX_BYTES], identifier[WORD_MAX_BYTES], pid[WORD_MAX_BYTES], message_id[WORD_MAX_BYTES];
+    int64_t facility; /* -1: not said */
     int64_t source_us, seen_us;
 };
 
 void journal_reader_restart(struct journal_reader *reader)
 {
-    *reader = (struct journal_reader){.source_us = -1, .seen_us = -1};
+    *reader = (struct journal_reader){.facility = -1, .source_us = -1, .seen_us = -1};
 }
 
 struct journal_reader *journal_reader_new(void)
@@ -81,6 +82,8 @@ static void take_field(struct journal_reader *reader, const char *key, const cha
         take_word(reader->identifier, sizeof(reader->identifier), value, len);
     } else if (strcmp(key, "SYSLOG_PID") == 0) {
         take_word(reader->pid, sizeof(reader->pid), value, len);
+    } else if (strcmp(key, "SYSLOG_FACILITY") == 0) {
+        take_number(&reader->facility, value, len);
     } else if (strcmp(key, "MESSAGE_ID") == 0) {
         take_word(reader->message_id, sizeof(reader->message_id), value, len);
     } else if (strcmp(key, "_SOURCE_MONOTONIC_TIMESTAMP") == 0) {
@@ -119,7 +122,9 @@ static void end_entry(struct journal_reader *reader, journal_entry_fn *fn, void 
     }
     if (strcmp(reader->transport, "kernel") != 0)
         return;
-    if (reader->identifier[0] != '\0' && strcmp(reader->identifier, "kernel") != 0) {
+    bool is_named = reader->identifier[0] != '\0' && strcmp(reader->identifier, "kernel") != 0;
+    entry.is_kernels = reader->facility <= 0 && !is_named;
+    if (is_named) {
         text_printf(&whole, "%s%s%s%s: ", reader->identifier, reader->pid[0] != '\0' ? "[" : "", reader->pid,
                     reader->pid[0] != '\0' ? "]" : "");
         text_add_bytes(&whole, reader->text, reader->text_len);

@@ -19,8 +19,9 @@ struct journal_entry {
     const char *cursor;
     const char *text; /* as the kernel log has it; "" of an entry that says how many were lost */
     size_t len;
-    int64_t at_us; /* since boot; -1: not said */
-    int64_t lost;  /* kernel messages that the journal did not get; 0: none */
+    int64_t at_us;   /* since boot; -1: not said */
+    bool is_kernels; /* false: a program wrote it into the kernel log */
+    int64_t lost;    /* kernel messages that the journal did not get; 0: none */
 };
 
 typedef void journal_entry_fn(const struct journal_entry *entry, void *arg);

@@ -46,6 +46,7 @@ struct kmsg {
     struct kmsg_position from;
     int64_t next_seq; /* of the device; -1: nothing read yet and no earlier position */
     bool overrun;
+    bool takes_tests;
 };
 
 /* --- recognising --------------------------------------------------------------------------------------------- */
@@ -96,13 +97,19 @@ static void take_text(const struct kmsg *kmsg, const char *line, size_t len, int
     on_finding(&finding, arg);
 }
 
+/* What a program wrote into the log is no word of the kernel's, whatever it says. */
+static bool counts(const struct kmsg *kmsg, const struct kmsg_record *record)
+{
+    return record->priority <= KMSG_KERNEL_PRIORITY_MAX || kmsg->takes_tests;
+}
+
 void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg)
 {
     struct kmsg_record record;
-    if (kmsg_record_parse(line, len, &record) == 0)
-        take_text(kmsg, record.text, record.len, -1, on_finding, arg);
-    else
+    if (kmsg_record_parse(line, len, &record) != 0)
         take_text(kmsg, line, len, -1, on_finding, arg);
+    else if (counts(kmsg, &record))
+        take_text(kmsg, record.text, record.len, -1, on_finding, arg);
 }
 
 static void report_overrun(struct kmsg *kmsg, int64_t lost, finding_fn *on_finding, void *arg)
@@ -131,7 +138,8 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
         report_overrun(kmsg, lost, on_finding, arg);
     kmsg->overrun = false;
     kmsg->next_seq = record.seq + 1;
-    take_text(kmsg, record.text, record.len, record.at_us, on_finding, arg);
+    if (counts(kmsg, &record))
+        take_text(kmsg, record.text, record.len, record.at_us, on_finding, arg);
 }
 
 bool kmsg_take_error(struct kmsg *kmsg, int error)
@@ -180,7 +188,8 @@ static void on_journal_entry(const struct journal_entry *entry, void *arg)
     const struct target *target = arg;
     if (entry->lost > 0)
         report_overrun(target->kmsg, entry->lost, target->on_finding, target->arg);
-    take_text(target->kmsg, entry->text, entry->len, entry->at_us, target->on_finding, target->arg);
+    if (entry->is_kernels || target->kmsg->takes_tests)
+        take_text(target->kmsg, entry->text, entry->len, entry->at_us, target->on_finding, target->arg);
 }
 
 /* --- which log it is ----------------------------------------------------------------------------------------- */
@@ -242,6 +251,11 @@ void kmsg_free(struct kmsg *kmsg)
     kmsg_patterns_free(kmsg->patterns);
     free(kmsg->path);
     free(kmsg);
+}
+
+void kmsg_take_tests(struct kmsg *kmsg, bool take)
+{
+    kmsg->takes_tests = take;
 }
 
 bool kmsg_read(struct kmsg *kmsg, finding_fn *on_finding, void *arg)

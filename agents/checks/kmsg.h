@@ -33,6 +33,8 @@ struct kmsg_position {
  * check. from: NULL to read all that is there. The log need not be there yet. */
 struct kmsg *kmsg_new(const char *path, const struct kmsg_position *from, const struct clock *clock);
 void kmsg_free(struct kmsg *kmsg);
+/* Whether records that programs wrote into the kernel log count like the kernel's own: for drills. False at first. */
+void kmsg_take_tests(struct kmsg *kmsg, bool take);
 /* Reads what there is, within a limit; true when there may be more at once. */
 bool kmsg_read(struct kmsg *kmsg, finding_fn *on_finding, void *arg);
 struct kmsg_position kmsg_position(const struct kmsg *kmsg);

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 struct kmsg_record {
-    int priority; /* facility * 8 + level */
+    int priority; /* facility * 8 + level; no program can write a record of facility 0 */
     int64_t seq;
     int64_t at_us;    /* since boot */
     const char *text; /* a view of the first line's text, escapes (\xNN) as they are */
     size_t len;
 };
+
+#define KMSG_KERNEL_PRIORITY_MAX 7 /* of facility 0 */
 
 /* len bytes, no zero needed. STATUS_INVALID when it is not a record. */
 int kmsg_record_parse(const char *data, size_t len, struct kmsg_record *ret_record);

@@ -42,6 +42,8 @@ static const char *behind_brackets(const char *at, const char *end)
     size_t len = (size_t)(end - at) < HEAD_BYTES_MAX ? (size_t)(end - at) : HEAD_BYTES_MAX;
     const char *close = wanted != '\0' ? memchr(at, wanted, len) : NULL;
     bool stamp = close != NULL && only(at + 1, close, " .:,+-", true) && has_digit(at + 1, close);
+    if (stamp && wanted == '>') /* a priority: one digit when the facility is the kernel's */
+        stamp = close == at + 2 && at[1] <= '7';
     return stamp ? close + 1 : NULL;
 }
 
@@ -53,20 +55,17 @@ static const char *behind_date(const char *at, const char *end)
     return date ? blank : NULL;
 }
 
-/* dmesg --decode: "kern  :warn  : ". */
+/* dmesg --decode: "kern  :warn  : ". Programs' lines begin with "user" or "daemon", and are no stamp of the kernel's. */
 static const char *behind_facility(const char *at, const char *end)
 {
-    static const char *const heads[] = {"kern", "user", "daemon"};
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        size_t len = strlen(heads[i]);
-        if ((size_t)(end - at) <= len || memcmp(at, heads[i], len) != 0 || (at[len] != ' ' && at[len] != ':'))
-            continue;
-        const char *first = memchr(at, ':', (size_t)(end - at));
-        const char *second = first != NULL ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
-        if (second != NULL && second - at < 32 && only(at + len, second, " :", true))
-            return second + 1;
-    }
-    return NULL;
+    static const char head[] = "kern";
+    size_t len = sizeof(head) - 1;
+    if ((size_t)(end - at) <= len || memcmp(at, head, len) != 0 || (at[len] != ' ' && at[len] != ':'))
+        return NULL;
+    const char *first = memchr(at, ':', (size_t)(end - at));
+    const char *second = first != NULL ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+    bool stamp = second != NULL && second - at < 32 && only(at + len, second, " :", true);
+    return stamp ? second + 1 : NULL;
 }
 
 /* "Nov 20 14:03:07 gpu-1 kernel:": words in front of which none ends in a colon, as a program's or a device's would. */

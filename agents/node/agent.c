@@ -497,6 +497,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     agent->link.arg = agent;
     bool known = state_load_position(&agent->state, agent->boot_id, &agent->saved) == 0;
     agent->kmsg = kmsg_new(options->kmsg, known ? &agent->saved : NULL, clock_system());
+    kmsg_take_tests(agent->kmsg, options->allow_inject); /* what we inject is a program's, too */
     agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
     if (!agent->link.kmsg_covered)
         log_warn("the kernel log cannot be read yet path=%s", options->kmsg != NULL ? options->kmsg : KMSG_DEVICE);

@@ -58,6 +58,12 @@ static bool only(const char *from, const char *to, const char *marks, bool lette
     return true;
 }
 
+/* A priority is facility * 8 + level, and no program can write one of facility 0: "<4>", "4,". */
+static bool is_kernels(const char *priority, const char *end)
+{
+    return priority + 1 == end && *priority >= '0' && *priority <= '7';
+}
+
 /* "Nov 20 14:03:07 gpu-1 " or "2026-11-20T14:03:07.123456+00:00 gpu-1 " in front of "kernel:": words of which none
  * ends in a colon, as a device's or a program's would. */
 static bool is_syslog_head(const char *from, const char *to)
@@ -65,19 +71,18 @@ static bool is_syslog_head(const char *from, const char *to)
     for (const char *c = from; c < to; c++)
         if (*c == ':' && (c + 1 == to || c[1] == ' '))
             return false;
+    const char *close = from < to && *from == '<' ? memchr(from, '>', (size_t)(to - from)) : NULL;
+    if (close != NULL && !is_kernels(from + 1, close))
+        return false;
     return only(from, to, " \t.,:+-_<>", true);
 }
 
-/* dmesg --decode: "kern  :warn  : ". */
+/* dmesg --decode: "kern  :warn  : ". What begins with "user" or "daemon" was written by a program. */
 static bool is_facility_head(const char *from, const char *to)
 {
-    static const char *const heads[] = {"kern", "user", "daemon"};
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        size_t len = strlen(heads[i]);
-        if ((size_t)(to - from) > len && memcmp(from, heads[i], len) == 0 && only(from + len, to, " :", true))
-            return true;
-    }
-    return false;
+    static const char head[] = "kern";
+    size_t len = sizeof(head) - 1;
+    return (size_t)(to - from) > len && memcmp(from, head, len) == 0 && only(from + len, to, " :", true);
 }
 
 static bool ends_with(const char *from, const char *to, const char *word)
@@ -94,11 +99,13 @@ static bool is_stamp(const char *from, const char *to)
             to--;
         } else if (to[-1] == ']' || to[-1] == '>') { /* "[  130.456250]", "[ T1946]", "<4>" */
             const char *open = memrchr(from, to[-1] == ']' ? '[' : '<', (size_t)(to - from));
-            if (open == NULL || !only(open + 1, to - 1, " .:,+-", true))
+            if (open == NULL || !only(open + 1, to - 1, " .:,+-", true) ||
+                (*open == '<' && !is_kernels(open + 1, to - 1)))
                 return false;
             to = open;
         } else if (to[-1] == ';') { /* "4,1227,437812449932,-;" */
-            return is_digit(*from) && only(from, to - 1, ",-=", true);
+            const char *comma = memchr(from, ',', (size_t)(to - from));
+            return comma != NULL && is_kernels(from, comma) && only(from, to - 1, ",-=", true);
         } else if (ends_with(from, to, "kernel:")) {
             return is_syslog_head(from, to - strlen("kernel:"));
         } else if (to[-1] == ':') {

@@ -43,7 +43,7 @@
 #define FORGED(cursor) "__CURSOR=" cursor "\n_TRANSPORT=syslog\nMESSAGE_ID=" JOURNAL_MISSED "\nMESSAGE=" XID "\n\n"
 
 struct seen {
-    int count;
+    int count, kernels;
     int64_t lost, at_us;
     char text[1024]; /* all of them, with bars between */
 };
@@ -56,6 +56,7 @@ static void collect(const struct journal_entry *entry, void *arg)
     memcpy(seen->text + used, entry->text, entry->len);
     memcpy(seen->text + used + entry->len, "|", 2);
     seen->count++;
+    seen->kernels += entry->is_kernels;
     seen->lost += entry->lost;
     seen->at_us = entry->at_us;
 }
@@ -76,6 +77,7 @@ static void test_entries(void **state)
         assert_string_equal(seen.text, XID "|NVRM: Xid (PCI:0000:b9:00): 79, x|train.py[12]: " XID "|a\nb\xff"
                                            "c||");
         assert_int_equal(seen.count, 5);
+        assert_int_equal(seen.kernels, 2); /* no program's */
         assert_int_equal(seen.lost, 12);
         journal_reader_restart(reader);
         journal_reader_feed(reader, KERNEL("c7", "the end"), sizeof(KERNEL("c7", "the end")) - 1, collect, &seen);

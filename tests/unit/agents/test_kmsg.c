@@ -169,6 +169,36 @@ static void test_records_and_overruns(void **state)
     kmsg_free(kmsg);
 }
 
+/* The kernel's own records have facility 0, which no program can write (Linux: Documentation/ABI/testing/dev-kmsg). */
+static void test_what_programs_wrote_is_not_the_kernels(void **state)
+{
+    static const struct {
+        const char *record;
+        bool kernels;
+    } cases[] = {
+        {"4,1,1,-;NVRM: Xid (PCI:0000:b9:00): 79, x\n", true},
+        {"12,2,1,-;NVRM: Xid (PCI:0000:b9:00): 79, x\n", false},
+        {"11,3,1,-;EXT4-fs (nvme0n1p1): Remounting filesystem read-only\n", false},
+        {"30,4,1,-;NVRM: Xid (PCI:0000:b9:00): 79, x\n", false},
+        {"0,5,1,-;Kernel panic - not syncing: x\n", true},
+        {"7,6,1,-;NVRM: Xid (PCI:0000:b9:00): 79, x\n", true},
+        {"8,7,1,-;NVRM: Xid (PCI:0000:b9:00): 79, x\n", false},
+    };
+    struct clock clock;
+    (void)state;
+    for (int drills = 0; drills <= 1; drills++) {
+        struct kmsg *kmsg = kmsg_on("/no/such/file", NULL, &clock);
+        kmsg_take_tests(kmsg, drills);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+            struct findings findings;
+            take(kmsg, cases[i].record, &findings);
+            if (findings.count != (cases[i].kernels || drills))
+                fail_msg("%d findings: %s", findings.count, cases[i].record);
+        }
+        kmsg_free(kmsg);
+    }
+}
+
 /* A device that answers errors is not being looked at, whatever is open: the heartbeats must not say that it is. */
 static void test_a_device_that_fails(void **state)
 {
@@ -281,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_severity_is_the_tables),
         cmocka_unit_test(test_over_long_lines_are_cut),
         cmocka_unit_test(test_records_and_overruns),
+        cmocka_unit_test(test_what_programs_wrote_is_not_the_kernels),
         cmocka_unit_test(test_a_device_that_fails),
         cmocka_unit_test(test_going_on_after_a_restart),
         cmocka_unit_test(test_a_file_and_injection),
