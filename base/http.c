@@ -180,7 +180,7 @@ static void set_security(struct http_client *client)
 {
     CURL *curl = client->curl;
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, client->url.tls ? "https" : "http");
-    curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (client->pin != NULL) {
         curl_easy_setopt(curl, CURLOPT_PINNEDPUBLICKEY, client->pin);
         curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);

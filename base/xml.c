@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #include <expat.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -135,6 +136,15 @@ static void reading_free(struct reading *reading)
 }
 AUTO_DEFINE(struct reading *, reading, reading_free)
 
+static uint64_t line_of(XML_Parser parser)
+{
+#if XML_MAJOR_VERSION * 100 + XML_MINOR_VERSION >= 209 /* which deprecates the other one */
+    return XML_GetCurrentLineNumber64(parser);
+#else
+    return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 int xml_read(const char *data, size_t len, size_t bytes_max, const struct xml_reader *reader, void *arg,
              char ret_error[XML_ERROR_MAX])
 {
@@ -153,7 +163,7 @@ int xml_read(const char *data, size_t len, size_t bytes_max, const struct xml_re
     } while (parsed == XML_STATUS_OK && at < len);
     if (parsed == XML_STATUS_OK)
         return 0;
-    snprintf(ret_error, XML_ERROR_MAX, "line %lu: %s", XML_GetCurrentLineNumber(reading->parser),
+    snprintf(ret_error, XML_ERROR_MAX, "line %" PRIu64 ": %s", line_of(reading->parser),
              reading->status != 0 ? reading->refusal : XML_ErrorString(XML_GetErrorCode(reading->parser)));
     return reading->status != 0 ? reading->status : STATUS_INVALID;
 }

@@ -168,7 +168,7 @@ static void start(void)
     assert_int_equal(pthread_create(&live.agents, NULL, agents, NULL), 0);
 }
 
-static void stop(void)
+static void stop_all(void)
 {
     atomic_store(&live.stop, true);
     pthread_join(live.agents, NULL);
@@ -237,7 +237,7 @@ static void repairs_run_on_threads(void **state)
     struct reconcile_stats stats;
     reconcile_stats(live.sim.reconcile, &stats);
     assert_true(stats.decisions >= 3);
-    stop();
+    stop_all();
 }
 
 /* Going down in the middle of everything neither hangs nor leaks. */
@@ -252,7 +252,7 @@ static void it_stops_in_the_middle(void **state)
     struct cluster cluster;
     struct problem problem = {0};
     assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
-    stop();
+    stop_all();
 }
 
 int main(void)

@@ -323,7 +323,7 @@ static void count_only(const struct journal_entry *entry, void *arg)
 }
 
 /* A journald in name spaces of its own, which takes what stands in the machine's kernel log; root alone may. */
-static void test_a_real_journal(void **state)
+static bool make_a_real_journal(const char *copy)
 {
     static const char script[] =
         "mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/log || exit 9\n"
@@ -332,20 +332,26 @@ static void test_a_real_journal(void **state)
         "for i in $(seq 300); do journalctl -b -n 1 -q _TRANSPORT=kernel | grep -q . && break; "
         "sleep 0.1; done\n"
         "cp -r /run/log/journal \"$0\"; kill $daemon; wait\n";
-    const struct place *place = *state;
-    autofree char *copy = own_printf("%s/journal", place->dir), *where = own_printf("journal:%s", copy);
     const char *const argv[] = {"unshare", "--mount", "sh", "-c", script, copy, NULL};
     const struct child_options options = {.timeout_ms = PATIENCE_MS, .out_bytes_max = READ_MAX};
     struct child_result result;
-    struct clock clock;
-    struct seen seen = {0};
     if (geteuid() != 0 || access("/lib/systemd/systemd-journald", X_OK) != 0 || access("/dev/kmsg", R_OK) != 0 ||
         child_run(argv, &options, &result) != 0)
-        skip();
+        return false;
     bool made = result.exit_code != 9 && file_exists(copy);
     child_result_free(&result);
-    if (!made)
-        skip();
+    return made;
+}
+
+static void test_a_real_journal(void **state)
+{
+    const struct place *place = *state;
+    char copy[sizeof(place->dir) + 16];
+    struct clock clock;
+    struct seen seen = {0};
+    snprintf(copy, sizeof(copy), "%s/journal", place->dir);
+    if (!make_a_real_journal(copy))
+        skip(); /* leaves this function without freeing what it owns */
     clock_fake_init(&clock, NOW_MS);
     struct journal *journal = journal_new("/usr/bin/journalctl", copy, "", &clock);
     for (int64_t until = clock_mono_ms(clock_system()) + PATIENCE_MS; !journal_is_open(journal);) {

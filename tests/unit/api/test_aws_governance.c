@@ -271,7 +271,7 @@ static void test_lists(void **state)
 /* Newer ones come before the place that was reached, and one behind it goes. */
 static void disturb(int page)
 {
-    char name[16];
+    char name[32];
     if (page > 2)
         return;
     snprintf(name, sizeof(name), "newer-%d", page);

@@ -156,7 +156,7 @@ static void test_signs_by_each_secret(void **state)
     assert_int_equal(count, 2);
     webhook_sign(secrets, 1, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, signature);
     assert_string_equal(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-    char first[WEBHOOK_SIGNATURE_MAX];
+    char first[WEBHOOK_SIGNATURE_MAX + 1];
     snprintf(first, sizeof(first), "%s ", signature);
     webhook_sign(secrets, 2, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, signature);
     assert_true(text_starts_with(signature, first));

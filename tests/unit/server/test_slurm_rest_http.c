@@ -103,7 +103,7 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop_server(void **state)
 {
     (void)state;
     fake_server_stop(script.server);
@@ -434,5 +434,5 @@ int main(void)
         cmocka_unit_test(test_end_of_jobs),
         cmocka_unit_test(test_crowd),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start, stop_server);
 }
