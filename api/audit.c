@@ -152,8 +152,8 @@ void audit_body(struct api_call *call, const json_t *body)
         text_copy_cut(entry->resource, sizeof entry->resource, name[0] != '\0' ? name : node);
     struct names names = {.text = entry->resource, .size = sizeof entry->resource};
     size_t i;
-    const json_t *wish;
-    json_array_foreach(json_object_get(body, "nodesToAdd"), i, wish) names_add(&names, name_of(wish, "group"));
+    const json_t *request;
+    json_array_foreach(json_object_get(body, "nodesToAdd"), i, request) names_add(&names, name_of(request, "group"));
     names_end(&names);
 }
 
@@ -176,9 +176,9 @@ void audit_input(struct api_call *call, const json_t *input)
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         names_add_json(&names, json_object_get(input, others[i]));
     size_t i;
-    const json_t *wish;
-    json_array_foreach(json_object_get(input, "NodesToAdd"), i, wish)
-        names_add(&names, json_string_value(json_object_get(wish, "InstanceGroupName")));
+    const json_t *request;
+    json_array_foreach(json_object_get(input, "NodesToAdd"), i, request)
+        names_add(&names, json_string_value(json_object_get(request, "InstanceGroupName")));
     names_end(&names);
 }
 

@@ -44,8 +44,8 @@ static int resolve(const char *address, struct addrinfo **ret_info)
     const char *port;
     if (split_address(address, host, &port) != 0)
         return STATUS_INVALID;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    return getaddrinfo(host, port, &hints, ret_info) == 0 ? 0 : STATUS_INVALID;
+    struct addrinfo annotations = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    return getaddrinfo(host, port, &annotations, ret_info) == 0 ? 0 : STATUS_INVALID;
 }
 
 bool listen_peer_is_loopback(const struct sockaddr *sa)

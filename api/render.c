@@ -89,25 +89,25 @@ static json_t *render_rollout(const struct rollout *rollout)
     return json;
 }
 
-static json_t *render_capacity(const struct supply *supply)
+static json_t *render_capacity(const struct machine_capacity *machine_capacity)
 {
     json_t *json = json_object();
-    put_bool(json, "short", supply->short_times > 0);
-    if (supply->short_times > 0)
-        json_put_i64(json, "times", supply->short_times);
-    json_put_time(json, "since", supply->short_at);
-    json_put_time(json, "askedAgainAt", supply->short_until);
+    put_bool(json, "short", machine_capacity->short_times > 0);
+    if (machine_capacity->short_times > 0)
+        json_put_i64(json, "times", machine_capacity->short_times);
+    json_put_time(json, "since", machine_capacity->short_at);
+    json_put_time(json, "askedAgainAt", machine_capacity->short_until);
     return json;
 }
 
-static json_t *render_protection(const struct supply *supply)
+static json_t *render_protection(const struct machine_capacity *machine_capacity)
 {
     json_t *json = json_object();
-    put_bool(json, "on", supply->protected_at > 0);
-    json_put_time(json, "since", supply->protected_at);
-    if (supply->unborn > 0)
-        json_put_i64(json, "failedInARow", supply->unborn);
-    json_put_time(json, "lastFailedAt", supply->unborn_at);
+    put_bool(json, "on", machine_capacity->protected_at > 0);
+    json_put_time(json, "since", machine_capacity->protected_at);
+    if (machine_capacity->unborn > 0)
+        json_put_i64(json, "failedInARow", machine_capacity->unborn);
+    json_put_time(json, "lastFailedAt", machine_capacity->unborn_at);
     return json;
 }
 
@@ -118,8 +118,8 @@ static void put_held(json_t *json, const struct instance_group *group)
     put_bool(breaker, "open", group->breaker_opened_at != 0);
     json_put_time(breaker, "openedAt", group->breaker_opened_at);
     json_put(json, "breaker", breaker);
-    json_put(json, "capacity", render_capacity(&group->supply));
-    json_put(json, "protection", render_protection(&group->supply));
+    json_put(json, "capacity", render_capacity(&group->machine_capacity));
+    json_put(json, "protection", render_protection(&group->machine_capacity));
 }
 
 json_t *render_group_held(const struct instance_group *group)
@@ -263,7 +263,7 @@ json_t *render_lemon(const struct service_lemon *lemon)
     put_text(json, "deviceIdentity", lemon->identity);
     json_put_i64(json, "deviceScore", lemon->device_score);
     json_put_i64(json, "repairs", lemon->repairs);
-    json_put_i64(json, "failedReturns", lemon->unmended);
+    json_put_i64(json, "failedReturns", lemon->not_cleared);
     json_put_time(json, "lastRepairAt", lemon->last_at);
     return json;
 }
@@ -280,7 +280,7 @@ json_t *render_incident(const struct shared_incident *incident)
     put_text(json, "cause", incident_cause_text(incident->cause));
     put_text(json, "state", incident->ended_at > 0 ? "ended" : "open");
     json_put_time(json, "startedAt", incident->started_at);
-    json_put_time(json, "calmSince", incident->calm_since);
+    json_put_time(json, "calmSince", incident->settled_since);
     json_put_time(json, "endedAt", incident->ended_at);
     put_text(json, "endedBy", incident->ended_by);
     json_put_i64(json, "nodes", incident->nodes);

@@ -173,9 +173,9 @@ static int connect_one(struct run *run, const struct addrinfo *address, int *ret
 static int dial(struct run *run)
 {
     char port[8];
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct addrinfo annotations = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     snprintf(port, sizeof(port), "%d", run->ssh->port);
-    int rc = getaddrinfo(run->ssh->host, port, &hints, &found);
+    int rc = getaddrinfo(run->ssh->host, port, &annotations, &found);
     if (rc != 0)
         return fail(run, STATUS_UNAVAILABLE, "%s cannot be found: %s", run->ssh->host, gai_strerror(rc));
     int error = 0;

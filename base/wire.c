@@ -158,9 +158,9 @@ static int resolve(struct wire *wire, char ret_error[WIRE_ERROR_MAX])
 {
     if (resolve_literal(wire))
         return 0;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+    const struct addrinfo annotations = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
     struct addrinfo *list = NULL;
-    int rc = getaddrinfo(wire->url.host, wire->url.port, &hints, &list);
+    int rc = getaddrinfo(wire->url.host, wire->url.port, &annotations, &list);
     if (rc != 0)
         return say(ret_error, STATUS_UNAVAILABLE, wire->url.host, gai_strerror(rc));
     wire->address_count = 0;

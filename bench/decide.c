@@ -108,7 +108,7 @@ static void policy(void)
                                         .boot_at = now - MS_PER_HOUR,
                                         .last_heartbeat_at = now,
                                         .scheduler_reason = "",
-                                        .wish_by = "",
+                                        .request_by = "",
                                         .verdicts = &troubled[i].ref,
                                         .verdict_count = 1,
                                         .repairs = &past,
@@ -168,7 +168,7 @@ static void hear_all(struct burst *burst)
     }
 }
 
-static void turn_until_calm(struct burst *burst)
+static void turn_until_settled(struct burst *burst)
 {
     int64_t next;
     while (reconcile_run_once(burst->reconcile, &next))
@@ -256,7 +256,7 @@ static void burst(char **argv)
     if (reconcile_new(&deps, &burst->reconcile) != 0)
         die("the loop does not begin");
     hear_all(burst);
-    turn_until_calm(burst);
+    turn_until_settled(burst);
     uint64_t before = decided(burst);
     int64_t from = clock_stopwatch_us();
     store_all(burst);

@@ -80,7 +80,7 @@ static bool is_count(const double *values, size_t count, double median, double d
     return deviation <= 0 && median > 0;
 }
 
-void baseline_reckon(double *values, size_t count, bool at_most, struct baseline *ret_baseline)
+void baseline_recount(double *values, size_t count, bool at_most, struct baseline *ret_baseline)
 {
     struct baseline baseline = {.at_most = at_most, .proposes = count >= BASELINE_SAMPLES_MIN};
     autofree double *away = own_calloc(count, sizeof(*away));

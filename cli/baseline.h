@@ -28,7 +28,7 @@ void baseline_measure(const char *test, const char *name, char ret_measure[BASEL
 /* Times and errors are better when less. */
 bool baseline_less_is_better(const char *measure);
 /* Of at least one value; they are sorted in place. */
-void baseline_reckon(double *values, size_t count, bool at_most, struct baseline *ret_baseline);
+void baseline_recount(double *values, size_t count, bool at_most, struct baseline *ret_baseline);
 bool baseline_is_outlier(const struct baseline *baseline, double value);
 
 #endif

@@ -133,13 +133,13 @@ static int by_kind(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->node, b->node);
 }
 
-static struct kind reckon(const struct sample *samples, size_t count)
+static struct kind recount(const struct sample *samples, size_t count)
 {
     struct kind kind = {.samples = samples, .count = count};
     autofree double *values = own_calloc(count, sizeof(*values));
     for (size_t i = 0; i < count; i++)
         values[i] = samples[i].value;
-    baseline_reckon(values, count, baseline_less_is_better(samples[0].measure), &kind.baseline);
+    baseline_recount(values, count, baseline_less_is_better(samples[0].measure), &kind.baseline);
     return kind;
 }
 
@@ -155,7 +155,7 @@ static size_t make_kinds(struct cli *cli, struct samples *samples, struct kind *
                            text_equal(samples->items[next].measure, first->measure);)
             next++;
         if (metric == NULL || text_equal(metric, first->measure))
-            ret_kinds[kinds++] = reckon(first, next - i);
+            ret_kinds[kinds++] = recount(first, next - i);
     }
     return kinds;
 }

@@ -181,42 +181,42 @@ static void print_mttf(struct cli *cli, const struct simulate_outcome *outcome, 
 
 /* --- over time ---------------------------------------------------------------------------------------------------- */
 
-struct picture {
+struct snapshot {
     double days[SIMULATE_SAMPLES], out[SIMULATE_SAMPLES], effective[SIMULATE_SAMPLES];
     struct plot_series series[2];
     char title[TEXT_MAX];
     struct plot_field field;
 };
 
-static void draw_out(const struct simulation *s, struct picture *ret_picture)
+static void draw_out(const struct simulation *s, struct snapshot *ret_snapshot)
 {
     const struct simulate_outcome *outcome = &s->outcomes[0];
-    *ret_picture = (struct picture){0};
+    *ret_snapshot = (struct snapshot){0};
     for (size_t i = 0; i < outcome->sample_count; i++) {
-        ret_picture->days[i] = outcome->samples[i].days;
-        ret_picture->out[i] = outcome->samples[i].out;
+        ret_snapshot->days[i] = outcome->samples[i].days;
+        ret_snapshot->out[i] = outcome->samples[i].out;
     }
-    snprintf(ret_picture->title, TEXT_MAX, "%s: nodes out of service", s->scenario.name);
-    ret_picture->series[0] =
-        (struct plot_series){NULL, PLOT_STEPS, ret_picture->days, ret_picture->out, NULL, outcome->sample_count};
-    ret_picture->field = (struct plot_field){.title = ret_picture->title,
-                                             .x_label = "days",
-                                             .y_label = "nodes",
-                                             .series = ret_picture->series,
-                                             .series_count = 1,
-                                             .y_from_zero = true};
+    snprintf(ret_snapshot->title, TEXT_MAX, "%s: nodes out of service", s->scenario.name);
+    ret_snapshot->series[0] =
+        (struct plot_series){NULL, PLOT_STEPS, ret_snapshot->days, ret_snapshot->out, NULL, outcome->sample_count};
+    ret_snapshot->field = (struct plot_field){.title = ret_snapshot->title,
+                                              .x_label = "days",
+                                              .y_label = "nodes",
+                                              .series = ret_snapshot->series,
+                                              .series_count = 1,
+                                              .y_from_zero = true};
 }
 
 void simulation_svg(const struct simulation *simulation, struct text *ret_svg)
 {
-    struct picture picture;
-    draw_out(simulation, &picture);
-    plot_field_svg(&picture.field, ret_svg);
+    struct snapshot snapshot;
+    draw_out(simulation, &snapshot);
+    plot_field_svg(&snapshot.field, ret_svg);
 }
 
 void simulation_print(struct cli *cli, const struct simulation *simulation)
 {
-    struct picture picture;
+    struct snapshot snapshot;
     struct text text = {0};
     const struct plot_style style = plot_style_here(cli->option[CLI_OPTION_ASCII] != NULL);
     print_head(cli, simulation);
@@ -224,8 +224,8 @@ void simulation_print(struct cli *cli, const struct simulation *simulation)
     print_mttf(cli, &simulation->outcomes[0], simulation->scenario.number[SIMULATE_GPUS]);
     print_hours(cli, &simulation->outcomes[0]);
     print_causes(cli, simulation);
-    draw_out(simulation, &picture);
-    plot_field_text(&picture.field, &style, &text);
+    draw_out(simulation, &snapshot);
+    plot_field_text(&snapshot.field, &style, &text);
     print_plot(cli, &text);
     if (simulation->scenario.source[0] != '\0') {
         fputc('\n', cli->out);
@@ -241,10 +241,10 @@ static double unit_of(enum simulate_number swept)
 }
 
 static void draw_sweep(const struct simulation *points, size_t count, enum simulate_number swept,
-                       struct picture *ret_picture)
+                       struct snapshot *ret_snapshot)
 {
-    struct picture *p = ret_picture;
-    *p = (struct picture){0};
+    struct snapshot *p = ret_snapshot;
+    *p = (struct snapshot){0};
     for (size_t i = 0; i < count && i < SIMULATE_SAMPLES; i++) {
         p->days[i] = (double)points[i].value / unit_of(swept);
         p->out[i] = SIMULATION_MEAN(&points[i], goodput_percent);
@@ -264,9 +264,9 @@ static void draw_sweep(const struct simulation *points, size_t count, enum simul
 void simulation_sweep_svg(const struct simulation *points, size_t count, enum simulate_number swept,
                           struct text *ret_svg)
 {
-    struct picture picture;
-    draw_sweep(points, count, swept, &picture);
-    plot_field_svg(&picture.field, ret_svg);
+    struct snapshot snapshot;
+    draw_sweep(points, count, swept, &snapshot);
+    plot_field_svg(&snapshot.field, ret_svg);
 }
 
 #define WAITING_ENOUGH_PERCENT 1
@@ -290,26 +290,26 @@ static void print_enough(struct cli *cli, const struct simulation *points, size_
 
 void simulation_print_sweep(struct cli *cli, const struct simulation *points, size_t count, enum simulate_number swept)
 {
-    struct picture picture;
+    struct snapshot snapshot;
     struct text text = {0};
     const struct plot_style style = plot_style_here(cli->option[CLI_OPTION_ASCII] != NULL);
     char value[CLOCK_TEXT_MAX];
     size_t best = 0;
     fprintf(cli->out, "%-20s %9s %9s %14s %9s %7s\n", simulate_numbers[swept].name, "GOODPUT", "EFFECTIVE",
             "INTERRUPTIONS", "WAITING", "PEOPLE");
-    draw_sweep(points, count, swept, &picture);
+    draw_sweep(points, count, swept, &snapshot);
     for (size_t i = 0; i < count; i++) {
         const struct simulation *p = &points[i];
         double waiting = SIMULATION_MEAN(p, hours.waiting), all = SIMULATION_MEAN(p, hours.all);
         fprintf(cli->out, "%-20s %7.2f %% %7.2f %% %14.0f %7.2f %% %7.0f\n",
-                simulation_value(swept, p->value, value, sizeof(value)), picture.out[i], picture.effective[i],
+                simulation_value(swept, p->value, value, sizeof(value)), snapshot.out[i], snapshot.effective[i],
                 SIMULATION_MEAN(p, interruptions), all > 0 ? 100 * waiting / all : 0, SIMULATION_MEAN(p, people));
-        best = picture.out[i] > picture.out[best] ? i : best;
+        best = snapshot.out[i] > snapshot.out[best] ? i : best;
     }
-    fprintf(cli->out, "\nThe most goodput: %.2f %%, at %s=%s\n", picture.out[best], simulate_numbers[swept].name,
+    fprintf(cli->out, "\nThe most goodput: %.2f %%, at %s=%s\n", snapshot.out[best], simulate_numbers[swept].name,
             simulation_value(swept, points[best].value, value, sizeof(value)));
     if (swept == SIMULATE_SPARES)
         print_enough(cli, points, count);
-    plot_field_text(&picture.field, &style, &text);
+    plot_field_text(&snapshot.field, &style, &text);
     print_plot(cli, &text);
 }

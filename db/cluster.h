@@ -40,7 +40,7 @@ int db_group_delete(struct db_tx *tx, int64_t id);
 int db_group_set_breaker(struct db_tx *tx, int64_t id, int64_t opened_at);
 /* A person says so: what failed until then counts no more. */
 int db_group_close_breaker(struct db_tx *tx, int64_t id, int64_t at);
-int db_group_set_supply(struct db_tx *tx, int64_t id, const struct supply *supply);
+int db_group_set_machine_capacity(struct db_tx *tx, int64_t id, const struct machine_capacity *machine_capacity);
 
 /* What was asked for of a cluster or a group, as JSON in the spelling of the AWS model; what has a column of its own is not
  * in it. get: NOT_FOUND when there is none; caller frees. put: replaces the earlier one. */

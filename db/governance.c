@@ -255,7 +255,7 @@ int db_governance_settle(struct db_tx *tx, const struct governance *governance)
 static void held_read(struct db_query *q, void *row)
 {
     struct governance_held *held = row;
-    DB_GET_ENUM(q, governance_thing, &held->thing);
+    DB_GET_ENUM(q, governance_object, &held->thing);
     DB_GET_TEXT(q, held->name);
     DB_GET_TEXT(q, held->mark);
     held->former = db_get_i64(q);
@@ -275,7 +275,7 @@ int db_governance_hold(struct db_tx *tx, const struct governance_held *held)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_HOLD);
-    db_bind_text(&q, governance_thing_text(held->thing));
+    db_bind_text(&q, governance_object_text(held->thing));
     db_bind_text(&q, held->name);
     db_bind_text(&q, held->mark);
     db_bind_i64(&q, held->former);
@@ -288,7 +288,7 @@ int db_governance_let_go(struct db_tx *tx, const struct governance_held *held)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_LET_GO);
-    db_bind_text(&q, governance_thing_text(held->thing));
+    db_bind_text(&q, governance_object_text(held->thing));
     db_bind_text(&q, held->name);
     return db_query_run(&q, NULL);
 }

@@ -21,8 +21,8 @@ static const char SQL_UPDATE[] =
     "previous_desired = ?, state_since = ?, image_id = ?, release = ?, source_partition = ?, source_feature = ? "
     "WHERE id = ?";
 static const char SQL_DELETE[] = "DELETE FROM instance_group WHERE id = ?";
-static const char SQL_SUPPLY[] = "UPDATE instance_group SET short_at = ?, short_until = ?, short_times = ?, "
-                                 "unborn_at = ?, unborn = ?, protected_at = ? WHERE id = ?";
+static const char SQL_MACHINE_CAPACITY[] = "UPDATE instance_group SET short_at = ?, short_until = ?, short_times = ?, "
+                                           "unborn_at = ?, unborn = ?, protected_at = ? WHERE id = ?";
 static const char SQL_BREAKER[] = "UPDATE instance_group SET breaker_opened_at = ? WHERE id = ?";
 static const char SQL_CLOSE[] = "UPDATE instance_group SET breaker_opened_at = 0, breaker_closed_at = ? WHERE id = ?";
 
@@ -44,12 +44,12 @@ static void group_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, group->release);
     group->breaker_opened_at = db_get_i64(q);
     group->breaker_closed_at = db_get_i64(q);
-    group->supply.short_at = db_get_i64(q);
-    group->supply.short_until = db_get_i64(q);
-    group->supply.short_times = db_get_i64(q);
-    group->supply.unborn_at = db_get_i64(q);
-    group->supply.unborn = db_get_i64(q);
-    group->supply.protected_at = db_get_i64(q);
+    group->machine_capacity.short_at = db_get_i64(q);
+    group->machine_capacity.short_until = db_get_i64(q);
+    group->machine_capacity.short_times = db_get_i64(q);
+    group->machine_capacity.unborn_at = db_get_i64(q);
+    group->machine_capacity.unborn = db_get_i64(q);
+    group->machine_capacity.protected_at = db_get_i64(q);
     DB_GET_TEXT(q, group->source.partition);
     DB_GET_TEXT(q, group->source.feature);
     group->created_at = db_get_i64(q);
@@ -148,16 +148,16 @@ int db_group_close_breaker(struct db_tx *tx, int64_t id, int64_t at)
     return db_query_hit(&q);
 }
 
-int db_group_set_supply(struct db_tx *tx, int64_t id, const struct supply *supply)
+int db_group_set_machine_capacity(struct db_tx *tx, int64_t id, const struct machine_capacity *machine_capacity)
 {
     auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_SUPPLY);
-    db_bind_i64(&q, supply->short_at);
-    db_bind_i64(&q, supply->short_until);
-    db_bind_i64(&q, supply->short_times);
-    db_bind_i64(&q, supply->unborn_at);
-    db_bind_i64(&q, supply->unborn);
-    db_bind_i64(&q, supply->protected_at);
+    db_query_open(&q, tx, SQL_MACHINE_CAPACITY);
+    db_bind_i64(&q, machine_capacity->short_at);
+    db_bind_i64(&q, machine_capacity->short_until);
+    db_bind_i64(&q, machine_capacity->short_times);
+    db_bind_i64(&q, machine_capacity->unborn_at);
+    db_bind_i64(&q, machine_capacity->unborn);
+    db_bind_i64(&q, machine_capacity->protected_at);
     db_bind_i64(&q, id);
     return db_query_hit(&q);
 }

@@ -37,7 +37,7 @@ static void incident_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, incident->domain);
     DB_GET_ENUM(q, incident_cause, &incident->cause);
     incident->started_at = db_get_i64(q);
-    incident->calm_since = db_get_i64(q);
+    incident->settled_since = db_get_i64(q);
     incident->ended_at = db_get_i64(q);
     DB_GET_TEXT(q, incident->ended_by);
     incident->nodes = db_get_i64(q);
@@ -53,7 +53,7 @@ int db_incident_insert(struct db_tx *tx, struct shared_incident *incident)
     db_bind_text(&q, incident->domain);
     db_bind_text(&q, incident_cause_text(incident->cause));
     db_bind_i64(&q, incident->started_at);
-    db_bind_i64(&q, incident->calm_since);
+    db_bind_i64(&q, incident->settled_since);
     db_bind_i64(&q, incident->ended_at);
     db_bind_text(&q, incident->ended_by);
     return db_query_insert(&q, &incident->id);
@@ -66,7 +66,7 @@ int db_incident_update(struct db_tx *tx, const struct shared_incident *incident)
     db_bind_text(&q, topology_level_text(incident->level));
     db_bind_text(&q, incident->domain);
     db_bind_text(&q, incident_cause_text(incident->cause));
-    db_bind_i64(&q, incident->calm_since);
+    db_bind_i64(&q, incident->settled_since);
     db_bind_i64(&q, incident->ended_at);
     db_bind_text(&q, incident->ended_by);
     db_bind_i64(&q, incident->id);

@@ -5,7 +5,7 @@
 #include "db/db.h"
 
 int db_incident_insert(struct db_tx *tx, struct shared_incident *incident); /* fills id */
-/* Level, domain, cause, calm_since and how it ended; the rest is as it began. NOT_FOUND: it has ended, and stays as it is. */
+/* Level, domain, cause, settled_since and how it ended; the rest is as it began. NOT_FOUND: it has ended, and stays as it is. */
 int db_incident_update(struct db_tx *tx, const struct shared_incident *incident);
 int db_incident_get(struct db_tx *tx, int64_t id, struct shared_incident *ret_incident);
 struct db_incident_filter {

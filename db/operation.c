@@ -171,7 +171,7 @@ static void operation_read(struct db_query *q, void *row)
     operation->progress.left = db_get_i64(q);
     DB_GET_ENUM(q, job_signal, &operation->job_signal);
     operation->job_wait_ms = db_get_i64(q);
-    operation->mended_at = db_get_i64(q);
+    operation->cleared_by_reset_at = db_get_i64(q);
     if (db_query_status(q) == 0) {
         int status = steps_read(q->tx, operation);
         if (status < 0)
@@ -294,7 +294,7 @@ int db_operation_update(struct db_tx *tx, const struct operation *operation)
     db_bind_i64(&q, operation->progress.in_service);
     db_bind_i64(&q, operation->progress.failed);
     db_bind_i64(&q, operation->progress.left);
-    db_bind_i64(&q, operation->mended_at);
+    db_bind_i64(&q, operation->cleared_by_reset_at);
     db_bind_i64(&q, operation->id);
     int status = db_query_hit(&q);
     /* Only a move back to an active state can meet the other active one. */

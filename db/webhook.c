@@ -15,7 +15,7 @@ static void progress_read(struct db_query *q, void *row)
     progress->position = db_get_i64(q);
     progress->delivered = db_get_i64(q);
     progress->refused = db_get_i64(q);
-    progress->given_up = db_get_i64(q);
+    progress->downed = db_get_i64(q);
     progress->delivered_at = db_get_i64(q);
     progress->failing_since = db_get_i64(q);
     progress->failures = db_get_i64(q);
@@ -40,7 +40,7 @@ int db_webhook_put(struct db_tx *tx, const char *name, const struct webhook_prog
     db_bind_i64(&q, progress->position);
     db_bind_i64(&q, progress->delivered);
     db_bind_i64(&q, progress->refused);
-    db_bind_i64(&q, progress->given_up);
+    db_bind_i64(&q, progress->downed);
     db_bind_i64(&q, progress->delivered_at);
     db_bind_i64(&q, progress->failing_since);
     db_bind_i64(&q, progress->failures);

@@ -106,21 +106,21 @@ static inline bool governance_status_is_pending(enum governance_status status)
 
 /* --- what is touched in a scheduler --- */
 
-#define GOVERNANCE_THING_LIST(X) \
-    X(PARTITION, "partition")    \
-    X(QOS, "qos")                \
+#define GOVERNANCE_OBJECT_LIST(X) \
+    X(PARTITION, "partition")     \
+    X(QOS, "qos")                 \
     X(ACCOUNT, "account")
-enum governance_thing {
-#define X(SYMBOL, text) GOVERNANCE_THING_##SYMBOL,
-    GOVERNANCE_THING_LIST(X)
+enum governance_object {
+#define X(SYMBOL, text) GOVERNANCE_OBJECT_##SYMBOL,
+    GOVERNANCE_OBJECT_LIST(X)
 #undef X
 };
-ENUM_DECLARE(governance_thing);
+ENUM_DECLARE(governance_object);
 
 /* A thing there that is made or changed for a configuration or a quota. It is written down before it is touched, and is what
  * says later that it may be changed again or taken away, and to what it goes back. */
 struct governance_held {
-    enum governance_thing thing;
+    enum governance_object thing;
     char name[NODE_NAME_MAX_BYTES];
     char mark[ID_CLUSTER_MAX];       /* what is made carries it: that a thing of the name is the one that we made */
     int64_t former, value, previous; /* of a partition: what it had; has, or is to have; and may still have */

@@ -48,8 +48,8 @@ struct shared_incident {
     enum topology_level level;
     char domain[TOPOLOGY_NAME_MAX_BYTES];
     enum incident_cause cause;
-    int64_t started_at, calm_since; /* calm_since: its nodes are back since then; 0: they are not */
-    int64_t ended_at;               /* 0: it goes on */
+    int64_t started_at, settled_since; /* settled_since: its nodes are back since then; 0: they are not */
+    int64_t ended_at;                  /* 0: it goes on */
     char ended_by[SENTENCE_MAX_BYTES];
     int64_t nodes, affected; /* all it ever took, and those that still wait for it */
 };

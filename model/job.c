@@ -17,34 +17,34 @@ bool job_is_on(const struct cluster_job *job)
     return false;
 }
 
-struct job_picture *job_picture_new(void)
+struct job_snapshot *job_snapshot_new(void)
 {
-    struct job_picture *picture = own_calloc(1, sizeof(*picture));
-    picture->uses = 1;
-    return picture;
+    struct job_snapshot *snapshot = own_calloc(1, sizeof(*snapshot));
+    snapshot->uses = 1;
+    return snapshot;
 }
 
-struct job_picture *job_picture_use(struct job_picture *picture)
+struct job_snapshot *job_snapshot_use(struct job_snapshot *snapshot)
 {
-    picture->uses++; /* atomic, as its type is */
-    return picture;
+    snapshot->uses++; /* atomic, as its type is */
+    return snapshot;
 }
 
-void job_picture_free(struct job_picture *picture)
+void job_snapshot_free(struct job_snapshot *snapshot)
 {
-    if (picture == NULL || --picture->uses != 0)
+    if (snapshot == NULL || --snapshot->uses != 0)
         return;
-    for (size_t i = 0; i < picture->text_count; i++)
-        free(picture->texts[i]);
-    free(picture->jobs);
-    free(picture->nodes);
-    free(picture->metrics);
-    free(picture);
+    for (size_t i = 0; i < snapshot->text_count; i++)
+        free(snapshot->texts[i]);
+    free(snapshot->jobs);
+    free(snapshot->nodes);
+    free(snapshot->metrics);
+    free(snapshot);
 }
 
-char *job_picture_keep(struct job_picture *picture, char *text)
+char *job_snapshot_keep(struct job_snapshot *snapshot, char *text)
 {
-    assert(picture->text_count < JOB_PICTURE_TEXTS_MAX);
-    picture->texts[picture->text_count++] = text;
+    assert(snapshot->text_count < JOB_SNAPSHOT_TEXTS_MAX);
+    snapshot->texts[snapshot->text_count++] = text;
     return text;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define JOB_ID_MAX_BYTES 64      /* "123_4", "123+0" */
-#define JOB_PICTURE_TEXTS_MAX 8  /* outputs that a picture's texts lie in */
+#define JOB_SNAPSHOT_TEXTS_MAX 8 /* outputs that a picture's texts lie in */
 #define JOB_HOSTLIST_MAX 100000u /* nodes of one job */
 
 /* Texts are printable, never NULL, "" when there is nothing to say, and lie in the picture's memory. Times are ms, 0: unknown. */
@@ -37,27 +37,27 @@ struct job_node {
     const char *partitions, *features, *gres; /* "a,b" */
 };
 
-struct job_picture {
+struct job_snapshot {
     int64_t at, stale_at; /* after which nobody is to be shown it */
     struct cluster_job *jobs;
     size_t count;
     struct job_node *nodes; /* all that the scheduler knows */
     size_t node_count;
-    uint64_t node_digest;               /* another where a name, a partition or a feature is */
-    char *metrics;                      /* Prometheus text */
-    char *texts[JOB_PICTURE_TEXTS_MAX]; /* that the others lie in */
+    uint64_t node_digest;                /* another where a name, a partition or a feature is */
+    char *metrics;                       /* Prometheus text */
+    char *texts[JOB_SNAPSHOT_TEXTS_MAX]; /* that the others lie in */
     size_t text_count;
     _Atomic unsigned uses;
 };
 
-struct job_picture *job_picture_new(void); /* in use once */
-struct job_picture *job_picture_use(struct job_picture *picture);
-void job_picture_free(struct job_picture *picture); /* one use less; accepts NULL */
-static inline void auto_job_picture_cleanup(struct job_picture **picture)
+struct job_snapshot *job_snapshot_new(void); /* in use once */
+struct job_snapshot *job_snapshot_use(struct job_snapshot *snapshot);
+void job_snapshot_free(struct job_snapshot *snapshot); /* one use less; accepts NULL */
+static inline void auto_job_snapshot_cleanup(struct job_snapshot **snapshot)
 {
-    job_picture_free(*picture);
+    job_snapshot_free(*snapshot);
 }
 /* Keeps text until the picture's end; hands it back. */
-char *job_picture_keep(struct job_picture *picture, char *text);
+char *job_snapshot_keep(struct job_snapshot *snapshot, char *text);
 
 #endif

@@ -61,7 +61,7 @@ struct cluster {
 };
 
 /* What became of the newest tries to get machines for a group. */
-struct supply {
+struct machine_capacity {
     int64_t short_at;     /* the provider had none then, short_times times in a row … */
     int64_t short_until;  /* … and is not asked again before */
     int64_t short_times;  /* 0: it had one when it was asked last */
@@ -94,14 +94,14 @@ struct instance_group {
     char release[RELEASE_VERSION_MAX_BYTES]; /* ImageReleaseVersion */
     int64_t breaker_opened_at;               /* 0: closed */
     int64_t breaker_closed_at;               /* by a person: what failed before counts no more; 0: never */
-    struct supply supply;
+    struct machine_capacity machine_capacity;
     struct node_source source;
     int64_t created_at;
 };
 
 /* How a node's reason begins when it is in service and somebody else holds it in the scheduler. */
 #define NODE_REASON_HELD "held in Slurm"
-#define NODE_REASON_GIVEN_UP "Slurm took it out by itself" /* and hears it again */
+#define NODE_REASON_DOWNED "Slurm took it out by itself" /* and hears it again */
 #define NODE_REASON_KEPT_OUT \
     "Slurm keeps it out by itself" /* for something that it found, as that a job's end failed there */
 
@@ -297,7 +297,7 @@ struct operation {
     char old_boot[BOOT_ID_MAX_BYTES];
     bool cancel_asked;
     int64_t created_at, started_at, finished_at;
-    int64_t mended_at; /* of a reset: when the device was reset, in the times of its agent; 0: it was not */
+    int64_t cleared_by_reset_at; /* of a reset: when the device was reset, in the times of its agent; 0: it was not */
     char error[SENTENCE_MAX_BYTES]; /* of one of a cluster that still runs: what has gone wrong already */
     struct operation_progress progress;
     struct operation_step steps[OPERATION_STEPS_MAX];
@@ -349,7 +349,7 @@ ENUM_DECLARE(event_level);
     X(SCHEDULER_RESUME, "scheduler-resume")       \
     X(SCHEDULER_DOWN, "scheduler-down")           \
     X(SCHEDULER_BACK, "scheduler-back")           \
-    X(SCHEDULER_LAYOUT, "scheduler-layout")       \
+    X(SCHEDULER_DESIRED, "scheduler-layout")      \
     X(SCHEDULER_DRIFT, "scheduler-drift")         \
     X(SCHEDULER_ADDRESS, "scheduler-address")     \
     X(JOBS, "jobs")                               \

@@ -19,7 +19,7 @@ static int64_t came_up(const struct provision_group *g)
 
 static int64_t alive(const struct provision_group *g)
 {
-    return came_up(g) + g->slots[SLOT_STARTING] + g->slots[SLOT_UNMADE];
+    return came_up(g) + g->slots[SLOT_STARTING] + g->slots[SLOT_UNPROVISIONED];
 }
 
 static bool is_enough(const struct provision_group *g, const struct provision_group_plan *p)

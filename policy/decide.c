@@ -305,15 +305,16 @@ static void think_of_stale(const struct folded *folded, struct thought *thought)
     decision->evidence_count = (int)folded->stale_count;
 }
 
-static void think_of_mended(const struct policy_node *node, const struct folded *folded, struct thought *thought)
+static void think_of_cleared_by_reset(const struct policy_node *node, const struct folded *folded,
+                                      struct thought *thought)
 {
     struct decision *decision = &thought->decision;
-    const struct verdict *verdict = folded->mended;
+    const struct verdict *verdict = folded->cleared_by_reset;
     char detail[REASON_MAX_BYTES], seen[POLICY_TIME_MAX], reset[POLICY_TIME_MAX];
     policy_time(verdict->last_at, seen);
-    policy_time(policy_mended_by(node, verdict)->mended_at, reset);
+    policy_time(policy_cleared_by_reset_by(node, verdict)->cleared_by_reset_at, reset);
     thought->present = true;
-    policy_rule(decision, ACTION_NONE, POLICY_RULE_MENDED);
+    policy_rule(decision, ACTION_NONE, POLICY_RULE_CLEARED_BY_RESET);
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
     decision->fault = fault_class_of(verdict->code);
     text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
@@ -325,15 +326,15 @@ static void think_of_mended(const struct policy_node *node, const struct folded 
     policy_gate(decision, GATE_FRESH, GATE_RESULT_FAILED, detail);
     policy_refuse(decision, ACTION_REBOOT, "a repair for what is no longer there would be the wrong one");
     decision->evidence[0] = verdict->id;
-    decision->evidence_count = (int)folded->mended_count;
+    decision->evidence_count = (int)folded->cleared_by_reset_count;
 }
 
 static void think_of_request(const struct policy_snapshot *snapshot, struct thought *thought)
 {
     const struct policy_node *node = thought->node;
     struct decision *decision = &thought->decision;
-    bool reboot = node->wish == POLICY_WISH_REBOOT;
-    const char *who = text_or_empty(node->wish_by)[0] != '\0' ? node->wish_by : "somebody";
+    bool reboot = node->request == POLICY_REQUEST_REBOOT;
+    const char *who = text_or_empty(node->request_by)[0] != '\0' ? node->request_by : "somebody";
     char detail[REASON_MAX_BYTES];
     thought->present = true;
     thought->requested = true;
@@ -389,8 +390,8 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
         think_of_came_back(snapshot, came_back, thought);
     else if (found && !node->has_active_operation)
         think_of_incident(snapshot, &folded, &choice, thought);
-    else if (folded.mended != NULL && !node->has_active_operation)
-        think_of_mended(node, &folded, thought);
+    else if (folded.cleared_by_reset != NULL && !node->has_active_operation)
+        think_of_cleared_by_reset(node, &folded, thought);
     else if (folded.stale != NULL && !node->has_active_operation)
         think_of_stale(&folded, thought);
     policy_folded_free(&folded);
@@ -399,7 +400,7 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
 void policy_think(const struct policy_snapshot *snapshot, const struct policy_node *node, struct thought *ret_thought)
 {
     struct thought thought = new_thought(snapshot, node);
-    if (node->wish != POLICY_WISH_NONE && may_be_asked(node))
+    if (node->request != POLICY_REQUEST_NONE && may_be_asked(node))
         think_of_request(snapshot, &thought);
     else if (may_be_judged(node))
         think_of_evidence(snapshot, &thought);

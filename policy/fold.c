@@ -25,11 +25,11 @@ static bool is_fresh(const struct policy_node *node, const struct verdict *verdi
 }
 
 /* Both times are the agent's. What comes late, or again, is no older for that, and what goes on after the reset is newer. */
-const struct policy_repair *policy_mended_by(const struct policy_node *node, const struct verdict *verdict)
+const struct policy_repair *policy_cleared_by_reset_by(const struct policy_node *node, const struct verdict *verdict)
 {
     for (size_t i = 0; i < node->repair_count && verdict->device[0] != '\0'; i++) {
         const struct policy_repair *repair = &node->repairs[i];
-        if (repair->mended_at >= verdict->last_at && repair->mended_at > 0 &&
+        if (repair->cleared_by_reset_at >= verdict->last_at && repair->cleared_by_reset_at > 0 &&
             text_equal(verdict->instance_id, text_or_empty(repair->instance_id)) &&
             text_equal(verdict->boot_id, text_or_empty(repair->boot_id)) &&
             policy_same_device(node, text_or_empty(repair->device), verdict->device))
@@ -84,9 +84,9 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
         if (!is_fresh(node, verdict)) {
             folded->stale_count++;
             folded->stale = newer_of(folded->stale, verdict);
-        } else if (policy_mended_by(node, verdict) != NULL) {
-            folded->mended_count++;
-            folded->mended = newer_of(folded->mended, verdict);
+        } else if (policy_cleared_by_reset_by(node, verdict) != NULL) {
+            folded->cleared_by_reset_count++;
+            folded->cleared_by_reset = newer_of(folded->cleared_by_reset, verdict);
         } else {
             sights[count++] = look(snapshot, verdict);
         }

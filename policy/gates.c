@@ -15,8 +15,8 @@
 void policy_tell_fresh(const struct policy_node *node, const struct folded *folded, struct decision *decision)
 {
     char time[POLICY_TIME_MAX], detail[REASON_MAX_BYTES], older[64] = "";
-    if (folded->stale_count + folded->mended_count > 0)
-        snprintf(older, sizeof(older), "; %zu older left aside", folded->stale_count + folded->mended_count);
+    if (folded->stale_count + folded->cleared_by_reset_count > 0)
+        snprintf(older, sizeof(older), "; %zu older left aside", folded->stale_count + folded->cleared_by_reset_count);
     policy_say(detail, sizeof(detail), "of instance %s and its boot of %s%s", text_or_empty(node->instance_id),
                policy_time(node->boot_at, time), older);
     policy_gate(decision, GATE_FRESH, GATE_RESULT_PASSED, detail);
@@ -32,7 +32,7 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
     } else if (text_or_empty(node->paused_why)[0] != '\0') {
         rule = POLICY_RULE_PAUSED;
         policy_say(why, sizeof(why), "%s", node->paused_why);
-    } else if (node->foreign_drain) {
+    } else if (node->external_drain) {
         rule = "foreign-drain";
         policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));
     } else {

@@ -15,11 +15,11 @@ int64_t policy_absence_limit(void)
     return fault_find(POLICY_CODE_ABSENCE)->rate_count;
 }
 
-enum policy_giveback policy_giveback(const struct policy_absence *absence)
+enum policy_return_to_service policy_return_to_service(const struct policy_absence *absence)
 {
     if (absence->left_alone || absence->recovery != NODE_RECOVERY_AUTOMATIC || absence->mode != REPAIR_MODE_ACT)
-        return POLICY_GIVEBACK_MANUAL;
+        return POLICY_RETURN_TO_SERVICE_MANUAL;
     if (absence->earlier + 1 >= policy_absence_limit())
-        return POLICY_GIVEBACK_SERIES;
-    return absence->heard ? POLICY_GIVEBACK_NOW : POLICY_GIVEBACK_UNHEARD;
+        return POLICY_RETURN_TO_SERVICE_SERIES;
+    return absence->heard ? POLICY_RETURN_TO_SERVICE_NOW : POLICY_RETURN_TO_SERVICE_UNHEARD;
 }

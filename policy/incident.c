@@ -35,7 +35,7 @@ bool policy_sign_of(const struct policy_settings *settings, const struct verdict
     return false;
 }
 
-bool policy_incident_is_calm(const struct policy_settings *settings, int64_t nodes, int64_t affected)
+bool policy_incident_is_settled(const struct policy_settings *settings, int64_t nodes, int64_t affected)
 {
     return affected < settings->incident_nodes || affected * 2 < nodes;
 }

@@ -41,6 +41,6 @@ bool policy_sign_of(const struct policy_settings *settings, const struct verdict
                     struct policy_sign *ret_sign);
 
 /* Whether the domain is back: fewer of its nodes still show it than make an incident, or not half of them. */
-bool policy_incident_is_calm(const struct policy_settings *settings, int64_t nodes, int64_t affected);
+bool policy_incident_is_settled(const struct policy_settings *settings, int64_t nodes, int64_t affected);
 
 #endif

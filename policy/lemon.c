@@ -28,17 +28,17 @@ static bool is_of_machine(const struct policy_node *node, const struct policy_re
 }
 
 /* It is what a replacement brought, which then did not come up or failed its checks. */
-static bool is_stillborn(const struct policy_node *node, const struct policy_repair *repair)
+static bool is_failed_to_provision(const struct policy_node *node, const struct policy_repair *repair)
 {
-    return repair->unmended && repair->kind == OPERATION_KIND_REPLACE &&
+    return repair->not_cleared && repair->kind == OPERATION_KIND_REPLACE &&
            text_equal(text_or_empty(repair->new_instance), text_or_empty(node->instance_id));
 }
 
 static int64_t weight_on_machine(const struct policy_node *node, const struct policy_repair *repair)
 {
     if (is_of_machine(node, repair))
-        return repair->unmended && repair->kind == OPERATION_KIND_REBOOT ? 200 : 100;
-    return is_stillborn(node, repair) ? 100 : 0;
+        return repair->not_cleared && repair->kind == OPERATION_KIND_REBOOT ? 200 : 100;
+    return is_failed_to_provision(node, repair) ? 100 : 0;
 }
 
 static int64_t score_of_device(const struct policy_settings *settings, const struct policy_node *node,
@@ -64,12 +64,12 @@ void policy_lemon(const struct policy_settings *settings, const struct policy_no
         if (repair->by_person || repair->at <= now_ms - settings->lemon_window_ms)
             continue;
         if (repair->node == NULL)
-            lemon.slot += weight_of(settings, repair, now_ms, repair->unmended ? 200 : 100);
+            lemon.slot += weight_of(settings, repair, now_ms, repair->not_cleared ? 200 : 100);
         if (weight == 0)
             continue;
         lemon.machine += weight_of(settings, repair, now_ms, weight);
         lemon.repairs++;
-        lemon.unmended += repair->unmended ? 1 : 0;
+        lemon.not_cleared += repair->not_cleared ? 1 : 0;
         lemon.last_at = repair->at > lemon.last_at ? repair->at : lemon.last_at;
         const char *name = text_or_empty(repair->device);
         int64_t device = name[0] == '\0' ? 0 : score_of_device(settings, node, name, now_ms);

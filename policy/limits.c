@@ -57,7 +57,7 @@ static int64_t no_return_at(const struct policy_node *node)
 static bool is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
-    return in_service && !node->foreign_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
+    return in_service && !node->external_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
            policy_counts_as_lost(&snapshot->settings, counted_since(snapshot), snapshot->now_ms,
                                  node->last_heartbeat_at, no_return_at(node)) &&
            node->incident == NULL && !is_counted_already(snapshot, node);
@@ -89,11 +89,11 @@ static struct breaker read_breaker(const struct policy_snapshot *snapshot)
                               .limit = policy_breaker_limit(settings, group->desired)};
     bool over = breaker.failing > breaker.limit;
     bool was_open = group->breaker_opened_at > 0;
-    bool calm = group->breaker_calm_since > 0 &&
-                snapshot->now_ms - group->breaker_calm_since >= settings->breaker_close_after_ms;
+    bool settled = group->breaker_settled_since > 0 &&
+                   snapshot->now_ms - group->breaker_settled_since >= settings->breaker_close_after_ms;
     breaker.over = over;
     breaker.opens = over && !was_open;
-    breaker.closes = was_open && !over && calm;
+    breaker.closes = was_open && !over && settled;
     breaker.open = (was_open || breaker.opens) && !breaker.closes;
     return breaker;
 }
@@ -101,9 +101,9 @@ static struct breaker read_breaker(const struct policy_snapshot *snapshot)
 static void tell_breaker(const struct policy_snapshot *snapshot, const struct breaker *breaker,
                          struct policy_plan *plan)
 {
-    char window[POLICY_SPAN_MAX], calm[POLICY_SPAN_MAX];
+    char window[POLICY_SPAN_MAX], settled[POLICY_SPAN_MAX];
     policy_span(snapshot->settings.breaker_window_ms, window);
-    policy_span(snapshot->settings.breaker_close_after_ms, calm);
+    policy_span(snapshot->settings.breaker_close_after_ms, settled);
     plan->breaker_opens = breaker->opens;
     plan->breaker_closes = breaker->closes;
     plan->breaker_over = breaker->over;
@@ -111,12 +111,12 @@ static void tell_breaker(const struct policy_snapshot *snapshot, const struct br
         policy_say(plan->breaker_why, sizeof(plan->breaker_why),
                    "%" PRId64 " of %" PRId64 " nodes of %s failed within %s, more than %" PRId64
                    ": repairs wait until the count has been back under the limit for %s",
-                   breaker->failing, snapshot->group.desired, snapshot->group.name, window, breaker->limit, calm);
+                   breaker->failing, snapshot->group.desired, snapshot->group.name, window, breaker->limit, settled);
     else if (breaker->closes)
         policy_say(plan->breaker_why, sizeof(plan->breaker_why),
                    "no more than %" PRId64
                    " nodes of %s failed within %s for %s: repairs go on, as far as they are still needed",
-                   breaker->limit, snapshot->group.name, window, calm);
+                   breaker->limit, snapshot->group.name, window, settled);
 }
 
 void policy_hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at)
@@ -130,23 +130,23 @@ void policy_hold(struct decision *decision, const char *rule, const char *why, i
 static bool breaker_lets(const struct policy_snapshot *snapshot, const struct breaker *breaker,
                          struct decision *decision)
 {
-    char detail[REASON_MAX_BYTES], why[REASON_MAX_BYTES], window[POLICY_SPAN_MAX], calm[POLICY_SPAN_MAX];
+    char detail[REASON_MAX_BYTES], why[REASON_MAX_BYTES], window[POLICY_SPAN_MAX], settled[POLICY_SPAN_MAX];
     policy_span(snapshot->settings.breaker_window_ms, window);
-    policy_span(snapshot->settings.breaker_close_after_ms, calm);
+    policy_span(snapshot->settings.breaker_close_after_ms, settled);
     policy_say(detail, sizeof(detail), "%s: %" PRId64 " of %" PRId64 " nodes failed within %s, the limit is %" PRId64,
                breaker->open ? "open" : "closed", breaker->failing, snapshot->group.desired, window, breaker->limit);
     policy_gate(decision, GATE_BREAKER, breaker->open ? GATE_RESULT_FAILED : GATE_RESULT_PASSED, detail);
     if (!breaker->open)
         return true;
-    int64_t calm_since = snapshot->group.breaker_calm_since;
-    int64_t closes_at = calm_since + snapshot->settings.breaker_close_after_ms;
-    bool calming = calm_since > 0 && breaker->failing <= breaker->limit && closes_at > snapshot->now_ms;
+    int64_t settled_since = snapshot->group.breaker_settled_since;
+    int64_t closes_at = settled_since + snapshot->settings.breaker_close_after_ms;
+    bool settling = settled_since > 0 && breaker->failing <= breaker->limit && closes_at > snapshot->now_ms;
     policy_say(
         why, sizeof(why),
         "the group's breaker is open, as too many nodes fail at once for a fault of each; it closes when no more than "
         "%" PRId64 " have failed within %s, for %s",
-        breaker->limit, window, calm);
-    policy_hold(decision, "breaker-hold", why, calming ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+        breaker->limit, window, settled);
+    policy_hold(decision, "breaker-hold", why, settling ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return false;
 }
 

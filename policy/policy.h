@@ -106,18 +106,18 @@ struct policy_group {
     const char *cluster, *name;
     enum node_recovery recovery;
     int64_t desired;
-    int64_t in_repair;                       /* nodes with an active reboot or replace */
-    int64_t in_repair_of[FAULT_CLASS_COUNT]; /* of them, by policy_repair_class */
-    int64_t last_repair_at;                  /* when the newest began; 0: there was none */
-    int64_t replacing;                       /* of them, active replaces */
-    struct supply supply;                    /* what became of the newest tries to get machines */
-    int64_t idle_elsewhere;                  /* of the healthy ones that are not in this snapshot, those without work */
-    int64_t healthy_elsewhere;               /* nodes in service and healthy that are not in this snapshot */
-    int64_t failed_recently;                 /* distinct nodes with a node fault within breaker_window_ms, all states */
-    int64_t breaker_opened_at;               /* 0: closed */
-    int64_t breaker_closed_at;               /* by a person: what failed until then does not count; 0: never */
-    int64_t breaker_calm_since; /* since when it was not over its limit (plan.breaker_over); 0: it was at last */
-    int64_t incidents;          /* of many nodes, begun within breaker_window_ms: each counts as one */
+    int64_t in_repair;                        /* nodes with an active reboot or replace */
+    int64_t in_repair_of[FAULT_CLASS_COUNT];  /* of them, by policy_repair_class */
+    int64_t last_repair_at;                   /* when the newest began; 0: there was none */
+    int64_t replacing;                        /* of them, active replaces */
+    struct machine_capacity machine_capacity; /* what became of the newest tries to get machines */
+    int64_t idle_elsewhere;        /* of the healthy ones that are not in this snapshot, those without work */
+    int64_t healthy_elsewhere;     /* nodes in service and healthy that are not in this snapshot */
+    int64_t failed_recently;       /* distinct nodes with a node fault within breaker_window_ms, all states */
+    int64_t breaker_opened_at;     /* 0: closed */
+    int64_t breaker_closed_at;     /* by a person: what failed until then does not count; 0: never */
+    int64_t breaker_settled_since; /* since when it was not over its limit (plan.breaker_over); 0: it was at last */
+    int64_t incidents;             /* of many nodes, begun within breaker_window_ms: each counts as one */
 };
 
 /* The incident of many nodes that has taken this one. */
@@ -136,13 +136,13 @@ struct policy_repair {
     const char *instance_id, *device, *code;
     const char *new_instance; /* of a replacement; "" */
     int64_t at, finished_at;
-    int64_t mended_at;   /* of a reset: when the device was reset, by its agent's clock; 0: it was not */
-    const char *boot_id; /* … in that boot */
-    bool same_piece;     /* of another instance: what it was for is in this machine, where device says */
-    const char *node;    /* the slot, when it is another; NULL: this one */
+    int64_t cleared_by_reset_at; /* of a reset: when the device was reset, by its agent's clock; 0: it was not */
+    const char *boot_id;         /* … in that boot */
+    bool same_piece;             /* of another instance: what it was for is in this machine, where device says */
+    const char *node;            /* the slot, when it is another; NULL: this one */
     bool succeeded;
     bool by_person;    /* people's own repairs are shown, but do not count as attempts */
-    bool unmended;     /* it failed because the machine did not come back, or failed its return checks */
+    bool not_cleared;  /* it failed because the machine did not come back, or failed its return checks */
     bool no_return;    /* the machine did not come back from it, and nothing was done to the node since */
     const char *error; /* of what it failed */
 };
@@ -172,7 +172,7 @@ bool policy_approval_is_for(enum action asked_action, const char *asked_code, co
 /* The rule of what a person keeps in his own hands, with the whole cluster. */
 #define POLICY_RULE_PAUSED "paused"
 
-enum policy_wish { POLICY_WISH_NONE, POLICY_WISH_REBOOT, POLICY_WISH_REPLACE };
+enum policy_request { POLICY_REQUEST_NONE, POLICY_REQUEST_REBOOT, POLICY_REQUEST_REPLACE };
 
 struct policy_node {
     int64_t id;
@@ -190,12 +190,12 @@ struct policy_node {
     bool has_scheduler;
     bool scheduler_known; /* the scheduler's picture is fresh and holds this node */
     bool scheduler_responding;
-    bool switched_off;  /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
-    bool foreign_drain; /* a person (or another program) holds it in the scheduler */
+    bool switched_off;   /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
+    bool external_drain; /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;
     const struct policy_incident *incident; /* NULL: none */
-    enum policy_wish wish;                  /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
-    const char *wish_by;
+    enum policy_request request;            /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
+    const char *request_by;
     struct policy_approval approval;
     const struct verdict *const *verdicts; /* open ones */
     size_t verdict_count;
@@ -233,9 +233,9 @@ const struct policy_repair *policy_same_hardware(const struct policy_settings *s
 /* What the past of a machine weighs, in points: of all of it, of its worst device, and of the slot that it is in. */
 struct policy_lemon {
     int64_t machine, device_score, slot;
-    const char *device;        /* of the repair that named it; "": none did */
-    int64_t repairs, unmended; /* of the machine, within the window */
-    int64_t last_at;           /* 0: there were none */
+    const char *device;           /* of the repair that named it; "": none did */
+    int64_t repairs, not_cleared; /* of the machine, within the window */
+    int64_t last_at;              /* 0: there were none */
 };
 /* Of the node's repairs, which have to reach back as far as the window. */
 void policy_lemon(const struct policy_settings *settings, const struct policy_node *node, int64_t now_ms,
@@ -244,7 +244,7 @@ void policy_lemon(const struct policy_settings *settings, const struct policy_no
 int64_t policy_history_ms(const struct policy_settings *settings);
 
 /* The reset that ended after what this verdict last saw of its device, in the same boot: it has answered it. NULL: none did. */
-const struct policy_repair *policy_mended_by(const struct policy_node *node, const struct verdict *verdict);
+const struct policy_repair *policy_cleared_by_reset_by(const struct policy_node *node, const struct verdict *verdict);
 
 /* A node's health from its open verdicts and its last sign of life. */
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);
@@ -257,11 +257,11 @@ enum policy_scripts policy_scripts_after(const struct operation *op);
 /* What becomes of a node in service that the scheduler took out by itself for an absence that is over: it restarted, or did not
  * respond, and is heard again. Nobody decided that; nothing speaks against the node, or it would be another question. */
 #define POLICY_CODE_ABSENCE "node.reboot.unexpected"
-enum policy_giveback {
-    POLICY_GIVEBACK_NOW,     /* through the return gate */
-    POLICY_GIVEBACK_UNHEARD, /* its agent is to speak first */
-    POLICY_GIVEBACK_MANUAL, /* NodeRecovery None, a mode that does not act, or a person holds it: it is told, and left */
-    POLICY_GIVEBACK_SERIES, /* it happened too often: a person has to look */
+enum policy_return_to_service {
+    POLICY_RETURN_TO_SERVICE_NOW,     /* through the return gate */
+    POLICY_RETURN_TO_SERVICE_UNHEARD, /* its agent is to speak first */
+    POLICY_RETURN_TO_SERVICE_MANUAL, /* NodeRecovery None, a mode that does not act, or a person holds it: it is told, and left */
+    POLICY_RETURN_TO_SERVICE_SERIES, /* it happened too often: a person has to look */
 };
 struct policy_absence {
     enum node_recovery recovery;
@@ -270,7 +270,7 @@ struct policy_absence {
     bool heard;            /* its agent speaks */
     int64_t earlier;       /* how often it was given back after an absence within policy_absence_window_ms */
 };
-enum policy_giveback policy_giveback(const struct policy_absence *absence);
+enum policy_return_to_service policy_return_to_service(const struct policy_absence *absence);
 /* By the row of POLICY_CODE_ABSENCE: it is for a person from so many on within that time. */
 int64_t policy_absence_window_ms(void);
 int64_t policy_absence_limit(void);
@@ -298,10 +298,12 @@ int64_t policy_least_healthy(const struct policy_settings *settings, int64_t des
 enum fault_class policy_repair_class(const char *code);
 
 /* supply.c: what the answers of providers and the ends of launches make of a group's supply. True: it is news. */
-bool policy_supply_short(const struct policy_settings *settings, struct supply *supply, int64_t now_ms);
-bool policy_supply_launched(struct supply *supply); /* there is capacity again */
-bool policy_supply_unborn(const struct policy_settings *settings, struct supply *supply, int64_t now_ms);
-bool policy_supply_came_up(struct supply *supply); /* the group is protected no more */
+bool policy_machine_capacity_short(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
+                                   int64_t now_ms);
+bool policy_machine_capacity_launched(struct machine_capacity *machine_capacity); /* there is capacity again */
+bool policy_machine_capacity_unborn(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
+                                    int64_t now_ms);
+bool policy_machine_capacity_came_up(struct machine_capacity *machine_capacity); /* the group is protected no more */
 
 /* What there is little room for, as sinfo and a list of nodes: the code and the device, then the end of the decision's sentence, word for
  * word. */

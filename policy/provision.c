@@ -45,7 +45,7 @@ void policy_order_victims(struct victim *victims, size_t count)
 /* --- what a group is --------------------------------------------------------------------------- */
 static int64_t alive(const struct provision_group *g)
 {
-    return g->slots[SLOT_SERVING] + g->slots[SLOT_STARTING] + g->slots[SLOT_UNMADE] + g->slots[SLOT_BROKEN];
+    return g->slots[SLOT_SERVING] + g->slots[SLOT_STARTING] + g->slots[SLOT_UNPROVISIONED] + g->slots[SLOT_BROKEN];
 }
 
 /* Those that have been in service: what becomes of them later is the repairs' business. */
@@ -67,13 +67,13 @@ static bool is_fulfilled(const struct provision_group *g)
 
 static bool is_troubled(const struct provision_group *g)
 {
-    return g->slots[SLOT_UNMADE] + g->slots[SLOT_BROKEN] > 0;
+    return g->slots[SLOT_UNPROVISIONED] + g->slots[SLOT_BROKEN] > 0;
 }
 
 /* Nodes come or go. */
 static bool is_scaling(const struct provision_group *g)
 {
-    return g->slots[SLOT_STARTING] + g->slots[SLOT_UNMADE] + g->slots[SLOT_LEAVING] > 0 || alive(g) > g->desired;
+    return g->slots[SLOT_STARTING] + g->slots[SLOT_UNPROVISIONED] + g->slots[SLOT_LEAVING] > 0 || alive(g) > g->desired;
 }
 
 static bool is_under_way(enum group_state state)
@@ -110,13 +110,13 @@ static void set(char *dst, const char *fmt, ...)
 
 static void say_trouble(const struct provision_group *g, char *ret_failure)
 {
-    int64_t unmade = g->slots[SLOT_UNMADE], broken = g->slots[SLOT_BROKEN];
-    const char *why = g->unmade_why != NULL ? g->unmade_why : "its launch failed";
+    int64_t unprovisioned = g->slots[SLOT_UNPROVISIONED], broken = g->slots[SLOT_BROKEN];
+    const char *why = g->unprovisioned_why != NULL ? g->unprovisioned_why : "its launch failed";
     char more[48] = "";
-    if (unmade + broken > 1)
-        snprintf(more, sizeof(more), "; %" PRId64 " more need attention", unmade + broken - 1);
-    if (unmade > 0)
-        set(ret_failure, "%s could not be provisioned: %.*s%s", g->unmade != NULL ? g->unmade : "a node",
+    if (unprovisioned + broken > 1)
+        snprintf(more, sizeof(more), "; %" PRId64 " more need attention", unprovisioned + broken - 1);
+    if (unprovisioned > 0)
+        set(ret_failure, "%s could not be provisioned: %.*s%s", g->unprovisioned != NULL ? g->unprovisioned : "a node",
             TEXT_FIT(why, 380), more);
     else
         set(ret_failure, "%s needs a person: its repair gave up%s", g->broken != NULL ? g->broken : "a node", more);
@@ -125,7 +125,7 @@ static void say_trouble(const struct provision_group *g, char *ret_failure)
 static void say_min(const struct provision_snapshot *s, const struct provision_group *g, char *ret_text)
 {
     char last[SENTENCE_MAX_BYTES] = "";
-    if (g->slots[SLOT_UNMADE] > 0)
+    if (g->slots[SLOT_UNPROVISIONED] > 0)
         say_trouble(g, last);
     set(ret_text, "%" PRId64 " of at least %" PRId64 " nodes came into service within %" PRId64 " minutes%s%.*s",
         came_up(g), g->min_count, s->settings.min_count_deadline_ms / MINUTE_MS, last[0] != '\0' ? "; " : "",
@@ -242,7 +242,7 @@ static const struct provision_group *find_failed(const struct provision_snapshot
         const struct provision_group *g = &s->groups[i];
         if (!is_under_way(g->state) || is_fulfilled(g))
             continue;
-        if (g->slots[SLOT_UNMADE] > 0 || (waits_for_min(g) && s->now_ms >= deadline_of(s, g)))
+        if (g->slots[SLOT_UNPROVISIONED] > 0 || (waits_for_min(g) && s->now_ms >= deadline_of(s, g)))
             return g;
     }
     return NULL;
@@ -303,7 +303,7 @@ static void take_back(const struct provision_snapshot *s, const struct provision
 {
     bool creation = s->state == CLUSTER_STATE_CREATING;
     char why[SENTENCE_MAX_BYTES];
-    if (failed->slots[SLOT_UNMADE] > 0)
+    if (failed->slots[SLOT_UNPROVISIONED] > 0)
         say_trouble(failed, why);
     else
         say_min(s, failed, why);

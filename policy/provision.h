@@ -21,12 +21,12 @@
 
 /* What a slot is to its group. */
 enum slot_kind {
-    SLOT_SERVING,  /* was in service, and is or is being seen to */
-    SLOT_STARTING, /* was not yet, and nothing has gone wrong */
-    SLOT_UNMADE,   /* was not yet, and its last launch failed: another try may be under way, or a person is needed */
-    SLOT_BROKEN,   /* was in service, and its repair gave up */
-    SLOT_LEAVING,  /* is being deleted */
-    SLOT_GONE,     /* is deleted; only its row is there */
+    SLOT_SERVING,       /* was in service, and is or is being seen to */
+    SLOT_STARTING,      /* was not yet, and nothing has gone wrong */
+    SLOT_UNPROVISIONED, /* was not yet, and its last launch failed: another try may be under way, or a person is needed */
+    SLOT_BROKEN,        /* was in service, and its repair gave up */
+    SLOT_LEAVING,       /* is being deleted */
+    SLOT_GONE,          /* is deleted; only its row is there */
     SLOT_KIND_COUNT
 };
 
@@ -43,9 +43,10 @@ struct provision_group {
     int64_t desired, min_count, previous_desired; /* as in struct instance_group */
     const char *failure;
     int64_t slots[SLOT_KIND_COUNT];
-    bool was_scaling;                /* nodes came or went when it was looked at last */
-    const char *unmade, *unmade_why; /* one that could not be provisioned, and its last error; NULL: none */
-    const char *broken;              /* one whose repair gave up; NULL: none */
+    bool was_scaling; /* nodes came or went when it was looked at last */
+    const char *unprovisioned,
+        *unprovisioned_why; /* one that could not be provisioned, and its last error; NULL: none */
+    const char *broken;     /* one whose repair gave up; NULL: none */
 
     const struct rollout *rollout;              /* the one under way; NULL: none */
     int64_t outdated;                           /* slots that do not run the wanted image */
@@ -108,7 +109,7 @@ int64_t policy_launch_pause(const struct provision_settings *settings, int tries
 
 /* Who goes first when a group shrinks: the least valuable, and of these the last that came. Its number says nothing of that:
  * a new slot takes the lowest that is free. */
-enum victim_rank { VICTIM_UNMADE, VICTIM_STARTING, VICTIM_OUT, VICTIM_IDLE, VICTIM_BUSY, VICTIM_OPTED_OUT };
+enum victim_rank { VICTIM_UNPROVISIONED, VICTIM_STARTING, VICTIM_OUT, VICTIM_IDLE, VICTIM_BUSY, VICTIM_OPTED_OUT };
 struct victim {
     int64_t node_id;
     enum victim_rank rank;

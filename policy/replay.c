@@ -75,7 +75,8 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
 {
     const struct decision *d = replay->decision;
     const struct verdict *lead = replay->verdict_count > 0 ? &replay->verdicts[0] : NULL;
-    bool fresh = lead != NULL && (d->gates[GATE_FRESH].result != GATE_RESULT_FAILED || has_rule(d, POLICY_RULE_MENDED));
+    bool fresh = lead != NULL &&
+                 (d->gates[GATE_FRESH].result != GATE_RESULT_FAILED || has_rule(d, POLICY_RULE_CLEARED_BY_RESET));
     *node = (struct policy_node){
         .id = d->node_id,
         .name = replay->node,
@@ -90,9 +91,9 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
         .has_scheduler = true,
         .scheduler_known = true,
         .scheduler_responding = true,
-        .foreign_drain = has_rule(d, "foreign-drain"),
+        .external_drain = has_rule(d, "foreign-drain"),
         .scheduler_reason = "",
-        .wish_by = "",
+        .request_by = "",
         .incident = incident_of(d),
     };
     take_silence(replay, node);
@@ -110,7 +111,7 @@ static size_t take_verdicts(const struct policy_replay *replay, struct verdict *
 }
 
 /* What failed was the machine, and not who was asked to reboot or to give one: the error begins with the step's name. */
-static bool is_unmended(const struct operation *op)
+static bool is_not_cleared(const struct operation *op)
 {
     static const enum step_kind of_machine[] = {STEP_KIND_JOIN, STEP_KIND_CHECK, STEP_KIND_VERIFY};
     for (size_t i = 0; op->state == OPERATION_STATE_FAILED && i < ARRAY_LEN(of_machine); i++) {
@@ -132,10 +133,10 @@ struct policy_repair policy_replay_repair(const struct operation *op)
         .code = op->code,
         .at = op->started_at > 0 ? op->started_at : op->created_at,
         .finished_at = op->finished_at,
-        .mended_at = op->mended_at,
+        .cleared_by_reset_at = op->cleared_by_reset_at,
         .boot_id = op->old_boot,
         .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
-        .unmended = is_unmended(op),
+        .not_cleared = is_not_cleared(op),
         .by_person = !text_equal(op->actor, "policy"),
         .error = op->error,
     };

@@ -230,13 +230,13 @@ static void say_failure(const struct policy_scene *scene, struct policy_situatio
 /* Another machine may well end as this one did. */
 static void say_protection(const struct policy_scene *scene, struct policy_situation *told)
 {
-    const struct supply *supply = &scene->group->supply;
+    const struct machine_capacity *machine_capacity = &scene->group->machine_capacity;
     char at[POLICY_TIME_MAX];
-    if (supply->protected_at > 0)
+    if (machine_capacity->protected_at > 0)
         say(told,
             "Its group is protected since %s, as %lld new machines in a row did not come up: look at the image and its "
             "scripts first.",
-            policy_time(supply->protected_at, at), (long long)supply->unborn);
+            policy_time(machine_capacity->protected_at, at), (long long)machine_capacity->unborn);
 }
 
 static void tell_launch_again(const struct policy_scene *scene, struct policy_situation *told)
@@ -347,7 +347,7 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     if (text_equal(scene->decision->rule, "breaker-hold") && scene->group->breaker_opened_at > 0)
         way_resume(scene, told,
                    "close the breaker: what failed until then counts no more, and repairs go on by the budget");
-    if (text_equal(scene->decision->rule, "protected-hold") && scene->group->supply.protected_at > 0)
+    if (text_equal(scene->decision->rule, "protected-hold") && scene->group->machine_capacity.protected_at > 0)
         way_resume(scene, told, WHY_RESUME);
 }
 
@@ -460,12 +460,12 @@ static void tell_foreign(const struct policy_scene *scene, struct policy_situati
     way_node(scene, told, "reboot", WHY_NOW);
 }
 
-static bool is_given_up(const struct policy_scene *scene)
+static bool is_downed(const struct policy_scene *scene)
 {
-    return scene->given_up;
+    return scene->downed;
 }
 
-static void tell_given_up(const struct policy_scene *scene, struct policy_situation *told)
+static void tell_downed(const struct policy_scene *scene, struct policy_situation *told)
 {
     say(told, "%s.", scene->node->reason);
     say_standing(scene, told);
@@ -589,7 +589,7 @@ void policy_explain_situation(const struct policy_scene *scene, struct policy_si
         {SITUATION_OPTED_OUT, is_opted_out, tell_opted_out},
         {SITUATION_PAUSED, is_paused, tell_paused},
         {SITUATION_FOREIGN, is_foreign, tell_foreign},
-        {SITUATION_GIVEN_UP, is_given_up, tell_given_up},
+        {SITUATION_DOWNED, is_downed, tell_downed},
         {SITUATION_NEVER_HEARD, is_never_heard, tell_never_heard},
         {SITUATION_SILENT, is_silent, tell_silent},
         {SITUATION_DECIDED, is_decided, tell_decided},

@@ -25,7 +25,7 @@
     X(OPTED_OUT, "opted-out")                                                          \
     X(PAUSED, "paused")                                                                \
     X(FOREIGN, "held-by-others")                                                       \
-    X(GIVEN_UP, "given-up-by-scheduler") /* for an absence that is over */             \
+    X(DOWNED, "given-up-by-scheduler") /* for an absence that is over */               \
     X(NEVER_HEARD, "agent-never-heard")                                                \
     X(SILENT, "agent-silent")                                                          \
     X(DECIDED, "decided") /* the last decision stands and says what follows */         \
@@ -49,7 +49,7 @@ struct policy_scene {
     const struct decision *decision;       /* the last one */
     bool decision_stands;                  /* what it stands on is still open */
     bool held_by_others;                   /* in the scheduler */
-    bool given_up;                         /* by the scheduler, for an absence that is over */
+    bool downed;                           /* by the scheduler, for an absence that is over */
     bool silent;
     int64_t last_heartbeat_at; /* 0: none since the server started */
     int64_t open_verdicts;

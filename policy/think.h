@@ -44,7 +44,7 @@ void policy_rule(struct decision *decision, enum action action, const char *rule
 void policy_refuse(struct decision *decision, enum action action, const char *why);
 
 /* The rule of evidence that a reset has answered. */
-#define POLICY_RULE_MENDED "before-the-reset"
+#define POLICY_RULE_CLEARED_BY_RESET "before-the-reset"
 
 /* --- fold.c ------------------------------------------------------------------------------------------------- */
 
@@ -76,10 +76,10 @@ struct incident {
 struct folded {
     struct incident *incidents; /* by device; owned */
     size_t count;
-    size_t stale_count;           /* open verdicts of another boot or instance */
-    const struct verdict *stale;  /* the newest of those */
-    size_t mended_count;          /* open ones that a reset has answered */
-    const struct verdict *mended; /* the newest of those */
+    size_t stale_count;                     /* open verdicts of another boot or instance */
+    const struct verdict *stale;            /* the newest of those */
+    size_t cleared_by_reset_count;          /* open ones that a reset has answered */
+    const struct verdict *cleared_by_reset; /* the newest of those */
 };
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded);
 void policy_folded_free(struct folded *folded);

@@ -43,9 +43,9 @@
     X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never",   \
       (double)loop.last_observed_at / 1e3)                                                                            \
     X("holdfast_scheduler_up", "gauge", "Whether the scheduler's figures are there, and fresh",                       \
-      picture != NULL ? 1.0 : 0.0)                                                                                    \
+      snapshot != NULL ? 1.0 : 0.0)                                                                                   \
     X("holdfast_scheduler_surveyed_timestamp_seconds", "gauge", "When these figures were taken, 0: there are none",   \
-      picture != NULL ? (double)picture->at / 1e3 : 0.0)
+      snapshot != NULL ? (double)snapshot->at / 1e3 : 0.0)
 
 /* The decision latency as a Prometheus histogram; bucket i of the source counts values below 2^i microseconds. */
 static void render_latency(struct text *t, const struct reconcile_stats *loop)
@@ -66,11 +66,11 @@ static void render_latency(struct text *t, const struct reconcile_stats *loop)
 }
 
 /* What the scheduler was last seen to be, in use once; NULL: nothing that could be shown as being so now. */
-static struct job_picture *picture_of(const struct metrics_sources *sources)
+static struct job_snapshot *snapshot_of(const struct metrics_sources *sources)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
     const struct service *s = sources->service;
-    return s == NULL ? NULL : service_scheduler_picture(s->scheduler, clock_wall_ms(s->clock), why);
+    return s == NULL ? NULL : service_scheduler_snapshot(s->scheduler, clock_wall_ms(s->clock), why);
 }
 
 void metrics_render(struct text *t, void *arg)
@@ -83,12 +83,12 @@ void metrics_render(struct text *t, void *arg)
     db_stats(sources->db, &store);
     if (sources->reconcile != NULL)
         reconcile_stats(sources->reconcile, &loop);
-    AUTO(job_picture) struct job_picture *picture = picture_of(sources);
+    AUTO(job_snapshot) struct job_snapshot *snapshot = snapshot_of(sources);
 #define X(name, type, help, value) \
     text_printf(t, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
     METRICS_LIST(X)
 #undef X
     render_latency(t, &loop);
-    if (picture != NULL)
-        text_add(t, picture->metrics);
+    if (snapshot != NULL)
+        text_add(t, snapshot->metrics);
 }

@@ -116,7 +116,7 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
                                 .scheduler_reason = "",
                                 .incident = view_incident(w, node, view),
                                 .approval = trouble->approval,
-                                .wish_by = "",
+                                .request_by = "",
                                 .verdicts = view->refs,
                                 .verdict_count = (size_t)trouble->note_count,
                                 .repairs = view->repairs,
@@ -359,9 +359,9 @@ static struct policy_group see_group(struct world *w, struct group *group)
 {
     expire(w, group);
     if (group->failed_recently > policy_breaker_limit(&group->rules.policy, group->desired))
-        group->calm_since = 0;
-    else if (group->calm_since == 0)
-        group->calm_since = w->now;
+        group->settled_since = 0;
+    else if (group->settled_since == 0)
+        group->settled_since = w->now;
     struct policy_group seen = {.cluster = SIMULATE_CLUSTER,
                                 .name = group->name,
                                 .recovery = world_number(w, SIMULATE_AUTOMATIC) != 0 ? NODE_RECOVERY_AUTOMATIC
@@ -369,11 +369,11 @@ static struct policy_group see_group(struct world *w, struct group *group)
                                 .desired = group->desired,
                                 .in_repair = group->in_repair,
                                 .replacing = group->replacing,
-                                .supply = group->supply,
+                                .machine_capacity = group->machine_capacity,
                                 .idle_elsewhere = group->idle,
                                 .failed_recently = group->failed_recently + count_lost_elsewhere(w, group),
                                 .breaker_opened_at = group->breaker_opened_at,
-                                .breaker_calm_since = group->calm_since,
+                                .breaker_settled_since = group->settled_since,
                                 .last_repair_at = group->last_repair_at,
                                 .healthy_elsewhere = group->desired - group->out,
                                 .incidents = count_incidents(w, group)};
@@ -410,7 +410,7 @@ static void decide_group(struct world *w, struct group *group, const int32_t *no
     if (plan.breaker_closes)
         group->breaker_opened_at = 0;
     if (plan.breaker_over)
-        group->calm_since = 0;                  /* by silence and incidents, too */
+        group->settled_since = 0;               /* by silence and incidents, too */
     for (size_t i = 0, d = 0; i < count; i++) { /* both are by name, which is by number here */
         while (d < plan.count && plan.decisions[d].node_id < seen[i].id)
             d++;

@@ -35,13 +35,13 @@ static void count_repair(struct world *w, int32_t node, int by)
 }
 
 /* What a replacement says of the group's supply: a machine that did not come up, or one that did. */
-static void note_supply(struct world *w, int32_t node, bool succeeded, bool relapsed)
+static void note_machine_capacity(struct world *w, int32_t node, bool succeeded, bool relapsed)
 {
     struct group *group = fleet_group(w, node);
     if (succeeded)
-        (void)policy_supply_came_up(&group->supply);
+        (void)policy_machine_capacity_came_up(&group->machine_capacity);
     else if (!relapsed)
-        w->out->protections += policy_supply_unborn(&group->rules.policy, &group->supply, w->now);
+        w->out->protections += policy_machine_capacity_unborn(&group->rules.policy, &group->machine_capacity, w->now);
 }
 
 enum why { WHY_DONE, WHY_NO_RESET, WHY_NO_RETURN, WHY_RELAPSE, WHY_SILENT };
@@ -79,7 +79,7 @@ static void end(struct world *w, int32_t node, enum why why)
                                                 .no_return = why == WHY_NO_RETURN});
     }
     if (trouble->op == OPERATION_KIND_REPLACE)
-        note_supply(w, node, succeeded, why == WHY_RELAPSE);
+        note_machine_capacity(w, node, succeeded, why == WHY_RELAPSE);
     if (!succeeded) {
         end_failed(w, node, why);
         return;
@@ -121,16 +121,17 @@ static void begin_launch(struct world *w, int32_t node)
 {
     struct trouble *trouble = w->machines[node].trouble;
     struct group *group = fleet_group(w, node);
-    bool waits = group->supply.short_times > 0 && w->now < group->supply.short_until;
+    bool waits = group->machine_capacity.short_times > 0 && w->now < group->machine_capacity.short_until;
     bool none = !waits && world_happens(w, world_number(w, SIMULATE_NO_CAPACITY));
     if (none)
-        (void)policy_supply_short(&group->rules.policy, &group->supply, w->now);
+        (void)policy_machine_capacity_short(&group->rules.policy, &group->machine_capacity, w->now);
     else if (!waits)
-        (void)policy_supply_launched(&group->supply);
+        (void)policy_machine_capacity_launched(&group->machine_capacity);
     w->out->no_capacity += none;
     trouble->asks = waits || none;
     due(w, node,
-        trouble->asks ? group->supply.short_until - w->now : world_about(w, world_number(w, SIMULATE_REPLACE)));
+        trouble->asks ? group->machine_capacity.short_until - w->now
+                      : world_about(w, world_number(w, SIMULATE_REPLACE)));
 }
 
 /* Begins the step that is next; RESUME's end is the operation's. */

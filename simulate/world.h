@@ -126,8 +126,8 @@ struct group {
     struct simulate_rules rules;
     int64_t last_repair_at; /* when the newest began; 0: there was none */
     int64_t idle, replacing;
-    struct supply supply;
-    int64_t desired, out, in_repair, in_repair_of[FAULT_CLASS_COUNT], breaker_opened_at, calm_since, failed_recently;
+    struct machine_capacity machine_capacity;
+    int64_t desired, out, in_repair, in_repair_of[FAULT_CLASS_COUNT], breaker_opened_at, settled_since, failed_recently;
     struct failing *failing; /* a ring of those within the breaker's window */
     size_t head, count, capacity;
     int32_t *silent; /* nodes that nobody hears */

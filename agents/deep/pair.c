@@ -23,7 +23,7 @@
 #define MEMORY_BYTES_MAX 8192
 #define LATE_MS (30 * MS_PER_S) /* to end a tool and to say what came of it */
 
-struct pairing {
+struct pair_matching {
     struct deep_bench *bench;
     struct talk talk;
     const struct pair_tool *tool;
@@ -33,50 +33,50 @@ struct pairing {
 
 /* --- what is remembered -------------------------------------------------------------------------------------- */
 
-static int save(const struct pairing *pairing)
+static int save(const struct pair_matching *pair_matching)
 {
     AUTO(text) struct text out = {0};
-    pair_write_memory(&out, &pairing->ask);
-    return file_write(pairing->memory_path, out.data, out.len, 0600);
+    pair_write_memory(&out, &pair_matching->ask);
+    return file_write(pair_matching->memory_path, out.data, out.len, 0600);
 }
 
-static void load(struct pairing *pairing)
+static void load(struct pair_matching *pair_matching)
 {
     autofree char *data = NULL;
     size_t len;
-    const char *key = pairing->bench->memory.key;
-    if (file_read(pairing->memory_path, MEMORY_BYTES_MAX, &data, &len) != 0 ||
-        pair_read_memory(data, len, &pairing->ask) != 0 || !text_equal(pairing->ask.key, key))
-        pairing->ask = (struct deep_pair_ask){.said_count = 0};
-    text_copy_cut(pairing->ask.key, sizeof(pairing->ask.key), key);
+    const char *key = pair_matching->bench->memory.key;
+    if (file_read(pair_matching->memory_path, MEMORY_BYTES_MAX, &data, &len) != 0 ||
+        pair_read_memory(data, len, &pair_matching->ask) != 0 || !text_equal(pair_matching->ask.key, key))
+        pair_matching->ask = (struct deep_pair_ask){.said_count = 0};
+    text_copy_cut(pair_matching->ask.key, sizeof(pair_matching->ask.key), key);
 }
 
 /* --- asked --------------------------------------------------------------------------------------------------- */
 
-static const char *own_address(const struct pairing *pairing)
+static const char *own_address(const struct pair_matching *pair_matching)
 {
-    const char *told = pairing->bench->options->address, *seen = wire_address(pairing->talk.wire);
+    const char *told = pair_matching->bench->options->address, *seen = wire_address(pair_matching->talk.wire);
     return told != NULL ? told : seen;
 }
 
 /* Tries for as long as the run has time. */
-static int ask_server(struct pairing *pairing, struct deep_pair_reply *ret_reply)
+static int ask_server(struct pair_matching *pair_matching, struct deep_pair_reply *ret_reply)
 {
     for (;;) {
         AUTO(text) struct text body = {0};
         const char *reply;
         size_t len;
         int answer;
-        pairing->ask.port = fabric_free_port();
-        pair_write_ask(&body, &pairing->ask);
-        int status = talk_exchange(&pairing->talk, &body, &answer, &reply, &len);
+        pair_matching->ask.port = fabric_free_port();
+        pair_write_ask(&body, &pair_matching->ask);
+        int status = talk_exchange(&pair_matching->talk, &body, &answer, &reply, &len);
         if (status == 0 && (answer == 404 || answer == 409))
             return TALK_WITHDRAWN;
         if (status == 0 && answer == 200)
             return pair_read_reply(reply, len, ret_reply);
         if (status == 0)
             log_warn("deep check: no match: the server answered %d", answer);
-        status = deep_pause(pairing->bench, pairing->bench->options->pause_ms);
+        status = deep_pause(pair_matching->bench, pair_matching->bench->options->pause_ms);
         if (status != 0)
             return status;
     }
@@ -84,23 +84,23 @@ static int ask_server(struct pairing *pairing, struct deep_pair_reply *ret_reply
 
 /* --- carried out --------------------------------------------------------------------------------------------- */
 
-static int run_match(struct pairing *pairing, const struct deep_pair_reply *match)
+static int run_match(struct pair_matching *pair_matching, const struct deep_pair_reply *match)
 {
-    struct deep_bench *bench = pairing->bench;
-    struct deep_pair_ask *ask = &pairing->ask;
+    struct deep_bench *bench = pair_matching->bench;
+    struct deep_pair_ask *ask = &pair_matching->ask;
     struct deep_pair_said *said = &ask->said[ask->said_count++];
     *said = match->match;
     said->result = DEEP_PAIR_RESULT_VOID;
-    int status = save(pairing);
+    int status = save(pair_matching);
     if (status != 0)
         return status;
-    deep_log(bench, "info", "%s with %s (%s)", pairing->tool->says, match->match.partner, match->address);
-    status = pairing->tool->run(bench, match, own_address(pairing), &said->result);
+    deep_log(bench, "info", "%s with %s (%s)", pair_matching->tool->says, match->match.partner, match->address);
+    status = pair_matching->tool->run(bench, match, own_address(pair_matching), &said->result);
     if (status != 0)
         return status;
     deep_log(bench, said->result == DEEP_PAIR_RESULT_PASSED ? "info" : "error", "with %s: %s", match->match.partner,
              deep_pair_result_text(said->result));
-    return save(pairing);
+    return save(pair_matching);
 }
 
 static void tell_end(struct deep_bench *bench, const struct deep_pair_reply *reply)
@@ -116,65 +116,66 @@ static void tell_end(struct deep_bench *bench, const struct deep_pair_reply *rep
 }
 
 /* From now on this machine is tested with that; what came of matches with another is forgotten. */
-static int take_tool(struct pairing *pairing, const struct pair_tool *tool)
+static int take_tool(struct pair_matching *pair_matching, const struct pair_tool *tool)
 {
-    struct deep_pair_ask *ask = &pairing->ask;
-    bool another = pairing->tool != NULL;
-    pairing->tool = tool;
+    struct deep_pair_ask *ask = &pair_matching->ask;
+    bool another = pair_matching->tool != NULL;
+    pair_matching->tool = tool;
     ask->limit_ms = tool->limit_ms + LATE_MS;
-    deep_measured(pairing->bench, another ? "then with" : "tested with", "%s", tool->name);
+    deep_measured(pair_matching->bench, another ? "then with" : "tested with", "%s", tool->name);
     if (text_equal(ask->tool, tool->name))
         return 0;
     text_copy_cut(ask->tool, sizeof(ask->tool), tool->name);
     ask->said_count = 0;
-    return save(pairing);
+    return save(pair_matching);
 }
 
 /* Nothing was found out, as nothing could be started: what is next in the table may say more. */
-static int take_next(struct pairing *pairing, const struct deep_pair_reply *reply, bool *ret_over)
+static int take_next(struct pair_matching *pair_matching, const struct deep_pair_reply *reply, bool *ret_over)
 {
-    const struct pair_tool *next = pair_tool_find(pairing->bench, pairing->tool);
+    const struct pair_tool *next = pair_tool_find(pair_matching->bench, pair_matching->tool);
     *ret_over = next == NULL;
     if (next == NULL) {
-        tell_end(pairing->bench, reply);
+        tell_end(pair_matching->bench, reply);
         return 0;
     }
-    deep_log(pairing->bench, "warn", "%s: %s; %s is tried instead", pairing->tool->name, reply->detail, next->name);
-    return take_tool(pairing, next);
+    deep_log(pair_matching->bench, "warn", "%s: %s; %s is tried instead", pair_matching->tool->name, reply->detail,
+             next->name);
+    return take_tool(pair_matching, next);
 }
 
-static int play(struct pairing *pairing)
+static int play(struct pair_matching *pair_matching)
 {
     bool over = false;
     struct deep_pair_reply reply;
     for (;;) {
-        int status = ask_server(pairing, &reply);
+        int status = ask_server(pair_matching, &reply);
         if (status == 0 && reply.word == DEEP_PAIR_WORD_END) {
-            tell_end(pairing->bench, &reply);
+            tell_end(pair_matching->bench, &reply);
             return 0;
         }
         if (status == 0 && reply.word == DEEP_PAIR_WORD_NEXT) {
-            status = take_next(pairing, &reply, &over);
+            status = take_next(pair_matching, &reply, &over);
             if (status == 0 && !over)
                 continue;
             return status;
         }
         if (status == 0 && reply.word == DEEP_PAIR_WORD_WAIT)
-            status = deep_pause(pairing->bench, reply.pause_ms);
-        else if (status == 0 && pairing->ask.said_count == DEEP_PAIRS_MAX)
+            status = deep_pause(pair_matching->bench, reply.pause_ms);
+        else if (status == 0 && pair_matching->ask.said_count == DEEP_PAIRS_MAX)
             break;
         else if (status == 0)
-            status = run_match(pairing, &reply);
+            status = run_match(pair_matching, &reply);
         if (status != 0)
             return status;
     }
-    deep_skipped(pairing->bench, "inconclusive: after %d matches nobody is found out", DEEP_PAIRS_MAX);
+    deep_skipped(pair_matching->bench, "inconclusive: after %d matches nobody is found out", DEEP_PAIRS_MAX);
     return 0;
 }
 
 int deep_pair_run(struct deep_bench *bench)
 {
-    struct pairing pairing = {.bench = bench};
+    struct pair_matching pair_matching = {.bench = bench};
     const struct pair_tool *tool = pair_tool_find(bench, NULL);
     const struct talk_options talk = {.url = bench->options->url,
                                       .fingerprint = bench->options->fingerprint,
@@ -190,18 +191,18 @@ int deep_pair_run(struct deep_bench *bench)
             "none of all_reduce_perf with mpirun, nccom-test, fi_pingpong and NPopenmpi with mpirun is installed here");
         return 0;
     }
-    int status = talk_open(&pairing.talk, &talk);
-    pairing.memory_path = own_printf("%s/pairs", bench->directory);
+    int status = talk_open(&pair_matching.talk, &talk);
+    pair_matching.memory_path = own_printf("%s/pairs", bench->directory);
     if (status == 0) {
-        load(&pairing);
-        const struct pair_tool *last = pair_tool_named(pairing.ask.tool); /* it may have been come to already */
+        load(&pair_matching);
+        const struct pair_tool *last = pair_tool_named(pair_matching.ask.tool); /* it may have been come to already */
         if (bench->options->address != NULL)
-            text_copy_cut(pairing.ask.address, sizeof(pairing.ask.address), bench->options->address);
-        status = take_tool(&pairing, last != NULL && last->is_here(bench) ? last : tool);
+            text_copy_cut(pair_matching.ask.address, sizeof(pair_matching.ask.address), bench->options->address);
+        status = take_tool(&pair_matching, last != NULL && last->is_here(bench) ? last : tool);
         if (status == 0)
-            status = play(&pairing);
+            status = play(&pair_matching);
     }
-    talk_close(&pairing.talk);
-    free(pairing.memory_path);
+    talk_close(&pair_matching.talk);
+    free(pair_matching.memory_path);
     return status;
 }

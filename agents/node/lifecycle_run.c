@@ -23,7 +23,7 @@
 #define STATE_BYTES_MAX 65536
 #define ORDER_BYTES_MAX (2 * LIFECYCLE_RESOURCES_BYTES_MAX) /* its resources are escaped on the way */
 #define OVER_DONE 1
-#define OVER_GIVEN_UP 2
+#define OVER_DOWNED 2
 
 struct run {
     const struct lifecycle_options *options;
@@ -189,7 +189,7 @@ static int give_up(struct run *run, const char *why)
 {
     log_error("lifecycle: given up: %s", why);
     text_copy_cut(run->work.detail, sizeof(run->work.detail), why);
-    return finish(run, OVER_GIVEN_UP);
+    return finish(run, OVER_DOWNED);
 }
 
 static int fetch_order(struct run *run)

@@ -25,7 +25,7 @@ int runner_lock(const char *state_dir, const char *name, int *ret_fd)
     return file_lock(path, ret_fd);
 }
 
-static void put_aside(const char *log)
+static void park(const char *log)
 {
     struct stat st;
     autofree char *aside = own_printf("%s.1", log);
@@ -52,7 +52,7 @@ int runner_begin(const char *state_dir, const char *name, const char *log, const
         status = file_lock(path, &lock);
     if (status != 0)
         return status;
-    put_aside(log);
+    park(log);
     status = child_spawn_detached(arguments->argv, NULL, NULL, log, lock, &pid);
     close(lock); /* the runner has it, too */
     return status;

@@ -131,29 +131,31 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
 
 /* inject: a kernel line that a person wants this agent to write, for a test. work, check: what the instance is asked to do. settings_tag: it shall have other
  * settings (NULL: those it has are right). Only an agent that says it knows an errand of this kind is told of it. */
-static void reply_orders(struct api_call *call, const char *line, enum errand_kind kind, const char *key,
+static void reply_orders(struct api_call *call, const char *line, enum agent_task_kind kind, const char *key,
                          const uint64_t *settings_tag)
 {
     json_t *json = json_object();
     json_put_text(json, "inject", line);
     if (settings_tag != NULL)
         json_put(json, "settings", json_sprintf("%" PRIx64, *settings_tag));
-    if (kind != ERRAND_NONE)
-        json_put_text(json, kind == ERRAND_CHECK ? "check" : kind == ERRAND_RESET ? "reset" : "work", key);
+    if (kind != AGENT_TASK_NONE)
+        json_put_text(json, kind == AGENT_TASK_CHECK ? "check" : kind == AGENT_TASK_RESET ? "reset" : "work", key);
     api_reply_json(call, 200, json);
 }
 
 #define KNOWS_CHECKS (FLEET_CHECK_DEEP(DEEP_CHECK_STRESS) | FLEET_CHECK_DEEP(DEEP_CHECK_CONNECTIVITY))
 
-static enum errand_kind errand_of(struct api_call *call, char ret_key[KEY_MAX_BYTES])
+static enum agent_task_kind agent_task_of(struct api_call *call, char ret_key[KEY_MAX_BYTES])
 {
     const unsigned knows = call->beat.checks;
     if ((knows & (FLEET_RUNS_LIFECYCLE | FLEET_RESETS | KNOWS_CHECKS)) == 0)
-        return ERRAND_NONE;
-    enum errand_kind kind =
-        errands_key(fleet_errands(call->service->fleet), call->node_id, call->beat.instance_id, ret_key);
-    unsigned needed = kind == ERRAND_CHECK ? KNOWS_CHECKS : kind == ERRAND_RESET ? FLEET_RESETS : FLEET_RUNS_LIFECYCLE;
-    return (knows & needed) != 0 ? kind : ERRAND_NONE;
+        return AGENT_TASK_NONE;
+    enum agent_task_kind kind =
+        agent_tasks_key(fleet_agent_tasks(call->service->fleet), call->node_id, call->beat.instance_id, ret_key);
+    unsigned needed = kind == AGENT_TASK_CHECK   ? KNOWS_CHECKS
+                      : kind == AGENT_TASK_RESET ? FLEET_RESETS
+                                                 : FLEET_RUNS_LIFECYCLE;
+    return (knows & needed) != 0 ? kind : AGENT_TASK_NONE;
 }
 
 static void answer(struct api_call *call, int rc, const struct problem *problem)
@@ -165,11 +167,11 @@ static void answer(struct api_call *call, int rc, const struct problem *problem)
     }
     struct fleet *fleet = call->service->fleet;
     bool injects = fleet_take_directive(fleet, call->node_id, line);
-    enum errand_kind errand = errand_of(call, key);
+    enum agent_task_kind agent_task = agent_task_of(call, key);
     uint64_t tag = fleet_settings_tag(fleet, call->node_id);
     bool differs = (call->beat.checks & FLEET_TAKES_SETTINGS) != 0 && tag != call->beat.settings_tag;
-    if (injects || errand != ERRAND_NONE || differs)
-        reply_orders(call, injects ? line : NULL, errand, key, differs ? &tag : NULL);
+    if (injects || agent_task != AGENT_TASK_NONE || differs)
+        reply_orders(call, injects ? line : NULL, agent_task, key, differs ? &tag : NULL);
     else
         api_reply_nothing(call);
 }

@@ -13,7 +13,7 @@
 #define PROGRESS_AGO_MAX_MS (365 * MS_PER_DAY)
 
 /* What the figures are made of, and what nobody knows. */
-static const char *how_reckoned(const struct job_goodput *goodput)
+static const char *how_counted(const struct job_goodput *goodput)
 {
     if (!goodput->by_runs)
         return "From its attempts: what follows an attempt's last known use is lost, until the next one begins.";
@@ -41,7 +41,7 @@ static json_t *render_goodput(const struct job_goodput *goodput)
         json_put_i64(life, "waitedSeconds", goodput->waited_ms / MS_PER_S);
         json_put_i64(life, "startsNotSeen", goodput->starts_unseen);
     }
-    json_put_text(life, "reckoned", how_reckoned(goodput));
+    json_put_text(life, "reckoned", how_counted(goodput));
     return life;
 }
 

@@ -363,7 +363,7 @@ static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
         {"binDir", KEY_TEXT, config->slurm_bin_dir, sizeof(config->slurm_bin_dir), 0, 0},
         {"conf", KEY_TEXT, config->slurm_conf, sizeof(config->slurm_conf), 0, 0},
         {"timeout", KEY_DURATION, &config->slurm_timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
-        {"surveyInterval", KEY_DURATION, &config->reconcile.survey_interval_ms, 0, 0, MS_PER_HOUR},
+        {"surveyInterval", KEY_DURATION, &config->reconcile.job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
     };
     static const char *const skip[] = {"ssh", "rest", "manage", NULL};
     config->slurm_enabled = true;

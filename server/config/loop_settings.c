@@ -7,7 +7,7 @@ void loop_settings_default(struct loop_settings *ret_settings)
 {
     *ret_settings = (struct loop_settings){
         .observe_interval_ms = 5 * MS_PER_S,
-        .survey_interval_ms = 15 * MS_PER_S, /* as often as Prometheus is used to scrape an exporter */
+        .job_snapshot_interval_ms = 15 * MS_PER_S, /* as often as Prometheus is used to scrape an exporter */
         .verify_quiet_ms = 30 * MS_PER_S,
         .evict_deadline_ms = 5 * MS_PER_MIN,
         .resume_deadline_ms = 2 * MS_PER_MIN, /* srun ends a step within Slurm's KillWait and a minute */

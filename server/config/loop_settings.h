@@ -10,7 +10,7 @@ struct loop_settings {
     struct policy_settings policy;
     struct provision_settings provision;
     int64_t observe_interval_ms;        /* how often the scheduler is looked at (5 s) */
-    int64_t survey_interval_ms;         /* how often it is asked for its jobs and figures (15 s); 0: never */
+    int64_t job_snapshot_interval_ms;   /* how often it is asked for its jobs and figures (15 s); 0: never */
     int64_t verify_quiet_ms;            /* the return gate: no critical verdict for so long after boot (30 s) */
     int64_t resume_deadline_ms;         /* before that: for jobs that live on without the node to leave it (2 min) */
     int64_t evict_deadline_ms;          /* NOW: after requeue/kill, how long to wait for them to go (5 min) */

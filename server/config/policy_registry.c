@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <string.h>
 
-_Static_assert(POLICY_BOOK_ERROR_MAX == POLICY_DOCUMENT_ERROR_MAX, "one error");
+_Static_assert(POLICY_REGISTRY_ERROR_MAX == POLICY_DOCUMENT_ERROR_MAX, "one error");
 
-struct policy_book {
+struct policy_registry {
     const struct config *config;
     struct service_policy configured; /* the same for people */
     pthread_mutex_t mutex;
@@ -17,16 +17,16 @@ struct policy_book {
     struct policy_document *document; /* NULL: none */
 };
 
-struct policy_book *policy_book_new(const struct config *config)
+struct policy_registry *policy_registry_new(const struct config *config)
 {
-    struct policy_book *book = own_calloc(1, sizeof(*book));
+    struct policy_registry *book = own_calloc(1, sizeof(*book));
     book->config = config;
     settings_show(config, &book->configured);
     pthread_mutex_init(&book->mutex, NULL);
     return book;
 }
 
-void policy_book_free(struct policy_book *book)
+void policy_registry_free(struct policy_registry *book)
 {
     if (book == NULL)
         return;
@@ -35,7 +35,7 @@ void policy_book_free(struct policy_book *book)
     free(book);
 }
 
-int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX])
+int policy_registry_check(const char *text, char ret_error[POLICY_REGISTRY_ERROR_MAX])
 {
     struct policy_document *document = NULL;
     int rc = policy_document_parse(text, strlen(text), &document, ret_error);
@@ -46,9 +46,9 @@ int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX])
 /* --- what is hardly meant ----------------------------------------------------------------------------------------- */
 
 struct warning {
-    const struct policy_book *book;
+    const struct policy_registry *book;
     const struct policy_document *document;
-    const struct policy_book_group *groups; /* that there are */
+    const struct policy_registry_group *groups; /* that there are */
     size_t count;
     int64_t now_ms;
     policy_warning_fn fn;
@@ -62,7 +62,7 @@ static const char *const never[] = {
 };
 
 /* group NULL: one that no entry is for, of any size. */
-static bool is_never(const struct warning *w, size_t why, const struct policy_book_group *group)
+static bool is_never(const struct warning *w, size_t why, const struct policy_registry_group *group)
 {
     autofree struct loop_settings *in = own_calloc(1, sizeof(*in));
     *in = w->book->config->reconcile;
@@ -79,7 +79,7 @@ static bool is_never(const struct warning *w, size_t why, const struct policy_bo
 static void warn_never(const struct warning *w, size_t why)
 {
     bool everywhere = is_never(w, why, NULL);
-    const struct policy_book_group *first = NULL;
+    const struct policy_registry_group *first = NULL;
     size_t more = 0;
     for (size_t i = 0; i < w->count && !everywhere; i++) {
         if (!is_never(w, why, &w->groups[i]))
@@ -106,11 +106,12 @@ static void warn_unmatched(const struct warning *w, size_t entry)
     w->fn(sentence, w->arg);
 }
 
-void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_book_group *groups,
-                      size_t count, int64_t now_ms, policy_warning_fn fn, void *arg)
+void policy_registry_warn(const struct policy_registry *book, const char *text,
+                          const struct policy_registry_group *groups, size_t count, int64_t now_ms,
+                          policy_warning_fn fn, void *arg)
 {
     struct policy_document *document = NULL;
-    char error[POLICY_BOOK_ERROR_MAX];
+    char error[POLICY_REGISTRY_ERROR_MAX];
     if (policy_document_parse(text, strlen(text), &document, error) != 0)
         return;
     const struct warning w = {book, document, groups, count, now_ms, fn, arg};
@@ -123,7 +124,8 @@ void policy_book_warn(const struct policy_book *book, const char *text, const st
 
 /* --- the document in force ---------------------------------------------------------------------------------------- */
 
-int policy_book_put(struct policy_book *book, int64_t version, const char *text, char ret_error[POLICY_BOOK_ERROR_MAX])
+int policy_registry_put(struct policy_registry *book, int64_t version, const char *text,
+                        char ret_error[POLICY_REGISTRY_ERROR_MAX])
 {
     struct policy_document *document = NULL;
     int rc = policy_document_parse(text, strlen(text), &document, ret_error);
@@ -141,7 +143,7 @@ int policy_book_put(struct policy_book *book, int64_t version, const char *text,
     return 0;
 }
 
-int64_t policy_book_version(struct policy_book *book)
+int64_t policy_registry_version(struct policy_registry *book)
 {
     pthread_mutex_lock(&book->mutex);
     int64_t version = book->version;
@@ -149,8 +151,8 @@ int64_t policy_book_version(struct policy_book *book)
     return version;
 }
 
-static int64_t resolve(struct policy_book *book, const struct policy_place *place, struct loop_settings *ret_settings,
-                       struct policy_said *ret_said)
+static int64_t resolve(struct policy_registry *book, const struct policy_place *place,
+                       struct loop_settings *ret_settings, struct policy_said *ret_said)
 {
     *ret_settings = book->config->reconcile;
     pthread_mutex_lock(&book->mutex);
@@ -160,29 +162,29 @@ static int64_t resolve(struct policy_book *book, const struct policy_place *plac
     return version;
 }
 
-int64_t policy_book_resolve(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
-                            struct loop_settings *ret_settings)
+int64_t policy_registry_resolve(struct policy_registry *book, const char *cluster, const char *group,
+                                const char *instance_type, struct loop_settings *ret_settings)
 {
     return resolve(book, &(struct policy_place){cluster, group, instance_type}, ret_settings, NULL);
 }
 
-int policy_book_trial(const struct policy_book *book, const char *text, struct policy_book **ret_trial,
-                      char ret_error[POLICY_BOOK_ERROR_MAX])
+int policy_registry_trial(const struct policy_registry *book, const char *text, struct policy_registry **ret_trial,
+                          char ret_error[POLICY_REGISTRY_ERROR_MAX])
 {
-    struct policy_book *trial = policy_book_new(book->config);
-    int rc = text == NULL ? 0 : policy_book_put(trial, 1, text, ret_error);
+    struct policy_registry *trial = policy_registry_new(book->config);
+    int rc = text == NULL ? 0 : policy_registry_put(trial, 1, text, ret_error);
     if (rc == 0)
         *ret_trial = trial;
     else
-        policy_book_free(trial);
+        policy_registry_free(trial);
     return rc;
 }
 
-void policy_book_rules(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
-                       struct policy_settings *ret_rules)
+void policy_registry_rules(struct policy_registry *book, const char *cluster, const char *group,
+                           const char *instance_type, struct policy_settings *ret_rules)
 {
     autofree struct loop_settings *in = own_calloc(1, sizeof(*in));
-    (void)policy_book_resolve(book, cluster, group, instance_type, in);
+    (void)policy_registry_resolve(book, cluster, group, instance_type, in);
     *ret_rules = in->policy;
 }
 
@@ -201,8 +203,8 @@ static void show_classes(const struct loop_settings *in, const struct policy_sai
     }
 }
 
-int64_t policy_book_show(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
-                         struct service_policy *ret_policy)
+int64_t policy_registry_show(struct policy_registry *book, const char *cluster, const char *group,
+                             const char *instance_type, struct service_policy *ret_policy)
 {
     autofree struct loop_settings *in = own_calloc(1, sizeof(*in));
     autofree struct policy_said *said = own_calloc(1, sizeof(*said));

@@ -2,8 +2,8 @@
  * The policy that is in force: what hpd was configured with, and over it the newest document that could be read. The use cases
  * put documents in and show what follows; the loop asks for each group's settings when the version has changed. Any thread.
  */
-#ifndef HOLDFAST_SERVER_POLICY_BOOK_H
-#define HOLDFAST_SERVER_POLICY_BOOK_H
+#ifndef HOLDFAST_SERVER_POLICY_REGISTRY_H
+#define HOLDFAST_SERVER_POLICY_REGISTRY_H
 
 #include "server/config/setting.h"
 
@@ -11,45 +11,47 @@
 #include <stdint.h>
 
 struct config;
-struct policy_book;
+struct policy_registry;
 struct policy_settings;
 struct loop_settings;
 struct service_policy;
 
-#define POLICY_BOOK_ERROR_MAX 320
+#define POLICY_REGISTRY_ERROR_MAX 320
 
 /* config stays the caller's, and as it is. */
-struct policy_book *policy_book_new(const struct config *config);
-void policy_book_free(struct policy_book *book); /* accepts NULL */
+struct policy_registry *policy_registry_new(const struct config *config);
+void policy_registry_free(struct policy_registry *book); /* accepts NULL */
 
 /* Another book over the same configuration, with this document (NULL: none), which counts for nobody: to try it. */
-int policy_book_trial(const struct policy_book *book, const char *text, struct policy_book **ret_trial,
-                      char ret_error[POLICY_BOOK_ERROR_MAX]);
+int policy_registry_trial(const struct policy_registry *book, const char *text, struct policy_registry **ret_trial,
+                          char ret_error[POLICY_REGISTRY_ERROR_MAX]);
 /* What decisions about this group go by. */
-void policy_book_rules(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
-                       struct policy_settings *ret_rules);
+void policy_registry_rules(struct policy_registry *book, const char *cluster, const char *group,
+                           const char *instance_type, struct policy_settings *ret_rules);
 
 /* Whether it could be put. INVALID or TOO_LARGE with the line and what to do. */
-int policy_book_check(const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
-struct policy_book_group {
+int policy_registry_check(const char *text, char ret_error[POLICY_REGISTRY_ERROR_MAX]);
+struct policy_registry_group {
     struct policy_place place;
     int64_t desired;
 };
 /* What of a document that can be read is hardly meant: entries of groups that are for none of these groups, and limits under which
  * no repair ever begins by itself, also for their size. A sentence each. */
 typedef void (*policy_warning_fn)(const char *sentence, void *arg);
-void policy_book_warn(const struct policy_book *book, const char *text, const struct policy_book_group *groups,
-                      size_t count, int64_t now_ms, policy_warning_fn fn, void *arg);
+void policy_registry_warn(const struct policy_registry *book, const char *text,
+                          const struct policy_registry_group *groups, size_t count, int64_t now_ms,
+                          policy_warning_fn fn, void *arg);
 /* Takes the place of an older version; a younger one stays. What cannot be read changes nothing. */
-int policy_book_put(struct policy_book *book, int64_t version, const char *text, char ret_error[POLICY_BOOK_ERROR_MAX]);
+int policy_registry_put(struct policy_registry *book, int64_t version, const char *text,
+                        char ret_error[POLICY_REGISTRY_ERROR_MAX]);
 /* 0: no document. */
-int64_t policy_book_version(struct policy_book *book);
+int64_t policy_registry_version(struct policy_registry *book);
 
 /* What counts for this group, and by which version. */
-int64_t policy_book_resolve(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
-                            struct loop_settings *ret_settings);
+int64_t policy_registry_resolve(struct policy_registry *book, const char *cluster, const char *group,
+                                const char *instance_type, struct loop_settings *ret_settings);
 /* The same for people; cluster NULL: what counts for groups that no entry of the document matches. */
-int64_t policy_book_show(struct policy_book *book, const char *cluster, const char *group, const char *instance_type,
-                         struct service_policy *ret_policy);
+int64_t policy_registry_show(struct policy_registry *book, const char *cluster, const char *group,
+                             const char *instance_type, struct service_policy *ret_policy);
 
 #endif

@@ -14,21 +14,21 @@ struct entry {
     uint64_t tag;
 };
 
-struct agent_book {
+struct agent_registry {
     pthread_rwlock_t lock;
     struct entry *entries; /* by group */
     size_t count;
     atomic_int_fast64_t known;
 };
 
-struct agent_book *agent_book_new(void)
+struct agent_registry *agent_registry_new(void)
 {
-    struct agent_book *book = own_calloc(1, sizeof(*book));
+    struct agent_registry *book = own_calloc(1, sizeof(*book));
     pthread_rwlock_init(&book->lock, NULL);
     return book;
 }
 
-void agent_book_free(struct agent_book *book)
+void agent_registry_free(struct agent_registry *book)
 {
     if (book == NULL)
         return;
@@ -38,7 +38,7 @@ void agent_book_free(struct agent_book *book)
 }
 
 /* The first entry that is not before this group. */
-static size_t place_of(const struct agent_book *book, int64_t group_id)
+static size_t place_of(const struct agent_registry *book, int64_t group_id)
 {
     size_t from = 0, to = book->count;
     while (from < to) {
@@ -51,7 +51,7 @@ static size_t place_of(const struct agent_book *book, int64_t group_id)
     return from;
 }
 
-void agent_book_put(struct agent_book *book, int64_t group_id, int64_t revision, uint64_t tag)
+void agent_registry_put(struct agent_registry *book, int64_t group_id, int64_t revision, uint64_t tag)
 {
     pthread_rwlock_wrlock(&book->lock);
     size_t at = place_of(book, group_id);
@@ -67,9 +67,9 @@ void agent_book_put(struct agent_book *book, int64_t group_id, int64_t revision,
     pthread_rwlock_unlock(&book->lock);
 }
 
-uint64_t agent_book_tag(struct agent_book *book, int64_t group_id)
+uint64_t agent_registry_tag(struct agent_registry *book, int64_t group_id)
 {
-    if (agent_book_count(book) == 0)
+    if (agent_registry_count(book) == 0)
         return 0;
     pthread_rwlock_rdlock(&book->lock);
     size_t at = place_of(book, group_id);
@@ -79,7 +79,7 @@ uint64_t agent_book_tag(struct agent_book *book, int64_t group_id)
     return tag;
 }
 
-int64_t agent_book_count(const struct agent_book *book)
+int64_t agent_registry_count(const struct agent_registry *book)
 {
     return (int64_t)atomic_load(&book->known);
 }

@@ -2,19 +2,19 @@
  * Which settings the agents of each group shall have, in memory: what a heartbeat is compared with. From the store at start;
  * the use case that changes them puts them here after its commit. Thread-safe.
  */
-#ifndef HOLDFAST_SERVER_AGENT_BOOK_H
-#define HOLDFAST_SERVER_AGENT_BOOK_H
+#ifndef HOLDFAST_SERVER_AGENT_REGISTRY_H
+#define HOLDFAST_SERVER_AGENT_REGISTRY_H
 
 #include <stdint.h>
 
-struct agent_book;
+struct agent_registry;
 
-struct agent_book *agent_book_new(void);
-void agent_book_free(struct agent_book *book); /* accepts NULL */
+struct agent_registry *agent_registry_new(void);
+void agent_registry_free(struct agent_registry *book); /* accepts NULL */
 /* An older revision than the one that is there changes nothing. tag: model/agent_settings.h. */
-void agent_book_put(struct agent_book *book, int64_t group_id, int64_t revision, uint64_t tag);
+void agent_registry_put(struct agent_registry *book, int64_t group_id, int64_t revision, uint64_t tag);
 /* 0: nothing is said of the group. Costs no lock where nothing is said of any. */
-uint64_t agent_book_tag(struct agent_book *book, int64_t group_id);
-int64_t agent_book_count(const struct agent_book *book);
+uint64_t agent_registry_tag(struct agent_registry *book, int64_t group_id);
+int64_t agent_registry_count(const struct agent_registry *book);
 
 #endif

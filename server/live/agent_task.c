@@ -13,8 +13,8 @@
 
 #define NODE_TEXT_MAX 24
 
-struct errand {
-    enum errand_kind kind;
+struct agent_task {
+    enum agent_task_kind kind;
     struct lifecycle_job job;
     struct deep_job check;
     struct reset_job reset;
@@ -22,7 +22,7 @@ struct errand {
     struct lifecycle_report report;
 };
 
-struct errands {
+struct agent_tasks {
     pthread_mutex_t lock;
     struct map *map;    /* node's row → struct errand */
     atomic_int waiting; /* so that "none" costs no lock */
@@ -39,180 +39,181 @@ static struct node_text key_of(int64_t node_id)
     return key;
 }
 
-struct errands *errands_new(void)
+struct agent_tasks *agent_tasks_new(void)
 {
-    struct errands *errands = own_calloc(1, sizeof(*errands));
-    pthread_mutex_init(&errands->lock, NULL);
-    errands->map = map_new();
-    return errands;
+    struct agent_tasks *agent_tasks = own_calloc(1, sizeof(*agent_tasks));
+    pthread_mutex_init(&agent_tasks->lock, NULL);
+    agent_tasks->map = map_new();
+    return agent_tasks;
 }
 
-void errands_free(struct errands *errands)
+void agent_tasks_free(struct agent_tasks *agent_tasks)
 {
     size_t cursor = 0;
     const char *key;
-    void *errand;
-    if (errands == NULL)
+    void *agent_task;
+    if (agent_tasks == NULL)
         return;
-    while (map_next(errands->map, &cursor, &key, &errand))
-        free(errand);
-    map_free(errands->map);
-    pthread_mutex_destroy(&errands->lock);
-    free(errands);
+    while (map_next(agent_tasks->map, &cursor, &key, &agent_task))
+        free(agent_task);
+    map_free(agent_tasks->map);
+    pthread_mutex_destroy(&agent_tasks->lock);
+    free(agent_tasks);
 }
 
-static bool none_waits(struct errands *errands)
+static bool none_waits(struct agent_tasks *agent_tasks)
 {
-    return atomic_load_explicit(&errands->waiting, memory_order_relaxed) == 0;
+    return atomic_load_explicit(&agent_tasks->waiting, memory_order_relaxed) == 0;
 }
 
-static struct errand *find_or_add(struct errands *errands, int64_t node_id)
+static struct agent_task *find_or_add(struct agent_tasks *agent_tasks, int64_t node_id)
 {
     struct node_text key = key_of(node_id);
-    struct errand *errand = map_get(errands->map, key.text);
-    if (errand != NULL)
-        return errand;
-    errand = own_calloc(1, sizeof(*errand));
-    map_set(errands->map, key.text, errand);
-    atomic_fetch_add(&errands->waiting, 1);
-    return errand;
+    struct agent_task *agent_task = map_get(agent_tasks->map, key.text);
+    if (agent_task != NULL)
+        return agent_task;
+    agent_task = own_calloc(1, sizeof(*agent_task));
+    map_set(agent_tasks->map, key.text, agent_task);
+    atomic_fetch_add(&agent_tasks->waiting, 1);
+    return agent_task;
 }
 
-void errands_put(struct errands *errands, int64_t node_id, const struct lifecycle_job *job)
+void agent_tasks_put(struct agent_tasks *agent_tasks, int64_t node_id, const struct lifecycle_job *job)
 {
-    pthread_mutex_lock(&errands->lock);
-    struct errand *errand = find_or_add(errands, node_id);
-    errand->reported = errand->reported && text_equal(errand->job.key, job->key);
-    errand->kind = ERRAND_LIFECYCLE;
-    errand->job = *job;
-    pthread_mutex_unlock(&errands->lock);
+    pthread_mutex_lock(&agent_tasks->lock);
+    struct agent_task *agent_task = find_or_add(agent_tasks, node_id);
+    agent_task->reported = agent_task->reported && text_equal(agent_task->job.key, job->key);
+    agent_task->kind = AGENT_TASK_LIFECYCLE;
+    agent_task->job = *job;
+    pthread_mutex_unlock(&agent_tasks->lock);
 }
 
-void errands_put_check(struct errands *errands, int64_t node_id, const struct deep_job *job)
+void agent_tasks_put_check(struct agent_tasks *agent_tasks, int64_t node_id, const struct deep_job *job)
 {
-    pthread_mutex_lock(&errands->lock);
-    struct errand *errand = find_or_add(errands, node_id);
-    *errand = (struct errand){.kind = ERRAND_CHECK, .check = *job};
-    pthread_mutex_unlock(&errands->lock);
+    pthread_mutex_lock(&agent_tasks->lock);
+    struct agent_task *agent_task = find_or_add(agent_tasks, node_id);
+    *agent_task = (struct agent_task){.kind = AGENT_TASK_CHECK, .check = *job};
+    pthread_mutex_unlock(&agent_tasks->lock);
 }
 
-void errands_put_reset(struct errands *errands, int64_t node_id, const struct reset_job *job)
+void agent_tasks_put_reset(struct agent_tasks *agent_tasks, int64_t node_id, const struct reset_job *job)
 {
-    pthread_mutex_lock(&errands->lock);
-    struct errand *errand = find_or_add(errands, node_id);
-    errand->reported = errand->reported && text_equal(errand->reset.key, job->key);
-    errand->kind = ERRAND_RESET;
-    errand->reset = *job;
-    pthread_mutex_unlock(&errands->lock);
+    pthread_mutex_lock(&agent_tasks->lock);
+    struct agent_task *agent_task = find_or_add(agent_tasks, node_id);
+    agent_task->reported = agent_task->reported && text_equal(agent_task->reset.key, job->key);
+    agent_task->kind = AGENT_TASK_RESET;
+    agent_task->reset = *job;
+    pthread_mutex_unlock(&agent_tasks->lock);
 }
 
-void errands_drop(struct errands *errands, int64_t node_id)
+void agent_tasks_drop(struct agent_tasks *agent_tasks, int64_t node_id)
 {
-    if (none_waits(errands))
+    if (none_waits(agent_tasks))
         return;
     struct node_text key = key_of(node_id);
-    pthread_mutex_lock(&errands->lock);
-    autofree struct errand *errand = map_remove(errands->map, key.text);
-    if (errand != NULL)
-        atomic_fetch_sub(&errands->waiting, 1);
-    pthread_mutex_unlock(&errands->lock);
+    pthread_mutex_lock(&agent_tasks->lock);
+    autofree struct agent_task *agent_task = map_remove(agent_tasks->map, key.text);
+    if (agent_task != NULL)
+        atomic_fetch_sub(&agent_tasks->waiting, 1);
+    pthread_mutex_unlock(&agent_tasks->lock);
 }
 
 /* Locked. NULL when nothing of the kind is asked for. */
-static struct errand *find(struct errands *errands, int64_t node_id, enum errand_kind kind)
+static struct agent_task *find(struct agent_tasks *agent_tasks, int64_t node_id, enum agent_task_kind kind)
 {
     struct node_text key = key_of(node_id);
-    struct errand *errand = map_get(errands->map, key.text);
-    return errand != NULL && errand->kind == kind ? errand : NULL;
+    struct agent_task *agent_task = map_get(agent_tasks->map, key.text);
+    return agent_task != NULL && agent_task->kind == kind ? agent_task : NULL;
 }
 
 /* Locked. NULL when nothing under this key is asked for that is reported here. */
-static struct errand *find_by_key(struct errands *errands, int64_t node_id, const char *key)
+static struct agent_task *find_by_key(struct agent_tasks *agent_tasks, int64_t node_id, const char *key)
 {
-    struct errand *scripts = find(errands, node_id, ERRAND_LIFECYCLE), *reset = find(errands, node_id, ERRAND_RESET);
+    struct agent_task *scripts = find(agent_tasks, node_id, AGENT_TASK_LIFECYCLE),
+                      *reset = find(agent_tasks, node_id, AGENT_TASK_RESET);
     if (scripts != NULL && text_equal(scripts->job.key, key))
         return scripts;
     return reset != NULL && text_equal(reset->reset.key, key) ? reset : NULL;
 }
 
-enum errand_kind errands_key(struct errands *errands, int64_t node_id, const char *instance_id,
-                             char ret_key[KEY_MAX_BYTES])
+enum agent_task_kind agent_tasks_key(struct agent_tasks *agent_tasks, int64_t node_id, const char *instance_id,
+                                     char ret_key[KEY_MAX_BYTES])
 {
-    if (none_waits(errands))
-        return ERRAND_NONE;
-    enum errand_kind kind = ERRAND_NONE;
-    pthread_mutex_lock(&errands->lock);
-    const struct errand *scripts = find(errands, node_id, ERRAND_LIFECYCLE);
-    const struct errand *check = find(errands, node_id, ERRAND_CHECK);
-    const struct errand *reset = find(errands, node_id, ERRAND_RESET);
+    if (none_waits(agent_tasks))
+        return AGENT_TASK_NONE;
+    enum agent_task_kind kind = AGENT_TASK_NONE;
+    pthread_mutex_lock(&agent_tasks->lock);
+    const struct agent_task *scripts = find(agent_tasks, node_id, AGENT_TASK_LIFECYCLE);
+    const struct agent_task *check = find(agent_tasks, node_id, AGENT_TASK_CHECK);
+    const struct agent_task *reset = find(agent_tasks, node_id, AGENT_TASK_RESET);
     if (check != NULL && text_equal(check->check.instance_id, instance_id)) {
-        kind = ERRAND_CHECK;
+        kind = AGENT_TASK_CHECK;
         text_copy_cut(ret_key, KEY_MAX_BYTES, check->check.key);
     } else if (scripts != NULL && text_equal(scripts->job.instance_id, instance_id) &&
                !(scripts->reported && scripts->report.final)) {
-        kind = ERRAND_LIFECYCLE;
+        kind = AGENT_TASK_LIFECYCLE;
         text_copy_cut(ret_key, KEY_MAX_BYTES, scripts->job.key);
     } else if (reset != NULL && text_equal(reset->reset.instance_id, instance_id) &&
                !(reset->reported && reset->report.final)) {
-        kind = ERRAND_RESET;
+        kind = AGENT_TASK_RESET;
         text_copy_cut(ret_key, KEY_MAX_BYTES, reset->reset.key);
     }
-    pthread_mutex_unlock(&errands->lock);
+    pthread_mutex_unlock(&agent_tasks->lock);
     return kind;
 }
 
-int errands_get(struct errands *errands, int64_t node_id, struct lifecycle_job *ret_job)
+int agent_tasks_get(struct agent_tasks *agent_tasks, int64_t node_id, struct lifecycle_job *ret_job)
 {
-    pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = find(errands, node_id, ERRAND_LIFECYCLE);
-    if (errand != NULL)
-        *ret_job = errand->job;
-    pthread_mutex_unlock(&errands->lock);
-    return errand == NULL ? STATUS_NOT_FOUND : 0;
+    pthread_mutex_lock(&agent_tasks->lock);
+    const struct agent_task *agent_task = find(agent_tasks, node_id, AGENT_TASK_LIFECYCLE);
+    if (agent_task != NULL)
+        *ret_job = agent_task->job;
+    pthread_mutex_unlock(&agent_tasks->lock);
+    return agent_task == NULL ? STATUS_NOT_FOUND : 0;
 }
 
-int errands_get_check(struct errands *errands, int64_t node_id, struct deep_job *ret_job)
+int agent_tasks_get_check(struct agent_tasks *agent_tasks, int64_t node_id, struct deep_job *ret_job)
 {
-    pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = find(errands, node_id, ERRAND_CHECK);
-    if (errand != NULL)
-        *ret_job = errand->check;
-    pthread_mutex_unlock(&errands->lock);
-    return errand == NULL ? STATUS_NOT_FOUND : 0;
+    pthread_mutex_lock(&agent_tasks->lock);
+    const struct agent_task *agent_task = find(agent_tasks, node_id, AGENT_TASK_CHECK);
+    if (agent_task != NULL)
+        *ret_job = agent_task->check;
+    pthread_mutex_unlock(&agent_tasks->lock);
+    return agent_task == NULL ? STATUS_NOT_FOUND : 0;
 }
 
-int errands_get_reset(struct errands *errands, int64_t node_id, struct reset_job *ret_job)
+int agent_tasks_get_reset(struct agent_tasks *agent_tasks, int64_t node_id, struct reset_job *ret_job)
 {
-    pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = find(errands, node_id, ERRAND_RESET);
-    if (errand != NULL)
-        *ret_job = errand->reset;
-    pthread_mutex_unlock(&errands->lock);
-    return errand == NULL ? STATUS_NOT_FOUND : 0;
+    pthread_mutex_lock(&agent_tasks->lock);
+    const struct agent_task *agent_task = find(agent_tasks, node_id, AGENT_TASK_RESET);
+    if (agent_task != NULL)
+        *ret_job = agent_task->reset;
+    pthread_mutex_unlock(&agent_tasks->lock);
+    return agent_task == NULL ? STATUS_NOT_FOUND : 0;
 }
 
-int errands_report(struct errands *errands, int64_t node_id, const struct lifecycle_report *report)
+int agent_tasks_report(struct agent_tasks *agent_tasks, int64_t node_id, const struct lifecycle_report *report)
 {
-    pthread_mutex_lock(&errands->lock);
-    struct errand *errand = find_by_key(errands, node_id, report->key);
-    bool asked = errand != NULL;
-    if (asked && !(errand->reported && errand->report.final)) {
-        errand->report = *report;
-        errand->reported = true;
+    pthread_mutex_lock(&agent_tasks->lock);
+    struct agent_task *agent_task = find_by_key(agent_tasks, node_id, report->key);
+    bool asked = agent_task != NULL;
+    if (asked && !(agent_task->reported && agent_task->report.final)) {
+        agent_task->report = *report;
+        agent_task->reported = true;
     }
-    pthread_mutex_unlock(&errands->lock);
+    pthread_mutex_unlock(&agent_tasks->lock);
     return asked ? 0 : STATUS_STALE;
 }
 
-bool errands_last(struct errands *errands, int64_t node_id, const char *key, struct lifecycle_report *ret_report,
-                  bool *ret_asked)
+bool agent_tasks_last(struct agent_tasks *agent_tasks, int64_t node_id, const char *key,
+                      struct lifecycle_report *ret_report, bool *ret_asked)
 {
-    pthread_mutex_lock(&errands->lock);
-    const struct errand *errand = find_by_key(errands, node_id, key);
-    *ret_asked = errand != NULL;
-    bool reported = *ret_asked && errand->reported;
+    pthread_mutex_lock(&agent_tasks->lock);
+    const struct agent_task *agent_task = find_by_key(agent_tasks, node_id, key);
+    *ret_asked = agent_task != NULL;
+    bool reported = *ret_asked && agent_task->reported;
     if (reported)
-        *ret_report = errand->report;
-    pthread_mutex_unlock(&errands->lock);
+        *ret_report = agent_task->report;
+    pthread_mutex_unlock(&agent_tasks->lock);
     return reported;
 }

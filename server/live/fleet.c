@@ -62,9 +62,9 @@ struct fleet {
     struct shard shards[SHARD_COUNT];
     atomic_int directives_waiting; /* so that "none waits" costs no lock */
     atomic_int skewed_nodes;       /* so that "no clock is wrong" costs none either */
-    struct errands *errands;
-    struct pairing *pairing;
-    struct agent_book *agent_book;
+    struct agent_tasks *agent_tasks;
+    struct pair_matching *pair_matching;
+    struct agent_registry *agent_registry;
 };
 
 /* --- shards and their index ------------------------------------------------------------------------ */
@@ -184,9 +184,9 @@ struct fleet *fleet_new(void)
         pthread_mutex_init(&fleet->shards[i].lock, NULL);
         fleet->shards[i].free_slot = SLOT_NONE;
     }
-    fleet->errands = errands_new();
-    fleet->pairing = pairing_new();
-    fleet->agent_book = agent_book_new();
+    fleet->agent_tasks = agent_tasks_new();
+    fleet->pair_matching = pair_matching_new();
+    fleet->agent_registry = agent_registry_new();
     return fleet;
 }
 
@@ -204,36 +204,36 @@ void fleet_free(struct fleet *fleet)
         free(shard->index);
         pthread_mutex_destroy(&shard->lock);
     }
-    errands_free(fleet->errands);
-    pairing_free(fleet->pairing);
-    agent_book_free(fleet->agent_book);
+    agent_tasks_free(fleet->agent_tasks);
+    pair_matching_free(fleet->pair_matching);
+    agent_registry_free(fleet->agent_registry);
     free(fleet);
 }
 
-struct errands *fleet_errands(struct fleet *fleet)
+struct agent_tasks *fleet_agent_tasks(struct fleet *fleet)
 {
-    return fleet->errands;
+    return fleet->agent_tasks;
 }
 
-struct pairing *fleet_pairing(struct fleet *fleet)
+struct pair_matching *fleet_pair_matching(struct fleet *fleet)
 {
-    return fleet->pairing;
+    return fleet->pair_matching;
 }
 
-struct agent_book *fleet_agent_book(struct fleet *fleet)
+struct agent_registry *fleet_agent_registry(struct fleet *fleet)
 {
-    return fleet->agent_book;
+    return fleet->agent_registry;
 }
 
 uint64_t fleet_settings_tag(struct fleet *fleet, int64_t node_id)
 {
-    if (agent_book_count(fleet->agent_book) == 0)
+    if (agent_registry_count(fleet->agent_registry) == 0)
         return 0;
     struct shard *shard = shard_lock(fleet, node_id);
     const struct slot *slot = slot_find(shard, node_id);
     int64_t group_id = slot != NULL ? slot->group_id : 0;
     shard_unlock(shard);
-    return agent_book_tag(fleet->agent_book, group_id);
+    return agent_registry_tag(fleet->agent_registry, group_id);
 }
 
 /* --- who fills a slot ------------------------------------------------------------------------------ */
@@ -388,7 +388,7 @@ void fleet_remove(struct fleet *fleet, int64_t node_id)
         shard->live--;
     }
     shard_unlock(shard);
-    errands_drop(fleet->errands, node_id);
+    agent_tasks_drop(fleet->agent_tasks, node_id);
 }
 
 /* --- the agents' door ------------------------------------------------------------------------------ */

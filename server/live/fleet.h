@@ -17,13 +17,13 @@ struct fleet;
 struct fleet *fleet_new(void);
 void fleet_free(struct fleet *fleet);
 /* What the instances are asked to do; lives as long as the fleet. */
-struct errands *fleet_errands(struct fleet *fleet);
+struct agent_tasks *fleet_agent_tasks(struct fleet *fleet);
 /* What agents of which group are told to do otherwise (server/live/agent_registry.h); likewise. */
-struct agent_book *fleet_agent_book(struct fleet *fleet);
+struct agent_registry *fleet_agent_registry(struct fleet *fleet);
 /* The tag of the settings that this node's agent shall have; 0: none. */
 uint64_t fleet_settings_tag(struct fleet *fleet, int64_t node_id);
 /* Who is tested with whom (server/live/pair_matching.h); likewise. */
-struct pairing *fleet_pairing(struct fleet *fleet);
+struct pair_matching *fleet_pair_matching(struct fleet *fleet);
 
 /* What the reconcile loop tells the fleet. Adds or replaces the slot; a new instance id or credential forgets the liveness of the
  * earlier one. For the same instance "no credential", "no boot" and "no address" mean "not known here" and keep what an

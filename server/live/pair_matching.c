@@ -54,16 +54,16 @@ struct session {
     size_t may_come;
 };
 
-struct pairing {
+struct pair_matching {
     pthread_mutex_t lock;
     struct session *sessions;
 };
 
-struct pairing *pairing_new(void)
+struct pair_matching *pair_matching_new(void)
 {
-    struct pairing *pairing = own_calloc(1, sizeof(*pairing));
-    pthread_mutex_init(&pairing->lock, NULL);
-    return pairing;
+    struct pair_matching *pair_matching = own_calloc(1, sizeof(*pair_matching));
+    pthread_mutex_init(&pair_matching->lock, NULL);
+    return pair_matching;
 }
 
 static void session_free(struct session *session)
@@ -73,16 +73,16 @@ static void session_free(struct session *session)
     free(session);
 }
 
-void pairing_free(struct pairing *pairing)
+void pair_matching_free(struct pair_matching *pair_matching)
 {
-    if (pairing == NULL)
+    if (pair_matching == NULL)
         return;
-    for (struct session *next, *session = pairing->sessions; session != NULL; session = next) {
+    for (struct session *next, *session = pair_matching->sessions; session != NULL; session = next) {
         next = session->next;
         session_free(session);
     }
-    pthread_mutex_destroy(&pairing->lock);
-    free(pairing);
+    pthread_mutex_destroy(&pair_matching->lock);
+    free(pair_matching);
 }
 
 /* --- sessions ------------------------------------------------------------------------------------------------ */
@@ -96,9 +96,9 @@ static bool is_over(const struct session *session, int64_t now_ms)
 }
 
 /* Made when it is not there; those that are over go. */
-static struct session *session_of(struct pairing *pairing, const char *name, int64_t now_ms)
+static struct session *session_of(struct pair_matching *pair_matching, const char *name, int64_t now_ms)
 {
-    for (struct session **at = &pairing->sessions; *at != NULL;) {
+    for (struct session **at = &pair_matching->sessions; *at != NULL;) {
         struct session *session = *at;
         if (is_over(session, now_ms)) {
             *at = session->next;
@@ -113,8 +113,8 @@ static struct session *session_of(struct pairing *pairing, const char *name, int
     text_copy_cut(session->name, sizeof(session->name), name);
     session->asked_at = now_ms;
     session->looked_at = INT64_MIN / 2;
-    session->next = pairing->sessions;
-    pairing->sessions = session;
+    session->next = pair_matching->sessions;
+    pair_matching->sessions = session;
     return session;
 }
 
@@ -155,19 +155,19 @@ static size_t member_of(struct session *session, const char *name, const char *k
     return member;
 }
 
-bool pairing_asks_who(struct pairing *pairing, const char *session, int64_t now_ms)
+bool pair_matching_asks_who(struct pair_matching *pair_matching, const char *session, int64_t now_ms)
 {
-    pthread_mutex_lock(&pairing->lock);
-    bool asks = now_ms - session_of(pairing, session, now_ms)->looked_at >= LOOK_AGAIN_MS;
-    pthread_mutex_unlock(&pairing->lock);
+    pthread_mutex_lock(&pair_matching->lock);
+    bool asks = now_ms - session_of(pair_matching, session, now_ms)->looked_at >= LOOK_AGAIN_MS;
+    pthread_mutex_unlock(&pair_matching->lock);
     return asks;
 }
 
-void pairing_expect(struct pairing *pairing, const char *session, const char *const *names, size_t count,
-                    int64_t now_ms)
+void pair_matching_expect(struct pair_matching *pair_matching, const char *session, const char *const *names,
+                          size_t count, int64_t now_ms)
 {
-    pthread_mutex_lock(&pairing->lock);
-    struct session *own = session_of(pairing, session, now_ms);
+    pthread_mutex_lock(&pair_matching->lock);
+    struct session *own = session_of(pair_matching, session, now_ms);
     own->looked_at = now_ms;
     own->may_come = 0;
     autofree bool *runs = own_calloc(own->member_count + 1, sizeof(*runs));
@@ -180,7 +180,7 @@ void pairing_expect(struct pairing *pairing, const char *session, const char *co
     }
     for (size_t i = 0; i < own->member_count; i++)
         own->members[i].replaced = own->members[i].replaced || !runs[i];
-    pthread_mutex_unlock(&pairing->lock);
+    pthread_mutex_unlock(&pair_matching->lock);
 }
 
 /* --- matches ------------------------------------------------------------------------------------------------- */
@@ -269,16 +269,16 @@ static enum pairs_result result_of(const struct session *session, const struct m
 
 /* --- as the policy sees it ----------------------------------------------------------------------------------- */
 
-struct picture {
+struct snapshot {
     struct pairs_member *members;
     struct pairs_match *matches;
     struct pairs pairs;
 };
 
-static void picture_make(const struct session *session, int64_t now_ms, struct picture *ret_picture)
+static void snapshot_make(const struct session *session, int64_t now_ms, struct snapshot *ret_snapshot)
 {
-    struct picture p = {.members = own_calloc(session->member_count + 1, sizeof(*p.members)),
-                        .matches = own_calloc(session->match_count + 1, sizeof(*p.matches))};
+    struct snapshot p = {.members = own_calloc(session->member_count + 1, sizeof(*p.members)),
+                         .matches = own_calloc(session->match_count + 1, sizeof(*p.matches))};
     for (size_t i = 0; i < session->member_count; i++) {
         const struct member *member = &session->members[i];
         p.members[i].busy = member->busy;
@@ -290,27 +290,27 @@ static void picture_make(const struct session *session, int64_t now_ms, struct p
                                             .b = session->matches[i].ends[1],
                                             .result = result_of(session, &session->matches[i], now_ms)};
     p.pairs = (struct pairs){p.members, session->member_count, p.matches, session->match_count};
-    *ret_picture = p;
+    *ret_snapshot = p;
 }
 
-static void picture_free(struct picture *picture)
+static void snapshot_free(struct snapshot *snapshot)
 {
-    free(TAKE(picture->members));
-    free(TAKE(picture->matches));
+    free(TAKE(snapshot->members));
+    free(TAKE(snapshot->matches));
 }
 
 static void begin_matches(struct session *session, struct id_source *ids, int64_t now_ms)
 {
-    struct picture picture;
-    picture_make(session, now_ms, &picture);
+    struct snapshot snapshot;
+    snapshot_make(session, now_ms, &snapshot);
     autofree struct pairs_match *next = own_calloc(session->member_count + 1, sizeof(*next));
-    size_t count = pairs_next(&picture.pairs, next);
+    size_t count = pairs_next(&snapshot.pairs, next);
     for (size_t i = 0; i < count; i++) {
         char id[ID_UUID_MAX];
         id_uuid(ids, id);
         (void)add_match(session, id, next[i].a, next[i].b, now_ms);
     }
-    picture_free(&picture);
+    snapshot_free(&snapshot);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------- */
@@ -321,11 +321,11 @@ static size_t partner_of(const struct pairs_match *match, size_t member)
 }
 
 /* Whether an earlier match of these two came to the same. */
-static bool was_named(const struct picture *picture, size_t at, size_t member)
+static bool was_named(const struct snapshot *snapshot, size_t at, size_t member)
 {
-    const struct pairs_match *match = &picture->matches[at];
+    const struct pairs_match *match = &snapshot->matches[at];
     for (size_t i = 0; i < at; i++) {
-        const struct pairs_match *earlier = &picture->matches[i];
+        const struct pairs_match *earlier = &snapshot->matches[i];
         bool own = earlier->a == member || earlier->b == member;
         if (own && earlier->result == match->result && partner_of(earlier, member) == partner_of(match, member))
             return true;
@@ -334,25 +334,25 @@ static bool was_named(const struct picture *picture, size_t at, size_t member)
 }
 
 /* "failed with gpu-2, gpu-5", each once however often; "" when there is none. */
-static void name_partners(const struct session *session, const struct picture *picture, size_t member,
+static void name_partners(const struct session *session, const struct snapshot *snapshot, size_t member,
                           enum pairs_result result, const char *verb, struct text *out)
 {
     int count = 0;
     for (size_t i = 0; i < session->match_count; i++) {
-        const struct pairs_match *match = &picture->matches[i];
-        if (match->result != result || (match->a != member && match->b != member) || was_named(picture, i, member))
+        const struct pairs_match *match = &snapshot->matches[i];
+        if (match->result != result || (match->a != member && match->b != member) || was_named(snapshot, i, member))
             continue;
         text_printf(out, "%s%s", count++ == 0 ? verb : ", ", session->members[partner_of(match, member)].name);
     }
 }
 
-static void say_end(const struct session *session, const struct picture *picture, size_t member,
+static void say_end(const struct session *session, const struct snapshot *snapshot, size_t member,
                     enum pairs_verdict verdict, struct deep_pair_reply *reply)
 {
     AUTO(text) struct text failed = {0}, passed = {0}, nothing = {0};
-    name_partners(session, picture, member, PAIRS_FAILED, "failed with ", &failed);
-    name_partners(session, picture, member, PAIRS_PASSED, "passed with ", &passed);
-    name_partners(session, picture, member, PAIRS_VOID, "it came to nothing with ", &nothing);
+    name_partners(session, snapshot, member, PAIRS_FAILED, "failed with ", &failed);
+    name_partners(session, snapshot, member, PAIRS_PASSED, "passed with ", &passed);
+    name_partners(session, snapshot, member, PAIRS_VOID, "it came to nothing with ", &nothing);
     reply->word = verdict == PAIRS_ALONE && nothing.len > 0 ? DEEP_PAIR_WORD_NEXT : DEEP_PAIR_WORD_END;
     reply->state = verdict == PAIRS_GOOD     ? DEEP_STATE_PASSED
                    : verdict == PAIRS_BLAMED ? DEEP_STATE_FAILED
@@ -404,17 +404,17 @@ static const struct match *own_match(const struct session *session, size_t membe
 static void answer(struct session *session, size_t member, int64_t settle_ms, struct id_source *ids, int64_t now_ms,
                    struct deep_pair_reply *reply)
 {
-    struct picture picture;
+    struct snapshot snapshot;
     int64_t waited_ms = now_ms - session->members[member].came_at;
     bool more_may_come = waited_ms < settle_ms || (session->may_come > 0 && waited_ms < LINGER_MS);
-    picture_make(session, now_ms, &picture);
-    enum pairs_verdict verdict = pairs_judge(&picture.pairs, member, more_may_come);
+    snapshot_make(session, now_ms, &snapshot);
+    enum pairs_verdict verdict = pairs_judge(&snapshot.pairs, member, more_may_come);
     if (verdict > PAIRS_STAY) {
-        say_end(session, &picture, member, verdict, reply);
+        say_end(session, &snapshot, member, verdict, reply);
         session->members[member].left = true;
         session->members[member].end = *reply;
     }
-    picture_free(&picture);
+    snapshot_free(&snapshot);
     if (verdict > PAIRS_STAY)
         return;
     begin_matches(session, ids, now_ms);
@@ -423,12 +423,13 @@ static void answer(struct session *session, size_t member, int64_t settle_ms, st
         say_match(session, member, match, now_ms, reply);
 }
 
-void pairing_answer(struct pairing *pairing, const struct pairing_node *node, const struct deep_pair_ask *ask,
-                    struct id_source *ids, int64_t now_ms, struct deep_pair_reply *ret_reply)
+void pair_matching_answer(struct pair_matching *pair_matching, const struct pair_matching_node *node,
+                          const struct deep_pair_ask *ask, struct id_source *ids, int64_t now_ms,
+                          struct deep_pair_reply *ret_reply)
 {
     *ret_reply = (struct deep_pair_reply){.word = DEEP_PAIR_WORD_WAIT, .state = DEEP_STATE_RUNNING};
-    pthread_mutex_lock(&pairing->lock);
-    struct session *session = session_of(pairing, node->session, now_ms);
+    pthread_mutex_lock(&pair_matching->lock);
+    struct session *session = session_of(pair_matching, node->session, now_ms);
     size_t at = member_of(session, node->name, ask->key, now_ms);
     for (size_t i = 0; i < ask->said_count; i++)
         take_said(session, at, &ask->said[i], now_ms);
@@ -444,5 +445,5 @@ void pairing_answer(struct pairing *pairing, const struct pairing_node *node, co
         *ret_reply = member->end;
     else
         answer(session, at, node->settle_ms, ids, now_ms, ret_reply);
-    pthread_mutex_unlock(&pairing->lock);
+    pthread_mutex_unlock(&pair_matching->lock);
 }

@@ -70,7 +70,7 @@
 #define OBSERVE_FAILURES_DOWN 2   /* so many failed looks in a row: the scheduler is down */
 #define LOOK_PAUSE_MS_MIN 500 /* after a change of ours the scheduler is looked at again, not sooner than this … */
 #define LOOK_PAUSE_FACTOR 10  /* … or so many times what the last look took */
-#define PICTURE_AGE_FACTOR 4  /* a picture older than so many observe intervals is no picture */
+#define SNAPSHOT_AGE_FACTOR 4 /* a picture older than so many observe intervals is no picture */
 #define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
 #define STORE_PAUSE_MAX_MS 10000  /* a store that fails is tried again at least so often */
 
@@ -103,7 +103,7 @@ struct rcluster {
     enum orchestrator orchestrator;
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES];
-    bool stirred;                                       /* something changed that may move it or a group of it */
+    bool dirty;                                         /* something changed that may move it or a group of it */
     bool listed;                                        /* found in the store by the present resync */
     int64_t look_at;                                    /* when time alone may move it; 0: never */
     struct rchange changes[OPERATION_KINDS_OF_CLUSTER]; /* by kind, from OPERATION_KIND_FIRST_OF_CLUSTER on */
@@ -122,7 +122,7 @@ struct rgroup {
     struct loop_settings settings;  /* what counts for it: reconcile/world/group_settings.c */
     int64_t policy_version;         /* of the document that they are from; 0: none */
     bool role_known, off_scheduler; /* its nodes are none of the scheduler's: service_slurm_role */
-    int64_t breaker_opened_at, calm_since;
+    int64_t breaker_opened_at, settled_since;
     int64_t last_repair_at; /* when the newest began; 0: there was none */
     int64_t in_repair, replacing, in_repair_of[FAULT_CLASS_COUNT];
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
@@ -133,16 +133,17 @@ struct rgroup {
     int64_t look_at;         /* when the breaker is looked at again; 0: not */
     bool listed;             /* found in the store by the present resync */
 
-    /* Kept up by reconcile_node_reckon */
+    /* Kept up by reconcile_node_recount */
     struct rnode *first; /* all its nodes */
     int64_t slots[SLOT_KIND_COUNT], ready, healthy, idle;
     int64_t outdated, updatable; /* nodes without the wanted image, and of them those that may be taken now */
     int64_t members, members_done, members_bad; /* of the rollout's present batch */
     uint64_t image;                             /* what its nodes shall run: reconcile_image */
 
-    bool scaling;         /* nodes came or went when it was looked at last */
-    struct rnode *unmade; /* one that could not be provisioned; NULL: not looked for since the last one changed */
-    char unmade_why[SENTENCE_MAX_BYTES];
+    bool scaling; /* nodes came or went when it was looked at last */
+    struct rnode
+        *unprovisioned; /* one that could not be provisioned; NULL: not looked for since the last one changed */
+    char unprovisioned_why[SENTENCE_MAX_BYTES];
     bool has_rollout;
     struct rollout rollout;  /* the one under way */
     int64_t batch_look_at;   /* nobody could be taken for a batch: not before then */
@@ -206,24 +207,24 @@ struct rnode {
     bool member : 1;        /* of the present batch of its group's rollout */
     bool has_instance : 1;
     bool responding : 1, schedulable : 1, drained : 1, busy : 1, switched_off : 1;
-    bool given_up : 1;     /* by the scheduler, for an absence that is over */
-    bool marked : 1;       /* our hold has been seen, or was set, in the scheduler */
-    bool hold_call : 1;    /* a mark for the hold is on its way */
-    bool hold_waits : 1;   /* … or waits for others to come back */
-    bool in_batch : 1;     /* it is part of the snapshot that is being made */
-    bool lost : 1;         /* silent, after it was heard since we started */
-    bool hold_refused : 1; /* a person holds it: wait for another picture */
-    bool hold_stale : 1;   /* the reason changed since it was shown there */
-    bool wish_fresh : 1;   /* a request that no decision has answered */
-    bool was_clear : 1;    /* the policy had nothing to say since the last decision */
-    bool calm : 1;         /* in service, and what is known of it costs nothing and colours nothing */
+    bool downed : 1;        /* by the scheduler, for an absence that is over */
+    bool marked : 1;        /* our hold has been seen, or was set, in the scheduler */
+    bool hold_call : 1;     /* a mark for the hold is on its way */
+    bool hold_waits : 1;    /* … or waits for others to come back */
+    bool in_batch : 1;      /* it is part of the snapshot that is being made */
+    bool lost : 1;          /* silent, after it was heard since we started */
+    bool hold_refused : 1;  /* a person holds it: wait for another picture */
+    bool hold_stale : 1;    /* the reason changed since it was shown there */
+    bool request_fresh : 1; /* a request that no decision has answered */
+    bool was_clear : 1;     /* the policy had nothing to say since the last decision */
+    bool settled : 1;       /* in service, and what is known of it costs nothing and colours nothing */
 };
 
 /* Repairs, releases and deletions go before launches, of which there may be very many. */
 #define OPERATION_CLASSES 2
 
 /* What an operation remembers between turns. All of it may be lost: then a step is done again. */
-struct rop_memo {
+struct rop_scratch {
     int64_t evicted_at;   /* jobs were told to go then */
     int64_t undo_until;   /* cancelled: the mark is taken back until then */
     int64_t described_at; /* the provider was asked about the instance then */
@@ -248,25 +249,25 @@ struct rop {
     bool waits_for_slot;
     int64_t due_at;
     struct rcall *result;
-    struct rop_memo memo;
+    struct rop_scratch scratch;
 };
 
 /* --- calls ------------------------------------------------------------------------------------- */
 enum call_kind {
     CALL_OBSERVE,
-    CALL_SURVEY,
+    CALL_JOB_SNAPSHOT,
     CALL_MARK,
-    CALL_HOLD, /* a mark without an operation */
-    CALL_HINT, /* a word behind a person's reason */
+    CALL_HOLD,     /* a mark without an operation */
+    CALL_ANNOTATE, /* a word behind a person's reason */
     CALL_JOBS,
     CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
     CALL_CANCEL, /* the job key, if its name is reason */
     CALL_RESUME,
-    CALL_READDRESS, /* a machine of people's stands where another stood; without an operation: it was told and is forgotten */
+    CALL_UPDATE_ADDRESS, /* a machine of people's stands where another stood; without an operation: it was told and is forgotten */
     CALL_GOVERN,
-    CALL_APART,
-    CALL_ARRANGE,
+    CALL_QUARANTINE,
+    CALL_CONFIGURE,
     CALL_REBOOT,
     CALL_TERMINATE,
     CALL_LAUNCH,
@@ -291,7 +292,7 @@ struct rcall {
     char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
     struct scheduler_move move; /* was is owned */
     bool asked_before;          /* the same move may have been made already, though nobody heard of it */
-    bool readdress;             /* tell the scheduler where the instance lives */
+    bool update_address;        /* tell the scheduler where the instance lives */
 
     int status;
     char error[SCHEDULER_ERROR_MAX];
@@ -300,13 +301,13 @@ struct rcall {
     enum job_signal signal;
     struct provider_instance instance;
     struct scheduler_observation observation;
-    bool with_places;            /* an observation that asks for the topology as well */
-    struct job_picture *picture; /* in use once: a survey's, made of the observation */
+    bool with_places;              /* an observation that asks for the topology as well */
+    struct job_snapshot *snapshot; /* in use once: a survey's, made of the observation */
     struct scheduler_place *places;
     size_t place_count;
     struct scheduler_governance *governance; /* owned */
-    struct scheduler_apart *apart;           /* owned */
-    struct scheduler_layout *layout;         /* owned */
+    struct scheduler_quarantine *quarantine; /* owned */
+    struct scheduler_desired *layout;        /* owned */
     bool addressed;
 };
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);
@@ -319,17 +320,17 @@ bool reconcile_call_is_final(int status);
 
 /* --- the loop ---------------------------------------------------------------------------------- */
 enum effect_kind {
-    EFFECT_NODE,          /* the node's row changed */
-    EFFECT_OPERATION_NEW, /* an operation was stored */
-    EFFECT_OPERATION,     /* an operation went on */
-    EFFECT_OPERATION_END, /* an operation is over */
-    EFFECT_DECIDED,       /* a node was looked at */
-    EFFECT_FLEET,         /* another instance fills the slot */
-    EFFECT_SUPPLY,        /* a group's supply of machines changed */
-    EFFECT_BREAKER,       /* a group's breaker opened or closed */
-    EFFECT_APART,         /* a node is to be set apart, or to be given back */
-    EFFECT_ADDRESS,       /* the scheduler was told where the node's machine lives, or it has none any more */
-    EFFECT_NODE_GONE,     /* a slot that was deleted was forgotten */
+    EFFECT_NODE,             /* the node's row changed */
+    EFFECT_OPERATION_NEW,    /* an operation was stored */
+    EFFECT_OPERATION,        /* an operation went on */
+    EFFECT_OPERATION_END,    /* an operation is over */
+    EFFECT_DECIDED,          /* a node was looked at */
+    EFFECT_FLEET,            /* another instance fills the slot */
+    EFFECT_MACHINE_CAPACITY, /* a group's supply of machines changed */
+    EFFECT_BREAKER,          /* a group's breaker opened or closed */
+    EFFECT_QUARANTINE,       /* a node is to be set apart, or to be given back */
+    EFFECT_ADDRESS,          /* the scheduler was told where the node's machine lives, or it has none any more */
+    EFFECT_NODE_GONE,        /* a slot that was deleted was forgotten */
 };
 
 struct effect {
@@ -351,12 +352,12 @@ struct effect {
             bool past_return, waits_for_slot;
             uint8_t leftover;
             int64_t due_at;
-            struct rop_memo memo;
+            struct rop_scratch scratch;
             struct rcall *call; /* owned; sent after the commit */
             struct rcall *took; /* the result that was looked at */
         } operation;
         struct {
-            bool stored, again, clear, unheard, calm;
+            bool stored, again, clear, unheard, settled;
             uint8_t notes;
             int64_t look_at; /* 0: when something happens */
         } decided;
@@ -373,8 +374,8 @@ struct effect {
         } breaker;
         struct {
             struct rgroup *group;
-            struct supply supply;
-        } supply;
+            struct machine_capacity machine_capacity;
+        } machine_capacity;
     } u;
 };
 
@@ -396,7 +397,7 @@ struct turn {
     struct provision *provision;  /* a cluster that moves; NULL: none */
     const struct rcluster *asked; /* the cluster that the store was asked about in this turn; NULL: none yet … */
     bool asked_same;              /* … and whether it is held by a person as the loop knows it */
-    bool hushed;                  /* nothing is told: it was told the first time */
+    bool muted;                   /* nothing is told: it was told the first time */
     bool housekeeping;
     int scheduler_event; /* -1: none, else enum event_kind */
     struct effect *effects;
@@ -430,13 +431,13 @@ struct reconcile {
     int calls_in_flight, holds_in_flight;
     int isolating; /* turns that take one thing each, because of a row that cannot be written */
 
-    bool observing, observe_now, surveying, scheduler_down;
-    int64_t observe_at, observed_at, observe_asked_at, observe_took_ms, survey_at;
+    bool observing, observe_now, job_snapshot_running, scheduler_down;
+    int64_t observe_at, observed_at, observe_asked_at, observe_took_ms, job_snapshot_at;
     int observe_failures;
     int64_t failing_since; /* the first of the failed looks in a row; 0: the last one succeeded */
     int scheduler_event;
     struct service_scheduler *scheduler_shown; /* what the doors show of it */
-    struct job_picture *surveyed;              /* the last one that was followed; NULL: none */
+    struct job_snapshot *job_snapshot_seen;    /* the last one that was followed; NULL: none */
     char scheduler_error[SCHEDULER_ERROR_MAX];
     char scheduler_way[SCHEDULER_WAY_MAX]; /* as it was told last */
     int64_t scheduler_up_since;
@@ -458,11 +459,11 @@ struct reconcile {
     struct rincident *incidents;    /* that go on */
     struct idqueue signs;           /* nodes with sign_at, and some that had it */
     bool signs_changed;
-    int64_t incident_look_at;       /* 0: there is none */
-    struct govern *govern;          /* reconcile/keep/govern.c */
-    struct apart_loop *apart;       /* reconcile/keep/quarantine.c */
-    struct address_loop *addresses; /* reconcile/keep/address.c */
-    struct manage *manage;          /* reconcile/keep/manage.c */
+    int64_t incident_look_at;           /* 0: there is none */
+    struct govern *govern;              /* reconcile/keep/govern.c */
+    struct quarantine_loop *quarantine; /* reconcile/keep/quarantine.c */
+    struct address_loop *addresses;     /* reconcile/keep/address.c */
+    struct manage *manage;              /* reconcile/keep/manage.c */
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 
@@ -558,15 +559,15 @@ void reconcile_incidents_forget(struct reconcile *r, const struct rcluster *clus
 
 /* reconcile/world/recount.c */
 /* After anything about the node changed: it is counted anew in its group. */
-void reconcile_node_reckon(struct rnode *node);
+void reconcile_node_recount(struct rnode *node);
 /* It is counted no more. */
-void reconcile_node_unreckon(struct rnode *node);
+void reconcile_node_uncount(struct rnode *node);
 /* After the group wants another image, or another batch of its rollout is at work: members says whether its members stay. */
-void reconcile_group_reckon(struct rgroup *group, bool members);
+void reconcile_group_recount(struct rgroup *group, bool members);
 /* A number for what an instance is launched from; never 0. */
 uint64_t reconcile_image(const char *image_id, const char *release);
 /* An operation on a node that was never in service did not succeed. */
-void reconcile_node_unmade(struct rnode *node);
+void reconcile_node_unprovisioned(struct rnode *node);
 
 /* reconcile/cluster/batch.c */
 /* Which nodes are members of batches that were under way when we went down. */
@@ -582,7 +583,8 @@ int reconcile_idle_checks(struct turn *turn);
 /* reconcile/world/capacity.c */
 /* As it is from now on; what waited for it is looked at. */
 void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at);
-void reconcile_group_supply(struct reconcile *r, struct rgroup *group, const struct supply *supply);
+void reconcile_group_machine_capacity(struct reconcile *r, struct rgroup *group,
+                                      const struct machine_capacity *machine_capacity);
 
 /* reconcile/cluster/provision.c */
 struct provision;
@@ -593,7 +595,7 @@ int reconcile_provision_write(struct turn *turn);
 void reconcile_provision_done(struct turn *turn);
 /* Last of all: what is no more. */
 void reconcile_provision_reap(struct turn *turn);
-void reconcile_provision_put_aside(struct turn *turn);
+void reconcile_provision_park(struct turn *turn);
 void reconcile_provision_free(struct provision *provision);
 /* When a cluster is looked at again; 0: when something happens. */
 int64_t reconcile_provision_due(const struct reconcile *r, int64_t now);
@@ -619,7 +621,7 @@ bool reconcile_scheduler_usable(const struct reconcile *r);
 /* It has a picture that is younger than all we did, and the node is not in it. */
 bool reconcile_unknown_there(const struct reconcile *r, const struct rnode *node);
 /* Someone else took it out of scheduling. */
-bool reconcile_foreign_drain(const struct rnode *node);
+bool reconcile_external_drain(const struct rnode *node);
 bool reconcile_reason_is_ours(const struct rnode *node);
 
 /* reconcile/decide/decide.c; what a batch is stands in reconcile/decide/decide.h */

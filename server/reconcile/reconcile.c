@@ -44,14 +44,14 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->slurm_names = map_new();
     r->domain_names = map_new();
     r->govern = reconcile_govern_new();
-    r->apart = reconcile_apart_new();
+    r->quarantine = reconcile_quarantine_new();
     r->addresses = reconcile_addresses_new();
     r->manage = reconcile_manage_new();
     r->scheduler_event = -1;
     r->housekeeping_at = r->history_at = reconcile_now(r) + HOUSEKEEPING_MS;
     pthread_mutex_init(&r->stats_mutex, NULL);
     r->service->scheduler = r->scheduler_shown = service_scheduler_new();
-    if (deps->settings.survey_interval_ms == 0)
+    if (deps->settings.job_snapshot_interval_ms == 0)
         service_scheduler_show(
             r->scheduler_shown, NULL,
             "slurm.surveyInterval of hpd's configuration is 0s, so it is never asked for its nodes and jobs");
@@ -83,9 +83,9 @@ void reconcile_free(struct reconcile *r)
     if (r->service->scheduler == r->scheduler_shown)
         r->service->scheduler = NULL;
     service_scheduler_free(r->scheduler_shown);
-    job_picture_free(r->surveyed);
+    job_snapshot_free(r->job_snapshot_seen);
     reconcile_govern_free(r->govern);
-    reconcile_apart_free(r->apart);
+    reconcile_quarantine_free(r->quarantine);
     reconcile_addresses_free(r->addresses);
     reconcile_manage_free(r->manage);
     inbox_free(r->inbox);
@@ -159,8 +159,8 @@ static void take_result(struct reconcile *r, struct rcall *call)
     if (call->kind == CALL_OBSERVE) {
         reconcile_observe_take(r, call);
         reconcile_call_free(call);
-    } else if (call->kind == CALL_SURVEY) {
-        reconcile_survey_take(r, call);
+    } else if (call->kind == CALL_JOB_SNAPSHOT) {
+        reconcile_job_snapshot_take(r, call);
         reconcile_call_free(call);
     } else if (call->kind == CALL_CANCEL) {
         reconcile_cancel_take(call);
@@ -168,19 +168,19 @@ static void take_result(struct reconcile *r, struct rcall *call)
     } else if (call->kind == CALL_HOLD) {
         reconcile_hold_take(r, call);
         reconcile_call_free(call);
-    } else if (call->kind == CALL_HINT) {
+    } else if (call->kind == CALL_ANNOTATE) {
         if (call->status != 0)
             log_info("the reason of %s does not say what is wrong with it: %s", call->node, call->error);
         reconcile_call_free(call);
     } else if (call->kind == CALL_GOVERN) {
         reconcile_govern_take(r, call);
         reconcile_call_free(call);
-    } else if (call->kind == CALL_APART) {
-        reconcile_apart_take(r, call);
+    } else if (call->kind == CALL_QUARANTINE) {
+        reconcile_quarantine_take(r, call);
         reconcile_call_free(call);
-    } else if (call->kind == CALL_READDRESS && call->operation_id == 0) {
+    } else if (call->kind == CALL_UPDATE_ADDRESS && call->operation_id == 0) {
         reconcile_address_take(r, call);
-    } else if (call->kind == CALL_ARRANGE) {
+    } else if (call->kind == CALL_CONFIGURE) {
         reconcile_manage_take(r, call);
         reconcile_call_free(call);
     } else {
@@ -193,7 +193,7 @@ static void take_verdict(struct reconcile *r, const struct inbox_verdict *verdic
     struct rnode *node = reconcile_node_find(r, verdict->node_id);
     if (node == NULL)
         return;
-    if (verdict->look == LOOK_NOT && node->calm)
+    if (verdict->look == LOOK_NOT && node->settled)
         return; /* it cannot change what was decided; who looks next will see it */
     if (verdict->look == LOOK_FIRST && node->verdict_us == 0)
         node->verdict_us = verdict->received_us;
@@ -270,8 +270,9 @@ static int64_t observe_due(const struct reconcile *r, int64_t now)
         return INT64_MAX;
     if (commands_scheduler(r))
         return r->observe_now ? now : r->observe_at;
-    bool surveyed = r->deps.slurm.ops->survey != NULL && r->deps.settings.survey_interval_ms > 0 && !r->surveying;
-    return surveyed ? (r->survey_at > r->observe_at ? r->survey_at : r->observe_at) : INT64_MAX;
+    bool job_snapshot_seen = r->deps.slurm.ops->job_snapshot != NULL && r->deps.settings.job_snapshot_interval_ms > 0 &&
+                             !r->job_snapshot_running;
+    return job_snapshot_seen ? (r->job_snapshot_at > r->observe_at ? r->job_snapshot_at : r->observe_at) : INT64_MAX;
 }
 
 static bool observe_is_due(const struct reconcile *r, int64_t now)
@@ -336,9 +337,9 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
     int64_t manage = reconcile_manage_due(r);
     if (manage > 0)
         next = earlier(next, manage);
-    int64_t apart = reconcile_apart_due(r, now);
-    if (apart > 0)
-        next = earlier(next, apart);
+    int64_t quarantine = reconcile_quarantine_due(r, now);
+    if (quarantine > 0)
+        next = earlier(next, quarantine);
     int64_t addresses = reconcile_addresses_due(r, now);
     if (addresses > 0)
         next = earlier(next, addresses);
@@ -397,7 +398,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
             worked = true;
         }
         worked = reconcile_govern(r, now) || worked;
-        worked = reconcile_apart(r, now) || worked;
+        worked = reconcile_quarantine(r, now) || worked;
         worked = reconcile_addresses(r, now) || worked;
         worked = reconcile_manage(r, now) || worked;
         worked = decide_and_write(r, now) || worked;

@@ -144,7 +144,7 @@ static size_t turn_size(const struct turn *turn)
 }
 
 /* One row that cannot be written must not stop all others: it is found by taking one thing a turn, and put aside. */
-static void put_aside(struct turn *turn, int status)
+static void park(struct turn *turn, int status)
 {
     struct reconcile *r = turn->r;
     struct rnode *node = turn->ready_count > 0 ? turn->ready[0] : turn->batch->items[0].node;
@@ -166,11 +166,11 @@ static void turn_failed(struct turn *turn, int status)
     size_t size = turn_size(turn);
     turn_reset(turn);
     if (!is_the_worlds(status) && size == 1 && turn->provision == NULL) {
-        put_aside(turn, status);
+        park(turn, status);
         return;
     }
     if (!is_the_worlds(status) && size == 0 && turn->provision != NULL) {
-        reconcile_provision_put_aside(turn);
+        reconcile_provision_park(turn);
         return;
     }
     for (size_t i = 0; turn->batch != NULL && i < turn->batch->count; i++)

@@ -34,14 +34,14 @@ enum scheduler_part {
 };
 ENUM_DECLARE(scheduler_part);
 
-enum scheduler_fate {
-    SCHEDULER_FATE_UNASKED, /* there is nothing to bring about */
-    SCHEDULER_FATE_HOLDS,   /* seen in the scheduler */
-    SCHEDULER_FATE_LATER,   /* under way, or the backend is away: asked again */
-    SCHEDULER_FATE_FAILED,  /* it does not hold, and asking again will not change that */
+enum scheduler_outcome {
+    SCHEDULER_OUTCOME_UNASKED, /* there is nothing to bring about */
+    SCHEDULER_OUTCOME_HOLDS,   /* seen in the scheduler */
+    SCHEDULER_OUTCOME_LATER,   /* under way, or the backend is away: asked again */
+    SCHEDULER_OUTCOME_FAILED,  /* it does not hold, and asking again will not change that */
 };
 struct scheduler_answer {
-    enum scheduler_fate fate;
+    enum scheduler_outcome outcome;
     char why[SCHEDULER_WHY_MAX]; /* LATER and FAILED: a sentence without its full stop */
 };
 

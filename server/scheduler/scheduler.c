@@ -2,7 +2,7 @@
  * What all scheduler backends share: what they are handed and hand out is made and freed in one place.
  */
 #include "server/scheduler/scheduler.h"
-#include "server/scheduler/layout.h"
+#include "server/scheduler/desired.h"
 
 #include "base/own.h"
 
@@ -15,12 +15,12 @@ void scheduler_observation_free(struct scheduler_observation *observation)
     observation->count = 0;
 }
 
-void scheduler_apart_free(struct scheduler_apart *apart)
+void scheduler_quarantine_free(struct scheduler_quarantine *quarantine)
 {
-    if (apart == NULL)
+    if (quarantine == NULL)
         return;
-    free(apart->nodes);
-    free(apart);
+    free(quarantine->nodes);
+    free(quarantine);
 }
 
 ENUM_DEFINE(scheduler_part, SCHEDULER_PART_LIST)
@@ -51,7 +51,7 @@ struct scheduler_rule *scheduler_governance_add(struct scheduler_governance *gov
 
 ENUM_DEFINE(layout_strategy, LAYOUT_STRATEGY_LIST)
 
-void scheduler_layout_free(struct scheduler_layout *layout)
+void scheduler_desired_free(struct scheduler_desired *layout)
 {
     if (layout == NULL)
         return;

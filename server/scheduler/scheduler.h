@@ -11,11 +11,11 @@
 #ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 
-#include "model/apart.h"
 #include "model/job.h"
 #include "model/model.h"
+#include "model/quarantine.h"
+#include "server/scheduler/desired.h"
 #include "server/scheduler/governance.h"
-#include "server/scheduler/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #define SCHEDULER_STATE_TEXT_MAX 96
 #define SCHEDULER_ERROR_MAX 256
 #define SCHEDULER_WAY_MAX 256
-#define SCHEDULER_HINT_BEGINNING " (holdfast: " /* of a word of ours behind somebody's reason */
+#define SCHEDULER_ANNOTATE_BEGINNING " (holdfast: " /* of a word of ours behind somebody's reason */
 #define SCHEDULER_JOB_ID_MAX JOB_ID_MAX_BYTES
 
 /* What a person asked for by hand on the scheduler's side. */
@@ -48,7 +48,7 @@ struct scheduler_node {
                        * ("Not responding", "Kill task failed"), which is nobody's to be kept */
     bool busy;         /* work is running or completing on it */
     bool
-        given_up; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
+        downed; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
                        * but leaves it out until somebody says otherwise */
     enum scheduler_request request;
     /* What it has and what jobs have of it; for the survey, 0 and "" where the backend does not say. */
@@ -99,21 +99,21 @@ static inline const char *scheduler_word(const struct scheduler_observation *obs
 }
 
 /* The nodes that are set apart while they are tested, and those that are to be as they were again: all of them. */
-struct scheduler_apart_node {
-    struct apart row; /* state, had and why are answered */
-    bool noted;       /* it was ASKED, and what it had is answered: nothing was touched for it yet */
-    bool gone;        /* it is not wanted, and as it was */
-    bool kept;        /* the caller's: it is asked for as wanted, though nobody wants it any more */
+struct scheduler_quarantine_node {
+    struct quarantine row; /* state, had and why are answered */
+    bool noted;            /* it was ASKED, and what it had is answered: nothing was touched for it yet */
+    bool gone;             /* it is not wanted, and as it was */
+    bool kept;             /* the caller's: it is asked for as wanted, though nobody wants it any more */
     bool past; /* the caller's: it was given back lately, and is touched only where the scheduler has forgotten that */
 };
-#define SCHEDULER_APART_MARK_MAX 32
-struct scheduler_apart {
-    struct scheduler_apart_node *nodes;
+#define SCHEDULER_QUARANTINE_MARK_MAX 32
+struct scheduler_quarantine {
+    struct scheduler_quarantine_node *nodes;
     size_t count;
-    char
-        mark[SCHEDULER_APART_MARK_MAX]; /* what tells ours from somebody else's, as it was answered last; "": nothing */
+    char mark
+        [SCHEDULER_QUARANTINE_MARK_MAX]; /* what tells ours from somebody else's, as it was answered last; "": nothing */
 };
-void scheduler_apart_free(struct scheduler_apart *apart); /* accepts NULL */
+void scheduler_quarantine_free(struct scheduler_quarantine *quarantine); /* accepts NULL */
 
 struct scheduler; /* a backend's own state */
 
@@ -141,7 +141,7 @@ struct scheduler_ops {
 
     /* Adds a word of ours behind the reason that somebody gave, whose text stays as it is, and so does the node. CONFLICT when
      * that is no longer its reason; TOO_LARGE when both together would have to be cut. */
-    int (*hint)(struct scheduler *s, const char *node, const char *reason, const char *hint, char *ret_error);
+    int (*annotate)(struct scheduler *s, const char *node, const char *reason, const char *annotate, char *ret_error);
 
     /* The narrowest domain of each node; none when it knows of no topology. Caller frees *ret_places. */
     int (*places)(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
@@ -152,21 +152,21 @@ struct scheduler_ops {
     /* Ends a job, as long as it has that name; one that is gone is fine. */
     int (*cancel)(struct scheduler *s, const char *job, const char *name, char *ret_error);
     /* The node's daemon lives at another address now (a replaced instance); what is none of move's earlier addresses stays. */
-    int (*readdress)(struct scheduler *s, const char *node, struct scheduler_move *move, char *ret_error);
+    int (*update_address)(struct scheduler *s, const char *node, struct scheduler_move *move, char *ret_error);
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the
      * rest does not; see governance.h. On failure the answers say nothing. */
     int (*govern)(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);
     /* Sets nodes apart beside their mark, in whatever way people of this scheduler know to mean "under test", and gives others
      * back. A node that is ASKED is looked at only, and touched when it is asked for again with what it had written down. What
      * was there before, and what others made, stays. On failure the answers say nothing. */
-    int (*set_apart)(struct scheduler *s, struct scheduler_apart *apart, char *ret_error);
+    int (*quarantine)(struct scheduler *s, struct scheduler_quarantine *quarantine, char *ret_error);
     /* Makes nodes and partitions be as wanted where the scheduler's configuration is ours, and answers into layout; see layout.h.
      * Jobs on nodes that stay run on. On failure it is as it was before. UNSUPPORTED: its configuration is the site's. */
-    int (*arrange)(struct scheduler *s, struct scheduler_layout *layout, char *ret_error);
+    int (*configure)(struct scheduler *s, struct scheduler_desired *layout, char *ret_error);
     /* The jobs, and what the scheduler says of itself as Prometheus text, beside what was just seen of its nodes. A part that cannot
      * be had is missing from the text, which says so; without the jobs it fails. */
-    int (*survey)(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,
-                  char *ret_error);
+    int (*job_snapshot)(struct scheduler *s, const struct scheduler_observation *seen,
+                        struct job_snapshot **ret_snapshot, char *ret_error);
     /* By what it is spoken to, for people; of any thread. */
     void (*way)(struct scheduler *s, char ret_way[SCHEDULER_WAY_MAX]);
     void (*free)(struct scheduler *s);

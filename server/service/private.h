@@ -106,7 +106,7 @@ struct slots {
     const char *actor;
     int64_t now_ms;
     struct problem *problem;
-    struct cluster *rivals; /* other clusters that command the same Slurm */
+    struct cluster *competing; /* other clusters that command the same Slurm */
     size_t rival_count;
 };
 int slots_open(struct slots *slots); /* then slots_close in any case */

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int at_most = 0; count > 0 && at_most <= 1; at_most++) {
         struct baseline b;
-        baseline_reckon(values, count, at_most != 0, &b);
+        baseline_recount(values, count, at_most != 0, &b);
         REQUIRE(isfinite(b.limit) && b.limit >= 0);
         REQUIRE(b.median >= values[0] && b.median <= values[count - 1]);
         REQUIRE(!baseline_is_outlier(&b, b.median));

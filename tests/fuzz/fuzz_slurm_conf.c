@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static char *merge(const struct scheduler_layout *layout, const char *text, size_t len)
+static char *merge(const struct scheduler_desired *layout, const char *text, size_t len)
 {
     static const struct slurm_conf_site site = {.types = {{"t", "CPUs=4 Gres=gpu:2"}}, .type_count = 1};
     struct slurm_conf conf;
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.name = "gpu-1", .address = "10.0.0.1", .instance_type = "t", .partition = "train"},
         {.name = "gpu-2", .instance_type = "t"},
     };
-    struct scheduler_layout layout = {.nodes = nodes, .count = 2};
+    struct scheduler_desired layout = {.nodes = nodes, .count = 2};
     autofree char *input = fuzz_text(data, size);
     autofree char *first = merge(&layout, input, strlen(input));
     if (first == NULL)

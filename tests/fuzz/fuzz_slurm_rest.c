@@ -4,10 +4,10 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/metrics.h"
 #include "server/scheduler/slurm/rest.h"
 #include "server/scheduler/slurm/rest_read.h"
-#include "server/scheduler/slurm/survey.h"
 
 #include <ctype.h>
 
@@ -67,11 +67,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require_node(json_array_get(nodes, i));
     for (size_t i = 0; i < json_array_size(jobs); i++)
         require_job(json_array_get(jobs, i));
-    AUTO(job_picture) struct job_picture *picture = job_picture_new();
+    AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
     AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
     char *queue = NULL;
-    if (slurm_json_queue(jobs, SEPARATOR, &queue) == 0 && slurm_queue_parse(queue, SEPARATOR, picture) == 0)
-        REQUIRE(picture->count == json_array_size(jobs));
+    if (slurm_json_queue(jobs, SEPARATOR, &queue) == 0 && slurm_queue_parse(queue, SEPARATOR, snapshot) == 0)
+        REQUIRE(snapshot->count == json_array_size(jobs));
     autofree char *reservations = slurm_json_reservations(json_object_get(json, "reservations"), 1795372152000);
     REQUIRE(slurm_metrics_reservations(metrics, reservations) == 0);
     autofree char *diag = slurm_json_diag(json_object_get(json, "statistics"));

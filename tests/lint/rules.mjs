@@ -161,7 +161,7 @@ function* pure({ sources, byPath }) {
 // Doors and services record what people want and what agents saw, with what the policy calls it and what the past weighs; deciding is the loop's.
 function* decide({ sources }) {
     for (const source of sources.filter((s) => s.path.startsWith('server/service/')))
-        for (const { match, line } of source.find(/\b(policy_(?!explain|is_node_fault|settings|table_version|text|book_|replay|lemon\b|\w+_text\b)\w+)\s*\(/g))
+        for (const { match, line } of source.find(/\b(policy_(?!explain|is_node_fault|settings|table_version|text|registry_|replay|lemon\b|\w+_text\b)\w+)\s*\(/g))
             yield { path: source.path, line, message: `${match[1]}(): a service may ask the policy for words and for what it would have said, nothing else` };
 }
 

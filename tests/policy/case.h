@@ -45,7 +45,7 @@
 
 struct case_node {
     char name[NODE_NAME_MAX_BYTES], instance[ID_INSTANCE_MAX], boot[BOOT_ID_MAX_BYTES];
-    char reason[REASON_MAX_BYTES], wish_by[NAME_MAX_BYTES], approval_device[DEVICE_MAX_BYTES],
+    char reason[REASON_MAX_BYTES], request_by[NAME_MAX_BYTES], approval_device[DEVICE_MAX_BYTES],
         approval_reason[REASON_MAX_BYTES];
     char domain[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES];
     struct verdict *verdicts; /* owned */
@@ -97,10 +97,14 @@ static inline bool case_group(struct policy_case *c, const char *word)
         const char *name;
         int64_t *number;
     } numbers[] = {
-        {"desired", &group->desired},           {"in_repair", &group->in_repair},
-        {"healthy", &group->healthy_elsewhere}, {"idle", &group->idle_elsewhere},
-        {"replacing", &group->replacing},       {"failed", &group->failed_recently},
-        {"short", &group->supply.short_times},  {"unborn", &group->supply.unborn},
+        {"desired", &group->desired},
+        {"in_repair", &group->in_repair},
+        {"healthy", &group->healthy_elsewhere},
+        {"idle", &group->idle_elsewhere},
+        {"replacing", &group->replacing},
+        {"failed", &group->failed_recently},
+        {"short", &group->machine_capacity.short_times},
+        {"unborn", &group->machine_capacity.unborn},
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if ((value = case_value(word, numbers[i].name)) != NULL)
@@ -117,12 +121,12 @@ static inline bool case_group(struct policy_case *c, const char *word)
         return node_recovery_parse(value, &group->recovery) == 0;
     return case_when(word, "opened", &group->breaker_opened_at) ||
            case_when(word, "closed", &group->breaker_closed_at) ||
-           case_when(word, "calm", &group->breaker_calm_since) ||
+           case_when(word, "calm", &group->breaker_settled_since) ||
            case_when(word, "last_repair", &group->last_repair_at) ||
-           case_when(word, "short_at", &group->supply.short_at) ||
-           case_when(word, "short_until", &group->supply.short_until) ||
-           case_when(word, "unborn_at", &group->supply.unborn_at) ||
-           case_when(word, "protected", &group->supply.protected_at);
+           case_when(word, "short_at", &group->machine_capacity.short_at) ||
+           case_when(word, "short_until", &group->machine_capacity.short_until) ||
+           case_when(word, "unborn_at", &group->machine_capacity.unborn_at) ||
+           case_when(word, "protected", &group->machine_capacity.protected_at);
 }
 
 static inline bool case_node_word(struct case_node *n, const char *word)
@@ -135,11 +139,11 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return ok;
     }
     if ((value = case_value(word, "drain")) != NULL) {
-        n->node.foreign_drain = true;
+        n->node.external_drain = true;
         return text_copy(n->reason, sizeof(n->reason), value) == 0;
     }
     if ((value = case_value(word, "wish")) != NULL) {
-        n->node.wish = strcmp(value, "reboot") == 0 ? POLICY_WISH_REBOOT : POLICY_WISH_REPLACE;
+        n->node.request = strcmp(value, "reboot") == 0 ? POLICY_REQUEST_REBOOT : POLICY_REQUEST_REPLACE;
         return strcmp(value, "reboot") == 0 || strcmp(value, "replace") == 0;
     }
     if ((value = case_value(word, "scheduler")) != NULL) {
@@ -150,7 +154,7 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return true;
     }
     if ((value = case_value(word, "by")) != NULL)
-        return text_copy(n->wish_by, sizeof(n->wish_by), value) == 0;
+        return text_copy(n->request_by, sizeof(n->request_by), value) == 0;
     if ((value = case_value(word, "instance")) != NULL)
         return text_copy(n->instance, sizeof(n->instance), value) == 0;
     if ((value = case_value(word, "boot")) != NULL)
@@ -317,7 +321,7 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
     if ((value = case_value(word, "instance")) != NULL)
         return text_copy(texts[0], sizeof(texts[0]), value) == 0;
     if (strcmp(word, "unmended") == 0)
-        return r->unmended = true;
+        return r->not_cleared = true;
     if (strcmp(word, "failed") == 0)
         return !(r->succeeded = false);
     if (strcmp(word, "by_person") == 0)
@@ -333,7 +337,7 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
         r->no_return = true;
         return text_copy(texts[3], sizeof(texts[3]), value) == 0;
     }
-    if (case_when(word, "returned", &r->finished_at) || case_when(word, "mended", &r->mended_at))
+    if (case_when(word, "returned", &r->finished_at) || case_when(word, "mended", &r->cleared_by_reset_at))
         return true;
     bool ok = case_when(word, "at", &r->at);
     r->finished_at = r->finished_at == 0 ? r->at : r->finished_at;
@@ -504,7 +508,7 @@ static inline void case_wire(struct policy_case *c)
         n->node.instance_id = n->instance;
         n->node.boot_id = n->boot;
         n->node.scheduler_reason = n->reason;
-        n->node.wish_by = n->wish_by;
+        n->node.request_by = n->request_by;
         n->node.verdicts = n->refs;
         n->node.verdict_count = n->verdict_count;
         n->node.repairs = n->repairs;

@@ -25,11 +25,11 @@
     X(KNOWN_PIECE, "a repair for hardware that came back, without another fault")   \
     X(OPTED_OUT, "a node fault on a node that was taken out")                       \
     X(PAUSED, "a node fault in a cluster that a person paused")                     \
-    X(FOREIGN_DRAIN, "a node fault on a node that somebody else holds")             \
+    X(EXTERNAL_DRAIN, "a node fault on a node that somebody else holds")            \
     X(RECOVERY_NONE, "a node fault in a cluster that is only marked")               \
-    X(GIVEN_UP, "a node fault on a node that is given up or in repair")             \
+    X(DOWNED, "a node fault on a node that is given up or in repair")               \
     X(BUSY, "a node fault beside an operation")                                     \
-    X(WISH_BUSY, "a person's wish beside an operation")                             \
+    X(REQUEST_BUSY, "a person's wish beside an operation")                          \
     X(RESET_TO_MORE, "a reset that one more attempt makes a reboot")                \
     X(REBOOT_TO_MORE, "a reboot that one more attempt makes a replacement")         \
     X(REPLACE_TO_MORE, "a replacement that one more attempt makes a person's turn") \

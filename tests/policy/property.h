@@ -160,7 +160,7 @@ static inline void make_repairs(struct world *w, struct world_node *n, struct po
                                                .by_person = chance(w, 20)};
         struct policy_repair *repair = &n->repairs[k];
         repair->no_return = !repair->succeeded && repair->kind != OPERATION_KIND_RESET && chance(w, 50);
-        repair->unmended = repair->no_return || (!repair->succeeded && chance(w, 50));
+        repair->not_cleared = repair->no_return || (!repair->succeeded && chance(w, 50));
         repair->error = repair->succeeded ? "" : "verify: it did not come back";
         repair->finished_at = chance(w, 80) ? repair->at + below(w, NOW - repair->at) : 0;
         n->brought[k] = repair->kind == OPERATION_KIND_REPLACE && chance(w, 60);
@@ -194,10 +194,10 @@ static inline void make_node(struct world *w, size_t i)
     p->scheduler_known = p->has_scheduler && chance(w, 90);
     p->scheduler_responding = chance(w, 60);
     p->switched_off = p->scheduler_known && !p->scheduler_responding && chance(w, 20);
-    p->foreign_drain = chance(w, 10);
+    p->external_drain = chance(w, 10);
     p->scheduler_reason = "a person's words";
     p->incident = chance(w, 10) ? &dark_rack : NULL;
-    p->wish = chance(w, 5) ? POLICY_WISH_REPLACE : chance(w, 5) ? POLICY_WISH_REBOOT : POLICY_WISH_NONE;
+    p->request = chance(w, 5) ? POLICY_REQUEST_REPLACE : chance(w, 5) ? POLICY_REQUEST_REBOOT : POLICY_REQUEST_NONE;
     p->verdict_count = (size_t)below(w, VERDICTS_MAX + 1);
     for (size_t k = 0; k < p->verdict_count; k++)
         make_verdict(w, n, &n->verdicts[k], (int64_t)(i * VERDICTS_MAX + k) + 1);
@@ -277,11 +277,11 @@ static inline void make_limits(struct world *w)
     settings->spares_min = chance(w, 20) ? 1 + (int)below(w, 3) : 0;
     settings->without_replacement = (int)below(w, 3);
     if (chance(w, 30))
-        group->supply.short_times = 1 + below(w, 5);
-    group->supply.short_until = NOW + 5 * MINUTE - below(w, 10 * MINUTE);
+        group->machine_capacity.short_times = 1 + below(w, 5);
+    group->machine_capacity.short_until = NOW + 5 * MINUTE - below(w, 10 * MINUTE);
     if (chance(w, 30))
-        group->supply.protected_at = NOW - below(w, 100 * MINUTE);
-    group->supply.unborn_at = NOW - below(w, 60 * MINUTE);
+        group->machine_capacity.protected_at = NOW - below(w, 100 * MINUTE);
+    group->machine_capacity.unborn_at = NOW - below(w, 60 * MINUTE);
 }
 
 /* How far repairs go, how often, and what a past is worth. */
@@ -318,7 +318,7 @@ static inline struct world *make_world(uint64_t seed, bool only_applications)
         make_tolerance(w);
     w->snapshot.group.failed_recently = chance(w, 30) ? below(w, 60) : 0;
     w->snapshot.group.breaker_opened_at = chance(w, 30) ? NOW - below(w, 60 * MINUTE) : 0;
-    w->snapshot.group.breaker_calm_since = chance(w, 50) ? NOW - below(w, 30 * MINUTE) : 0;
+    w->snapshot.group.breaker_settled_since = chance(w, 50) ? NOW - below(w, 30 * MINUTE) : 0;
     w->snapshot.node_count = count;
     wire(w);
     const char *paused = chance(w, 5) ? "alice paused the cluster" : "";
@@ -451,12 +451,12 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 p->opted_out               ? " opted_out"
                 : p->paused_why[0] != '\0' ? " paused"
                                            : "",
-                p->has_active_operation ? " busy" : "", p->foreign_drain ? " drain=\"a person's words\"" : "");
+                p->has_active_operation ? " busy" : "", p->external_drain ? " drain=\"a person's words\"" : "");
     if (p->incident != NULL)
         print_error(" rack=%s", p->incident->domain);
-    print_error("%s\n", p->wish == POLICY_WISH_REPLACE  ? " wish=replace"
-                        : p->wish == POLICY_WISH_REBOOT ? " wish=reboot"
-                                                        : "");
+    print_error("%s\n", p->request == POLICY_REQUEST_REPLACE  ? " wish=replace"
+                        : p->request == POLICY_REQUEST_REBOOT ? " wish=reboot"
+                                                              : "");
     if (p->approval.action != ACTION_NONE)
         print_error("  # %s of a %s for %s on %s until %lldms\n", approval_state_text(p->approval.state),
                     action_text(p->approval.action), p->approval.code, p->approval.device,
@@ -482,7 +482,7 @@ static inline void print_node(const struct world_node *n, const struct policy_no
         print_time("at", r->at);
         if (r->finished_at > 0)
             print_time("finished", r->finished_at);
-        print_error("%s%s%s\n", r->unmended ? " unmended" : "", r->same_piece ? " same_piece" : "",
+        print_error("%s%s%s\n", r->not_cleared ? " unmended" : "", r->same_piece ? " same_piece" : "",
                     r->node != NULL ? " of another slot" : "");
     }
 }
@@ -497,8 +497,8 @@ static inline void print_world(const struct world *w, uint64_t seed, const char 
                 (long long)group->in_repair, (long long)group->failed_recently);
     if (group->breaker_opened_at > 0)
         print_time("opened", group->breaker_opened_at);
-    if (group->breaker_calm_since > 0)
-        print_time("calm", group->breaker_calm_since);
+    if (group->breaker_settled_since > 0)
+        print_time("calm", group->breaker_settled_since);
     print_error("\n");
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
         if (w->snapshot.settings.modes[fault] != REPAIR_MODE_ACT)

@@ -174,11 +174,11 @@ static const char *check_nothing_is_replaced_without_a_successor(struct world *w
         replaced += plan->decisions[i].action == ACTION_REPLACE && !is_request(&plan->decisions[i]);
         asked += plan->decisions[i].action == ACTION_REPLACE && is_request(&plan->decisions[i]);
     }
-    bool protected = group->supply.protected_at > 0;
-    bool short_now = group->supply.short_times > 0 && settings->without_replacement != POLICY_WITHOUT_REPLACE;
-    int64_t from = protected ? group->supply.unborn_at + settings->protect_pause_ms : 0;
-    if (short_now && group->supply.short_until > from)
-        from = group->supply.short_until;
+    bool protected = group->machine_capacity.protected_at > 0;
+    bool short_now = group->machine_capacity.short_times > 0 && settings->without_replacement != POLICY_WITHOUT_REPLACE;
+    int64_t from = protected ? group->machine_capacity.unborn_at + settings->protect_pause_ms : 0;
+    if (short_now && group->machine_capacity.short_until > from)
+        from = group->machine_capacity.short_until;
     met(PREMISE_NO_SUCCESSOR,
         (protected || short_now) && (any_held(plan, "protected-hold") || any_held(plan, "capacity-hold")));
     met(PREMISE_ONE_TRIED, (protected || short_now) && replaced == 1);
@@ -274,15 +274,15 @@ static const char *check_no_repair_of_what_others_hold(struct world *w, const st
         const struct policy_node *node = &w->plain[i];
         const struct decision *d = decision_of(plan, node->id);
         bool fault = has_fault(w, node),
-             given_up = node->state == NODE_STATE_FAILED || node->state == NODE_STATE_REPAIRING;
+             downed = node->state == NODE_STATE_FAILED || node->state == NODE_STATE_REPAIRING;
         met(PREMISE_OPTED_OUT, fault && node->opted_out);
         met(PREMISE_PAUSED, fault && node->paused_why[0] != '\0');
-        met(PREMISE_FOREIGN_DRAIN, fault && node->foreign_drain);
+        met(PREMISE_EXTERNAL_DRAIN, fault && node->external_drain);
         met(PREMISE_RECOVERY_NONE, fault && marked);
-        met(PREMISE_GIVEN_UP, fault && given_up);
+        met(PREMISE_DOWNED, fault && downed);
         bool takes_away =
             d != NULL && !is_request(d) && (is_repair(d) || d->action == ACTION_HOLD || d->action == ACTION_SUPPORT);
-        if (takes_away && (node->opted_out || node->paused_why[0] != '\0' || node->foreign_drain || marked || given_up))
+        if (takes_away && (node->opted_out || node->paused_why[0] != '\0' || node->external_drain || marked || downed))
             return "a node is taken that is not ours to touch";
     }
     return NULL;
@@ -294,7 +294,7 @@ static const char *check_one_repair_per_node(struct world *w, const struct polic
         const struct policy_node *node = &w->plain[i];
         const struct decision *d = decision_of(plan, node->id);
         met(PREMISE_BUSY, node->has_active_operation && has_fault(w, node));
-        met(PREMISE_WISH_BUSY, node->has_active_operation && node->wish != POLICY_WISH_NONE);
+        met(PREMISE_REQUEST_BUSY, node->has_active_operation && node->request != POLICY_REQUEST_NONE);
         if (node->has_active_operation && d != NULL && is_repair(d))
             return "a repair beside an operation";
     }
@@ -580,7 +580,7 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
         alone.node_count = 1;
         alone.group.in_repair = alone.group.failed_recently = alone.group.breaker_opened_at = 0;
         memset(alone.group.in_repair_of, 0, sizeof(alone.group.in_repair_of));
-        alone.group.supply = (struct supply){0};
+        alone.group.machine_capacity = (struct machine_capacity){0};
         alone.group.last_repair_at = alone.settings.not_during.count = 0;
         alone.settings.spares_min = 0;
         alone.settings.min_healthy_percent = alone.settings.min_healthy_count = 0;

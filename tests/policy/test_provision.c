@@ -85,8 +85,8 @@ static struct provision_group group_of(const struct one *one)
     g.min_count = one->min;
     g.previous_desired = one->previous;
     memcpy(g.slots, one->slots, sizeof(g.slots));
-    g.unmade = g.slots[SLOT_UNMADE] > 0 ? "bad-1" : NULL;
-    g.unmade_why = g.unmade == NULL ? NULL : "launch failed at launch: no capacity";
+    g.unprovisioned = g.slots[SLOT_UNPROVISIONED] > 0 ? "bad-1" : NULL;
+    g.unprovisioned_why = g.unprovisioned == NULL ? NULL : "launch failed at launch: no capacity";
     g.broken = g.slots[SLOT_BROKEN] > 0 ? "broken-1" : NULL;
     return g;
 }
@@ -428,7 +428,7 @@ static void any_plan_is_legal(void **state)
             const struct provision_group *g = &groups[i];
             const struct provision_group_plan *p = &plan.groups[i];
             int64_t alive =
-                g->slots[SLOT_SERVING] + g->slots[SLOT_STARTING] + g->slots[SLOT_UNMADE] + g->slots[SLOT_BROKEN];
+                g->slots[SLOT_SERVING] + g->slots[SLOT_STARTING] + g->slots[SLOT_UNPROVISIONED] + g->slots[SLOT_BROKEN];
             if (p->state != g->state && !sm_may(&group_state_machine, (int)g->state, (int)p->state))
                 fail_msg("round %d: %s to %s in a cluster that is %s", round, group_state_text(g->state),
                          group_state_text(p->state), cluster_state_text(s.state));
@@ -448,8 +448,8 @@ static void the_least_valuable_go_first(void **state)
 {
     (void)state;
     struct victim victims[] = {
-        {1, VICTIM_IDLE}, {2, VICTIM_BUSY},   {3, VICTIM_IDLE},     {4, VICTIM_OUT},
-        {5, VICTIM_BUSY}, {6, VICTIM_UNMADE}, {7, VICTIM_STARTING}, {8, VICTIM_OPTED_OUT},
+        {1, VICTIM_IDLE}, {2, VICTIM_BUSY},          {3, VICTIM_IDLE},     {4, VICTIM_OUT},
+        {5, VICTIM_BUSY}, {6, VICTIM_UNPROVISIONED}, {7, VICTIM_STARTING}, {8, VICTIM_OPTED_OUT},
     };
     static const int64_t order[] = {6, 7, 4, 3, 1, 5, 2, 8};
     policy_order_victims(victims, ARRAY_LEN(victims));

@@ -76,7 +76,7 @@ struct sim {
     uint64_t seed, random;
     struct clock clock;
     struct id_source ids;
-    struct fake_fate fate;
+    struct fake_outcome outcome;
     struct fake_scheduler scheduler;
     struct fake_provider provider;
     struct service service;
@@ -113,7 +113,7 @@ struct sim {
 
 SIM_FN bool sim_chance(struct sim *sim, int percent)
 {
-    return percent > 0 && fake_fate_draw(&sim->random, 100) < (uint32_t)percent;
+    return percent > 0 && fake_outcome_draw(&sim->random, 100) < (uint32_t)percent;
 }
 
 static const struct actor sim_admin = {.name = "token:admin", .role = ROLE_ADMIN, .token_id = 1};
@@ -136,7 +136,7 @@ SIM_FN void sim_boot(struct sim *sim)
     s->heartbeat_interval_ms = SIM_BEAT_MS;
     snprintf(s->server_url, sizeof(s->server_url), "http://127.0.0.1:8700");
     sim->executor = executor_inline_new();
-    sim->fate.dead = false;
+    sim->outcome.dead = false;
     struct reconcile_deps deps = {.service = s, .executor = sim->executor, .settings = sim->settings};
     if (sim->has_scheduler)
         deps.slurm = fake_scheduler_driver(&sim->scheduler);
@@ -159,7 +159,7 @@ SIM_FN void sim_crash(struct sim *sim)
 {
     sim_kill(sim);
     sim->crashes++;
-    sim->fate.die_before = sim->fate.die_after = 0;
+    sim->outcome.die_before = sim->outcome.die_after = 0;
     sim->die_before_turn = 0;
     sim_boot(sim);
 }
@@ -180,10 +180,10 @@ SIM_FN void sim_open(struct sim *sim, uint64_t seed, bool has_scheduler)
     sim_make_dir(sim);
     clock_fake_init(&sim->clock, SIM_T0);
     id_source_seed(&sim->ids, seed + 1);
-    sim->fate.clock = &sim->clock;
-    fake_scheduler_init(&sim->scheduler, &sim->fate);
+    sim->outcome.clock = &sim->clock;
+    fake_scheduler_init(&sim->scheduler, &sim->outcome);
     sim->scheduler.clock = &sim->clock;
-    fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->fate);
+    fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->outcome);
     loop_settings_default(&sim->settings);
     sim->beat_at = SIM_T0;
     sim->beat_ms = SIM_BEAT_MS;
@@ -212,8 +212,8 @@ SIM_FN void sim_fork(const struct sim *from, struct sim *sim)
     assert_int_equal(file_write(copy, store, len, 0600), 0);
     sim->provider.clock = &sim->clock;
     sim->provider.ids = &sim->ids;
-    sim->provider.fate = sim->scheduler.fate = &sim->fate;
-    sim->fate.clock = &sim->clock;
+    sim->provider.outcome = sim->scheduler.outcome = &sim->outcome;
+    sim->outcome.clock = &sim->clock;
     sim->spool = own_calloc((size_t)from->spool_capacity + 1, sizeof(*sim->spool));
     for (int i = 0; i < from->spooled; i++)
         sim->spool[i] = from->spool[i];

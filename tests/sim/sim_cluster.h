@@ -146,7 +146,7 @@ SIM_FN void sim_until_cluster(struct sim *sim, enum cluster_state state, int64_t
     sim_until_is(sim, sim_cluster_is, &state, at_most_ms, cluster_state_text(state));
 }
 
-struct sim_group_wish {
+struct sim_group_request {
     const char *name;
     enum group_state state;
     int nodes; /* rows; or -1 */
@@ -154,17 +154,17 @@ struct sim_group_wish {
 
 SIM_FN bool sim_group_is(struct sim *sim, const void *arg)
 {
-    const struct sim_group_wish *wish = arg;
+    const struct sim_group_request *request = arg;
     struct instance_group group;
-    return sim_group(sim, wish->name, &group) && group.state == wish->state &&
-           (wish->nodes < 0 || sim_group_count(sim, wish->name, -1) == wish->nodes);
+    return sim_group(sim, request->name, &group) && group.state == request->state &&
+           (request->nodes < 0 || sim_group_count(sim, request->name, -1) == request->nodes);
 }
 
 SIM_FN void sim_until_group(struct sim *sim, const char *name, enum group_state state, int nodes, int64_t at_most_ms)
 {
-    const struct sim_group_wish wish = {name, state, nodes};
+    const struct sim_group_request request = {name, state, nodes};
     autofree char *what = own_printf("%s %s with %d nodes", name, group_state_text(state), nodes);
-    sim_until_is(sim, sim_group_is, &wish, at_most_ms, what);
+    sim_until_is(sim, sim_group_is, &request, at_most_ms, what);
 }
 
 struct sim_changes {

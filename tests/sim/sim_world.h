@@ -285,12 +285,13 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
         return;
     if (sim->agents_tell_machine)
         sim_agent_machine(sim, instance);
-    enum errand_kind errand = errands_key(fleet_errands(sim->service.fleet), instance->node_row, instance->id, work);
-    if (errand == ERRAND_LIFECYCLE)
+    enum agent_task_kind agent_task =
+        agent_tasks_key(fleet_agent_tasks(sim->service.fleet), instance->node_row, instance->id, work);
+    if (agent_task == AGENT_TASK_LIFECYCLE)
         sim_agent_work(sim, instance);
-    else if (errand == ERRAND_RESET)
+    else if (agent_task == AGENT_TASK_RESET)
         sim_agent_reset(sim, instance);
-    else if (errand == ERRAND_CHECK)
+    else if (agent_task == AGENT_TASK_CHECK)
         sim_agent_check(sim, instance);
 }
 
@@ -401,7 +402,7 @@ SIM_FN void sim_settle(struct sim *sim)
             continue;
         }
         more = reconcile_run_once(sim->reconcile, &sim->next_ms);
-        if (sim->fate.dead) {
+        if (sim->outcome.dead) {
             sim_crash(sim);
             more = true;
         }

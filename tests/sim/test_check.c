@@ -90,8 +90,8 @@ static void a_node_is_tested_and_given_back(void **state)
         assert_int_equal(machine(&sim)->deep_runs, 1);
         assert_int_equal(there(&sim)->marks, 1);
         assert_int_equal(there(&sim)->resumes, 2); /* of its launch, and now */
-        assert_int_equal(there(&sim)->aparts, 1);
-        assert_false(there(&sim)->out || there(&sim)->apart);
+        assert_int_equal(there(&sim)->quarantines, 1);
+        assert_false(there(&sim)->out || there(&sim)->quarantine);
         assert_int_equal(sim_read(&sim, "gpu-1").operation.state, OPERATION_STATE_SUCCEEDED);
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, NULL), 2);
         assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-2")->marks, 0);
@@ -240,7 +240,7 @@ static void a_busy_node_is_left_to_its_jobs(void **state)
     assert_non_null(strstr(run.detail, "still busy after 10m"));
     assert_int_equal(there(&sim)->jobs, 2);
     assert_int_equal(there(&sim)->evictions, 0);
-    assert_false(there(&sim)->out || there(&sim)->apart); /* as it was */
+    assert_false(there(&sim)->out || there(&sim)->quarantine); /* as it was */
     assert_int_equal(machine(&sim)->deep_runs, 0);
     struct sim_reading reading = sim_read(&sim, "gpu-1");
     assert_int_equal(reading.row.state, NODE_STATE_READY);
@@ -290,14 +290,15 @@ static void a_cancelled_check_gives_the_node_back(void **state)
         assert_true(i < 10000);
         sim_tick(&sim, INT64_MAX);
     }
-    assert_true(there(&sim)->apart);
+    assert_true(there(&sim)->quarantine);
     assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, uid, &operation, &problem), 0);
     assert_int_equal(until_ended(&sim, uid, MS_PER_MIN).state, DEEP_STATE_CANCELLED);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_MIN);
-    assert_false(there(&sim)->out || there(&sim)->apart);
+    assert_false(there(&sim)->out || there(&sim)->quarantine);
     struct sim_reading reading = sim_read(&sim, "gpu-1");
-    assert_int_equal(errands_key(fleet_errands(sim.service.fleet), reading.row.id, reading.instance.instance_id, key),
-                     ERRAND_NONE);
+    assert_int_equal(
+        agent_tasks_key(fleet_agent_tasks(sim.service.fleet), reading.row.id, reading.instance.instance_id, key),
+        AGENT_TASK_NONE);
     struct deep_report report = {.final = true};
     snprintf(report.key, sizeof(report.key), "%s", uid); /* what the agent still says is stale: it stops */
     assert_int_equal(service_agent_report_check(&sim.service, reading.row.id, &report, &problem), STATUS_STALE);
@@ -338,8 +339,8 @@ static void a_crash_tests_nothing_twice(void **state)
         if (die == 0)
             all = sim.turns - begun;
         if (machine(&sim)->deep_runs != 1 || sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, NULL) != 2 ||
-            run_of(&sim, uid, &tests).state != DEEP_STATE_PASSED || there(&sim)->out || there(&sim)->apart ||
-            there(&sim)->aparts != 1)
+            run_of(&sim, uid, &tests).state != DEEP_STATE_PASSED || there(&sim)->out || there(&sim)->quarantine ||
+            there(&sim)->quarantines != 1)
             sim_fail(&sim, "gpu-1", "died before turn %" PRIu64, die);
         sim_close(&sim);
     }
@@ -418,10 +419,10 @@ static void a_new_machine_that_fails_takes_no_work(void **state)
     assert_int_equal(launch_run(&sim).state, DEEP_STATE_FAILED);
     assert_non_null(strstr(sim_read(&sim, "gpu-1").operation.error, "check: HARDWARE_CHECK: because"));
     assert_int_equal(there(&sim)->resumes, 0);
-    assert_int_equal(there(&sim)->aparts, 1);
+    assert_int_equal(there(&sim)->quarantines, 1);
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_true(there(&sim)->out); /* held, and only then no longer set apart */
-    assert_false(there(&sim)->apart);
+    assert_false(there(&sim)->quarantine);
     sim_close(&sim);
 }
 
@@ -445,7 +446,7 @@ static void a_new_machine_that_has_work_is_left_to_it(void **state)
     assert_int_equal(there(&sim)->jobs, 1);
     assert_int_equal(there(&sim)->evictions, 0);
     assert_int_equal(machine(&sim)->deep_runs, 0);
-    assert_false(there(&sim)->out || there(&sim)->apart);
+    assert_false(there(&sim)->out || there(&sim)->quarantine);
     sim_close(&sim);
 }
 
@@ -456,11 +457,12 @@ static void what_there_was_before_stays(void **state)
     char uid[ID_UUID_MAX];
     (void)state;
     open_world(&sim, 317, SIM_DEEP_PASSES, 2);
-    fake_scheduler_find(&sim.scheduler, "gpu-1")->theirs = fake_scheduler_find(&sim.scheduler, "gpu-1")->apart = true;
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->theirs = fake_scheduler_find(&sim.scheduler, "gpu-1")->quarantine =
+        true;
     start(&sim, uid);
     assert_int_equal(until_ended(&sim, uid, MS_PER_HOUR).state, DEEP_STATE_PASSED);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
-    assert_true(there(&sim)->apart);
+    assert_true(there(&sim)->quarantine);
     assert_false(there(&sim)->out);
     sim_close(&sim);
 }

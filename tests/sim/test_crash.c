@@ -18,7 +18,7 @@ enum death { DEATH_TURN, DEATH_BEFORE_CALL, DEATH_AFTER_CALL };
 struct story {
     const char *name;
     bool replace; /* the fault comes twice: the second time the machine is replaced */
-    bool wish;    /* a person asks for it in the scheduler */
+    bool request; /* a person asks for it in the scheduler */
     bool jobs;
     bool asks; /* these jobs are asked to checkpoint */
 };
@@ -45,7 +45,7 @@ static void begin(struct sim *sim, const struct story *story)
 
 static void tell(struct sim *sim, const struct story *story)
 {
-    if (story->wish) {
+    if (story->request) {
         fake_scheduler_by_hand(&sim->scheduler, "gpu-1", true, "Action:Replace");
     } else {
         int reported = sim_verdict(sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
@@ -61,7 +61,7 @@ static void tell(struct sim *sim, const struct story *story)
             break;
         sim_tick(sim, until);
     }
-    sim->fate.die_before = sim->fate.die_after = 0;
+    sim->outcome.die_before = sim->outcome.die_after = 0;
     sim->die_before_turn = 0;
     sim_run(sim, 2 * MS_PER_MIN); /* nothing follows any more */
 }
@@ -69,8 +69,8 @@ static void tell(struct sim *sim, const struct story *story)
 static void check_end(struct sim *sim, const struct story *story, const char *where, int64_t k)
 {
     struct sim_reading end = sim_read(sim, "gpu-1");
-    bool machine = story->replace || story->wish;
-    int reboots = story->wish ? 0 : 1, launches = machine ? 3 : 2;
+    bool machine = story->replace || story->request;
+    int reboots = story->request ? 0 : 1, launches = machine ? 3 : 2;
     if (end.row.state != NODE_STATE_READY || sim->provider.reboots != reboots || sim->provider.launches != launches ||
         sim->provider.terminations != (machine ? 1 : 0))
         sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": %s, %d reboots, %d launches, %d terminations", story->name,
@@ -96,9 +96,9 @@ static bool tell_with_death(const struct sim *start, const struct story *story, 
     if (death == DEATH_TURN)
         sim.die_before_turn = sim.turns + (uint64_t)k;
     else if (death == DEATH_BEFORE_CALL)
-        sim.fate.die_before = sim.fate.calls + k;
+        sim.outcome.die_before = sim.outcome.calls + k;
     else
-        sim.fate.die_after = sim.fate.calls + k;
+        sim.outcome.die_after = sim.outcome.calls + k;
     tell(&sim, story);
     bool died = sim.crashes > 0;
     check_end(&sim, story, where[death], k);
@@ -139,10 +139,10 @@ static void a_replacement_survives_death_anywhere(void **state)
     at_every_point(&(struct story){.name = "replace", .replace = true});
 }
 
-static void a_wish_survives_death_anywhere(void **state)
+static void a_request_survives_death_anywhere(void **state)
 {
     (void)state;
-    at_every_point(&(struct story){.name = "wish", .wish = true});
+    at_every_point(&(struct story){.name = "wish", .request = true});
 }
 
 /* --- the store fails ----------------------------------------------------------------------------- */
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(a_reboot_survives_death_anywhere),
         cmocka_unit_test(a_signal_is_sent_once_whoever_dies),
         cmocka_unit_test(a_replacement_survives_death_anywhere),
-        cmocka_unit_test(a_wish_survives_death_anywhere),
+        cmocka_unit_test(a_request_survives_death_anywhere),
         cmocka_unit_test(a_full_disk_stops_everything),
         cmocka_unit_test(one_bad_row_does_not_stop_the_others),
         cmocka_unit_test(a_disk_that_is_well_again_is_found_out),

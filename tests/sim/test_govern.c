@@ -244,9 +244,9 @@ static void killed_at_every_point(void **state)
             if (death == DEATH_TURN)
                 sim.die_before_turn = sim.turns + (uint64_t)k;
             else if (death == DEATH_BEFORE_CALL)
-                sim.fate.die_before = sim.fate.calls + k;
+                sim.outcome.die_before = sim.outcome.calls + k;
             else
-                sim.fate.die_after = sim.fate.calls + k;
+                sim.outcome.die_after = sim.outcome.calls + k;
             run_story(&sim);
             died = sim.crashes;
             sim_close(&sim);

@@ -185,8 +185,9 @@ static void time_is_limited(void **state)
         if (strstr(failed.operation.error, old ? "an agent that knows lifecycle scripts" : "started") == NULL)
             sim_fail(&sim, "gpu-1", "%s", failed.operation.error);
         char key[KEY_MAX_BYTES];
-        assert_int_equal(errands_key(fleet_errands(sim.service.fleet), failed.row.id, failed.instance.instance_id, key),
-                         ERRAND_NONE);
+        assert_int_equal(
+            agent_tasks_key(fleet_agent_tasks(sim.service.fleet), failed.row.id, failed.instance.instance_id, key),
+            AGENT_TASK_NONE);
         sim_close(&sim);
     }
 }

@@ -137,7 +137,7 @@ static int held_by(struct sim *sim, const char *rule)
 }
 
 /* One asks, and the machines of the others are not given up before it has got one. */
-static void without_capacity_nobody_is_given_up(void **state)
+static void without_capacity_nobody_is_downed(void **state)
 {
     struct sim sim;
     struct reconcile_stats stats;
@@ -183,7 +183,7 @@ static void a_bad_image_stops_the_replacements(void **state)
     sim.settings.policy.breaker_min = 20;
     sim_crash(&sim);
     sim_create(&sim, 8, NODE_RECOVERY_AUTOMATIC);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     for (int i = 1; i <= 3; i++) {
         sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
         sim_run(&sim, 5 * MS_PER_MIN);
@@ -201,7 +201,7 @@ static void a_bad_image_stops_the_replacements(void **state)
     assert_true(held_by(&sim, "protected-hold") >= 2);
     reconcile_stats(sim.reconcile, &stats);
     assert_int_equal(stats.protected_groups, 1);
-    sim.provider.stillborn = false;
+    sim.provider.failed_to_provision = false;
     sim_run(&sim, 4 * MS_PER_HOUR);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, NULL), 1);
     assert_int_equal(held_by(&sim, "protected-hold"), 0);
@@ -216,7 +216,7 @@ static void resume(struct sim *sim, const char *reason)
     struct instance_group group;
     assert_int_equal(service_group_resume(&sim->service, &sim_admin, SIM_CLUSTER, "gpu", reason, &group, &problem), 0);
     assert_int_equal(group.breaker_opened_at, 0);
-    assert_int_equal(group.supply.protected_at, 0);
+    assert_int_equal(group.machine_capacity.protected_at, 0);
     sim_settle(sim);
 }
 
@@ -231,7 +231,7 @@ static void a_person_ends_the_protection(void **state)
     sim.settings.policy.breaker_min = 20;
     sim_crash(&sim);
     sim_create(&sim, 8, NODE_RECOVERY_AUTOMATIC);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     for (int i = 1; i <= 3; i++) {
         sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
         sim_run(&sim, 5 * MS_PER_MIN);
@@ -241,7 +241,7 @@ static void a_person_ends_the_protection(void **state)
         sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
     sim_settle(&sim);
     assert_true(held_by(&sim, "protected-hold") >= 2);
-    sim.provider.stillborn = false;
+    sim.provider.failed_to_provision = false;
     resume(&sim, "image 1.4.1 boots");
     assert_int_equal(held_by(&sim, "protected-hold"), 0);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, "token:admin ended the protection"), 1);
@@ -251,7 +251,7 @@ static void a_person_ends_the_protection(void **state)
     reconcile_stats(sim.reconcile, &stats);
     assert_int_equal(stats.protected_groups, 0);
     sim_crash(&sim);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     sim_verdict(&sim, name_of(7), NOT_REMAPPED, SEVERITY_CRITICAL);
     sim_run(&sim, 90 * MS_PER_MIN);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_PROTECTED, NULL), 1);
@@ -549,7 +549,7 @@ int main(void)
         cmocka_unit_test(a_class_has_a_budget_of_its_own),
         cmocka_unit_test(too_few_that_are_healthy_wait_for_a_person),
         cmocka_unit_test(repairs_wait_for_their_hours),
-        cmocka_unit_test(without_capacity_nobody_is_given_up),
+        cmocka_unit_test(without_capacity_nobody_is_downed),
         cmocka_unit_test(a_bad_image_stops_the_replacements),
         cmocka_unit_test(a_dark_rack_holds_and_is_not_replayed),
         cmocka_unit_test(a_person_ends_the_protection),

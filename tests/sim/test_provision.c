@@ -67,13 +67,13 @@ static void another_try_leaves_no_machine_behind(void **state)
     (void)state;
     sim_open(&sim, 83, true);
     struct service_group_spec gpu = sim_spec("gpu", 2, 0);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     sim_ask_cluster(&sim, PROVISIONING_CONTINUOUS, &gpu, 1);
     sim_until_group(&sim, "gpu", GROUP_STATE_DEGRADED, 2, 2 * MS_PER_HOUR);
     sim_run(&sim, DAY_PART);
     assert_true(sim.provider.launches > 6);
     assert_int_equal(sim_machines(&sim), 2);
-    sim.provider.stillborn = false;
+    sim.provider.failed_to_provision = false;
     sim_until_group(&sim, "gpu", GROUP_STATE_IN_SERVICE, 2, 2 * MS_PER_HOUR);
     assert_int_equal(sim_machines(&sim), 2);
     assert_int_equal(sim.provider.launches - sim.provider.terminations, 2);
@@ -206,7 +206,7 @@ static void what_never_came_up_goes_first(void **state)
     sim_open(&sim, 88, true);
     sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
     sim_schedule(&sim, "gpu", 8);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     assert_int_equal(sim_scale(&sim, "gpu", 4, 0), 0);
     sim_run(&sim, 5 * MS_PER_MIN);
     assert_int_equal(sim_scale(&sim, "gpu", 2, 0), 0);

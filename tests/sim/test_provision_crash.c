@@ -221,12 +221,12 @@ static bool tell_with_death(const struct sim *start, const struct story *story, 
     if (death == DEATH_TURN)
         sim.die_before_turn = sim.turns + k;
     else if (death == DEATH_BEFORE_CALL)
-        sim.fate.die_before = sim.fate.calls + (int64_t)k;
+        sim.outcome.die_before = sim.outcome.calls + (int64_t)k;
     else
-        sim.fate.die_after = sim.fate.calls + (int64_t)k;
+        sim.outcome.die_after = sim.outcome.calls + (int64_t)k;
     story->tell(&sim);
     bool died = sim.crashes > 0;
-    sim.fate.die_before = sim.fate.die_after = 0;
+    sim.outcome.die_before = sim.outcome.die_after = 0;
     sim.die_before_turn = 0;
     sim_run(&sim, MS_PER_MIN);
     story->check(&sim);

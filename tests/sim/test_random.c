@@ -26,7 +26,7 @@
 #define MIDDLE_EVERY 64
 #define STORM_MS (10 * MS_PER_MIN)
 #define SHORT_STORM_MS (3 * MS_PER_MIN)
-#define CALM_MS (6 * MS_PER_HOUR)
+#define SETTLED_MS (6 * MS_PER_HOUR)
 #define ACTION_EVERY_S 15
 #define REST_MS (3 * MS_PER_MIN)
 #define LEAF_NODES 3 /* so many as make an incident */
@@ -39,7 +39,7 @@ static uint64_t first_seed = 1, seed_count = WORLDS;
 
 static uint32_t draw(struct sim *sim, uint32_t below)
 {
-    return fake_fate_draw(&sim->random, below);
+    return fake_outcome_draw(&sim->random, below);
 }
 
 static const char *any_node(struct sim *sim)
@@ -127,8 +127,8 @@ static void backends(struct sim *sim)
         sim->resets = (enum sim_resets)draw(sim, SIM_RESETS_STALL + 1);
         break;
     case 6:
-        sim->fate.hang_percent = (int)draw(sim, 10);
-        sim->fate.hang_ms = (1 + draw(sim, 90)) * MS_PER_S;
+        sim->outcome.hang_percent = (int)draw(sim, 10);
+        sim->outcome.hang_ms = (1 + draw(sim, 90)) * MS_PER_S;
         break;
     case 0:
         sim->scheduler.down = true;
@@ -141,11 +141,11 @@ static void backends(struct sim *sim)
         sim->provider.full = !sim->provider.full;
         break;
     case 4:
-        sim->provider.stillborn = !sim->provider.stillborn && draw(sim, 3) == 0;
+        sim->provider.failed_to_provision = !sim->provider.failed_to_provision && draw(sim, 3) == 0;
         break;
     default:
-        sim->fate.error_percent = (int)draw(sim, 30);
-        sim->fate.lost_percent = (int)draw(sim, 30);
+        sim->outcome.error_percent = (int)draw(sim, 30);
+        sim->outcome.lost_percent = (int)draw(sim, 30);
     }
 }
 
@@ -217,10 +217,10 @@ static void death(struct sim *sim)
         sim->die_before_turn = sim->turns + 1 + draw(sim, 10);
         break;
     case 2:
-        sim->fate.die_before = sim->fate.calls + 1 + draw(sim, 10);
+        sim->outcome.die_before = sim->outcome.calls + 1 + draw(sim, 10);
         break;
     default:
-        sim->fate.die_after = sim->fate.calls + 1 + draw(sim, 10);
+        sim->outcome.die_after = sim->outcome.calls + 1 + draw(sim, 10);
     }
 }
 
@@ -294,10 +294,10 @@ static void clear_up(struct sim *sim)
     struct problem problem;
     mend_disk();
     sim->wire = (struct sim_wire){0};
-    sim->fate = (struct fake_fate){.calls = sim->fate.calls, .dead = sim->fate.dead, .clock = &sim->clock};
+    sim->outcome = (struct fake_outcome){.calls = sim->outcome.calls, .dead = sim->outcome.dead, .clock = &sim->clock};
     sim->die_before_turn = 0;
     sim->resets = sim->resets == SIM_RESETS_NOT_OFFERED ? SIM_RESETS_NOT_OFFERED : SIM_RESETS_SUCCEED;
-    sim->scheduler.down = sim->provider.full = sim->provider.stillborn = false;
+    sim->scheduler.down = sim->provider.full = sim->provider.failed_to_provision = false;
     for (int i = 0; i < sim->provider.count; i++) {
         struct fake_instance *instance = &sim->provider.instances[i];
         instance->muted = instance->hangs = false;
@@ -329,10 +329,10 @@ static bool is_at_rest(struct sim *sim)
 /* Open breakers and budgets let the rest come one after another, so rest has to last. */
 static void run_to_rest(struct sim *sim)
 {
-    int64_t until = clock_wall_ms(&sim->clock) + CALM_MS;
+    int64_t until = clock_wall_ms(&sim->clock) + SETTLED_MS;
     for (int quiet = 0; quiet < 3;) {
         if (clock_wall_ms(&sim->clock) > until)
-            sim_fail(sim, NULL, "no rest in %d hours", (int)(CALM_MS / MS_PER_HOUR));
+            sim_fail(sim, NULL, "no rest in %d hours", (int)(SETTLED_MS / MS_PER_HOUR));
         sim_run(sim, REST_MS);
         quiet = is_at_rest(sim) ? quiet + 1 : 0;
     }
@@ -385,7 +385,7 @@ static void check_machines(struct sim *sim, const char *name)
     if (alive > 1 || (alive == 0 && reading.row.state == NODE_STATE_READY))
         sim_fail(sim, name, "%s has %d machines", name, alive);
     const struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, name);
-    bool left = there->by_itself && text_starts_with(reading.row.reason, NODE_REASON_GIVEN_UP); /* and it says why */
+    bool left = there->by_itself && text_starts_with(reading.row.reason, NODE_REASON_DOWNED); /* and it says why */
     bool out = there->out && !left;
     if (out == (reading.row.state == NODE_STATE_READY))
         sim_fail(sim, name, "%s is %s, and in the scheduler it is the other way round: %s", name,
@@ -482,7 +482,7 @@ static void live(const struct sim *start, uint64_t seed)
     sim.more_laws = laws;
     set_work(&sim, seed);
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
-    sim.fate.random = seed;
+    sim.outcome.random = seed;
     sim.storm_ends = clock_wall_ms(&sim.clock) + (sim.nodes > 10 ? STORM_MS : SHORT_STORM_MS);
     while (clock_wall_ms(&sim.clock) < sim.storm_ends) {
         something(&sim);

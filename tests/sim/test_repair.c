@@ -360,7 +360,7 @@ static void a_person_is_told_when_the_new_machine_is_dead_too(void **state)
     (void)state;
     sim_open(&sim, 12, true);
     sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REPLACE,
                                           URGENCY_NOW, "", "", &op, &problem),
                      0);
@@ -372,7 +372,7 @@ static void a_person_is_told_when_the_new_machine_is_dead_too(void **state)
     assert_true(text_starts_with(fake_scheduler_find(&sim.scheduler, "gpu-1")->reason, "holdfast: "));
     sim_run(&sim, MS_PER_DAY);
     assert_int_equal(sim.provider.launches, 5); /* our own mark is no request */
-    sim.provider.stillborn = false;
+    sim.provider.failed_to_provision = false;
     assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REPLACE,
                                           URGENCY_NOW, "", "", &op, &problem),
                      0);
@@ -495,8 +495,8 @@ static void lost_replies_have_no_second_effect(void **state)
         struct sim sim;
         sim_open(&sim, seed, true);
         sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
-        sim.fate.random = seed;
-        sim.fate.lost_percent = 60;
+        sim.outcome.random = seed;
+        sim.outcome.lost_percent = 60;
         sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
         sim_until(&sim, "gpu-1", NODE_STATE_READY, 2 * MS_PER_HOUR);
         assert_int_equal(sim.provider.reboots, 1);

@@ -180,7 +180,7 @@ static void a_rollback_that_fails_says_so(void **state)
     struct instance_group group;
     (void)state;
     open_cluster(&sim, 105, 2);
-    sim.provider.stillborn = true;
+    sim.provider.failed_to_provision = true;
     update_to(&sim, "v2", 1, false, 0);
     until_ended(&sim, 12 * MS_PER_HOUR);
     assert_int_equal(rollout_of(&sim).state, ROLLOUT_STATE_FAILED);

@@ -3,7 +3,7 @@
 
 #define OFF_THE_BUS 79
 
-static void a_foreign_drain_is_left_alone(void **state)
+static void a_external_drain_is_left_alone(void **state)
 {
     struct sim sim;
     (void)state;
@@ -45,7 +45,7 @@ static void assert_attention(struct sim *sim, const char *node, const char *reas
     service_cluster_view_free(&view);
 }
 
-static void a_foreign_drain_is_shown_until_it_is_over(void **state)
+static void a_external_drain_is_shown_until_it_is_over(void **state)
 {
     struct sim sim;
     (void)state;
@@ -117,7 +117,7 @@ static void a_scheduler_that_is_down_is_shown(void **state)
 }
 
 /* It is written when it changes and at no other time. */
-static void a_foreign_drain_is_written_once(void **state)
+static void a_external_drain_is_written_once(void **state)
 {
     struct sim sim;
     struct db_stats before, after;
@@ -201,20 +201,20 @@ static void a_drain_during_the_repair_is_kept(void **state)
     sim_close(&sim);
 }
 
-static void an_operators_wish_is_carried_out(void **state)
+static void an_operators_request_is_carried_out(void **state)
 {
     static const struct {
         const char *reason;
         int reboots, launches;
-    } wishes[] = {{"Action:Reboot", 1, 4}, {"Action:Replace", 0, 5}};
+    } requests[] = {{"Action:Reboot", 1, 4}, {"Action:Replace", 0, 5}};
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
         struct sim sim;
         sim_open(&sim, 44, true);
         sim_create(&sim, 4, NODE_RECOVERY_NONE); /* a person may at any time */
         struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
         there->jobs = 1;
-        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, wishes[i].reason);
+        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, requests[i].reason);
         sim_run(&sim, 5 * MS_PER_MIN);
         struct sim_reading reading = sim_read(&sim, "gpu-1");
         assert_string_equal(reading.operation.actor, "slurm:alice");
@@ -223,19 +223,19 @@ static void an_operators_wish_is_carried_out(void **state)
         there->jobs = 0;
         sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
         sim_run(&sim, MS_PER_HOUR);
-        assert_int_equal(sim.provider.reboots, wishes[i].reboots);
-        assert_int_equal(sim.provider.launches, wishes[i].launches);
+        assert_int_equal(sim.provider.reboots, requests[i].reboots);
+        assert_int_equal(sim.provider.launches, requests[i].launches);
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATOR_REQUEST, "slurm:alice"), 1);
-        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, wishes[i].reason); /* and the same wish again */
+        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, requests[i].reason); /* and the same wish again */
         sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
         sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
         sim_run(&sim, MS_PER_HOUR);
-        assert_int_equal(sim.provider.reboots + sim.provider.launches, wishes[i].reboots + wishes[i].launches + 1);
+        assert_int_equal(sim.provider.reboots + sim.provider.launches, requests[i].reboots + requests[i].launches + 1);
         sim_close(&sim);
     }
 }
 
-static void a_wish_for_a_held_node_is_carried_out(void **state)
+static void a_request_for_a_held_node_is_carried_out(void **state)
 {
     struct sim sim;
     (void)state;
@@ -275,7 +275,7 @@ static void a_near_miss_is_told_once(void **state)
                                 "counts in the states fail and down only: scontrol update nodename=gpu-2 state=fail "
                                 "reason=Action:Replace"),
                      1);
-    assert_int_equal(seen->hints, 2); /* each text once, also after the crash */
+    assert_int_equal(seen->annotations, 2); /* each text once, also after the crash */
     sim_close(&sim);
 }
 
@@ -410,7 +410,7 @@ static void a_node_that_is_back_is_given_back(void **state)
     assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_string_equal(back.operation.actor, "policy");
     assert_string_equal(back.operation.code, POLICY_CODE_ABSENCE);
-    assert_string_equal(back.operation.reason, NODE_REASON_GIVEN_UP " (" REBOOTED "), and hears it again");
+    assert_string_equal(back.operation.reason, NODE_REASON_DOWNED " (" REBOOTED "), and hears it again");
     assert_int_equal(sim.provider.reboots, 0);
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(count_releases(&sim, "gpu-1"), 1);
@@ -454,8 +454,7 @@ static void the_third_time_in_a_day_is_for_a_person(void **state)
     sim_run(&sim, MS_PER_HOUR);
     assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
-    assert_attention(&sim, "gpu-1",
-                     NODE_REASON_GIVEN_UP " (" REBOOTED "); 3 times within 24 h, so a person has to look");
+    assert_attention(&sim, "gpu-1", NODE_REASON_DOWNED " (" REBOOTED "); 3 times within 24 h, so a person has to look");
     fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
     sim_run(&sim, MS_PER_MIN);
     assert_attention(&sim, "", "");
@@ -478,7 +477,7 @@ static void where_nothing_is_to_be_done_it_is_told(void **state)
     fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
     sim_run(&sim, MS_PER_HOUR);
     assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
-    assert_attention(&sim, "gpu-1", NODE_REASON_GIVEN_UP " (" REBOOTED "); NodeRecovery None leaves that to a person");
+    assert_attention(&sim, "gpu-1", NODE_REASON_DOWNED " (" REBOOTED "); NodeRecovery None leaves that to a person");
     assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes, resumes);
     sim_close(&sim);
 }
@@ -497,8 +496,8 @@ static void a_mode_that_does_not_act_tells_it(void **state)
     sim_run(&sim, MS_PER_HOUR);
     assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_attention(&sim, "gpu-1",
-                     NODE_REASON_GIVEN_UP " (" REBOOTED
-                                          "); the policy's mode for the class host leaves that to a person");
+                     NODE_REASON_DOWNED " (" REBOOTED
+                                        "); the policy's mode for the class host leaves that to a person");
     sim_close(&sim);
 }
 
@@ -643,15 +642,15 @@ static void an_address_that_does_not_last_is_told_ever_more_rarely(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_foreign_drain_is_left_alone),
-        cmocka_unit_test(a_foreign_drain_is_shown_until_it_is_over),
-        cmocka_unit_test(a_foreign_drain_is_written_once),
+        cmocka_unit_test(a_external_drain_is_left_alone),
+        cmocka_unit_test(a_external_drain_is_shown_until_it_is_over),
+        cmocka_unit_test(a_external_drain_is_written_once),
         cmocka_unit_test(a_scheduler_that_is_down_is_shown),
         cmocka_unit_test(a_silent_agent_is_shown_until_it_speaks),
         cmocka_unit_test(a_drain_at_the_last_moment_cancels),
         cmocka_unit_test(a_drain_during_the_repair_is_kept),
-        cmocka_unit_test(an_operators_wish_is_carried_out),
-        cmocka_unit_test(a_wish_for_a_held_node_is_carried_out),
+        cmocka_unit_test(an_operators_request_is_carried_out),
+        cmocka_unit_test(a_request_for_a_held_node_is_carried_out),
         cmocka_unit_test(a_near_miss_is_told_once),
         cmocka_unit_test(a_persons_undrain_lifts_our_hold),
         cmocka_unit_test(a_hold_is_repeated_until_it_is_there),

@@ -143,8 +143,8 @@ static void start(void)
     pthread_mutex_init(&live.backends, NULL);
     sim_make_dir(sim);
     sim->has_scheduler = true;
-    fake_scheduler_init(&sim->scheduler, &sim->fate);
-    fake_provider_init(&sim->provider, NULL, NULL, &sim->fate);
+    fake_scheduler_init(&sim->scheduler, &sim->outcome);
+    fake_provider_init(&sim->provider, NULL, NULL, &sim->outcome);
     sim->clock = *clock_system();
     sim->provider.clock = &sim->clock;
     sim->provider.boot_ms = 1;

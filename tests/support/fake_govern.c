@@ -29,84 +29,85 @@ struct fake_partition *fake_partition_find(struct fake_scheduler *fake, const ch
     return NULL;
 }
 
-static void say(struct scheduler_answer *answer, enum scheduler_fate fate, const char *why, const char *what)
+static void say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *why, const char *what)
 {
-    answer->fate = fate;
+    answer->outcome = outcome;
     snprintf(answer->why, sizeof(answer->why), "%s%s", why, what);
 }
 
-static const struct governance_held *held_find(const struct scheduler_governance *wish, const char *name, bool *claimed)
+static const struct governance_held *held_find(const struct scheduler_governance *request, const char *name,
+                                               bool *claimed)
 {
-    for (size_t i = 0; i < wish->held_count; i++)
-        if (strcmp(wish->held[i].name, name) == 0) {
+    for (size_t i = 0; i < request->held_count; i++)
+        if (strcmp(request->held[i].name, name) == 0) {
             claimed[i] = true;
-            return &wish->held[i];
+            return &request->held[i];
         }
     return NULL;
 }
 
-static void want(struct scheduler_governance *wish, const struct governance_held *held)
+static void want(struct scheduler_governance *request, const struct governance_held *held)
 {
-    wish->wanted = own_realloc(wish->wanted, wish->wanted_count + 1, sizeof(*wish->wanted));
-    wish->wanted[wish->wanted_count++] = *held;
+    request->wanted = own_realloc(request->wanted, request->wanted_count + 1, sizeof(*request->wanted));
+    request->wanted[request->wanted_count++] = *held;
 }
 
-static void bring(struct fake_scheduler *fake, struct scheduler_governance *wish, const struct scheduler_class *class,
-                  struct scheduler_answer *answer, bool *claimed)
+static void bring(struct fake_scheduler *fake, struct scheduler_governance *request,
+                  const struct scheduler_class *class, struct scheduler_answer *answer, bool *claimed)
 {
     struct fake_partition *partition = fake_partition_find(fake, class->name);
-    const struct governance_held *held = held_find(wish, class->name, claimed);
-    struct governance_held next = {.thing = GOVERNANCE_THING_PARTITION, .value = class->weight};
+    const struct governance_held *held = held_find(request, class->name, claimed);
+    struct governance_held next = {.thing = GOVERNANCE_OBJECT_PARTITION, .value = class->weight};
     if (partition == NULL) {
-        say(answer, SCHEDULER_FATE_FAILED, "no partition named ", class->name);
+        say(answer, SCHEDULER_OUTCOME_FAILED, "no partition named ", class->name);
         return;
     }
     if (held != NULL && held->value == class->weight) {
         if (partition->tier != class->weight)
             partition->sets++;
         partition->tier = class->weight;
-        if (answer->fate == SCHEDULER_FATE_UNASKED)
-            answer->fate = SCHEDULER_FATE_HOLDS;
+        if (answer->outcome == SCHEDULER_OUTCOME_UNASKED)
+            answer->outcome = SCHEDULER_OUTCOME_HOLDS;
         return;
     }
     next.former = held != NULL ? held->former : partition->tier;
     next.previous = partition->tier;
     snprintf(next.name, sizeof(next.name), "%s", class->name);
     snprintf(next.mark, sizeof(next.mark), "fake");
-    want(wish, &next);
-    say(answer, SCHEDULER_FATE_LATER, "about to be set: ", class->name);
+    want(request, &next);
+    say(answer, SCHEDULER_OUTCOME_LATER, "about to be set: ", class->name);
 }
 
-static void release(struct fake_scheduler *fake, struct scheduler_governance *wish, const bool *claimed)
+static void release(struct fake_scheduler *fake, struct scheduler_governance *request, const bool *claimed)
 {
-    for (size_t i = 0; i < wish->held_count; i++) {
-        struct fake_partition *partition = fake_partition_find(fake, wish->held[i].name);
-        wish->gone[i] = !claimed[i] && (partition == NULL || partition->tier == wish->held[i].former);
+    for (size_t i = 0; i < request->held_count; i++) {
+        struct fake_partition *partition = fake_partition_find(fake, request->held[i].name);
+        request->gone[i] = !claimed[i] && (partition == NULL || partition->tier == request->held[i].former);
         if (!claimed[i] && partition != NULL)
-            partition->tier = wish->held[i].former;
-        wish->more = wish->more || (!claimed[i] && !wish->gone[i]);
+            partition->tier = request->held[i].former;
+        request->more = request->more || (!claimed[i] && !request->gone[i]);
     }
 }
 
-int fake_govern(struct scheduler *s, struct scheduler_governance *wish, char *error)
+int fake_govern(struct scheduler *s, struct scheduler_governance *request, char *error)
 {
     struct fake_scheduler *fake = (struct fake_scheduler *)(void *)s;
-    autofree bool *claimed = own_calloc(wish->held_count + 1, sizeof(*claimed));
-    int status = fake_fate_begin(fake->fate, error);
+    autofree bool *claimed = own_calloc(request->held_count + 1, sizeof(*claimed));
+    int status = fake_outcome_begin(fake->outcome, error);
     if (status == 0 && fake->down)
         status = STATUS_UNAVAILABLE;
     if (status != 0)
         return status;
     fake->governed++;
-    wish->gone = own_calloc(wish->held_count + 1, sizeof(*wish->gone));
-    for (size_t i = 0; i < wish->count; i++) {
-        struct scheduler_rule *rule = &wish->rules[i];
+    request->gone = own_calloc(request->held_count + 1, sizeof(*request->gone));
+    for (size_t i = 0; i < request->count; i++) {
+        struct scheduler_rule *rule = &request->rules[i];
         struct scheduler_answer *classes = &rule->answers[SCHEDULER_PART_PRIORITY_CLASSES];
         if (rule->kind == GOVERNANCE_KIND_COMPUTE_QUOTA && !rule->off)
-            say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_FATE_FAILED, "no accounting", "");
+            say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_FAILED, "no accounting", "");
         for (size_t k = 0; k < rule->class_count; k++)
-            bring(fake, wish, &rule->classes[k], classes, claimed);
+            bring(fake, request, &rule->classes[k], classes, claimed);
     }
-    release(fake, wish, claimed);
-    return fake_fate_end(fake->fate, 0, error);
+    release(fake, request, claimed);
+    return fake_outcome_end(fake->outcome, 0, error);
 }

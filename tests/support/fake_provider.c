@@ -12,12 +12,13 @@ static struct fake_provider *of(struct provider *p)
     return (struct fake_provider *)(void *)p;
 }
 
-void fake_provider_init(struct fake_provider *fake, struct clock *clock, struct id_source *ids, struct fake_fate *fate)
+void fake_provider_init(struct fake_provider *fake, struct clock *clock, struct id_source *ids,
+                        struct fake_outcome *outcome)
 {
     memset(fake, 0, sizeof(*fake));
     fake->clock = clock;
     fake->ids = ids;
-    fake->fate = fate;
+    fake->outcome = outcome;
     fake->boot_ms = 1000;
 }
 
@@ -71,51 +72,51 @@ static void describe_to(const struct fake_provider *fake, const struct fake_inst
     snprintf(ret_instance->address, sizeof(ret_instance->address), "%s.fake:6818", instance->id);
 }
 
-static int launch(struct provider *p, const struct provider_launch *wish, struct provider_instance *ret_instance,
+static int launch(struct provider *p, const struct provider_launch *request, struct provider_instance *ret_instance,
                   char *error)
 {
     struct fake_provider *fake = of(p);
-    int status = fake_fate_begin(fake->fate, error);
+    int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
     if (fake->full) {
         snprintf(error, PROVIDER_ERROR_MAX, "no capacity");
-        return fake_fate_end(fake->fate, STATUS_FULL, error);
+        return fake_outcome_end(fake->outcome, STATUS_FULL, error);
     }
-    if (fake->cursed[0] != '\0' && strcmp(fake->cursed, wish->node) == 0) {
+    if (fake->cursed[0] != '\0' && strcmp(fake->cursed, request->node) == 0) {
         snprintf(error, PROVIDER_ERROR_MAX, "no machine fits");
-        return fake_fate_end(fake->fate, STATUS_DENIED, error);
+        return fake_outcome_end(fake->outcome, STATUS_DENIED, error);
     }
     struct fake_instance *instance = NULL;
-    if (is_first(fake, wish->key)) {
+    if (is_first(fake, request->key)) {
         if (fake->count == FAKE_INSTANCES_MAX)
             abort();
         instance = &fake->instances[fake->count++];
         *instance = (struct fake_instance){0};
-        snprintf(instance->id, sizeof(instance->id), "%s", wish->instance_id);
-        snprintf(instance->key, sizeof(instance->key), "%s", wish->key);
-        snprintf(instance->node, sizeof(instance->node), "%s", wish->node);
-        snprintf(instance->token, sizeof(instance->token), "%s", wish->enrollment_token);
-        snprintf(instance->release, sizeof(instance->release), "%s", wish->release == NULL ? "" : wish->release);
-        snprintf(instance->zone, sizeof(instance->zone), "%s", wish->zone == NULL ? "" : wish->zone);
+        snprintf(instance->id, sizeof(instance->id), "%s", request->instance_id);
+        snprintf(instance->key, sizeof(instance->key), "%s", request->key);
+        snprintf(instance->node, sizeof(instance->node), "%s", request->node);
+        snprintf(instance->token, sizeof(instance->token), "%s", request->enrollment_token);
+        snprintf(instance->release, sizeof(instance->release), "%s", request->release == NULL ? "" : request->release);
+        snprintf(instance->zone, sizeof(instance->zone), "%s", request->zone == NULL ? "" : request->zone);
         bool broken = fake->broken_release[0] != '\0' && strcmp(fake->broken_release, instance->release) == 0;
-        boot(fake, instance, !fake->stillborn && !broken);
+        boot(fake, instance, !fake->failed_to_provision && !broken);
         fake->launches++;
     } else {
-        instance = fake_provider_find(fake, wish->instance_id);
+        instance = fake_provider_find(fake, request->instance_id);
         if (instance == NULL) {
             snprintf(error, PROVIDER_ERROR_MAX, "the key was used for another instance");
             return STATUS_CONFLICT;
         }
     }
     describe_to(fake, instance, ret_instance);
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 static int describe(struct provider *p, const char *instance_id, struct provider_instance *ret_instance, char *error)
 {
     struct fake_provider *fake = of(p);
-    int status = fake_fate_begin(fake->fate, error);
+    int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
     const struct fake_instance *instance = fake_provider_find(fake, instance_id);
@@ -123,31 +124,31 @@ static int describe(struct provider *p, const char *instance_id, struct provider
         describe_to(fake, instance, ret_instance);
     else
         *ret_instance = (struct provider_instance){.state = PROVIDER_INSTANCE_GONE};
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 static int reboot(struct provider *p, const char *instance_id, const char *key, char *error)
 {
     struct fake_provider *fake = of(p);
-    int status = fake_fate_begin(fake->fate, error);
+    int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
     struct fake_instance *instance = fake_provider_find(fake, instance_id);
     if (instance == NULL || instance->gone) {
         snprintf(error, PROVIDER_ERROR_MAX, "there is no instance %s", instance_id);
-        return fake_fate_end(fake->fate, STATUS_NOT_FOUND, error);
+        return fake_outcome_end(fake->outcome, STATUS_NOT_FOUND, error);
     }
     if (is_first(fake, key)) {
         boot(fake, instance, !instance->hangs);
         fake->reboots++;
     }
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 static int terminate(struct provider *p, const char *instance_id, const char *key, char *error)
 {
     struct fake_provider *fake = of(p);
-    int status = fake_fate_begin(fake->fate, error);
+    int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
     struct fake_instance *instance = fake_provider_find(fake, instance_id);
@@ -155,7 +156,7 @@ static int terminate(struct provider *p, const char *instance_id, const char *ke
         instance->gone = true;
         fake->terminations++;
     }
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 struct provider_driver fake_provider_driver(struct fake_provider *fake)

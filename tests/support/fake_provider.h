@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "server/provider/provider.h"
-#include "tests/support/fake_fate.h"
+#include "tests/support/fake_outcome.h"
 
 #define FAKE_INSTANCES_MAX 512
 #define FAKE_KEYS_MAX 2048
@@ -47,16 +47,17 @@ struct fake_provider {
     int key_count;
     int launches, reboots, terminations;            /* effects */
     bool full;                                      /* no capacity */
-    bool stillborn;                                 /* new instances never come up */
+    bool failed_to_provision;                       /* new instances never come up */
     char cursed[NODE_NAME_MAX_BYTES];               /* none is made for this node; "": for any */
     char broken_release[RELEASE_VERSION_MAX_BYTES]; /* what is launched from it never comes up */
     int64_t boot_ms;
     struct clock *clock;
     struct id_source *ids;
-    struct fake_fate *fate;
+    struct fake_outcome *outcome;
 };
 
-void fake_provider_init(struct fake_provider *fake, struct clock *clock, struct id_source *ids, struct fake_fate *fate);
+void fake_provider_init(struct fake_provider *fake, struct clock *clock, struct id_source *ids,
+                        struct fake_outcome *outcome);
 struct provider_driver fake_provider_driver(struct fake_provider *fake);
 struct fake_instance *fake_provider_find(struct fake_provider *fake, const char *instance_id);
 /* The newest instance of the node that is not gone; NULL when there is none. */

@@ -14,10 +14,10 @@ static struct fake_scheduler *of(struct scheduler *s)
     return (struct fake_scheduler *)(void *)s;
 }
 
-void fake_scheduler_init(struct fake_scheduler *fake, struct fake_fate *fate)
+void fake_scheduler_init(struct fake_scheduler *fake, struct fake_outcome *outcome)
 {
     memset(fake, 0, sizeof(*fake));
-    fake->fate = fate;
+    fake->outcome = outcome;
 }
 
 struct fake_scheduler_node *fake_scheduler_add(struct fake_scheduler *fake, const char *name)
@@ -75,7 +75,7 @@ void fake_scheduler_resume_by_hand(struct fake_scheduler *fake, const char *name
 /* --- calls ------------------------------------------------------------------------------------- */
 static int begin(struct fake_scheduler *fake, char *error)
 {
-    int status = fake_fate_begin(fake->fate, error);
+    int status = fake_outcome_begin(fake->outcome, error);
     if (status == 0 && fake->down) {
         snprintf(error, SCHEDULER_ERROR_MAX, "Unable to contact slurm controller");
         return STATUS_UNAVAILABLE;
@@ -132,7 +132,7 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         to->responding = from->heard;
         to->schedulable = from->heard && !from->out;
         to->drained = from->out && !from->by_itself;
-        to->given_up = from->by_itself && from->heard;
+        to->downed = from->by_itself && from->heard;
         to->busy = from->jobs > 0;
         to->request = request_of(from);
         to->address = words.len;
@@ -141,7 +141,7 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         text_add_bytes(&words, from->host, strlen(from->host) + 1);
     }
     ret_observation->words = text_take(&words);
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 static bool is_ours(const char *reason)
@@ -159,14 +159,14 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
     if (node->out && !node->by_itself && strcmp(node->reason, reason) != 0 && !is_ours(node->reason) &&
         !(replaceable != NULL && strcmp(node->reason, replaceable) == 0)) {
         snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
-        return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
+        return fake_outcome_end(fake->outcome, STATUS_CONFLICT, error);
     }
     take_out(fake, node, !is_ours(reason), reason, "holdfast");
     node->marks++;
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static int hint(struct scheduler *s, const char *name, const char *reason, const char *hint_text, char *error)
+static int annotate(struct scheduler *s, const char *name, const char *reason, const char *annotate_text, char *error)
 {
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
@@ -174,10 +174,10 @@ static int hint(struct scheduler *s, const char *name, const char *reason, const
     if (status != 0)
         return status;
     if (strcmp(node->reason, reason) != 0)
-        return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
-    text_copy_cut(node->reason + strlen(reason), sizeof(node->reason) - strlen(reason), hint_text);
-    node->hints++;
-    return fake_fate_end(fake->fate, 0, error);
+        return fake_outcome_end(fake->outcome, STATUS_CONFLICT, error);
+    text_copy_cut(node->reason + strlen(reason), sizeof(node->reason) - strlen(reason), annotate_text);
+    node->annotations++;
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 static int jobs(struct scheduler *s, const char *name, struct scheduler_job **ret_jobs, size_t *ret_count, char *error)
@@ -186,7 +186,7 @@ static int jobs(struct scheduler *s, const char *name, struct scheduler_job **re
     struct fake_scheduler_node *node;
     int status = find(fake, name, &node, error);
     if (status == 0)
-        status = fake_fate_end(fake->fate, 0, error);
+        status = fake_outcome_end(fake->outcome, 0, error);
     if (status != 0)
         return status;
     struct scheduler_job *list = own_calloc((size_t)node->jobs + 1, sizeof(*list));
@@ -220,8 +220,8 @@ static int send_signal(struct scheduler *s, const char *name, enum job_signal si
             node->signals[job]++;
         node->signal = signal;
     }
-    int lost =
-        fake_fate_end(fake->fate, 0, error); /* an answer that is lost is that of each job: the signals were sent */
+    int lost = fake_outcome_end(fake->outcome, 0,
+                                error); /* an answer that is lost is that of each job: the signals were sent */
     for (size_t i = 0; i < count && lost != 0; i++)
         list[i].answer = lost;
     return 0;
@@ -238,8 +238,8 @@ static int evict(struct scheduler *s, const char *name, const char *reason, char
     node->evictions++;
     if (!node->jobs_are_stuck)
         node->jobs = 0;
-    status = fake_fate_end(fake->fate, 0, error);
-    node->evictions_unsure += status != 0 || fake->fate->dead;
+    status = fake_outcome_end(fake->outcome, 0, error);
+    node->evictions_unsure += status != 0 || fake->outcome->dead;
     return status;
 }
 
@@ -254,14 +254,14 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
                                    : is_ours(node->reason) || text_starts_with(node->reason, "Action:");
     if (node->out && !node->by_itself && !ours) {
         snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
-        return fake_fate_end(fake->fate, STATUS_CONFLICT, error);
+        return fake_outcome_end(fake->outcome, STATUS_CONFLICT, error);
     }
     put_back(node);
     node->resumes++;
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static int readdress(struct scheduler *s, const char *name, struct scheduler_move *move, char *error)
+static int update_address(struct scheduler *s, const char *name, struct scheduler_move *move, char *error)
 {
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
@@ -281,37 +281,37 @@ static int readdress(struct scheduler *s, const char *name, struct scheduler_mov
     if (move->renamed)
         memcpy(node->host, move->host, sizeof(node->host));
     node->renames += move->renamed;
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 /* Keeps the contract: nothing is touched before what it had is written down. */
-static int set_apart(struct scheduler *s, struct scheduler_apart *wish, char *error)
+static int quarantine(struct scheduler *s, struct scheduler_quarantine *request, char *error)
 {
     struct fake_scheduler *fake = of(s);
     int status = begin(fake, error);
     if (status != 0)
         return status;
-    for (size_t i = 0; i < wish->count; i++) {
-        struct scheduler_apart_node *asked = &wish->nodes[i];
+    for (size_t i = 0; i < request->count; i++) {
+        struct scheduler_quarantine_node *asked = &request->nodes[i];
         if (asked->past)
             continue; /* it forgets nothing */
         struct fake_scheduler_node *node = fake_scheduler_find(fake, asked->row.name);
         bool theirs = node != NULL && node->theirs;
-        if (asked->row.state == APART_STATE_ASKED) {
+        if (asked->row.state == QUARANTINE_STATE_ASKED) {
             asked->gone = !asked->row.wanted;
             asked->noted = asked->row.wanted;
-            asked->row.state = APART_STATE_NOTED;
-            asked->row.had = theirs ? APART_HAD_FEATURE : 0;
+            asked->row.state = QUARANTINE_STATE_NOTED;
+            asked->row.had = theirs ? QUARANTINE_HAD_FEATURE : 0;
             continue;
         }
-        if (node == NULL || ((asked->row.had & APART_HAD_FEATURE) != 0) != theirs)
+        if (node == NULL || ((asked->row.had & QUARANTINE_HAD_FEATURE) != 0) != theirs)
             abort();
-        node->aparts += asked->row.wanted && !node->apart;
-        node->apart = asked->row.wanted || theirs;
+        node->quarantines += asked->row.wanted && !node->quarantine;
+        node->quarantine = asked->row.wanted || theirs;
         asked->gone = !asked->row.wanted;
-        asked->row.state = APART_STATE_HELD;
+        asked->row.state = QUARANTINE_STATE_HELD;
     }
-    return fake_fate_end(fake->fate, 0, error);
+    return fake_outcome_end(fake->outcome, 0, error);
 }
 
 static int places(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *error)
@@ -339,15 +339,15 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
         .name = "fake",
         .observe = observe,
         .mark = mark,
-        .hint = hint,
+        .annotate = annotate,
         .jobs = jobs,
         .signal = send_signal,
         .evict = evict,
         .resume = resume,
         .places = places,
-        .readdress = readdress,
+        .update_address = update_address,
         .govern = fake_govern,
-        .set_apart = set_apart,
+        .quarantine = quarantine,
     };
     return (struct scheduler_driver){&ops, (struct scheduler *)(void *)fake};
 }

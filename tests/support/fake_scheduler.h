@@ -6,7 +6,7 @@
 #define HOLDFAST_TESTS_SUPPORT_FAKE_SCHEDULER_H
 
 #include "server/scheduler/scheduler.h"
-#include "tests/support/fake_fate.h"
+#include "tests/support/fake_outcome.h"
 
 #define FAKE_NODES_MAX 128
 #define FAKE_JOBS_MAX 8
@@ -23,15 +23,15 @@ struct fake_scheduler_node {
     bool by_itself;                     /* DOWN, and nobody decided that */
     bool heard;                         /* its daemon answers */
     int jobs;
-    bool jobs_are_stuck;                  /* told to go, they stay */
-    bool jobs_cannot_be_asked;            /* a signal to them is refused */
-    int signals[FAKE_JOBS_MAX];           /* what each job was sent */
-    enum job_signal signal;               /* the last of these */
-    int marks, hints, evictions, resumes; /* what the control plane did */
-    int evictions_unsure;                 /* of these, whose answer was lost, or nobody lived to hear */
-    bool apart, theirs;                   /* set apart; by a person, for ever */
-    int aparts;                           /* how often it was */
-    int moves, renames;                   /* addresses it was told, and names */
+    bool jobs_are_stuck;                        /* told to go, they stay */
+    bool jobs_cannot_be_asked;                  /* a signal to them is refused */
+    int signals[FAKE_JOBS_MAX];                 /* what each job was sent */
+    enum job_signal signal;                     /* the last of these */
+    int marks, annotations, evictions, resumes; /* what the control plane did */
+    int evictions_unsure;                       /* of these, whose answer was lost, or nobody lived to hear */
+    bool quarantine, theirs;                    /* set apart; by a person, for ever */
+    int quarantines;                            /* how often it was */
+    int moves, renames;                         /* addresses it was told, and names */
 };
 
 struct fake_partition {
@@ -47,11 +47,11 @@ struct fake_scheduler {
     int partition_count;
     bool down; /* nothing answers */
     int64_t observed, governed;
-    struct fake_fate *fate;
+    struct fake_outcome *outcome;
     const struct clock *clock; /* of reasons; NULL: it does not say when they were given */
 };
 
-void fake_scheduler_init(struct fake_scheduler *fake, struct fake_fate *fate);
+void fake_scheduler_init(struct fake_scheduler *fake, struct fake_outcome *outcome);
 struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake);
 struct fake_scheduler_node *fake_scheduler_add(struct fake_scheduler *fake, const char *name);
 struct fake_scheduler_node *fake_scheduler_find(struct fake_scheduler *fake, const char *name);
@@ -64,6 +64,6 @@ void fake_scheduler_resume_by_hand(struct fake_scheduler *fake, const char *name
 /* fake_govern.c */
 struct fake_partition *fake_partition_add(struct fake_scheduler *fake, const char *name, int64_t tier);
 struct fake_partition *fake_partition_find(struct fake_scheduler *fake, const char *name);
-int fake_govern(struct scheduler *s, struct scheduler_governance *wish, char *error); /* of its vtable */
+int fake_govern(struct scheduler *s, struct scheduler_governance *request, char *error); /* of its vtable */
 
 #endif

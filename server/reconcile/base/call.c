@@ -19,9 +19,9 @@ void reconcile_call_free(struct rcall *call)
         return;
     scheduler_observation_free(&call->observation);
     scheduler_governance_free(call->governance);
-    scheduler_apart_free(call->apart);
-    scheduler_layout_free(call->layout);
-    job_picture_free(call->picture);
+    scheduler_quarantine_free(call->quarantine);
+    scheduler_desired_free(call->layout);
+    job_snapshot_free(call->snapshot);
     free(call->jobs);
     free(call->places);
     free(call->move.was);
@@ -59,17 +59,17 @@ static int call_evict(struct rcall *call)
 }
 
 /* Where the instance lives is told to the scheduler as soon as the provider knows. */
-static int call_readdress(struct rcall *call)
+static int call_update_address(struct rcall *call)
 {
     const struct scheduler_ops *ops = call->scheduler.ops;
-    if (!call->readdress || call->instance.address[0] == '\0')
+    if (!call->update_address || call->instance.address[0] == '\0')
         return 0;
-    if (ops == NULL || ops->readdress == NULL) {
+    if (ops == NULL || ops->update_address == NULL) {
         call->addressed = true;
         return 0;
     }
     text_copy_cut(call->move.address, sizeof(call->move.address), call->instance.address);
-    int status = ops->readdress(call->scheduler.self, call->node, &call->move, call->error);
+    int status = ops->update_address(call->scheduler.self, call->node, &call->move, call->error);
     call->addressed = status == 0;
     return status;
 }
@@ -91,14 +91,14 @@ static int call_launch(struct rcall *call)
         .enrollment_token = call->token,
     };
     int status = call->provider.ops->launch(call->provider.self, &launch, &call->instance, call->error);
-    return status != 0 ? status : call_readdress(call);
+    return status != 0 ? status : call_update_address(call);
 }
 
 static int call_describe(struct rcall *call)
 {
     const struct provider_driver *provider = &call->provider;
     int status = provider->ops->describe(provider->self, call->instance_id, &call->instance, call->error);
-    return status != 0 ? status : call_readdress(call);
+    return status != 0 ? status : call_update_address(call);
 }
 
 static int call_do(struct rcall *call)
@@ -108,13 +108,13 @@ static int call_do(struct rcall *call)
     switch (call->kind) {
     case CALL_OBSERVE:
         return call_observe(call);
-    case CALL_SURVEY:
-        return s->ops->survey(s->self, &call->observation, &call->picture, call->error);
+    case CALL_JOB_SNAPSHOT:
+        return s->ops->job_snapshot(s->self, &call->observation, &call->snapshot, call->error);
     case CALL_MARK:
     case CALL_HOLD:
         return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);
-    case CALL_HINT:
-        return s->ops->hint(s->self, call->node, call->reason, call->replaceable, call->error);
+    case CALL_ANNOTATE:
+        return s->ops->annotate(s->self, call->node, call->reason, call->replaceable, call->error);
     case CALL_JOBS:
         return s->ops->jobs(s->self, call->node, &call->jobs, &call->job_count, call->error);
     case CALL_SIGNAL:
@@ -125,14 +125,14 @@ static int call_do(struct rcall *call)
         return s->ops->cancel(s->self, call->key, call->reason, call->error);
     case CALL_RESUME:
         return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
-    case CALL_READDRESS:
-        return s->ops->readdress(s->self, call->node, &call->move, call->error);
+    case CALL_UPDATE_ADDRESS:
+        return s->ops->update_address(s->self, call->node, &call->move, call->error);
     case CALL_GOVERN:
         return s->ops->govern(s->self, call->governance, call->error);
-    case CALL_APART:
-        return s->ops->set_apart(s->self, call->apart, call->error);
-    case CALL_ARRANGE:
-        return s->ops->arrange(s->self, call->layout, call->error);
+    case CALL_QUARANTINE:
+        return s->ops->quarantine(s->self, call->quarantine, call->error);
+    case CALL_CONFIGURE:
+        return s->ops->configure(s->self, call->layout, call->error);
     case CALL_REBOOT:
         return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
     case CALL_TERMINATE:

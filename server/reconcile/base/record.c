@@ -36,7 +36,7 @@ void turn_reset(struct turn *turn)
 /* --- timeline ---------------------------------------------------------------------------------- */
 static int event_put(struct turn *turn, struct event *event, const char *fmt, va_list ap)
 {
-    if (turn->hushed)
+    if (turn->muted)
         return 0;
     autofree char *message = own_vprintf(fmt, ap);
     text_copy_cut(event->message, sizeof(event->message), message);
@@ -245,7 +245,7 @@ static void do_fleet(struct reconcile *r, struct effect *effect)
 {
     fleet_put(r->service->fleet, &effect->u.fleet.slot);
     effect->node->image = effect->u.fleet.image;
-    reconcile_node_reckon(effect->node);
+    reconcile_node_recount(effect->node);
 }
 
 static void do_operation_new(struct turn *turn, struct effect *effect)
@@ -274,7 +274,7 @@ static void do_operation(struct reconcile *r, struct effect *effect)
     take_result(effect->node, effect->u.operation.took);
     op->step = effect->u.operation.step;
     op->past_return = effect->u.operation.past_return;
-    op->memo = effect->u.operation.memo;
+    op->scratch = effect->u.operation.scratch;
     op->due_at = effect->u.operation.due_at;
     if (effect->u.operation.call != NULL) {
         op->in_flight = true;
@@ -302,11 +302,11 @@ static void do_operation_end(struct reconcile *r, struct effect *effect)
         node->launch_failed = false;
         node->launch_tries = 0;
     } else if (effect->u.operation.end == OPERATION_STATE_FAILED || kind == OPERATION_KIND_LAUNCH) {
-        reconcile_node_unmade(node);
+        reconcile_node_unprovisioned(node);
     }
     if (kind == OPERATION_KIND_UPDATE && effect->u.operation.end == OPERATION_STATE_CANCELLED)
         node->member = false; /* it is left for a later batch */
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
     node->leftover = effect->u.operation.leftover;
     node->was_clear = node->was_clear || effect->u.operation.end == OPERATION_STATE_SUCCEEDED;
     if (effect->u.operation.end == OPERATION_STATE_SUCCEEDED)
@@ -321,12 +321,12 @@ static void do_decided(struct reconcile *r, struct effect *effect)
     struct rnode *node = effect->node;
     node->notes = (uint8_t)(node->notes & ~effect->u.decided.notes);
     if (effect->u.decided.notes & NOTE_NEAR_MISS)
-        reconcile_hint_send(r, node);
+        reconcile_annotate_send(r, node);
     node->was_clear = node->was_clear || effect->u.decided.clear;
-    node->calm = effect->u.decided.calm;
+    node->settled = effect->u.decided.settled;
     if (effect->u.decided.stored) {
         r->stats.decisions++;
-        node->wish_fresh = node->was_clear = false;
+        node->request_fresh = node->was_clear = false;
     }
     if (effect->u.decided.again)
         reconcile_node_dirty(r, node);
@@ -370,11 +370,12 @@ static void effect_do(struct turn *turn, struct effect *effect)
     case EFFECT_BREAKER:
         reconcile_group_breaker(r, effect->u.breaker.group, effect->u.breaker.opened_at);
         break;
-    case EFFECT_SUPPLY:
-        reconcile_group_supply(r, effect->u.supply.group, &effect->u.supply.supply);
+    case EFFECT_MACHINE_CAPACITY:
+        reconcile_group_machine_capacity(r, effect->u.machine_capacity.group,
+                                         &effect->u.machine_capacity.machine_capacity);
         break;
-    case EFFECT_APART:
-        reconcile_apart_poke(r);
+    case EFFECT_QUARANTINE:
+        reconcile_quarantine_poke(r);
         break;
     case EFFECT_ADDRESS:
         reconcile_address_set(r, effect->node, effect->u.address.told);

@@ -109,7 +109,7 @@ void reconcile_node_set(struct reconcile *r, struct rnode *node, enum node_state
     if (!reconcile_node_is_out(node))
         node->marked = node->hold_refused = false;
     node->was_ready = node->was_ready || state == NODE_STATE_READY;
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
 }
 
 void reconcile_node_look(struct reconcile *r, struct rnode *node, enum look look)
@@ -170,7 +170,7 @@ struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int
     count_repair(node->group, op, 1);
     if (operation_is_repair(kind) && created_at > node->group->last_repair_at)
         node->group->last_repair_at = created_at;
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
     reconcile_operation_poke(r, node);
     return op;
 }
@@ -199,7 +199,7 @@ void reconcile_operation_drop(struct reconcile *r, struct rnode *node)
         reconcile_group_look(r, node->group, ROOM_LOOK_MAX);
     reconcile_call_free(op->result);
     free(op);
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
 }
 
 /* --- groups ------------------------------------------------------------------------------------ */
@@ -216,7 +216,7 @@ void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max)
 void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group)
 {
     for (struct rnode *node = group->first; node != NULL; node = node->group_next)
-        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY || node->given_up)
+        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY || node->downed)
             reconcile_node_later(r, node);
 }
 
@@ -277,7 +277,7 @@ void reconcile_node_remove(struct reconcile *r, struct rnode *node)
     if (reconcile_node_is_out(node))
         out_unlink(r, node);
     reconcile_operation_drop(r, node);
-    reconcile_node_unreckon(node);
+    reconcile_node_uncount(node);
     group_unlink(node);
     group->failed_recently -= node->failing_at != 0;
     if (map_get(r->slurm_names, node->name) == node)
@@ -294,7 +294,7 @@ static void group_free(struct reconcile *r, struct rgroup *group)
     while (group->first != NULL)
         reconcile_node_remove(r, group->first);
     r->stats.open_breakers -= group->breaker_opened_at > 0;
-    reconcile_group_supply(r, group, &(struct supply){0});
+    reconcile_group_machine_capacity(r, group, &(struct machine_capacity){0});
     free(group->failing);
     idqueue_free(&group->silent);
     idqueue_free(&group->victims);
@@ -316,7 +316,7 @@ void reconcile_group_remove(struct reconcile *r, struct rgroup *group)
             *at = group->next;
             break;
         }
-    group->cluster->stirred = true;
+    group->cluster->dirty = true;
     group_forget(r, group);
 }
 

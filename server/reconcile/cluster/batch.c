@@ -15,8 +15,8 @@ static enum victim_rank rank_of(const struct reconcile *r, const struct rnode *n
 {
     if (node->opted_out)
         return VICTIM_OPTED_OUT;
-    if (node->tally.slot == SLOT_UNMADE)
-        return VICTIM_UNMADE;
+    if (node->tally.slot == SLOT_UNPROVISIONED)
+        return VICTIM_UNPROVISIONED;
     if (node->tally.slot == SLOT_STARTING)
         return VICTIM_STARTING;
     if (reconcile_node_is_out(node) || node->health == HEALTH_UNHEALTHY)
@@ -35,7 +35,7 @@ static bool is_blind(const struct reconcile *r, const struct rgroup *group)
 {
     if (group->cluster->orchestrator != ORCHESTRATOR_SLURM || r->deps.slurm.ops == NULL)
         return false;
-    int64_t age_max = r->deps.settings.observe_interval_ms * PICTURE_AGE_FACTOR;
+    int64_t age_max = r->deps.settings.observe_interval_ms * SNAPSHOT_AGE_FACTOR;
     return r->scheduler_down || r->observed_at == 0 || reconcile_now(r) - r->observed_at > age_max;
 }
 
@@ -81,7 +81,7 @@ void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t a
 /* --- who is updated ---------------------------------------------------------------------------- */
 static bool may_be_updated(const struct reconcile *r, const struct rnode *node)
 {
-    bool foreign = reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && reconcile_foreign_drain(node);
+    bool foreign = reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && reconcile_external_drain(node);
     return node->tally.updatable && !foreign;
 }
 
@@ -137,7 +137,7 @@ static int load_members(struct db_tx *tx, struct rgroup *group)
         if (status != 0 && status != STATUS_NOT_FOUND)
             return status;
         node->member = status == 0 && op.state != OPERATION_STATE_CANCELLED;
-        reconcile_node_reckon(node);
+        reconcile_node_recount(node);
     }
     return 0;
 }

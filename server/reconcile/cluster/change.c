@@ -24,7 +24,7 @@ void reconcile_change_load(struct rcluster *cluster, const struct operation *row
                          .failed = row->error[0] != '\0',
                          .progress = row->progress,
                          .told_at = row->started_at};
-    cluster->stirred = true;
+    cluster->dirty = true;
 }
 
 /* --- how far --------------------------------------------------------------------------------------- */
@@ -38,11 +38,11 @@ static struct operation_progress progress_of(const struct provision *p, enum ope
         const int64_t *slots = group->slots;
         const struct provision_group_plan *plan = &p->plan.groups[i];
         int64_t wanted = goes || plan->state == GROUP_STATE_DELETING ? 0 : plan->desired;
-        int64_t coming = slots[SLOT_STARTING] + slots[SLOT_UNMADE];
+        int64_t coming = slots[SLOT_STARTING] + slots[SLOT_UNPROVISIONED];
         int64_t surplus = slots[SLOT_SERVING] + slots[SLOT_BROKEN] + coming - wanted;
         sum.wanted += wanted;
         sum.in_service += group->ready;
-        sum.failed += slots[SLOT_UNMADE] + slots[SLOT_BROKEN];
+        sum.failed += slots[SLOT_UNPROVISIONED] + slots[SLOT_BROKEN];
         if (kind == OPERATION_KIND_UPDATE_SOFTWARE)
             sum.left += group->outdated;
         else

@@ -39,10 +39,10 @@ static int read_why(struct reconcile *r, const struct rnode *node, char ret_why[
     return 0;
 }
 
-static struct rnode *find_unmade(const struct rgroup *group)
+static struct rnode *find_unprovisioned(const struct rgroup *group)
 {
     for (struct rnode *node = group->first; node != NULL; node = node->group_next)
-        if (node->tally.slot == SLOT_UNMADE)
+        if (node->tally.slot == SLOT_UNPROVISIONED)
             return node;
     return NULL;
 }
@@ -57,16 +57,16 @@ static const struct rnode *find_broken(const struct rgroup *group)
 
 static int find_trouble(struct reconcile *r, struct rgroup *group, struct provision_group *view)
 {
-    if (group->slots[SLOT_UNMADE] > 0 && group->unmade == NULL) {
-        struct rnode *node = find_unmade(group);
-        int status = node == NULL ? 0 : read_why(r, node, group->unmade_why);
+    if (group->slots[SLOT_UNPROVISIONED] > 0 && group->unprovisioned == NULL) {
+        struct rnode *node = find_unprovisioned(group);
+        int status = node == NULL ? 0 : read_why(r, node, group->unprovisioned_why);
         if (status != 0)
             return status;
-        group->unmade = node;
+        group->unprovisioned = node;
     }
-    if (group->slots[SLOT_UNMADE] > 0 && group->unmade != NULL) {
-        view->unmade = group->unmade->name;
-        view->unmade_why = group->unmade_why;
+    if (group->slots[SLOT_UNPROVISIONED] > 0 && group->unprovisioned != NULL) {
+        view->unprovisioned = group->unprovisioned->name;
+        view->unprovisioned_why = group->unprovisioned_why;
     } else if (group->slots[SLOT_BROKEN] > 0) {
         const struct rnode *broken = find_broken(group);
         view->broken = broken == NULL ? NULL : broken->name;
@@ -170,7 +170,7 @@ static bool changes(const struct provision *p)
 
 static bool is_due(const struct rcluster *cluster, int64_t now)
 {
-    return cluster->stirred || (cluster->look_at > 0 && cluster->look_at <= now);
+    return cluster->dirty || (cluster->look_at > 0 && cluster->look_at <= now);
 }
 
 /* Takes turns, so that a cluster in which much happens keeps no other waiting. */
@@ -225,7 +225,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
         return TAKE(p);
     for (size_t i = 0; i < p->plan.group_count; i++)
         p->parts[i].group->scaling = p->plan.groups[i].is_scaling;
-    cluster->stirred = false;
+    cluster->dirty = false;
     return NULL;
 }
 
@@ -236,7 +236,7 @@ struct provision *reconcile_provision_plan(struct reconcile *r, int64_t now)
     struct provision *p = NULL;
     for (struct rcluster *cluster; p == NULL && (cluster = next_cluster(r, now)) != NULL;) {
         p = plan_cluster(r, cluster, now);
-        if (p == NULL && cluster->stirred)
+        if (p == NULL && cluster->dirty)
             return NULL;
     }
     return p;
@@ -246,7 +246,7 @@ int64_t reconcile_provision_due(const struct reconcile *r, int64_t now)
 {
     int64_t next = 0;
     for (const struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next) {
-        int64_t at = cluster->stirred ? now : cluster->look_at;
+        int64_t at = cluster->dirty ? now : cluster->look_at;
         if (at > 0 && (next == 0 || at < next))
             next = at;
     }
@@ -485,7 +485,7 @@ static void group_done(struct turn *turn, struct provision *p, size_t at)
     group->image = reconcile_image(group->row.image_id, group->row.release);
     if (plan->takes_image || (plan->rollout_moves && plan->rollout.batch != batch) ||
         (plan->rollout_moves && !group->has_rollout))
-        reconcile_group_reckon(group, false);
+        reconcile_group_recount(group, false);
 }
 
 static void take_members(struct provision *p)
@@ -505,7 +505,7 @@ void reconcile_provision_done(struct turn *turn)
     cluster->state = p->plan.state;
     cluster->revision = p->revision;
     text_copy_cut(cluster->failure, sizeof(cluster->failure), p->plan.failure);
-    cluster->stirred = true; /* what was done may have made room for more */
+    cluster->dirty = true; /* what was done may have made room for more */
     for (size_t i = 0; i < p->plan.group_count; i++)
         group_done(turn, p, i);
     take_members(p);
@@ -523,10 +523,10 @@ void reconcile_provision_reap(struct turn *turn)
 }
 
 /* It cannot be written, and not because of the disk: the others go on. */
-void reconcile_provision_put_aside(struct turn *turn)
+void reconcile_provision_park(struct turn *turn)
 {
     struct rcluster *cluster = turn->provision->cluster;
     log_error("nothing can be written about a cluster; it is left alone for a while cluster=%s", cluster->name);
-    cluster->stirred = false;
+    cluster->dirty = false;
     cluster->look_at = turn->now + turn->r->deps.settings.retry_max_ms;
 }

@@ -101,7 +101,8 @@ static int apply_health(struct apply *a)
     if (reworded)
         memcpy(a->row.reason, reason, sizeof(reason));
     a->unwritten = reworded;
-    bool left = reworded && a->item->given_up && a->item->giveback >= POLICY_GIVEBACK_MANUAL && reason[0] != '\0';
+    bool left = reworded && a->item->downed && a->item->return_to_service >= POLICY_RETURN_TO_SERVICE_MANUAL &&
+                reason[0] != '\0';
     int status =
         left ? turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL, "%s", reason) : 0;
     if (status != 0)
@@ -210,9 +211,9 @@ static int try_again(struct apply *a)
         a->look_at = at;
         return 0;
     }
-    a->turn->hushed = true;
+    a->turn->muted = true;
     int status = move_node(a, NODE_STATE_PENDING, "it is launched again");
-    a->turn->hushed = false;
+    a->turn->muted = false;
     return status != 0 ? status : fill_slot(a);
 }
 
@@ -227,7 +228,7 @@ static int bring_back(struct apply *a)
 {
     const struct rnode *node = a->node;
     const struct fleet_view *live = &a->item->live;
-    if (live->silent || live->last_heartbeat_at == 0 || reconcile_foreign_drain(node) ||
+    if (live->silent || live->last_heartbeat_at == 0 || reconcile_external_drain(node) ||
         reconcile_node_is_left_alone(node))
         return 0;
     char key[KEY_MAX_BYTES];
@@ -249,7 +250,7 @@ static int give_back_again(struct apply *a)
         snprintf(reason, sizeof(reason), "Slurm came up again with the mark of the repair before (%.*s), which is over",
                  TEXT_FIT(text_or_empty(a->node->reason), 60));
     else
-        snprintf(reason, sizeof(reason), NODE_REASON_GIVEN_UP " (%.*s), and hears it again",
+        snprintf(reason, sizeof(reason), NODE_REASON_DOWNED " (%.*s), and hears it again",
                  TEXT_FIT(text_or_empty(a->node->reason), 60));
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
                                           .urgency = URGENCY_NOW,
@@ -262,7 +263,8 @@ static int give_back_again(struct apply *a)
 
 static bool is_given_back(const struct decide_item *item)
 {
-    return item->given_up && item->giveback == POLICY_GIVEBACK_NOW && item->row.state == NODE_STATE_READY;
+    return item->downed && item->return_to_service == POLICY_RETURN_TO_SERVICE_NOW &&
+           item->row.state == NODE_STATE_READY;
 }
 
 /* A person put a node that we held back into service in the scheduler: their word counts. */
@@ -282,7 +284,7 @@ static int give_back(struct apply *a)
                                           .urgency = URGENCY_NOW,
                                           .key = key,
                                           .reason = "a person put the node back into service",
-                                          .actor = a->item->wish_by};
+                                          .actor = a->item->request_by};
     return start_operation(a, &release);
 }
 
@@ -310,7 +312,7 @@ static int hold_node(struct apply *a, const struct decision *d)
 
 static bool may_be_repaired(const struct apply *a)
 {
-    bool asked = a->item->view.wish != POLICY_WISH_NONE;
+    bool asked = a->item->view.request != POLICY_REQUEST_NONE;
     return a->row.state == NODE_STATE_READY || a->row.state == NODE_STATE_HELD ||
            a->row.state == NODE_STATE_VERIFYING || (asked && a->row.state == NODE_STATE_FAILED);
 }
@@ -336,7 +338,7 @@ static int begin_repair(struct apply *a, struct decision *d)
         .urgency = d->urgency,
         .key = key,
         .reason = reconcile_mark_reason(kind),
-        .actor = asked ? a->item->wish_by : ACTOR_POLICY,
+        .actor = asked ? a->item->request_by : ACTOR_POLICY,
         .uid = is_approved(a, d) ? a->item->approval.uid : NULL,
         .decision = d,
     };
@@ -346,7 +348,7 @@ static int begin_repair(struct apply *a, struct decision *d)
     status = db_decision_set_operation(a->turn->tx, d->id, d->operation_id);
     if (status == 0 && asked)
         status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, a->node, NULL, "%s asks for %s",
-                            a->item->wish_by, action_text(d->action));
+                            a->item->request_by, action_text(d->action));
     if (status == 0)
         status = move_node(a, NODE_STATE_REPAIRING, reason);
     return status;
@@ -412,13 +414,13 @@ static bool says_nothing(const struct decide_item *item)
 }
 
 /* What a reset has answered is open no longer: another return gate would count it. */
-static int resolve_mended(struct apply *a)
+static int resolve_cleared_by_reset(struct apply *a)
 {
     const struct decide_item *item = a->item;
     int status = 0;
     for (size_t i = 0; status == 0 && i < item->verdict_count; i++) {
         struct verdict verdict = item->verdicts[i];
-        if (verdict.state != VERDICT_STATE_OPEN || policy_mended_by(&item->view, &verdict) == NULL)
+        if (verdict.state != VERDICT_STATE_OPEN || policy_cleared_by_reset_by(&item->view, &verdict) == NULL)
             continue;
         verdict.id++; /* what is older than that */
         status = db_verdict_resolve_like(a->turn->tx, &verdict, NULL);
@@ -442,7 +444,7 @@ static int apply_state(struct apply *a, bool *ret_stored)
     if ((node->notes & NOTE_LIFTED) && reconcile_node_is_out(node))
         return give_back(a);
     if (a->item->has_decision) {
-        status = resolve_mended(a);
+        status = resolve_cleared_by_reset(a);
         if (status == 0)
             status = apply_decision(a);
         *ret_stored = a->item->fresh;
@@ -519,7 +521,7 @@ bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
 }
 
 /* More evidence that costs nothing can then change nothing. */
-static bool is_calm(const struct decide_item *item)
+static bool is_settled(const struct decide_item *item)
 {
     return item->node->op == NULL && item->row.state == NODE_STATE_READY && item->has_decision &&
            item->decision.action == ACTION_NONE && item->decision.gates[GATE_FRESH].result == GATE_RESULT_PASSED;
@@ -529,7 +531,7 @@ static void apply_quiet(struct turn *turn, const struct decide_item *item)
 {
     struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
     effect->u.decided.clear = !item->has_decision;
-    effect->u.decided.calm = is_calm(item);
+    effect->u.decided.settled = is_settled(item);
     effect->u.decided.unheard = reconcile_is_unheard(&item->row, &item->live);
 }
 
@@ -567,7 +569,7 @@ static int apply_item(struct turn *turn, struct decide_item *item)
         return 0;
     effect->u.decided.notes = item->node->notes;
     effect->u.decided.clear = !item->has_decision && item->node->op == NULL;
-    effect->u.decided.calm = is_calm(item);
+    effect->u.decided.settled = is_settled(item);
     effect->u.decided.unheard = reconcile_is_unheard(&a.row, &item->live);
     bool stored = false;
     status = apply_notes(&a, item->node->notes);

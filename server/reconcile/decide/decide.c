@@ -232,13 +232,13 @@ static bool shows_old_mark(const struct decide_item *item)
            node->reason_at <= mark->finished_at + CLOCKS_MS;
 }
 
-static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
+static int read_return_to_service(const struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
 {
     const struct rnode *node = item->node;
     item->old_mark = shows_old_mark(item);
-    item->given_up = (node->given_up || item->old_mark) && node->op == NULL && item->row.state == NODE_STATE_READY &&
-                     reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
-    if (!item->given_up)
+    item->downed = (node->downed || item->old_mark) && node->op == NULL && item->row.state == NODE_STATE_READY &&
+                   reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
+    if (!item->downed)
         return 0;
     const enum repair_mode *modes = node->group->settings.policy.modes;
     struct policy_absence absence = {.recovery = node->group->cluster->recovery,
@@ -246,7 +246,7 @@ static int read_giveback(const struct reconcile *r, struct db_tx *tx, struct dec
                                      .left_alone = item->row.opted_out || node->group->cluster->paused,
                                      .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
     int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);
-    item->giveback = policy_giveback(&absence);
+    item->return_to_service = policy_return_to_service(&absence);
     return status;
 }
 
@@ -283,17 +283,17 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     read_sign(r, item, now);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
-    return read_giveback(r, tx, item, now);
+    return read_return_to_service(r, tx, item, now);
 }
 
 /* --- the snapshot ------------------------------------------------------------------------------ */
-static enum policy_wish wish_of(const struct rnode *node, bool known)
+static enum policy_request request_of(const struct rnode *node, bool known)
 {
     if (!known || node->op != NULL || node->request == node->leftover)
-        return POLICY_WISH_NONE;
+        return POLICY_REQUEST_NONE;
     if (node->request == SCHEDULER_REQUEST_REBOOT)
-        return POLICY_WISH_REBOOT;
-    return node->request == SCHEDULER_REQUEST_REPLACE ? POLICY_WISH_REPLACE : POLICY_WISH_NONE;
+        return POLICY_REQUEST_REBOOT;
+    return node->request == SCHEDULER_REQUEST_REPLACE ? POLICY_REQUEST_REPLACE : POLICY_REQUEST_NONE;
 }
 
 /* Of an agent that was not heard since hpd began nobody knows; the step asks again. */
@@ -307,7 +307,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
     struct rnode *node = item->node;
     node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
-    snprintf(item->wish_by, sizeof(item->wish_by), ACTOR_SLURM_PREFIX "%.*s",
+    snprintf(item->request_by, sizeof(item->request_by), ACTOR_SLURM_PREFIX "%.*s",
              TEXT_FIT(text_or_empty(node->reason_user), 40));
     item->view = (struct policy_node){
         .id = node->id,
@@ -327,11 +327,11 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .scheduler_known = known,
         .scheduler_responding = known && node->responding,
         .switched_off = known && node->switched_off,
-        .foreign_drain = known && reconcile_foreign_drain(node),
+        .external_drain = known && reconcile_external_drain(node),
         .scheduler_reason = known && node->reason != NULL ? node->reason : "",
         .incident = reconcile_incident_of(node),
-        .wish = item->old_mark ? POLICY_WISH_NONE : wish_of(node, known),
-        .wish_by = item->wish_by,
+        .request = item->old_mark ? POLICY_REQUEST_NONE : request_of(node, known),
+        .request_by = item->request_by,
         .approval = {.state = item->approval.state,
                      .action = item->approval.action,
                      .code = item->approval.code,
@@ -361,7 +361,7 @@ static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgro
         lost += counts &&
                 policy_counts_as_lost(&group->settings.policy, since, now, node->silent_since, node->no_return_at) &&
                 reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
-                !node->switched_off && !reconcile_foreign_drain(node);
+                !node->switched_off && !reconcile_external_drain(node);
     }
     return lost;
 }
@@ -370,9 +370,9 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
 {
     reconcile_group_expire(r, group, now);
     if (group->failed_recently > policy_breaker_limit(&group->settings.policy, group->row.desired))
-        group->calm_since = 0;
-    else if (group->calm_since == 0)
-        group->calm_since = now;
+        group->settled_since = 0;
+    else if (group->settled_since == 0)
+        group->settled_since = now;
     *ret_view = (struct policy_group){
         .cluster = group->cluster->name,
         .name = group->name,
@@ -381,13 +381,13 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .in_repair = group->in_repair,
         .replacing = group->replacing,
         .last_repair_at = group->last_repair_at,
-        .supply = group->row.supply,
+        .machine_capacity = group->row.machine_capacity,
         .healthy_elsewhere = group->healthy,
         .idle_elsewhere = group->idle,
         .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
         .breaker_opened_at = group->breaker_opened_at,
         .breaker_closed_at = group->row.breaker_closed_at,
-        .breaker_calm_since = group->calm_since,
+        .breaker_settled_since = group->settled_since,
         .incidents = reconcile_incidents_count(r, group, reconcile_group_counted_since(group, now)),
     };
     memcpy(ret_view->in_repair_of, group->in_repair_of, sizeof(ret_view->in_repair_of));
@@ -425,7 +425,8 @@ static bool something_between(const struct reconcile *r, const struct decide_ite
     bool ended = op->id != 0 && op->id == item->last.operation_id;
     bool repaired = ended && op->state == OPERATION_STATE_SUCCEEDED;
     bool seen_again = ended && op->state == OPERATION_STATE_CANCELLED && is_seen_since(r, item, op);
-    return node->was_clear || repaired || seen_again || (node->wish_fresh && item->view.wish != POLICY_WISH_NONE);
+    return node->was_clear || repaired || seen_again ||
+           (node->request_fresh && item->view.request != POLICY_REQUEST_NONE);
 }
 
 bool reconcile_counts_evidence(const struct decision *decision)
@@ -450,7 +451,7 @@ static void take_decision(struct reconcile *r, struct decide_item *item, const s
     item->has_decision = true;
     item->decision = *said;
     count_failing(r, item);
-    bool asked = item->view.wish != POLICY_WISH_NONE && item->node->wish_fresh;
+    bool asked = item->view.request != POLICY_REQUEST_NONE && item->node->request_fresh;
     item->fresh = item->node->op == NULL && (asked || !item->cancelled) &&
                   (!same_decision(&item->last, &item->decision) || something_between(r, item));
 }
@@ -514,7 +515,7 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
     }
     note_breaker(batch, group, &plan);
     if (plan.breaker_over)
-        group->calm_since = 0; /* by silence, too, which group_view cannot count */
+        group->settled_since = 0; /* by silence, too, which group_view cannot count */
     policy_plan_free(&plan);
     group->look_at = group->breaker_opened_at > 0 || plan.breaker_opens ? now + BREAKER_LOOK_MS : 0;
 }

@@ -22,7 +22,7 @@ struct decide_item {
     struct operation last_operation; /* the node's newest; id 0: none */
     struct approval approval;        /* the same */
     struct fleet_view live;
-    char wish_by[NAME_MAX_BYTES];
+    char request_by[NAME_MAX_BYTES];
     struct policy_node view;
     struct decision decision; /* what the policy says; fresh says whether it is to be stored */
     bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
@@ -30,8 +30,8 @@ struct decide_item {
     bool fresh;               /* and it is not what it said last time */
     bool quiet;               /* nothing follows that the store would have to know */
     bool old_mark;            /* what the scheduler shows as a request is the last repair's own mark */
-    bool given_up;            /* by the scheduler, for an absence that is over; then giveback says what becomes of it */
-    enum policy_giveback giveback;
+    bool downed;              /* by the scheduler, for an absence that is over; then giveback says what becomes of it */
+    enum policy_return_to_service return_to_service;
     enum health health;
 };
 struct decide_breaker {

@@ -289,12 +289,12 @@ static void follow(struct reconcile *r, struct rincident *incident, int64_t now)
     const struct policy_settings *settings = &r->deps.settings.policy;
     struct shared_incident *row = &incident->row;
     count_members(r, incident, now);
-    bool calm = policy_incident_is_calm(settings, row->nodes, row->affected);
-    if (calm != (row->calm_since > 0)) {
-        row->calm_since = calm ? now : 0;
+    bool settled = policy_incident_is_settled(settings, row->nodes, row->affected);
+    if (settled != (row->settled_since > 0)) {
+        row->settled_since = settled ? now : 0;
         incident->unstored = true;
     }
-    if (!calm || now - row->calm_since < settings->incident_settle_ms)
+    if (!settled || now - row->settled_since < settings->incident_settle_ms)
         return;
     row->ended_at = now;
     snprintf(row->ended_by, sizeof(row->ended_by), "%" PRId64 " of its %" PRId64 " nodes are back",

@@ -18,7 +18,7 @@ bool reconcile_is_unheard(const struct node *row, const struct fleet_view *live)
 
 static bool is_held_by_person(const struct rnode *node)
 {
-    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_foreign_drain(node);
+    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_external_drain(node);
 }
 
 static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
@@ -33,7 +33,7 @@ static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES]
 static bool is_kept_out(const struct rnode *node)
 {
     return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && !node->schedulable &&
-           node->responding && !node->drained && !node->given_up && !node->switched_off && node->reason != NULL &&
+           node->responding && !node->drained && !node->downed && !node->switched_off && node->reason != NULL &&
            node->request == SCHEDULER_REQUEST_NONE && !reconcile_reason_is_ours(node);
 }
 
@@ -43,22 +43,22 @@ static bool reason_still_stands(const struct rnode *node, const struct node *row
 {
     bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
     return (unseen &&
-            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_GIVEN_UP) ||
+            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_DOWNED) ||
              text_starts_with(row->reason, NODE_REASON_KEPT_OUT))) ||
            (!node->lost && (node->silent_since > 0 || reconcile_is_unheard(row, live)) &&
             text_starts_with(row->reason, UNHEARD_SINCE));
 }
 
 /* The node's reason while the scheduler keeps it out though it hears it; "" while it is given back. */
-static void say_given_up(const struct decide_item *item, char ret_reason[REASON_MAX_BYTES])
+static void say_downed(const struct decide_item *item, char ret_reason[REASON_MAX_BYTES])
 {
     autofree char *why = NULL;
-    if (item->giveback == POLICY_GIVEBACK_NOW)
+    if (item->return_to_service == POLICY_RETURN_TO_SERVICE_NOW)
         return;
-    if (item->giveback == POLICY_GIVEBACK_SERIES)
+    if (item->return_to_service == POLICY_RETURN_TO_SERVICE_SERIES)
         why = own_printf("%" PRId64 " times within %" PRId64 " h, so a person has to look", policy_absence_limit(),
                          policy_absence_window_ms() / MS_PER_HOUR);
-    else if (item->giveback == POLICY_GIVEBACK_UNHEARD)
+    else if (item->return_to_service == POLICY_RETURN_TO_SERVICE_UNHEARD)
         why = own_strdup("its agent has to speak before it is given back");
     else if (item->row.opted_out)
         why = own_strdup("a person opted it out");
@@ -69,7 +69,7 @@ static void say_given_up(const struct decide_item *item, char ret_reason[REASON_
     else
         why = own_strdup("the policy's mode for the class host leaves that to a person");
     autofree char *text =
-        own_printf(NODE_REASON_GIVEN_UP " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
+        own_printf(NODE_REASON_DOWNED " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
@@ -118,8 +118,8 @@ bool reconcile_ready_reason(const struct decide_item *item, const struct node *r
         say_held(node, ret_reason);
     else if (reason_still_stands(node, row, live))
         return false;
-    else if (item->given_up)
-        say_given_up(item, ret_reason);
+    else if (item->downed)
+        say_downed(item, ret_reason);
     else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
         snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
     else if (item->has_decision && reconcile_is_for_people(&item->decision))

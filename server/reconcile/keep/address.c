@@ -161,7 +161,7 @@ static int find_past(const void *row, void *arg)
 static void send(struct reconcile *r, struct rnode *node, bool moves, const char *host)
 {
     struct raddress *address = node->address;
-    struct rcall *call = reconcile_call_new(CALL_READDRESS, node->id, 0);
+    struct rcall *call = reconcile_call_new(CALL_UPDATE_ADDRESS, node->id, 0);
     call->scheduler = r->deps.slurm;
     text_copy_cut(call->node, sizeof(call->node), node->name);
     text_copy_cut(call->move.address, sizeof(call->move.address), address->told);
@@ -243,7 +243,7 @@ static int look_at(struct reconcile *r, struct db_tx *tx, struct rnode *node)
 static bool has_room(const struct reconcile *r, int64_t now)
 {
     return r->addresses->waiting.count > 0 && r->addresses->due_at <= now && r->addresses->in_flight < IN_FLIGHT_MAX &&
-           r->deps.slurm.ops != NULL && r->deps.slurm.ops->readdress != NULL;
+           r->deps.slurm.ops != NULL && r->deps.slurm.ops->update_address != NULL;
 }
 
 static void look_at_waiting(struct reconcile *r, int64_t now)
@@ -391,7 +391,7 @@ static void set_told(struct work *w, const char *told)
 void work_address_told(struct work *w, const struct rcall *call)
 {
     const struct scheduler_move *move = &call->move;
-    bool asks = call->kind == CALL_READDRESS;
+    bool asks = call->kind == CALL_UPDATE_ADDRESS;
     /* What people's machines are found at without a word of ours the site has told. */
     bool ours = move->holds && (!asks || call->asked_before || !text_equal(move->before, move->address));
     if (ours && work_did(w, db_address_tell(w->turn->tx, w->node->id, move->address, move->before)))

@@ -112,27 +112,27 @@ static bool judge(struct settling *s, const struct scheduler_rule *rule, struct 
 {
     const struct reconcile *r = s->turn.r;
     bool was_pending = governance_status_is_pending(row->status), held = governance_status_is_good(row->status);
-    enum scheduler_fate fate = SCHEDULER_FATE_LATER;
+    enum scheduler_outcome outcome = SCHEDULER_OUTCOME_LATER;
     if (s->status == 0) {
-        fate = govern_rule_judge(rule, row->reason, row->details);
+        outcome = govern_rule_judge(rule, row->reason, row->details);
     } else {
         autofree char *reason = own_printf("Stored, but not applied yet: %s.", s->error);
         text_copy_cut(row->reason, sizeof(row->reason), reason);
         text_copy_cut(row->details, sizeof(row->details), "{}");
         if (s->status == STATUS_UNSUPPORTED)
-            fate = rule->off ? SCHEDULER_FATE_HOLDS : SCHEDULER_FATE_FAILED;
+            outcome = rule->off ? SCHEDULER_OUTCOME_HOLDS : SCHEDULER_OUTCOME_FAILED;
     }
-    s->pending = s->pending || fate == SCHEDULER_FATE_LATER;
-    if (fate == SCHEDULER_FATE_LATER && !was_pending)
+    s->pending = s->pending || outcome == SCHEDULER_OUTCOME_LATER;
+    if (outcome == SCHEDULER_OUTCOME_LATER && !was_pending)
         return false; /* as it was seen last */
-    if (rule->off && fate == SCHEDULER_FATE_HOLDS)
+    if (rule->off && outcome == SCHEDULER_OUTCOME_HOLDS)
         text_copy_cut(row->reason, sizeof(row->reason), GOVERNANCE_OFF);
-    if (fate == SCHEDULER_FATE_LATER && s->turn.now - row->made_at >= r->deps.settings.backend_deadline_ms)
-        fate = SCHEDULER_FATE_FAILED; /* who waits for it is not to wait for ever; it is still tried */
-    row->status = governance_status_of(row->version, fate == SCHEDULER_FATE_LATER   ? GOVERNANCE_PENDING
-                                                     : fate == SCHEDULER_FATE_HOLDS ? GOVERNANCE_HOLDS
-                                                                                    : GOVERNANCE_FAILED);
-    if (fate != SCHEDULER_FATE_HOLDS || rule->off)
+    if (outcome == SCHEDULER_OUTCOME_LATER && s->turn.now - row->made_at >= r->deps.settings.backend_deadline_ms)
+        outcome = SCHEDULER_OUTCOME_FAILED; /* who waits for it is not to wait for ever; it is still tried */
+    row->status = governance_status_of(row->version, outcome == SCHEDULER_OUTCOME_LATER   ? GOVERNANCE_PENDING
+                                                     : outcome == SCHEDULER_OUTCOME_HOLDS ? GOVERNANCE_HOLDS
+                                                                                          : GOVERNANCE_FAILED);
+    if (outcome != SCHEDULER_OUTCOME_HOLDS || rule->off)
         row->applied_at = 0;
     else if (!held || row->applied_at == 0)
         row->applied_at = s->turn.now;

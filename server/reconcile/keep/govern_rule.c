@@ -98,37 +98,37 @@ static void write_details(const struct scheduler_rule *rule, char ret_details[GO
         const struct scheduler_answer *answer = &rule->answers[part];
         if (rule->asked[part] && !rule->off)
             json_object_set_new(details, scheduler_part_text((enum scheduler_part)part),
-                                json_string(answer->fate == SCHEDULER_FATE_HOLDS ? "" : answer->why));
+                                json_string(answer->outcome == SCHEDULER_OUTCOME_HOLDS ? "" : answer->why));
     }
     autofree char *text = json_dumps(details, JSON_COMPACT);
     if (text == NULL || text_copy(ret_details, GOVERNANCE_DETAILS_MAX_BYTES, text) != 0)
         text_copy_cut(ret_details, GOVERNANCE_DETAILS_MAX_BYTES, "{}");
 }
 
-enum scheduler_fate govern_rule_judge(const struct scheduler_rule *rule, char ret_reason[SENTENCE_MAX_BYTES],
-                                      char ret_details[GOVERNANCE_DETAILS_MAX_BYTES])
+enum scheduler_outcome govern_rule_judge(const struct scheduler_rule *rule, char ret_reason[SENTENCE_MAX_BYTES],
+                                         char ret_details[GOVERNANCE_DETAILS_MAX_BYTES])
 {
-    enum scheduler_fate fate = SCHEDULER_FATE_HOLDS;
+    enum scheduler_outcome outcome = SCHEDULER_OUTCOME_HOLDS;
     AUTO(text) struct text failed = {0}, later = {0};
     for (int part = 0; part < SCHEDULER_PART_COUNT; part++) {
         const struct scheduler_answer *answer = &rule->answers[part];
         const char *name = scheduler_part_text((enum scheduler_part)part);
-        if (answer->fate == SCHEDULER_FATE_FAILED)
+        if (answer->outcome == SCHEDULER_OUTCOME_FAILED)
             text_printf(&failed, " %s: %s.", name, answer->why);
-        if (answer->fate == SCHEDULER_FATE_LATER && text_get(&later)[0] == '\0')
+        if (answer->outcome == SCHEDULER_OUTCOME_LATER && text_get(&later)[0] == '\0')
             text_printf(&later, " %s: %s.", name, answer->why);
     }
     autofree char *reason = NULL;
     if (text_get(&later)[0] != '\0') {
-        fate = SCHEDULER_FATE_LATER;
+        outcome = SCHEDULER_OUTCOME_LATER;
         reason = own_printf("Stored, but not applied yet.%s", text_get(&later));
     } else if (text_get(&failed)[0] != '\0') {
-        fate = SCHEDULER_FATE_FAILED;
+        outcome = SCHEDULER_OUTCOME_FAILED;
         reason = own_printf("Stored, but not applied in full.%s", text_get(&failed));
     } else {
         reason = own_strdup("Applied: Slurm goes by all of it.");
     }
     text_copy_cut(ret_reason, SENTENCE_MAX_BYTES, reason);
     write_details(rule, ret_details);
-    return fate;
+    return outcome;
 }

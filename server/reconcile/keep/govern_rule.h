@@ -9,7 +9,7 @@ int govern_rule_make(const struct governance *governance, struct scheduler_rule 
 
 /* What a version has come to: LATER as long as a part of it is, then FAILED if one is, else HOLDS. The reason names each part
  * that does not hold (of LATER: the first), details all that were asked for. */
-enum scheduler_fate govern_rule_judge(const struct scheduler_rule *rule, char ret_reason[SENTENCE_MAX_BYTES],
-                                      char ret_details[GOVERNANCE_DETAILS_MAX_BYTES]);
+enum scheduler_outcome govern_rule_judge(const struct scheduler_rule *rule, char ret_reason[SENTENCE_MAX_BYTES],
+                                         char ret_details[GOVERNANCE_DETAILS_MAX_BYTES]);
 
 #endif

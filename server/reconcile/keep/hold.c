@@ -78,18 +78,18 @@ void reconcile_hold_check(struct reconcile *r, struct rnode *node)
 }
 
 /* Nobody waits for it: where it cannot be written, the event says the same. */
-void reconcile_hint_send(struct reconcile *r, const struct rnode *node)
+void reconcile_annotate_send(struct reconcile *r, const struct rnode *node)
 {
-    if (r->deps.slurm.ops == NULL || r->deps.slurm.ops->hint == NULL || node->op != NULL || node->reason == NULL ||
+    if (r->deps.slurm.ops == NULL || r->deps.slurm.ops->annotate == NULL || node->op != NULL || node->reason == NULL ||
         node->request != SCHEDULER_REQUEST_NEAR_MISS)
         return;
-    struct rcall *call = reconcile_call_new(CALL_HINT, node->id, 0);
+    struct rcall *call = reconcile_call_new(CALL_ANNOTATE, node->id, 0);
     const char *user = text_or_empty(node->reason_user);
     call->scheduler = r->deps.slurm;
     text_copy_cut(call->node, sizeof(call->node), node->name);
     text_copy_cut(call->reason, sizeof(call->reason), node->reason);
     snprintf(call->replaceable, sizeof(call->replaceable),
-             SCHEDULER_HINT_BEGINNING "%.*s, use " REASON_REBOOT " or " REASON_REPLACE ", state=fail)",
+             SCHEDULER_ANNOTATE_BEGINNING "%.*s, use " REASON_REBOOT " or " REASON_REPLACE ", state=fail)",
              TEXT_FIT(user[0] != '\0' ? user : "whoever wrote this", 32));
     reconcile_call_send(r, call);
 }

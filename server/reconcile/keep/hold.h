@@ -9,6 +9,6 @@
 /* Sends what is missing in the scheduler for a node that is out of service; notes a person's undrain. */
 void reconcile_hold_check(struct reconcile *r, struct rnode *node);
 void reconcile_hold_take(struct reconcile *r, struct rcall *call);
-void reconcile_hint_send(struct reconcile *r, const struct rnode *node);
+void reconcile_annotate_send(struct reconcile *r, const struct rnode *node);
 
 #endif

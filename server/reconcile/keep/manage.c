@@ -65,7 +65,7 @@ int64_t reconcile_manage_due(const struct reconcile *r)
 struct collecting {
     struct reconcile *r;
     struct db_tx *tx;
-    struct scheduler_layout *layout;
+    struct scheduler_desired *layout;
     int64_t cluster_id, group_id;
     bool off;   /* the group's nodes are none of the scheduler's */
     bool named; /* a cluster has named the strategy */
@@ -103,7 +103,7 @@ static int take_node(const void *found, void *arg)
     int status = read_group(c, row->node.group_id, row->group, row->instance_type);
     if (status != 0 || c->off || row->node.state == NODE_STATE_DELETED)
         return status;
-    struct scheduler_layout *layout = c->layout;
+    struct scheduler_desired *layout = c->layout;
     layout->nodes = own_realloc(layout->nodes, layout->count + 1, sizeof(*layout->nodes));
     struct layout_node *node = &layout->nodes[layout->count++];
     *node = (struct layout_node){0};
@@ -164,7 +164,7 @@ static int take_cluster(const void *found, void *arg)
 
 static int collect(struct reconcile *r, struct collecting *c)
 {
-    *c = (struct collecting){.r = r, .layout = own_calloc(1, sizeof(struct scheduler_layout))};
+    *c = (struct collecting){.r = r, .layout = own_calloc(1, sizeof(struct scheduler_desired))};
     c->layout->strategy = r->deps.strategy;
     int status = db_read_begin(r->db, &c->tx);
     if (status == 0)
@@ -184,12 +184,12 @@ bool reconcile_manage(struct reconcile *r, int64_t now)
     manage->due_at = now + interval_ms;
     int status = collect(r, &c);
     if (status != 0 || c.layout->count > LAYOUT_NODES_MAX || (c.number == manage->asked && manage->forced_at > now)) {
-        scheduler_layout_free(c.layout);
+        scheduler_desired_free(c.layout);
         return false;
     }
     manage->asked = c.number;
     manage->forced_at = now + LOOK_FACTOR * interval_ms;
-    struct rcall *call = reconcile_call_new(CALL_ARRANGE, 0, 0);
+    struct rcall *call = reconcile_call_new(CALL_CONFIGURE, 0, 0);
     call->scheduler = r->deps.slurm;
     call->layout = c.layout;
     manage->in_flight = true;
@@ -246,7 +246,7 @@ static const char *advice(enum layout_strategy strategy)
     return "";
 }
 
-static void tell_drift(struct reconcile *r, const struct scheduler_layout *layout)
+static void tell_drift(struct reconcile *r, const struct scheduler_desired *layout)
 {
     struct manage *manage = r->manage;
     if (text_equal(manage->drift, layout->drift))
@@ -265,7 +265,7 @@ static void tell_trouble(struct reconcile *r, const char *trouble)
         return;
     autofree char *text =
         own_printf("Slurm's nodes and partitions could not be written, it is tried again: %s", trouble);
-    if (trouble[0] == '\0' || tell(r, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_LAYOUT, text))
+    if (trouble[0] == '\0' || tell(r, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DESIRED, text))
         text_copy_cut(manage->trouble, sizeof(manage->trouble), trouble);
 }
 
@@ -285,14 +285,14 @@ static void pause(struct reconcile *r, bool failed)
 
 void reconcile_manage_take(struct reconcile *r, struct rcall *call)
 {
-    const struct scheduler_layout *layout = call->layout;
+    const struct scheduler_desired *layout = call->layout;
     r->manage->in_flight = false;
     pause(r, call->status != 0);
     if (call->status != 0)
         r->stats.scheduler_errors++;
     else if (layout->done[0] != '\0') {
         autofree char *text = own_printf("Slurm's nodes and partitions were written: %s", layout->done);
-        (void)tell(r, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_LAYOUT, text);
+        (void)tell(r, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
     }
     tell_trouble(r, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
     if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */

@@ -7,53 +7,53 @@
  * that is out of service after its test is given back when its hold is seen in the scheduler, so that it is never free between.
  */
 #include "server/reconcile/keep/quarantine.h"
-#include "db/apart.h"
+#include "db/quarantine.h"
 #include "server/reconcile/operation/step.h"
 
-#define LOOK_FACTOR 12                /* looked at again after so many times the interval of observing */
-#define PAST_MS (15 * MS_PER_MIN)     /* Slurm saves within seconds; what it had not saved shows when it is back */
-#define APART_WAIT_MS (60 * MS_PER_S) /* a step goes on without it after that */
+#define LOOK_FACTOR 12                     /* looked at again after so many times the interval of observing */
+#define PAST_MS (15 * MS_PER_MIN)          /* Slurm saves within seconds; what it had not saved shows when it is back */
+#define QUARANTINE_WAIT_MS (60 * MS_PER_S) /* a step goes on without it after that */
 
-struct apart_loop {
+struct quarantine_loop {
     bool in_flight, poked;
     int64_t due_at, pause_ms;      /* due_at 0: nobody is set apart */
     char told[SENTENCE_MAX_BYTES]; /* why it cannot be, as it was told last */
-    char mark[SCHEDULER_APART_MARK_MAX];
+    char mark[SCHEDULER_QUARANTINE_MARK_MAX];
     struct past {
-        struct apart row;
+        struct quarantine row;
         int64_t until;
     } * past; /* given back lately. Memory: who forgets it leaves a reservation to a person, and nothing else */
     size_t past_count;
 };
 
-struct apart_loop *reconcile_apart_new(void)
+struct quarantine_loop *reconcile_quarantine_new(void)
 {
-    struct apart_loop *loop = own_calloc(1, sizeof(*loop));
+    struct quarantine_loop *loop = own_calloc(1, sizeof(*loop));
     loop->poked = true;
     return loop;
 }
 
-void reconcile_apart_free(struct apart_loop *loop)
+void reconcile_quarantine_free(struct quarantine_loop *loop)
 {
     if (loop != NULL)
         free(loop->past);
     free(loop);
 }
 
-void reconcile_apart_poke(struct reconcile *r)
+void reconcile_quarantine_poke(struct reconcile *r)
 {
-    r->apart->poked = true;
+    r->quarantine->poked = true;
 }
 
-int64_t reconcile_apart_due(const struct reconcile *r, int64_t now)
+int64_t reconcile_quarantine_due(const struct reconcile *r, int64_t now)
 {
-    const struct apart_loop *loop = r->apart;
+    const struct quarantine_loop *loop = r->quarantine;
     return loop->in_flight ? 0 : loop->poked ? now : loop->due_at;
 }
 
 /* --- asking -------------------------------------------------------------------------------------- */
 /* It failed its test, and its hold is not there yet: the reservation is what keeps work away. */
-static bool waits_for_hold(const struct reconcile *r, const struct apart *row)
+static bool waits_for_hold(const struct reconcile *r, const struct quarantine *row)
 {
     const struct rnode *node = reconcile_node_find(r, row->node_id);
     return node != NULL && reconcile_node_is_out(node) && node->op == NULL && !reconcile_node_is_left_alone(node) &&
@@ -62,45 +62,46 @@ static bool waits_for_hold(const struct reconcile *r, const struct apart *row)
 
 struct reading {
     const struct reconcile *r;
-    struct scheduler_apart *apart;
+    struct scheduler_quarantine *quarantine;
     bool kept;
 };
 
 static int take_row(const void *row, void *arg)
 {
     struct reading *reading = arg;
-    struct scheduler_apart *apart = reading->apart;
-    apart->nodes = own_realloc(apart->nodes, apart->count + 1, sizeof(*apart->nodes));
-    struct scheduler_apart_node *node = &apart->nodes[apart->count++];
-    *node = (struct scheduler_apart_node){.row = *(const struct apart *)row};
-    if (!node->row.wanted && node->row.state != APART_STATE_ASKED && waits_for_hold(reading->r, &node->row))
+    struct scheduler_quarantine *quarantine = reading->quarantine;
+    quarantine->nodes = own_realloc(quarantine->nodes, quarantine->count + 1, sizeof(*quarantine->nodes));
+    struct scheduler_quarantine_node *node = &quarantine->nodes[quarantine->count++];
+    *node = (struct scheduler_quarantine_node){.row = *(const struct quarantine *)row};
+    if (!node->row.wanted && node->row.state != QUARANTINE_STATE_ASKED && waits_for_hold(reading->r, &node->row))
         node->row.wanted = node->kept = reading->kept = true;
     return 0;
 }
 
 /* --- what was given back lately ------------------------------------------------------------------- */
 /* A row of the node says all there is to say, but while nothing was looked at for it. */
-static bool has_row(const struct scheduler_apart *apart, size_t count, int64_t node_id)
+static bool has_row(const struct scheduler_quarantine *quarantine, size_t count, int64_t node_id)
 {
     for (size_t i = 0; i < count; i++)
-        if (apart->nodes[i].row.node_id == node_id && apart->nodes[i].row.state != APART_STATE_ASKED)
+        if (quarantine->nodes[i].row.node_id == node_id && quarantine->nodes[i].row.state != QUARANTINE_STATE_ASKED)
             return true;
     return false;
 }
 
-static void add_past(const struct apart_loop *loop, struct scheduler_apart *apart)
+static void add_past(const struct quarantine_loop *loop, struct scheduler_quarantine *quarantine)
 {
-    size_t rows = apart->count;
-    memcpy(apart->mark, loop->mark, sizeof(apart->mark));
+    size_t rows = quarantine->count;
+    memcpy(quarantine->mark, loop->mark, sizeof(quarantine->mark));
     for (size_t i = 0; i < loop->past_count; i++) {
-        if (has_row(apart, rows, loop->past[i].row.node_id))
+        if (has_row(quarantine, rows, loop->past[i].row.node_id))
             continue;
-        apart->nodes = own_realloc(apart->nodes, apart->count + 1, sizeof(*apart->nodes));
-        apart->nodes[apart->count++] = (struct scheduler_apart_node){.row = loop->past[i].row, .past = true};
+        quarantine->nodes = own_realloc(quarantine->nodes, quarantine->count + 1, sizeof(*quarantine->nodes));
+        quarantine->nodes[quarantine->count++] =
+            (struct scheduler_quarantine_node){.row = loop->past[i].row, .past = true};
     }
 }
 
-static void remember(struct apart_loop *loop, const struct apart *row, int64_t until)
+static void remember(struct quarantine_loop *loop, const struct quarantine *row, int64_t until)
 {
     size_t at = 0;
     while (at < loop->past_count && loop->past[at].row.node_id != row->node_id)
@@ -112,7 +113,7 @@ static void remember(struct apart_loop *loop, const struct apart *row, int64_t u
 }
 
 /* Only where the scheduler was just seen: one that is away for hours may come back as it was before. */
-static void keep_past(struct apart_loop *loop, const struct scheduler_apart *seen, int64_t now)
+static void keep_past(struct quarantine_loop *loop, const struct scheduler_quarantine *seen, int64_t now)
 {
     size_t kept = 0;
     for (size_t i = 0; i < loop->past_count; i++)
@@ -121,14 +122,14 @@ static void keep_past(struct apart_loop *loop, const struct scheduler_apart *see
     loop->past_count = kept;
     memcpy(loop->mark, seen->mark, sizeof(loop->mark));
     for (size_t i = 0; i < seen->count; i++)
-        if (seen->nodes[i].gone && seen->nodes[i].row.state != APART_STATE_ASKED)
+        if (seen->nodes[i].gone && seen->nodes[i].row.state != QUARANTINE_STATE_ASKED)
             remember(loop, &seen->nodes[i].row, now + PAST_MS);
 }
 
 static void pause(struct reconcile *r, bool undecided, bool kept)
 {
     const struct loop_settings *settings = &r->deps.settings;
-    struct apart_loop *loop = r->apart;
+    struct quarantine_loop *loop = r->quarantine;
     loop->pause_ms = !undecided ? 0 : loop->pause_ms == 0 ? settings->retry_min_ms : 2 * loop->pause_ms;
     if (loop->pause_ms > settings->retry_max_ms)
         loop->pause_ms = settings->retry_max_ms;
@@ -141,33 +142,33 @@ static int read_rows(struct reconcile *r, struct reading *reading)
     struct db_tx *tx = NULL;
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
-        status = db_apart_list(tx, take_row, reading);
+        status = db_quarantine_list(tx, take_row, reading);
     db_read_end(r->db, tx);
     return status;
 }
 
-bool reconcile_apart(struct reconcile *r, int64_t now)
+bool reconcile_quarantine(struct reconcile *r, int64_t now)
 {
-    struct apart_loop *loop = r->apart;
+    struct quarantine_loop *loop = r->quarantine;
     const struct scheduler_ops *ops = r->deps.slurm.ops;
     if (loop->in_flight || !(loop->poked || (loop->due_at > 0 && loop->due_at <= now)))
         return false;
     loop->poked = false;
-    struct reading reading = {.r = r, .apart = own_calloc(1, sizeof(*reading.apart))};
+    struct reading reading = {.r = r, .quarantine = own_calloc(1, sizeof(*reading.quarantine))};
     int status = read_rows(r, &reading);
     if (status == 0)
-        add_past(loop, reading.apart);
-    if (status != 0 || reading.apart->count == 0 || ops == NULL || ops->set_apart == NULL) {
+        add_past(loop, reading.quarantine);
+    if (status != 0 || reading.quarantine->count == 0 || ops == NULL || ops->quarantine == NULL) {
         pause(r, status != 0, false);
         if (status == 0)
             loop->due_at = 0;
-        scheduler_apart_free(reading.apart);
+        scheduler_quarantine_free(reading.quarantine);
         return false;
     }
     pause(r, false, reading.kept);
-    struct rcall *call = reconcile_call_new(CALL_APART, 0, 0);
+    struct rcall *call = reconcile_call_new(CALL_QUARANTINE, 0, 0);
     call->scheduler = r->deps.slurm;
-    call->apart = reading.apart;
+    call->quarantine = reading.quarantine;
     loop->in_flight = true;
     reconcile_call_send(r, call);
     return true;
@@ -176,20 +177,20 @@ bool reconcile_apart(struct reconcile *r, int64_t now)
 /* --- what came of it ----------------------------------------------------------------------------- */
 struct settling {
     struct turn turn; /* for the timeline only */
-    const struct scheduler_apart *apart;
+    const struct scheduler_quarantine *quarantine;
     bool again, refused;
     char told[SENTENCE_MAX_BYTES];
 };
 
-static int tell(struct settling *s, const struct apart *before, const struct scheduler_apart_node *node)
+static int tell(struct settling *s, const struct quarantine *before, const struct scheduler_quarantine_node *node)
 {
     struct rnode *there = reconcile_node_find(s->turn.r, node->row.node_id);
     if (there == NULL)
         return 0;
-    if (node->gone && before->state != APART_STATE_ASKED)
+    if (node->gone && before->state != QUARANTINE_STATE_ASKED)
         return turn_event(&s->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, there, NULL,
                           "no longer set apart in the scheduler");
-    if (!node->gone && node->row.state == APART_STATE_HELD && before->state != APART_STATE_HELD)
+    if (!node->gone && node->row.state == QUARANTINE_STATE_HELD && before->state != QUARANTINE_STATE_HELD)
         return turn_event(&s->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, there, NULL,
                           "set apart in the scheduler while it is tested");
     if (node->row.why[0] == '\0' || text_equal(node->row.why, s->told))
@@ -200,7 +201,7 @@ static int tell(struct settling *s, const struct apart *before, const struct sch
 }
 
 /* Who was given back and was seen in the scheduler once more. */
-static int tell_came_back(struct settling *s, const struct scheduler_apart_node *node)
+static int tell_came_back(struct settling *s, const struct scheduler_quarantine_node *node)
 {
     struct rnode *there = reconcile_node_find(s->turn.r, node->row.node_id);
     if (there == NULL || !node->gone)
@@ -209,20 +210,20 @@ static int tell_came_back(struct settling *s, const struct scheduler_apart_node 
                       "the scheduler had it set apart again, as before its last start; that was taken back");
 }
 
-static int settle(struct settling *s, const struct scheduler_apart_node *node)
+static int settle(struct settling *s, const struct scheduler_quarantine_node *node)
 {
-    struct apart before;
+    struct quarantine before;
     struct db_tx *tx = s->turn.tx;
     if (node->past)
         return 0; /* it was looked at, and nothing was found */
-    int status = db_apart_get(tx, node->row.node_id, &before);
+    int status = db_quarantine_get(tx, node->row.node_id, &before);
     if (status == STATUS_NOT_FOUND)
         return tell_came_back(s, node);
     if (status != 0)
         return status;
     s->again = s->again || node->noted || before.wanted != (node->row.wanted && !node->kept);
     s->refused = s->refused || node->row.why[0] != '\0';
-    status = node->gone ? db_apart_gone(tx, node->row.node_id) : db_apart_update(tx, &node->row);
+    status = node->gone ? db_quarantine_gone(tx, node->row.node_id) : db_quarantine_update(tx, &node->row);
     return status != 0 ? status : tell(s, &before, node);
 }
 
@@ -233,15 +234,15 @@ static int write_settling(struct db_tx *tx, void *arg)
     turn_reset(&s->turn);
     s->turn.tx = tx;
     s->again = s->refused = false;
-    memcpy(s->told, s->turn.r->apart->told, sizeof(s->told));
-    for (size_t i = 0; i < s->apart->count && status == 0; i++)
-        status = settle(s, &s->apart->nodes[i]);
+    memcpy(s->told, s->turn.r->quarantine->told, sizeof(s->told));
+    for (size_t i = 0; i < s->quarantine->count && status == 0; i++)
+        status = settle(s, &s->quarantine->nodes[i]);
     return status;
 }
 
-static void record(struct reconcile *r, const struct scheduler_apart *apart)
+static void record(struct reconcile *r, const struct scheduler_quarantine *quarantine)
 {
-    struct settling s = {.turn = {.r = r, .now = reconcile_now(r)}, .apart = apart};
+    struct settling s = {.turn = {.r = r, .now = reconcile_now(r)}, .quarantine = quarantine};
     int written = db_write(r->db, "apart", write_settling, &s);
     if (written != 0) {
         turn_log_forget(&s.turn);
@@ -251,23 +252,23 @@ static void record(struct reconcile *r, const struct scheduler_apart *apart)
         return;
     }
     turn_log_write(&s.turn);
-    keep_past(r->apart, apart, s.turn.now);
-    memcpy(r->apart->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
+    keep_past(r->quarantine, quarantine, s.turn.now);
+    memcpy(r->quarantine->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
     if (s.turn.event_count > 0 && r->service->events_added != NULL)
         r->service->events_added(r->service->events_arg);
-    r->apart->poked = r->apart->poked || s.again;
-    for (size_t i = 0; i < apart->count; i++) {
-        struct rnode *node = reconcile_node_find(r, apart->nodes[i].row.node_id);
+    r->quarantine->poked = r->quarantine->poked || s.again;
+    for (size_t i = 0; i < quarantine->count; i++) {
+        struct rnode *node = reconcile_node_find(r, quarantine->nodes[i].row.node_id);
         if (node != NULL && node->op != NULL && !node->op->in_flight)
             reconcile_operation_poke(r, node); /* its step may go on */
     }
 }
 
-void reconcile_apart_take(struct reconcile *r, struct rcall *call)
+void reconcile_quarantine_take(struct reconcile *r, struct rcall *call)
 {
-    r->apart->in_flight = false;
+    r->quarantine->in_flight = false;
     if (call->status == 0) {
-        record(r, call->apart);
+        record(r, call->quarantine);
         return;
     }
     r->stats.scheduler_errors++;
@@ -278,26 +279,26 @@ void reconcile_apart_take(struct reconcile *r, struct rcall *call)
 static bool has_way(const struct work *w)
 {
     const struct scheduler_ops *ops = w->r->deps.slurm.ops;
-    return ops != NULL && ops->set_apart != NULL && work_has_scheduler(w);
+    return ops != NULL && ops->quarantine != NULL && work_has_scheduler(w);
 }
 
-void work_apart_ask(struct work *w)
+void work_quarantine_ask(struct work *w)
 {
-    if (!has_way(w) || !work_did(w, db_apart_ask(w->turn->tx, w->node->id, w->node->name)))
+    if (!has_way(w) || !work_did(w, db_quarantine_ask(w->turn->tx, w->node->id, w->node->name)))
         return;
-    turn_effect(w->turn, EFFECT_APART, w->node);
+    turn_effect(w->turn, EFFECT_QUARANTINE, w->node);
 }
 
-void work_apart_leave(struct work *w)
+void work_quarantine_leave(struct work *w)
 {
-    if (has_way(w) && work_did(w, db_apart_leave(w->turn->tx, w->node->id)))
-        turn_effect(w->turn, EFFECT_APART, w->node);
+    if (has_way(w) && work_did(w, db_quarantine_leave(w->turn->tx, w->node->id)))
+        turn_effect(w->turn, EFFECT_QUARANTINE, w->node);
 }
 
 /* Nobody waits for ever for what only says to people what the drain does. */
 static bool wait_a_while(struct work *w, int64_t since, const char *what)
 {
-    int64_t until = since + APART_WAIT_MS;
+    int64_t until = since + QUARANTINE_WAIT_MS;
     if (w->now >= until)
         return true;
     work_say(w, "%s", what);
@@ -305,31 +306,31 @@ static bool wait_a_while(struct work *w, int64_t since, const char *what)
     return false;
 }
 
-bool work_is_apart(struct work *w)
+bool work_is_quarantine(struct work *w)
 {
-    struct apart row;
-    int status = has_way(w) ? db_apart_get(w->turn->tx, w->node->id, &row) : STATUS_NOT_FOUND;
+    struct quarantine row;
+    int status = has_way(w) ? db_quarantine_get(w->turn->tx, w->node->id, &row) : STATUS_NOT_FOUND;
     if (status == STATUS_NOT_FOUND && !has_way(w))
         return true;
     if (status == STATUS_NOT_FOUND || (status == 0 && !row.wanted)) {
-        work_apart_ask(w);
+        work_quarantine_ask(w);
         return wait_a_while(w, w->step->started_at, "waits for the scheduler to set the node apart");
     }
     if (!work_did(w, status))
         return false;
-    return row.state == APART_STATE_HELD || row.state == APART_STATE_REFUSED ||
+    return row.state == QUARANTINE_STATE_HELD || row.state == QUARANTINE_STATE_REFUSED ||
            wait_a_while(w, w->step->started_at, "waits for the scheduler to set the node apart");
 }
 
 bool work_is_back(struct work *w, int64_t since)
 {
-    struct apart row;
-    int status = has_way(w) ? db_apart_get(w->turn->tx, w->node->id, &row) : STATUS_NOT_FOUND;
+    struct quarantine row;
+    int status = has_way(w) ? db_quarantine_get(w->turn->tx, w->node->id, &row) : STATUS_NOT_FOUND;
     if (status == STATUS_NOT_FOUND)
         return true;
     if (!work_did(w, status))
         return false;
     if (row.wanted)
-        work_apart_leave(w);
+        work_quarantine_leave(w);
     return wait_a_while(w, since, "waits for the scheduler to have the node as it was");
 }

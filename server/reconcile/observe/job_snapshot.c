@@ -1,35 +1,36 @@
 /*
- * The scheduler's jobs and figures, for people and graphs: nothing is decided by them. Every survey_interval_ms a good look at the
+ * The scheduler's jobs and figures, for people and graphs: nothing is decided by them. Every job_snapshot_interval_ms a good look at the
  * nodes is handed on to a survey, which asks for the rest; whoever reads meanwhile gets the last picture. One that could not be had, and
  * one that nothing followed, is shown no longer.
  */
 #include "server/reconcile/observe/job_snapshot.h"
 
-#define PICTURE_AGE_INTERVALS 4
-#define PICTURE_AGE_MIN_MS (30 * MS_PER_S) /* a slow Slurm is no absent one */
+#define SNAPSHOT_AGE_INTERVALS 4
+#define SNAPSHOT_AGE_MIN_MS (30 * MS_PER_S) /* a slow Slurm is no absent one */
 
-void reconcile_survey(struct reconcile *r, struct rcall *observed)
+void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed)
 {
-    int64_t now = reconcile_now(r), interval_ms = r->deps.settings.survey_interval_ms;
-    if (r->deps.slurm.ops->survey == NULL || interval_ms == 0 || r->surveying || now < r->survey_at)
+    int64_t now = reconcile_now(r), interval_ms = r->deps.settings.job_snapshot_interval_ms;
+    if (r->deps.slurm.ops->job_snapshot == NULL || interval_ms == 0 || r->job_snapshot_running ||
+        now < r->job_snapshot_at)
         return;
-    struct rcall *call = reconcile_call_new(CALL_SURVEY, 0, 0);
+    struct rcall *call = reconcile_call_new(CALL_JOB_SNAPSHOT, 0, 0);
     call->scheduler = r->deps.slurm;
     call->observation = observed->observation;
     observed->observation = (struct scheduler_observation){0};
-    r->surveying = true;
-    r->survey_at = now + interval_ms;
+    r->job_snapshot_running = true;
+    r->job_snapshot_at = now + interval_ms;
     reconcile_call_send(r, call);
 }
 
 /* Nobody else ends them. Asked again for as long as a picture has them. */
-static void cancel_left(struct reconcile *r, const struct job_picture *picture)
+static void cancel_left(struct reconcile *r, const struct job_snapshot *snapshot)
 {
     autofree struct job_waiter *waiters = NULL;
     size_t count = 0;
     if (r->deps.slurm.ops->cancel == NULL)
         return;
-    int status = service_job_waiters(r->deps.service, r->surveyed, picture, &waiters, &count);
+    int status = service_job_waiters(r->deps.service, r->job_snapshot_seen, snapshot, &waiters, &count);
     if (status != 0)
         log_warn("jobs that wait for nobody could not be told of, they are with the next survey status=%s",
                  status_text(status));
@@ -49,31 +50,32 @@ void reconcile_cancel_take(const struct rcall *call)
                  call->error);
 }
 
-void reconcile_survey_take(struct reconcile *r, struct rcall *call)
+void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call)
 {
     const struct loop_settings *settings = &r->deps.settings;
-    int64_t every_ms = settings->survey_interval_ms > settings->observe_interval_ms ? settings->survey_interval_ms
-                                                                                    : settings->observe_interval_ms;
-    int64_t age_max = PICTURE_AGE_INTERVALS * every_ms;
-    r->surveying = false;
+    int64_t every_ms = settings->job_snapshot_interval_ms > settings->observe_interval_ms
+                           ? settings->job_snapshot_interval_ms
+                           : settings->observe_interval_ms;
+    int64_t age_max = SNAPSHOT_AGE_INTERVALS * every_ms;
+    r->job_snapshot_running = false;
     if (call->status == 0)
-        cancel_left(r, call->picture);
-    int kept = call->status == 0 ? service_job_follow(r->deps.service, r->surveyed, call->picture) : 0;
+        cancel_left(r, call->snapshot);
+    int kept = call->status == 0 ? service_job_follow(r->deps.service, r->job_snapshot_seen, call->snapshot) : 0;
     if (call->status == 0 && kept == 0) {
-        job_picture_free(r->surveyed);
-        r->surveyed = job_picture_use(call->picture);
+        job_snapshot_free(r->job_snapshot_seen);
+        r->job_snapshot_seen = job_snapshot_use(call->snapshot);
     }
     if (kept != 0)
         log_warn("the ends of jobs could not be kept, they are with the next survey status=%s", status_text(kept));
-    int followed = call->status == 0 ? service_discovery_follow(r->deps.service, call->picture) : 0;
+    int followed = call->status == 0 ? service_discovery_follow(r->deps.service, call->snapshot) : 0;
     if (followed != 0)
         log_warn("how groups and what they are made of differ could not be told, it is with the next survey status=%s",
                  status_text(followed));
     if (call->status == 0)
-        call->picture->stale_at = call->picture->at + (age_max > PICTURE_AGE_MIN_MS ? age_max : PICTURE_AGE_MIN_MS);
+        call->snapshot->stale_at = call->snapshot->at + (age_max > SNAPSHOT_AGE_MIN_MS ? age_max : SNAPSHOT_AGE_MIN_MS);
     else
         r->stats.scheduler_errors++;
-    service_scheduler_show(r->scheduler_shown, TAKE(call->picture),
+    service_scheduler_show(r->scheduler_shown, TAKE(call->snapshot),
                            call->status == 0        ? ""
                            : call->error[0] != '\0' ? call->error
                                                     : status_meaning(call->status));

@@ -18,7 +18,7 @@ bool reconcile_scheduler_usable(const struct reconcile *r)
 
 bool reconcile_sees(const struct reconcile *r, const struct rnode *node)
 {
-    int64_t age_max = r->deps.settings.observe_interval_ms * PICTURE_AGE_FACTOR;
+    int64_t age_max = r->deps.settings.observe_interval_ms * SNAPSHOT_AGE_FACTOR;
     return node->seen_seq > node->touched_seq && node->seen_seq == r->observed_seq &&
            reconcile_now(r) - r->observed_at <= age_max;
 }
@@ -33,7 +33,7 @@ bool reconcile_reason_is_ours(const struct rnode *node)
     return node->reason != NULL && text_starts_with(node->reason, HOLD_PREFIX);
 }
 
-bool reconcile_foreign_drain(const struct rnode *node)
+bool reconcile_external_drain(const struct rnode *node)
 {
     return node->drained && !reconcile_reason_is_ours(node) && node->request != SCHEDULER_REQUEST_REBOOT &&
            node->request != SCHEDULER_REQUEST_REPLACE;
@@ -81,11 +81,11 @@ static void see_request(struct rnode *node, const struct scheduler_node *seen, b
         node->leftover = SCHEDULER_REQUEST_NONE; /* what our operation left there is gone */
     bool asks = is_request(request) && request != node->leftover;
     if (asks && (request != node->request || reason_changed || node->seen_seq == 0))
-        node->wish_fresh = true;
+        node->request_fresh = true;
     if (!asks)
-        node->wish_fresh = false;
-    bool hinted = strstr(seen->reason, SCHEDULER_HINT_BEGINNING) != NULL;
-    if (request == SCHEDULER_REQUEST_NEAR_MISS && !hinted && (request != node->request || reason_changed))
+        node->request_fresh = false;
+    bool annotated = strstr(seen->reason, SCHEDULER_ANNOTATE_BEGINNING) != NULL;
+    if (request == SCHEDULER_REQUEST_NEAR_MISS && !annotated && (request != node->request || reason_changed))
         node->notes |= NOTE_NEAR_MISS;
     node->request = request;
 }
@@ -94,7 +94,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
 {
     bool changed = node->seen_seq <= node->touched_seq || node->responding != seen->responding ||
                    node->schedulable != seen->schedulable || node->drained != seen->drained ||
-                   node->given_up != seen->given_up || node->switched_off != seen->switched_off ||
+                   node->downed != seen->downed || node->switched_off != seen->switched_off ||
                    node->request != (uint8_t)seen->request;
     bool reason_changed = set_text(&node->reason, seen->reason);
     changed = set_text(&node->reason_user, seen->reason_user) || changed;
@@ -104,10 +104,10 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     node->schedulable = seen->schedulable;
     node->drained = seen->drained;
     node->busy = seen->busy;
-    node->given_up = seen->given_up;
+    node->downed = seen->downed;
     see_request(node, seen, reason_changed);
     node->seen_seq = seq;
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
     if (changed || reason_changed) {
         node->hold_refused = false;
         r->signs_changed = r->signs_changed || node->silent_since > 0 || node->incident != NULL;
@@ -220,7 +220,7 @@ void reconcile_observe_take(struct reconcile *r, struct rcall *call)
         if (call->with_places)
             r->places_at = reconcile_now(r) + PLACES_INTERVAL_MS;
         reconcile_places_take(r, call);
-        reconcile_survey(r, call);
+        reconcile_job_snapshot(r, call);
     } else {
         scheduler_fails(r, call);
     }

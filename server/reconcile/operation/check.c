@@ -110,12 +110,12 @@ static void ask(struct work *w, const struct deep_run *run)
     job.settle_ms = w->op.kind == OPERATION_KIND_CHECK ? 0 : SETTLE_MS;
     text_copy_cut(job.instance_type, sizeof(job.instance_type), w->node->group->instance_type);
     deep_site_fill(&w->r->deps.settings.check_limits, &job);
-    errands_put_check(fleet_errands(w->r->service->fleet), w->node->id, &job);
+    agent_tasks_put_check(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
 }
 
 static enum step_result judge(struct work *w, const struct deep_run *run)
 {
-    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
     if (run->state == DEEP_STATE_PASSED) {
         work_say(w, "%" PRId64 " tests passed, %" PRId64 " skipped", run->passed, run->skipped);
         return STEP_DONE;
@@ -200,14 +200,14 @@ static enum step_result begin_on_start(struct work *w)
 /* A new machine has no mark of its own yet, and may have been given work since it came up. */
 static bool needs_room(const struct work *w, const struct deep_run *run)
 {
-    return w->op.kind == OPERATION_KIND_LAUNCH && run->state == DEEP_STATE_WAITING && !w->memo.cleared &&
+    return w->op.kind == OPERATION_KIND_LAUNCH && run->state == DEEP_STATE_WAITING && !w->scratch.cleared &&
            work_has_scheduler(w) && reconcile_scheduler_usable(w->r) && !reconcile_unknown_there(w->r, w->node);
 }
 
 static enum step_result make_room(struct work *w)
 {
     w->quiet = true;
-    w->call = work_scheduler_call(w, w->memo.marked ? CALL_JOBS : CALL_MARK);
+    w->call = work_scheduler_call(w, w->scratch.marked ? CALL_JOBS : CALL_MARK);
     text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(OPERATION_KIND_CHECK));
     return STEP_CALL;
 }
@@ -220,13 +220,13 @@ static enum step_result take_room(struct work *w, const struct rcall *call)
         work_say_error(w, call);
         return STEP_RETRY;
     }
-    w->memo.failures = 0;
+    w->scratch.failures = 0;
     if (call->kind == CALL_MARK) {
-        w->memo.marked = true;
+        w->scratch.marked = true;
         return STEP_GO_ON;
     }
     if (call->job_count == 0) {
-        w->memo.cleared = true;
+        w->scratch.cleared = true;
         return STEP_GO_ON;
     }
     if (w->now >= w->step->started_at + settings->check_wait_ms) {
@@ -258,7 +258,7 @@ static enum step_result check_run(struct work *w)
         return judge(w, &run);
     if (needs_room(w, &run))
         return make_room(w);
-    if (!work_is_apart(w))
+    if (!work_is_quarantine(w))
         return STEP_WAIT;
     ask(w, &run);
     if (run.state == DEEP_STATE_WAITING)

@@ -113,21 +113,21 @@ static uint64_t jobs_hash(const struct rcall *call)
 /* What stays after the jobs were told to go cannot be ended from here; the reboot or the new machine ends it. */
 static bool gave_up_waiting(const struct work *w)
 {
-    return w->memo.evicted_at > 0 && w->now >= w->memo.evicted_at + w->node->group->settings.evict_deadline_ms;
+    return w->scratch.evicted_at > 0 && w->now >= w->scratch.evicted_at + w->node->group->settings.evict_deadline_ms;
 }
 
 /* --- jobs that live on without the node (srun --auto-resume) */
 
 static bool is_time_to_evict(const struct work *w)
 {
-    return w->now >= evict_at(w) && w->memo.evicted_at == 0 && !spares_jobs(w);
+    return w->now >= evict_at(w) && w->scratch.evicted_at == 0 && !spares_jobs(w);
 }
 
 /* Whether there may be any: then the jobs are looked at before they are evicted. */
 static bool may_live_on(struct work *w)
 {
     bool any = false;
-    if (w->memo.lives_on_nobody || w->now >= evict_at(w) + w->node->group->settings.resume_deadline_ms)
+    if (w->scratch.lives_on_nobody || w->now >= evict_at(w) + w->node->group->settings.resume_deadline_ms)
         return false;
     work_did(w, db_attempt_any(w->turn->tx, w->op.cluster_id, w->now - TOLD_MS, &any));
     return any;
@@ -143,7 +143,7 @@ static bool is_left_by_living(struct work *w, const struct rcall *seen)
             w, db_attempt_ask_stop(w->turn->tx, w->op.cluster_id, seen->jobs[i].id, w->now - TOLD_MS, w->now, &count));
         asked += count > 0;
     }
-    w->memo.lives_on_nobody = asked == 0;
+    w->scratch.lives_on_nobody = asked == 0;
     if (asked > 0) {
         work_say(w, "waits for %" PRId64 " job%s to leave the node and live on without it", asked, text_plural(asked));
         work_due(w, w->now + w->node->group->settings.retry_min_ms);
@@ -183,20 +183,20 @@ static enum step_result drain_error(struct work *w, const struct rcall *call)
 static void keep_asked(struct work *w, const struct rcall *call)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(w->r->scheduler_shown, w->now, why);
+    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(w->r->scheduler_shown, w->now, why);
     for (size_t i = 0; i < call->job_count; i++)
-        work_did(w, service_job_signalled(w->turn->tx, picture, w->op.cluster_id, call->jobs[i].id));
+        work_did(w, service_job_signalled(w->turn->tx, snapshot, w->op.cluster_id, call->jobs[i].id));
 }
 
 static void keep_evicted(struct work *w, const struct rcall *call)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(w->r->scheduler_shown, w->now, why);
+    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(w->r->scheduler_shown, w->now, why);
     autofree char *because =
         own_printf("because of the %s of %s (%s%sasked for by %s)", operation_kind_text(w->op.kind), w->node->name,
                    w->op.code, w->op.code[0] != '\0' ? ", " : "", w->op.actor);
     for (size_t i = 0; i < call->job_count; i++)
-        work_did(w, service_job_evicted(w->turn->tx, picture, w->op.cluster_id, call->jobs[i].id, w->now, because));
+        work_did(w, service_job_evicted(w->turn->tx, snapshot, w->op.cluster_id, call->jobs[i].id, w->now, because));
 }
 
 /* --- asking for a checkpoint */
@@ -229,7 +229,7 @@ static const char *tell_asked(struct work *w, char *text, size_t size)
 
 static bool may_ask(const struct work *w)
 {
-    return w->op.job_signal != JOB_SIGNAL_NONE && w->memo.evicted_at == 0 && w->now < evict_at(w) &&
+    return w->op.job_signal != JOB_SIGNAL_NONE && w->scratch.evicted_at == 0 && w->now < evict_at(w) &&
            w->r->deps.slurm.ops->signal != NULL && work_may_call(w);
 }
 
@@ -292,14 +292,14 @@ static void tell_jobs(struct work *w, const struct rcall *call)
     char jobs[SENTENCE_MAX_BYTES / 2], until[CLOCK_TEXT_MAX], asked[64];
     uint64_t hash = jobs_hash(call);
     list_jobs(call, all_jobs, jobs, sizeof(jobs));
-    bool evicted = w->memo.evicted_at > 0;
-    clock_format(evicted ? w->memo.evicted_at + w->node->group->settings.evict_deadline_ms : evict_at(w), until);
+    bool evicted = w->scratch.evicted_at > 0;
+    clock_format(evicted ? w->scratch.evicted_at + w->node->group->settings.evict_deadline_ms : evict_at(w), until);
     work_say(w, "waits for %s to end, until %s at most%s", jobs, until, tell_asked(w, asked, sizeof(asked)));
     if (call->kind == CALL_EVICT)
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "requeued or ended at once: %s", jobs);
-    else if (hash != w->memo.jobs_hash && !evicted)
+    else if (hash != w->scratch.jobs_hash && !evicted)
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_JOBS, "jobs may finish until %s: %s", until, jobs);
-    w->memo.jobs_hash = hash;
+    w->scratch.jobs_hash = hash;
 }
 
 static enum step_result drain_answer(struct work *w, const struct rcall *call)
@@ -307,7 +307,7 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
     const struct loop_settings *settings = &w->node->group->settings;
     if (call->status != 0)
         return drain_error(w, call);
-    w->memo.failures = 0;
+    w->scratch.failures = 0;
     if (call->kind == CALL_SIGNAL)
         return signal_answer(w, call);
     if (call->job_count == 0) {
@@ -319,7 +319,7 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
     if (is_time_to_evict(w) && call->kind == CALL_JOBS && may_live_on(w))
         return is_left_by_living(w, call) ? STEP_WAIT : STEP_GO_ON;
     if (call->kind == CALL_EVICT) {
-        w->memo.evicted_at = w->now;
+        w->scratch.evicted_at = w->now;
         keep_evicted(w, call);
     }
     tell_jobs(w, call);
@@ -329,9 +329,9 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "%zu jobs do not go; going on without them", call->job_count);
         return STEP_DONE;
     }
-    int64_t pause = w->memo.evicted_at > 0 ? settings->retry_min_ms : settings->observe_interval_ms;
+    int64_t pause = w->scratch.evicted_at > 0 ? settings->retry_min_ms : settings->observe_interval_ms;
     work_due(w, w->now + pause);
-    if (w->memo.evicted_at == 0)
+    if (w->scratch.evicted_at == 0)
         work_due(w, evict_at(w));
     return STEP_WAIT;
 }

@@ -44,7 +44,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op)) {
         work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,
                                       error, w->now));
-        work_apart_leave(w);
+        work_quarantine_leave(w);
     }
     int from = (int)w->op.state;
     sm_move(&operation_state_machine, &from, (int)state);
@@ -55,7 +55,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     struct effect *effect = turn_effect(w->turn, EFFECT_OPERATION_END, w->node);
     effect->u.operation.end = state;
     effect->u.operation.took = w->node->op->result;
-    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
     /* What our own mark left in the scheduler is not a person's request. */
     bool marked = w->op.step_count > 0 && w->op.steps[0].kind == STEP_KIND_MARK &&
                   (w->op.steps[0].state == STEP_STATE_DONE || w->op.steps[0].attempts > 0);
@@ -65,7 +65,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
 
 void work_end_succeeded(struct work *w)
 {
-    w->turn->hushed = false;
+    w->turn->muted = false;
     if (w->op.kind != OPERATION_KIND_DELETE) {
         bool held = w->held_because[0] != '\0';
         work_move(w, held ? NODE_STATE_HELD : NODE_STATE_READY, w->held_because);
@@ -73,7 +73,7 @@ void work_end_succeeded(struct work *w)
     work_end(w, OPERATION_STATE_SUCCEEDED, "");
     work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_OPERATION_SUCCEEDED, "%s succeeded%s%s", operation_kind_text(w->op.kind),
                w->held_because[0] != '\0' ? ", but the node is held: " : "", w->held_because);
-    work_supply_came_up(w);
+    work_machine_capacity_came_up(w);
 }
 
 static const char *advice(const struct work *w, enum step_kind step)
@@ -126,7 +126,7 @@ void work_end_failed(struct work *w)
     work_end(w, OPERATION_STATE_FAILED, error);
     work_event(w, EVENT_LEVEL_ERROR, EVENT_KIND_OPERATION_FAILED, "%s failed at %s", operation_kind_text(w->op.kind),
                error);
-    work_supply_failed(w, failed);
+    work_machine_capacity_failed(w, failed);
 }
 
 void work_end_unbegun(struct work *w)
@@ -178,16 +178,16 @@ enum step_result work_cancel_run(struct work *w)
         work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, why);
         return STEP_WAIT;
     }
-    if (w->memo.undo_until == 0)
-        w->memo.undo_until = w->now + w->node->group->settings.backend_deadline_ms;
-    if (w->now >= w->memo.undo_until) {
+    if (w->scratch.undo_until == 0)
+        w->scratch.undo_until = w->now + w->node->group->settings.backend_deadline_ms;
+    if (w->now >= w->scratch.undo_until) {
         autofree char *kept = own_printf("%.*s, but its mark could not be taken back", TEXT_FIT(why, 300));
         work_end_cancelled(w, NODE_STATE_HELD, kept);
         return STEP_WAIT;
     }
-    if (!work_is_back(w, w->memo.undo_until - w->node->group->settings.backend_deadline_ms))
+    if (!work_is_back(w, w->scratch.undo_until - w->node->group->settings.backend_deadline_ms))
         return STEP_WAIT;
-    w->memo.undoing = true;
+    w->scratch.undoing = true;
     w->quiet = true;
     w->call = work_scheduler_call(w, CALL_RESUME);
     text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
@@ -196,7 +196,7 @@ enum step_result work_cancel_run(struct work *w)
 
 enum step_result work_cancel_answer(struct work *w, const struct rcall *call)
 {
-    w->memo.undoing = false;
+    w->scratch.undoing = false;
     autofree char *why = own_strdup(cancel_reason(w));
     if (call->status == 0) {
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, "back in service: the mark was taken back");

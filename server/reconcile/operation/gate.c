@@ -79,17 +79,17 @@ static enum step_result join_run(struct work *w)
         work_say(w, "%s", reboot ? ASK_REBOOT : "waits for the agent's first heartbeat");
         return STEP_WAIT;
     }
-    if (w->memo.described_at == 0)
-        w->memo.described_at = w->step->started_at;
-    if (w->now < w->memo.described_at + every || w->instance.id == 0) {
-        work_due(w, w->memo.described_at + every);
+    if (w->scratch.described_at == 0)
+        w->scratch.described_at = w->step->started_at;
+    if (w->now < w->scratch.described_at + every || w->instance.id == 0) {
+        work_due(w, w->scratch.described_at + every);
         return STEP_WAIT;
     }
     w->call = work_provider_call(w, CALL_DESCRIBE);
     if (w->call == NULL)
         return STEP_FAIL;
     w->quiet = true;
-    w->call->readdress = !w->memo.addressed;
+    w->call->update_address = !w->scratch.addressed;
     if (work_has_scheduler(w))
         w->call->scheduler = w->r->deps.slurm;
     text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
@@ -98,8 +98,8 @@ static enum step_result join_run(struct work *w)
 
 static enum step_result join_answer(struct work *w, const struct rcall *call)
 {
-    w->memo.described_at = w->now;
-    w->memo.addressed = w->memo.addressed || call->addressed;
+    w->scratch.described_at = w->now;
+    w->scratch.addressed = w->scratch.addressed || call->addressed;
     work_address_told(w, call);
     if (call->status == 0 && call->instance.state == PROVIDER_INSTANCE_GONE &&
         text_equal(call->instance_id, w->instance.instance_id)) {
@@ -177,13 +177,13 @@ static const char *scheduler_lacks(const struct work *w)
 static bool has_moved(struct work *w)
 {
     const struct reconcile_deps *deps = &w->r->deps;
-    if (w->memo.addressed || !work_by_person(w) || !work_has_scheduler(w) || deps->slurm_managed ||
-        deps->slurm.ops->readdress == NULL || w->instance.address[0] == '\0')
+    if (w->scratch.addressed || !work_by_person(w) || !work_has_scheduler(w) || deps->slurm_managed ||
+        deps->slurm.ops->update_address == NULL || w->instance.address[0] == '\0')
         return false;
-    AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_READDRESS);
+    AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_UPDATE_ADDRESS);
     text_copy_cut(call->move.address, sizeof(call->move.address), w->instance.address);
-    w->memo.addressed = !work_address_ask(w, call);
-    if (w->status != 0 || w->memo.addressed)
+    w->scratch.addressed = !work_address_ask(w, call);
+    if (w->status != 0 || w->scratch.addressed)
         return false;
     w->call = TAKE(call);
     return true;
@@ -198,7 +198,7 @@ static int64_t quiet_since(const struct work *w)
 static enum step_result verify_run(struct work *w)
 {
     const struct loop_settings *settings = &w->node->group->settings;
-    work_resolve_mended(w); /* what comes late is none of it */
+    work_resolve_cleared_by_reset(w); /* what comes late is none of it */
     int64_t critical = work_open_critical(w, true);
     if (critical > 0) {
         w->relapsed = true;
@@ -231,7 +231,7 @@ static enum step_result verify_run(struct work *w)
 
 static enum step_result verify_answer(struct work *w, const struct rcall *call)
 {
-    if (call->kind != CALL_READDRESS)
+    if (call->kind != CALL_UPDATE_ADDRESS)
         return STEP_GO_ON;
     if (call->status != 0)
         work_say_error(w, call);
@@ -239,7 +239,8 @@ static enum step_result verify_answer(struct work *w, const struct rcall *call)
         work_address_told(w, call);
     if (call->status != 0 && call->status != STATUS_NOT_FOUND && !reconcile_call_is_final(call->status))
         return STEP_RETRY;
-    w->memo.addressed = true; /* where it cannot be told, the scheduler does not hear the node, and the gate says so */
+    w->scratch.addressed =
+        true; /* where it cannot be told, the scheduler does not hear the node, and the gate says so */
     return STEP_GO_ON;
 }
 

@@ -318,7 +318,7 @@ static enum step_result launch_run(struct work *w)
 {
     if (work_by_person(w))
         return launch_by_person(w);
-    if (work_supply_waits(w))
+    if (work_machine_capacity_waits(w))
         return STEP_WAIT;
     ensure_instance(w);
     enum step_result result = w->status != 0 ? STEP_WAIT : end_leftover(w);
@@ -333,7 +333,7 @@ static enum step_result launch_run(struct work *w)
     text_copy_cut(w->call->image_id, sizeof(w->call->image_id), w->instance.image_id);
     text_copy_cut(w->call->release, sizeof(w->call->release), w->instance.release);
     text_copy_cut(w->call->zone, sizeof(w->call->zone), w->row.zone);
-    w->call->readdress = true;
+    w->call->update_address = true;
     if (work_has_scheduler(w))
         w->call->scheduler = w->r->deps.slurm;
     return STEP_CALL;
@@ -357,16 +357,16 @@ static enum step_result launch_answer(struct work *w, const struct rcall *call)
     if (call->kind == CALL_TERMINATE)
         return leftover_ended(w, call);
     if (call->status == STATUS_FULL)
-        work_supply_short(w, call->error[0] != '\0' ? call->error : status_meaning(call->status));
+        work_machine_capacity_short(w, call->error[0] != '\0' ? call->error : status_meaning(call->status));
     if (call->status != 0)
         return provider_error(w, call);
-    work_supply_launched(w);
+    work_machine_capacity_launched(w);
     const char *made = call->instance.instance_id;
     if (made[0] != '\0' && !text_equal(made, call->instance_id)) {
         work_say(w, "the provider made %s although %s was asked for", made, call->instance_id);
         return STEP_FAIL;
     }
-    w->memo.addressed = call->addressed;
+    w->scratch.addressed = call->addressed;
     work_address_told(w, call);
     work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_INSTANCE_LAUNCHED, "instance %s was launched", call->instance_id);
     return STEP_DONE;

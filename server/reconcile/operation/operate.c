@@ -242,7 +242,7 @@ void work_step_close(struct work *w, enum step_state to)
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_OPERATION_STEP, "%s %s%s%s", step_kind_text(step->kind),
                    step_state_text(to), w->detail[0] != '\0' ? ": " : "", w->detail);
     w->detail[0] = '\0';
-    w->memo = (struct rop_memo){.addressed = w->memo.addressed};
+    w->scratch = (struct rop_scratch){.addressed = w->scratch.addressed};
 }
 
 /* --- going on ---------------------------------------------------------------------------------- */
@@ -250,7 +250,7 @@ static int64_t pause_after(const struct work *w)
 {
     const struct loop_settings *settings = &w->node->group->settings;
     int64_t pause = settings->retry_min_ms;
-    for (int i = 1; i < w->memo.failures && pause < settings->retry_max_ms; i++)
+    for (int i = 1; i < w->scratch.failures && pause < settings->retry_max_ms; i++)
         pause *= 2;
     return pause < settings->retry_max_ms ? pause : settings->retry_max_ms;
 }
@@ -312,15 +312,15 @@ static bool scheduler_is_away(struct work *w, const struct step_ops *ops)
     if (!ops->asks_scheduler || !work_has_scheduler(w) || goes_anyway)
         return false;
     if (!reconcile_scheduler_usable(w->r) || w->r->observed_at == 0) {
-        w->memo.paused = true;
+        w->scratch.paused = true;
         return true;
     }
-    if (w->memo.paused && w->step->deadline_at > 0) {
+    if (w->scratch.paused && w->step->deadline_at > 0) {
         int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
         if (w->step->deadline_at < at_least)
             w->step->deadline_at = at_least;
     }
-    w->memo.paused = false;
+    w->scratch.paused = false;
     return false;
 }
 
@@ -348,7 +348,7 @@ static enum step_result step_look(struct work *w, const struct step_ops *ops)
     }
     if (w->step->deadline_at > 0 && w->now >= w->step->deadline_at && ops->deadline_ms != NULL)
         return step_expired(w);
-    if (w->step->retry_at > w->now && w->memo.failures > 0) {
+    if (w->step->retry_at > w->now && w->scratch.failures > 0) {
         work_due(w, w->step->retry_at);
         return STEP_WAIT;
     }
@@ -390,15 +390,15 @@ static void step_wait(struct work *w)
         work_step_store(w, w->step);
     }
     w->detail[0] = '\0';
-    if (step_ops_of(w->step->kind)->deadline_ms != NULL && w->step->deadline_at > 0 && !w->memo.paused)
+    if (step_ops_of(w->step->kind)->deadline_ms != NULL && w->step->deadline_at > 0 && !w->scratch.paused)
         work_due(w, w->step->deadline_at);
 }
 
 static void step_retry(struct work *w)
 {
-    w->memo.failures++;
+    w->scratch.failures++;
     w->step->retry_at = w->now + pause_after(w);
-    if (w->memo.failures == 1)
+    if (w->scratch.failures == 1)
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_OPERATION_STEP, "%s does not succeed yet: %s",
                    step_kind_text(w->step->kind), w->detail);
     text_copy_cut(w->step->detail, sizeof(w->step->detail), w->detail);
@@ -457,7 +457,7 @@ static void advance(struct work *w)
             return;
         }
         enum step_result result;
-        if (answer != NULL && w->memo.undoing)
+        if (answer != NULL && w->scratch.undoing)
             result = work_cancel_answer(w, answer);
         else if (answer != NULL)
             result = step_ops_of(w->step->kind)->answer(w, answer);
@@ -480,7 +480,7 @@ static void note_effect(struct work *w)
     effect->u.operation.step = step != NULL ? step->kind : STEP_KIND_RESUME;
     effect->u.operation.past_return = work_is_past_return(&w->op);
     effect->u.operation.due_at = w->due_at;
-    effect->u.operation.memo = w->memo;
+    effect->u.operation.scratch = w->scratch;
     effect->u.operation.waits_for_slot = w->waits_for_slot;
     effect->u.operation.took = w->node->op->result;
     effect->u.operation.call = TAKE(w->call);
@@ -522,7 +522,7 @@ static bool is_another_try(const struct work *w)
 
 int reconcile_operate(struct turn *turn, struct rnode *node)
 {
-    struct work w = {.turn = turn, .r = turn->r, .node = node, .now = turn->now, .memo = node->op->memo};
+    struct work w = {.turn = turn, .r = turn->r, .node = node, .now = turn->now, .scratch = node->op->scratch};
     int status = work_load(&w);
     if (status != 0 && status != STATUS_NOT_FOUND)
         return status;
@@ -537,9 +537,9 @@ int reconcile_operate(struct turn *turn, struct rnode *node)
         store_changes(&w);
         return w.status;
     }
-    turn->hushed = is_another_try(&w);
+    turn->muted = is_another_try(&w);
     advance(&w);
-    turn->hushed = false;
+    turn->muted = false;
     store_changes(&w);
     if (w.status != 0) {
         reconcile_call_free(w.call);

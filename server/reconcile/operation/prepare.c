@@ -76,7 +76,7 @@ static enum step_result ask(struct work *w)
         return STEP_SKIP;
     }
     if (work_did(w, status))
-        errands_put(fleet_errands(w->r->service->fleet), w->node->id, &job);
+        agent_tasks_put(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
     return STEP_WAIT;
 }
 
@@ -87,7 +87,7 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
                  report->attempt);
         return STEP_WAIT;
     }
-    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
     if (report->state == SCRIPT_STATE_SUCCEEDED) {
         work_say(w, "the lifecycle scripts succeeded");
         return STEP_DONE;
@@ -109,7 +109,7 @@ static enum step_result prepare_run(struct work *w)
     struct lifecycle_report report;
     bool asked;
     enum step_result result = STEP_WAIT;
-    if (errands_last(fleet_errands(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
+    if (agent_tasks_last(fleet_agent_tasks(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
         return judge(w, &report);
     if (!asked)
         result = ask(w);

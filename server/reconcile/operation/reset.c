@@ -35,7 +35,7 @@ static enum step_result reset_enter(struct work *w)
 
 /* --- what it mended ------------------------------------------------------------------------------------------- */
 
-struct mended {
+struct cleared_by_reset {
     struct work *w;
     struct hardware *pieces; /* owned */
     size_t piece_count;
@@ -45,47 +45,51 @@ struct mended {
 
 static int take_piece(const void *row, void *arg)
 {
-    struct mended *mended = arg;
-    mended->pieces = own_realloc(mended->pieces, mended->piece_count + 1, sizeof(*mended->pieces));
-    mended->pieces[mended->piece_count++] = *(const struct hardware *)row;
+    struct cleared_by_reset *cleared_by_reset = arg;
+    cleared_by_reset->pieces =
+        own_realloc(cleared_by_reset->pieces, cleared_by_reset->piece_count + 1, sizeof(*cleared_by_reset->pieces));
+    cleared_by_reset->pieces[cleared_by_reset->piece_count++] = *(const struct hardware *)row;
     return 0;
 }
 
-static bool is_of_device(const struct mended *mended, const char *device)
+static bool is_of_device(const struct cleared_by_reset *cleared_by_reset, const char *device)
 {
-    const struct hardware *piece = hardware_find(mended->pieces, mended->piece_count, mended->w->op.device);
-    return text_equal(device, mended->w->op.device) ||
-           (piece != NULL && hardware_find(mended->pieces, mended->piece_count, device) == piece);
+    const struct hardware *piece =
+        hardware_find(cleared_by_reset->pieces, cleared_by_reset->piece_count, cleared_by_reset->w->op.device);
+    return text_equal(device, cleared_by_reset->w->op.device) ||
+           (piece != NULL && hardware_find(cleared_by_reset->pieces, cleared_by_reset->piece_count, device) == piece);
 }
 
 static int take_verdict(const void *row, void *arg)
 {
-    struct mended *mended = arg;
+    struct cleared_by_reset *cleared_by_reset = arg;
     const struct verdict *verdict = row;
-    if (verdict->last_at > mended->w->op.mended_at || !is_of_device(mended, verdict->device))
+    if (verdict->last_at > cleared_by_reset->w->op.cleared_by_reset_at ||
+        !is_of_device(cleared_by_reset, verdict->device))
         return 0;
-    mended->verdicts = own_realloc(mended->verdicts, mended->count + 1, sizeof(*mended->verdicts));
-    mended->verdicts[mended->count++] = *verdict;
+    cleared_by_reset->verdicts =
+        own_realloc(cleared_by_reset->verdicts, cleared_by_reset->count + 1, sizeof(*cleared_by_reset->verdicts));
+    cleared_by_reset->verdicts[cleared_by_reset->count++] = *verdict;
     return 0;
 }
 
 /* What other devices have stays open. */
-void work_resolve_mended(struct work *w)
+void work_resolve_cleared_by_reset(struct work *w)
 {
     const struct db_verdict_filter open = {.node_id = w->node->id, .state = VERDICT_STATE_OPEN};
-    struct mended mended = {.w = w};
-    if (w->op.mended_at == 0 || !is_same_boot(w))
+    struct cleared_by_reset cleared_by_reset = {.w = w};
+    if (w->op.cleared_by_reset_at == 0 || !is_same_boot(w))
         return;
-    int status = db_hardware_list(w->turn->tx, w->instance.id, take_piece, &mended);
+    int status = db_hardware_list(w->turn->tx, w->instance.id, take_piece, &cleared_by_reset);
     if (status >= 0)
-        status = db_verdict_list(w->turn->tx, &open, take_verdict, &mended);
+        status = db_verdict_list(w->turn->tx, &open, take_verdict, &cleared_by_reset);
     work_did(w, status < 0 ? status : 0);
-    for (size_t i = 0; i < mended.count && w->status == 0; i++) {
-        mended.verdicts[i].id++; /* what is older than that */
-        work_did(w, db_verdict_resolve_like(w->turn->tx, &mended.verdicts[i], NULL));
+    for (size_t i = 0; i < cleared_by_reset.count && w->status == 0; i++) {
+        cleared_by_reset.verdicts[i].id++; /* what is older than that */
+        work_did(w, db_verdict_resolve_like(w->turn->tx, &cleared_by_reset.verdicts[i], NULL));
     }
-    free(mended.pieces);
-    free(mended.verdicts);
+    free(cleared_by_reset.pieces);
+    free(cleared_by_reset.verdicts);
 }
 
 /* --- the order ------------------------------------------------------------------------------------------------ */
@@ -107,7 +111,7 @@ static enum step_result ask(struct work *w)
     text_copy_cut(job.instance_id, sizeof(job.instance_id), w->instance.instance_id);
     text_copy_cut(job.boot_id, sizeof(job.boot_id), w->instance.boot_id);
     text_copy_cut(job.device, sizeof(job.device), w->op.device);
-    errands_put_reset(fleet_errands(w->r->service->fleet), w->node->id, &job);
+    agent_tasks_put_reset(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
     work_say(w, "waits for the agent to reset %s", w->op.device);
     work_due(w, w->now + w->node->group->settings.retry_max_ms);
     return STEP_WAIT;
@@ -120,14 +124,14 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
         work_due(w, w->now + w->node->group->settings.retry_max_ms);
         return STEP_WAIT;
     }
-    errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
     if (report->state != SCRIPT_STATE_SUCCEEDED) {
         work_say(w, "%s", report->detail);
         return STEP_FAIL;
     }
-    w->op.mended_at = report->ended_at;
+    w->op.cleared_by_reset_at = report->ended_at;
     work_operation_store(w);
-    work_resolve_mended(w);
+    work_resolve_cleared_by_reset(w);
     work_say(w, "%s was reset", w->op.device);
     return STEP_DONE;
 }
@@ -137,11 +141,11 @@ static enum step_result reset_run(struct work *w)
     struct lifecycle_report report;
     bool asked;
     if (!is_same_boot(w)) {
-        errands_drop(fleet_errands(w->r->service->fleet), w->node->id);
+        agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
         work_say(w, "the machine was booted meanwhile, and its devices with it");
         return STEP_DONE;
     }
-    if (errands_last(fleet_errands(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
+    if (agent_tasks_last(fleet_agent_tasks(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
         return judge(w, &report);
     if (!asked)
         return ask(w);

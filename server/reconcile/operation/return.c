@@ -136,8 +136,8 @@ bool work_hardware_is_told(struct work *w)
 static int take_came_back(const void *row, void *arg)
 {
     const struct operation *op = &((const struct db_past *)row)->operation;
-    bool given_up = op->kind == OPERATION_KIND_REPLACE && text_equal(op->actor, ACTOR_POLICY);
-    if (!given_up)
+    bool downed = op->kind == OPERATION_KIND_REPLACE && text_equal(op->actor, ACTOR_POLICY);
+    if (!downed)
         return 0;
     *(struct operation *)arg = *op;
     return 1;

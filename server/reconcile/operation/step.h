@@ -29,7 +29,7 @@ struct work {
     struct node row;
     struct instance instance; /* that fills the slot; id 0: none */
     struct operation_step *step;
-    struct rop_memo memo;
+    struct rop_scratch scratch;
     char detail[SENTENCE_MAX_BYTES];
     char held_because[REASON_MAX_BYTES]; /* the operation succeeds, but the node stays out of service */
     bool relapsed;                       /* there is fresh evidence against the node: the policy has the next word */
@@ -59,11 +59,11 @@ const struct step_ops *step_ops_of(enum step_kind kind);
 
 /* reconcile/keep/quarantine.c: beside the mark, the node is set apart for as long as it is tested, and given back before it is
  * resumed. True when that is so, or cannot be and was told. False: work_due says when to look again. */
-bool work_is_apart(struct work *w);
+bool work_is_quarantine(struct work *w);
 bool work_is_back(struct work *w, int64_t since);
 /* It is to be set apart from now on; it is to be given back. Nothing where the scheduler has no such thing. */
-void work_apart_ask(struct work *w);
-void work_apart_leave(struct work *w);
+void work_quarantine_ask(struct work *w);
+void work_quarantine_leave(struct work *w);
 
 /* reconcile/keep/address.c: the call is to tell where a machine of people's lives, if the scheduler shows where one before it did;
  * false: none is known. */
@@ -91,7 +91,7 @@ enum step_result work_needs_scheduler(struct work *w);
 bool work_may_call(const struct work *w);
 /* Open critical verdicts of the node, of the present boot only or of any. */
 /* Of a reset that succeeded: what was seen of the device until then is dealt with. */
-void work_resolve_mended(struct work *w);
+void work_resolve_cleared_by_reset(struct work *w);
 int64_t work_open_critical(struct work *w, bool this_boot);
 struct rcall *work_scheduler_call(struct work *w, enum call_kind kind);
 /* The group's machines are in a person's hands: what would be a call is asked for instead. */
@@ -110,11 +110,11 @@ void work_operation_store(struct work *w);
 bool work_is_past_return(const struct operation *op);
 
 /* reconcile/world/capacity.c */
-void work_supply_short(struct work *w, const char *error);
-void work_supply_launched(struct work *w);
-void work_supply_failed(struct work *w, enum step_kind failed);
-void work_supply_came_up(struct work *w);
-bool work_supply_waits(struct work *w);
+void work_machine_capacity_short(struct work *w, const char *error);
+void work_machine_capacity_launched(struct work *w);
+void work_machine_capacity_failed(struct work *w, enum step_kind failed);
+void work_machine_capacity_came_up(struct work *w);
+bool work_machine_capacity_waits(struct work *w);
 
 /* reconcile/operation/end.c */
 void work_end(struct work *w, enum operation_state state, const char *error);

@@ -25,7 +25,7 @@ enum step_result work_needs_scheduler(struct work *w)
 }
 
 /* Waits for a picture that is younger than all we did. */
-static enum step_result wait_for_picture(struct work *w)
+static enum step_result wait_for_snapshot(struct work *w)
 {
     w->r->observe_now = true;
     work_due(w, w->now + w->node->group->settings.observe_interval_ms);
@@ -63,8 +63,8 @@ static enum step_result mark_run(struct work *w)
         return is_deletion(w) ? STEP_SKIP : STEP_RETRY;
     }
     if (!reconcile_sees(w->r, node))
-        return wait_for_picture(w);
-    if (reconcile_foreign_drain(node)) {
+        return wait_for_snapshot(w);
+    if (reconcile_external_drain(node)) {
         say_foreign(w);
         return is_deletion(w) ? STEP_SKIP : STEP_CANCEL;
     }
@@ -80,7 +80,7 @@ static enum step_result mark_answer(struct work *w, const struct rcall *call)
     if (call->status == 0) {
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, "taken out of scheduling: %s", call->reason);
         if (w->op.kind == OPERATION_KIND_CHECK)
-            work_apart_ask(w);
+            work_quarantine_ask(w);
         return STEP_DONE;
     }
     work_say_error(w, call);
@@ -106,17 +106,17 @@ static enum step_result resume_enter(struct work *w)
 static enum step_result resume_judge(struct work *w)
 {
     if (!reconcile_sees(w->r, w->node))
-        return wait_for_picture(w);
+        return wait_for_snapshot(w);
     if (w->node->schedulable) {
         work_say(w, "a person had put it back into service");
         return STEP_DONE;
     }
-    if (reconcile_foreign_drain(w->node)) {
+    if (reconcile_external_drain(w->node)) {
         say_foreign(w);
         text_copy_cut(w->held_because, sizeof(w->held_because), w->detail);
         return STEP_SKIP;
     }
-    w->memo.conflict = false;
+    w->scratch.conflict = false;
     work_say(w, "the scheduler refused, though nobody else holds the node");
     return STEP_RETRY;
 }
@@ -125,7 +125,7 @@ static enum step_result resume_run(struct work *w)
 {
     if (!work_is_back(w, w->step->started_at))
         return STEP_WAIT;
-    if (w->memo.conflict)
+    if (w->scratch.conflict)
         return resume_judge(w);
     w->call = work_scheduler_call(w, CALL_RESUME);
     if (reconcile_mark_request(w->op.kind) != SCHEDULER_REQUEST_NONE)
@@ -140,8 +140,8 @@ static enum step_result resume_answer(struct work *w, const struct rcall *call)
         return STEP_DONE;
     }
     if (call->status == STATUS_CONFLICT) {
-        w->memo.conflict = true;
-        return wait_for_picture(w);
+        w->scratch.conflict = true;
+        return wait_for_snapshot(w);
     }
     work_say_error(w, call);
     return reconcile_call_is_final(call->status) ? STEP_FAIL : STEP_RETRY;

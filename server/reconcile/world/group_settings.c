@@ -10,8 +10,8 @@ void reconcile_group_settings(struct reconcile *r, struct rgroup *group)
 {
     group->settings = r->deps.settings;
     if (r->service->book != NULL)
-        group->policy_version = policy_book_resolve(r->service->book, group->cluster->name, group->name,
-                                                    group->instance_type, &group->settings);
+        group->policy_version = policy_registry_resolve(r->service->book, group->cluster->name, group->name,
+                                                        group->instance_type, &group->settings);
 }
 
 int64_t reconcile_breaker_window_max(const struct reconcile *r)
@@ -26,7 +26,7 @@ int64_t reconcile_breaker_window_max(const struct reconcile *r)
 static void take(struct reconcile *r, struct rgroup *group)
 {
     reconcile_group_settings(r, group);
-    group->cluster->stirred = true;
+    group->cluster->dirty = true;
     reconcile_group_look_unwell(r, group);
 }
 
@@ -39,7 +39,7 @@ void reconcile_policy_refresh(struct reconcile *r)
     r->overrides = overrides;
     if (r->service->book == NULL)
         return;
-    int64_t newest = policy_book_version(r->service->book);
+    int64_t newest = policy_registry_version(r->service->book);
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
         if (group->policy_version != newest)
             take(r, group);

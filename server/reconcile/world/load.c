@@ -29,12 +29,12 @@ static void cluster_changed(struct reconcile *r, struct rcluster *cluster, const
     cluster->provisioning = row->provisioning;
     cluster->state = row->state;
     cluster->revision = row->revision;
-    cluster->stirred = true;
+    cluster->dirty = true;
     text_copy_cut(cluster->failure, sizeof(cluster->failure), row->failure);
     for (struct rgroup *group = r->groups; changed && group != NULL; group = group->next)
         if (group->cluster == cluster) {
             reconcile_group_look_unwell(r, group);
-            reconcile_group_reckon(group, true);
+            reconcile_group_recount(group, true);
         }
 }
 
@@ -81,7 +81,7 @@ static void load_held(struct reconcile *r, struct rgroup *group, const struct in
 {
     if (from->breaker_closed_at > group->row.breaker_closed_at && group->breaker_opened_at > 0)
         reconcile_group_breaker(r, group, 0);
-    reconcile_group_supply(r, group, &from->supply);
+    reconcile_group_machine_capacity(r, group, &from->machine_capacity);
 }
 
 static bool same_group(const struct instance_group *a, const struct instance_group *b)
@@ -104,7 +104,7 @@ static int load_group(const void *row, void *arg)
     group->listed = true;
     group->has_rollout = false; /* what is under way is listed next */
     uint64_t image = reconcile_image(from->image_id, from->release);
-    cluster->stirred = cluster->stirred || !same_group(&group->row, from);
+    cluster->dirty = cluster->dirty || !same_group(&group->row, from);
     load_held(r, group, from);
     group->row = *from;
     text_copy_cut(group->instance_type, sizeof(group->instance_type), from->instance_type);
@@ -112,7 +112,7 @@ static int load_group(const void *row, void *arg)
         reconcile_group_settings(r, group);
     if (group->image != image) {
         group->image = image;
-        reconcile_group_reckon(group, true);
+        reconcile_group_recount(group, true);
     }
     return 0;
 }
@@ -124,7 +124,7 @@ static int load_rollout(const void *row, void *arg)
     struct rgroup *group = reconcile_group_find(r, from->group_id);
     if (group == NULL)
         return 0;
-    group->cluster->stirred = group->cluster->stirred || from->state != group->rollout.state;
+    group->cluster->dirty = group->cluster->dirty || from->state != group->rollout.state;
     group->has_rollout = true;
     group->rollout = *from;
     return 0;
@@ -230,7 +230,7 @@ static int load_node(const void *row, void *arg)
         if (node->op != NULL && !node->op->past_return)
             reconcile_operation_poke(r, node); /* somebody may have asked to cancel it */
     }
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
     look_at_row(r, node, &from->node);
     return 0;
 }
@@ -381,7 +381,7 @@ static int load_past_of(struct db_tx *tx, struct rnode *node)
         return status;
     bool repaired = node->state == NODE_STATE_HELD || node->state == NODE_STATE_REPAIRING;
     node->launch_failed = !node->was_ready && !repaired && node->launch_tries > 0;
-    reconcile_node_reckon(node);
+    reconcile_node_recount(node);
     return 0;
 }
 

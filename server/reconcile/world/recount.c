@@ -30,8 +30,8 @@ static enum slot_kind slot_of(const struct rnode *node)
         return SLOT_LEAVING;
     if (node->was_ready)
         return node->state == NODE_STATE_FAILED ? SLOT_BROKEN : SLOT_SERVING;
-    bool unmade = node->launch_failed || node->state == NODE_STATE_FAILED || waits_for_person(node);
-    return unmade ? SLOT_UNMADE : SLOT_STARTING;
+    bool unprovisioned = node->launch_failed || node->state == NODE_STATE_FAILED || waits_for_person(node);
+    return unprovisioned ? SLOT_UNPROVISIONED : SLOT_STARTING;
 }
 
 /* A node whose launch fails has no image to be rid of: its next try takes the wanted one. */
@@ -96,7 +96,7 @@ static bool same(const struct tally *a, const struct tally *b)
            a->outdated == b->outdated && a->updatable == b->updatable;
 }
 
-void reconcile_node_reckon(struct rnode *node)
+void reconcile_node_recount(struct rnode *node)
 {
     struct rgroup *group = node->group;
     const struct tally tally = tally_of(node);
@@ -108,39 +108,39 @@ void reconcile_node_reckon(struct rnode *node)
     count(group, &node->tally, -1);
     count(group, &tally, 1);
     node->tally = tally;
-    if (group->unmade == node && tally.slot != SLOT_UNMADE)
-        group->unmade = NULL;
-    group->cluster->stirred = true;
+    if (group->unprovisioned == node && tally.slot != SLOT_UNPROVISIONED)
+        group->unprovisioned = NULL;
+    group->cluster->dirty = true;
 }
 
-void reconcile_node_unreckon(struct rnode *node)
+void reconcile_node_uncount(struct rnode *node)
 {
     struct rgroup *group = node->group;
     count(group, &node->tally, -1);
     node->tally.slot = SLOT_KIND_COUNT;
-    if (group->unmade == node)
-        group->unmade = NULL;
-    group->cluster->stirred = true;
+    if (group->unprovisioned == node)
+        group->unprovisioned = NULL;
+    group->cluster->dirty = true;
 }
 
-void reconcile_group_reckon(struct rgroup *group, bool members)
+void reconcile_group_recount(struct rgroup *group, bool members)
 {
     for (struct rnode *node = group->first; node != NULL; node = node->group_next) {
         node->member = node->member && members;
-        reconcile_node_reckon(node);
+        reconcile_node_recount(node);
     }
-    group->cluster->stirred = true;
+    group->cluster->dirty = true;
 }
 
-void reconcile_node_unmade(struct rnode *node)
+void reconcile_node_unprovisioned(struct rnode *node)
 {
     if (node->was_ready || (node->state != NODE_STATE_FAILED && node->state != NODE_STATE_PENDING))
         return;
     node->launch_failed = true;
     if (node->launch_tries < UINT8_MAX)
         node->launch_tries++;
-    if (node->group->unmade == node)
-        node->group->unmade = NULL; /* it may have another cause now */
-    reconcile_node_reckon(node);
-    node->group->cluster->stirred = true;
+    if (node->group->unprovisioned == node)
+        node->group->unprovisioned = NULL; /* it may have another cause now */
+    reconcile_node_recount(node);
+    node->group->cluster->dirty = true;
 }

@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static bool say(char *said, const char *fm
     return true;
 }
 
-static bool is_wanted_partition(const struct scheduler_layout *layout, const char *name)
+static bool is_wanted_partition(const struct scheduler_desired *layout, const char *name)
 {
     if (text_equal(name, SLURM_PARTITION_ALL))
         return true;
@@ -40,7 +40,7 @@ static bool is_wanted_partition(const struct scheduler_layout *layout, const cha
     return false;
 }
 
-static bool undefined(const struct scheduler_layout *layout, const struct slurm_conf *present, char *said)
+static bool undefined(const struct scheduler_desired *layout, const struct slurm_conf *present, char *said)
 {
     for (size_t i = 0; i < present->count; i++) {
         const struct slurm_conf_line *line = &present->lines[i];
@@ -73,7 +73,7 @@ static bool mismatch(struct map *wanted, const struct slurm_conf *present, char 
     return false;
 }
 
-static bool nodes(const struct scheduler_layout *layout, struct map *wanted, const struct slurm_conf *present,
+static bool nodes(const struct scheduler_desired *layout, struct map *wanted, const struct slurm_conf *present,
                   char *said)
 {
     AUTO(map) struct map *there = map_new();
@@ -93,7 +93,7 @@ static bool nodes(const struct scheduler_layout *layout, struct map *wanted, con
     return false;
 }
 
-bool slurm_conf_drift(const struct scheduler_layout *layout, const struct slurm_conf *present,
+bool slurm_conf_drift(const struct scheduler_desired *layout, const struct slurm_conf *present,
                       char ret_said[LAYOUT_SAID_MAX])
 {
     AUTO(map) struct map *wanted = map_new();

@@ -20,7 +20,7 @@
 AUTO_DEFINE(struct map *, map, map_free)
 
 /* Which nodes share a text: of switches, the switch; of hardware, the instance type. */
-static char *list_of(const struct scheduler_layout *layout, const char *text, bool by_leaf)
+static char *list_of(const struct scheduler_desired *layout, const char *text, bool by_leaf)
 {
     char **names = own_calloc(layout->count + 1, sizeof(*names));
     size_t count = 0;
@@ -54,7 +54,7 @@ static void add_gpus(struct text *text, const char *hardware, const char *nodes,
     }
 }
 
-char *slurm_conf_gres(const struct scheduler_layout *layout, const struct slurm_conf_site *site)
+char *slurm_conf_gres(const struct scheduler_desired *layout, const struct slurm_conf_site *site)
 {
     AUTO(text) struct text text = {0};
     for (size_t i = 0; i < site->type_count; i++) {
@@ -70,7 +70,7 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static bool has_others(const struct scheduler_layout *layout, const struct slurm_conf *present)
+static bool has_others(const struct scheduler_desired *layout, const struct slurm_conf *present)
 {
     AUTO(map) struct map *ours = map_new();
     for (size_t i = 0; i < layout->count; i++)
@@ -85,7 +85,7 @@ static bool has_others(const struct scheduler_layout *layout, const struct slurm
     return false;
 }
 
-char *slurm_conf_topology(const struct scheduler_layout *layout, const struct slurm_conf *present)
+char *slurm_conf_topology(const struct scheduler_desired *layout, const struct slurm_conf *present)
 {
     if (present != NULL && has_others(layout, present))
         return own_strdup("");

@@ -16,6 +16,6 @@ bool slurm_conf_key_is(const char *word, size_t len, const char *key);
 /* Letters, digits, '.', '_', '-', not beginning with '-'. */
 bool slurm_conf_is_partition(const char *name);
 /* The partitions besides the one of all nodes, each once and in order; they are the layout's own texts. Caller frees the array. */
-const char **slurm_conf_partitions(const struct scheduler_layout *layout, size_t *ret_count);
+const char **slurm_conf_partitions(const struct scheduler_desired *layout, size_t *ret_count);
 
 #endif

@@ -48,7 +48,7 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-const char **slurm_conf_partitions(const struct scheduler_layout *layout, size_t *ret_count)
+const char **slurm_conf_partitions(const struct scheduler_desired *layout, size_t *ret_count)
 {
     const char **names = own_calloc(layout->count + 1, sizeof(*names));
     size_t count = 0, kept = 0;
@@ -66,7 +66,7 @@ const char **slurm_conf_partitions(const struct scheduler_layout *layout, size_t
 /* --- nodes and partitions ----------------------------------------------------------------------- */
 
 struct writer {
-    const struct scheduler_layout *layout;
+    const struct scheduler_desired *layout;
     const struct slurm_conf_site *site;
     const struct slurm_conf *present; /* NULL: nothing of it is kept */
     char **names;                     /* of the wanted, in order */
@@ -134,7 +134,7 @@ static void write_node(struct writer *w, const struct layout_node *node, const c
 
 static void write_ours(struct writer *w)
 {
-    const struct scheduler_layout *layout = w->layout;
+    const struct scheduler_desired *layout = w->layout;
     struct map *kept = map_new();
     for (size_t i = 0; w->present != NULL && i < w->present->count; i++) {
         const struct slurm_conf_line *line = &w->present->lines[i];
@@ -237,7 +237,7 @@ static void write_partitions(struct writer *w)
     free(names);
 }
 
-char *slurm_conf_text(const struct scheduler_layout *layout, const struct slurm_conf_site *site,
+char *slurm_conf_text(const struct scheduler_desired *layout, const struct slurm_conf_site *site,
                       const struct slurm_conf *present)
 {
     struct writer w = {.layout = layout, .site = site, .present = present};

@@ -29,49 +29,50 @@
 #define CHANGE_TIME_PERCENT 50 /* of a call's time; the rest is for looking again */
 #define CPU_MILLI 1000
 
-static bool shares_fairly(const struct slurm_picture *picture)
+static bool shares_fairly(const struct slurm_snapshot *snapshot)
 {
-    return picture->accounts_kept && strcmp(picture->settings.priority, "priority/multifactor") == 0 &&
-           picture->settings.weight_fair_share > 0;
+    return snapshot->accounts_kept && strcmp(snapshot->settings.priority, "priority/multifactor") == 0 &&
+           snapshot->settings.weight_fair_share > 0;
 }
 
-static bool qos_count(const struct slurm_picture *picture)
+static bool qos_count(const struct slurm_snapshot *snapshot)
 {
-    return strcmp(picture->settings.priority, "priority/multifactor") == 0 && picture->settings.weight_qos > 0;
+    return strcmp(snapshot->settings.priority, "priority/multifactor") == 0 && snapshot->settings.weight_qos > 0;
 }
 
-static bool enforces_limits(const struct slurm_picture *picture)
+static bool enforces_limits(const struct slurm_snapshot *snapshot)
 {
-    const char *enforced = picture->settings.enforced;
-    return picture->accounts_kept &&
+    const char *enforced = snapshot->settings.enforced;
+    return snapshot->accounts_kept &&
            (slurm_list_has(enforced, "limits") || slurm_list_has(enforced, "safe") || slurm_list_has(enforced, "all"));
 }
 
-static void say_no_accounting(const struct slurm_picture *picture, struct scheduler_answer *answer)
+static void say_no_accounting(const struct slurm_snapshot *snapshot, struct scheduler_answer *answer)
 {
-    slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm keeps no accounting (AccountingStorageType=%s)",
-              picture->settings.accounting[0] == '\0' ? "none" : picture->settings.accounting);
+    slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm keeps no accounting (AccountingStorageType=%s)",
+              snapshot->settings.accounting[0] == '\0' ? "none" : snapshot->settings.accounting);
 }
 
 /* False, with an answer, when QOS and accounts cannot be reached now or ever. */
-static bool has_accounting(const struct slurm_picture *picture, struct scheduler_answer *answer)
+static bool has_accounting(const struct slurm_snapshot *snapshot, struct scheduler_answer *answer)
 {
-    bool denied = picture->accounting == STATUS_DENIED;
-    if (!picture->accounts_kept)
-        say_no_accounting(picture, answer);
-    else if (picture->accounting != 0)
-        slurm_say(answer, denied ? SCHEDULER_FATE_FAILED : SCHEDULER_FATE_LATER, "%s", picture->accounting_error);
-    return picture->accounts_kept && picture->accounting == 0;
+    bool denied = snapshot->accounting == STATUS_DENIED;
+    if (!snapshot->accounts_kept)
+        say_no_accounting(snapshot, answer);
+    else if (snapshot->accounting != 0)
+        slurm_say(answer, denied ? SCHEDULER_OUTCOME_FAILED : SCHEDULER_OUTCOME_LATER, "%s",
+                  snapshot->accounting_error);
+    return snapshot->accounts_kept && snapshot->accounting == 0;
 }
 
 /* What is undecided, then what failed, outweighs what holds. */
 static void join(struct scheduler_answer *into, const struct scheduler_answer *other)
 {
-    static const int weight[] = {[SCHEDULER_FATE_UNASKED] = 0,
-                                 [SCHEDULER_FATE_HOLDS] = 1,
-                                 [SCHEDULER_FATE_FAILED] = 2,
-                                 [SCHEDULER_FATE_LATER] = 3};
-    if (weight[other->fate] > weight[into->fate])
+    static const int weight[] = {[SCHEDULER_OUTCOME_UNASKED] = 0,
+                                 [SCHEDULER_OUTCOME_HOLDS] = 1,
+                                 [SCHEDULER_OUTCOME_FAILED] = 2,
+                                 [SCHEDULER_OUTCOME_LATER] = 3};
+    if (weight[other->outcome] > weight[into->outcome])
         *into = *other;
 }
 
@@ -81,83 +82,83 @@ static struct scheduler_answer class_qos(struct slurm_governing *g, const struct
                                          const char *mark)
 {
     static const struct slurm_limits none;
-    struct scheduler_answer answer = {.fate = SCHEDULER_FATE_UNASKED};
-    if (!g->picture.accounts_kept || !has_accounting(&g->picture, &answer))
+    struct scheduler_answer answer = {.outcome = SCHEDULER_OUTCOME_UNASKED};
+    if (!g->snapshot.accounts_kept || !has_accounting(&g->snapshot, &answer))
         return answer;
     autofree char *name = own_printf(SLURM_CLASS_PREFIX "%s", class->name);
     slurm_bring_qos(g, name, class->weight, &none, mark, &answer);
-    if (slurm_qos_find(&g->picture, name) != NULL && answer.fate != SCHEDULER_FATE_FAILED)
+    if (slurm_qos_find(&g->snapshot, name) != NULL && answer.outcome != SCHEDULER_OUTCOME_FAILED)
         text_printf(&g->classes, "%s%s", text_get(&g->classes)[0] == '\0' ? "" : ",", name);
     return answer;
 }
 
-static void say_no_partition(const struct slurm_picture *picture, const struct scheduler_class *class,
+static void say_no_partition(const struct slurm_snapshot *snapshot, const struct scheduler_class *class,
                              struct scheduler_answer *answer)
 {
     struct scheduler_answer failed;
-    if (!picture->accounts_kept)
+    if (!snapshot->accounts_kept)
         slurm_say(
-            &failed, SCHEDULER_FATE_FAILED,
+            &failed, SCHEDULER_OUTCOME_FAILED,
             "Slurm has no partition named %s, and keeps no accounting (AccountingStorageType=%s) that could have a "
             "QOS for it",
-            class->name, picture->settings.accounting);
+            class->name, snapshot->settings.accounting);
     else
         slurm_say(
-            &failed, SCHEDULER_FATE_FAILED,
+            &failed, SCHEDULER_OUTCOME_FAILED,
             "Slurm has no partition named %s, and gives its QOS no weight (PriorityType=%s, PriorityWeightQOS=%" PRId64
             ")",
-            class->name, picture->settings.priority, picture->settings.weight_qos);
+            class->name, snapshot->settings.priority, snapshot->settings.weight_qos);
     join(answer, &failed);
 }
 
 static void bring_classes(struct slurm_governing *g, struct scheduler_rule *rule, struct scheduler_answer *answer)
 {
-    answer->fate = SCHEDULER_FATE_HOLDS; /* of no class, all do */
+    answer->outcome = SCHEDULER_OUTCOME_HOLDS; /* of no class, all do */
     for (size_t i = 0; i < rule->class_count; i++) {
         const struct scheduler_class *class = &rule->classes[i];
-        const struct slurm_partition *partition = slurm_partition_find(&g->picture, class->name);
-        struct scheduler_answer tier = {.fate = SCHEDULER_FATE_UNASKED}, qos = class_qos(g, class, rule->uid);
+        const struct slurm_partition *partition = slurm_partition_find(&g->snapshot, class->name);
+        struct scheduler_answer tier = {.outcome = SCHEDULER_OUTCOME_UNASKED}, qos = class_qos(g, class, rule->uid);
         join(answer, &qos);
         if (partition != NULL)
             slurm_bring_partition(g, partition, class->weight, rule->uid, &tier);
-        else if (!g->picture.accounts_kept || !qos_count(&g->picture))
-            say_no_partition(&g->picture, class, &tier);
+        else if (!g->snapshot.accounts_kept || !qos_count(&g->snapshot))
+            say_no_partition(&g->snapshot, class, &tier);
         join(answer, &tier);
     }
 }
 
-static void see_fair_share(const struct slurm_picture *picture, bool wanted, struct scheduler_answer *answer)
+static void see_fair_share(const struct slurm_snapshot *snapshot, bool wanted, struct scheduler_answer *answer)
 {
-    answer->fate = SCHEDULER_FATE_HOLDS;
-    if (shares_fairly(picture) == wanted)
+    answer->outcome = SCHEDULER_OUTCOME_HOLDS;
+    if (shares_fairly(snapshot) == wanted)
         return;
-    if (wanted && !picture->accounts_kept)
-        say_no_accounting(picture, answer);
+    if (wanted && !snapshot->accounts_kept)
+        say_no_accounting(snapshot, answer);
     else
-        slurm_say(answer, SCHEDULER_FATE_FAILED,
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
                   "slurm.conf has PriorityType=%s and PriorityWeightFairShare=%" PRId64
                   ", which only Slurm's administrator can change",
-                  picture->settings.priority, picture->settings.weight_fair_share);
+                  snapshot->settings.priority, snapshot->settings.weight_fair_share);
 }
 
-static void see_idle_sharing(const struct slurm_picture *picture, bool wanted, struct scheduler_answer *answer)
+static void see_idle_sharing(const struct slurm_snapshot *snapshot, bool wanted, struct scheduler_answer *answer)
 {
-    answer->fate = SCHEDULER_FATE_HOLDS;
+    answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (wanted)
-        slurm_say(answer, SCHEDULER_FATE_FAILED,
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
                   "Slurm's limits are ceilings: what lies idle is not lent to a team beyond its quota");
-    else if (!picture->accounts_kept)
-        say_no_accounting(picture, answer);
-    else if (!enforces_limits(picture))
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
-                  picture->settings.enforced);
+    else if (!snapshot->accounts_kept)
+        say_no_accounting(snapshot, answer);
+    else if (!enforces_limits(snapshot))
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
+                  snapshot->settings.enforced);
 }
 
 /* --- quotas ------------------------------------------------------------------------------------------------------- */
 
 /* Adds an amount to a limit that Slurm can count; else says what is left out. */
-static void add_limit(const struct slurm_picture *picture, struct slurm_limits *limits, const char *name, int64_t value,
-                      struct scheduler_answer *answer)
+static void add_limit(const struct slurm_snapshot *snapshot, struct slurm_limits *limits, const char *name,
+                      int64_t value, struct scheduler_answer *answer)
 {
     if (value < 0)
         return;
@@ -166,9 +167,9 @@ static void add_limit(const struct slurm_picture *picture, struct slurm_limits *
             limits->limits[i].value += value;
             return;
         }
-    if (!slurm_list_has(picture->settings.counted, name)) {
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm does not count %s (AccountingStorageTRES=%s)", name,
-                  picture->settings.counted);
+    if (!slurm_list_has(snapshot->settings.counted, name)) {
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm does not count %s (AccountingStorageTRES=%s)", name,
+                  snapshot->settings.counted);
         return;
     }
     struct slurm_limit *limit = &limits->limits[limits->count++];
@@ -179,29 +180,29 @@ static void add_limit(const struct slurm_picture *picture, struct slurm_limits *
 /* Room for the four that every amount may have, and a slice each. */
 _Static_assert(SLURM_LIMITS_MAX >= 4 + SCHEDULER_AMOUNTS_MAX, "a quota's limits fit");
 
-static void limits_of(const struct slurm_picture *picture, const struct scheduler_rule *rule,
+static void limits_of(const struct slurm_snapshot *snapshot, const struct scheduler_rule *rule,
                       struct slurm_limits *limits, struct scheduler_answer *answer)
 {
     int64_t cpu_milli = -1;
     for (size_t i = 0; i < rule->amount_count; i++) {
         const struct scheduler_amount *amount = &rule->amounts[i];
-        add_limit(picture, limits, "node", amount->nodes, answer);
-        add_limit(picture, limits, "gres/gpu", amount->accelerators, answer);
-        add_limit(picture, limits, "mem", amount->memory_mib, answer);
+        add_limit(snapshot, limits, "node", amount->nodes, answer);
+        add_limit(snapshot, limits, "gres/gpu", amount->accelerators, answer);
+        add_limit(snapshot, limits, "mem", amount->memory_mib, answer);
         if (amount->cpu_milli >= 0)
             cpu_milli = (cpu_milli < 0 ? 0 : cpu_milli) + amount->cpu_milli;
         if (amount->slice[0] != '\0') {
             autofree char *name = own_printf("gres/gpu:%s", amount->slice);
-            add_limit(picture, limits, name, amount->slices, answer);
+            add_limit(snapshot, limits, name, amount->slices, answer);
         }
         if (strcmp(amount->instance_type, rule->amounts[0].instance_type) != 0)
-            slurm_say(answer, SCHEDULER_FATE_FAILED,
+            slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
                       "Slurm knows no instance types: the amounts of all that the quota names are one ceiling");
     }
     if (cpu_milli >= 0)
-        add_limit(picture, limits, "cpu", cpu_milli / CPU_MILLI, answer);
+        add_limit(snapshot, limits, "cpu", cpu_milli / CPU_MILLI, answer);
     if (cpu_milli >= 0 && cpu_milli % CPU_MILLI != 0)
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm counts whole CPUs: the limit is %" PRId64,
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm counts whole CPUs: the limit is %" PRId64,
                   cpu_milli / CPU_MILLI);
 }
 
@@ -209,119 +210,120 @@ static void bring_quota(struct slurm_governing *g, struct scheduler_rule *rule, 
                         struct scheduler_answer *weight)
 {
     struct slurm_team team = {.mark = rule->uid, .share = rule->weight};
-    struct scheduler_answer part = {.fate = SCHEDULER_FATE_UNASKED};
-    if (!has_accounting(&g->picture, resources)) {
+    struct scheduler_answer part = {.outcome = SCHEDULER_OUTCOME_UNASKED};
+    if (!has_accounting(&g->snapshot, resources)) {
         *weight = *resources;
         return;
     }
     snprintf(team.name, sizeof(team.name), SLURM_TEAM_PREFIX "%s", rule->team);
-    limits_of(&g->picture, rule, &team.limits, resources);
+    limits_of(&g->snapshot, rule, &team.limits, resources);
     slurm_bring_qos(g, team.name, 0, &team.limits, rule->uid, &part);
     join(resources, &part);
     /* Its QOS has to be there before an account can name it. */
-    if (slurm_qos_find(&g->picture, team.name) != NULL && part.fate != SCHEDULER_FATE_FAILED)
+    if (slurm_qos_find(&g->snapshot, team.name) != NULL && part.outcome != SCHEDULER_OUTCOME_FAILED)
         slurm_bring_account(g, &team, weight);
     else
         *weight = part;
     join(resources, weight);
-    if (rule->amount_count > 0 && !enforces_limits(&g->picture)) {
-        slurm_say(&part, SCHEDULER_FATE_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
-                  g->picture.settings.enforced);
+    if (rule->amount_count > 0 && !enforces_limits(&g->snapshot)) {
+        slurm_say(&part, SCHEDULER_OUTCOME_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
+                  g->snapshot.settings.enforced);
         join(resources, &part);
     }
-    if (!shares_fairly(&g->picture)) {
-        see_fair_share(&g->picture, true, &part);
+    if (!shares_fairly(&g->snapshot)) {
+        see_fair_share(&g->snapshot, true, &part);
         join(weight, &part);
     }
 }
 
 static void see_lending(const struct scheduler_rule *rule, struct scheduler_answer *answer)
 {
-    answer->fate = SCHEDULER_FATE_HOLDS;
+    answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (!rule->lends)
-        slurm_say(answer, SCHEDULER_FATE_FAILED,
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
                   "Slurm's limits are ceilings: what a team does not use is not kept free for it");
     else if (rule->borrows)
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm's limits are ceilings: nothing is borrowed beyond them");
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm's limits are ceilings: nothing is borrowed beyond them");
 }
 
-static void see_preemption(const struct slurm_picture *picture, bool wanted, struct scheduler_answer *answer)
+static void see_preemption(const struct slurm_snapshot *snapshot, bool wanted, struct scheduler_answer *answer)
 {
-    answer->fate = SCHEDULER_FATE_HOLDS;
+    answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (wanted)
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "Holdfast sets up no preemption in Slurm (PreemptType=%s)",
-                  picture->settings.preempt);
-    else if (strcmp(picture->settings.preempt, "preempt/none") != 0)
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "slurm.conf has PreemptType=%s", picture->settings.preempt);
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Holdfast sets up no preemption in Slurm (PreemptType=%s)",
+                  snapshot->settings.preempt);
+    else if (strcmp(snapshot->settings.preempt, "preempt/none") != 0)
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "slurm.conf has PreemptType=%s", snapshot->settings.preempt);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static void bring_rule(struct slurm_governing *g, struct scheduler_rule *rule)
 {
-    const struct slurm_picture *picture = &g->picture;
+    const struct slurm_snapshot *snapshot = &g->snapshot;
     struct scheduler_answer *answers = rule->answers;
     memset(rule->answers, 0, sizeof(rule->answers));
     if (rule->off)
         return;
     if (rule->kind == GOVERNANCE_KIND_SCHEDULER_CONFIG) {
         bring_classes(g, rule, &answers[SCHEDULER_PART_PRIORITY_CLASSES]);
-        see_fair_share(picture, rule->fair_share, &answers[SCHEDULER_PART_FAIR_SHARE]);
-        see_idle_sharing(picture, rule->idle_sharing, &answers[SCHEDULER_PART_IDLE_SHARING]);
+        see_fair_share(snapshot, rule->fair_share, &answers[SCHEDULER_PART_FAIR_SHARE]);
+        see_idle_sharing(snapshot, rule->idle_sharing, &answers[SCHEDULER_PART_IDLE_SHARING]);
     } else {
         bring_quota(g, rule, &answers[SCHEDULER_PART_RESOURCES], &answers[SCHEDULER_PART_WEIGHT]);
         see_lending(rule, &answers[SCHEDULER_PART_LENDING]);
-        see_preemption(picture, rule->preempts, &answers[SCHEDULER_PART_PREEMPTION]);
+        see_preemption(snapshot, rule->preempts, &answers[SCHEDULER_PART_PREEMPTION]);
     }
     for (int part = 0; part < SCHEDULER_PART_COUNT; part++)
         if (!rule->asked[part])
-            answers[part].fate = SCHEDULER_FATE_UNASKED;
+            answers[part].outcome = SCHEDULER_OUTCOME_UNASKED;
 }
 
 /* A quota that is switched off is so when what was made for it has gone. */
 static void see_off(const struct slurm_governing *g, struct scheduler_rule *rule)
 {
     autofree char *name = own_printf(SLURM_TEAM_PREFIX "%s", rule->team);
-    if (rule->off && g->picture.accounts_kept && slurm_still_holds(g, name))
-        slurm_say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_FATE_LATER, "Slurm's account %s is to go", name);
+    if (rule->off && g->snapshot.accounts_kept && slurm_still_holds(g, name))
+        slurm_say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_LATER, "Slurm's account %s is to go",
+                  name);
 }
 
 static void pass(struct slurm_governing *g)
 {
-    memset(g->claimed, 0, (g->wish->held_count + 1) * sizeof(*g->claimed));
-    g->wish->wanted_count = 0;
+    memset(g->claimed, 0, (g->request->held_count + 1) * sizeof(*g->claimed));
+    g->request->wanted_count = 0;
     text_clear(&g->classes);
-    for (size_t i = 0; i < g->wish->count; i++)
-        bring_rule(g, &g->wish->rules[i]);
+    for (size_t i = 0; i < g->request->count; i++)
+        bring_rule(g, &g->request->rules[i]);
     slurm_release(g);
-    for (size_t i = 0; i < g->wish->count; i++)
-        see_off(g, &g->wish->rules[i]);
+    for (size_t i = 0; i < g->request->count; i++)
+        see_off(g, &g->request->rules[i]);
 }
 
 static int look_again(struct slurm_governing *g)
 {
-    slurm_picture_free(&g->picture);
-    g->settled = !g->wish->more;
-    return slurm_picture_take(g->call, &g->picture);
+    slurm_snapshot_free(&g->snapshot);
+    g->settled = !g->request->more;
+    return slurm_snapshot_take(g->call, &g->snapshot);
 }
 
 int slurm_govern(struct scheduler *s, struct scheduler_governance *governance, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
-    struct slurm_governing g = {.call = &call, .wish = governance};
+    struct slurm_governing g = {.call = &call, .request = governance};
     g.stop_ms = clock_mono_ms(clock_system()) + s->timeout_ms * CHANGE_TIME_PERCENT / 100;
     autofree bool *claimed = own_calloc(governance->held_count + 1, sizeof(*claimed));
     g.claimed = claimed;
     free(governance->gone);
     governance->gone = own_calloc(governance->held_count + 1, sizeof(*governance->gone));
     governance->more = false;
-    int status = slurm_picture_take(&call, &g.picture);
+    int status = slurm_snapshot_take(&call, &g.snapshot);
     if (status == 0)
         pass(&g);
     if (status == 0 && g.changes > 0 && (status = look_again(&g)) == 0)
         pass(&g);
-    slurm_picture_free(&g.picture);
+    slurm_snapshot_free(&g.snapshot);
     text_free(&g.classes);
     free(g.refusals);
     return status;

@@ -6,14 +6,14 @@
 #define HOLDFAST_SERVER_SCHEDULER_SLURM_GOVERN_H
 
 #include "base/text.h"
-#include "server/scheduler/slurm/picture.h"
+#include "server/scheduler/slurm/snapshot.h"
 
 #define SLURM_CLASS_PREFIX "holdfast-class-" /* a QOS for each priority class … */
 #define SLURM_TEAM_PREFIX "holdfast-team-"   /* … and for each quota, with an account of the same name */
 
 /* A change that Slurm did not take. */
 struct slurm_refusal {
-    enum governance_thing thing;
+    enum governance_object thing;
     char name[NODE_NAME_MAX_BYTES];
     struct scheduler_answer answer;
 };
@@ -21,8 +21,8 @@ struct slurm_refusal {
 /* One way through all that is asked for. */
 struct slurm_governing {
     struct slurm_call *call;
-    struct slurm_picture picture;
-    struct scheduler_governance *wish;
+    struct slurm_snapshot snapshot;
+    struct scheduler_governance *request;
     bool *claimed;   /* of wish->held: a rule of this pass wants it */
     bool settled;    /* all changes have been made: only looked at */
     int64_t stop_ms; /* no more changes after that, on the monotonic clock */
@@ -50,7 +50,7 @@ void slurm_release(struct slurm_governing *g);
 /* Something of that name is still to be taken away. */
 bool slurm_still_holds(const struct slurm_governing *g, const char *name);
 
-void slurm_say(struct scheduler_answer *answer, enum scheduler_fate fate, const char *fmt, ...)
+void slurm_say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The member of the vtable. */
 int slurm_govern(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);

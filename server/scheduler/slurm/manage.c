@@ -28,8 +28,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ARRANGE_MS (90 * 1000) /* slurmctld ends, starts and reads its state */
-#define LOOK_MS 5000           /* of that, one look whether it is there again */
+#define CONFIGURE_MS (90 * 1000) /* slurmctld ends, starts and reads its state */
+#define LOOK_MS 5000             /* of that, one look whether it is there again */
 #define AWAY_MS \
     (30 * 1000) /* a slurmctld that does not answer for so long at its start has ended itself over what it read */
 #define EDITED_TIMES 3 /* begun anew when the file was edited in between */
@@ -68,7 +68,7 @@ struct file {
 struct arranging {
     struct slurm_call call;
     struct slurm_manage *m;
-    struct scheduler_layout *layout;
+    struct scheduler_desired *layout;
     struct file files[PART_COUNT];
     struct slurm_conf conf; /* of the present file of nodes and partitions */
     bool restarted;
@@ -360,7 +360,7 @@ static bool has_strangers(const struct slurm_conf *conf, char *said)
 /* What somebody else made of the file; "" for nothing, and for a file that is not there yet. */
 static void find_drift(struct arranging *a, bool readable, const char *why, const struct slurm_conf *old)
 {
-    struct scheduler_layout *layout = a->layout;
+    struct scheduler_desired *layout = a->layout;
     layout->drift[0] = layout->done[0] = '\0';
     if (a->files[PART_CONF].present[0] == '\0')
         return;
@@ -390,7 +390,7 @@ static void add_known(struct map *known, const struct slurm_conf *conf)
  * whose machine is being replaced stays where it was until then; where the file was edited, where our last one had it. */
 static void settle_addresses(struct arranging *a, const struct slurm_conf *old)
 {
-    struct scheduler_layout *layout = a->layout;
+    struct scheduler_desired *layout = a->layout;
     AUTO(map) struct map *known = map_new();
     size_t kept = 0;
     add_known(known, old);
@@ -489,7 +489,7 @@ static int roll_back(struct arranging *a, int status)
     struct slurm_manage *m = a->m;
     char why[SCHEDULER_ERROR_MAX];
     text_copy_cut(why, sizeof(why), a->call.error);
-    a->call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
+    a->call.deadline_ms = clock_mono_ms(clock_system()) + CONFIGURE_MS;
     int back = restore(a);
     autofree char *trouble = own_strdup(a->call.error);
     slurm_call_fail(
@@ -588,7 +588,7 @@ static void forget_files(struct arranging *a)
     }
 }
 
-static int arrange(struct arranging *a)
+static int configure(struct arranging *a)
 {
     int status = 0;
     for (size_t i = 0; i < PART_COUNT && status == 0; i++)
@@ -602,7 +602,7 @@ static int arrange(struct arranging *a)
     return status;
 }
 
-int slurm_arrange(struct scheduler *s, struct scheduler_layout *layout, char *ret_error)
+int slurm_configure(struct scheduler *s, struct scheduler_desired *layout, char *ret_error)
 {
     struct arranging a = {.m = s->manage, .layout = layout};
     int status = STATUS_CONFLICT;
@@ -610,8 +610,8 @@ int slurm_arrange(struct scheduler *s, struct scheduler_layout *layout, char *re
     if (s->manage == NULL)
         return slurm_call_fail(&a.call, STATUS_UNSUPPORTED, "this Slurm's configuration is the site's");
     for (int i = 0; i < EDITED_TIMES && status == STATUS_CONFLICT; i++) {
-        a.call.deadline_ms = clock_mono_ms(clock_system()) + ARRANGE_MS;
-        status = arrange(&a);
+        a.call.deadline_ms = clock_mono_ms(clock_system()) + CONFIGURE_MS;
+        status = configure(&a);
     }
     return status;
 }

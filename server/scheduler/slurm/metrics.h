@@ -60,7 +60,7 @@ char *slurm_metrics_render(const struct slurm_metrics *metrics);
 /* --- sources -------------------------------------------------------------------------------------- */
 
 void slurm_metrics_nodes(struct slurm_metrics *metrics, const struct scheduler_observation *seen);
-void slurm_metrics_jobs(struct slurm_metrics *metrics, const struct job_picture *picture);
+void slurm_metrics_jobs(struct slurm_metrics *metrics, const struct job_snapshot *snapshot);
 /* These cut up the text in place. STATUS_BACKEND when it is none of that kind. */
 int slurm_metrics_diag(struct slurm_metrics *metrics, char *text);
 int slurm_metrics_licenses(struct slurm_metrics *metrics, char *text);

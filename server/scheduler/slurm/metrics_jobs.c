@@ -64,7 +64,7 @@ static void see(struct slurm_metrics *metrics, const struct cluster_job *job)
         in_partition(metrics, job, state, partition);
 }
 
-void slurm_metrics_jobs(struct slurm_metrics *metrics, const struct job_picture *picture)
+void slurm_metrics_jobs(struct slurm_metrics *metrics, const struct job_snapshot *snapshot)
 {
     static const enum slurm_collector collectors[] = {SLURM_COLLECTOR_QUEUE, SLURM_COLLECTOR_ACCOUNTS,
                                                       SLURM_COLLECTOR_USERS};
@@ -72,6 +72,6 @@ void slurm_metrics_jobs(struct slurm_metrics *metrics, const struct job_picture 
         slurm_metrics_outcome(metrics, collectors[i], true);
     for (unsigned i = SLURM_METRIC_JOBS_PENDING; i <= SLURM_METRIC_JOBS_CORES_PENDING; i++)
         slurm_metrics_set(metrics, i, "", 0);
-    for (size_t i = 0; i < picture->count; i++)
-        see(metrics, &picture->jobs[i]);
+    for (size_t i = 0; i < snapshot->count; i++)
+        see(metrics, &snapshot->jobs[i]);
 }

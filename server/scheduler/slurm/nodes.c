@@ -14,7 +14,7 @@
 
 /* --- a picture on its way ------------------------------------------------------------------------------------------- */
 
-struct picture {
+struct snapshot {
     struct scheduler_node *nodes;
     size_t count, capacity;
     struct text words;
@@ -22,43 +22,43 @@ struct picture {
 };
 
 /* The words of a node, each kept once for all neighbours that share it. */
-static void keep_words(struct picture *picture, const struct slurm_has *has)
+static void keep_words(struct snapshot *snapshot, const struct slurm_has *has)
 {
     for (int i = 0; i < SLURM_WORDS_MAX; i++) {
         const char *word = has->words[i];
-        if (picture->words.len > 0 && strcmp(picture->words.data + picture->last[i], word) == 0)
+        if (snapshot->words.len > 0 && strcmp(snapshot->words.data + snapshot->last[i], word) == 0)
             continue;
-        picture->last[i] = picture->words.len;
-        text_add_bytes(&picture->words, word, strlen(word) + 1);
+        snapshot->last[i] = snapshot->words.len;
+        text_add_bytes(&snapshot->words, word, strlen(word) + 1);
     }
 }
 
-static void add_node(struct picture *picture, const struct slurm_node *node, const struct slurm_has *has)
+static void add_node(struct snapshot *snapshot, const struct slurm_node *node, const struct slurm_has *has)
 {
-    keep_words(picture, has);
-    if (picture->count == picture->capacity) {
-        picture->capacity = picture->capacity == 0 ? NODES_FIRST : 2 * picture->capacity;
-        picture->nodes = own_realloc(picture->nodes, picture->capacity, sizeof(*picture->nodes));
+    keep_words(snapshot, has);
+    if (snapshot->count == snapshot->capacity) {
+        snapshot->capacity = snapshot->capacity == 0 ? NODES_FIRST : 2 * snapshot->capacity;
+        snapshot->nodes = own_realloc(snapshot->nodes, snapshot->capacity, sizeof(*snapshot->nodes));
     }
-    struct scheduler_node *seen = &picture->nodes[picture->count++];
+    struct scheduler_node *seen = &snapshot->nodes[snapshot->count++];
     *seen = node->seen;
     seen->cpus = has->cpus;
     seen->cpus_used = has->cpus_used;
     seen->memory_mib = has->memory_mib;
     seen->memory_used_mib = has->memory_used_mib;
-    seen->partitions = picture->last[0];
-    seen->features = picture->last[1];
-    seen->gres = picture->last[2];
-    seen->gres_used = picture->last[3];
-    seen->address = picture->words.len;
-    text_add_bytes(&picture->words, node->address, strlen(node->address) + 1);
-    seen->host = picture->words.len;
-    text_add_bytes(&picture->words, node->host, strlen(node->host) + 1);
+    seen->partitions = snapshot->last[0];
+    seen->features = snapshot->last[1];
+    seen->gres = snapshot->last[2];
+    seen->gres_used = snapshot->last[3];
+    seen->address = snapshot->words.len;
+    text_add_bytes(&snapshot->words, node->address, strlen(node->address) + 1);
+    seen->host = snapshot->words.len;
+    text_add_bytes(&snapshot->words, node->host, strlen(node->host) + 1);
 }
 
 /* --- by scontrol ------------------------------------------------------------------------------------------------------ */
 
-static int see_by_program(struct slurm_call *call, struct picture *picture)
+static int see_by_program(struct slurm_call *call, struct snapshot *snapshot)
 {
     autofree char *out = NULL;
     int status = slurm_run(call, (const char *[]){call->s->scontrol, "-a", "-d", "-o", "show", "node", NULL}, &out);
@@ -73,7 +73,7 @@ static int see_by_program(struct slurm_call *call, struct picture *picture)
         slurm_parse_has(line, &has);
         if (slurm_parse_node(line, call->s->stamp, &node) != 0)
             return slurm_call_fail(call, STATUS_BACKEND, "scontrol printed a node that cannot be read: %.100s", line);
-        add_node(picture, &node, &has);
+        add_node(snapshot, &node, &has);
     }
     return 0;
 }
@@ -122,7 +122,7 @@ static int update_by_program(struct slurm_call *call, const char *node, const st
 
 /* --- by slurmrestd ------------------------------------------------------------------------------------------------------ */
 
-static int see_by_rest(struct slurm_call *call, struct picture *picture)
+static int see_by_rest(struct slurm_call *call, struct snapshot *snapshot)
 {
     auto_json json_t *reply = NULL;
     int status = slurm_rest_get(call, "nodes", &reply);
@@ -138,7 +138,7 @@ static int see_by_rest(struct slurm_call *call, struct picture *picture)
         if (slurm_json_node(one, &node, &has) != 0)
             return slurm_call_fail(call, STATUS_BACKEND, "slurmrestd shows a node that cannot be read: %.64s",
                                    slurm_json_text(one, "name"));
-        add_node(picture, &node, &has);
+        add_node(snapshot, &node, &has);
     }
     return 0;
 }
@@ -176,18 +176,18 @@ static int update_by_rest(struct slurm_call *call, const char *node, const struc
 int slurm_observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error)
 {
     struct slurm_call call;
-    struct picture picture = {0};
+    struct snapshot snapshot = {0};
     slurm_call_start(&call, s, ret_error);
     int64_t at_ms = clock_wall_ms(clock_system());
-    text_add_bytes(&picture.words, "", 1);
-    int status = s->rest != NULL ? see_by_rest(&call, &picture) : see_by_program(&call, &picture);
+    text_add_bytes(&snapshot.words, "", 1);
+    int status = s->rest != NULL ? see_by_rest(&call, &snapshot) : see_by_program(&call, &snapshot);
     if (status != 0) {
-        free(picture.nodes);
-        text_free(&picture.words);
+        free(snapshot.nodes);
+        text_free(&snapshot.words);
         return status;
     }
     *ret_observation = (struct scheduler_observation){
-        .at_ms = at_ms, .nodes = picture.nodes, .count = picture.count, .words = text_take(&picture.words)};
+        .at_ms = at_ms, .nodes = snapshot.nodes, .count = snapshot.count, .words = text_take(&snapshot.words)};
     return 0;
 }
 

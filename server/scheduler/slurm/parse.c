@@ -378,7 +378,7 @@ void slurm_parse_has(char *line, struct slurm_has *ret_has)
 
 /* DOWN and nothing else, for having been away, which is over: so slurmctld leaves a node that restarted by itself, and with ReturnToService=0
  * one that did not respond (slurm.conf(5)). */
-static bool is_given_up(unsigned state, const char *reason)
+static bool is_downed(unsigned state, const char *reason)
 {
     static const char *const absences[] = {"Node unexpectedly rebooted", "Not responding"};
     if ((state & ~(unsigned)SLURM_STATE_BUSY) != SLURM_STATE_DOWN)
@@ -397,7 +397,7 @@ static void judge(struct slurm_node *node)
     seen->responding = (state & (SLURM_STATE_MUTE | SLURM_STATE_OTHER)) == 0;
     seen->switched_off = (state & SLURM_STATE_OFF) != 0;
     seen->busy = (state & SLURM_STATE_BUSY) != 0;
-    seen->given_up = is_given_up(state, seen->reason);
+    seen->downed = is_downed(state, seen->reason);
     seen->schedulable = (state & SLURM_STATE_UP) != 0 &&
                         (state & (SLURM_STATE_HELD | SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OTHER)) == 0;
     /* A drain without a word is somebody's too; DOWN without one is Slurm's. */

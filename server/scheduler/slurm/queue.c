@@ -2,7 +2,7 @@
  * Reading squeue. A job's name is anything its owner likes, line ends and other jobs' records included: so the columns end with a
  * separator that is made anew for each run, after the job got its name.
  */
-#include "server/scheduler/slurm/survey.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 
 #include "base/own.h"
 #include "base/status.h"
@@ -161,21 +161,21 @@ static int take_record(char **at, const char *separator, char *ret_columns[SLURM
     return 0;
 }
 
-int slurm_queue_parse(char *text, const char *separator, struct job_picture *picture)
+int slurm_queue_parse(char *text, const char *separator, struct job_snapshot *snapshot)
 {
     size_t capacity = 0;
-    for (char *at = job_picture_keep(picture, text); *at != '\0';) {
+    for (char *at = job_snapshot_keep(snapshot, text); *at != '\0';) {
         char *columns[SLURM_QUEUE_COLUMN_COUNT];
         struct cluster_job job;
         if (take_record(&at, separator, columns) != 0 || read_job(columns, &job) != 0)
             return STATUS_BACKEND;
-        if (picture->count == JOBS_MAX)
+        if (snapshot->count == JOBS_MAX)
             return STATUS_TOO_LARGE;
-        if (picture->count == capacity) {
+        if (snapshot->count == capacity) {
             capacity = capacity == 0 ? JOBS_FIRST : 2 * capacity;
-            picture->jobs = own_realloc(picture->jobs, capacity, sizeof(*picture->jobs));
+            snapshot->jobs = own_realloc(snapshot->jobs, capacity, sizeof(*snapshot->jobs));
         }
-        picture->jobs[picture->count++] = job;
+        snapshot->jobs[snapshot->count++] = job;
     }
     return 0;
 }

@@ -232,7 +232,7 @@ static int status_of_error(int64_t number, const char *description)
 }
 
 /* "Unspecified error": slurmctld is away, or it refuses the token. Of that, at least, the token says itself how long it lasts. */
-static int tell_apart(struct slurm_call *call, int status, const char *said)
+static int tell_quarantine(struct slurm_call *call, int status, const char *said)
 {
     const struct slurm_rest *rest = call->s->rest;
     autofree char *token = NULL;
@@ -265,7 +265,7 @@ static int read_errors(struct slurm_call *call, const struct request *request, c
         own_printf("%.100s%s%.100s", error, error[0] != '\0' && description[0] != '\0' ? ": " : "", description);
     slurm_make_printable(said);
     if (number < 0 || number == ERROR_AUTH)
-        return tell_apart(call, number < 0 ? STATUS_UNAVAILABLE : STATUS_DENIED, said);
+        return tell_quarantine(call, number < 0 ? STATUS_UNAVAILABLE : STATUS_DENIED, said);
     return slurm_call_fail(call, status_of_error(number, description), "slurmrestd at %s, %s: HTTP %d, %s",
                            call->s->rest->name, request->path, http_status, said[0] != '\0' ? said : "no reason given");
 }

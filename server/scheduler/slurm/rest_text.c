@@ -2,8 +2,8 @@
  * What only graphs and the list of jobs are made of: slurmrestd's JSON put into the texts that Slurm's programs print, so that each
  * has one reader.
  */
+#include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/rest_read.h"
-#include "server/scheduler/slurm/survey.h"
 
 #include "base/own.h"
 #include "base/status.h"

@@ -19,15 +19,15 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "server/scheduler/slurm/apart.h"
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/govern.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/jobs.h"
 #include "server/scheduler/slurm/manage.h"
 #include "server/scheduler/slurm/nodes.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/quarantine.h"
 #include "server/scheduler/slurm/rest.h"
-#include "server/scheduler/slurm/survey.h"
 #include "server/scheduler/slurm/topology.h"
 
 #include <ctype.h>
@@ -84,12 +84,13 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
 /* --- hint --------------------------------------------------------------------------------------------------------- */
 
 /* What is not printable there is shown as '?', and could not be written back as it was. */
-static int hint(struct scheduler *s, const char *name, const char *reason, const char *hint_text, char *ret_error)
+static int annotate(struct scheduler *s, const char *name, const char *reason, const char *annotate_text,
+                    char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
-    autofree char *both = own_printf("%s%s", reason, hint_text);
+    autofree char *both = own_printf("%s%s", reason, annotate_text);
     if (strlen(both) >= REASON_MAX_BYTES)
         return slurm_call_fail(&call, STATUS_TOO_LARGE, "there is no room behind the reason: %.100s", reason);
     if (!slurm_is_reason(both) || strchr(reason, '?') != NULL)
@@ -161,7 +162,7 @@ static bool may_move(const struct scheduler_move *move, const char *shown)
     return move->was == NULL;
 }
 
-static int readdress(struct scheduler *s, const char *name, struct scheduler_move *move, char *ret_error)
+static int update_address(struct scheduler *s, const char *name, struct scheduler_move *move, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
@@ -256,18 +257,18 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .name = "slurm",
         .observe = slurm_observe,
         .mark = mark,
-        .hint = hint,
+        .annotate = annotate,
         .jobs = slurm_jobs,
         .signal = slurm_signal,
         .evict = slurm_evict,
         .cancel = slurm_cancel,
         .resume = resume,
         .places = slurm_places,
-        .readdress = readdress,
+        .update_address = update_address,
         .govern = slurm_govern,
-        .set_apart = slurm_set_apart,
-        .arrange = slurm_arrange,
-        .survey = slurm_survey,
+        .quarantine = slurm_quarantine,
+        .configure = slurm_configure,
+        .job_snapshot = slurm_job_snapshot,
         .way = way,
         .free = slurm_free,
     };

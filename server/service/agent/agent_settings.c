@@ -154,8 +154,8 @@ int service_agent_settings_apply(struct service *s, const struct actor *actor,
     if (status == 0)
         status = service_write(s, "agent-settings", change_write, &changing, ret_problem);
     if (status == 0) {
-        agent_book_put(fleet_agent_book(s->fleet), ret_settings->group_id, ret_settings->revision,
-                       agent_settings_tag(ret_settings->text));
+        agent_registry_put(fleet_agent_registry(s->fleet), ret_settings->group_id, ret_settings->revision,
+                           agent_settings_tag(ret_settings->text));
         service_events_added(s);
     }
     return status;
@@ -253,7 +253,7 @@ int service_agent_settings_told(struct service *s, int64_t node_id, const struct
 static int load_row(const void *row, void *arg)
 {
     const struct group_agent_settings *settings = row;
-    agent_book_put(arg, settings->group_id, settings->revision, agent_settings_tag(settings->text));
+    agent_registry_put(arg, settings->group_id, settings->revision, agent_settings_tag(settings->text));
     return 0;
 }
 
@@ -264,5 +264,5 @@ static int load_read(struct db_tx *tx, void *arg)
 
 int service_agent_settings_load(struct service *s, struct problem *ret_problem)
 {
-    return service_read(s, load_read, fleet_agent_book(s->fleet), ret_problem);
+    return service_read(s, load_read, fleet_agent_registry(s->fleet), ret_problem);
 }

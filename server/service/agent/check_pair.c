@@ -62,11 +62,12 @@ static int look(struct service *s, const struct fleet_view *live, const struct d
     struct looking looking = {
         .cluster_id = live->slot.cluster_id, .type = deep_plain_type(job->instance_type), .group = job->group};
     int64_t now_ms = service_now(s);
-    if (!pairing_asks_who(fleet_pairing(s->fleet), session, now_ms))
+    if (!pair_matching_asks_who(fleet_pair_matching(s->fleet), session, now_ms))
         return 0;
     int status = service_read(s, look_read, &looking, problem);
     if (status == 0)
-        pairing_expect(fleet_pairing(s->fleet), session, (const char *const *)looking.names, looking.count, now_ms);
+        pair_matching_expect(fleet_pair_matching(s->fleet), session, (const char *const *)looking.names, looking.count,
+                             now_ms);
     text_list_free(looking.names, looking.count);
     return status;
 }
@@ -90,7 +91,7 @@ int service_agent_pair(struct service *s, int64_t node_id, const char *peer, con
     if (!is_sound(ask))
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "The tool, a match or a partner is no name, or the address is not one of a machine.");
-    if (errands_get_check(fleet_errands(s->fleet), node_id, &job) != 0 || !text_equal(job.key, ask->key) ||
+    if (agent_tasks_get_check(fleet_agent_tasks(s->fleet), node_id, &job) != 0 || !text_equal(job.key, ask->key) ||
         (job.checks & SM_BIT(DEEP_CHECK_CONNECTIVITY)) == 0 || fleet_get(s->fleet, node_id, &live) != 0)
         return problem_say(ret_problem, STATUS_STALE, PROBLEM_STALE_REPORT,
                            "This instance is no longer asked to test that. Stop.");
@@ -102,7 +103,7 @@ int service_agent_pair(struct service *s, int64_t node_id, const char *peer, con
     *own = *ask;
     if (own->address[0] == '\0')
         text_copy_cut(own->address, sizeof(own->address), peer);
-    const struct pairing_node node = {.session = session, .name = job.node, .settle_ms = job.settle_ms};
-    pairing_answer(fleet_pairing(s->fleet), &node, own, s->ids, service_now(s), ret_reply);
+    const struct pair_matching_node node = {.session = session, .name = job.node, .settle_ms = job.settle_ms};
+    pair_matching_answer(fleet_pair_matching(s->fleet), &node, own, s->ids, service_now(s), ret_reply);
     return 0;
 }

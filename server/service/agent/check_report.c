@@ -30,7 +30,7 @@ struct reporting {
 
 int service_agent_check(struct service *s, int64_t node_id, struct deep_job *ret_job, struct problem *ret_problem)
 {
-    if (errands_get_check(fleet_errands(s->fleet), node_id, ret_job) == 0)
+    if (agent_tasks_get_check(fleet_agent_tasks(s->fleet), node_id, ret_job) == 0)
         return 0;
     return problem_say(ret_problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND, "This instance is asked to test nothing.");
 }

@@ -80,7 +80,7 @@ int service_agent_work(struct service *s, int64_t node_id, const char *peer, str
     struct lifecycle_job job;
     struct instance instance;
     autofree char *resources = NULL;
-    if (errands_get(fleet_errands(s->fleet), node_id, &job) != 0)
+    if (agent_tasks_get(fleet_agent_tasks(s->fleet), node_id, &job) != 0)
         return nothing_to_do(ret_problem);
     int status = resources_read(s, node_id, peer, &instance, &resources, ret_problem);
     if (status < 0)
@@ -97,7 +97,7 @@ int service_agent_work(struct service *s, int64_t node_id, const char *peer, str
 
 int service_agent_reset(struct service *s, int64_t node_id, struct reset_job *ret_job)
 {
-    return errands_get_reset(fleet_errands(s->fleet), node_id, ret_job);
+    return agent_tasks_get_reset(fleet_agent_tasks(s->fleet), node_id, ret_job);
 }
 
 void service_agent_work_sent(struct service *s, size_t resources_bytes)
@@ -218,7 +218,7 @@ int service_agent_report_work(struct service *s, int64_t node_id, const struct l
     struct lifecycle_report heard = *report;
     int64_t now = service_now(s);
     heard.ended_at = report->ended_at > 0 ? service_agent_time(report->ended_at, report->sent_at, now) : now;
-    (void)errands_report(fleet_errands(s->fleet), node_id, &heard);
+    (void)agent_tasks_report(fleet_agent_tasks(s->fleet), node_id, &heard);
     service_agent_changed(s, node_id);
     if (reporting.added)
         service_events_added(s);

@@ -29,9 +29,9 @@ static int tell(struct db_tx *tx, const struct resuming *resuming, enum event_ki
 
 static int end_protection(struct db_tx *tx, struct resuming *resuming)
 {
-    struct supply *supply = &resuming->group.supply;
-    supply->unborn = supply->unborn_at = supply->protected_at = 0;
-    int status = db_group_set_supply(tx, resuming->group.id, supply);
+    struct machine_capacity *machine_capacity = &resuming->group.machine_capacity;
+    machine_capacity->unborn = machine_capacity->unborn_at = machine_capacity->protected_at = 0;
+    int status = db_group_set_machine_capacity(tx, resuming->group.id, machine_capacity);
     return status < 0 ? status
                       : tell(tx, resuming, EVENT_KIND_GROUP_UNPROTECTED,
                              "ended the protection: replacements go on, and new machines that do not come up are "
@@ -56,7 +56,7 @@ static int resume_write(struct db_tx *tx, void *arg)
                                   &resuming->group, resuming->problem);
     if (status < 0)
         return status;
-    bool protected = resuming->group.supply.protected_at > 0, open = resuming->group.breaker_opened_at > 0;
+    bool protected = resuming->group.machine_capacity.protected_at > 0, open = resuming->group.breaker_opened_at > 0;
     if (protected)
         status = end_protection(tx, resuming);
     if (status == 0 && open)

@@ -347,7 +347,7 @@ static int provide(const struct finding *f, struct provisioned *provisioned)
 static int tell_refusal(struct db_tx *tx, void *arg)
 {
     struct finding *f = arg;
-    return cluster_event(tx, &f->cluster, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_LAYOUT,
+    return cluster_event(tx, &f->cluster, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DESIRED,
                          "The change of the cluster was refused: %s", f->problem->detail);
 }
 
@@ -386,9 +386,9 @@ int provisioning_tell(struct db_tx *tx, const struct cluster *cluster, const str
 {
     int status = 0;
     if (provisioned->told[0] != '\0')
-        status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_LAYOUT, "%s", provisioned->told);
+        status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, "%s", provisioned->told);
     if (status >= 0 && provisioned->warned[0] != '\0')
-        status = cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_LAYOUT, "%s", provisioned->warned);
+        status = cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DESIRED, "%s", provisioned->warned);
     return status;
 }
 

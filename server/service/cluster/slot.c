@@ -29,14 +29,14 @@ static int add_rival(const void *row, void *arg)
     const struct cluster *other = row;
     if (other->orchestrator != ORCHESTRATOR_SLURM || other->id == slots->cluster->id)
         return 0;
-    slots->rivals = own_realloc(slots->rivals, slots->rival_count + 1, sizeof(*slots->rivals));
-    slots->rivals[slots->rival_count++] = *other;
+    slots->competing = own_realloc(slots->competing, slots->rival_count + 1, sizeof(*slots->competing));
+    slots->competing[slots->rival_count++] = *other;
     return 0;
 }
 
 int slots_open(struct slots *slots)
 {
-    slots->rivals = NULL;
+    slots->competing = NULL;
     slots->rival_count = 0;
     if (slots->cluster->orchestrator != ORCHESTRATOR_SLURM)
         return 0;
@@ -45,22 +45,22 @@ int slots_open(struct slots *slots)
 
 void slots_close(struct slots *slots)
 {
-    free(TAKE(slots->rivals));
+    free(TAKE(slots->competing));
     slots->rival_count = 0;
 }
 
 /* One hpd speaks to one Slurm: a node there must not obey two clusters. */
-static int check_rivals(const struct slots *slots, const char *name)
+static int check_competing(const struct slots *slots, const char *name)
 {
     struct node node;
     for (size_t i = 0; i < slots->rival_count; i++) {
-        int status = db_node_get(slots->tx, slots->rivals[i].id, name, &node);
+        int status = db_node_get(slots->tx, slots->competing[i].id, name, &node);
         if (status == 0)
             return problem_say(
                 slots->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                 "The node \"%s\" belongs to the cluster \"%s\" already, and both would command the same Slurm node. "
                 "Choose other names, or orchestrator \"none\".",
-                name, slots->rivals[i].name);
+                name, slots->competing[i].name);
         if (status != STATUS_NOT_FOUND)
             return status;
     }
@@ -289,7 +289,7 @@ static int create_slot(const struct slots *slots, struct place *place)
     place->node.health = HEALTH_UNKNOWN;
     place->node.state_since = place->node.health_since = place->node.created_at = slots->now_ms;
     snprintf(place->node.reason, sizeof(place->node.reason), "The slot is new and waits for its first instance");
-    int status = check_rivals(slots, place->node.name);
+    int status = check_competing(slots, place->node.name);
     if (status == 0)
         status = db_node_insert(slots->tx, &place->node);
     if (status < 0)

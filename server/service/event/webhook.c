@@ -67,7 +67,7 @@ static int tell(struct db_tx *tx, const struct standing *standing)
     else
         say_cut(event.message, sizeof(event.message),
                 "The webhook %s takes messages again; %" PRId64 " were given up or refused so far.",
-                standing->webhook->name, p->given_up + p->refused);
+                standing->webhook->name, p->downed + p->refused);
     return db_event_insert(tx, &event);
 }
 

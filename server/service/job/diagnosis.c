@@ -237,8 +237,8 @@ int service_job_diagnose(struct service *s, const char *cluster, const struct jo
     if (text_hostlist_expand(attempt->nodes, NODES_MAX, &d.nodes, &d.node_count) != 0)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "\"nodes\" must be a host list of at most %d nodes, like \"gpu-[1-4]\".", NODES_MAX);
-    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(s->scheduler, d.now_ms, why);
-    d.job = picture == NULL ? NULL : job_run_find(picture, attempt->job);
+    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(s->scheduler, d.now_ms, why);
+    d.job = snapshot == NULL ? NULL : job_run_find(snapshot, attempt->job);
     int status = service_read(s, look, &d, ret_problem);
     if (status == 0)
         status = service_write(s, "job-diagnose", put, &d, ret_problem);

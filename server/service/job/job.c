@@ -25,7 +25,7 @@ struct known {
     struct map *partitions; /* with one of them; name → anything */
     int64_t cluster_id;
     struct problem *problem;
-    struct job_picture *picture; /* NULL: the cluster has no scheduler, and no jobs; or what they are is not known */
+    struct job_snapshot *snapshot; /* NULL: the cluster has no scheduler, and no jobs; or what they are is not known */
     char why[SERVICE_SCHEDULER_ERROR_MAX]; /* it is not known */
 };
 
@@ -33,7 +33,7 @@ static void known_free(struct known *known)
 {
     map_free(known->nodes);
     map_free(known->partitions);
-    job_picture_free(known->picture);
+    job_snapshot_free(known->snapshot);
 }
 
 static int add_node(const void *row, void *arg)
@@ -62,18 +62,18 @@ static int know(struct service *s, struct db_tx *tx, const char *name, struct kn
     known->cluster_id = cluster.id;
     if (status < 0 || cluster.orchestrator != ORCHESTRATOR_SLURM)
         return status;
-    known->picture = service_scheduler_picture(s->scheduler, clock_wall_ms(s->clock), known->why);
+    known->snapshot = service_scheduler_snapshot(s->scheduler, clock_wall_ms(s->clock), known->why);
     const struct db_node_filter filter = {.cluster_id = cluster.id, .state = -1, .health = -1};
     status = db_node_list(tx, &filter, add_node, known);
-    for (size_t i = 0; known->picture != NULL && i < known->picture->node_count && status == 0; i++)
-        if (map_get(known->nodes, known->picture->nodes[i].name) != NULL)
-            each_word_in(known->picture->nodes[i].partitions, known->partitions, true);
+    for (size_t i = 0; known->snapshot != NULL && i < known->snapshot->node_count && status == 0; i++)
+        if (map_get(known->nodes, known->snapshot->nodes[i].name) != NULL)
+            each_word_in(known->snapshot->nodes[i].partitions, known->partitions, true);
     return status;
 }
 
 static int refuse_unknown(const struct known *known)
 {
-    return known->why[0] == '\0' || known->picture != NULL
+    return known->why[0] == '\0' || known->snapshot != NULL
                ? 0
                : problem_say(known->problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
                              "What Slurm's jobs are is not known now: %s.", known->why);
@@ -145,7 +145,7 @@ static int load_life(struct db_tx *tx, int64_t cluster_id, const struct cluster_
         status = db_job_run_list(tx, cluster_id, job->id, add_run, life);
     if (status == 0 && life->run_count > 0)
         status = db_job_signalled(tx, cluster_id, job->id, add_signal, life);
-    job_life_reckon(life, now_ms, ret_goodput);
+    job_life_recount(life, now_ms, ret_goodput);
     return status;
 }
 
@@ -206,12 +206,12 @@ static int newest_first(const void *a, const void *b)
     return strverscmp(((const struct listed *)b)->job.id, ((const struct listed *)a)->job.id);
 }
 
-static void list_picture(struct job_listing *listing)
+static void list_snapshot(struct job_listing *listing)
 {
-    const struct job_picture *picture = listing->known.picture;
-    for (size_t i = 0; i < picture->count; i++)
-        if (is_asked_for(listing, picture->jobs[i].id))
-            add_listed(listing, &picture->jobs[i]);
+    const struct job_snapshot *snapshot = listing->known.snapshot;
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (is_asked_for(listing, snapshot->jobs[i].id))
+            add_listed(listing, &snapshot->jobs[i]);
 }
 
 /* What is not this cluster's goes last, and so far as nobody asked for more: reading a host list costs more than sorting it. */
@@ -238,13 +238,13 @@ static int list_read(struct db_tx *tx, void *arg)
     int status = know(listing->s, tx, listing->cluster, &listing->known);
     if (status == 0)
         status = refuse_unknown(&listing->known);
-    if (status < 0 || listing->known.picture == NULL)
+    if (status < 0 || listing->known.snapshot == NULL)
         return status;
     int64_t cluster_id = listing->known.cluster_id;
-    for (size_t i = 0; i < listing->known.picture->count; i++)
-        map_set(listing->shown, listing->known.picture->jobs[i].id, listing->shown);
+    for (size_t i = 0; i < listing->known.snapshot->count; i++)
+        map_set(listing->shown, listing->known.snapshot->jobs[i].id, listing->shown);
     status = db_job_run_list(tx, cluster_id, "", list_run, listing);
-    list_picture(listing);
+    list_snapshot(listing);
     keep_page(listing);
     for (size_t i = 0; i < listing->count && status == 0; i++) {
         AUTO(job_life) struct job_life life = {0};
@@ -404,7 +404,7 @@ static int take_last(const void *row, void *arg)
 static int find_job(struct db_tx *tx, struct job_look *look, struct cluster_job *ret_job)
 {
     const struct known *known = &look->known;
-    const struct cluster_job *job = known->picture == NULL ? NULL : job_run_find(known->picture, look->id);
+    const struct cluster_job *job = known->snapshot == NULL ? NULL : job_run_find(known->snapshot, look->id);
     int status = db_job_run_list(tx, known->cluster_id, look->id[0] == '\0' ? "-" : look->id, take_last, look);
     if (status != 0)
         return status;

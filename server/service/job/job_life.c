@@ -177,7 +177,7 @@ static int64_t wait_after(const struct job_life *life, size_t at, int64_t now_ms
     return life->waits && run->cut && run->to != 0 ? later(now_ms - run->to, 0) : 0;
 }
 
-static void reckon_run(struct job_life *life, size_t at, int64_t now_ms, struct job_goodput *goodput)
+static void recount_run(struct job_life *life, size_t at, int64_t now_ms, struct job_goodput *goodput)
 {
     struct life_run *run = &life->runs[at];
     int64_t end = run->to != 0 ? later(run->to, run->from) : later(now_ms, run->from);
@@ -193,15 +193,15 @@ static void reckon_run(struct job_life *life, size_t at, int64_t now_ms, struct 
     goodput->asked = goodput->asked || (run->cut && run->asked != 0);
 }
 
-static void reckon_runs(struct job_life *life, int64_t now_ms, struct job_goodput *goodput)
+static void recount_runs(struct job_life *life, int64_t now_ms, struct job_goodput *goodput)
 {
     goodput->by_runs = true;
     goodput->starts_unseen = life->runs[life->run_count - 1].restart + 1 - (int64_t)life->run_count;
     for (size_t i = 0; i < life->run_count; i++)
-        reckon_run(life, i, now_ms, goodput);
+        recount_run(life, i, now_ms, goodput);
 }
 
-void job_life_reckon(struct job_life *life, int64_t now_ms, struct job_goodput *ret_goodput)
+void job_life_recount(struct job_life *life, int64_t now_ms, struct job_goodput *ret_goodput)
 {
     *ret_goodput = (struct job_goodput){0};
     for (size_t i = 0; i < life->attempt_count; i++)
@@ -216,7 +216,7 @@ void job_life_reckon(struct job_life *life, int64_t now_ms, struct job_goodput *
         add_goodput(life, &life->runs[i], now_ms, ret_goodput);
     ret_goodput->lost_max_ms = ret_goodput->lost_ms;
     if (life->attempt_count == 0 && life->run_count > 0)
-        reckon_runs(life, now_ms, ret_goodput);
+        recount_runs(life, now_ms, ret_goodput);
 }
 
 void job_life_free(struct job_life *life)

@@ -47,7 +47,7 @@ void job_life_add_run(struct job_life *life, const struct job_run *run);
 /* After the runs. */
 void job_life_add_signal(struct job_life *life, const struct job_signalled *signalled);
 /* Fills the cost of each attempt and run, too. */
-void job_life_reckon(struct job_life *life, int64_t now_ms, struct job_goodput *ret_goodput);
+void job_life_recount(struct job_life *life, int64_t now_ms, struct job_goodput *ret_goodput);
 void job_life_free(struct job_life *life);
 static inline void auto_job_life_cleanup(struct job_life *life)
 {

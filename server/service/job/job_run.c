@@ -13,11 +13,11 @@
 
 #include <string.h>
 
-const struct cluster_job *job_run_find(const struct job_picture *picture, const char *job)
+const struct cluster_job *job_run_find(const struct job_snapshot *snapshot, const char *job)
 {
-    for (size_t i = 0; i < picture->count; i++)
-        if (strcmp(picture->jobs[i].id, job) == 0)
-            return &picture->jobs[i];
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (strcmp(snapshot->jobs[i].id, job) == 0)
+            return &snapshot->jobs[i];
     return NULL;
 }
 
@@ -83,24 +83,24 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
 /* --- with each picture ------------------------------------------------------------------------------- */
 
 struct open_runs {
-    const struct job_picture *picture;
+    const struct job_snapshot *snapshot;
     struct job_start_finding *found; /* NULL: no start is new */
     struct job_run **runs;
     size_t count;
 };
 
-static bool needs_look(const struct job_run *run, const struct job_picture *picture)
+static bool needs_look(const struct job_run *run, const struct job_snapshot *snapshot)
 {
-    const struct cluster_job *job = job_run_find(picture, run->job);
+    const struct cluster_job *job = job_run_find(snapshot, run->job);
     if (job == NULL)
-        return run->started_at < picture->at;
+        return run->started_at < snapshot->at;
     return !is_same_start(run, job) || !job_is_on(job) || run->state[0] == '\0';
 }
 
 static int take_open(const void *row, void *arg)
 {
     struct open_runs *open = arg;
-    if (!needs_look(row, open->picture))
+    if (!needs_look(row, open->snapshot))
         return 0;
     open->runs = own_realloc(open->runs, open->count + 1, sizeof(*open->runs));
     open->runs[open->count] = own_calloc(1, sizeof(**open->runs));
@@ -118,29 +118,29 @@ static int last_seen(const void *row, void *arg)
 }
 
 /* What tells of attempts was seen last by them, what does not runs till we ended it, or was found to be over: so late at most. */
-static int find_end(struct db_tx *tx, struct job_run *run, const struct cluster_job *job, int64_t picture_at)
+static int find_end(struct db_tx *tx, struct job_run *run, const struct cluster_job *job, int64_t snapshot_at)
 {
     run->ended_at = run->started_at;
     int status = db_attempt_list(tx, run->cluster_id, run->job, last_seen, run);
-    bool begun = job != NULL && job->started_at > run->started_at && job->started_at < picture_at;
+    bool begun = job != NULL && job->started_at > run->started_at && job->started_at < snapshot_at;
     if (run->ended_at == run->started_at)
-        run->ended_at = run->evicted_at > 0 ? run->evicted_at : begun ? job->started_at : picture_at;
+        run->ended_at = run->evicted_at > 0 ? run->evicted_at : begun ? job->started_at : snapshot_at;
     text_copy_cut(run->state, sizeof(run->state), job == NULL ? "" : "REQUEUED");
     return status;
 }
 
-static int follow_run(struct db_tx *tx, struct job_run *run, const struct job_picture *picture)
+static int follow_run(struct db_tx *tx, struct job_run *run, const struct job_snapshot *snapshot)
 {
     int status = 0;
-    const struct cluster_job *job = job_run_find(picture, run->job);
+    const struct cluster_job *job = job_run_find(snapshot, run->job);
     if (job != NULL && is_same_start(run, job)) {
         job_run_fill(run, job);
         run->ended_at = job_is_on(job) ? 0 : job->ends_at;
     } else {
-        status = find_end(tx, run, job, picture->at);
+        status = find_end(tx, run, job, snapshot->at);
     }
     if (run->ended_at != 0)
-        job_start_tell_end(run, job, picture);
+        job_start_tell_end(run, job, snapshot);
     return status != 0 ? status : db_job_run_put(tx, run);
 }
 
@@ -162,14 +162,14 @@ static int follow(struct db_tx *tx, void *arg)
         status = db_job_run_open(tx, take_open, open);
     for (size_t i = 0; i < open->count && status == 0; i++) {
         struct job_run run = *open->runs[i];
-        status = follow_run(tx, &run, open->picture);
+        status = follow_run(tx, &run, open->snapshot);
     }
     return status;
 }
 
-int service_job_follow(struct service *s, const struct job_picture *before, const struct job_picture *picture)
+int service_job_follow(struct service *s, const struct job_snapshot *before, const struct job_snapshot *snapshot)
 {
-    struct open_runs open = {.picture = picture, .found = job_start_look(before, picture)};
+    struct open_runs open = {.snapshot = snapshot, .found = job_start_look(before, snapshot)};
     struct db_tx *tx = NULL;
     int status = 0;
     if (open.found == NULL) { /* most pictures have nothing that would have to be written */

@@ -7,7 +7,7 @@
 #define JOB_RUNS_MAX 20000 /* attempts of one cluster that are kept, and starts of its jobs */
 
 /* NULL: the scheduler does not show it. */
-const struct cluster_job *job_run_find(const struct job_picture *picture, const char *job);
+const struct cluster_job *job_run_find(const struct job_snapshot *snapshot, const char *job);
 /* Makes way for a new attempt of that key: what another job of the same number left goes, and what was told of longest ago where there
  * are too many. */
 int job_run_begin(struct db_tx *tx, const struct job_attempt *attempt, int64_t rows_max);

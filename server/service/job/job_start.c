@@ -116,12 +116,12 @@ int job_start_keep_found(struct db_tx *tx, struct job_start_finding *finding)
 }
 
 /* Only jobs of whom there may be news are looked for in the picture before. */
-static void collect(struct job_start_finding *finding, const struct job_picture *before,
-                    const struct job_picture *picture)
+static void collect(struct job_start_finding *finding, const struct job_snapshot *before,
+                    const struct job_snapshot *snapshot)
 {
     struct map *old = NULL;
-    for (size_t i = 0; i < picture->count; i++) {
-        const struct cluster_job *job = &picture->jobs[i];
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct cluster_job *job = &snapshot->jobs[i];
         if (!is_news(job, NULL))
             continue;
         if (old == NULL) {
@@ -138,10 +138,10 @@ static void collect(struct job_start_finding *finding, const struct job_picture 
     map_free(old);
 }
 
-struct job_start_finding *job_start_look(const struct job_picture *before, const struct job_picture *picture)
+struct job_start_finding *job_start_look(const struct job_snapshot *before, const struct job_snapshot *snapshot)
 {
     struct job_start_finding *finding = own_calloc(1, sizeof(*finding));
-    collect(finding, before, picture);
+    collect(finding, before, snapshot);
     if (finding->count > 0)
         return finding;
     job_start_finding_free(finding);
@@ -166,7 +166,7 @@ static bool is_down(const struct job_node *node)
 }
 
 /* The first of the start's nodes that is down now; "": none. */
-static void find_down(const struct job_run *run, const struct job_picture *picture, char *ret_name, size_t size)
+static void find_down(const struct job_run *run, const struct job_snapshot *snapshot, char *ret_name, size_t size)
 {
     char **names = NULL;
     size_t count = 0;
@@ -176,9 +176,9 @@ static void find_down(const struct job_run *run, const struct job_picture *pictu
     struct map *own = map_new();
     for (size_t i = 0; i < count; i++)
         map_set(own, names[i], own);
-    for (size_t i = 0; i < picture->node_count && ret_name[0] == '\0'; i++)
-        if (is_down(&picture->nodes[i]) && map_get(own, picture->nodes[i].name) != NULL)
-            text_copy_cut(ret_name, size, picture->nodes[i].name);
+    for (size_t i = 0; i < snapshot->node_count && ret_name[0] == '\0'; i++)
+        if (is_down(&snapshot->nodes[i]) && map_get(own, snapshot->nodes[i].name) != NULL)
+            text_copy_cut(ret_name, size, snapshot->nodes[i].name);
     map_free(own);
     text_list_free(names, count);
 }
@@ -202,12 +202,12 @@ static const char *own_end(const char *state)
     return NULL;
 }
 
-void job_start_tell_end(struct job_run *run, const struct cluster_job *job, const struct job_picture *picture)
+void job_start_tell_end(struct job_run *run, const struct cluster_job *job, const struct job_snapshot *snapshot)
 {
     char why[SENTENCE_MAX_BYTES], node[NODE_NAME_MAX_BYTES];
     bool requeued = strcmp(run->state, "REQUEUED") == 0, failed = strcmp(run->state, "NODE_FAIL") == 0;
     const char *own = own_end(run->state);
-    find_down(run, picture, node, sizeof(node));
+    find_down(run, snapshot, node, sizeof(node));
     if (run->evicted_at > 0 && strcmp(run->state, "COMPLETED") != 0)
         snprintf(why, sizeof(why), "%s by Holdfast %.400s", requeued ? "requeued" : "ended", run->why);
     else if (requeued || failed)
@@ -226,18 +226,18 @@ void job_start_tell_end(struct job_run *run, const struct cluster_job *job, cons
 
 /* --- what we do to it ----------------------------------------------------------------------------- */
 
-int service_job_signalled(struct db_tx *tx, const struct job_picture *picture, int64_t cluster_id, const char *job)
+int service_job_signalled(struct db_tx *tx, const struct job_snapshot *snapshot, int64_t cluster_id, const char *job)
 {
-    const struct cluster_job *shown = picture == NULL ? NULL : job_run_find(picture, job);
+    const struct cluster_job *shown = snapshot == NULL ? NULL : job_run_find(snapshot, job);
     return shown == NULL ? 0 : job_start_keep(tx, cluster_id, shown);
 }
 
 /* A picture that was taken meanwhile may show it requeued already. */
-int service_job_evicted(struct db_tx *tx, const struct job_picture *picture, int64_t cluster_id, const char *job,
+int service_job_evicted(struct db_tx *tx, const struct job_snapshot *snapshot, int64_t cluster_id, const char *job,
                         int64_t at, const char *why)
 {
     struct job_run run;
-    const struct cluster_job *shown = picture == NULL ? NULL : job_run_find(picture, job);
+    const struct cluster_job *shown = snapshot == NULL ? NULL : job_run_find(snapshot, job);
     int status = shown == NULL ? STATUS_NOT_FOUND : job_start_keep(tx, cluster_id, shown);
     if (status == 0)
         status = db_job_run_get(tx, cluster_id, job, shown->restarts - (is_started(shown) ? 0 : 1), &run);

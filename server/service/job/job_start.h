@@ -8,11 +8,11 @@
 int job_start_keep(struct db_tx *tx, int64_t cluster_id, const struct cluster_job *job);
 /* What this picture has that the one before (NULL: none since hpd began) had not; NULL: nothing. Both pictures outlive it. */
 struct job_start_finding;
-struct job_start_finding *job_start_look(const struct job_picture *before, const struct job_picture *picture);
+struct job_start_finding *job_start_look(const struct job_snapshot *before, const struct job_snapshot *snapshot);
 void job_start_finding_free(struct job_start_finding *finding); /* accepts NULL */
 /* Keeps it; may be run again. NULL: nothing. */
 int job_start_keep_found(struct db_tx *tx, struct job_start_finding *finding);
 /* Says in run->why why it ended as it did. */
-void job_start_tell_end(struct job_run *run, const struct cluster_job *job, const struct job_picture *picture);
+void job_start_tell_end(struct job_run *run, const struct cluster_job *job, const struct job_snapshot *snapshot);
 
 #endif

@@ -48,9 +48,9 @@ static bool has_nodes(const struct cluster_job *job)
     return job_is_on(job);
 }
 
-static bool is_left(const struct job_picture *picture, const struct cluster_job *waiter, const char *job)
+static bool is_left(const struct job_snapshot *snapshot, const struct cluster_job *waiter, const char *job)
 {
-    const struct cluster_job *its = job_run_find(picture, job);
+    const struct cluster_job *its = job_run_find(snapshot, job);
     bool ends = !job_is_on(waiter) || strcmp(waiter->state, "COMPLETING") == 0;
     return !ends && (its == NULL || !has_nodes(its) || strcmp(its->user, waiter->user) != 0);
 }
@@ -63,12 +63,12 @@ struct search {
     size_t cluster_count;
 };
 
-static void collect(struct search *search, const struct job_picture *before, const struct job_picture *picture)
+static void collect(struct search *search, const struct job_snapshot *before, const struct job_snapshot *snapshot)
 {
-    for (size_t i = 0; i < picture->count && search->count < WAITERS_MAX; i++) {
-        const struct cluster_job *shown = &picture->jobs[i];
+    for (size_t i = 0; i < snapshot->count && search->count < WAITERS_MAX; i++) {
+        const struct cluster_job *shown = &snapshot->jobs[i];
         struct job_waiter waiter;
-        if (!read_name(shown->name, waiter.job) || !is_left(picture, shown, waiter.job))
+        if (!read_name(shown->name, waiter.job) || !is_left(snapshot, shown, waiter.job))
             continue;
         const struct cluster_job *was = job_run_find(before, shown->id);
         if (was == NULL || strcmp(was->name, shown->name) != 0 || !is_left(before, was, waiter.job) ||
@@ -132,12 +132,12 @@ static int tell_all(struct db_tx *tx, void *arg)
     return status < 0 ? status : 0;
 }
 
-int service_job_waiters(struct service *s, const struct job_picture *before, const struct job_picture *picture,
+int service_job_waiters(struct service *s, const struct job_snapshot *before, const struct job_snapshot *snapshot,
                         struct job_waiter **ret_waiters, size_t *ret_count)
 {
     struct search search = {0};
     if (before != NULL)
-        collect(&search, before, picture);
+        collect(&search, before, snapshot);
     *ret_waiters = search.waiters;
     *ret_count = 0;
     if (search.count == 0)

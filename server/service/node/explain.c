@@ -172,7 +172,7 @@ static void find_situation(struct service *s, const struct explain *explain)
         .decision = &explanation->decision,
         .decision_stands = decision_stands(explanation, live.silent),
         .held_by_others = text_starts_with(place->node.reason, NODE_REASON_HELD),
-        .given_up = text_starts_with(place->node.reason, NODE_REASON_GIVEN_UP),
+        .downed = text_starts_with(place->node.reason, NODE_REASON_DOWNED),
         .silent = live.silent,
         .last_heartbeat_at = live.last_heartbeat_at,
         .open_verdicts = explain->open_verdicts,
@@ -201,7 +201,7 @@ static void say_lemon(struct text *text, const struct service_lemon *lemon)
                 "Its past: the repairs of the machine within %s weigh %lld points (%lld of them, %lld without a "
                 "good return)",
                 clock_format_duration(lemon->window_ms, span), (long long)lemon->score, (long long)lemon->repairs,
-                (long long)lemon->unmended);
+                (long long)lemon->not_cleared);
     if (lemon->device[0] != '\0')
         text_printf(text, ", %lld of which are those of %s", (long long)lemon->device_score, lemon->device);
     text_printf(text, "; those of the slot %lld.", (long long)lemon->slot_score);

@@ -81,7 +81,7 @@ static int read_past(struct db_tx *tx, const struct place *place, int64_t since,
 static void find_rules(const struct service *s, const struct place *place, struct policy_settings *ret_rules)
 {
     if (s->book != NULL)
-        policy_book_rules(s->book, place->cluster.name, place->group.name, place->group.instance_type, ret_rules);
+        policy_registry_rules(s->book, place->cluster.name, place->group.name, place->group.instance_type, ret_rules);
     else
         policy_settings_default(ret_rules);
 }
@@ -114,7 +114,7 @@ int lemon_read(struct db_tx *tx, const struct service *s, const struct place *pl
                                         .device_score = weighed.device_score,
                                         .slot_score = weighed.slot,
                                         .repairs = weighed.repairs,
-                                        .unmended = weighed.unmended,
+                                        .not_cleared = weighed.not_cleared,
                                         .last_at = weighed.last_at,
                                         .limit = rules.lemon_score,
                                         .window_ms = rules.lemon_window_ms};

@@ -14,8 +14,8 @@ struct service_lemon {
     char instance_id[ID_INSTANCE_MAX];
     char device[DEVICE_MAX_BYTES], identity[HARDWARE_IDENTITY_MAX_BYTES]; /* of the worst; "": no repair named one */
     int64_t score, device_score, slot_score;
-    int64_t repairs, unmended, last_at; /* of the machine, within the window */
-    int64_t limit, window_ms;           /* of its group's policy; limit 0: none */
+    int64_t repairs, not_cleared, last_at; /* of the machine, within the window */
+    int64_t limit, window_ms;              /* of its group's policy; limit 0: none */
 };
 int service_lemon_get(struct service *s, const char *cluster, const char *node, struct service_lemon *ret_lemon,
                       struct problem *ret_problem);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(POLICY_BOOK_ERROR_MAX <= PROBLEM_DETAIL_MAX, "an error fits into a problem");
+_Static_assert(POLICY_REGISTRY_ERROR_MAX <= PROBLEM_DETAIL_MAX, "an error fits into a problem");
 
 const char *service_fault_version(struct service *s)
 {
@@ -51,8 +51,8 @@ int service_policy_list(struct service *s, const char *cluster, const char *grou
         return status;
     *ret_policy = (struct service_policy){.count = 0};
     *ret_version = s->book == NULL ? 0
-                                   : policy_book_show(s->book, cluster == NULL ? NULL : lookup.cluster.name,
-                                                      lookup.group.name, lookup.group.instance_type, ret_policy);
+                                   : policy_registry_show(s->book, cluster == NULL ? NULL : lookup.cluster.name,
+                                                          lookup.group.name, lookup.group.instance_type, ret_policy);
     if (cluster != NULL)
         *ret_cluster = lookup.cluster;
     return 0;
@@ -110,8 +110,8 @@ int service_policy_versions(struct service *s, int64_t before, int limit, db_row
 
 int service_policy_validate(const char *text, struct problem *ret_problem)
 {
-    char error[POLICY_BOOK_ERROR_MAX];
-    int status = policy_book_check(text, error);
+    char error[POLICY_REGISTRY_ERROR_MAX];
+    int status = policy_registry_check(text, error);
     return status < 0 ? problem_say(ret_problem, status, PROBLEM_INVALID_VALUE, "%s", error) : 0;
 }
 
@@ -156,13 +156,14 @@ void service_policy_warn(struct service *s, const char *text, void (*fn)(const c
     struct groups all = {0};
     struct problem problem;
     if (s->book != NULL && service_read(s, groups_read, &all, &problem) >= 0) {
-        autofree struct policy_book_group *groups = own_calloc(all.count + 1, sizeof(*groups));
+        autofree struct policy_registry_group *groups = own_calloc(all.count + 1, sizeof(*groups));
         for (size_t i = 0; i < all.count; i++)
-            groups[i] = (struct policy_book_group){.place = {.cluster = cluster_name(&all, all.groups[i].cluster_id),
-                                                             .group = all.groups[i].name,
-                                                             .instance_type = all.groups[i].instance_type},
-                                                   .desired = all.groups[i].desired};
-        policy_book_warn(s->book, text, groups, all.count, service_now(s), fn, arg);
+            groups[i] =
+                (struct policy_registry_group){.place = {.cluster = cluster_name(&all, all.groups[i].cluster_id),
+                                                         .group = all.groups[i].name,
+                                                         .instance_type = all.groups[i].instance_type},
+                                               .desired = all.groups[i].desired};
+        policy_registry_warn(s->book, text, groups, all.count, service_now(s), fn, arg);
     }
     free(all.clusters);
     free(all.groups);
@@ -249,7 +250,7 @@ int service_policy_apply(struct service *s, const struct actor *actor, const str
                          struct policy_version *ret_version, struct problem *ret_problem)
 {
     autofree struct policy_version *newest = own_calloc(1, sizeof(*newest));
-    char error[POLICY_BOOK_ERROR_MAX];
+    char error[POLICY_REGISTRY_ERROR_MAX];
     int status = service_require(actor, ROLE_ADMIN, ret_problem);
     if (status == 0)
         status = prepare(s, actor, wanted, ret_version, ret_problem);
@@ -263,7 +264,7 @@ int service_policy_apply(struct service *s, const struct actor *actor, const str
                             .problem = ret_problem};
     status = service_write(s, "policy-apply", apply_write, &change, ret_problem);
     if (status == 0 && s->book != NULL)
-        status = policy_book_put(s->book, ret_version->version, ret_version->text, error);
+        status = policy_registry_put(s->book, ret_version->version, ret_version->text, error);
     if (status == 0) {
         service_wake(s);
         service_events_added(s);
@@ -284,12 +285,12 @@ struct load {
 static int load_read(struct db_tx *tx, void *arg)
 {
     struct load *load = arg;
-    char error[POLICY_BOOK_ERROR_MAX];
+    char error[POLICY_REGISTRY_ERROR_MAX];
     int64_t number = 0;
     int status, wrong = 0;
     while ((status = db_policy_get(tx, number, load->version)) == 0) {
         number = load->version->version - 1;
-        if (policy_book_put(load->s->book, load->version->version, load->version->text, error) == 0) {
+        if (policy_registry_put(load->s->book, load->version->version, load->version->text, error) == 0) {
             *load->ret_version = load->version->version;
             return wrong;
         }

@@ -18,7 +18,7 @@
 #define DECISIONS_MAX 100 /* of one node, the newest */
 #define REPAIRS_MAX 64
 
-_Static_assert(POLICY_BOOK_ERROR_MAX <= PROBLEM_DETAIL_MAX, "an error fits into a problem");
+_Static_assert(POLICY_REGISTRY_ERROR_MAX <= PROBLEM_DETAIL_MAX, "an error fits into a problem");
 
 struct diff {
     struct service *s;
@@ -27,8 +27,8 @@ struct diff {
     void *arg;
     struct problem *problem;
     struct service_policy_counts counts;
-    struct policy_book *other, *then; /* owned */
-    int64_t then_version;             /* -1: of none yet */
+    struct policy_registry *other, *then; /* owned */
+    int64_t then_version;                 /* -1: of none yet */
     struct db_node_row *nodes;
     size_t node_count;
     struct decision *decisions; /* of one node */
@@ -40,8 +40,8 @@ struct diff {
 
 static void diff_free(struct diff *diff)
 {
-    policy_book_free(diff->other);
-    policy_book_free(diff->then);
+    policy_registry_free(diff->other);
+    policy_registry_free(diff->then);
     free(diff->nodes);
     free(diff->decisions);
     free(diff->operations);
@@ -88,15 +88,15 @@ static int take_repair(const void *row, void *arg)
 /* Of the version that the decision was made by. */
 static int open_then(struct db_tx *tx, struct diff *diff, int64_t version)
 {
-    char error[POLICY_BOOK_ERROR_MAX];
+    char error[POLICY_REGISTRY_ERROR_MAX];
     if (diff->then_version == version)
         return 0;
     autofree struct policy_version *stored = own_calloc(1, sizeof(*stored));
     int status = version > 0 ? db_policy_get(tx, version, stored) : 0;
-    policy_book_free(TAKE(diff->then));
+    policy_registry_free(TAKE(diff->then));
     diff->then_version = -1;
     if (status == 0)
-        status = policy_book_trial(diff->s->book, version > 0 ? stored->text : NULL, &diff->then, error);
+        status = policy_registry_trial(diff->s->book, version > 0 ? stored->text : NULL, &diff->then, error);
     diff->then_version = status == 0 ? version : -1;
     return status;
 }
@@ -143,8 +143,8 @@ static int look_again(struct db_tx *tx, struct diff *diff, const struct db_node_
     }
     if (status < 0)
         return status;
-    policy_book_rules(diff->then, row->cluster, row->group, row->instance_type, &then);
-    policy_book_rules(diff->other, row->cluster, row->group, row->instance_type, &other);
+    policy_registry_rules(diff->then, row->cluster, row->group, row->instance_type, &then);
+    policy_registry_rules(diff->other, row->cluster, row->group, row->instance_type, &other);
     enum replay_result result = policy_replay(&replay, &difference.other);
     diff->counts.same += result == REPLAY_RESULT_SAME;
     diff->counts.unknown += result == REPLAY_RESULT_UNKNOWN;
@@ -190,11 +190,11 @@ static int diff_read(struct db_tx *tx, void *arg)
 int service_policy_diff(struct service *s, const struct service_policy_trial *trial, db_row_fn fn, void *arg,
                         struct service_policy_counts *ret_counts, struct problem *ret_problem)
 {
-    char error[POLICY_BOOK_ERROR_MAX];
+    char error[POLICY_REGISTRY_ERROR_MAX];
     struct diff diff = {.s = s, .trial = trial, .fn = fn, .arg = arg, .problem = ret_problem, .then_version = -1};
     if (s->book == NULL)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "Nothing is known of the policy here.");
-    if (policy_book_trial(s->book, trial->text, &diff.other, error) != 0)
+    if (policy_registry_trial(s->book, trial->text, &diff.other, error) != 0)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "%s", error);
     diff.nodes = own_calloc(NODES_MAX, sizeof(*diff.nodes));
     diff.decisions = own_calloc(DECISIONS_MAX, sizeof(*diff.decisions));

@@ -46,28 +46,28 @@ static int by_node_name(const void *left, const void *right)
 }
 
 /* Those of the source in the order of their names, borrowed from the picture. Caller frees the array. */
-static const struct job_node **choose(const struct job_picture *picture, const struct node_source *source,
+static const struct job_node **choose(const struct job_snapshot *snapshot, const struct node_source *source,
                                       size_t *ret_count)
 {
-    const struct job_node **nodes = own_calloc(picture->node_count + 1, sizeof(struct job_node *));
+    const struct job_node **nodes = own_calloc(snapshot->node_count + 1, sizeof(struct job_node *));
     *ret_count = 0;
-    for (size_t i = 0; i < picture->node_count; i++)
-        if (is_of(&picture->nodes[i], source))
-            nodes[(*ret_count)++] = &picture->nodes[i];
+    for (size_t i = 0; i < snapshot->node_count; i++)
+        if (is_of(&snapshot->nodes[i], source))
+            nodes[(*ret_count)++] = &snapshot->nodes[i];
     qsort(nodes, *ret_count, sizeof(*nodes), by_node_name);
     return nodes;
 }
 
-static int picture_take(struct service *s, struct job_picture **ret_picture, struct problem *problem)
+static int snapshot_take(struct service *s, struct job_snapshot **ret_snapshot, struct problem *problem)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
     if (s->backends != NULL && !s->backends->slurm)
         return problem_say(problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
                            "This hpd drives no Slurm: give its configuration a slurm section.");
-    *ret_picture = service_scheduler_picture(s->scheduler, clock_wall_ms(s->clock), why);
-    return *ret_picture != NULL ? 0
-                                : problem_say(problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
-                                              "What nodes Slurm has is not known now: %s.", why);
+    *ret_snapshot = service_scheduler_snapshot(s->scheduler, clock_wall_ms(s->clock), why);
+    return *ret_snapshot != NULL ? 0
+                                 : problem_say(problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
+                                               "What nodes Slurm has is not known now: %s.", why);
 }
 
 /* --- whose they are ------------------------------------------------------------------------------- */
@@ -133,15 +133,15 @@ static int owners_read(struct service *s, struct owners *owners, struct problem 
 int service_discovery_nodes(struct service *s, const struct discovery_filter *filter, db_row_fn fn, void *arg,
                             struct problem *ret_problem)
 {
-    AUTO(job_picture) struct job_picture *picture = NULL;
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
     AUTO(owners) struct owners owners = {.list = NULL};
     size_t count = 0;
-    int shown = 0, status = picture_take(s, &picture, ret_problem);
+    int shown = 0, status = snapshot_take(s, &snapshot, ret_problem);
     if (status == 0)
         status = owners_read(s, &owners, ret_problem);
     if (status < 0)
         return status;
-    autofree const struct job_node **nodes = choose(picture, &filter->source, &count);
+    autofree const struct job_node **nodes = choose(snapshot, &filter->source, &count);
     for (size_t i = 0; status == 0 && i < count && (filter->limit == 0 || shown < filter->limit); i++) {
         const struct owner *owner = map_get(owners.nodes, nodes[i]->name);
         if ((filter->unassigned && owner != NULL) ||
@@ -160,16 +160,16 @@ int service_discovery_take(struct service *s, const struct node_source *source, 
                            struct problem *ret_problem)
 {
     struct service_scheduler_status scheduler;
-    AUTO(job_picture) struct job_picture *picture = NULL;
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
     service_scheduler_get(s->scheduler, &scheduler);
     if (scheduler.managed)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "This hpd writes Slurm's nodes and partitions from its groups (slurm.manage), so groups "
                            "cannot be made of them. Say instanceCount or nodeNames.");
-    int status = picture_take(s, &picture, ret_problem);
+    int status = snapshot_take(s, &snapshot, ret_problem);
     if (status < 0)
         return status;
-    autofree const struct job_node **nodes = choose(picture, source, ret_count);
+    autofree const struct job_node **nodes = choose(snapshot, source, ret_count);
     if (*ret_count == 0 || *ret_count > GROUP_NODES_MAX_LOCAL)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "Slurm has %s%s%s%s%s%s: hpctl scheduler describe shows its partitions and features.",
@@ -275,19 +275,19 @@ static struct discovered_part *parts_take(struct map *parts, size_t *ret_count)
 
 int service_discovery(struct service *s, struct discovery *ret_discovery, struct problem *ret_problem)
 {
-    AUTO(job_picture) struct job_picture *picture = NULL;
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
     AUTO(owners) struct owners owners = {.list = NULL};
     *ret_discovery = (struct discovery){0};
-    int status = picture_take(s, &picture, ret_problem);
+    int status = snapshot_take(s, &snapshot, ret_problem);
     if (status == 0)
         status = owners_read(s, &owners, ret_problem);
     if (status < 0)
         return status;
     struct map *partitions = map_new(), *features = map_new();
-    ret_discovery->at = picture->at;
-    ret_discovery->node_count = picture->node_count;
-    for (size_t i = 0; i < picture->node_count; i++) {
-        const struct job_node *node = &picture->nodes[i];
+    ret_discovery->at = snapshot->at;
+    ret_discovery->node_count = snapshot->node_count;
+    for (size_t i = 0; i < snapshot->node_count; i++) {
+        const struct job_node *node = &snapshot->nodes[i];
         bool nobodys = map_get(owners.nodes, node->name) == NULL;
         ret_discovery->unassigned_count += nobodys;
         add_to_parts(partitions, node->partitions, node, node->features, nobodys);
@@ -318,7 +318,7 @@ void service_discovery_free(struct discovery *discovery)
 /* --- groups that are made of them ------------------------------------------------------------------- */
 
 struct follow {
-    const struct job_picture *picture;
+    const struct job_snapshot *snapshot;
     struct db_tx *tx;
     struct map *
         there; /* name of a node that the source has and the group has not been seen to have → its name in the picture */
@@ -376,7 +376,7 @@ static int follow_group(const void *row, void *arg)
     size_t count = 0;
     if (!node_source_is_given(&group->source) || group->state == GROUP_STATE_DELETING)
         return 0;
-    autofree const struct job_node **nodes = choose(follow->picture, &group->source, &count);
+    autofree const struct job_node **nodes = choose(follow->snapshot, &group->source, &count);
     follow->there = map_new();
     for (size_t i = 0; i < count; i++)
         map_set(follow->there, nodes[i]->name, follow);
@@ -398,13 +398,13 @@ static int follow_all(struct db_tx *tx, void *arg)
     return db_group_list(tx, 0, follow_group, follow);
 }
 
-int service_discovery_follow(struct service *s, const struct job_picture *picture)
+int service_discovery_follow(struct service *s, const struct job_snapshot *snapshot)
 {
-    struct follow follow = {.picture = picture};
-    if (service_scheduler_has_followed(s->scheduler, picture->node_digest))
+    struct follow follow = {.snapshot = snapshot};
+    if (service_scheduler_has_followed(s->scheduler, snapshot->node_digest))
         return 0;
     int status = db_write(s->db, "discovery-follow", follow_all, &follow);
     if (status == 0)
-        service_scheduler_follow(s->scheduler, picture->node_digest);
+        service_scheduler_follow(s->scheduler, snapshot->node_digest);
     return status;
 }

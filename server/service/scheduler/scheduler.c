@@ -10,7 +10,7 @@
 struct service_scheduler {
     pthread_mutex_t mutex;
     struct service_scheduler_status status;
-    struct job_picture *picture; /* NULL: there is none to be shown */
+    struct job_snapshot *snapshot; /* NULL: there is none to be shown */
     char why[SERVICE_SCHEDULER_ERROR_MAX];
     uint64_t followed;
     bool has_followed;
@@ -27,7 +27,7 @@ void service_scheduler_free(struct service_scheduler *scheduler)
 {
     if (scheduler == NULL)
         return;
-    job_picture_free(scheduler->picture);
+    job_snapshot_free(scheduler->snapshot);
     pthread_mutex_destroy(&scheduler->mutex);
     free(scheduler);
 }
@@ -62,14 +62,14 @@ void service_scheduler_get(struct service_scheduler *scheduler, struct service_s
     pthread_mutex_unlock(&scheduler->mutex);
 }
 
-void service_scheduler_show(struct service_scheduler *scheduler, struct job_picture *picture, const char *why)
+void service_scheduler_show(struct service_scheduler *scheduler, struct job_snapshot *snapshot, const char *why)
 {
     pthread_mutex_lock(&scheduler->mutex);
-    struct job_picture *last = scheduler->picture;
-    scheduler->picture = picture;
+    struct job_snapshot *last = scheduler->snapshot;
+    scheduler->snapshot = snapshot;
     text_copy_cut(scheduler->why, sizeof(scheduler->why), why);
     pthread_mutex_unlock(&scheduler->mutex);
-    job_picture_free(last);
+    job_snapshot_free(last);
 }
 
 bool service_scheduler_has_followed(struct service_scheduler *scheduler, uint64_t digest)
@@ -88,22 +88,22 @@ void service_scheduler_follow(struct service_scheduler *scheduler, uint64_t dige
     pthread_mutex_unlock(&scheduler->mutex);
 }
 
-struct job_picture *service_scheduler_picture(struct service_scheduler *scheduler, int64_t now_ms,
-                                              char ret_why[SERVICE_SCHEDULER_ERROR_MAX])
+struct job_snapshot *service_scheduler_snapshot(struct service_scheduler *scheduler, int64_t now_ms,
+                                                char ret_why[SERVICE_SCHEDULER_ERROR_MAX])
 {
-    struct job_picture *picture = NULL;
+    struct job_snapshot *snapshot = NULL;
     text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, "it was not asked for its jobs yet");
     if (scheduler == NULL)
         return NULL;
     pthread_mutex_lock(&scheduler->mutex);
     if (scheduler->status.state == SCHEDULER_STATE_DOWN)
         text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, scheduler->status.error);
-    else if (scheduler->picture != NULL && scheduler->picture->stale_at >= now_ms)
-        picture = job_picture_use(scheduler->picture);
-    else if (scheduler->picture != NULL)
+    else if (scheduler->snapshot != NULL && scheduler->snapshot->stale_at >= now_ms)
+        snapshot = job_snapshot_use(scheduler->snapshot);
+    else if (scheduler->snapshot != NULL)
         text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, "it has not answered lately");
     else if (scheduler->why[0] != '\0')
         text_copy_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, scheduler->why);
     pthread_mutex_unlock(&scheduler->mutex);
-    return picture;
+    return snapshot;
 }

@@ -84,7 +84,7 @@ static void test_what_is_said_arrives(void **state)
     report_free(&report);
 }
 
-static void test_results_are_told_apart(void **state)
+static void test_results_are_told_quarantine(void **state)
 {
     (void)state;
     struct check_report report = report_by(say_nothing, "", 0);
@@ -171,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_said_arrives),
-        cmocka_unit_test(test_results_are_told_apart),
+        cmocka_unit_test(test_results_are_told_quarantine),
         cmocka_unit_test(test_limits_hold),
         cmocka_unit_test(test_hostile_bytes_are_unknown),
         cmocka_unit_test(test_what_came_before_the_end_counts),

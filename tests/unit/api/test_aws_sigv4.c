@@ -305,7 +305,7 @@ static int parse(const char *authorization, const char *date, struct sigv4 *ret_
     return sigv4_parse(&request, ret_sigv4, ret_refusal);
 }
 
-static void test_what_is_taken_apart(void **state)
+static void test_what_is_taken_quarantine(void **state)
 {
     struct sigv4 sigv4;
     struct sigv4_refusal refusal;
@@ -491,7 +491,7 @@ int main(void)
         cmocka_unit_test(test_nothing_may_change),
         cmocka_unit_test(test_signed_headers_may_not_change),
         cmocka_unit_test(test_the_clock_may_be_five_minutes_off),
-        cmocka_unit_test(test_what_is_taken_apart),
+        cmocka_unit_test(test_what_is_taken_quarantine),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_every_beginning_is_refused),
         cmocka_unit_test(test_limits),

@@ -52,7 +52,7 @@ static void check_line(const char *header, enum node_state state)
     }
 }
 
-static void test_the_picture_is_the_table(void **state)
+static void test_the_snapshot_is_the_table(void **state)
 {
     (void)state;
     char *header = NULL;
@@ -114,7 +114,7 @@ static void test_only_what_is_not_ready_gives_a_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_picture_is_the_table),
+        cmocka_unit_test(test_the_snapshot_is_the_table),
         cmocka_unit_test(test_every_word_is_the_models),
         cmocka_unit_test(test_updates_and_checks_are_said),
         cmocka_unit_test(test_only_what_is_not_ready_gives_a_reason),

@@ -76,7 +76,7 @@ static void a_bad_machine_does_not_move_the_limit(void **state)
     double values[] = {101, 99, 100, 102, 98, 100, 20};
     struct baseline b;
     (void)state;
-    baseline_reckon(values, ARRAY_LEN(values), false, &b);
+    baseline_recount(values, ARRAY_LEN(values), false, &b);
     assert_true(b.proposes && !b.at_most);
     assert_true(near(b.median, 100) && near(b.deviation, 1));
     assert_true(near(b.limit, 95)); /* 4.4 would be three deviations: 5 % is more */
@@ -90,12 +90,12 @@ static void what_scatters_has_a_wide_limit(void **state)
     double values[] = {10, 20, 30, 40, 50};
     struct baseline b;
     (void)state;
-    baseline_reckon(values, ARRAY_LEN(values), true, &b);
+    baseline_recount(values, ARRAY_LEN(values), true, &b);
     assert_true(near(b.median, 30) && near(b.deviation, 10));
     assert_true(near(b.limit, 74.5)); /* 30 + 3 * 14.826, rounded up */
     assert_true(near(b.p5, 12) && near(b.p95, 48));
     double wild[] = {1, 2, 300, 400, 500};
-    baseline_reckon(wild, ARRAY_LEN(wild), false, &b);
+    baseline_recount(wild, ARRAY_LEN(wild), false, &b);
     assert_true(near(b.limit, 0)); /* nothing can be asked for */
     assert_false(baseline_is_outlier(&b, 1));
 }
@@ -105,7 +105,7 @@ static void counts_are_asked_for_exactly(void **state)
     double values[] = {144, 144, 144, 143, 144, 144};
     struct baseline b;
     (void)state;
-    baseline_reckon(values, ARRAY_LEN(values), false, &b);
+    baseline_recount(values, ARRAY_LEN(values), false, &b);
     assert_true(near(b.limit, 144));
     assert_true(baseline_is_outlier(&b, 143));
 }
@@ -115,9 +115,9 @@ static void few_samples_propose_nothing(void **state)
     double values[] = {1, 100, 100, 100};
     struct baseline b;
     (void)state;
-    baseline_reckon(values, ARRAY_LEN(values), false, &b);
+    baseline_recount(values, ARRAY_LEN(values), false, &b);
     assert_false(b.proposes || baseline_is_outlier(&b, 1));
-    baseline_reckon(values, 1, false, &b);
+    baseline_recount(values, 1, false, &b);
     assert_true(near(b.median, 1) && near(b.p95, 1));
 }
 

@@ -82,7 +82,7 @@ static void test_inline(void **state)
     the_log_starts_again(*state, DB_INLINE);
 }
 
-static void test_a_long_read_delays_it_and_sees_its_own_picture(void **state)
+static void test_a_long_read_delays_it_and_sees_its_own_snapshot(void **state)
 {
     struct world *w = *state;
     struct load load = {w, 0};
@@ -110,7 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EMPTY_TEST(test_beside_the_writer),
         EMPTY_TEST(test_inline),
-        EMPTY_TEST(test_a_long_read_delays_it_and_sees_its_own_picture),
+        EMPTY_TEST(test_a_long_read_delays_it_and_sees_its_own_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

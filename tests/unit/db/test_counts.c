@@ -65,7 +65,7 @@ static void test_what_was_undone_is_not_counted(void **state)
 }
 
 /* The older reader's snapshot is not the newer one's, in whichever order they count. */
-static void test_each_reader_counts_its_own_picture(void **state)
+static void test_each_reader_counts_its_own_snapshot(void **state)
 {
     struct world *w = *state;
     struct db_tx *before = NULL, *after = NULL;
@@ -222,7 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         THREADED_TEST(test_a_change_is_counted_at_once),
         THREADED_TEST(test_what_was_undone_is_not_counted),
-        THREADED_TEST(test_each_reader_counts_its_own_picture),
+        THREADED_TEST(test_each_reader_counts_its_own_snapshot),
         THREADED_TEST(test_nodes_that_come_and_go),
         THREADED_TEST(test_counts_and_rows_agree_beside_a_writer),
         THREADED_TEST(test_nodes_are_as_read_until_one_changes),

@@ -128,8 +128,8 @@ static void test_what_is_held(void **state)
 {
     struct world *w = *state;
     struct holdings out = {.count = 0};
-    struct governance_held tier = {GOVERNANCE_THING_PARTITION, "dev", "quota0000001", 1, 70, 30};
-    const struct governance_held qos = {GOVERNANCE_THING_QOS, "dev", "quota0000002", 0, 0, 0};
+    struct governance_held tier = {GOVERNANCE_OBJECT_PARTITION, "dev", "quota0000001", 1, 70, 30};
+    const struct governance_held qos = {GOVERNANCE_OBJECT_QOS, "dev", "quota0000002", 0, 0, 0};
     MUST(db_governance_hold(w->tx, &tier));
     MUST(db_governance_hold(w->tx, &qos)); /* of another thing the name is another */
     tier.value = 71;

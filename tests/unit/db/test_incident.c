@@ -13,17 +13,17 @@ static void test_an_end_is_not_taken_back(void **state)
                                          .started_at = WORLD_NOW};
     SET(loop.domain, "r1");
     MUST(db_incident_insert(w->tx, &loop));
-    loop.calm_since = WORLD_NOW + 1;
+    loop.settled_since = WORLD_NOW + 1;
     MUST(db_incident_update(w->tx, &loop));
     struct shared_incident person = loop;
     person.ended_at = WORLD_NOW + 2;
     SET(person.ended_by, "alice says so");
     MUST(db_incident_update(w->tx, &person));
-    loop.calm_since = 0;
+    loop.settled_since = 0;
     assert_int_equal(db_incident_update(w->tx, &loop), STATUS_NOT_FOUND);
     MUST(db_incident_get(w->tx, loop.id, &told));
     assert_int_equal(told.ended_at, WORLD_NOW + 2);
-    assert_int_equal(told.calm_since, WORLD_NOW + 1);
+    assert_int_equal(told.settled_since, WORLD_NOW + 1);
     assert_string_equal(told.ended_by, "alice says so");
 }
 

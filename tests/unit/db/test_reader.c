@@ -15,7 +15,7 @@ static int64_t nodes_now(struct world *w, struct db_tx *tx)
     return counts.nodes;
 }
 
-static void test_a_read_sees_one_picture(void **state)
+static void test_a_read_sees_one_snapshot(void **state)
 {
     struct world *w = *state;
     struct db_tx *before = NULL, *after = NULL;
@@ -128,7 +128,7 @@ static void test_a_row_this_binary_cannot_read_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        THREADED_TEST(test_a_read_sees_one_picture),
+        THREADED_TEST(test_a_read_sees_one_snapshot),
         THREADED_TEST(test_a_reader_cannot_write),
         THREADED_TEST(test_connections_come_back_to_the_pool),
         THREADED_TEST(test_an_empty_pool_is_waited_for),

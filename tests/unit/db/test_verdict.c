@@ -153,7 +153,7 @@ static void test_what_comes_back_after_it_was_over_is_new(void **state)
     assert_int_equal(put(w, &again), DB_VERDICT_NEW);
 }
 
-static void test_keys_are_told_apart_to_their_last_character(void **state)
+static void test_keys_are_told_quarantine_to_their_last_character(void **state)
 {
     struct world *w = *state;
     struct verdict a = a_verdict(w->nodes[0].id, "0000000000000000000000000000000000000000000000000000000000000001");
@@ -370,7 +370,7 @@ int main(void)
         WORLD_TEST(test_what_was_resolved_stays_so_when_it_comes_again),
         WORLD_TEST(test_what_is_seen_after_it_was_resolved_is_new),
         WORLD_TEST(test_what_comes_back_after_it_was_over_is_new),
-        WORLD_TEST(test_keys_are_told_apart_to_their_last_character),
+        WORLD_TEST(test_keys_are_told_quarantine_to_their_last_character),
         WORLD_TEST(test_no_verdict_without_its_node),
         WORLD_TEST(test_resolving_takes_the_open_ones_up_to_a_row),
         WORLD_TEST(test_each_filter_finds_its_verdicts_newest_first),

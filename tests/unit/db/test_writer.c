@@ -47,12 +47,12 @@ static void hold_release(struct hold *gate)
 
 #define BATCH 100
 
-enum fate { FATE_GOOD, FATE_FAILS_BEFORE, FATE_FAILS_AFTER };
+enum outcome { OUTCOME_GOOD, OUTCOME_FAILS_BEFORE, OUTCOME_FAILS_AFTER };
 
 struct job {
     struct world *w;
     int number;
-    enum fate fate;
+    enum outcome outcome;
     int runs, status;
     sem_t *done;
     int *order, *order_count;
@@ -68,10 +68,10 @@ static int job_write(struct db_tx *tx, void *arg)
 {
     struct job *job = arg;
     job->runs++;
-    if (job->fate == FATE_FAILS_BEFORE)
+    if (job->outcome == OUTCOME_FAILS_BEFORE)
         return STATUS_CONFLICT;
     int status = say(tx, job->number);
-    return status < 0 ? status : job->fate == FATE_FAILS_AFTER ? STATUS_DENIED : 0;
+    return status < 0 ? status : job->outcome == OUTCOME_FAILS_AFTER ? STATUS_DENIED : 0;
 }
 
 static void job_done(int status, void *arg)
@@ -82,10 +82,10 @@ static void job_done(int status, void *arg)
     sem_post(job->done);
 }
 
-static const int fate_status[] = {0, STATUS_CONFLICT, STATUS_DENIED};
+static const int outcome_status[] = {0, STATUS_CONFLICT, STATUS_DENIED};
 
 /* One batch in which the writes named in fates have that fate. runs: how often a good write may have run. */
-static void one_batch(struct world *w, const enum fate fates[BATCH], int runs)
+static void one_batch(struct world *w, const enum outcome outcomes[BATCH], int runs)
 {
     static struct job jobs[BATCH];
     static int order[BATCH];
@@ -96,7 +96,7 @@ static void one_batch(struct world *w, const enum fate fates[BATCH], int runs)
     sem_init(&done, 0, 0);
     hold_writer(w, &gate);
     for (int i = 0; i < BATCH; i++) {
-        jobs[i] = (struct job){w, i, fates[i], 0, 1, &done, order, &order_count};
+        jobs[i] = (struct job){w, i, outcomes[i], 0, 1, &done, order, &order_count};
         MUST(db_write_async(w->db, "job", job_write, job_done, &jobs[i]));
     }
     db_stats(w->db, &before);
@@ -109,10 +109,10 @@ static void one_batch(struct world *w, const enum fate fates[BATCH], int runs)
     int errors = 0;
     for (int i = 0; i < BATCH; i++) {
         assert_int_equal(order[i], i);
-        assert_int_equal(jobs[i].status, fate_status[fates[i]]);
+        assert_int_equal(jobs[i].status, outcome_status[outcomes[i]]);
         assert_in_range(jobs[i].runs, 1, runs);
-        assert_int_equal(events_of(w, i), fates[i] == FATE_GOOD);
-        errors += fates[i] != FATE_GOOD;
+        assert_int_equal(events_of(w, i), outcomes[i] == OUTCOME_GOOD);
+        errors += outcomes[i] != OUTCOME_GOOD;
     }
     assert_int_equal(after.write_errors - before.write_errors, errors);
     assert_int_equal(after.batch_max, BATCH);
@@ -120,36 +120,37 @@ static void one_batch(struct world *w, const enum fate fates[BATCH], int runs)
 
 static void test_a_batch_without_failures(void **state)
 {
-    enum fate fates[BATCH] = {FATE_GOOD};
-    one_batch(*state, fates, 1);
+    enum outcome outcomes[BATCH] = {OUTCOME_GOOD};
+    one_batch(*state, outcomes, 1);
 }
 
 static void test_a_failure_that_changed_nothing_costs_nobody_a_second_run(void **state)
 {
-    enum fate fates[BATCH] = {[0] = FATE_FAILS_BEFORE, [50] = FATE_FAILS_BEFORE, [99] = FATE_FAILS_BEFORE};
-    one_batch(*state, fates, 1);
+    enum outcome outcomes[BATCH] = {
+        [0] = OUTCOME_FAILS_BEFORE, [50] = OUTCOME_FAILS_BEFORE, [99] = OUTCOME_FAILS_BEFORE};
+    one_batch(*state, outcomes, 1);
 }
 
 static void test_a_failure_after_changes_is_undone_alone(void **state)
 {
-    enum fate fates[BATCH] = {[50] = FATE_FAILS_AFTER};
-    one_batch(*state, fates, 2);
+    enum outcome outcomes[BATCH] = {[50] = OUTCOME_FAILS_AFTER};
+    one_batch(*state, outcomes, 2);
 }
 
 static void test_many_failures_of_both_kinds(void **state)
 {
-    enum fate fates[BATCH];
+    enum outcome outcomes[BATCH];
     for (int i = 0; i < BATCH; i++)
-        fates[i] = (enum fate)(i % 3);
-    one_batch(*state, fates, 2);
+        outcomes[i] = (enum outcome)(i % 3);
+    one_batch(*state, outcomes, 2);
 }
 
 static void test_a_batch_of_nothing_but_failures(void **state)
 {
-    enum fate fates[BATCH];
+    enum outcome outcomes[BATCH];
     for (int i = 0; i < BATCH; i++)
-        fates[i] = FATE_FAILS_AFTER;
-    one_batch(*state, fates, 2);
+        outcomes[i] = OUTCOME_FAILS_AFTER;
+    one_batch(*state, outcomes, 2);
 }
 
 /* --- one write at a time ------------------------------------------------------------------------- */
@@ -234,14 +235,14 @@ static int node_goes(struct db_tx *tx, void *arg)
     return db_node_delete(tx, life->node.id);
 }
 
-struct outcome {
+struct outcomes_seen {
     sem_t came;
     int status;
 };
 
 static void note_outcome(int status, void *arg)
 {
-    struct outcome *outcome = arg;
+    struct outcomes_seen *outcome = arg;
     outcome->status = status;
     sem_post(&outcome->came);
 }
@@ -249,7 +250,7 @@ static void note_outcome(int status, void *arg)
 /* A call and what came of it: the write's argument is the first member. */
 struct late {
     struct short_life *life;
-    struct outcome outcome;
+    struct outcomes_seen outcome;
 };
 
 static int late_in_batch(struct db_tx *tx, void *arg)
@@ -306,12 +307,12 @@ static void test_inline_runs_at_once(void **state)
     int order[2], order_count = 0;
     sem_t done;
     sem_init(&done, 0, 0);
-    struct job job = {w, 1, FATE_GOOD, 0, 1, &done, order, &order_count};
+    struct job job = {w, 1, OUTCOME_GOOD, 0, 1, &done, order, &order_count};
     MUST(db_write_async(w->db, "job", job_write, job_done, &job));
     assert_int_equal(order_count, 1);
     assert_int_equal(job.runs, 1);
     assert_int_equal(events_of(w, 1), 1);
-    job.fate = FATE_FAILS_AFTER;
+    job.outcome = OUTCOME_FAILS_AFTER;
     MUST(db_write_async(w->db, "job", job_write, job_done, &job));
     assert_int_equal(order_count, 2);
     assert_int_equal(job.status, STATUS_DENIED);
@@ -366,7 +367,7 @@ static void test_closing_commits_what_waits(void **state)
     sem_init(&done, 0, 0);
     hold_writer(w, &gate);
     for (int i = 0; i < BATCH; i++) {
-        jobs[i] = (struct job){w, i, FATE_GOOD, 0, 1, &done, order, &order_count};
+        jobs[i] = (struct job){w, i, OUTCOME_GOOD, 0, 1, &done, order, &order_count};
         MUST(db_write_async(w->db, "job", job_write, job_done, &jobs[i]));
     }
     sem_post(&gate.open);

@@ -99,7 +99,7 @@ static void nothing_at_all(void **state)
     assert_null(b->folded.stale);
 }
 
-static void devices_are_apart(void **state)
+static void devices_are_quarantine(void **state)
 {
     struct bench *b = *state;
     add(b, "xid.79", "b", -9);
@@ -187,7 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FOLD_TEST(only_open_and_fresh),
         FOLD_TEST(nothing_at_all),
-        FOLD_TEST(devices_are_apart),
+        FOLD_TEST(devices_are_quarantine),
         FOLD_TEST(company_is_what_lies_close),
         FOLD_TEST(the_strongest_leads),
         FOLD_TEST(a_burst_is_not_a_rate),

@@ -11,21 +11,22 @@ static void each_case(void **state)
     (void)state;
     static const struct {
         struct policy_absence absence;
-        enum policy_giveback says;
+        enum policy_return_to_service says;
     } table[] = {
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 0}, POLICY_GIVEBACK_NOW},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 1}, POLICY_GIVEBACK_NOW},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 2}, POLICY_GIVEBACK_SERIES}, /* the third in a day */
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, false, 2}, POLICY_GIVEBACK_SERIES},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, false, 0}, POLICY_GIVEBACK_UNHEARD},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, true, true, 0}, POLICY_GIVEBACK_MANUAL},
-        {{NODE_RECOVERY_NONE, REPAIR_MODE_ACT, false, true, 0}, POLICY_GIVEBACK_MANUAL},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_APPROVE, false, true, 0}, POLICY_GIVEBACK_MANUAL},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_RECOMMEND, false, true, 0}, POLICY_GIVEBACK_MANUAL},
-        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_OBSERVE, false, true, 0}, POLICY_GIVEBACK_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 0}, POLICY_RETURN_TO_SERVICE_NOW},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 1}, POLICY_RETURN_TO_SERVICE_NOW},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, true, 2},
+         POLICY_RETURN_TO_SERVICE_SERIES}, /* the third in a day */
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, false, 2}, POLICY_RETURN_TO_SERVICE_SERIES},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, false, false, 0}, POLICY_RETURN_TO_SERVICE_UNHEARD},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_ACT, true, true, 0}, POLICY_RETURN_TO_SERVICE_MANUAL},
+        {{NODE_RECOVERY_NONE, REPAIR_MODE_ACT, false, true, 0}, POLICY_RETURN_TO_SERVICE_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_APPROVE, false, true, 0}, POLICY_RETURN_TO_SERVICE_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_RECOMMEND, false, true, 0}, POLICY_RETURN_TO_SERVICE_MANUAL},
+        {{NODE_RECOVERY_AUTOMATIC, REPAIR_MODE_OBSERVE, false, true, 0}, POLICY_RETURN_TO_SERVICE_MANUAL},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (policy_giveback(&table[i].absence) != table[i].says)
+        if (policy_return_to_service(&table[i].absence) != table[i].says)
             fail_msg("case %zu", i);
     assert_int_equal(policy_absence_limit(), 3);
     assert_int_equal(policy_absence_window_ms(), 24 * 3600 * 1000);

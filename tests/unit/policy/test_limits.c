@@ -23,7 +23,7 @@ static void the_breakers_edges(void **state)
 {
     (void)state;
     static const struct {
-        int64_t desired, failed, opened, calm;
+        int64_t desired, failed, opened, settled;
         bool opens, closes;
     } table[] = {
         {4, 3, 0, 0, false, false},      {4, 4, 0, 0, true, false},           {0, 4, 0, 0, true, false},
@@ -39,7 +39,7 @@ static void the_breakers_edges(void **state)
         struct policy_snapshot s = an_empty_group(table[i].desired);
         s.group.failed_recently = table[i].failed;
         s.group.breaker_opened_at = table[i].opened == 0 ? 0 : NOW + table[i].opened * MINUTE;
-        s.group.breaker_calm_since = table[i].calm == 0 ? 0 : NOW + table[i].calm * MINUTE;
+        s.group.breaker_settled_since = table[i].settled == 0 ? 0 : NOW + table[i].settled * MINUTE;
         struct policy_plan plan;
         policy_decide(&s, &plan);
         if (plan.breaker_opens != table[i].opens || plan.breaker_closes != table[i].closes)

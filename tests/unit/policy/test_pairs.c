@@ -36,7 +36,7 @@ static size_t by_chance(struct fleet *fleet, size_t below)
     return (size_t)(fleet->random >> 33) % below;
 }
 
-static struct pairs picture(const struct fleet *fleet)
+static struct pairs snapshot(const struct fleet *fleet)
 {
     return (struct pairs){fleet->members, fleet->count, fleet->matches, fleet->match_count};
 }
@@ -58,7 +58,7 @@ static void arrive(struct fleet *fleet)
 static void begin_matches(struct fleet *fleet)
 {
     struct pairs_match next[FLEET_MAX];
-    const struct pairs pairs = picture(fleet);
+    const struct pairs pairs = snapshot(fleet);
     size_t count = pairs_next(&pairs, next);
     assert_true(count <= fleet->count / 2);
     for (size_t i = 0; i < count; i++) {
@@ -99,7 +99,7 @@ static void end_one(struct fleet *fleet)
 
 static void ask(struct fleet *fleet, size_t member)
 {
-    const struct pairs pairs = picture(fleet);
+    const struct pairs pairs = snapshot(fleet);
     if (!fleet->members[member].here || fleet->members[member].left)
         return;
     enum pairs_verdict verdict = pairs_judge(&pairs, member, fleet->arrived < fleet->count);
@@ -255,12 +255,12 @@ static void test_what_came_to_nothing_is_tried_once_more(void **state)
     arrive(fleet);
     arrive(fleet);
     for (int i = 0; i < 2; i++) {
-        const struct pairs pairs = picture(fleet);
+        const struct pairs pairs = snapshot(fleet);
         assert_int_equal(pairs_next(&pairs, next), 1);
         fleet->matches[fleet->match_count] = next[0];
         fleet->matches[fleet->match_count++].result = PAIRS_VOID;
     }
-    const struct pairs pairs = picture(fleet);
+    const struct pairs pairs = snapshot(fleet);
     assert_int_equal(pairs_next(&pairs, next), 0);
     assert_int_equal(pairs_judge(&pairs, 0, true), PAIRS_WAIT);
     assert_int_equal(pairs_judge(&pairs, 0, false), PAIRS_ALONE);
@@ -274,11 +274,11 @@ static void test_nothing_that_can_be_started_is_not_tried_for_ever(void **state)
     for (int i = 0; i < 9; i++)
         arrive(fleet);
     for (size_t other = 1; other < 5; other++) {
-        const struct pairs before = picture(fleet);
+        const struct pairs before = snapshot(fleet);
         assert_int_equal(pairs_judge(&before, 0, false), PAIRS_WAIT);
         fleet->matches[fleet->match_count++] = (struct pairs_match){0, other, PAIRS_VOID};
     }
-    const struct pairs pairs = picture(fleet);
+    const struct pairs pairs = snapshot(fleet);
     assert_int_equal(pairs_judge(&pairs, 0, true), PAIRS_ALONE);
     assert_int_equal(pairs_judge(&pairs, 1, true), PAIRS_WAIT); /* it may be the other's doing */
 }
@@ -294,7 +294,7 @@ static void test_two_stay_for_those_who_come_late(void **state)
     assert_int_equal(fleet->match_count, 4);
     for (int i = 0; i < 4; i++)
         fleet->matches[i].result = PAIRS_PASSED;
-    const struct pairs pairs = picture(fleet);
+    const struct pairs pairs = snapshot(fleet);
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(pairs_judge(&pairs, i, true), i < 2 ? PAIRS_STAY : PAIRS_GOOD);
         assert_int_equal(pairs_judge(&pairs, i, false), PAIRS_GOOD);

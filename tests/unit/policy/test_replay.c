@@ -240,7 +240,7 @@ static void what_others_hold_stays_theirs(void **state)
 {
     (void)state;
     begin("xid.79");
-    node.foreign_drain = true;
+    node.external_drain = true;
     record();
     other.reboots_max = 0;
     assert_int_equal(replay(), REPLAY_RESULT_SAME);

@@ -148,10 +148,10 @@ static void in_service(void **state)
                 "Nothing that is open asks for a repair either.",
                 "scontrol update nodename=gpu-7 state=resume");
     begin();
-    scene.given_up = true;
+    scene.downed = true;
     text_copy_cut(node.reason, sizeof(node.reason),
-                  NODE_REASON_GIVEN_UP " (Node unexpectedly rebooted); a person opted it out");
-    assert_told(SITUATION_GIVEN_UP,
+                  NODE_REASON_DOWNED " (Node unexpectedly rebooted); a person opted it out");
+    assert_told(SITUATION_DOWNED,
                 "Slurm took it out by itself (Node unexpectedly rebooted); a person opted it out. Nothing that is open "
                 "asks for a repair either.",
                 "scontrol update nodename=gpu-7 state=resume");
@@ -204,9 +204,9 @@ static void held(void **state)
     decide(ACTION_HOLD, "protected-hold", "A new machine is due. It waits: three did not come up.");
     decision.retry_at = NOW + MINUTE;
     decision.refused = ACTION_REPLACE;
-    group.supply.protected_at = NOW - MINUTE;
+    group.machine_capacity.protected_at = NOW - MINUTE;
     assert_way("hpctl group resume gpu --cluster train");
-    group.supply.protected_at = 0;
+    group.machine_capacity.protected_at = 0;
     decide(ACTION_HOLD, "budget-hold", "A new machine is due. It waits.");
     decision.refused = ACTION_REPLACE;
     node.retry_at = 0;
@@ -346,14 +346,15 @@ static void not_in_service(void **state)
                 "by itself: the "
                 "node takes no work until a person has looked.",
                 "hpctl operation describe k7d2");
-    group.supply = (struct supply){.unborn = 3, .unborn_at = NOW, .protected_at = NOW - 10 * MINUTE};
+    group.machine_capacity =
+        (struct machine_capacity){.unborn = 3, .unborn_at = NOW, .protected_at = NOW - 10 * MINUTE};
     assert_told(
         SITUATION_FAILED,
         "Its replace gave up at 2026-11-20 11:55:00 UTC: join: nothing was heard for 30 min. Its group is "
         "protected since 2026-11-20 11:50:00 UTC, as 3 new machines in a row did not come up: look at the image "
         "and its scripts first. Nothing follows by itself: the node takes no work until a person has looked.",
         "hpctl operation describe k7d2");
-    group.supply.protected_at = 0;
+    group.machine_capacity.protected_at = 0;
     last.kind = OPERATION_KIND_LAUNCH;
     cluster.provisioning = PROVISIONING_CONTINUOUS;
     assert_told(SITUATION_LAUNCH_AGAIN,

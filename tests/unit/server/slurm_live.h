@@ -65,7 +65,7 @@ static void test_hold(void **state)
     AWAIT(in_service("gpu-1"));
 }
 
-static void test_foreign_drain(void **state)
+static void test_external_drain(void **state)
 {
     need_lab(state);
     RUN("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=alice: bench, Reason=Action:Reboot [x]");
@@ -134,7 +134,7 @@ static void test_maintenance_and_findings(void **state)
     RUN("scontrol", "update", "NodeName=gpu-2", "State=DRAIN",
         "Reason=Low RealMemory (reported:100 < 100.00% of configured:2048)");
     node = seen("gpu-2");
-    assert_false(node.drained || node.schedulable || node.given_up);
+    assert_false(node.drained || node.schedulable || node.downed);
     assert_int_equal(node.request, SCHEDULER_REQUEST_NONE);
     assert_int_equal(resume("gpu-2", "holdfast: a fault"), STATUS_CONFLICT); /* it has too little still */
     assert_string_equal(seen("gpu-2").state, "IDLE+DRAIN");
@@ -142,24 +142,24 @@ static void test_maintenance_and_findings(void **state)
     AWAIT(in_service("gpu-2"));
 }
 
-static void test_hint(void **state)
+static void test_annotate(void **state)
 {
     need_lab(state);
     static const char word[] = " (holdfast: use Action:Reboot)";
     RUN("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=action:reboot \"gpu 3\" now");
-    OK(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error));
-    OK(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error)); /* again: once */
+    OK(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error));
+    OK(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error)); /* again: once */
     assert_string_equal(seen("gpu-2").reason, "action:reboot \"gpu 3\" now (holdfast: use Action:Reboot)");
     assert_string_equal(seen("gpu-2").state, "IDLE+DRAIN");
     assert_int_equal(seen("gpu-2").request, SCHEDULER_REQUEST_NEAR_MISS);
     assert_true(seen("gpu-2").drained); /* still that person's */
     assert_int_equal(mark("gpu-2", "holdfast: a fault", NULL), STATUS_CONFLICT);
-    assert_int_equal(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot", word, error), STATUS_CONFLICT);
-    assert_int_equal(slurm.ops->hint(slurm.self, "gpu-2", "action:reboot ?", word, error), STATUS_INVALID);
+    assert_int_equal(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot", word, error), STATUS_CONFLICT);
+    assert_int_equal(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot ?", word, error), STATUS_INVALID);
     char full[REASON_MAX_BYTES];
     memset(full, 'a', sizeof(full) - 1);
     full[sizeof(full) - 1] = '\0';
-    assert_int_equal(slurm.ops->hint(slurm.self, "gpu-2", full, word, error), STATUS_TOO_LARGE);
+    assert_int_equal(slurm.ops->annotate(slurm.self, "gpu-2", full, word, error), STATUS_TOO_LARGE);
     RUN("scontrol", "update", "NodeName=gpu-2", "State=RESUME");
     AWAIT(in_service("gpu-2"));
 }
@@ -321,7 +321,7 @@ static void test_unexpected_reboot(void **state)
     struct scheduler_node node = seen("gpu-3");
     assert_string_equal(node.reason, "Node unexpectedly rebooted");
     assert_true(!node.drained && !node.schedulable && node.responding); /* Slurm's finding, nobody's decision */
-    assert_true(node.given_up);
+    assert_true(node.downed);
     bring_back("gpu-3", NULL);
     reboot("gpu-3", "DOWN");
     OK(mark("gpu-3", "holdfast: looking", NULL));
@@ -366,13 +366,13 @@ static void test_wrong_arguments(void **state)
 }
 
 /* was: "", whatever is shown. */
-static int readdress(const char *was, const char *address, struct scheduler_move *ret_move)
+static int update_address(const char *was, const char *address, struct scheduler_move *ret_move)
 {
     char earlier[2][ADDRESS_MAX_BYTES] = {"127.0.0.9"};
     *ret_move = (struct scheduler_move){.was = was[0] == '\0' ? NULL : earlier, .was_count = was[0] == '\0' ? 0 : 2};
     text_copy_cut(earlier[1], sizeof(earlier[1]), was);
     text_copy_cut(ret_move->address, sizeof(ret_move->address), address);
-    int status = slurm.ops->readdress(slurm.self, "gpu-1", ret_move, error);
+    int status = slurm.ops->update_address(slurm.self, "gpu-1", ret_move, error);
     ret_move->was = NULL;
     return status;
 }
@@ -381,50 +381,50 @@ static int readdress(const char *was, const char *address, struct scheduler_move
 static void test_a_mark_says_when_it_was_made(void **state)
 {
     need_lab(state);
-    struct scheduler_observation picture;
+    struct scheduler_observation snapshot;
     int64_t before = clock_wall_ms(clock_system()), at = 0;
     OK(mark("gpu-1", "Action:Reboot", NULL));
-    OK(slurm.ops->observe(slurm.self, &picture, error));
-    for (size_t i = 0; i < picture.count; i++)
-        if (strcmp(picture.nodes[i].name, "gpu-1") == 0)
-            at = picture.nodes[i].reason_at;
-    scheduler_observation_free(&picture);
+    OK(slurm.ops->observe(slurm.self, &snapshot, error));
+    for (size_t i = 0; i < snapshot.count; i++)
+        if (strcmp(snapshot.nodes[i].name, "gpu-1") == 0)
+            at = snapshot.nodes[i].reason_at;
+    scheduler_observation_free(&snapshot);
     assert_true(at >= before - MS_PER_S && at <= clock_wall_ms(clock_system()));
 }
 
 /* What a picture shows. */
 static void assert_address(const char *expected)
 {
-    struct scheduler_observation picture;
-    OK(slurm.ops->observe(slurm.self, &picture, error));
-    for (size_t i = 0; i < picture.count; i++)
-        if (strcmp(picture.nodes[i].name, "gpu-1") == 0)
-            assert_string_equal(scheduler_word(&picture, picture.nodes[i].address), expected);
-    scheduler_observation_free(&picture);
+    struct scheduler_observation snapshot;
+    OK(slurm.ops->observe(slurm.self, &snapshot, error));
+    for (size_t i = 0; i < snapshot.count; i++)
+        if (strcmp(snapshot.nodes[i].name, "gpu-1") == 0)
+            assert_string_equal(scheduler_word(&snapshot, snapshot.nodes[i].address), expected);
+    scheduler_observation_free(&snapshot);
 }
 
-static void test_readdress(void **state)
+static void test_update_address(void **state)
 {
     need_lab(state);
     struct scheduler_move move;
-    OK(readdress("", "127.0.0.1", &move));
-    OK(readdress("", "127.0.0.2:6818", &move));
+    OK(update_address("", "127.0.0.1", &move));
+    OK(update_address("", "127.0.0.2:6818", &move));
     assert_true(move.holds);
     assert_string_equal(move.address, "127.0.0.2");
     assert_string_equal(move.before, "127.0.0.1");
     assert_address("127.0.0.2");
-    OK(readdress("127.0.0.3", "127.0.0.4", &move)); /* people's own stays */
+    OK(update_address("127.0.0.3", "127.0.0.4", &move)); /* people's own stays */
     assert_false(move.holds);
     assert_string_equal(move.before, "127.0.0.2");
     assert_address("127.0.0.2");
-    OK(readdress("127.0.0.2", "127.0.0.1", &move));
+    OK(update_address("127.0.0.2", "127.0.0.1", &move));
     assert_true(move.holds);
-    OK(readdress("127.0.0.3", "127.0.0.1", &move)); /* it is so already */
+    OK(update_address("127.0.0.3", "127.0.0.1", &move)); /* it is so already */
     assert_true(move.holds);
     assert_string_equal(move.before, "127.0.0.1");
     static const char *const bad[] = {"", "-x", "a b", "a,b", "host name:1", "$(x)"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        assert_int_equal(readdress("", bad[i], &move), STATUS_INVALID);
+        assert_int_equal(update_address("", bad[i], &move), STATUS_INVALID);
     AWAIT(in_service("gpu-1"));
 }
 
@@ -434,19 +434,19 @@ static struct scheduler_move call_machine(const char *was, const char *host)
     struct scheduler_move move = {.address = "127.0.0.1"};
     text_copy_cut(move.host, sizeof(move.host), host);
     text_copy_cut(move.host_was, sizeof(move.host_was), was);
-    OK(slurm.ops->readdress(slurm.self, "gpu-1", &move, error));
+    OK(slurm.ops->update_address(slurm.self, "gpu-1", &move, error));
     assert_true(move.holds);
     return move;
 }
 
 static void assert_host(const char *expected)
 {
-    struct scheduler_observation picture;
-    OK(slurm.ops->observe(slurm.self, &picture, error));
-    for (size_t i = 0; i < picture.count; i++)
-        if (strcmp(picture.nodes[i].name, "gpu-1") == 0)
-            assert_string_equal(scheduler_word(&picture, picture.nodes[i].host), expected);
-    scheduler_observation_free(&picture);
+    struct scheduler_observation snapshot;
+    OK(slurm.ops->observe(slurm.self, &snapshot, error));
+    for (size_t i = 0; i < snapshot.count; i++)
+        if (strcmp(snapshot.nodes[i].name, "gpu-1") == 0)
+            assert_string_equal(scheduler_word(&snapshot, snapshot.nodes[i].host), expected);
+    scheduler_observation_free(&snapshot);
 }
 
 static void test_another_machine_has_another_name(void **state)
@@ -492,10 +492,10 @@ static int slurm_live(enum way_kind kind)
         cmocka_unit_test_teardown(test_observe, restore),
         cmocka_unit_test_teardown(test_mark_and_resume, restore),
         cmocka_unit_test_teardown(test_hold, restore),
-        cmocka_unit_test_teardown(test_foreign_drain, restore),
+        cmocka_unit_test_teardown(test_external_drain, restore),
         cmocka_unit_test_teardown(test_operator_requests, restore),
         cmocka_unit_test_teardown(test_maintenance_and_findings, restore),
-        cmocka_unit_test_teardown(test_hint, restore),
+        cmocka_unit_test_teardown(test_annotate, restore),
         cmocka_unit_test_teardown(test_evict, restore),
         cmocka_unit_test_teardown(test_signal, restore),
         cmocka_unit_test_teardown(test_heterogeneous_job, restore),
@@ -503,7 +503,7 @@ static int slurm_live(enum way_kind kind)
         cmocka_unit_test_teardown(test_unexpected_reboot, restore),
         cmocka_unit_test_teardown(test_silent_node, restore),
         cmocka_unit_test_teardown(test_wrong_arguments, restore),
-        cmocka_unit_test_teardown(test_readdress, restore),
+        cmocka_unit_test_teardown(test_update_address, restore),
         cmocka_unit_test_teardown(test_another_machine_has_another_name, restore),
         cmocka_unit_test_teardown(test_a_mark_says_when_it_was_made, restore),
         cmocka_unit_test_teardown(test_slurmctld_is_down, restore),

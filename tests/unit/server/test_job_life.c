@@ -44,7 +44,7 @@ static void comes_to(int64_t now, const char *wanted)
 {
     char text[256];
     struct job_goodput goodput;
-    job_life_reckon(&life, T + now, &goodput);
+    job_life_recount(&life, T + now, &goodput);
     int len = snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %" PRId64, goodput.allocated_ms / NODES,
                        goodput.productive_ms / NODES, goodput.lost_ms / NODES);
     for (size_t i = 0; i < life.attempt_count; i++)
@@ -171,7 +171,7 @@ static void starts_come_to(int64_t now, bool waits, const char *wanted)
     char text[256];
     struct job_goodput goodput;
     life.waits = waits;
-    job_life_reckon(&life, T + now, &goodput);
+    job_life_recount(&life, T + now, &goodput);
     assert_true(goodput.by_runs);
     int len = snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " unseen %" PRId64,
                        goodput.allocated_ms / NODES, goodput.productive_ms / NODES, goodput.lost_ms / NODES,

@@ -14,14 +14,14 @@ static struct cluster_job job(const char *id, const char *name, const char *stat
                                 .nodes = ""};
 }
 
-static struct job_picture *picture_of(const struct cluster_job *jobs, size_t count)
+static struct job_snapshot *snapshot_of(const struct cluster_job *jobs, size_t count)
 {
-    struct job_picture *picture = job_picture_new();
-    picture->jobs = own_calloc(count, sizeof(*jobs));
-    memcpy(picture->jobs, jobs, count * sizeof(*jobs));
-    picture->count = count;
-    picture->metrics = own_strdup("");
-    return picture;
+    struct job_snapshot *snapshot = job_snapshot_new();
+    snapshot->jobs = own_calloc(count, sizeof(*jobs));
+    memcpy(snapshot->jobs, jobs, count * sizeof(*jobs));
+    snapshot->count = count;
+    snapshot->metrics = own_strdup("");
+    return snapshot;
 }
 
 static void tell_attempt(struct db_tx *tx, const char *job_id)
@@ -58,12 +58,12 @@ static int told(struct world *world)
 }
 
 /* "17 of 12, 18 of 12": those that are found when the first picture is followed by the second. */
-static void finds(struct world *world, struct job_picture *before, struct job_picture *picture, const char *wanted)
+static void finds(struct world *world, struct job_snapshot *before, struct job_snapshot *snapshot, const char *wanted)
 {
     struct job_waiter *waiters = NULL;
     size_t count = 0;
     AUTO(text) struct text text = {0};
-    assert_int_equal(service_job_waiters(&world->service, before, picture, &waiters, &count), 0);
+    assert_int_equal(service_job_waiters(&world->service, before, snapshot, &waiters, &count), 0);
     for (size_t i = 0; i < count; i++)
         text_printf(&text, "%s%s of %s", i > 0 ? ", " : "", waiters[i].id, waiters[i].job);
     assert_string_equal(text_get(&text), wanted);
@@ -86,7 +86,8 @@ static const char *found_beside(struct world *world, const char *first, const ch
     size_t count = 0;
     struct cluster_job before[] = {job("17", WAITER, "PENDING"), job("12", "train", text_or_empty(first))};
     struct cluster_job after[] = {job("17", WAITER, "RUNNING"), job("12", "train", text_or_empty(second))};
-    struct job_picture *a = picture_of(before, first == NULL ? 1 : 2), *b = picture_of(after, second == NULL ? 1 : 2);
+    struct job_snapshot *a = snapshot_of(before, first == NULL ? 1 : 2),
+                        *b = snapshot_of(after, second == NULL ? 1 : 2);
     assert_int_equal(service_job_waiters(&world->service, a, b, &waiters, &count), 0);
     const char *found = count == 0 ? "" : "17";
     if (count > 0) {
@@ -94,8 +95,8 @@ static const char *found_beside(struct world *world, const char *first, const ch
         assert_string_equal(waiters[0].name, WAITER);
     }
     free(waiters);
-    job_picture_free(a);
-    job_picture_free(b);
+    job_snapshot_free(a);
+    job_snapshot_free(b);
     return found;
 }
 
@@ -140,15 +141,15 @@ static void test_names(void **state)
         job("38", "auto-resume-12.0-4711-2", "COMPLETING"),
         job("39", "auto-resume-12.0-4711-3", "CANCELLED"),
     };
-    struct job_picture *picture = picture_of(jobs, ARRAY_LEN(jobs));
-    finds(&world, picture, picture, "17 of 12, 18 of 20_3");
-    finds(&world, NULL, picture, "");
+    struct job_snapshot *snapshot = snapshot_of(jobs, ARRAY_LEN(jobs));
+    finds(&world, snapshot, snapshot, "17 of 12, 18 of 20_3");
+    finds(&world, NULL, snapshot, "");
     /* The number was given to another job meanwhile. */
     const struct cluster_job other[] = {job("17", "train", "PENDING")};
-    struct job_picture *before = picture_of(other, 1);
-    finds(&world, before, picture, "");
-    job_picture_free(before);
-    job_picture_free(picture);
+    struct job_snapshot *before = snapshot_of(other, 1);
+    finds(&world, before, snapshot, "");
+    job_snapshot_free(before);
+    job_snapshot_free(snapshot);
     world_close(&world);
 }
 
@@ -159,9 +160,9 @@ static void test_a_job_of_somebody_else_is_not_its(void **state)
     open_slurm(&world);
     struct cluster_job jobs[] = {job("17", WAITER, "PENDING"), job("12", "train", "RUNNING")};
     jobs[1].user = "bob";
-    struct job_picture *picture = picture_of(jobs, ARRAY_LEN(jobs));
-    finds(&world, picture, picture, "17 of 12");
-    job_picture_free(picture);
+    struct job_snapshot *snapshot = snapshot_of(jobs, ARRAY_LEN(jobs));
+    finds(&world, snapshot, snapshot, "17 of 12");
+    job_snapshot_free(snapshot);
     world_close(&world);
 }
 

@@ -17,19 +17,19 @@ static void test_launch_counts_once_for_a_key(void **state)
     world_launch(w, "launch/1", ID_A);
     world_wait_boots(w, ID_A, 1);
     /* The instance that was made then, whatever is asked for now; also after hpd's restart. */
-    struct provider_launch wish = world_wish("launch/1", ID_B);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), 0);
+    struct provider_launch request = world_request("launch/1", ID_B);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
     assert_string_equal(instance.instance_id, ID_A);
     world_close(w);
     world_open(w, SCRIPT_BOOTS);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), 0);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
     assert_string_equal(instance.instance_id, ID_A);
     world_launch(w, "launch/1", ID_A);
     assert_int_equal(world_lines(w, ID_A, "boots"), 1);
     assert_false(world_has(w, ID_B, ""));
     /* Another key is another instance, and cannot have a name that is taken. */
-    wish = world_wish("launch/2", ID_A);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_CONFLICT);
+    request = world_request("launch/2", ID_A);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_CONFLICT);
     world_launch(w, "launch/2", ID_B);
     world_wait_boots(w, ID_B, 1);
 }
@@ -38,11 +38,11 @@ static void test_provider_chooses_an_id(void **state)
 {
     struct local_world *w = *state;
     struct provider_instance first, again;
-    const struct provider_launch wish = world_wish("launch/1", NULL);
+    const struct provider_launch request = world_request("launch/1", NULL);
     world_open(w, SCRIPT_BOOTS);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &first, w->error), 0);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &first, w->error), 0);
     assert_true(instance_id_is_valid(first.instance_id));
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &again, w->error), 0);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &again, w->error), 0);
     assert_string_equal(first.instance_id, again.instance_id);
     world_wait_boots(w, first.instance_id, 1);
 }
@@ -79,11 +79,11 @@ static void test_secrets_stay_in_one_file(void **state)
     assert_null(strstr(env, "secret"));
     /* A repeat brings a token that lives longer, and one without leaves it. */
     struct provider_instance instance;
-    struct provider_launch wish = world_wish("launch/1", ID_A);
-    wish.enrollment_token = "hfe_newer";
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), 0);
-    wish.enrollment_token = NULL;
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), 0);
+    struct provider_launch request = world_request("launch/1", ID_A);
+    request.enrollment_token = "hfe_newer";
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
+    request.enrollment_token = NULL;
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
     autofree char *newer = world_read(w, ID_A, "token");
     assert_string_equal(newer, "hfe_newer\n");
 }
@@ -111,8 +111,8 @@ static void test_terminate(void **state)
     world_close(w);
     world_open(w, SCRIPT_BOOTS);
     world_terminate(w, ID_A, "terminate/2");
-    const struct provider_launch wish = world_wish("launch/1", ID_A);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), 0);
+    const struct provider_launch request = world_request("launch/1", ID_A);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
     assert_int_equal(instance.state, PROVIDER_INSTANCE_GONE);
     assert_int_equal(w->driver.ops->reboot(w->driver.self, ID_A, "reboot/1", w->error), STATUS_NOT_FOUND);
     assert_int_equal(world_lines(w, ID_A, "boots"), 1);
@@ -124,9 +124,9 @@ static void test_terminate(void **state)
 static void launch_without_start(struct local_world *w, const char *id)
 {
     struct provider_instance instance;
-    const struct provider_launch wish = world_wish("launch/1", id);
+    const struct provider_launch request = world_request("launch/1", id);
     world_open_with(w, "/nonexistent/hpd", SCRIPT_BOOTS);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_UNAVAILABLE);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_UNAVAILABLE);
     assert_int_equal(world_describe(w, id), PROVIDER_INSTANCE_PENDING);
     world_close(w);
     assert_true(world_has(w, id, "instance.json"));
@@ -348,8 +348,8 @@ static void test_hostile_ids(void **state)
     world_open(w, SCRIPT_BOOTS);
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         struct provider_instance instance;
-        const struct provider_launch wish = world_wish("launch/1", ids[i]);
-        assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_INVALID);
+        const struct provider_launch request = world_request("launch/1", ids[i]);
+        assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
         assert_int_equal(world_describe(w, ids[i]), PROVIDER_INSTANCE_GONE);
         assert_int_equal(w->driver.ops->reboot(w->driver.self, ids[i], "reboot/1", w->error), STATUS_NOT_FOUND);
         world_terminate(w, ids[i], "terminate/1");
@@ -370,9 +370,9 @@ static void test_missing_programs(void **state)
         const struct local_service service = {.name = "agent", .argv = {programs[i]}};
         const struct local_options options = {
             .dir = w->dir, .self_path = w->self, .services = &service, .service_count = 1, .boot_delay_ms = 0};
-        const struct provider_launch wish = world_wish("launch/1", ID_A);
+        const struct provider_launch request = world_request("launch/1", ID_A);
         assert_int_equal(local_new(&options, &w->driver), 0);
-        assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_INVALID);
+        assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
         assert_non_null(strstr(w->error, "the service agent cannot be started"));
         assert_non_null(strstr(w->error, programs[i]));
         assert_int_equal(world_describe(w, ID_A), PROVIDER_INSTANCE_GONE);
@@ -380,7 +380,7 @@ static void test_missing_programs(void **state)
     }
 }
 
-static void test_hostile_wishes(void **state)
+static void test_hostile_requests(void **state)
 {
     struct local_world *w = *state;
     struct provider_instance instance;
@@ -391,18 +391,18 @@ static void test_hostile_wishes(void **state)
     const char *const keys[] = {"", NULL, "two lines\n", "a b", "a\nb", "\x7f", key};
     world_open(w, SCRIPT_BOOTS);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        const struct provider_launch wish = world_wish(keys[i], ID_A);
-        assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_INVALID);
+        const struct provider_launch request = world_request(keys[i], ID_A);
+        assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
         assert_int_equal(w->driver.ops->reboot(w->driver.self, ID_A, keys[i], w->error), STATUS_INVALID);
         assert_int_equal(w->driver.ops->terminate(w->driver.self, ID_A, keys[i], w->error), STATUS_INVALID);
     }
-    struct provider_launch wish = world_wish("launch/1", ID_A);
-    wish.node = name;
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_INVALID);
+    struct provider_launch request = world_request("launch/1", ID_A);
+    request.node = name;
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
     world_close(w);
     world_open(w, "echo {nodename}");
-    wish = world_wish("launch/1", ID_A);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_INVALID);
+    request = world_request("launch/1", ID_A);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
     assert_non_null(strstr(w->error, "{nodename}"));
     assert_false(world_has(w, ID_A, ""));
 }
@@ -441,8 +441,8 @@ static void test_broken_instance_is_left_alone(void **state)
     assert_int_equal(file_write(json, "{\"version\": 1", 13, 0600), 0);
     world_open(w, SCRIPT_BOOTS);
     struct provider_instance instance;
-    const struct provider_launch wish = world_wish("launch/1", ID_A);
-    assert_int_equal(w->driver.ops->launch(w->driver.self, &wish, &instance, w->error), STATUS_CONFLICT);
+    const struct provider_launch request = world_request("launch/1", ID_A);
+    assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_CONFLICT);
     world_launch(w, "launch/2", ID_B);
     world_wait_boots(w, ID_B, 1);
     world_terminate(w, ID_A, "terminate/1");
@@ -468,7 +468,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_start_that_dies_is_made_again),
         WORLD_TEST(test_hostile_ids),
         WORLD_TEST(test_missing_programs),
-        WORLD_TEST(test_hostile_wishes),
+        WORLD_TEST(test_hostile_requests),
         WORLD_TEST(test_options_are_checked),
         WORLD_TEST(test_broken_instance_is_left_alone),
     };

@@ -193,7 +193,7 @@ static inline void world_kill_supervisor(const struct local_world *w, const char
     world_wait_gone(pid);
 }
 
-static inline struct provider_launch world_wish(const char *key, const char *id)
+static inline struct provider_launch world_request(const char *key, const char *id)
 {
     return (struct provider_launch){.key = key,
                                     .instance_id = id,
@@ -215,11 +215,11 @@ static inline bool world_again(int status, int64_t until)
 static inline int world_try_launch(struct local_world *w, const char *key, const char *id,
                                    struct provider_instance *ret_instance, char *ret_error)
 {
-    const struct provider_launch wish = world_wish(key, id);
+    const struct provider_launch request = world_request(key, id);
     int64_t until = world_now() + WAIT_MS;
     int status;
     do
-        status = w->driver.ops->launch(w->driver.self, &wish, ret_instance, ret_error);
+        status = w->driver.ops->launch(w->driver.self, &request, ret_instance, ret_error);
     while (world_again(status, until));
     return status;
 }

@@ -133,7 +133,7 @@ static void test_reboots(void **state)
     }
 }
 
-static void test_broken_wishes(void **state)
+static void test_broken_requests(void **state)
 {
     static const char *const broken[] = {"", "\n", "a b\n", "\x01\n"};
     const char *dir = *state;
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_spec_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken_specs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reboots, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_broken_wishes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_broken_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -220,7 +220,7 @@ static void test_hpd_died_after_the_signal(void **state)
     assert_int_equal(count_boots(w), 3);
 }
 
-static void test_supervisor_died_with_the_wish(void **state)
+static void test_supervisor_died_with_the_request(void **state)
 {
     struct local_world *w = *state;
     autofree char *dir = own_printf("%s/%s", w->dir, ID);
@@ -263,7 +263,7 @@ static void wait_signal_taken(pid_t pid)
     fail_msg("the signal was never taken");
 }
 
-static void test_signal_without_a_wish(void **state)
+static void test_signal_without_a_request(void **state)
 {
     struct local_world *w = *state;
     start(w, SCRIPT_BOOTS);
@@ -420,9 +420,9 @@ int main(int argc, char **argv)
         WORLD_TEST(test_same_name_elsewhere),
         WORLD_TEST(test_hpd_died_before_the_signal),
         WORLD_TEST(test_hpd_died_after_the_signal),
-        WORLD_TEST(test_supervisor_died_with_the_wish),
+        WORLD_TEST(test_supervisor_died_with_the_request),
         WORLD_TEST(test_supervisor_died_after_the_record),
-        WORLD_TEST(test_signal_without_a_wish),
+        WORLD_TEST(test_signal_without_a_request),
         WORLD_TEST(test_service_is_started_again),
         WORLD_TEST(test_what_a_service_said_last_is_told),
         WORLD_TEST(test_first_start_says_so),

@@ -156,7 +156,7 @@ static void assert_says(const char *part)
 static void assert_told(const char *part)
 {
     struct event last;
-    (void)world_events(&world, EVENT_KIND_SCHEDULER_LAYOUT, &last);
+    (void)world_events(&world, EVENT_KIND_SCHEDULER_DESIRED, &last);
     if (strstr(last.message, part) == NULL)
         fail_msg("\"%s\" does not say %s", last.message, part);
 }
@@ -229,10 +229,10 @@ static void test_a_wrong_file_is_refused_and_told(void **state)
     assert_int_equal(create_beside(""), 0);
     change_world_state_set(&world, CLUSTER_STATE_IN_SERVICE);
     put_file("{\n\"version\" \"1.0.0\"}");
-    int before = world_events(&world, EVENT_KIND_SCHEDULER_LAYOUT, NULL);
+    int before = world_events(&world, EVENT_KIND_SCHEDULER_DESIRED, NULL);
     assert_int_equal(change_one("gpu", NULL), STATUS_INVALID);
     assert_says("line 2");
-    assert_int_equal(world_events(&world, EVENT_KIND_SCHEDULER_LAYOUT, NULL), before + 1);
+    assert_int_equal(world_events(&world, EVENT_KIND_SCHEDULER_DESIRED, NULL), before + 1);
     assert_told("line 2");
     assert_group("gpu", SLURM_ROLE_COMPUTE, "train_a");
 }

@@ -57,14 +57,14 @@ static void test_a_new_start(void **state)
     int64_t id = world_open_ready(&world, DB_INLINE, 1);
     autofree struct group_agent_settings *settings = none();
     assert_int_equal(apply(&world, ROLE_ADMIN, TEXT, -1, settings), 0);
-    struct agent_book *book = fleet_agent_book(world.service.fleet);
-    agent_book_put(book, settings->group_id, settings->revision - 1, 5); /* who is late changes nothing */
+    struct agent_registry *book = fleet_agent_registry(world.service.fleet);
+    agent_registry_put(book, settings->group_id, settings->revision - 1, 5); /* who is late changes nothing */
     assert_true(fleet_settings_tag(world.service.fleet, id) == agent_settings_tag(TEXT));
     struct fleet *other = fleet_new(), *before = world.service.fleet;
     world.service.fleet = other;
     assert_int_equal(service_agent_settings_load(&world.service, &world.problem), 0);
-    assert_true(agent_book_tag(fleet_agent_book(other), settings->group_id) == agent_settings_tag(TEXT));
-    assert_int_equal(agent_book_tag(fleet_agent_book(other), settings->group_id + 1), 0);
+    assert_true(agent_registry_tag(fleet_agent_registry(other), settings->group_id) == agent_settings_tag(TEXT));
+    assert_int_equal(agent_registry_tag(fleet_agent_registry(other), settings->group_id + 1), 0);
     world.service.fleet = before;
     fleet_free(other);
     assert_int_equal(service_agent_settings_fetch(&world.service, id, settings, &world.problem), 0);

@@ -279,26 +279,26 @@ static void test_limits_hold_over_a_requeue(void **state)
 
 static void show(const char *state, const char *nodes, int64_t restarts)
 {
-    struct job_picture *picture = job_picture_new();
-    picture->jobs = own_calloc(1, sizeof(*picture->jobs));
-    picture->jobs[picture->count++] = (struct cluster_job){.id = "82",
-                                                           .name = "train",
-                                                           .user = "ann",
-                                                           .account = "",
-                                                           .partition = "dev",
-                                                           .state = state,
-                                                           .reason = "",
-                                                           .nodes = nodes,
-                                                           .tasks = 1,
-                                                           .node_count = 2,
-                                                           .restarts = restarts,
-                                                           .started_at = WORLD_T0 - 1000,
-                                                           .ends_at = WORLD_T0 + 60000};
-    picture->metrics = own_strdup("");
-    picture->at = clock_wall_ms(&world.clock);
-    picture->stale_at = picture->at + MS_PER_DAY;
-    assert_int_equal(service_job_follow(&world.service, NULL, picture), 0);
-    service_scheduler_show(world.service.scheduler, picture, "");
+    struct job_snapshot *snapshot = job_snapshot_new();
+    snapshot->jobs = own_calloc(1, sizeof(*snapshot->jobs));
+    snapshot->jobs[snapshot->count++] = (struct cluster_job){.id = "82",
+                                                             .name = "train",
+                                                             .user = "ann",
+                                                             .account = "",
+                                                             .partition = "dev",
+                                                             .state = state,
+                                                             .reason = "",
+                                                             .nodes = nodes,
+                                                             .tasks = 1,
+                                                             .node_count = 2,
+                                                             .restarts = restarts,
+                                                             .started_at = WORLD_T0 - 1000,
+                                                             .ends_at = WORLD_T0 + 60000};
+    snapshot->metrics = own_strdup("");
+    snapshot->at = clock_wall_ms(&world.clock);
+    snapshot->stale_at = snapshot->at + MS_PER_DAY;
+    assert_int_equal(service_job_follow(&world.service, NULL, snapshot), 0);
+    service_scheduler_show(world.service.scheduler, snapshot, "");
 }
 
 static void denied(const char *why)

@@ -16,15 +16,15 @@ static const struct job_node six[] = {
 
 static void show(struct world *world, const struct job_node *nodes, size_t count, uint64_t digest, int64_t stale_at)
 {
-    struct job_picture *picture = job_picture_new();
-    picture->nodes = own_calloc(count + 1, sizeof(*picture->nodes));
-    memcpy(picture->nodes, nodes, count * sizeof(*nodes));
-    picture->node_count = count;
-    picture->node_digest = digest;
-    picture->metrics = own_strdup("");
-    picture->at = NOW;
-    picture->stale_at = stale_at;
-    service_scheduler_show(world->service.scheduler, picture, "");
+    struct job_snapshot *snapshot = job_snapshot_new();
+    snapshot->nodes = own_calloc(count + 1, sizeof(*snapshot->nodes));
+    memcpy(snapshot->nodes, nodes, count * sizeof(*nodes));
+    snapshot->node_count = count;
+    snapshot->node_digest = digest;
+    snapshot->metrics = own_strdup("");
+    snapshot->at = NOW;
+    snapshot->stale_at = stale_at;
+    service_scheduler_show(world->service.scheduler, snapshot, "");
 }
 
 /* ml has gpu-1 and gpu-2; what is on no Slurm owns nothing there. */
@@ -168,8 +168,8 @@ static void make(struct world *world, const char *feature)
 static void follow(struct world *world)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    AUTO(job_picture) struct job_picture *picture = service_scheduler_picture(world->service.scheduler, NOW, why);
-    assert_int_equal(service_discovery_follow(&world->service, picture), 0);
+    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(world->service.scheduler, NOW, why);
+    assert_int_equal(service_discovery_follow(&world->service, snapshot), 0);
 }
 
 /* Told once for what is seen, and again when that is another thing. The group stays. */

@@ -23,7 +23,7 @@ static struct cluster_job job(const char *id, const char *state, const char *nod
 }
 
 /* Two nodes are the cluster's, of partition dev; what is another cluster's is there, too. */
-static struct job_picture *picture_new(int64_t stale_at)
+static struct job_snapshot *snapshot_new(int64_t stale_at)
 {
     const struct cluster_job jobs[] = {
         job("9", "RUNNING", "gpu-[1-2]"),  job("10_2", "RUNNING", "gpu-2,far-1"), job("11", "PENDING", ""),
@@ -32,19 +32,19 @@ static struct job_picture *picture_new(int64_t stale_at)
     static const struct job_node nodes[] = {{.name = "gpu-1", .state = "IDLE", .partitions = "dev"},
                                             {.name = "gpu-2", .state = "IDLE", .partitions = "dev,prod"},
                                             {.name = "far-1", .state = "IDLE", .partitions = "far"}};
-    struct job_picture *picture = job_picture_new();
-    picture->jobs = own_calloc(ARRAY_LEN(jobs) + 1, sizeof(*picture->jobs));
-    memcpy(picture->jobs, jobs, sizeof(jobs));
-    picture->count = ARRAY_LEN(jobs);
-    picture->jobs[picture->count] = job("14", "PENDING", "");
-    picture->jobs[picture->count++].partition = "far";
-    picture->nodes = own_calloc(ARRAY_LEN(nodes), sizeof(*picture->nodes));
-    memcpy(picture->nodes, nodes, sizeof(nodes));
-    picture->node_count = ARRAY_LEN(nodes);
-    picture->metrics = own_strdup("");
-    picture->at = NOW;
-    picture->stale_at = stale_at;
-    return picture;
+    struct job_snapshot *snapshot = job_snapshot_new();
+    snapshot->jobs = own_calloc(ARRAY_LEN(jobs) + 1, sizeof(*snapshot->jobs));
+    memcpy(snapshot->jobs, jobs, sizeof(jobs));
+    snapshot->count = ARRAY_LEN(jobs);
+    snapshot->jobs[snapshot->count] = job("14", "PENDING", "");
+    snapshot->jobs[snapshot->count++].partition = "far";
+    snapshot->nodes = own_calloc(ARRAY_LEN(nodes), sizeof(*snapshot->nodes));
+    memcpy(snapshot->nodes, nodes, sizeof(nodes));
+    snapshot->node_count = ARRAY_LEN(nodes);
+    snapshot->metrics = own_strdup("");
+    snapshot->at = NOW;
+    snapshot->stale_at = stale_at;
+    return snapshot;
 }
 
 static void open_slurm(struct world *world)
@@ -55,7 +55,7 @@ static void open_slurm(struct world *world)
     world->service.scheduler = service_scheduler_new();
     const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
     service_scheduler_set(world->service.scheduler, &up);
-    service_scheduler_show(world->service.scheduler, picture_new(NOW), "");
+    service_scheduler_show(world->service.scheduler, snapshot_new(NOW), "");
 }
 
 static void close_slurm(struct world *world)
@@ -107,13 +107,13 @@ static void test_nothing_old_is_shown(void **state)
     (void)state;
     struct world world;
     open_slurm(&world);
-    service_scheduler_show(world.service.scheduler, picture_new(NOW - 1), "");
+    service_scheduler_show(world.service.scheduler, snapshot_new(NOW - 1), "");
     is_unknown(&world, "not answered lately");
     service_scheduler_show(world.service.scheduler, NULL, "squeue failed");
     is_unknown(&world, "squeue failed");
     service_scheduler_show(world.service.scheduler, NULL, "");
     is_unknown(&world, "not asked for its jobs yet");
-    service_scheduler_show(world.service.scheduler, picture_new(NOW), "");
+    service_scheduler_show(world.service.scheduler, snapshot_new(NOW), "");
     const struct service_scheduler_status down = {.state = SCHEDULER_STATE_DOWN, .error = "connect failure"};
     service_scheduler_set(world.service.scheduler, &down);
     is_unknown(&world, "connect failure");
@@ -232,11 +232,11 @@ static void tell(struct world *world, const char *job, struct job_attempt attemp
 
 static void show_without_jobs(struct world *world)
 {
-    struct job_picture *picture = picture_new(clock_wall_ms(&world->clock) + MS_PER_DAY);
-    picture->count = 0;
-    picture->at = clock_wall_ms(&world->clock);
-    assert_int_equal(service_job_follow(&world->service, NULL, picture), 0);
-    service_scheduler_show(world->service.scheduler, picture, "");
+    struct job_snapshot *snapshot = snapshot_new(clock_wall_ms(&world->clock) + MS_PER_DAY);
+    snapshot->count = 0;
+    snapshot->at = clock_wall_ms(&world->clock);
+    assert_int_equal(service_job_follow(&world->service, NULL, snapshot), 0);
+    service_scheduler_show(world->service.scheduler, snapshot, "");
 }
 
 /* gpu-2 was the job's, and was dropped; Slurm has forgotten all of it. */
@@ -271,19 +271,19 @@ static void test_what_slurm_forgot_is_remembered(void **state)
 /* --- a job that tells of nothing ------------------------------------------------------------------- */
 
 /* The job alone, as Slurm shows it so many seconds after NOW; gpu-2 as it is said to be. */
-static struct job_picture *show_job(struct world *world, struct job_picture *before, int64_t at_s,
-                                    struct cluster_job job, const char *gpu_2)
+static struct job_snapshot *show_job(struct world *world, struct job_snapshot *before, int64_t at_s,
+                                     struct cluster_job job, const char *gpu_2)
 {
-    struct job_picture *picture = picture_new(NOW + MS_PER_DAY);
-    picture->count = 1;
-    picture->jobs[0] = job;
-    picture->nodes[1].state = gpu_2;
-    picture->nodes[0].state = picture->nodes[2].state = "IDLE+POWERED_DOWN";
-    picture->at = NOW + at_s * MS_PER_S;
-    assert_int_equal(service_job_follow(&world->service, before, picture), 0);
-    job_picture_free(before);
-    service_scheduler_show(world->service.scheduler, job_picture_use(picture), "");
-    return picture;
+    struct job_snapshot *snapshot = snapshot_new(NOW + MS_PER_DAY);
+    snapshot->count = 1;
+    snapshot->jobs[0] = job;
+    snapshot->nodes[1].state = gpu_2;
+    snapshot->nodes[0].state = snapshot->nodes[2].state = "IDLE+POWERED_DOWN";
+    snapshot->at = NOW + at_s * MS_PER_S;
+    assert_int_equal(service_job_follow(&world->service, before, snapshot), 0);
+    job_snapshot_free(before);
+    service_scheduler_show(world->service.scheduler, job_snapshot_use(snapshot), "");
+    return snapshot;
 }
 
 static struct cluster_job start(int64_t restarts, const char *state, const char *nodes, int64_t at_s)
@@ -310,7 +310,7 @@ static void test_slurm_requeued_it_for_a_node(void **state)
     (void)state;
     struct world world;
     open_slurm(&world);
-    struct job_picture *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
+    struct job_snapshot *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
     tells_starts(&world, "job 30:"); /* nothing happened: nothing is kept */
     last = show_job(&world, last, 100, start(1, "PENDING", "", 0), "DOWN*");
     clock_fake_advance(&world.clock, 120 * MS_PER_S);
@@ -323,24 +323,24 @@ static void test_slurm_requeued_it_for_a_node(void **state)
     last = show_job(&world, last, 1000, start(1, "NODE_FAIL", "gpu-1", 130), "IDLE");
     tells_starts(&world, "job 30: 0/970 lost 30 {0 gpu-2 REQUEUED 100+30: Slurm requeued it: node failure of gpu-2} "
                          "{1 gpu-1 NODE_FAIL 870+0: Slurm ended it: node failure}");
-    job_picture_free(last);
+    job_snapshot_free(last);
     close_slurm(&world);
 }
 
 struct eviction {
-    const struct job_picture *picture;
+    const struct job_snapshot *snapshot;
     int64_t cluster_id, at;
 };
 
 static int evict(struct db_tx *tx, void *arg)
 {
     const struct eviction *e = arg;
-    return service_job_evicted(tx, e->picture, e->cluster_id, "30", e->at, "because of the reboot of gpu-2");
+    return service_job_evicted(tx, e->snapshot, e->cluster_id, "30", e->at, "because of the reboot of gpu-2");
 }
 
-static void evicted(struct world *world, const struct job_picture *picture, int64_t at_s)
+static void evicted(struct world *world, const struct job_snapshot *snapshot, int64_t at_s)
 {
-    struct eviction eviction = {picture, world_node_get(world, "ml", "gpu-1").cluster_id, NOW + at_s * MS_PER_S};
+    struct eviction eviction = {snapshot, world_node_get(world, "ml", "gpu-1").cluster_id, NOW + at_s * MS_PER_S};
     world_write(world, evict, &eviction);
 }
 
@@ -349,7 +349,7 @@ static void test_we_requeued_it(void **state)
     (void)state;
     struct world world;
     open_slurm(&world);
-    struct job_picture *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
+    struct job_snapshot *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
     evicted(&world, last, 50);
     last = show_job(&world, last, 60, start(1, "PENDING", "", 0), "DOWN");
     clock_fake_advance(&world.clock, 80 * MS_PER_S);
@@ -361,7 +361,7 @@ static void test_we_requeued_it(void **state)
     tells_starts(&world,
                  "job 30: 0/970 lost 30 {0 gpu-2 REQUEUED 50+30: requeued by Holdfast because of the reboot of gpu-2} "
                  "{1 gpu-2 CANCELLED 920+0: ended by Holdfast because of the reboot of gpu-2}");
-    job_picture_free(last);
+    job_snapshot_free(last);
     close_slurm(&world);
 }
 
@@ -373,7 +373,7 @@ static int add_signal(const struct job_signalled *signalled, void *arg)
 }
 
 struct asking {
-    struct job_picture *picture;
+    struct job_snapshot *snapshot;
     struct operation operation;
 };
 
@@ -384,7 +384,7 @@ static int ask(struct db_tx *tx, void *arg)
     int status = db_operation_job_ask(tx, asking->operation.id, &job);
     if (status == 0)
         status = db_operation_job_answer(tx, asking->operation.id, "30", JOB_ASKED_SENT);
-    return status != 0 ? status : service_job_signalled(tx, asking->picture, asking->operation.cluster_id, "30");
+    return status != 0 ? status : service_job_signalled(tx, asking->snapshot, asking->operation.cluster_id, "30");
 }
 
 static void test_it_was_asked_to_checkpoint(void **state)
@@ -393,13 +393,13 @@ static void test_it_was_asked_to_checkpoint(void **state)
     struct world world;
     open_slurm(&world);
     world_ready(&world, "ml", "gpu-2", "i-2", NULL);
-    struct asking asking = {.picture = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED")};
+    struct asking asking = {.snapshot = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED")};
     assert_int_equal(service_node_operate(&world.service, &world_operator, "ml", "gpu-2", OPERATION_KIND_REBOOT,
                                           URGENCY_NOW, "", "", &asking.operation, &world.problem),
                      0);
     world_write(&world, ask, &asking);
-    evicted(&world, asking.picture, 50);
-    struct job_picture *last = show_job(&world, asking.picture, 60, start(1, "RUNNING", "gpu-1", 60), "DOWN");
+    evicted(&world, asking.snapshot, 50);
+    struct job_snapshot *last = show_job(&world, asking.snapshot, 60, start(1, "RUNNING", "gpu-1", 60), "DOWN");
     clock_fake_advance(&world.clock, 60 * MS_PER_S);
     AUTO(text) struct text got = {0};
     const struct service_job_readers readers = {.job = add_job,
@@ -413,23 +413,23 @@ static void test_it_was_asked_to_checkpoint(void **state)
     assert_string_equal(text_get(&got),
                         "job 30: 40/50 lost 10 {0 gpu-2 REQUEUED 10+10: requeued by Holdfast because of the "
                         "reboot of gpu-2} {1 gpu-1 RUNNING 0+0: } sent for gpu-2 at 40 gpu-2 reboot");
-    job_picture_free(last);
+    job_snapshot_free(last);
     close_slurm(&world);
 }
 
 /* The picture that shows it requeued came before the word that we did it. */
-static void test_the_picture_was_faster(void **state)
+static void test_the_snapshot_was_faster(void **state)
 {
     (void)state;
     struct world world;
     open_slurm(&world);
-    struct job_picture *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
+    struct job_snapshot *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
     last = show_job(&world, last, 60, start(1, "PENDING", "", 0), "ALLOCATED");
     tells_starts(&world, "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued in Slurm, by whom is not known}");
     evicted(&world, last, 60);
     tells_starts(&world,
                  "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued by Holdfast because of the reboot of gpu-2}");
-    job_picture_free(last);
+    job_snapshot_free(last);
     close_slurm(&world);
 }
 
@@ -443,7 +443,7 @@ int main(void)
         cmocka_unit_test(test_slurm_requeued_it_for_a_node),
         cmocka_unit_test(test_we_requeued_it),
         cmocka_unit_test(test_it_was_asked_to_checkpoint),
-        cmocka_unit_test(test_the_picture_was_faster),
+        cmocka_unit_test(test_the_snapshot_was_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void test_weighs_what_was_repaired(void **state)
     assert_int_equal(lemon.score, 200);      /* half of 200, 100 and 100: the provider's no is not the machine's */
     assert_int_equal(lemon.slot_score, 250); /* … and of the machine before */
     assert_int_equal(lemon.repairs, 3);
-    assert_int_equal(lemon.unmended, 1);
+    assert_int_equal(lemon.not_cleared, 1);
     assert_int_equal(lemon.device_score, 100);
     assert_int_equal(lemon.last_at, half);
     assert_int_equal(service_lemon_list(&world.service, "ml", &lemons, &count, &world.problem), 0);

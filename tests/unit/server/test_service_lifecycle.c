@@ -71,7 +71,7 @@ static void launch(int number)
     snprintf(name, sizeof(name), "gpu-%d", number);
     snprintf(job.instance_id, sizeof(job.instance_id), "%s", instances[number - 1]);
     world_launch(&world, "train", name, job.instance_id, token);
-    errands_put(fleet_errands(world.service.fleet), world_node_get(&world, "train", name).id, &job);
+    agent_tasks_put(fleet_agent_tasks(world.service.fleet), world_node_get(&world, "train", name).id, &job);
 }
 
 /* "1:10.0.0.1 2: " is what that node is told: instances and the addresses that are known. Caller frees. */

@@ -26,12 +26,12 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct service_software_group a_wish(const char *group, const char *release)
+static struct service_software_group a_request(const char *group, const char *release)
 {
-    struct service_software_group wish = {.group = ""};
-    snprintf(wish.group, sizeof(wish.group), "%s", group);
-    snprintf(wish.release, sizeof(wish.release), "%s", release);
-    return wish;
+    struct service_software_group request = {.group = ""};
+    snprintf(request.group, sizeof(request.group), "%s", group);
+    snprintf(request.release, sizeof(request.release), "%s", release);
+    return request;
 }
 
 static int update(const struct rollout *how, const struct service_software_group *groups, size_t count)
@@ -82,8 +82,9 @@ static void test_all_groups_roll_to_the_default(void **state)
 static void test_an_image_of_ones_own(void **state)
 {
     const struct rollout how = {.batch_value = 1};
-    const struct service_software_group both[] = {a_wish("a", ""), a_wish("b", "")}, only_b[] = {a_wish("b", "")},
-                                        without_b[] = {a_wish("a", "")}, release_of_b[] = {a_wish("b", "2.0.0")};
+    const struct service_software_group both[] = {a_request("a", ""), a_request("b", "")},
+                                        only_b[] = {a_request("b", "")}, without_b[] = {a_request("a", "")},
+                                        release_of_b[] = {a_request("b", "2.0.0")};
     (void)state;
     assert_refused(update(&how, NULL, 0), STATUS_INVALID, PROBLEM_INVALID_VALUE);
     assert_non_null(strstr(world.problem.detail, "\"b\" runs an image of its own, ami-01234567"));
@@ -102,10 +103,10 @@ static void test_an_image_of_ones_own(void **state)
 static void test_only_named_groups_roll_each_to_its_own(void **state)
 {
     struct rollout how = {.batch_value = 50, .batch_is_percent = true};
-    const struct service_software_group wishes[] = {a_wish("b", "2.0.0")};
+    const struct service_software_group requests[] = {a_request("b", "2.0.0")};
     (void)state;
     snprintf(how.image_id, sizeof(how.image_id), "ami-89abcdef");
-    assert_int_equal(update(&how, wishes, 1), 0);
+    assert_int_equal(update(&how, requests, 1), 0);
     assert_int_equal(rollout_of("a").group_id, 0);
     const struct rollout b = rollout_of("b");
     assert_string_equal(b.release, "2.0.0");
@@ -117,10 +118,11 @@ static void test_only_named_groups_roll_each_to_its_own(void **state)
 static void test_groups_that_are_not_ready(void **state)
 {
     const struct rollout how = {.batch_value = 1};
-    const struct service_software_group wishes[] = {a_wish("a", ""), a_wish("b", "")}, strange[] = {a_wish("c", "")};
+    const struct service_software_group requests[] = {a_request("a", ""), a_request("b", "")},
+                                        strange[] = {a_request("c", "")};
     (void)state;
     change_world_group_set(&world, "b", GROUP_STATE_CREATING);
-    assert_refused(update(&how, wishes, 2), STATUS_CONFLICT, PROBLEM_CONFLICT); /* named: all or none */
+    assert_refused(update(&how, requests, 2), STATUS_CONFLICT, PROBLEM_CONFLICT); /* named: all or none */
     assert_int_equal(rollout_of("a").group_id, 0);
     assert_int_equal(change_world_group(&world, "a").state, GROUP_STATE_IN_SERVICE);
     assert_refused(update(&how, strange, 1), STATUS_NOT_FOUND, PROBLEM_NOT_FOUND);

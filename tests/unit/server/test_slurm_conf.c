@@ -26,9 +26,9 @@ static struct layout_node nodes[] = {
     {.name = "cpu-1", .address = "10.0.1.1:7011", .instance_type = "other", .leaf = "leaf-a"},
     {.name = "gpu-1", .instance_type = "ml.p5.48xlarge", .partition = "train", .leaf = "leaf-b"},
 };
-static struct scheduler_layout layout = {.nodes = nodes, .count = 3};
+static struct scheduler_desired layout = {.nodes = nodes, .count = 3};
 
-static char *merged(const struct scheduler_layout *wanted, const char *text)
+static char *merged(const struct scheduler_desired *wanted, const char *text)
 {
     struct slurm_conf conf;
     char error[SLURM_CONF_ERROR_MAX];
@@ -55,7 +55,7 @@ static void what_is_written(void **state)
     assert_has(text, "PartitionName=dev Nodes=cpu-1,gpu-[1-2] Default=YES MaxTime=INFINITE State=UP");
     assert_has(text, "PartitionName=train Nodes=gpu-[1-2] MaxTime=INFINITE State=UP");
 
-    struct scheduler_layout empty = {0};
+    struct scheduler_desired empty = {0};
     autofree char *nothing = slurm_conf_text(&empty, &SITE, NULL);
     assert_has(nothing, "PartitionName=dev Default=YES MaxTime=INFINITE State=UP");
 
@@ -67,7 +67,7 @@ static void what_is_written(void **state)
 static void the_order_of_nodes_says_nothing(void **state)
 {
     struct layout_node turned[] = {nodes[2], nodes[0], nodes[1]};
-    struct scheduler_layout other = {.nodes = turned, .count = 3};
+    struct scheduler_desired other = {.nodes = turned, .count = 3};
     (void)state;
     autofree char *a = slurm_conf_text(&layout, &SITE, NULL);
     autofree char *b = slurm_conf_text(&other, &SITE, NULL);
@@ -164,7 +164,7 @@ static void merge_keeps_what_is_not_ours(void **state)
     assert_string_equal(text, again);
 
     /* What was ours goes with its group, what was not stays. */
-    struct scheduler_layout less = {.nodes = nodes + 1, .count = 1};
+    struct scheduler_desired less = {.nodes = nodes + 1, .count = 1};
     autofree char *after = merged(&less, text);
     assert_null(strstr(after, "gpu-"));
     assert_null(strstr(after, "PartitionName=train"));
@@ -216,7 +216,7 @@ static void devices_and_switches(void **state)
     assert_has(topology, "SwitchName=holdfast-root Switches=leaf-a,leaf-b");
 
     struct layout_node lost = {.name = "gpu-9"};
-    struct scheduler_layout flat = {.nodes = &lost, .count = 1};
+    struct scheduler_desired flat = {.nodes = &lost, .count = 1};
     autofree char *none = slurm_conf_topology(&flat, NULL);
     assert_string_equal(none, "");
     autofree char *no_gpus = slurm_conf_gres(&flat, &SITE);

@@ -6,7 +6,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "server/scheduler/slurm/picture.h"
+#include "server/scheduler/slurm/snapshot.h"
 #include "tests/support/captured.h"
 
 #include <setjmp.h>
@@ -66,36 +66,36 @@ static void test_partitions(void **state)
         {"junk\n", STATUS_BACKEND, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct slurm_picture picture = {.partitions = NULL};
+        struct slurm_snapshot snapshot = {.partitions = NULL};
         autofree char *text = own_strdup(cases[i].text);
-        assert_int_equal(slurm_parse_partitions(text, &picture), cases[i].status);
+        assert_int_equal(slurm_parse_partitions(text, &snapshot), cases[i].status);
         if (cases[i].status == 0)
-            assert_int_equal(picture.partition_count, cases[i].count);
-        slurm_picture_free(&picture);
+            assert_int_equal(snapshot.partition_count, cases[i].count);
+        slurm_snapshot_free(&snapshot);
     }
 }
 
 static void test_accounts_and_who_is_in_them(void **state)
 {
     (void)state;
-    struct slurm_picture picture = {.accounts = NULL};
+    struct slurm_snapshot snapshot = {.accounts = NULL};
     char accounts[] = "a|made by | somebody\nb|holdfast x\nc|holdfast y\n";
     char associations[] = "lab|root||1||normal|\nlab|a||5|cpu=4,mem=1.50G|x,y|x\nlab|b||parent|||\nlab|b|ann|1|||\n"
                           "other|c||1|||\nlab|gone||1|||\n";
-    assert_int_equal(slurm_parse_accounts(accounts, &picture), 0);
-    assert_int_equal(slurm_parse_associations(associations, "lab", &picture), 0);
-    const struct slurm_account *a = slurm_account_find(&picture, "a"), *b = slurm_account_find(&picture, "b"),
-                               *c = slurm_account_find(&picture, "c");
+    assert_int_equal(slurm_parse_accounts(accounts, &snapshot), 0);
+    assert_int_equal(slurm_parse_associations(associations, "lab", &snapshot), 0);
+    const struct slurm_account *a = slurm_account_find(&snapshot, "a"), *b = slurm_account_find(&snapshot, "b"),
+                               *c = slurm_account_find(&snapshot, "c");
     assert_string_equal(a->description, "made by | somebody");
     assert_true(a->here && !a->used && a->share == 5 && slurm_list_has(a->qos, "y") && !slurm_list_has(a->qos, "z"));
     assert_string_equal(a->qos_default, "x");
     assert_true(b->here && b->used && b->share == -1);
     assert_true(!c->here && c->used);
     char short_line[] = "lab|a||5\n", no_bar[] = "a\n", bad_qos[] = "q|x||\n";
-    assert_int_equal(slurm_parse_associations(short_line, "lab", &picture), STATUS_BACKEND);
-    assert_int_equal(slurm_parse_accounts(no_bar, &picture), STATUS_BACKEND);
-    assert_int_equal(slurm_parse_qos(bad_qos, &picture), STATUS_BACKEND);
-    slurm_picture_free(&picture);
+    assert_int_equal(slurm_parse_associations(short_line, "lab", &snapshot), STATUS_BACKEND);
+    assert_int_equal(slurm_parse_accounts(no_bar, &snapshot), STATUS_BACKEND);
+    assert_int_equal(slurm_parse_qos(bad_qos, &snapshot), STATUS_BACKEND);
+    slurm_snapshot_free(&snapshot);
 }
 
 static void test_limits(void **state)
@@ -261,9 +261,9 @@ static void set_up(const char *config, const char *partition, const char *qos, c
     put_with("assoc", "lab|root||1||normal|\n", assoc);
 }
 
-static struct scheduler_rule *class_rule(struct scheduler_governance *wish, const char *name, int64_t weight)
+static struct scheduler_rule *class_rule(struct scheduler_governance *request, const char *name, int64_t weight)
 {
-    struct scheduler_rule *rule = scheduler_governance_add(wish);
+    struct scheduler_rule *rule = scheduler_governance_add(request);
     rule->kind = GOVERNANCE_KIND_SCHEDULER_CONFIG;
     text_copy_cut(rule->uid, sizeof(rule->uid), UID);
     text_copy_cut(rule->classes[0].name, sizeof(rule->classes[0].name), name);
@@ -273,9 +273,9 @@ static struct scheduler_rule *class_rule(struct scheduler_governance *wish, cons
     return rule;
 }
 
-static struct scheduler_rule *team_rule(struct scheduler_governance *wish, const char *team, int64_t cpus)
+static struct scheduler_rule *team_rule(struct scheduler_governance *request, const char *team, int64_t cpus)
 {
-    struct scheduler_rule *rule = scheduler_governance_add(wish);
+    struct scheduler_rule *rule = scheduler_governance_add(request);
     rule->kind = GOVERNANCE_KIND_COMPUTE_QUOTA;
     text_copy_cut(rule->uid, sizeof(rule->uid), UID);
     text_copy_cut(rule->team, sizeof(rule->team), team);
@@ -291,22 +291,22 @@ static struct scheduler_rule *team_rule(struct scheduler_governance *wish, const
     return rule;
 }
 
-static void hold(struct scheduler_governance *wish, enum governance_thing thing, const char *name, int64_t former,
+static void hold(struct scheduler_governance *request, enum governance_object thing, const char *name, int64_t former,
                  int64_t value, int64_t previous)
 {
-    wish->held = own_realloc(wish->held, wish->held_count + 1, sizeof(*wish->held));
-    struct governance_held *held = &wish->held[wish->held_count++];
+    request->held = own_realloc(request->held, request->held_count + 1, sizeof(*request->held));
+    struct governance_held *held = &request->held[request->held_count++];
     *held =
         (struct governance_held){.thing = thing, .mark = UID, .former = former, .value = value, .previous = previous};
     text_copy_cut(held->name, sizeof(held->name), name);
 }
 
-static void govern(struct scheduler_governance *wish)
+static void govern(struct scheduler_governance *request)
 {
     struct slurm_options options = {.bin_dir = dir, .conf = "/nowhere/slurm.conf", .timeout_ms = TIMEOUT_MS};
     struct scheduler_driver driver;
     assert_int_equal(slurm_new(&options, &driver), 0);
-    if (driver.ops->govern(driver.self, wish, error) != 0)
+    if (driver.ops->govern(driver.self, request, error) != 0)
         fail_msg("%s", error);
     driver.ops->free(driver.self);
 }
@@ -317,15 +317,15 @@ static void assert_told(const char *wanted)
     assert_string_equal(told, wanted);
 }
 
-static void assert_answer(const struct scheduler_rule *rule, enum scheduler_part part, enum scheduler_fate fate,
+static void assert_answer(const struct scheduler_rule *rule, enum scheduler_part part, enum scheduler_outcome outcome,
                           const char *why)
 {
     const struct scheduler_answer *answer = &rule->answers[part];
-    if (answer->fate != fate || strstr(answer->why, why) == NULL)
-        fail_msg("%s has come to %d: %s", scheduler_part_text(part), answer->fate, answer->why);
+    if (answer->outcome != outcome || strstr(answer->why, why) == NULL)
+        fail_msg("%s has come to %d: %s", scheduler_part_text(part), answer->outcome, answer->why);
 }
 
-#define AUTO_WISH AUTO(scheduler_governance) struct scheduler_governance *
+#define AUTO_REQUEST AUTO(scheduler_governance) struct scheduler_governance *
 AUTO_DEFINE(struct scheduler_governance *, scheduler_governance, scheduler_governance_free)
 #define DEV(tier) "PartitionName=dev PriorityTier=" #tier " State=UP\n"
 #define NONE CONFIG("none", "none")
@@ -333,18 +333,18 @@ AUTO_DEFINE(struct scheduler_governance *, scheduler_governance, scheduler_gover
 static void test_nothing_is_touched_that_is_not_held(void **state)
 {
     (void)state;
-    AUTO_WISH wish = scheduler_governance_new();
-    class_rule(wish, "dev", 70);
+    AUTO_REQUEST request = scheduler_governance_new();
+    class_rule(request, "dev", 70);
     set_up(NONE, DEV(3), "", "", "");
-    govern(wish);
+    govern(request);
     assert_told("");
-    assert_int_equal(wish->wanted_count, 1);
-    const struct governance_held *held = wish->wanted;
+    assert_int_equal(request->wanted_count, 1);
+    const struct governance_held *held = request->wanted;
     assert_string_equal(held->name, "dev");
     assert_string_equal(held->mark, UID);
-    assert_true(held->thing == GOVERNANCE_THING_PARTITION && held->former == 3 && held->value == 70 &&
+    assert_true(held->thing == GOVERNANCE_OBJECT_PARTITION && held->former == 3 && held->value == 70 &&
                 held->previous == 3);
-    assert_answer(wish->rules, SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_FATE_LATER, "dev");
+    assert_answer(request->rules, SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_OUTCOME_LATER, "dev");
 }
 
 /* From what is seen and held to what is to be held; former -1: nothing, the tier is set. */
@@ -363,18 +363,18 @@ static void test_what_a_tier_goes_back_to(void **state)
         {DEV(9), 3, 70, 3, 30, 9, 9},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_WISH wish = scheduler_governance_new();
-        class_rule(wish, "dev", cases[i].weight);
-        hold(wish, GOVERNANCE_THING_PARTITION, "dev", cases[i].held_former, cases[i].held_value,
+        AUTO_REQUEST request = scheduler_governance_new();
+        class_rule(request, "dev", cases[i].weight);
+        hold(request, GOVERNANCE_OBJECT_PARTITION, "dev", cases[i].held_former, cases[i].held_value,
              cases[i].held_previous);
         set_up(NONE, cases[i].seen, "", "", "");
-        govern(wish);
-        assert_int_equal(wish->wanted_count, cases[i].former >= 0);
+        govern(request);
+        assert_int_equal(request->wanted_count, cases[i].former >= 0);
         if (cases[i].former >= 0) {
             assert_told("");
-            assert_int_equal(wish->wanted->former, cases[i].former);
-            assert_int_equal(wish->wanted->previous, cases[i].previous);
-            assert_int_equal(wish->wanted->value, cases[i].weight);
+            assert_int_equal(request->wanted->former, cases[i].former);
+            assert_int_equal(request->wanted->previous, cases[i].previous);
+            assert_int_equal(request->wanted->value, cases[i].weight);
         }
     }
 }
@@ -384,26 +384,26 @@ static void test_only_what_is_seen_holds(void **state)
     (void)state;
     static const struct {
         const char *after, *refuse;
-        enum scheduler_fate fate;
+        enum scheduler_outcome outcome;
         const char *why;
     } cases[] = {
-        {DEV(70), NULL, SCHEDULER_FATE_HOLDS, ""},
-        {DEV(3), NULL, SCHEDULER_FATE_FAILED, "does not show it"},
-        {NULL, "slurm_update error: Access/permission denied", SCHEDULER_FATE_FAILED, "denied"},
-        {NULL, "slurm_update error: Unable to contact slurm controller", SCHEDULER_FATE_LATER, "Unable to contact"},
+        {DEV(70), NULL, SCHEDULER_OUTCOME_HOLDS, ""},
+        {DEV(3), NULL, SCHEDULER_OUTCOME_FAILED, "does not show it"},
+        {NULL, "slurm_update error: Access/permission denied", SCHEDULER_OUTCOME_FAILED, "denied"},
+        {NULL, "slurm_update error: Unable to contact slurm controller", SCHEDULER_OUTCOME_LATER, "Unable to contact"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_WISH wish = scheduler_governance_new();
-        class_rule(wish, "dev", 70);
-        hold(wish, GOVERNANCE_THING_PARTITION, "dev", 3, 70, 3);
+        AUTO_REQUEST request = scheduler_governance_new();
+        class_rule(request, "dev", 70);
+        hold(request, GOVERNANCE_OBJECT_PARTITION, "dev", 3, 70, 3);
         set_up(NONE, DEV(3), "", "", "");
         if (cases[i].after != NULL)
             put("partition.after", cases[i].after, 0600);
         if (cases[i].refuse != NULL)
             put("refuse", cases[i].refuse, 0600);
-        govern(wish);
+        govern(request);
         assert_told("update PartitionName=dev PriorityTier=70\n");
-        assert_answer(wish->rules, SCHEDULER_PART_PRIORITY_CLASSES, cases[i].fate, cases[i].why);
+        assert_answer(request->rules, SCHEDULER_PART_PRIORITY_CLASSES, cases[i].outcome, cases[i].why);
     }
 }
 
@@ -421,28 +421,28 @@ static void test_what_is_wanted_no_more_goes_back(void **state)
         {"PartitionName=other PriorityTier=1\n", "", true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_WISH wish = scheduler_governance_new();
-        hold(wish, GOVERNANCE_THING_PARTITION, "dev", 3, 70, 50);
+        AUTO_REQUEST request = scheduler_governance_new();
+        hold(request, GOVERNANCE_OBJECT_PARTITION, "dev", 3, 70, 50);
         set_up(NONE, cases[i].seen, "", "", "");
         put("partition.after", DEV(3), 0600);
-        govern(wish);
+        govern(request);
         assert_told(cases[i].told);
-        assert_int_equal(wish->gone[0], cases[i].gone);
+        assert_int_equal(request->gone[0], cases[i].gone);
     }
 }
 
 static void test_no_two_claim_a_partition(void **state)
 {
     (void)state;
-    AUTO_WISH wish = scheduler_governance_new();
-    class_rule(wish, "dev", 70);
-    class_rule(wish, "dev", 30);
+    AUTO_REQUEST request = scheduler_governance_new();
+    class_rule(request, "dev", 70);
+    class_rule(request, "dev", 30);
     set_up(NONE, DEV(70), "", "", "");
-    hold(wish, GOVERNANCE_THING_PARTITION, "dev", 3, 70, 3);
-    govern(wish);
+    hold(request, GOVERNANCE_OBJECT_PARTITION, "dev", 3, 70, 3);
+    govern(request);
     assert_told("");
-    assert_answer(&wish->rules[0], SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_FATE_HOLDS, "");
-    assert_answer(&wish->rules[1], SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_FATE_FAILED, "another cluster");
+    assert_answer(&request->rules[0], SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_OUTCOME_HOLDS, "");
+    assert_answer(&request->rules[1], SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_OUTCOME_FAILED, "another cluster");
 }
 
 #define TEAM "holdfast-team-vision"
@@ -451,20 +451,20 @@ static void test_no_two_claim_a_partition(void **state)
 static void test_a_team_is_made_in_order(void **state)
 {
     (void)state;
-    AUTO_WISH wish = scheduler_governance_new();
-    struct scheduler_rule *rule = team_rule(wish, "vision", 4);
-    hold(wish, GOVERNANCE_THING_QOS, TEAM, 0, 0, 0);
-    hold(wish, GOVERNANCE_THING_ACCOUNT, TEAM, 0, 0, 0);
+    AUTO_REQUEST request = scheduler_governance_new();
+    struct scheduler_rule *rule = team_rule(request, "vision", 4);
+    hold(request, GOVERNANCE_OBJECT_QOS, TEAM, 0, 0, 0);
+    hold(request, GOVERNANCE_OBJECT_ACCOUNT, TEAM, 0, 0, 0);
     set_up(KEPT, DEV(1), "normal|0||Normal\n", "", "");
     put("qos.after", "normal|0||Normal\n" TEAM "|0|cpu=4|holdfast " UID "\n", 0600);
     put_with("account.after", "root|default\n", TEAM "|holdfast " UID "\n");
     put_with("assoc.after", "lab|root||1||normal|\n", "lab|" TEAM "||5|cpu=4|" TEAM "|" TEAM "\n");
-    govern(wish);
+    govern(request);
     assert_told("-i add qos " TEAM " Description=holdfast " UID " Priority=0 GrpTRES=cpu=4\n"
                 "-i add account " TEAM " cluster=lab Description=holdfast " UID
                 " Organization=holdfast Fairshare=5 GrpTRES=cpu=4 QosLevel=" TEAM " DefaultQOS=" TEAM "\n");
-    assert_answer(rule, SCHEDULER_PART_RESOURCES, SCHEDULER_FATE_HOLDS, "");
-    assert_answer(rule, SCHEDULER_PART_WEIGHT, SCHEDULER_FATE_HOLDS, "");
+    assert_answer(rule, SCHEDULER_PART_RESOURCES, SCHEDULER_OUTCOME_HOLDS, "");
+    assert_answer(rule, SCHEDULER_PART_WEIGHT, SCHEDULER_OUTCOME_HOLDS, "");
 }
 
 static void test_what_is_there_is_altered_or_left(void **state)
@@ -472,36 +472,36 @@ static void test_what_is_there_is_altered_or_left(void **state)
     (void)state;
     static const struct {
         const char *config, *qos, *account, *assoc, *told, *why;
-        enum scheduler_fate fate;
+        enum scheduler_outcome outcome;
     } cases[] = {
         {KEPT, TEAM "|0|cpu=9,node=1|holdfast " UID "\n", TEAM "|holdfast " UID "\n",
          "lab|" TEAM "||5|cpu=4|" TEAM "|" TEAM "\n",
          "-i modify qos where name=" TEAM " set Priority=0 GrpTRES=cpu=4,node=-1\n", "does not show it",
-         SCHEDULER_FATE_FAILED},
+         SCHEDULER_OUTCOME_FAILED},
         {KEPT, TEAM "|0|cpu=4|holdfast " UID "\n", TEAM "|holdfast " UID "\n", "lab|" TEAM "||1||normal|\n",
          "-i modify account where name=" TEAM " cluster=lab set Fairshare=5 GrpTRES=cpu=4 Qos+=" TEAM
          " DefaultQOS=" TEAM "\n",
-         "does not show it", SCHEDULER_FATE_FAILED},
+         "does not show it", SCHEDULER_OUTCOME_FAILED},
         {KEPT, TEAM "|0|cpu=4|somebody's\n", "", "", "", "QOS named " TEAM " that this server did not make",
-         SCHEDULER_FATE_FAILED},
-        {KEPT, TEAM "|0|cpu=4|holdfast anotherserver\n", "", "", "", "did not make", SCHEDULER_FATE_FAILED},
+         SCHEDULER_OUTCOME_FAILED},
+        {KEPT, TEAM "|0|cpu=4|holdfast anotherserver\n", "", "", "", "did not make", SCHEDULER_OUTCOME_FAILED},
         {KEPT, TEAM "|0|cpu=4|holdfast " UID "\n", TEAM "|hers\n", "lab|" TEAM "||1|||\n", "",
-         "account named " TEAM " that this server did not make", SCHEDULER_FATE_FAILED},
+         "account named " TEAM " that this server did not make", SCHEDULER_OUTCOME_FAILED},
         {CONFIG("slurmdbd", "associations"), TEAM "|0|cpu=4|holdfast " UID "\n", TEAM "|holdfast " UID "\n",
-         "lab|" TEAM "||5|cpu=4|" TEAM "|" TEAM "\n", "", "enforces no limits", SCHEDULER_FATE_FAILED},
+         "lab|" TEAM "||5|cpu=4|" TEAM "|" TEAM "\n", "", "enforces no limits", SCHEDULER_OUTCOME_FAILED},
         {NONE, "", "", "", "", "Slurm keeps no accounting (AccountingStorageType=accounting_storage/none)",
-         SCHEDULER_FATE_FAILED},
-        {KEPT, "junk\n", "", "", "", "cannot be read", SCHEDULER_FATE_LATER},
+         SCHEDULER_OUTCOME_FAILED},
+        {KEPT, "junk\n", "", "", "", "cannot be read", SCHEDULER_OUTCOME_LATER},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_WISH wish = scheduler_governance_new();
-        struct scheduler_rule *rule = team_rule(wish, "vision", 4);
-        hold(wish, GOVERNANCE_THING_QOS, TEAM, 0, 0, 0);
-        hold(wish, GOVERNANCE_THING_ACCOUNT, TEAM, 0, 0, 0);
+        AUTO_REQUEST request = scheduler_governance_new();
+        struct scheduler_rule *rule = team_rule(request, "vision", 4);
+        hold(request, GOVERNANCE_OBJECT_QOS, TEAM, 0, 0, 0);
+        hold(request, GOVERNANCE_OBJECT_ACCOUNT, TEAM, 0, 0, 0);
         set_up(cases[i].config, DEV(1), cases[i].qos, cases[i].account, cases[i].assoc);
-        govern(wish);
+        govern(request);
         assert_told(cases[i].told);
-        assert_answer(rule, SCHEDULER_PART_RESOURCES, cases[i].fate, cases[i].why);
+        assert_answer(rule, SCHEDULER_PART_RESOURCES, cases[i].outcome, cases[i].why);
     }
 }
 
@@ -519,50 +519,50 @@ static void test_a_team_goes_but_for_people_in_it(void **state)
         {"holdfast anotherserver", "lab|" TEAM "||5|cpu=4|" TEAM "|" TEAM "\n", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_WISH wish = scheduler_governance_new();
-        struct scheduler_rule *rule = team_rule(wish, "vision", 4);
+        AUTO_REQUEST request = scheduler_governance_new();
+        struct scheduler_rule *rule = team_rule(request, "vision", 4);
         rule->off = true;
-        hold(wish, GOVERNANCE_THING_QOS, TEAM, 0, 0, 0);
-        hold(wish, GOVERNANCE_THING_ACCOUNT, TEAM, 0, 0, 0);
+        hold(request, GOVERNANCE_OBJECT_QOS, TEAM, 0, 0, 0);
+        hold(request, GOVERNANCE_OBJECT_ACCOUNT, TEAM, 0, 0, 0);
         autofree char *qos = own_printf(TEAM "|0|cpu=4|%s\n", cases[i].description);
         autofree char *account = own_printf(TEAM "|%s\n", cases[i].description);
         set_up(KEPT, DEV(1), qos, account, cases[i].assoc);
-        govern(wish);
+        govern(request);
         assert_told(cases[i].told);
         bool others = cases[i].told[0] == '\0';
-        assert_int_equal(wish->gone[0], others);
-        assert_answer(rule, SCHEDULER_PART_RESOURCES, others ? SCHEDULER_FATE_UNASKED : SCHEDULER_FATE_LATER, "");
+        assert_int_equal(request->gone[0], others);
+        assert_answer(rule, SCHEDULER_PART_RESOURCES, others ? SCHEDULER_OUTCOME_UNASKED : SCHEDULER_OUTCOME_LATER, "");
     }
 }
 
 static void test_an_empty_list_is_not_taken_for_nothing(void **state)
 {
     (void)state;
-    AUTO_WISH wish = scheduler_governance_new();
-    struct scheduler_rule *rule = team_rule(wish, "vision", 4);
-    hold(wish, GOVERNANCE_THING_QOS, TEAM, 0, 0, 0);
-    hold(wish, GOVERNANCE_THING_ACCOUNT, "holdfast-team-gone", 0, 0, 0);
+    AUTO_REQUEST request = scheduler_governance_new();
+    struct scheduler_rule *rule = team_rule(request, "vision", 4);
+    hold(request, GOVERNANCE_OBJECT_QOS, TEAM, 0, 0, 0);
+    hold(request, GOVERNANCE_OBJECT_ACCOUNT, "holdfast-team-gone", 0, 0, 0);
     set_up(KEPT, DEV(1), TEAM "|0|cpu=4|holdfast " UID "\n", TEAM "|holdfast " UID "\n", "");
     put("assoc", "", 0600);
-    govern(wish);
+    govern(request);
     assert_told("");
-    assert_answer(rule, SCHEDULER_PART_RESOURCES, SCHEDULER_FATE_LATER, "slurmdbd shows nothing of the cluster lab");
-    assert_true(!wish->gone[0] && !wish->gone[1] && wish->wanted_count == 0);
+    assert_answer(rule, SCHEDULER_PART_RESOURCES, SCHEDULER_OUTCOME_LATER, "slurmdbd shows nothing of the cluster lab");
+    assert_true(!request->gone[0] && !request->gone[1] && request->wanted_count == 0);
 }
 
 /* slurmdbd goes while sacctmgr asks it: what it did not hear it leaves out, and ends well. */
 static void test_half_a_list_is_not_believed(void **state)
 {
     (void)state;
-    AUTO_WISH wish = scheduler_governance_new();
-    struct scheduler_rule *rule = team_rule(wish, "vision", 4);
-    hold(wish, GOVERNANCE_THING_QOS, TEAM, 0, 0, 0);
-    hold(wish, GOVERNANCE_THING_ACCOUNT, TEAM, 0, 0, 0);
+    AUTO_REQUEST request = scheduler_governance_new();
+    struct scheduler_rule *rule = team_rule(request, "vision", 4);
+    hold(request, GOVERNANCE_OBJECT_QOS, TEAM, 0, 0, 0);
+    hold(request, GOVERNANCE_OBJECT_ACCOUNT, TEAM, 0, 0, 0);
     set_up(KEPT, DEV(1), TEAM "|0|cpu=4|holdfast " UID "\n", TEAM "|holdfast " UID "\n", "lab|" TEAM "||5|||UNKN-2\n");
     put("half", "sacctmgr: error: DBD_GET_QOS failure: Connection refused\n", 0600);
-    govern(wish);
+    govern(request);
     assert_told("");
-    assert_answer(rule, SCHEDULER_PART_RESOURCES, SCHEDULER_FATE_LATER, "Connection refused");
+    assert_answer(rule, SCHEDULER_PART_RESOURCES, SCHEDULER_OUTCOME_LATER, "Connection refused");
 }
 
 int main(void)

@@ -294,12 +294,12 @@ static void test_reasons(void **state)
     }
 }
 
-static void test_given_up(void **state)
+static void test_downed(void **state)
 {
     (void)state;
     static const struct {
         const char *state, *reason;
-        bool given_up;
+        bool downed;
     } cases[] = {
         {"DOWN", "Node unexpectedly rebooted", true},
         {"DOWN", "Not responding", true}, /* and it responds again */
@@ -324,7 +324,7 @@ static void test_given_up(void **state)
             own_printf("NodeName=n1 State=%s Reason=%s [root@1795187407~ab]", cases[i].state, cases[i].reason);
         struct slurm_node node;
         assert_int_equal(slurm_parse_node(line, "~ab", &node), 0);
-        if (node.seen.given_up != cases[i].given_up)
+        if (node.seen.downed != cases[i].downed)
             fail_msg("%s \"%s\"", cases[i].state, cases[i].reason);
     }
 }
@@ -608,7 +608,7 @@ int main(void)
         cmocka_unit_test(test_captured_nodes_standard_time),
         cmocka_unit_test(test_states_as_documented),
         cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_downed),
         cmocka_unit_test(test_long_reason_is_cut_but_judged_whole),
         cmocka_unit_test(test_lines_that_are_no_nodes),
         cmocka_unit_test(test_captured_jobs),

@@ -6,10 +6,10 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/metrics.h"
 #include "server/scheduler/slurm/rest.h"
 #include "server/scheduler/slurm/rest_read.h"
-#include "server/scheduler/slurm/survey.h"
 #include "tests/support/captured.h"
 
 #include <setjmp.h>
@@ -343,29 +343,29 @@ static void test_hostile_jobs(void **state)
     }
 }
 
-static const struct cluster_job *find_job(const struct job_picture *picture, const char *id)
+static const struct cluster_job *find_job(const struct job_snapshot *snapshot, const char *id)
 {
-    for (size_t i = 0; i < picture->count; i++)
-        if (strcmp(picture->jobs[i].id, id) == 0)
-            return &picture->jobs[i];
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (strcmp(snapshot->jobs[i].id, id) == 0)
+            return &snapshot->jobs[i];
     fail_msg("no job %s", id);
     return NULL;
 }
 
-static struct job_picture *read_queue(const char *path)
+static struct job_snapshot *read_queue(const char *path)
 {
-    struct job_picture *picture = job_picture_new();
+    struct job_snapshot *snapshot = job_snapshot_new();
     char *text = NULL;
     auto_json json_t *reply = parse_file(path);
     assert_int_equal(slurm_json_queue(json_object_get(reply, "jobs"), SEPARATOR, &text), 0);
-    assert_int_equal(slurm_queue_parse(text, SEPARATOR, picture), 0);
-    return picture;
+    assert_int_equal(slurm_queue_parse(text, SEPARATOR, snapshot), 0);
+    return snapshot;
 }
 
 static void test_queue(void **state)
 {
     (void)state;
-    AUTO(job_picture) struct job_picture *old = read_queue("tests/data/slurm/rest-jobs-22.05.json");
+    AUTO(job_snapshot) struct job_snapshot *old = read_queue("tests/data/slurm/rest-jobs-22.05.json");
     const struct cluster_job *array = find_job(old, "4");
     assert_int_equal(array->tasks, 7); /* 1-19:3 */
     assert_string_equal(array->name, "we\"ird?name");
@@ -373,7 +373,7 @@ static void test_queue(void **state)
     assert_string_equal(array->nodes, "");
     assert_int_equal(array->time_limit_s, 0);
     assert_string_equal(find_job(old, "2+1")->nodes, "gpu-2");
-    AUTO(job_picture) struct job_picture *newer = read_queue("tests/data/slurm/rest-jobs-newer.json");
+    AUTO(job_snapshot) struct job_snapshot *newer = read_queue("tests/data/slurm/rest-jobs-newer.json");
     const struct cluster_job *job = find_job(newer, "100");
     assert_string_equal(job->user, "alice");
     assert_string_equal(job->account, "bio");
@@ -465,10 +465,10 @@ static void test_captured(void **state)
             assert_int_equal(node.state & SLURM_STATE_OTHER, 0);
             assert_true(has.cpus > 0 && has.memory_mib > 0 && has.words[0][0] != '\0');
         }
-        AUTO(job_picture) struct job_picture *picture = read_queue(jobs_path);
-        assert_true(picture->count > 0);
+        AUTO(job_snapshot) struct job_snapshot *snapshot = read_queue(jobs_path);
+        assert_true(snapshot->count > 0);
         auto_json json_t *jobs = parse_file(jobs_path);
-        for (size_t i = 0; i < picture->count; i++) {
+        for (size_t i = 0; i < snapshot->count; i++) {
             struct slurm_job job;
             int status = slurm_json_job_on(json_array_get(json_object_get(jobs, "jobs"), i), "cn1", &job);
             assert_true(status == 0 || status == STATUS_NOT_FOUND);

@@ -331,7 +331,7 @@ static void test_changes_of_nodes(void **state)
     assert_non_null(strstr(posted, "\r\n\r\n{\"state\":[\"DRAIN\"],\"reason\":\"holdfast: \\\"x\\\"\"}"));
     assert_string_equal(called, "");
     struct scheduler_move move = {.address = "10.0.0.1", .host = "ip-10-0-0-1"}; /* "": as it is shown here */
-    assert_int_equal(slurm.ops->readdress(slurm.self, "gpu-1", &move, error), STATUS_BACKEND);
+    assert_int_equal(slurm.ops->update_address(slurm.self, "gpu-1", &move, error), STATUS_BACKEND);
     autofree char *moved = heard();
     assert_non_null(strstr(moved, "\r\n\r\n{\"address\":[\"10.0.0.1\"],\"hostname\":[\"ip-10-0-0-1\"]}"));
     slurm.ops->free(slurm.self);

@@ -4,16 +4,16 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "server/scheduler/slurm/apart.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/quarantine.h"
 
 #include <string.h>
 
 static void require_list(const char *list)
 {
     REQUIRE(strcspn(list, " \n\t\"'\\=") == strlen(list));
-    autofree char *rest = slurm_list_without(list, SLURM_APART_FEATURE);
-    autofree char *again = slurm_list_without(rest, SLURM_APART_FEATURE);
+    autofree char *rest = slurm_list_without(list, SLURM_QUARANTINE_FEATURE);
+    autofree char *again = slurm_list_without(rest, SLURM_QUARANTINE_FEATURE);
     REQUIRE(strcmp(rest, again) == 0);
     REQUIRE(strlen(rest) <= strlen(list));
 }
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             require_list(features.active);
         }
         if (slurm_parse_members(line, &names, &count) == 0) {
-            REQUIRE(count <= SLURM_APART_NODES_MAX);
+            REQUIRE(count <= SLURM_QUARANTINE_NODES_MAX);
             for (size_t i = 0; i < count; i++)
                 REQUIRE(slurm_is_node_name(names[i]));
             text_list_free(names, count);

@@ -4,9 +4,9 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/metrics.h"
 #include "server/scheduler/slurm/parse.h"
-#include "server/scheduler/slurm/survey.h"
 
 #include <ctype.h>
 
@@ -60,12 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int (*const readers[])(struct slurm_metrics *, char *) = {
         slurm_metrics_diag, slurm_metrics_shares, slurm_metrics_reservations, slurm_metrics_licenses};
-    AUTO(job_picture) struct job_picture *picture = job_picture_new();
+    AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
     AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
-    if (slurm_queue_parse(fuzz_text(data, size), SEPARATOR, picture) == 0) {
-        for (size_t i = 0; i < picture->count; i++)
-            require_job(&picture->jobs[i]);
-        slurm_metrics_jobs(metrics, picture);
+    if (slurm_queue_parse(fuzz_text(data, size), SEPARATOR, snapshot) == 0) {
+        for (size_t i = 0; i < snapshot->count; i++)
+            require_job(&snapshot->jobs[i]);
+        slurm_metrics_jobs(metrics, snapshot);
     }
     for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
         autofree char *text = fuzz_text(data, size);

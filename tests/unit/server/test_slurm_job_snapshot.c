@@ -6,9 +6,9 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/metrics.h"
 #include "server/scheduler/slurm/slurm.h"
-#include "server/scheduler/slurm/survey.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,10 +43,10 @@ static void has_line(const char *text, const char *line)
 static void test_queue(void **state)
 {
     (void)state;
-    AUTO(job_picture) struct job_picture *picture = job_picture_new();
-    assert_int_equal(slurm_queue_parse(sample("queue-22.05.txt"), SEPARATOR, picture), 0);
-    assert_int_equal(picture->count, 5);
-    const struct cluster_job *waits = &picture->jobs[0], *runs = &picture->jobs[1], *task = &picture->jobs[2];
+    AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
+    assert_int_equal(slurm_queue_parse(sample("queue-22.05.txt"), SEPARATOR, snapshot), 0);
+    assert_int_equal(snapshot->count, 5);
+    const struct cluster_job *waits = &snapshot->jobs[0], *runs = &snapshot->jobs[1], *task = &snapshot->jobs[2];
     assert_string_equal(waits->id, "2");
     assert_int_equal(waits->tasks, 199);
     assert_string_equal(waits->partition, "dev,debug");
@@ -66,8 +66,8 @@ static void test_queue(void **state)
     assert_int_equal(task->cpus, 1000);
     assert_int_equal(task->gpus, 3); /* only by type */
     assert_int_equal(task->time_limit_s, 1800);
-    assert_int_equal(picture->jobs[3].time_limit_s, 10 * 60);
-    assert_int_equal(picture->jobs[4].time_limit_s, 36 * 3600);
+    assert_int_equal(snapshot->jobs[3].time_limit_s, 10 * 60);
+    assert_int_equal(snapshot->jobs[4].time_limit_s, 36 * 3600);
 }
 
 static void test_queue_that_is_none(void **state)
@@ -88,11 +88,11 @@ static void test_queue_that_is_none(void **state)
         "5eedf00d13~5eedf00d14~5eedf00d15~5eedf00d16~5eedf00d\n",
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        AUTO(job_picture) struct job_picture *picture = job_picture_new();
-        if (slurm_queue_parse(own_strdup(texts[i]), SEPARATOR, picture) != STATUS_BACKEND)
+        AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
+        if (slurm_queue_parse(own_strdup(texts[i]), SEPARATOR, snapshot) != STATUS_BACKEND)
             fail_msg("taken: %s", texts[i]);
     }
-    AUTO(job_picture) struct job_picture *none = job_picture_new();
+    AUTO(job_snapshot) struct job_snapshot *none = job_snapshot_new();
     assert_int_equal(slurm_queue_parse(own_strdup(""), SEPARATOR, none), 0);
     assert_int_equal(none->count, 0);
 }
@@ -100,10 +100,10 @@ static void test_queue_that_is_none(void **state)
 static void test_metrics_of_the_queue(void **state)
 {
     (void)state;
-    AUTO(job_picture) struct job_picture *picture = job_picture_new();
+    AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
     AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
-    assert_int_equal(slurm_queue_parse(sample("queue-22.05.txt"), SEPARATOR, picture), 0);
-    slurm_metrics_jobs(metrics, picture);
+    assert_int_equal(slurm_queue_parse(sample("queue-22.05.txt"), SEPARATOR, snapshot), 0);
+    slurm_metrics_jobs(metrics, snapshot);
     autofree char *text = slurm_metrics_render(metrics);
     /* an array that waits is one job in the queue and 199 of its owner; in two partitions it waits in each */
     has_line(text, "slurm_queue_pending{user=\"ann\",partition=\"dev\",reason=\"JobArrayTaskLimit\"} 1");
@@ -281,11 +281,11 @@ static int remove_scripts(void **state)
     return status;
 }
 
-static int survey(struct scheduler_driver *slurm, struct job_picture **ret_picture, char *ret_error)
+static int job_snapshot(struct scheduler_driver *slurm, struct job_snapshot **ret_snapshot, char *ret_error)
 {
     struct scheduler_observation seen = {0};
     assert_int_equal(slurm->ops->observe(slurm->self, &seen, ret_error), 0);
-    int status = slurm->ops->survey(slurm->self, &seen, ret_picture, ret_error);
+    int status = slurm->ops->job_snapshot(slurm->self, &seen, ret_snapshot, ret_error);
     scheduler_observation_free(&seen);
     return status;
 }
@@ -295,8 +295,8 @@ static void test_metrics_of_nodes(void **state)
     (void)state;
     char error[SCHEDULER_ERROR_MAX] = "";
     struct scheduler_driver slurm = driver();
-    AUTO(job_picture) struct job_picture *picture = NULL;
-    assert_int_equal(survey(&slurm, &picture, error), 0);
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
+    assert_int_equal(job_snapshot(&slurm, &snapshot, error), 0);
     static const char *const lines[] = {
         "slurm_cpus_alloc 8",
         "slurm_cpus_idle 40",
@@ -324,16 +324,16 @@ static void test_metrics_of_nodes(void **state)
         "slurm_info{type=\"general\",binary=\"\",version=\"22.05.8\"} 1",
     };
     for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-        has_line(picture->metrics, lines[i]);
-    assert_null(strstr(picture->metrics, "partition=\"x\"")); /* what a reason says is not so */
-    assert_int_equal(picture->node_count, 4);
-    assert_string_equal(picture->nodes[0].partitions, "dev,gpu");
-    assert_string_equal(picture->nodes[0].features, "b,a");
-    assert_string_equal(picture->nodes[0].gres, "gpu:h100:8(S:0-1)");
-    assert_string_equal(picture->nodes[2].features, "");
-    assert_string_equal(picture->nodes[2].gres, "");
-    assert_string_equal(picture->nodes[3].name, "n4");
-    assert_string_equal(picture->nodes[3].partitions, "");
+        has_line(snapshot->metrics, lines[i]);
+    assert_null(strstr(snapshot->metrics, "partition=\"x\"")); /* what a reason says is not so */
+    assert_int_equal(snapshot->node_count, 4);
+    assert_string_equal(snapshot->nodes[0].partitions, "dev,gpu");
+    assert_string_equal(snapshot->nodes[0].features, "b,a");
+    assert_string_equal(snapshot->nodes[0].gres, "gpu:h100:8(S:0-1)");
+    assert_string_equal(snapshot->nodes[2].features, "");
+    assert_string_equal(snapshot->nodes[2].gres, "");
+    assert_string_equal(snapshot->nodes[3].name, "n4");
+    assert_string_equal(snapshot->nodes[3].partitions, "");
     slurm.ops->free(slurm.self);
 }
 
@@ -421,10 +421,10 @@ static void test_what_is_run(void **state)
     (void)state;
     char error[SCHEDULER_ERROR_MAX] = "";
     struct scheduler_driver slurm = driver();
-    AUTO(job_picture) struct job_picture *picture = NULL;
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
     autofree char *path = own_printf("%s/calls", scripts), *calls = NULL;
     size_t len;
-    assert_int_equal(survey(&slurm, &picture, error), 0);
+    assert_int_equal(job_snapshot(&slurm, &snapshot, error), 0);
     assert_int_equal(file_read(path, FILE_BYTES_MAX, &calls, &len), 0);
     assert_int_equal(lines_of(calls, "squeue -h -a --states=all -O JobArrayID:~"), 1);
     assert_int_equal(lines_of(calls, "sdiag "), 1);
@@ -442,19 +442,19 @@ static void test_parts_that_are_missing(void **state)
     (void)state;
     char error[SCHEDULER_ERROR_MAX] = "";
     struct scheduler_driver slurm = driver();
-    AUTO(job_picture) struct job_picture *picture = NULL, *none = NULL;
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL, *none = NULL;
     script("sdiag", "echo 'sdiag: error: Access denied' >&2; exit 1");
     script("sshare", ":");
-    assert_int_equal(survey(&slurm, &picture, error), 0);
-    has_line(picture->metrics, "slurm_exporter_collector_success{collector=\"scheduler\"} 0");
-    has_line(picture->metrics, "slurm_exporter_collector_success{collector=\"queue\"} 1");
-    assert_null(strstr(picture->metrics, "slurm_scheduler_"));
-    assert_null(strstr(picture->metrics, "fairshare")); /* there is no accounting: nothing is missing */
+    assert_int_equal(job_snapshot(&slurm, &snapshot, error), 0);
+    has_line(snapshot->metrics, "slurm_exporter_collector_success{collector=\"scheduler\"} 0");
+    has_line(snapshot->metrics, "slurm_exporter_collector_success{collector=\"queue\"} 1");
+    assert_null(strstr(snapshot->metrics, "slurm_scheduler_"));
+    assert_null(strstr(snapshot->metrics, "fairshare")); /* there is no accounting: nothing is missing */
     script("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1");
-    assert_int_equal(survey(&slurm, &none, error), STATUS_UNAVAILABLE);
+    assert_int_equal(job_snapshot(&slurm, &none, error), STATUS_UNAVAILABLE);
     assert_null(none);
     script("squeue", "echo nonsense");
-    assert_int_equal(survey(&slurm, &none, error), STATUS_BACKEND);
+    assert_int_equal(job_snapshot(&slurm, &none, error), STATUS_BACKEND);
     slurm.ops->free(slurm.self);
 }
 

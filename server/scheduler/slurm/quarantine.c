@@ -9,7 +9,7 @@
  * partition, not other features; and what somebody adds meanwhile stays. slurmctld forgets partitions and features that
  * were made by command when it starts anew, so this is asked for again from time to time.
  */
-#include "server/scheduler/slurm/apart.h"
+#include "server/scheduler/slurm/quarantine.h"
 
 #include "base/own.h"
 #include "base/status.h"
@@ -26,7 +26,7 @@ struct names {
 /* What is there. */
 struct there {
     bool has_reservation, has_partition;
-    char since[SCHEDULER_APART_MARK_MAX]; /* the reservation's StartTime */
+    char since[SCHEDULER_QUARANTINE_MARK_MAX]; /* the reservation's StartTime */
     struct names reservation, partition;
     struct slurm_features *nodes;
     size_t node_count;
@@ -34,7 +34,7 @@ struct there {
 
 struct setting {
     struct slurm_call *call;
-    struct scheduler_apart *wish;
+    struct scheduler_quarantine *request;
     struct there *there;
     bool changed;
     char reservation_why[SCHEDULER_ERROR_MAX], partition_why[SCHEDULER_ERROR_MAX], feature_why[SCHEDULER_ERROR_MAX];
@@ -63,7 +63,7 @@ int slurm_parse_members(const char *line, char ***ret_names, size_t *ret_count)
     if (len == 0 || (len == 6 && memcmp(at, "(null)", len) == 0))
         return 0;
     autofree char *list = own_printf("%.*s", (int)len, at);
-    int status = text_hostlist_expand(list, SLURM_APART_NODES_MAX, ret_names, ret_count);
+    int status = text_hostlist_expand(list, SLURM_QUARANTINE_NODES_MAX, ret_names, ret_count);
     if (status != 0)
         return STATUS_BACKEND;
     for (size_t i = 0; i < *ret_count; i++)
@@ -126,7 +126,7 @@ static void there_free(struct there *there)
 
 /* One reservation or partition by its name; *ret_has: there is one. */
 static int look_at(struct slurm_call *call, const char *what, const char *name, bool *ret_has, struct names *ret_names,
-                   char ret_since[SCHEDULER_APART_MARK_MAX])
+                   char ret_since[SCHEDULER_QUARANTINE_MARK_MAX])
 {
     autofree char *out = NULL;
     ret_since[0] = '\0';
@@ -138,7 +138,7 @@ static int look_at(struct slurm_call *call, const char *what, const char *name, 
         return status;
     if (slurm_parse_members(out, &ret_names->items, &ret_names->count) != 0)
         return slurm_call_fail(call, STATUS_BACKEND, "scontrol printed a %s that cannot be read: %.100s", what, out);
-    if (!word_of(out, " StartTime=", ret_since, SCHEDULER_APART_MARK_MAX))
+    if (!word_of(out, " StartTime=", ret_since, SCHEDULER_QUARANTINE_MARK_MAX))
         ret_since[0] = '\0'; /* partitions have none */
     return 0;
 }
@@ -167,11 +167,11 @@ static int look_at_nodes(struct slurm_call *call, struct there *there)
 static int look(struct slurm_call *call, struct there *there)
 {
     there_free(there);
-    char none[SCHEDULER_APART_MARK_MAX];
-    int status = look_at(call, "reservation", SLURM_APART_RESERVATION, &there->has_reservation, &there->reservation,
-                         there->since);
+    char none[SCHEDULER_QUARANTINE_MARK_MAX];
+    int status = look_at(call, "reservation", SLURM_QUARANTINE_RESERVATION, &there->has_reservation,
+                         &there->reservation, there->since);
     if (status == 0)
-        status = look_at(call, "partition", SLURM_APART_PARTITION, &there->has_partition, &there->partition, none);
+        status = look_at(call, "partition", SLURM_QUARANTINE_PARTITION, &there->has_partition, &there->partition, none);
     return status != 0 ? status : look_at_nodes(call, there);
 }
 
@@ -193,7 +193,7 @@ static const struct slurm_features *find(const struct there *there, const char *
 
 static bool lists_feature(const char *list)
 {
-    autofree char *rest = slurm_list_without(list, SLURM_APART_FEATURE);
+    autofree char *rest = slurm_list_without(list, SLURM_QUARANTINE_FEATURE);
     return strcmp(rest, list) != 0;
 }
 
@@ -205,62 +205,63 @@ static bool has_feature(const struct slurm_features *features)
 /* --- what may be touched ------------------------------------------------------------------------------------------ */
 
 /* What it had was written down before this call. */
-static bool may_touch(const struct scheduler_apart_node *node)
+static bool may_touch(const struct scheduler_quarantine_node *node)
 {
-    return node->row.state != APART_STATE_ASKED && !node->noted && !node->past;
+    return node->row.state != QUARANTINE_STATE_ASKED && !node->noted && !node->past;
 }
 
 /* A slurmctld that died before it had saved that a node was given back has its reservation again: the very one that was ours, by when
  * it began. What somebody else made under its name began at another time. */
 static void find_what_came_back(struct setting *s)
 {
-    bool ours = s->there->has_reservation && s->there->since[0] != '\0' && text_equal(s->there->since, s->wish->mark);
-    for (size_t i = 0; i < s->wish->count; i++) {
-        struct scheduler_apart_node *node = &s->wish->nodes[i];
+    bool ours =
+        s->there->has_reservation && s->there->since[0] != '\0' && text_equal(s->there->since, s->request->mark);
+    for (size_t i = 0; i < s->request->count; i++) {
+        struct scheduler_quarantine_node *node = &s->request->nodes[i];
         node->past = node->past && !(ours && has(&s->there->reservation, node->row.name));
     }
 }
 
 static void remember_ours(const struct setting *s)
 {
-    for (size_t i = 0; i < s->wish->count; i++)
-        if (s->wish->nodes[i].row.state == APART_STATE_HELD && s->wish->nodes[i].row.wanted)
-            memcpy(s->wish->mark, s->there->since, sizeof(s->wish->mark));
+    for (size_t i = 0; i < s->request->count; i++)
+        if (s->request->nodes[i].row.state == QUARANTINE_STATE_HELD && s->request->nodes[i].row.wanted)
+            memcpy(s->request->mark, s->there->since, sizeof(s->request->mark));
 }
 
 static int64_t shared_before(const struct setting *s)
 {
-    const struct scheduler_apart *wish = s->wish;
-    for (size_t i = 0; i < wish->count; i++)
-        if (may_touch(&wish->nodes[i]))
-            return wish->nodes[i].row.had & APART_HAD_SHARED;
-    return (s->there->has_partition ? APART_HAD_PARTITION : 0) |
-           (s->there->has_reservation ? APART_HAD_RESERVATION : 0);
+    const struct scheduler_quarantine *request = s->request;
+    for (size_t i = 0; i < request->count; i++)
+        if (may_touch(&request->nodes[i]))
+            return request->nodes[i].row.had & QUARANTINE_HAD_SHARED;
+    return (s->there->has_partition ? QUARANTINE_HAD_PARTITION : 0) |
+           (s->there->has_reservation ? QUARANTINE_HAD_RESERVATION : 0);
 }
 
 static void note(struct setting *s)
 {
     int64_t shared = shared_before(s);
-    for (size_t i = 0; i < s->wish->count; i++) {
-        struct scheduler_apart_node *node = &s->wish->nodes[i];
+    for (size_t i = 0; i < s->request->count; i++) {
+        struct scheduler_quarantine_node *node = &s->request->nodes[i];
         const struct slurm_features *features = find(s->there, node->row.name);
-        if (node->row.state != APART_STATE_ASKED)
+        if (node->row.state != QUARANTINE_STATE_ASKED)
             continue;
         node->gone = !node->row.wanted;
         if (node->gone)
             continue;
         node->noted = true;
-        node->row.state = APART_STATE_NOTED;
-        node->row.had = shared | (features != NULL && has_feature(features) ? APART_HAD_FEATURE : 0) |
-                        (has(&s->there->partition, node->row.name) ? APART_HAD_MEMBER : 0);
+        node->row.state = QUARANTINE_STATE_NOTED;
+        node->row.had = shared | (features != NULL && has_feature(features) ? QUARANTINE_HAD_FEATURE : 0) |
+                        (has(&s->there->partition, node->row.name) ? QUARANTINE_HAD_MEMBER : 0);
     }
 }
 
-static const struct scheduler_apart_node *touched(const struct setting *s, const char *name)
+static const struct scheduler_quarantine_node *touched(const struct setting *s, const char *name)
 {
-    for (size_t i = 0; i < s->wish->count; i++)
-        if (may_touch(&s->wish->nodes[i]) && strcmp(s->wish->nodes[i].row.name, name) == 0)
-            return &s->wish->nodes[i];
+    for (size_t i = 0; i < s->request->count; i++)
+        if (may_touch(&s->request->nodes[i]) && strcmp(s->request->nodes[i].row.name, name) == 0)
+            return &s->request->nodes[i];
     return NULL;
 }
 
@@ -270,14 +271,14 @@ static char *wanted_list(const struct setting *s, const struct names *now, int64
     struct text list AUTO(text) = {0};
     *ret_same = true;
     for (size_t i = 0; i < now->count; i++) {
-        const struct scheduler_apart_node *node = touched(s, now->items[i]);
+        const struct scheduler_quarantine_node *node = touched(s, now->items[i]);
         if (node == NULL || node->row.wanted || (node->row.had & stays) != 0)
             text_printf(&list, "%s%s", list.len > 0 ? "," : "", now->items[i]);
         else
             *ret_same = false;
     }
-    for (size_t i = 0; i < s->wish->count; i++) {
-        const struct scheduler_apart_node *node = &s->wish->nodes[i];
+    for (size_t i = 0; i < s->request->count; i++) {
+        const struct scheduler_quarantine_node *node = &s->request->nodes[i];
         if (!may_touch(node) || !node->row.wanted || has(now, node->row.name) || find(s->there, node->row.name) == NULL)
             continue;
         text_printf(&list, "%s%s", list.len > 0 ? "," : "", node->row.name);
@@ -306,19 +307,19 @@ static int change(struct setting *s, const char *const argv[], char why[SCHEDULE
 
 static bool any_touched(const struct setting *s)
 {
-    for (size_t i = 0; i < s->wish->count; i++)
-        if (may_touch(&s->wish->nodes[i]))
+    for (size_t i = 0; i < s->request->count; i++)
+        if (may_touch(&s->request->nodes[i]))
             return true;
     return false;
 }
 
 static int bring_reservation(struct setting *s)
 {
-    const char *scontrol = s->call->s->scontrol, *name = "ReservationName=" SLURM_APART_RESERVATION;
+    const char *scontrol = s->call->s->scontrol, *name = "ReservationName=" SLURM_QUARANTINE_RESERVATION;
     bool same;
-    if ((shared_before(s) & APART_HAD_RESERVATION) != 0) {
+    if ((shared_before(s) & QUARANTINE_HAD_RESERVATION) != 0) {
         text_copy_cut(s->reservation_why, SCHEDULER_ERROR_MAX,
-                      "Slurm has a reservation " SLURM_APART_RESERVATION " that Holdfast did not make");
+                      "Slurm has a reservation " SLURM_QUARANTINE_RESERVATION " that Holdfast did not make");
         return 0;
     }
     autofree char *list = wanted_list(s, &s->there->reservation, 0, &same), *nodes = own_printf("Nodes=%s", list);
@@ -336,9 +337,9 @@ static int bring_reservation(struct setting *s)
 
 static int bring_partition(struct setting *s)
 {
-    const char *scontrol = s->call->s->scontrol, *name = "PartitionName=" SLURM_APART_PARTITION;
-    bool same, foreign = (shared_before(s) & APART_HAD_PARTITION) != 0;
-    autofree char *list = wanted_list(s, &s->there->partition, APART_HAD_MEMBER, &same),
+    const char *scontrol = s->call->s->scontrol, *name = "PartitionName=" SLURM_QUARANTINE_PARTITION;
+    bool same, foreign = (shared_before(s) & QUARANTINE_HAD_PARTITION) != 0;
+    autofree char *list = wanted_list(s, &s->there->partition, QUARANTINE_HAD_MEMBER, &same),
                   *nodes = own_printf("Nodes=%s", list);
     if (same)
         return 0;
@@ -350,12 +351,12 @@ static int bring_partition(struct setting *s)
         return change(s, (const char *[]){scontrol, "create", name, "State=UP", "RootOnly=YES", nodes, NULL},
                       s->partition_why);
     text_copy_cut(s->partition_why, SCHEDULER_ERROR_MAX,
-                  "the partition " SLURM_APART_PARTITION ", which somebody else made, is gone");
+                  "the partition " SLURM_QUARANTINE_PARTITION ", which somebody else made, is gone");
     return 0;
 }
 
 /* True when the node's features are to be changed. */
-static bool differs(const struct setting *s, const struct scheduler_apart_node *node,
+static bool differs(const struct setting *s, const struct scheduler_quarantine_node *node,
                     const struct slurm_features **ret_features)
 {
     const struct slurm_features *features = find(s->there, node->row.name);
@@ -363,15 +364,15 @@ static bool differs(const struct setting *s, const struct scheduler_apart_node *
     if (!may_touch(node) || features == NULL)
         return false;
     bool both = lists_feature(features->available) && lists_feature(features->active);
-    return node->row.wanted ? !both : has_feature(features) && (node->row.had & APART_HAD_FEATURE) == 0;
+    return node->row.wanted ? !both : has_feature(features) && (node->row.had & QUARANTINE_HAD_FEATURE) == 0;
 }
 
 static char *feature_argument(const char *key, const char *list, bool wanted)
 {
-    autofree char *rest = slurm_list_without(list, SLURM_APART_FEATURE);
+    autofree char *rest = slurm_list_without(list, SLURM_QUARANTINE_FEATURE);
     if (!wanted)
         return own_printf("%s=%s", key, rest);
-    return own_printf("%s=%s%s%s", key, rest, rest[0] != '\0' ? "," : "", SLURM_APART_FEATURE);
+    return own_printf("%s=%s%s%s", key, rest, rest[0] != '\0' ? "," : "", SLURM_QUARANTINE_FEATURE);
 }
 
 /* Nodes with the same features, and the same wish, are told to Slurm at once. */
@@ -379,10 +380,10 @@ static int bring_features_like(struct setting *s, size_t first, bool *done)
 {
     struct text names AUTO(text) = {0};
     const struct slurm_features *model, *features;
-    const bool wanted = s->wish->nodes[first].row.wanted;
-    (void)differs(s, &s->wish->nodes[first], &model);
-    for (size_t i = first; i < s->wish->count; i++) {
-        const struct scheduler_apart_node *node = &s->wish->nodes[i];
+    const bool wanted = s->request->nodes[first].row.wanted;
+    (void)differs(s, &s->request->nodes[first], &model);
+    for (size_t i = first; i < s->request->count; i++) {
+        const struct scheduler_quarantine_node *node = &s->request->nodes[i];
         if (done[i] || node->row.wanted != wanted || !differs(s, node, &features) ||
             strcmp(features->available, model->available) != 0 || strcmp(features->active, model->active) != 0)
             continue;
@@ -398,10 +399,10 @@ static int bring_features_like(struct setting *s, size_t first, bool *done)
 static int bring_features(struct setting *s)
 {
     const struct slurm_features *features;
-    autofree bool *done = own_calloc(s->wish->count + 1, sizeof(*done));
+    autofree bool *done = own_calloc(s->request->count + 1, sizeof(*done));
     int status = 0;
-    for (size_t i = 0; i < s->wish->count && status == 0; i++)
-        if (!done[i] && differs(s, &s->wish->nodes[i], &features))
+    for (size_t i = 0; i < s->request->count && status == 0; i++)
+        if (!done[i] && differs(s, &s->request->nodes[i], &features))
             status = bring_features_like(s, i, done);
     return status;
 }
@@ -416,32 +417,32 @@ static const char *first_of(const struct setting *s)
                                          : "Slurm took the change and does not show it";
 }
 
-static void judge(const struct setting *s, struct scheduler_apart_node *node)
+static void judge(const struct setting *s, struct scheduler_quarantine_node *node)
 {
-    struct apart *row = &node->row;
+    struct quarantine *row = &node->row;
     const struct slurm_features *features = find(s->there, row->name);
     bool feature = features != NULL && has_feature(features), member = has(&s->there->partition, row->name),
          reserved = has(&s->there->reservation, row->name);
     row->why[0] = '\0';
     if (row->wanted) {
         bool held = feature && member && reserved && s->reservation_why[0] == '\0';
-        row->state = held ? APART_STATE_HELD : APART_STATE_REFUSED;
+        row->state = held ? QUARANTINE_STATE_HELD : QUARANTINE_STATE_REFUSED;
         if (!held)
             text_copy_cut(row->why, sizeof(row->why), features == NULL ? "Slurm does not know the node" : first_of(s));
         return;
     }
-    bool stays = (row->had & APART_HAD_RESERVATION) != 0;
-    node->gone = !(reserved && !stays) && !(member && (row->had & APART_HAD_MEMBER) == 0) &&
-                 !(feature && (row->had & APART_HAD_FEATURE) == 0);
+    bool stays = (row->had & QUARANTINE_HAD_RESERVATION) != 0;
+    node->gone = !(reserved && !stays) && !(member && (row->had & QUARANTINE_HAD_MEMBER) == 0) &&
+                 !(feature && (row->had & QUARANTINE_HAD_FEATURE) == 0);
     if (!node->gone)
         text_copy_cut(row->why, sizeof(row->why), first_of(s));
 }
 
-int slurm_set_apart(struct scheduler *s, struct scheduler_apart *apart, char *ret_error)
+int slurm_quarantine(struct scheduler *s, struct scheduler_quarantine *quarantine, char *ret_error)
 {
     struct slurm_call call;
     struct there there = {0};
-    struct setting setting = {.call = &call, .wish = apart, .there = &there};
+    struct setting setting = {.call = &call, .request = quarantine, .there = &there};
     slurm_call_start(&call, s, ret_error);
     int status = look(&call, &there);
     if (status == 0) {
@@ -457,9 +458,9 @@ int slurm_set_apart(struct scheduler *s, struct scheduler_apart *apart, char *re
         if (status == 0 && setting.changed)
             status = look(&call, &there);
     }
-    for (size_t i = 0; status == 0 && i < apart->count; i++)
-        if (may_touch(&apart->nodes[i]))
-            judge(&setting, &apart->nodes[i]);
+    for (size_t i = 0; status == 0 && i < quarantine->count; i++)
+        if (may_touch(&quarantine->nodes[i]))
+            judge(&setting, &quarantine->nodes[i]);
     if (status == 0)
         remember_ours(&setting);
     there_free(&there);

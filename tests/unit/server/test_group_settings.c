@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-static void put(struct policy_book *book, int64_t version, const char *mode)
+static void put(struct policy_registry *book, int64_t version, const char *mode)
 {
-    char error[POLICY_BOOK_ERROR_MAX];
+    char error[POLICY_REGISTRY_ERROR_MAX];
     autofree char *text = own_printf("version: 1\ndefaults: {recovery: {mode: %s}}\n", mode);
-    assert_int_equal(policy_book_put(book, version, text, error), 0);
+    assert_int_equal(policy_registry_put(book, version, text, error), 0);
 }
 
 static void assert_group(const struct rgroup *group, int64_t version, enum repair_mode mode)
@@ -27,7 +27,7 @@ static void test_a_new_group_hides_no_document_from_the_others(void **state)
     (void)state;
     static struct config config;
     config_default(&config);
-    struct service service = {.book = policy_book_new(&config)};
+    struct service service = {.book = policy_registry_new(&config)};
     struct rcluster cluster = {.name = "train"};
     struct rgroup older = {.cluster = &cluster, .name = "older"};
     struct rgroup newer = {.next = &older, .cluster = &cluster, .name = "newer"};
@@ -39,14 +39,14 @@ static void test_a_new_group_hides_no_document_from_the_others(void **state)
     r.groups = &newer;
     reconcile_group_settings(&r, &newer);
     assert_group(&newer, 2, REPAIR_MODE_OBSERVE);
-    cluster.stirred = false;
+    cluster.dirty = false;
     reconcile_policy_refresh(&r);
     assert_group(&older, 2, REPAIR_MODE_OBSERVE);
-    assert_true(cluster.stirred);
-    cluster.stirred = false;
+    assert_true(cluster.dirty);
+    cluster.dirty = false;
     reconcile_policy_refresh(&r);
-    assert_false(cluster.stirred);
-    policy_book_free(service.book);
+    assert_false(cluster.dirty);
+    policy_registry_free(service.book);
     config_free(&config);
 }
 

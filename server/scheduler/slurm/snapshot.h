@@ -3,8 +3,8 @@
  * accounting, its QOS and accounts. Asked with scontrol and sacctmgr, and read strictly: a line that is not understood fails the
  * whole look.
  */
-#ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_PICTURE_H
-#define HOLDFAST_SERVER_SCHEDULER_SLURM_PICTURE_H
+#ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_SNAPSHOT_H
+#define HOLDFAST_SERVER_SCHEDULER_SLURM_SNAPSHOT_H
 
 #include "server/scheduler/slurm/command.h"
 
@@ -47,7 +47,7 @@ struct slurm_account {
     bool used; /* somebody was put into it, or another cluster has it */
 };
 
-struct slurm_picture {
+struct slurm_snapshot {
     struct slurm_settings settings;
     struct slurm_partition *partitions;
     size_t partition_count;
@@ -61,20 +61,20 @@ struct slurm_picture {
 };
 
 /* Looks at all of it. accounting away is no failure of the look. */
-int slurm_picture_take(struct slurm_call *call, struct slurm_picture *ret_picture);
-void slurm_picture_free(struct slurm_picture *picture); /* the contents, not the struct */
+int slurm_snapshot_take(struct slurm_call *call, struct slurm_snapshot *ret_snapshot);
+void slurm_snapshot_free(struct slurm_snapshot *snapshot); /* the contents, not the struct */
 
 /* The parts of it; each cuts up text in place. STATUS_BACKEND for what is not such text. */
 int slurm_parse_settings(char *text, struct slurm_settings *ret_settings);
-int slurm_parse_partitions(char *text, struct slurm_picture *picture);
-int slurm_parse_qos(char *text, struct slurm_picture *picture);
-int slurm_parse_accounts(char *text, struct slurm_picture *picture);
-int slurm_parse_associations(char *text, const char *cluster, struct slurm_picture *picture);
+int slurm_parse_partitions(char *text, struct slurm_snapshot *snapshot);
+int slurm_parse_qos(char *text, struct slurm_snapshot *snapshot);
+int slurm_parse_accounts(char *text, struct slurm_snapshot *snapshot);
+int slurm_parse_associations(char *text, const char *cluster, struct slurm_snapshot *snapshot);
 
 /* NULL: there is none. */
-struct slurm_partition *slurm_partition_find(const struct slurm_picture *picture, const char *name);
-struct slurm_qos *slurm_qos_find(const struct slurm_picture *picture, const char *name);
-struct slurm_account *slurm_account_find(const struct slurm_picture *picture, const char *name);
+struct slurm_partition *slurm_partition_find(const struct slurm_snapshot *snapshot, const char *name);
+struct slurm_qos *slurm_qos_find(const struct slurm_snapshot *snapshot, const char *name);
+struct slurm_account *slurm_account_find(const struct slurm_snapshot *snapshot, const char *name);
 
 /* True when a list "a,b" has the word. */
 bool slurm_list_has(const char *list, const char *word);

@@ -73,18 +73,18 @@ static void test_what_is_said_of_it(void **state)
 {
     (void)state;
     static const struct {
-        enum scheduler_fate classes, share;
-        enum scheduler_fate fate;
+        enum scheduler_outcome classes, share;
+        enum scheduler_outcome outcome;
         const char *reason, *details;
     } cases[] = {
-        {SCHEDULER_FATE_HOLDS, SCHEDULER_FATE_HOLDS, SCHEDULER_FATE_HOLDS, "Applied: Slurm goes by all of it.",
+        {SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_HOLDS, "Applied: Slurm goes by all of it.",
          "{\"PriorityClasses\":\"\",\"FairShare\":\"\"}"},
-        {SCHEDULER_FATE_HOLDS, SCHEDULER_FATE_FAILED, SCHEDULER_FATE_FAILED,
+        {SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED,
          "Stored, but not applied in full. FairShare: b.", "{\"PriorityClasses\":\"\",\"FairShare\":\"b\"}"},
-        {SCHEDULER_FATE_FAILED, SCHEDULER_FATE_FAILED, SCHEDULER_FATE_FAILED,
+        {SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED,
          "Stored, but not applied in full. PriorityClasses: a. FairShare: b.",
          "{\"PriorityClasses\":\"a\",\"FairShare\":\"b\"}"},
-        {SCHEDULER_FATE_LATER, SCHEDULER_FATE_FAILED, SCHEDULER_FATE_LATER,
+        {SCHEDULER_OUTCOME_LATER, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_LATER,
          "Stored, but not applied yet. PriorityClasses: a.", "{\"PriorityClasses\":\"a\",\"FairShare\":\"b\"}"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -93,7 +93,7 @@ static void test_what_is_said_of_it(void **state)
         rule.asked[SCHEDULER_PART_PRIORITY_CLASSES] = rule.asked[SCHEDULER_PART_FAIR_SHARE] = true;
         rule.answers[SCHEDULER_PART_PRIORITY_CLASSES] = (struct scheduler_answer){cases[i].classes, "a"};
         rule.answers[SCHEDULER_PART_FAIR_SHARE] = (struct scheduler_answer){cases[i].share, "b"};
-        assert_int_equal(govern_rule_judge(&rule, reason, details), cases[i].fate);
+        assert_int_equal(govern_rule_judge(&rule, reason, details), cases[i].outcome);
         assert_string_equal(reason, cases[i].reason);
         assert_string_equal(details, cases[i].details);
     }
@@ -107,10 +107,10 @@ static void test_the_longest_answers_fit(void **state)
     char reason[SENTENCE_MAX_BYTES], details[GOVERNANCE_DETAILS_MAX_BYTES];
     for (int part = SCHEDULER_PART_RESOURCES; part < SCHEDULER_PART_COUNT; part++) {
         rule.asked[part] = true;
-        rule.answers[part].fate = SCHEDULER_FATE_FAILED;
+        rule.answers[part].outcome = SCHEDULER_OUTCOME_FAILED;
         memset(rule.answers[part].why, '"', SCHEDULER_WHY_MAX - 1);
     }
-    assert_int_equal(govern_rule_judge(&rule, reason, details), SCHEDULER_FATE_FAILED);
+    assert_int_equal(govern_rule_judge(&rule, reason, details), SCHEDULER_OUTCOME_FAILED);
     assert_int_equal(strlen(reason), SENTENCE_MAX_BYTES - 1);
     assert_true(text_ends_with(details, "}"));
 }

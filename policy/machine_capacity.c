@@ -13,43 +13,47 @@
 
 /* --- what becomes of it --------------------------------------------------------------------------------------- */
 
-bool policy_supply_short(const struct policy_settings *settings, struct supply *supply, int64_t now_ms)
+bool policy_machine_capacity_short(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
+                                   int64_t now_ms)
 {
-    bool news = supply->short_times == 0;
-    if (!news && now_ms < supply->short_until)
+    bool news = machine_capacity->short_times == 0;
+    if (!news && now_ms < machine_capacity->short_until)
         return false; /* asked together with the one that was told so first */
     int64_t pause = settings->capacity_pause_ms;
-    for (int64_t i = 0; i < supply->short_times && pause < settings->capacity_pause_max_ms; i++)
+    for (int64_t i = 0; i < machine_capacity->short_times && pause < settings->capacity_pause_max_ms; i++)
         pause *= 2;
-    supply->short_at = now_ms;
-    supply->short_until = now_ms + (pause < settings->capacity_pause_max_ms ? pause : settings->capacity_pause_max_ms);
-    supply->short_times++;
+    machine_capacity->short_at = now_ms;
+    machine_capacity->short_until =
+        now_ms + (pause < settings->capacity_pause_max_ms ? pause : settings->capacity_pause_max_ms);
+    machine_capacity->short_times++;
     return news;
 }
 
-bool policy_supply_launched(struct supply *supply)
+bool policy_machine_capacity_launched(struct machine_capacity *machine_capacity)
 {
-    bool news = supply->short_times > 0;
-    supply->short_at = supply->short_until = supply->short_times = 0;
+    bool news = machine_capacity->short_times > 0;
+    machine_capacity->short_at = machine_capacity->short_until = machine_capacity->short_times = 0;
     return news;
 }
 
-bool policy_supply_unborn(const struct policy_settings *settings, struct supply *supply, int64_t now_ms)
+bool policy_machine_capacity_unborn(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
+                                    int64_t now_ms)
 {
-    if (supply->protected_at == 0 && now_ms - supply->unborn_at > settings->protect_window_ms)
-        supply->unborn = 0;
-    supply->unborn++;
-    supply->unborn_at = now_ms;
-    bool trips = settings->protect_after > 0 && supply->unborn >= settings->protect_after && supply->protected_at == 0;
+    if (machine_capacity->protected_at == 0 && now_ms - machine_capacity->unborn_at > settings->protect_window_ms)
+        machine_capacity->unborn = 0;
+    machine_capacity->unborn++;
+    machine_capacity->unborn_at = now_ms;
+    bool trips = settings->protect_after > 0 && machine_capacity->unborn >= settings->protect_after &&
+                 machine_capacity->protected_at == 0;
     if (trips)
-        supply->protected_at = now_ms;
+        machine_capacity->protected_at = now_ms;
     return trips;
 }
 
-bool policy_supply_came_up(struct supply *supply)
+bool policy_machine_capacity_came_up(struct machine_capacity *machine_capacity)
 {
-    bool news = supply->protected_at > 0;
-    supply->unborn = supply->unborn_at = supply->protected_at = 0;
+    bool news = machine_capacity->protected_at > 0;
+    machine_capacity->unborn = machine_capacity->unborn_at = machine_capacity->protected_at = 0;
     return news;
 }
 
@@ -70,14 +74,14 @@ static bool goes_all_the_same(const struct policy_snapshot *snapshot)
 static void ask_protection(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
                            struct lack *lack)
 {
-    const struct supply *supply = &snapshot->group.supply;
+    const struct machine_capacity *machine_capacity = &snapshot->group.machine_capacity;
     char detail[REASON_MAX_BYTES], last[POLICY_TIME_MAX];
-    if (supply->protected_at == 0 || snapshot->settings.protect_after == 0)
+    if (machine_capacity->protected_at == 0 || snapshot->settings.protect_after == 0)
         return;
-    int64_t try_at = supply->unborn_at + snapshot->settings.protect_pause_ms;
+    int64_t try_at = machine_capacity->unborn_at + snapshot->settings.protect_pause_ms;
     bool may_try = snapshot->now_ms >= try_at && room->replacing == 0;
     policy_say(detail, sizeof(detail), "%" PRId64 " new machines in a row did not come up, the last at %s: %s",
-               supply->unborn, policy_time(supply->unborn_at, last),
+               machine_capacity->unborn, policy_time(machine_capacity->unborn_at, last),
                may_try                      ? "this one is tried"
                : snapshot->now_ms >= try_at ? "one is being tried"
                                             : "one is tried after a pause");
@@ -88,29 +92,29 @@ static void ask_protection(const struct policy_snapshot *snapshot, const struct 
                "%" PRId64
                " new machines of the group in a row did not come up, so the image or its scripts are at fault, "
                "and nothing is replaced before one does, or a person says so",
-               supply->unborn);
+               machine_capacity->unborn);
     lacks(lack, "protected-hold", snapshot->now_ms < try_at ? try_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 
 static void ask_capacity(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
                          struct lack *lack)
 {
-    const struct supply *supply = &snapshot->group.supply;
+    const struct machine_capacity *machine_capacity = &snapshot->group.machine_capacity;
     char detail[REASON_MAX_BYTES], last[POLICY_TIME_MAX], next[POLICY_TIME_MAX];
-    if (supply->short_times == 0)
+    if (machine_capacity->short_times == 0)
         return;
-    bool waits = snapshot->now_ms < supply->short_until;
+    bool waits = snapshot->now_ms < machine_capacity->short_until;
     bool may_ask = (!waits && room->replacing == 0) || goes_all_the_same(snapshot);
     policy_say(detail, sizeof(detail),
                "the provider had no machine at %s, %" PRId64 " time%s in a row; asked again at %s",
-               policy_time(supply->short_at, last), supply->short_times, supply->short_times == 1 ? "" : "s",
-               policy_time(supply->short_until, next));
+               policy_time(machine_capacity->short_at, last), machine_capacity->short_times,
+               machine_capacity->short_times == 1 ? "" : "s", policy_time(machine_capacity->short_until, next));
     policy_gate(decision, GATE_CAPACITY, may_ask ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
     if (may_ask || lack->rule != NULL)
         return;
     policy_say(lack->why, sizeof(lack->why), "the provider has no machine to put in its place%s",
                waits ? "" : ", and another repair is asking for one");
-    lacks(lack, "capacity-hold", waits ? supply->short_until : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    lacks(lack, "capacity-hold", waits ? machine_capacity->short_until : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 
 static void ask_spares(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,

@@ -1,5 +1,5 @@
 /* Reading what scontrol and sacctmgr print of settings, partitions, QOS and accounts; see picture.h. */
-#include "server/scheduler/slurm/picture.h"
+#include "server/scheduler/slurm/snapshot.h"
 
 #include "base/own.h"
 #include "base/status.h"
@@ -83,7 +83,7 @@ static bool word_at(const char *line, const char *key, char *dst, size_t size)
     return text_copy_bytes(dst, size, at, strcspn(at, " ")) == 0;
 }
 
-int slurm_parse_partitions(char *text, struct slurm_picture *picture)
+int slurm_parse_partitions(char *text, struct slurm_snapshot *snapshot)
 {
     for (char *line; (line = slurm_next_line(&text)) != NULL;) {
         struct slurm_partition partition;
@@ -96,9 +96,9 @@ int slurm_parse_partitions(char *text, struct slurm_picture *picture)
             return STATUS_BACKEND;
         if (text_copy(partition.name, sizeof(partition.name), name) != 0)
             continue; /* longer than any class: nobody asks for it */
-        picture->partitions =
-            own_realloc(picture->partitions, picture->partition_count + 1, sizeof(*picture->partitions));
-        picture->partitions[picture->partition_count++] = partition;
+        snapshot->partitions =
+            own_realloc(snapshot->partitions, snapshot->partition_count + 1, sizeof(*snapshot->partitions));
+        snapshot->partitions[snapshot->partition_count++] = partition;
     }
     return 0;
 }
@@ -126,7 +126,7 @@ static bool copy(char *dst, size_t size, const char *src)
 }
 #define COPY(dst, src) copy(dst, sizeof(dst), src)
 
-int slurm_parse_qos(char *text, struct slurm_picture *picture)
+int slurm_parse_qos(char *text, struct slurm_snapshot *snapshot)
 {
     for (char *line; (line = slurm_next_line(&text)) != NULL;) {
         struct slurm_qos qos;
@@ -138,13 +138,13 @@ int slurm_parse_qos(char *text, struct slurm_picture *picture)
         if (!COPY(qos.name, f[0]) || !COPY(qos.limits, f[2]))
             continue; /* none that Holdfast makes is so long */
         text_copy_cut(qos.description, sizeof(qos.description), f[3]);
-        picture->qos = own_realloc(picture->qos, picture->qos_count + 1, sizeof(*picture->qos));
-        picture->qos[picture->qos_count++] = qos;
+        snapshot->qos = own_realloc(snapshot->qos, snapshot->qos_count + 1, sizeof(*snapshot->qos));
+        snapshot->qos[snapshot->qos_count++] = qos;
     }
     return 0;
 }
 
-int slurm_parse_accounts(char *text, struct slurm_picture *picture)
+int slurm_parse_accounts(char *text, struct slurm_snapshot *snapshot)
 {
     for (char *line; (line = slurm_next_line(&text)) != NULL;) {
         struct slurm_account account = {0};
@@ -156,13 +156,13 @@ int slurm_parse_accounts(char *text, struct slurm_picture *picture)
         if (!COPY(account.name, f[0]))
             continue;
         text_copy_cut(account.description, sizeof(account.description), f[1]);
-        picture->accounts = own_realloc(picture->accounts, picture->account_count + 1, sizeof(*picture->accounts));
-        picture->accounts[picture->account_count++] = account;
+        snapshot->accounts = own_realloc(snapshot->accounts, snapshot->account_count + 1, sizeof(*snapshot->accounts));
+        snapshot->accounts[snapshot->account_count++] = account;
     }
     return 0;
 }
 
-int slurm_parse_associations(char *text, const char *cluster, struct slurm_picture *picture)
+int slurm_parse_associations(char *text, const char *cluster, struct slurm_snapshot *snapshot)
 {
     for (char *line; (line = slurm_next_line(&text)) != NULL;) {
         char *f[FIELDS_MAX]; /* Cluster, Account, User, Share, GrpTRES, QOS, DefaultQOS */
@@ -170,7 +170,7 @@ int slurm_parse_associations(char *text, const char *cluster, struct slurm_pictu
             continue;
         if (!split(line, f, ARRAY_LEN(f)))
             return STATUS_BACKEND;
-        struct slurm_account *account = slurm_account_find(picture, f[1]);
+        struct slurm_account *account = slurm_account_find(snapshot, f[1]);
         if (account == NULL)
             continue;
         if (f[2][0] != '\0' || strcasecmp(f[0], cluster) != 0) {
@@ -199,16 +199,16 @@ static int unreadable(struct slurm_call *call, int status, const char *what)
 }
 
 /* Each cluster that slurmdbd knows has the account root: a list without it is not the whole one. */
-static int check_root(struct slurm_call *call, const struct slurm_picture *picture)
+static int check_root(struct slurm_call *call, const struct slurm_snapshot *snapshot)
 {
-    const struct slurm_account *root = slurm_account_find(picture, "root");
+    const struct slurm_account *root = slurm_account_find(snapshot, "root");
     if (root != NULL && root->here)
         return 0;
     return slurm_call_fail(call, STATUS_UNAVAILABLE, "slurmdbd shows nothing of the cluster %s",
-                           picture->settings.cluster);
+                           snapshot->settings.cluster);
 }
 
-static int take_accounting(struct slurm_call *call, struct slurm_picture *picture)
+static int take_accounting(struct slurm_call *call, struct slurm_snapshot *snapshot)
 {
     const char *sacctmgr = call->s->sacctmgr;
     autofree char *qos = NULL, *accounts = NULL, *associations = NULL;
@@ -216,79 +216,79 @@ static int take_accounting(struct slurm_call *call, struct slurm_picture *pictur
         call, (const char *[]){sacctmgr, "-n", "-P", "show", "qos", "format=Name,Priority,GrpTRES,Description", NULL},
         &qos);
     if (status == 0)
-        status = unreadable(call, slurm_parse_qos(qos, picture), "a QOS");
+        status = unreadable(call, slurm_parse_qos(qos, snapshot), "a QOS");
     if (status == 0)
         status =
             ask(call, (const char *[]){sacctmgr, "-n", "-P", "show", "account", "format=Account,Description", NULL},
                 &accounts);
     if (status == 0)
-        status = unreadable(call, slurm_parse_accounts(accounts, picture), "an account");
+        status = unreadable(call, slurm_parse_accounts(accounts, snapshot), "an account");
     if (status == 0)
         status = ask(call,
                      (const char *[]){sacctmgr, "-n", "-P", "show", "assoc",
                                       "format=Cluster,Account,User,Share,GrpTRES,QOS,DefaultQOS", NULL},
                      &associations);
     if (status == 0)
-        status = unreadable(call, slurm_parse_associations(associations, picture->settings.cluster, picture),
+        status = unreadable(call, slurm_parse_associations(associations, snapshot->settings.cluster, snapshot),
                             "an association");
-    return status != 0 ? status : check_root(call, picture);
+    return status != 0 ? status : check_root(call, snapshot);
 }
 
-int slurm_picture_take(struct slurm_call *call, struct slurm_picture *ret_picture)
+int slurm_snapshot_take(struct slurm_call *call, struct slurm_snapshot *ret_snapshot)
 {
     autofree char *settings = NULL, *partitions = NULL;
-    struct slurm_picture picture = {0};
+    struct slurm_snapshot snapshot = {0};
     int status = ask(call, (const char *[]){call->s->scontrol, "show", "config", NULL}, &settings);
     if (status == 0)
-        status = unreadable(call, slurm_parse_settings(settings, &picture.settings), "a configuration");
+        status = unreadable(call, slurm_parse_settings(settings, &snapshot.settings), "a configuration");
     if (status == 0)
         status = ask(call, (const char *[]){call->s->scontrol, "-a", "-o", "show", "partition", NULL}, &partitions);
     if (status == 0)
-        status = unreadable(call, slurm_parse_partitions(partitions, &picture), "a partition");
+        status = unreadable(call, slurm_parse_partitions(partitions, &snapshot), "a partition");
     if (status != 0) {
-        slurm_picture_free(&picture);
+        slurm_snapshot_free(&snapshot);
         return status;
     }
-    picture.accounts_kept = strcmp(picture.settings.accounting, KEEPS_ACCOUNTS) == 0;
-    if (picture.accounts_kept) {
+    snapshot.accounts_kept = strcmp(snapshot.settings.accounting, KEEPS_ACCOUNTS) == 0;
+    if (snapshot.accounts_kept) {
         struct slurm_call aside = *call;
-        aside.error = picture.accounting_error;
-        picture.accounting = take_accounting(&aside, &picture);
+        aside.error = snapshot.accounting_error;
+        snapshot.accounting = take_accounting(&aside, &snapshot);
     }
-    *ret_picture = picture;
+    *ret_snapshot = snapshot;
     return 0;
 }
 
-void slurm_picture_free(struct slurm_picture *picture)
+void slurm_snapshot_free(struct slurm_snapshot *snapshot)
 {
-    free(TAKE(picture->partitions));
-    free(TAKE(picture->qos));
-    free(TAKE(picture->accounts));
+    free(TAKE(snapshot->partitions));
+    free(TAKE(snapshot->qos));
+    free(TAKE(snapshot->accounts));
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-struct slurm_partition *slurm_partition_find(const struct slurm_picture *picture, const char *name)
+struct slurm_partition *slurm_partition_find(const struct slurm_snapshot *snapshot, const char *name)
 {
-    for (size_t i = 0; i < picture->partition_count; i++)
-        if (strcmp(picture->partitions[i].name, name) == 0)
-            return &picture->partitions[i];
+    for (size_t i = 0; i < snapshot->partition_count; i++)
+        if (strcmp(snapshot->partitions[i].name, name) == 0)
+            return &snapshot->partitions[i];
     return NULL;
 }
 
-struct slurm_qos *slurm_qos_find(const struct slurm_picture *picture, const char *name)
+struct slurm_qos *slurm_qos_find(const struct slurm_snapshot *snapshot, const char *name)
 {
-    for (size_t i = 0; i < picture->qos_count; i++)
-        if (strcmp(picture->qos[i].name, name) == 0)
-            return &picture->qos[i];
+    for (size_t i = 0; i < snapshot->qos_count; i++)
+        if (strcmp(snapshot->qos[i].name, name) == 0)
+            return &snapshot->qos[i];
     return NULL;
 }
 
-struct slurm_account *slurm_account_find(const struct slurm_picture *picture, const char *name)
+struct slurm_account *slurm_account_find(const struct slurm_snapshot *snapshot, const char *name)
 {
-    for (size_t i = 0; i < picture->account_count; i++)
-        if (strcmp(picture->accounts[i].name, name) == 0)
-            return &picture->accounts[i];
+    for (size_t i = 0; i < snapshot->account_count; i++)
+        if (strcmp(snapshot->accounts[i].name, name) == 0)
+            return &snapshot->accounts[i];
     return NULL;
 }
 

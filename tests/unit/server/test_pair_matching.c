@@ -24,7 +24,7 @@ struct agent {
     struct deep_pair_reply reply;
 };
 struct world {
-    struct pairing *pairing;
+    struct pair_matching *pair_matching;
     struct id_source ids;
     int64_t now_ms, settle_ms;
     struct agent agents[AGENTS_MAX];
@@ -33,7 +33,7 @@ struct world {
 static void open_world(struct world *world, size_t expected)
 {
     const char *names[AGENTS_MAX];
-    *world = (struct world){.pairing = pairing_new(), .now_ms = 1000000};
+    *world = (struct world){.pair_matching = pair_matching_new(), .now_ms = 1000000};
     id_source_seed(&world->ids, 7);
     for (int i = 0; i < AGENTS_MAX; i++) {
         struct agent *agent = &world->agents[i];
@@ -45,16 +45,16 @@ static void open_world(struct world *world, size_t expected)
         agent->ask.limit_ms = LIMIT_MS;
         names[i] = agent->name;
     }
-    assert_true(pairing_asks_who(world->pairing, SESSION, world->now_ms));
-    pairing_expect(world->pairing, SESSION, names, expected, world->now_ms);
-    assert_false(pairing_asks_who(world->pairing, SESSION, world->now_ms));
+    assert_true(pair_matching_asks_who(world->pair_matching, SESSION, world->now_ms));
+    pair_matching_expect(world->pair_matching, SESSION, names, expected, world->now_ms);
+    assert_false(pair_matching_asks_who(world->pair_matching, SESSION, world->now_ms));
 }
 
 static enum deep_pair_word ask(struct world *world, int agent)
 {
     struct agent *own = &world->agents[agent];
-    const struct pairing_node node = {.session = SESSION, .name = own->name, .settle_ms = world->settle_ms};
-    pairing_answer(world->pairing, &node, &own->ask, &world->ids, world->now_ms, &own->reply);
+    const struct pair_matching_node node = {.session = SESSION, .name = own->name, .settle_ms = world->settle_ms};
+    pair_matching_answer(world->pair_matching, &node, &own->ask, &world->ids, world->now_ms, &own->reply);
     return own->reply.word;
 }
 
@@ -97,7 +97,7 @@ static void test_two_that_pass(void **state)
     assert_string_equal(world.agents[1].reply.detail, "");
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_END);
     assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_END); /* whose answer was lost */
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 static void test_the_bad_one_of_three(void **state)
@@ -122,7 +122,7 @@ static void test_the_bad_one_of_three(void **state)
     assert_string_equal(ends[1]->detail, "failed with gpu-1, gpu-3, which passed with others");
     assert_int_equal(ends[0]->state, DEEP_STATE_PASSED);
     assert_string_equal(ends[0]->detail, "failed with gpu-2, and passed with gpu-3: that is no fault of this node");
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* Another process knows nothing but what the agents tell it. */
@@ -136,13 +136,13 @@ static void test_a_restart_of_the_server_forgets_nothing(void **state)
     say(&world, 0, DEEP_PAIR_RESULT_FAILED);
     say(&world, 1, DEEP_PAIR_RESULT_FAILED);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
-    pairing_free(world.pairing);
-    world.pairing = pairing_new();
-    pairing_expect(world.pairing, SESSION, names, 3, world.now_ms);
+    pair_matching_free(world.pair_matching);
+    world.pair_matching = pair_matching_new();
+    pair_matching_expect(world.pair_matching, SESSION, names, 3, world.now_ms);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
     assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_WAIT); /* not with gpu-1 again */
     assert_int_equal(ask(&world, 2), DEEP_PAIR_WORD_MATCH);
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* Its partner was told its end before the server died, and never comes again: the others do not wait for it. */
@@ -156,15 +156,15 @@ static void test_who_had_ended_before_a_restart_holds_nobody_up(void **state)
     say(&world, 0, DEEP_PAIR_RESULT_PASSED);
     say(&world, 1, DEEP_PAIR_RESULT_PASSED);
     assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_WAIT); /* gpu-3 may need it; say that it had ended */
-    pairing_free(world.pairing);
-    world.pairing = pairing_new();
-    pairing_expect(world.pairing, SESSION, names, 2, world.now_ms);
+    pair_matching_free(world.pair_matching);
+    world.pair_matching = pair_matching_new();
+    pair_matching_expect(world.pair_matching, SESSION, names, 2, world.now_ms);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
     assert_int_equal(ask(&world, 2), DEEP_PAIR_WORD_WAIT);
-    pairing_expect(world.pairing, SESSION, names, 2, world.now_ms);
+    pair_matching_expect(world.pair_matching, SESSION, names, 2, world.now_ms);
     assert_int_equal(ask(&world, 2), DEEP_PAIR_WORD_MATCH);
     assert_string_equal(world.agents[2].reply.match.partner, "gpu-1");
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* It was told of the match, and the other was not when the server died: that says nothing of either. */
@@ -177,13 +177,13 @@ static void test_a_partner_that_never_took_part_is_not_held_against_anybody(void
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
     assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_MATCH);
     say(&world, 1, DEEP_PAIR_RESULT_FAILED);
-    pairing_free(world.pairing);
-    world.pairing = pairing_new();
-    pairing_expect(world.pairing, SESSION, names, 2, world.now_ms);
+    pair_matching_free(world.pair_matching);
+    world.pair_matching = pair_matching_new();
+    pair_matching_expect(world.pair_matching, SESSION, names, 2, world.now_ms);
     assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_WAIT);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_MATCH);
     assert_string_equal(world.agents[0].reply.match.partner, "gpu-2");
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* Its agent is gone, and with it its word. */
@@ -202,7 +202,7 @@ static void test_a_partner_that_vanishes_holds_nobody_up(void **state)
     }
     assert_int_equal(world.agents[2].reply.word, DEEP_PAIR_WORD_MATCH);
     assert_string_equal(world.agents[2].reply.match.partner, "gpu-1");
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 static void test_who_waits_for_whom(void **state)
@@ -212,24 +212,24 @@ static void test_who_waits_for_whom(void **state)
     (void)state;
     open_world(&world, 2);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT); /* gpu-2's run has not ended */
-    pairing_expect(world.pairing, SESSION, names, 1, world.now_ms);
+    pair_matching_expect(world.pair_matching, SESSION, names, 1, world.now_ms);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_END); /* it has: there is nobody */
     assert_int_equal(world.agents[0].reply.state, DEEP_STATE_SKIPPED);
     assert_non_null(strstr(world.agents[0].reply.detail, "there was no other node"));
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 
     open_world(&world, 1);
     world.settle_ms = MS_PER_MIN; /* a new machine: others may be launched yet */
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
     world.now_ms += MS_PER_MIN;
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_END);
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 
     open_world(&world, 2);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
     world.now_ms += MS_PER_HOUR; /* nobody waits for ever for one who does not come */
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_END);
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* The same node in another run is tested anew; what it was told before is of before. */
@@ -244,7 +244,7 @@ static void test_another_run_of_the_same_node(void **state)
     say(&world, 0, DEEP_PAIR_RESULT_VOID);
     assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
     assert_int_equal(ask(&world, 1), DEEP_PAIR_WORD_MATCH);
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* A node that tells of ever more matches is not believed for ever. */
@@ -263,7 +263,7 @@ static void test_what_is_told_is_bounded(void **state)
         assert_int_equal(ask(&world, 0), DEEP_PAIR_WORD_WAIT);
         assert_true(world.agents[0].reply.pause_ms < 2000); /* which grows with those who are known */
     }
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 /* mpirun has no key for the other's sshd: two of one type, and more than two. */
@@ -285,7 +285,7 @@ static void test_what_cannot_be_started_ends_with_another_tool(void **state)
         assert_int_equal(world.agents[i].reply.state, DEEP_STATE_SKIPPED);
     }
     assert_string_equal(world.agents[0].reply.detail, "nothing was found out: it came to nothing with gpu-2");
-    pairing_free(world.pairing);
+    pair_matching_free(world.pair_matching);
 }
 
 int main(void)

@@ -20,42 +20,43 @@
 #define ARGUMENTS_MAX 16
 #define DEFAULT_SHARE 1 /* what sacctmgr gives an account of which nothing is said */
 
-void slurm_say(struct scheduler_answer *answer, enum scheduler_fate fate, const char *fmt, ...)
+void slurm_say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     autofree char *why = own_vprintf(fmt, ap);
     va_end(ap);
-    answer->fate = fate;
+    answer->outcome = outcome;
     text_copy_cut(answer->why, sizeof(answer->why), why);
 }
 
 /* --- holding ------------------------------------------------------------------------------------------------------ */
 
-static struct governance_held *held_find(const struct slurm_governing *g, enum governance_thing thing, const char *name)
+static struct governance_held *held_find(const struct slurm_governing *g, enum governance_object thing,
+                                         const char *name)
 {
-    for (size_t i = 0; i < g->wish->held_count; i++)
-        if (g->wish->held[i].thing == thing && strcmp(g->wish->held[i].name, name) == 0)
-            return &g->wish->held[i];
+    for (size_t i = 0; i < g->request->held_count; i++)
+        if (g->request->held[i].thing == thing && strcmp(g->request->held[i].name, name) == 0)
+            return &g->request->held[i];
     return NULL;
 }
 
-static bool is_taken(const struct slurm_governing *g, const struct governance_held *held, enum governance_thing thing,
+static bool is_taken(const struct slurm_governing *g, const struct governance_held *held, enum governance_object thing,
                      const char *name)
 {
     if (held != NULL)
-        return g->claimed[held - g->wish->held];
-    for (size_t i = 0; i < g->wish->wanted_count; i++)
-        if (g->wish->wanted[i].thing == thing && strcmp(g->wish->wanted[i].name, name) == 0)
+        return g->claimed[held - g->request->held];
+    for (size_t i = 0; i < g->request->wanted_count; i++)
+        if (g->request->wanted[i].thing == thing && strcmp(g->request->wanted[i].name, name) == 0)
             return true;
     return false;
 }
 
 static void want(struct slurm_governing *g, const struct governance_held *held)
 {
-    struct scheduler_governance *wish = g->wish;
-    wish->wanted = own_realloc(wish->wanted, wish->wanted_count + 1, sizeof(*wish->wanted));
-    wish->wanted[wish->wanted_count++] = *held;
+    struct scheduler_governance *request = g->request;
+    request->wanted = own_realloc(request->wanted, request->wanted_count + 1, sizeof(*request->wanted));
+    request->wanted[request->wanted_count++] = *held;
 }
 
 /* What has to stand in the store before a tier may go from seen to value. A tier that we never set and that is not the one of
@@ -73,19 +74,19 @@ static struct governance_held held_for(const struct governance_held *held, int64
 }
 
 /* NULL, with an answer: it may not be touched, or not yet. mark is for a thing that is not held yet. */
-static const struct governance_held *claim(struct slurm_governing *g, enum governance_thing thing, const char *name,
+static const struct governance_held *claim(struct slurm_governing *g, enum governance_object thing, const char *name,
                                            const char *mark, int64_t seen, int64_t value,
                                            struct scheduler_answer *answer)
 {
     struct governance_held *held = held_find(g, thing, name), next = {.thing = thing};
     if (is_taken(g, held, thing, name)) {
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "another cluster's %s claims Slurm's %s %s",
-                  thing == GOVERNANCE_THING_PARTITION ? "scheduler configuration" : "configuration or quota",
-                  governance_thing_text(thing), name);
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "another cluster's %s claims Slurm's %s %s",
+                  thing == GOVERNANCE_OBJECT_PARTITION ? "scheduler configuration" : "configuration or quota",
+                  governance_object_text(thing), name);
         return NULL;
     }
     if (held != NULL) {
-        g->claimed[held - g->wish->held] = true;
+        g->claimed[held - g->request->held] = true;
         next = held_for(held, seen, value);
         if (next.former == held->former && next.value == held->value)
             return held;
@@ -96,12 +97,12 @@ static const struct governance_held *claim(struct slurm_governing *g, enum gover
         next.value = value;
     }
     want(g, &next);
-    slurm_say(answer, SCHEDULER_FATE_LATER, "Slurm's %s %s is about to be set", governance_thing_text(thing), name);
+    slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm's %s %s is about to be set", governance_object_text(thing), name);
     return NULL;
 }
 
 /* True when what carries this description was made for what is held; else it is somebody else's, with an answer. */
-static bool is_ours(const struct slurm_governing *g, enum governance_thing thing, const char *name,
+static bool is_ours(const struct slurm_governing *g, enum governance_object thing, const char *name,
                     const char *description, struct scheduler_answer *answer)
 {
     const struct governance_held *held = held_find(g, thing, name);
@@ -109,8 +110,8 @@ static bool is_ours(const struct slurm_governing *g, enum governance_thing thing
         strcmp(description + strlen(MADE_BY), held->mark) == 0)
         return true;
     if (answer != NULL)
-        slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm has %s named %s that this server did not make",
-                  thing == GOVERNANCE_THING_QOS ? "a QOS" : "an account", name);
+        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm has %s named %s that this server did not make",
+                  thing == GOVERNANCE_OBJECT_QOS ? "a QOS" : "an account", name);
     return false;
 }
 
@@ -118,7 +119,7 @@ static bool is_ours(const struct slurm_governing *g, enum governance_thing thing
 
 /* A thing that differs from what is wanted. */
 struct spot {
-    enum governance_thing thing;
+    enum governance_object thing;
     const char *name;
 };
 
@@ -129,8 +130,8 @@ static void say_settled(const struct slurm_governing *g, const struct spot *spot
             *answer = g->refusals[i].answer;
             return;
         }
-    slurm_say(answer, SCHEDULER_FATE_FAILED, "Slurm took the change of its %s %s and does not show it",
-              governance_thing_text(spot->thing), spot->name);
+    slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm took the change of its %s %s and does not show it",
+              governance_object_text(spot->thing), spot->name);
 }
 
 static bool may_change(struct slurm_governing *g, const struct spot *spot, struct scheduler_answer *answer)
@@ -141,8 +142,8 @@ static bool may_change(struct slurm_governing *g, const struct spot *spot, struc
     }
     if (clock_mono_ms(clock_system()) < g->stop_ms)
         return true;
-    g->wish->more = true;
-    slurm_say(answer, SCHEDULER_FATE_LATER, "other changes in Slurm go first");
+    g->request->more = true;
+    slurm_say(answer, SCHEDULER_OUTCOME_LATER, "other changes in Slurm go first");
     return false;
 }
 
@@ -169,10 +170,10 @@ static bool change(struct slurm_governing *g, const struct spot *spot, const cha
     int status = slurm_run(g->call, arguments, &out);
     if (status == 0) {
         g->changes++;
-        slurm_say(answer, SCHEDULER_FATE_LATER, "Slurm has just been told");
+        slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm has just been told");
         return true;
     }
-    slurm_say(answer, is_away(status) ? SCHEDULER_FATE_LATER : SCHEDULER_FATE_FAILED, "%s", g->call->error);
+    slurm_say(answer, is_away(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
     note_refusal(g, spot, answer);
     return false;
 }
@@ -183,17 +184,17 @@ static void set_tier(struct slurm_governing *g, const char *name, int64_t tier, 
 {
     autofree char *partition = own_printf("PartitionName=%s", name),
                   *priority = own_printf("PriorityTier=%" PRId64, tier);
-    change(g, &(struct spot){GOVERNANCE_THING_PARTITION, name},
+    change(g, &(struct spot){GOVERNANCE_OBJECT_PARTITION, name},
            (const char *[]){g->call->s->scontrol, "update", partition, priority, NULL}, answer);
 }
 
 void slurm_bring_partition(struct slurm_governing *g, const struct slurm_partition *there, int64_t tier,
                            const char *mark, struct scheduler_answer *answer)
 {
-    if (claim(g, GOVERNANCE_THING_PARTITION, there->name, mark, there->tier, tier, answer) == NULL)
+    if (claim(g, GOVERNANCE_OBJECT_PARTITION, there->name, mark, there->tier, tier, answer) == NULL)
         return;
     if (there->tier == tier)
-        answer->fate = SCHEDULER_FATE_HOLDS;
+        answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     else
         set_tier(g, there->name, tier, answer);
 }
@@ -250,11 +251,11 @@ static void make_qos(struct slurm_governing *g, const struct governance_held *he
     add_owned(&a, own_printf("Description=" MADE_BY "%s", held->mark));
     add_owned(&a, own_printf("Priority=%" PRId64, priority));
     add_limits(&a, &none, limits);
-    if (!change(g, &(struct spot){GOVERNANCE_THING_QOS, held->name}, a.list, answer))
+    if (!change(g, &(struct spot){GOVERNANCE_OBJECT_QOS, held->name}, a.list, answer))
         return;
-    struct slurm_picture *picture = &g->picture;
-    picture->qos = own_realloc(picture->qos, picture->qos_count + 1, sizeof(*picture->qos));
-    struct slurm_qos *made = &picture->qos[picture->qos_count++];
+    struct slurm_snapshot *snapshot = &g->snapshot;
+    snapshot->qos = own_realloc(snapshot->qos, snapshot->qos_count + 1, sizeof(*snapshot->qos));
+    struct slurm_qos *made = &snapshot->qos[snapshot->qos_count++];
     *made = (struct slurm_qos){.priority = priority};
     text_copy_cut(made->name, sizeof(made->name), held->name);
 }
@@ -262,17 +263,17 @@ static void make_qos(struct slurm_governing *g, const struct governance_held *he
 void slurm_bring_qos(struct slurm_governing *g, const char *name, int64_t priority, const struct slurm_limits *limits,
                      const char *mark, struct scheduler_answer *answer)
 {
-    const struct slurm_qos *there = slurm_qos_find(&g->picture, name);
+    const struct slurm_qos *there = slurm_qos_find(&g->snapshot, name);
     struct slurm_limits has = {.count = 0};
-    if (there != NULL && !is_ours(g, GOVERNANCE_THING_QOS, name, there->description, answer))
+    if (there != NULL && !is_ours(g, GOVERNANCE_OBJECT_QOS, name, there->description, answer))
         return;
-    const struct governance_held *held = claim(g, GOVERNANCE_THING_QOS, name, mark, 0, 0, answer);
+    const struct governance_held *held = claim(g, GOVERNANCE_OBJECT_QOS, name, mark, 0, 0, answer);
     if (held == NULL)
         return;
     bool same = there != NULL && slurm_limits_parse(there->limits, &has) == 0 && slurm_limits_equal(&has, limits) &&
                 there->priority == priority;
     if (same) {
-        answer->fate = SCHEDULER_FATE_HOLDS;
+        answer->outcome = SCHEDULER_OUTCOME_HOLDS;
         return;
     }
     if (there == NULL) {
@@ -286,7 +287,7 @@ void slurm_bring_qos(struct slurm_governing *g, const char *name, int64_t priori
     add(&a, "set");
     add_owned(&a, own_printf("Priority=%" PRId64, priority));
     add_limits(&a, &has, limits);
-    change(g, &(struct spot){GOVERNANCE_THING_QOS, name}, a.list, answer);
+    change(g, &(struct spot){GOVERNANCE_OBJECT_QOS, name}, a.list, answer);
 }
 
 /* --- accounts ----------------------------------------------------------------------------------------------------- */
@@ -318,14 +319,14 @@ static void make_account(struct slurm_governing *g, const struct slurm_team *tea
     AUTO(arguments) struct arguments a;
     command(&a, g, "add", "account");
     add(&a, team->name);
-    add_owned(&a, own_printf("cluster=%s", g->picture.settings.cluster));
+    add_owned(&a, own_printf("cluster=%s", g->snapshot.settings.cluster));
     add_owned(&a, own_printf("Description=" MADE_BY "%s", held->mark));
     add(&a, "Organization=holdfast");
     add_owned(&a, own_printf("Fairshare=%" PRId64, team->share));
     add_limits(&a, &none, &team->limits);
     add_owned(&a, own_printf("QosLevel=%s", qos));
     add_owned(&a, own_printf("DefaultQOS=%s", team->name));
-    change(g, &(struct spot){GOVERNANCE_THING_ACCOUNT, team->name}, a.list, answer);
+    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, team->name}, a.list, answer);
 }
 
 static void where_account(struct arguments *a, const struct slurm_governing *g, const char *name)
@@ -333,7 +334,7 @@ static void where_account(struct arguments *a, const struct slurm_governing *g, 
     command(a, g, "modify", "account");
     add(a, "where");
     add_owned(a, own_printf("name=%s", name));
-    add_owned(a, own_printf("cluster=%s", g->picture.settings.cluster));
+    add_owned(a, own_printf("cluster=%s", g->snapshot.settings.cluster));
     add(a, "set");
 }
 
@@ -347,16 +348,16 @@ static void alter_account(struct slurm_governing *g, const struct slurm_team *te
     if (missing[0] != '\0')
         add_owned(&a, own_printf("Qos+=%s", missing));
     add_owned(&a, own_printf("DefaultQOS=%s", team->name));
-    change(g, &(struct spot){GOVERNANCE_THING_ACCOUNT, team->name}, a.list, answer);
+    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, team->name}, a.list, answer);
 }
 
 void slurm_bring_account(struct slurm_governing *g, const struct slurm_team *team, struct scheduler_answer *answer)
 {
-    const struct slurm_account *there = slurm_account_find(&g->picture, team->name);
+    const struct slurm_account *there = slurm_account_find(&g->snapshot, team->name);
     struct slurm_limits has = {.count = 0};
-    if (there != NULL && !is_ours(g, GOVERNANCE_THING_ACCOUNT, team->name, there->description, answer))
+    if (there != NULL && !is_ours(g, GOVERNANCE_OBJECT_ACCOUNT, team->name, there->description, answer))
         return;
-    const struct governance_held *held = claim(g, GOVERNANCE_THING_ACCOUNT, team->name, team->mark, 0, 0, answer);
+    const struct governance_held *held = claim(g, GOVERNANCE_OBJECT_ACCOUNT, team->name, team->mark, 0, 0, answer);
     if (held == NULL)
         return;
     bool here = there != NULL && there->here;
@@ -365,7 +366,7 @@ void slurm_bring_account(struct slurm_governing *g, const struct slurm_team *tea
                 strcmp(there->qos_default, team->name) == 0 && slurm_limits_parse(there->limits, &has) == 0 &&
                 slurm_limits_equal(&has, &team->limits);
     if (same)
-        answer->fate = SCHEDULER_FATE_HOLDS;
+        answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     else if (here)
         alter_account(g, team, &has, missing, answer);
     else
@@ -377,7 +378,7 @@ void slurm_bring_account(struct slurm_governing *g, const struct slurm_team *tea
 /* True when it is as it was. A tier that is not of our setting any more is somebody's, and stays. */
 static bool release_partition(struct slurm_governing *g, const struct governance_held *held)
 {
-    const struct slurm_partition *there = slurm_partition_find(&g->picture, held->name);
+    const struct slurm_partition *there = slurm_partition_find(&g->snapshot, held->name);
     struct scheduler_answer ignored;
     if (there == NULL || there->tier == held->former || (there->tier != held->value && there->tier != held->previous))
         return true;
@@ -387,14 +388,14 @@ static bool release_partition(struct slurm_governing *g, const struct governance
 
 static bool release_qos(struct slurm_governing *g, const struct governance_held *held)
 {
-    const struct slurm_qos *there = slurm_qos_find(&g->picture, held->name);
+    const struct slurm_qos *there = slurm_qos_find(&g->snapshot, held->name);
     struct scheduler_answer ignored;
     if (there == NULL || !is_ours(g, held->thing, held->name, there->description, NULL))
         return true;
     AUTO(arguments) struct arguments a;
     command(&a, g, "delete", "qos");
     add_owned(&a, own_printf("name=%s", held->name));
-    change(g, &(struct spot){GOVERNANCE_THING_QOS, held->name}, a.list, &ignored);
+    change(g, &(struct spot){GOVERNANCE_OBJECT_QOS, held->name}, a.list, &ignored);
     return false;
 }
 
@@ -415,13 +416,13 @@ static bool loosen_account(struct slurm_governing *g, const struct slurm_account
     add(&a, "DefaultQOS=-1");
     if (ours)
         add_owned(&a, own_printf("Qos-=%s", there->name));
-    change(g, &(struct spot){GOVERNANCE_THING_ACCOUNT, there->name}, a.list, &ignored);
+    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, there->name}, a.list, &ignored);
     return false;
 }
 
 static bool release_account(struct slurm_governing *g, const struct governance_held *held)
 {
-    const struct slurm_account *there = slurm_account_find(&g->picture, held->name);
+    const struct slurm_account *there = slurm_account_find(&g->snapshot, held->name);
     struct scheduler_answer ignored;
     if (there == NULL || !is_ours(g, held->thing, held->name, there->description, NULL))
         return true;
@@ -430,34 +431,34 @@ static bool release_account(struct slurm_governing *g, const struct governance_h
     AUTO(arguments) struct arguments a;
     command(&a, g, "delete", "account");
     add_owned(&a, own_printf("name=%s", held->name));
-    change(g, &(struct spot){GOVERNANCE_THING_ACCOUNT, held->name}, a.list, &ignored);
+    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, held->name}, a.list, &ignored);
     return false;
 }
 
 static bool release(struct slurm_governing *g, const struct governance_held *held)
 {
-    if (held->thing == GOVERNANCE_THING_PARTITION)
+    if (held->thing == GOVERNANCE_OBJECT_PARTITION)
         return release_partition(g, held);
-    if (!g->picture.accounts_kept || g->picture.accounting != 0)
+    if (!g->snapshot.accounts_kept || g->snapshot.accounting != 0)
         return false; /* it lies where nobody can look now */
-    return held->thing == GOVERNANCE_THING_QOS ? release_qos(g, held) : release_account(g, held);
+    return held->thing == GOVERNANCE_OBJECT_QOS ? release_qos(g, held) : release_account(g, held);
 }
 
 void slurm_release(struct slurm_governing *g)
 {
     /* An account goes before the QOS that it defaults to. */
-    static const enum governance_thing order[] = {GOVERNANCE_THING_PARTITION, GOVERNANCE_THING_ACCOUNT,
-                                                  GOVERNANCE_THING_QOS};
+    static const enum governance_object order[] = {GOVERNANCE_OBJECT_PARTITION, GOVERNANCE_OBJECT_ACCOUNT,
+                                                   GOVERNANCE_OBJECT_QOS};
     for (size_t o = 0; o < ARRAY_LEN(order); o++)
-        for (size_t i = 0; i < g->wish->held_count; i++)
-            if (g->wish->held[i].thing == order[o])
-                g->wish->gone[i] = !g->claimed[i] && release(g, &g->wish->held[i]);
+        for (size_t i = 0; i < g->request->held_count; i++)
+            if (g->request->held[i].thing == order[o])
+                g->request->gone[i] = !g->claimed[i] && release(g, &g->request->held[i]);
 }
 
 bool slurm_still_holds(const struct slurm_governing *g, const char *name)
 {
-    for (size_t i = 0; i < g->wish->held_count; i++)
-        if (!g->claimed[i] && !g->wish->gone[i] && strcmp(g->wish->held[i].name, name) == 0)
+    for (size_t i = 0; i < g->request->held_count; i++)
+        if (!g->claimed[i] && !g->request->gone[i] && strcmp(g->request->held[i].name, name) == 0)
             return true;
     return false;
 }

@@ -2,7 +2,7 @@
  * The commands of a survey. Its queue is asked for first and has to be there; what is for graphs alone has seconds each, and where it
  * cannot be had its metrics are missing and slurm_exporter_collector_success says so.
  */
-#include "server/scheduler/slurm/survey.h"
+#include "server/scheduler/slurm/job_snapshot.h"
 
 #include "base/clock.h"
 #include "base/id.h"
@@ -39,7 +39,7 @@ static int queue_by_rest(struct slurm_call *call, const char *separator, char **
                : slurm_call_fail(call, STATUS_BACKEND, "slurmrestd answered without jobs");
 }
 
-static int ask_queue(struct slurm_call *call, struct job_picture *picture)
+static int ask_queue(struct slurm_call *call, struct job_snapshot *snapshot)
 {
     char separator[SLURM_STAMP_MAX];
     uint32_t secret;
@@ -51,7 +51,7 @@ static int ask_queue(struct slurm_call *call, struct job_picture *picture)
         status = queue_by_program(call, separator, &out);
     if (status != 0)
         return status;
-    status = slurm_queue_parse(out, separator, picture);
+    status = slurm_queue_parse(out, separator, snapshot);
     if (status == STATUS_TOO_LARGE)
         return slurm_call_fail(call, status, "there are more jobs than are looked at");
     return status == 0 ? 0 : slurm_call_fail(call, status, "Slurm shows a job that cannot be read");
@@ -133,7 +133,7 @@ static const char *next_word(const char **at)
 }
 
 /* What people choose nodes by, in memory of the picture's own. */
-static void keep_nodes(struct job_picture *picture, const struct scheduler_observation *seen)
+static void keep_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen)
 {
     AUTO(text) struct text words = {0};
     uint64_t sum = FNV_BASIS;
@@ -145,12 +145,12 @@ static void keep_nodes(struct job_picture *picture, const struct scheduler_obser
         sum = digest(sum, keep_word(&words, scheduler_word(seen, node->features)));
         keep_word(&words, scheduler_word(seen, node->gres));
     }
-    picture->node_digest = sum;
-    picture->nodes = own_calloc(seen->count == 0 ? 1 : seen->count, sizeof(*picture->nodes));
-    picture->node_count = seen->count;
-    const char *at = job_picture_keep(picture, text_take(&words));
+    snapshot->node_digest = sum;
+    snapshot->nodes = own_calloc(seen->count == 0 ? 1 : seen->count, sizeof(*snapshot->nodes));
+    snapshot->node_count = seen->count;
+    const char *at = job_snapshot_keep(snapshot, text_take(&words));
     for (size_t i = 0; i < seen->count; i++) {
-        struct job_node *node = &picture->nodes[i];
+        struct job_node *node = &snapshot->nodes[i];
         node->name = next_word(&at);
         node->state = next_word(&at);
         node->partitions = next_word(&at);
@@ -159,19 +159,19 @@ static void keep_nodes(struct job_picture *picture, const struct scheduler_obser
     }
 }
 
-int slurm_survey(struct scheduler *s, const struct scheduler_observation *seen, struct job_picture **ret_picture,
-                 char *ret_error)
+int slurm_job_snapshot(struct scheduler *s, const struct scheduler_observation *seen,
+                       struct job_snapshot **ret_snapshot, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
-    AUTO(job_picture) struct job_picture *picture = job_picture_new();
+    AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
     AUTO(slurm_metrics) struct slurm_metrics *metrics = slurm_metrics_new();
-    picture->at = seen->at_ms;
-    int status = ask_queue(&call, picture);
+    snapshot->at = seen->at_ms;
+    int status = ask_queue(&call, snapshot);
     if (status != 0)
         return status;
     slurm_metrics_nodes(metrics, seen);
-    slurm_metrics_jobs(metrics, picture);
+    slurm_metrics_jobs(metrics, snapshot);
     const struct aside asides[] = {
         {SLURM_COLLECTOR_SCHEDULER, (const char *[]){s->sdiag, NULL}, slurm_metrics_diag, SLURM_REST_SHOWS_FIGURES},
         {SLURM_COLLECTOR_RESERVATIONS, (const char *[]){s->scontrol, "-a", "-o", "show", "reservation", NULL},
@@ -184,8 +184,8 @@ int slurm_survey(struct scheduler *s, const struct scheduler_observation *seen, 
     };
     for (size_t i = 0; i < ARRAY_LEN(asides); i++)
         ask_aside(&call, metrics, &asides[i]);
-    keep_nodes(picture, seen);
-    picture->metrics = slurm_metrics_render(metrics);
-    *ret_picture = TAKE(picture);
+    keep_nodes(snapshot, seen);
+    snapshot->metrics = slurm_metrics_render(metrics);
+    *ret_snapshot = TAKE(snapshot);
     return 0;
 }

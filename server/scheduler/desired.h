@@ -2,8 +2,8 @@
  * The nodes and partitions that a scheduler shall have, where its configuration is ours to write (Slurm's slurm.conf), and what
  * came of it: a backend that finds the file as somebody else left it says so, and does what the strategy says.
  */
-#ifndef HOLDFAST_SERVER_SCHEDULER_LAYOUT_H
-#define HOLDFAST_SERVER_SCHEDULER_LAYOUT_H
+#ifndef HOLDFAST_SERVER_SCHEDULER_DESIRED_H
+#define HOLDFAST_SERVER_SCHEDULER_DESIRED_H
 
 #include "base/enum.h"
 #include "model/limits.h"
@@ -35,7 +35,7 @@ struct layout_node {
     char leaf[TOPOLOGY_NAME_MAX_BYTES]; /* the switch it is behind, "": not known */
 };
 
-struct scheduler_layout {
+struct scheduler_desired {
     struct layout_node *nodes; /* owned */
     size_t count;
     enum layout_strategy strategy;
@@ -44,6 +44,6 @@ struct scheduler_layout {
     char drift[LAYOUT_SAID_MAX]; /* how the file differs from what was written; "": it does not */
     char done[LAYOUT_SAID_MAX];  /* what was written and how it was brought into force; "": nothing had to be */
 };
-void scheduler_layout_free(struct scheduler_layout *layout); /* accepts NULL */
+void scheduler_desired_free(struct scheduler_desired *layout); /* accepts NULL */
 
 #endif

@@ -1,5 +1,5 @@
 /* Lists of nodes and features as scontrol prints them, in the shape that 22.05 gives them, and hostile twins. */
-#include "server/scheduler/slurm/apart.h"
+#include "server/scheduler/slurm/quarantine.h"
 
 #include "base/own.h"
 #include "base/status.h"

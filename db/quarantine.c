@@ -1,0 +1,80 @@
+/* Nodes that are set apart in their scheduler. A handful of rows at a time, and mostly none. */
+#include "db/quarantine.h"
+
+#include "db/intern.h"
+
+#define QUARANTINE_COLUMNS "node_id, name, wanted, state, had, why"
+static const char SQL_ASK[] = "INSERT INTO apart (" QUARANTINE_COLUMNS ") VALUES (?, ?, 1, 'asked', 0, '') "
+                              "ON CONFLICT (node_id) DO UPDATE SET wanted = 1";
+static const char SQL_LEAVE[] = "UPDATE apart SET wanted = 0 WHERE node_id = ?";
+static const char SQL_GET[] = "SELECT " QUARANTINE_COLUMNS " FROM apart WHERE node_id = ?";
+static const char SQL_LIST[] = "SELECT " QUARANTINE_COLUMNS " FROM apart ORDER BY node_id";
+static const char SQL_UPDATE[] = "UPDATE apart SET state = ?, had = ?, why = ? WHERE node_id = ?";
+static const char SQL_DROP[] = "DELETE FROM apart WHERE node_id = ? AND wanted = 0";
+static const char SQL_AGAIN[] = "UPDATE apart SET state = 'asked', had = 0, why = '' WHERE node_id = ?";
+
+static int run_of_node(struct db_tx *tx, const char *sql, int64_t node_id)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_i64(&q, node_id);
+    return db_query_run(&q, NULL);
+}
+
+int db_quarantine_ask(struct db_tx *tx, int64_t node_id, const char *name)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_ASK);
+    db_bind_i64(&q, node_id);
+    db_bind_text(&q, name);
+    return db_query_run(&q, NULL);
+}
+
+int db_quarantine_leave(struct db_tx *tx, int64_t node_id)
+{
+    return run_of_node(tx, SQL_LEAVE, node_id);
+}
+
+static void quarantine_read(struct db_query *q, void *row)
+{
+    struct quarantine *quarantine = row;
+    quarantine->node_id = db_get_i64(q);
+    DB_GET_TEXT(q, quarantine->name);
+    quarantine->wanted = db_get_i64(q) != 0;
+    DB_GET_ENUM(q, quarantine_state, &quarantine->state);
+    quarantine->had = db_get_i64(q);
+    DB_GET_TEXT(q, quarantine->why);
+}
+
+int db_quarantine_get(struct db_tx *tx, int64_t node_id, struct quarantine *ret_quarantine)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GET);
+    db_bind_i64(&q, node_id);
+    return db_query_take(&q, quarantine_read, ret_quarantine);
+}
+
+int db_quarantine_list(struct db_tx *tx, db_row_fn fn, void *arg)
+{
+    struct quarantine quarantine;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST);
+    return db_query_walk(&q, quarantine_read, &quarantine, fn, arg);
+}
+
+int db_quarantine_update(struct db_tx *tx, const struct quarantine *quarantine)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_UPDATE);
+    db_bind_text(&q, quarantine_state_text(quarantine->state));
+    db_bind_i64(&q, quarantine->had);
+    db_bind_text(&q, quarantine->why);
+    db_bind_i64(&q, quarantine->node_id);
+    return db_query_run(&q, NULL);
+}
+
+int db_quarantine_gone(struct db_tx *tx, int64_t node_id)
+{
+    int status = run_of_node(tx, SQL_DROP, node_id);
+    return status != 0 ? status : run_of_node(tx, SQL_AGAIN, node_id);
+}
