@@ -37,7 +37,7 @@ sources = $(filter-out %/main.c %/spank.c,$(shell find $(1) -name '*.c' 2>/dev/n
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 ROOM_LIBS = $(foreach room,$(ROOMS),$(BUILD)/lib$(room).a)
 
-LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat -lssh2
+LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat -lssh2 -lhs
 LIBS_http := -lcurl
 
 .PHONY: all

@@ -40,6 +40,7 @@ const INCLUDE_LAW = [
     { files: /^server\/webhook\//, may: ['server/webhook/', 'server/service/', 'db/', 'model/', 'base/'] },
     { files: /^server\/metrics\.[ch]$/, may: ['server/', 'db/', 'model/', 'base/'] },
     { files: /^api\//, may: ['api/', 'server/service/', 'model/', 'base/'] },
+    { files: /^agents\/launcher\//, may: ['agents/launcher/', 'policy/job/', 'model/', 'base/'] },
     { files: /^agents\//, may: ['agents/', 'policy/faults/', 'model/', 'base/'] },
     { files: /^cli\//, may: ['cli/', 'simulate/', 'policy/faults/', 'model/', 'base/'] },
 ];
@@ -52,6 +53,7 @@ const OWNERS = [
     { header: /^jansson\.h$/, owner: /^base\/json\.h$/, said: 'base/json.h' },
     { header: /^(gnutls|nettle)\//, owner: /^base\//, said: 'base/' },
     { header: /^pcre2\.h$/, owner: /^base\/pattern\.c$/, said: 'base/pattern.c' },
+    { header: /^hs\/hs\.h$/, owner: /^base\/scan\.c$/, said: 'base/scan.c' },
     { header: /^yaml\.h$/, owner: /^base\/yaml\.c$/, said: 'base/yaml.c' },
     { header: /^expat\.h$/, owner: /^base\/xml\.c$/, said: 'base/xml.c' },
     { header: /^slurm\/spank\.h$/, owner: /^agents\/slurm\/spank\.c$/, said: 'agents/slurm/spank.c' },
