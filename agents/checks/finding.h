@@ -9,6 +9,13 @@
 
 #include <stdint.h>
 
+/* Where something stands that may be read again: in the kernel log of this boot, in a file, in the journal, or in what a
+ * check has counted. It is the same however often and whenever it is read. */
+struct log_place {
+    int64_t log;    /* which one; 0: it stands nowhere and cannot be read again */
+    int64_t offset; /* grows within a log */
+};
+
 struct finding {
     const char *source;            /* static: "kmsg" */
     char code[CODE_MAX_BYTES];     /* "xid.79" */
@@ -16,7 +23,9 @@ struct finding {
     char raw_line[RAW_LINE_MAX_BYTES];
     enum severity severity;
     enum action_class action; /* what the line asks for: lines that ask for different things are different evidence */
-    int64_t at_ms;            /* wall clock, of the event and not of our reading where that is known */
+    struct log_place place;
+    int64_t at_ms;   /* wall clock, of the event and not of our reading where that is known; for people */
+    int64_t mono_ms; /* the same on the monotonic clock, by which findings are folded */
     int64_t count;
 };
 

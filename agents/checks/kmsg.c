@@ -8,7 +8,8 @@
  *
  * The journal (agents/checks/journal.h) has the same messages with a place of its own in it; it tells what is missing as well.
  *
- * The time of a record or an entry is the kernel's own; a line of a file is dated by its reading.
+ * The time of a record or an entry is the kernel's own; a line of a file is dated by its reading. What a line is known by is its
+ * place: it is the same in every life of the agent that reads it.
  */
 #include "agents/checks/kmsg.h"
 
@@ -16,6 +17,7 @@
 #include "agents/checks/kmsg_pattern.h"
 #include "agents/checks/kmsg_record.h"
 #include "agents/checks/tail.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -26,6 +28,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +37,7 @@
 #define READ_BYTES_MAX (1 << 19) /* the same for a file */
 #define INJECT_PREFIX "<3>"      /* KERN_ERR, as the driver logs an Xid */
 #define US_PER_MS 1000
+#define KMSG_DEVICE_LOG 1 /* its sequence numbers are those of one boot, as the keys of verdicts are */
 
 struct kmsg {
     char *path;
@@ -41,6 +45,7 @@ struct kmsg {
     const struct clock *clock;
     int fd; /* the device; -1 when it is a file or cannot be opened */
     struct tail *tail;
+    int64_t file[2], file_log; /* identity, how often it was emptied; and the log that this is */
     struct journal *journal;
     struct kmsg_patterns *patterns;
     struct kmsg_position from;
@@ -75,23 +80,43 @@ static bool name_it(const struct kmsg_hit *hit, const char *line, size_t len, st
     return true;
 }
 
-/* at_us: since boot; -1: of a line that does not say when it was. */
-static int64_t happened_at(const struct kmsg *kmsg, int64_t at_us)
+/* What is known of a line beside its text. */
+struct origin {
+    struct log_place place;
+    int64_t at_us; /* since boot; -1: it does not say when it was */
+};
+
+static void date(const struct kmsg *kmsg, const struct origin *origin, struct finding *finding)
 {
-    int64_t age_ms = at_us < 0 ? 0 : clock_mono_ms(kmsg->clock) - at_us / US_PER_MS;
-    return clock_wall_ms(kmsg->clock) - (age_ms > 0 ? age_ms : 0);
+    int64_t now_ms = clock_mono_ms(kmsg->clock), at_ms = origin->at_us < 0 ? now_ms : origin->at_us / US_PER_MS;
+    int64_t age_ms = now_ms > at_ms ? now_ms - at_ms : 0;
+    finding->place = origin->place;
+    finding->mono_ms = at_ms;
+    finding->at_ms = clock_wall_ms(kmsg->clock) - age_ms;
+}
+
+/* Not 0, and no bit for the sign: any reader's idea of an integer. */
+static int64_t log_id(const void *data, size_t len)
+{
+    uint8_t digest[ID_SHA256_BYTES];
+    int64_t id;
+    id_sha256(data, len, digest);
+    memcpy(&id, digest, sizeof(id));
+    id &= INT64_MAX;
+    return id > KMSG_DEVICE_LOG ? id : KMSG_DEVICE_LOG + 1;
 }
 
 /* Nearly every line says nothing, so nothing is asked or made ready before one is known. */
-static void take_text(const struct kmsg *kmsg, const char *line, size_t len, int64_t at_us, finding_fn *on_finding,
-                      void *arg)
+static void take_text(const struct kmsg *kmsg, const char *line, size_t len, const struct origin *origin,
+                      finding_fn *on_finding, void *arg)
 {
     struct kmsg_hit hit;
     if (!kmsg_patterns_find(kmsg->patterns, line, len, &hit))
         return;
-    struct finding finding = {.source = KMSG_SOURCE, .at_ms = happened_at(kmsg, at_us), .count = 1};
+    struct finding finding = {.source = KMSG_SOURCE, .count = 1};
     if (!name_it(&hit, line, len, &finding))
         return;
+    date(kmsg, origin, &finding);
     text_copy_clean(finding.raw_line, sizeof(finding.raw_line), line, len);
     judge(&finding);
     on_finding(&finding, arg);
@@ -103,21 +128,28 @@ static bool counts(const struct kmsg *kmsg, const struct kmsg_record *record)
     return record->priority <= KMSG_KERNEL_PRIORITY_MAX || kmsg->takes_tests;
 }
 
-void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg)
+static void take_line(const struct kmsg *kmsg, const char *line, size_t len, const struct origin *origin,
+                      finding_fn *on_finding, void *arg)
 {
     struct kmsg_record record;
     if (kmsg_record_parse(line, len, &record) != 0)
-        take_text(kmsg, line, len, -1, on_finding, arg);
+        take_text(kmsg, line, len, origin, on_finding, arg);
     else if (counts(kmsg, &record))
-        take_text(kmsg, record.text, record.len, -1, on_finding, arg);
+        take_text(kmsg, record.text, record.len, origin, on_finding, arg);
 }
 
-static void report_overrun(struct kmsg *kmsg, int64_t lost, finding_fn *on_finding, void *arg)
+void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg)
 {
-    struct finding finding = {.source = KMSG_SOURCE,
-                              .code = KMSG_OVERRUN_CODE,
-                              .at_ms = clock_wall_ms(kmsg->clock),
-                              .count = lost > 0 ? lost : 1};
+    static const struct origin nowhere = {.at_us = -1};
+    take_line(kmsg, line, len, &nowhere, on_finding, arg);
+}
+
+/* Found out by reading what follows, at whose place it stands. */
+static void report_overrun(struct kmsg *kmsg, int64_t lost, struct log_place place, finding_fn *on_finding, void *arg)
+{
+    const struct origin origin = {.place = place, .at_us = -1};
+    struct finding finding = {.source = KMSG_SOURCE, .code = KMSG_OVERRUN_CODE, .count = lost > 0 ? lost : 1};
+    date(kmsg, &origin, &finding);
     snprintf(finding.raw_line, sizeof(finding.raw_line),
              "%" PRId64 " kernel log records were overwritten before they could be read", finding.count);
     judge(&finding);
@@ -133,13 +165,14 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
         return;
     if (kmsg->next_seq >= 0 && record.seq < kmsg->next_seq)
         return; /* reported before the agent was started again */
+    const struct origin origin = {.place = {KMSG_DEVICE_LOG, record.seq}, .at_us = record.at_us};
     int64_t lost = kmsg->next_seq >= 0 ? record.seq - kmsg->next_seq : 0;
     if (lost > 0 || kmsg->overrun)
-        report_overrun(kmsg, lost, on_finding, arg);
+        report_overrun(kmsg, lost, origin.place, on_finding, arg);
     kmsg->overrun = false;
     kmsg->next_seq = record.seq + 1;
     if (counts(kmsg, &record))
-        take_text(kmsg, record.text, record.len, record.at_us, on_finding, arg);
+        take_text(kmsg, record.text, record.len, &origin, on_finding, arg);
 }
 
 bool kmsg_take_error(struct kmsg *kmsg, int error)
@@ -177,19 +210,38 @@ struct target {
     void *arg;
 };
 
-static void on_file_line(const char *line, size_t len, void *arg)
+static void on_file_line(const char *line, size_t len, const struct tail_position *at, void *arg)
 {
     const struct target *target = arg;
-    kmsg_take_line(target->kmsg, line, len, target->on_finding, target->arg);
+    struct kmsg *kmsg = target->kmsg;
+    const int64_t file[] = {at->file, at->emptied};
+    if (memcmp(kmsg->file, file, sizeof(file)) != 0) {
+        memcpy(kmsg->file, file, sizeof(file));
+        kmsg->file_log = log_id(file, sizeof(file));
+    }
+    const struct origin origin = {.place = {kmsg->file_log, at->offset}, .at_us = -1};
+    take_line(target->kmsg, line, len, &origin, target->on_finding, target->arg);
+}
+
+/* "s=ID;i=1f;…": which sequence of a journal, and which entry of it. A cursor of another form is a log of its own. */
+static struct log_place place_of_entry(const struct journal_entry *entry)
+{
+    const char *end = strchr(entry->cursor, ';');
+    char *after = NULL;
+    if (end == NULL || !text_starts_with(entry->cursor, "s=") || !text_starts_with(end, ";i="))
+        return (struct log_place){log_id(entry->cursor, strlen(entry->cursor)), 0};
+    unsigned long long sequence = strtoull(end + 3, &after, 16);
+    return (struct log_place){log_id(entry->cursor, (size_t)(end - entry->cursor)), (int64_t)(sequence & INT64_MAX)};
 }
 
 static void on_journal_entry(const struct journal_entry *entry, void *arg)
 {
     const struct target *target = arg;
+    const struct origin origin = {.place = place_of_entry(entry), .at_us = entry->at_us};
     if (entry->lost > 0)
-        report_overrun(target->kmsg, entry->lost, target->on_finding, target->arg);
+        report_overrun(target->kmsg, entry->lost, origin.place, target->on_finding, target->arg);
     if (entry->is_kernels || target->kmsg->takes_tests)
-        take_text(target->kmsg, entry->text, entry->len, entry->at_us, target->on_finding, target->arg);
+        take_text(target->kmsg, entry->text, entry->len, &origin, target->on_finding, target->arg);
 }
 
 /* --- which log it is ----------------------------------------------------------------------------------------- */
@@ -220,7 +272,12 @@ static void open_log(struct kmsg *kmsg)
             open_journal(kmsg);
         }
     } else if (!is_device) {
-        const struct tail_position from = {kmsg->from.file, kmsg->from.offset, kmsg->from.earlier_boot};
+        const struct tail_position from = {
+            .file = kmsg->from.file,
+            .offset = kmsg->from.offset,
+            .emptied = kmsg->from.emptied,
+            .pass_over = kmsg->from.earlier_boot,
+        };
         kmsg->tail = tail_new(kmsg->path, &from);
     }
 }
@@ -278,7 +335,8 @@ struct kmsg_position kmsg_position(const struct kmsg *kmsg)
     if (kmsg->tail == NULL)
         return position;
     struct tail_position at = tail_position(kmsg->tail);
-    return (struct kmsg_position){.file = at.file, .offset = at.offset, .earlier_boot = at.pass_over};
+    return (struct kmsg_position){
+        .file = at.file, .offset = at.offset, .emptied = at.emptied, .earlier_boot = at.pass_over};
 }
 
 bool kmsg_is_open(const struct kmsg *kmsg)

@@ -25,6 +25,7 @@ struct kmsg;
 struct kmsg_position {
     int64_t file;
     int64_t offset;
+    int64_t emptied;                       /* how often the file was emptied in place */
     char cursor[JOURNAL_CURSOR_MAX_BYTES]; /* the journal's; "" */
     bool earlier_boot; /* a file's: what is added to it by now may be that boot's, and is passed over */
 };
@@ -49,7 +50,7 @@ int kmsg_inject(struct kmsg *kmsg, const char *line);
  * true to read on. After what no later read can mend the device is shut, and kmsg_read opens it anew. kmsg_read uses them; here for tests, which cannot make a device. */
 void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_fn *on_finding, void *arg);
 bool kmsg_take_error(struct kmsg *kmsg, int error);
-/* One line of text, without its line feed. */
+/* One line of text, without its line feed, of nowhere. */
 void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn *on_finding, void *arg);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/own.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 struct tail {
     char *path, *directory;
     int fd, inotify;
-    int64_t file, offset;
+    int64_t file, offset, emptied;
     size_t partial; /* bytes of the unfinished line in buffer */
     bool skipping;  /* inside the rest of a line that was too long */
     struct tail_position from;
@@ -64,7 +65,7 @@ static void shut(struct tail *tail)
     if (tail->fd >= 0)
         close(tail->fd);
     tail->fd = -1;
-    tail->file = tail->offset = 0;
+    tail->file = tail->offset = tail->emptied = 0;
     tail->partial = 0;
     tail->skipping = false;
 }
@@ -76,16 +77,47 @@ static void go_to_end(struct tail *tail, int64_t size)
     tail->skipping = size > 0 && pread(tail->fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
+static int open_path(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* The file that we stood in, when it was rotated while nobody read: it lies beside the new one, under a longer name. */
+static int open_rotated(const struct tail *tail)
+{
+    const char *slash = strrchr(tail->path, '/'), *name = slash != NULL ? slash + 1 : tail->path;
+    int fd = -1;
+    DIR *dir = opendir(tail->directory);
+    for (struct dirent *entry; dir != NULL && fd < 0 && (entry = readdir(dir)) != NULL;) {
+        if (strncmp(entry->d_name, name, strlen(name)) != 0 || strcmp(entry->d_name, name) == 0)
+            continue;
+        autofree char *path = own_printf("%s/%s", tail->directory, entry->d_name);
+        if (identity_of(-1, path) == tail->from.file)
+            fd = open_path(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return fd;
+}
+
 static bool open_file(struct tail *tail)
 {
     shut(tail);
     watch(tail);
-    tail->fd = open(tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    tail->fd = open_path(tail->path);
+    if (tail->from.file != 0 && !tail->from.pass_over && identity_of(tail->fd, tail->path) != tail->from.file) {
+        int rotated = open_rotated(tail);
+        if (rotated >= 0 && tail->fd >= 0)
+            close(tail->fd);
+        tail->fd = rotated >= 0 ? rotated : tail->fd;
+    }
     if (tail->fd < 0)
         return false;
     tail->file = identity_of(tail->fd, NULL);
     struct stat st;
-    bool goes_on = tail->file == tail->from.file && fstat(tail->fd, &st) == 0 && tail->from.offset <= st.st_size;
+    bool same = tail->file == tail->from.file && fstat(tail->fd, &st) == 0;
+    bool goes_on = same && tail->from.offset <= st.st_size;
+    tail->emptied = same ? tail->from.emptied + !goes_on : 0;
     if (goes_on && tail->from.pass_over)
         go_to_end(tail, st.st_size);
     else if (goes_on)
@@ -137,7 +169,7 @@ struct tail_position tail_position(const struct tail *tail)
 {
     if (tail->fd < 0)
         return tail->from;
-    return (struct tail_position){.file = tail->file, .offset = tail->offset};
+    return (struct tail_position){.file = tail->file, .offset = tail->offset, .emptied = tail->emptied};
 }
 
 /* What the events say does not matter: every wake-up reads all there is. */
@@ -152,8 +184,9 @@ static void give(struct tail *tail, const char *line, size_t len, tail_line_fn *
 {
     if (len > 0 && line[len - 1] == '\r')
         len--;
+    const struct tail_position at = tail_position(tail); /* nothing of the line is behind us yet */
     if (!tail->skipping)
-        on_line(line, len, arg);
+        on_line(line, len, &at, arg);
 }
 
 /* Hands out the whole lines of the buffer and moves the rest to its front. */
@@ -191,6 +224,7 @@ static bool turn_page(struct tail *tail, tail_line_fn *on_line, void *arg)
     if (fstat(tail->fd, &st) != 0 || st.st_size >= tail->offset + (int64_t)tail->partial)
         return false;
     tail->offset = 0;
+    tail->emptied++;
     tail->partial = 0;
     tail->skipping = false;
     return st.st_size > 0;

@@ -16,11 +16,12 @@ struct tail;
 struct tail_position {
     int64_t file;
     int64_t offset;
-    bool pass_over; /* what follows the offset by now, the line at the end included, is not handed out */
+    int64_t emptied; /* how often it was emptied in place: offsets began again */
+    bool pass_over;  /* what follows the offset by now, the line at the end included, is not handed out */
 };
 
-/* line has no zero and no line feed. */
-typedef void tail_line_fn(const char *line, size_t len, void *arg);
+/* line has no zero and no line feed. at is the position of its first byte. */
+typedef void tail_line_fn(const char *line, size_t len, const struct tail_position *at, void *arg);
 
 /* The file need not be there yet. from: where to go on when it is still that file; NULL or another file: its start. */
 struct tail *tail_new(const char *path, const struct tail_position *from);

@@ -4,9 +4,10 @@
  *     kernel log ─┬─finding──► window ──verdict──┬─► spool (fsync) ──report──► server (200) ──► gone from the spool
  *     checks ─────┴──state───► standing ─────────┘
  *
- * Nothing blocks but a lookup of the server's name: a server that answers slowly keeps no line waiting. The position in
- * the log is stored after the verdicts of the lines before it are, never before: a crash in between reads a
- * line twice, and its window's key makes that the same verdict.
+ * Nothing blocks but a lookup of the server's name: a server that answers slowly keeps no line waiting. How far the log was read is
+ * stored with the windows that were open there, after the verdicts of the lines before it are in the spool and before they
+ * are sent. A crash in between reads some lines twice; their windows know what they have counted, and a verdict's key is the place
+ * of its first line, so it is the same verdict with the same count.
  */
 #include "agents/node/agent.h"
 
@@ -18,6 +19,7 @@
 #include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
 #include "agents/node/metrics.h"
+#include "agents/node/progress.h"
 #include "agents/node/reset.h"
 #include "agents/node/settings.h"
 #include "agents/node/standing.h"
@@ -35,7 +37,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define POSITION_SAVE_MS 30000 /* lines without a fault: reading them again is cheap, writing a file is not */
+#define PROGRESS_SAVE_MS 30000 /* lines without a fault: reading them again is cheap, writing a file is not */
 #define UNWATCHED_READ_MS 1000 /* a log that cannot wake us */
 #define RETRY_DISK_MS 10000
 #define STANDING_BYTES_MAX (STANDING_MAX * SPOOL_RECORD_BYTES_MAX)
@@ -60,6 +62,7 @@ struct agent {
     char instance_id[ID_INSTANCE_MAX];
     char *runner;
     bool allow_inject;
+    bool is_known; /* how far the kernel log was read in an earlier life */
     bool more_to_read, disk_complained, spooled_now;
     struct kmsg_position saved;
     int64_t save_at, read_at, disk_at;
@@ -84,11 +87,11 @@ static uint64_t short_id(const char *key)
     return id;
 }
 
-static void tell(const struct verdict *verdict, void *arg)
+static void tell(const struct verdict *verdict, const struct reach *reach, void *arg)
 {
     struct agent *agent = arg;
     text_clear(&agent->record);
-    message_write_record(&agent->record, verdict);
+    message_write_record(&agent->record, verdict, reach);
     int status = spool_append(agent->spool, short_id(verdict->key), verdict->severity == SEVERITY_CRITICAL,
                               agent->record.data, agent->record.len);
     agent->spooled_now = true;
@@ -110,18 +113,21 @@ static void on_finding(const struct finding *finding, void *arg)
     windows_add(&agent->windows, finding, now_ms(), tell, agent);
 }
 
-static void save_position(struct agent *agent)
+static void save_progress(struct agent *agent)
 {
     struct kmsg_position at = kmsg_position(agent->kmsg);
-    agent->save_at = now_ms() + POSITION_SAVE_MS;
+    agent->save_at = now_ms() + PROGRESS_SAVE_MS;
     bool same = at.file == agent->saved.file && at.offset == agent->saved.offset &&
-                at.earlier_boot == agent->saved.earlier_boot && strcmp(at.cursor, agent->saved.cursor) == 0;
-    if (!spool_is_durable(agent->spool) || same)
+                at.emptied == agent->saved.emptied && at.earlier_boot == agent->saved.earlier_boot &&
+                strcmp(at.cursor, agent->saved.cursor) == 0;
+    if (!spool_is_durable(agent->spool) || (same && !agent->windows.changed))
         return;
-    if (state_save_position(&agent->state, agent->boot_id, &at) == 0)
-        agent->saved = at;
-    else
-        log_debug("the position in the kernel log cannot be stored");
+    if (progress_save(&agent->state, agent->boot_id, &at, &agent->windows) != 0) {
+        log_debug("how far the kernel log was read cannot be stored");
+        return;
+    }
+    agent->saved = at;
+    agent->windows.changed = false;
 }
 
 static void read_log(struct agent *agent)
@@ -135,18 +141,19 @@ static void read_log(struct agent *agent)
         log_info("kernel log %s", was_open ? "can no longer be read" : "is being read");
 }
 
-/* Tells what is due; whenever something was, or it is time, the position follows, if every line before it is told. */
+/* Tells what is due. Whenever something was told, or it is time, how far we have read follows. */
 static void flush(struct agent *agent, bool all)
 {
-    agent->spooled_now = false;
     windows_flush(&agent->windows, now_ms(), all, tell, agent);
-    if (!windows_grew(&agent->windows) && (all || agent->spooled_now || now_ms() >= agent->save_at))
-        save_position(agent);
+    if (all || agent->spooled_now || now_ms() >= agent->save_at)
+        save_progress(agent);
+    agent->spooled_now = false;
     spool_trim(agent->spool);
 }
 
-static void save_standing(struct agent *agent)
+static void save_standing(void *arg)
 {
+    const struct agent *agent = arg;
     autofree char *path = state_path(&agent->state, "standing");
     AUTO(text) struct text lines = {0};
     standing_write(&agent->standing, &lines);
@@ -161,15 +168,16 @@ static void on_report(const struct check *check, const struct check_report *repo
     if (agent->metrics != NULL)
         metrics_note(agent->metrics, check, report);
     for (size_t i = 0; i < report->sighting_count; i++) {
-        const struct finding finding = check_finding(check->name, &report->sightings[i], wall_ms);
+        struct finding finding = check_finding(check->name, &report->sightings[i], wall_ms);
+        finding.mono_ms = now_ms();
         if (report->sightings[i].is_event)
             on_finding(&finding, agent);
     }
     inventory_take(&agent->inventory, check->name, report);
     agent->link.machine_changed |= agent->inventory.changed;
     agent->inventory.changed = false;
-    if (standing_take(&agent->standing, check->name, report, now_ms(), wall_ms, tell, agent))
-        save_standing(agent);
+    const struct standing_to to = {tell, save_standing, agent};
+    standing_take(&agent->standing, check->name, report, now_ms(), wall_ms, &to);
 }
 
 static void retry_disk(struct agent *agent)
@@ -340,18 +348,21 @@ static int open_state(struct agent *agent, const struct agent_options *options, 
     return 0;
 }
 
-/* Verdicts of this boot that still wait go on growing under their keys. */
+/* Verdicts of this boot that still wait may have been told after the progress was stored; those of versions before have no
+ * reach. */
 static void restore_windows(struct agent *agent)
 {
     struct verdict verdict;
-    struct fault_judgement judgement;
+    struct reach reach;
     for (uint64_t serial = 0; spool_next(agent->spool, serial, &serial);) {
         if (spool_read(agent->spool, serial, &agent->record) != 0 ||
-            message_read_record(agent->record.data, agent->record.len, &verdict) != 0 ||
+            message_read_record(agent->record.data, agent->record.len, &verdict, &reach) != 0 || verdict.over ||
             strcmp(verdict.boot_id, agent->boot_id) != 0)
             continue;
-        fault_judge(verdict.source, verdict.code, verdict.raw_line, &judgement);
-        windows_restore(&agent->windows, &verdict, judgement.action, now_ms());
+        int64_t age_ms = clock_wall_ms(clock_system()) - verdict.first_at;
+        if (reach.began_at == 0)
+            reach.began_at = age_ms > 0 && age_ms < now_ms() ? now_ms() - age_ms : now_ms();
+        windows_restore(&agent->windows, &verdict, &reach, false, now_ms());
     }
 }
 
@@ -364,6 +375,7 @@ static int open_spool(struct agent *agent, const struct agent_options *options, 
         return fail(status, ret_error, path, status_meaning(status));
     if (damaged > 0)
         log_warn("the spool had bytes that are no whole record; passed over bytes=%zu", damaged);
+    agent->is_known = progress_load(&agent->state, agent->boot_id, &agent->windows, now_ms(), &agent->saved) == 0;
     restore_windows(agent);
     return 0;
 }
@@ -389,7 +401,7 @@ static void take_checks(struct agent *agent)
     inventory_expect(&agent->inventory, KMSG_SOURCE);
     for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
         inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
-    if (standing_end_others(&agent->standing, may_run, clock_wall_ms(clock_system()), tell, agent))
+    if (standing_end_others(&agent->standing, may_run, now_ms(), clock_wall_ms(clock_system()), tell, agent))
         save_standing(agent);
 }
 
@@ -495,14 +507,13 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     set_up_runners(agent, options);
     apply_settings(agent);
     agent->link.arg = agent;
-    bool known = state_load_position(&agent->state, agent->boot_id, &agent->saved) == 0;
-    agent->kmsg = kmsg_new(options->kmsg, known ? &agent->saved : NULL, clock_system());
+    agent->kmsg = kmsg_new(options->kmsg, agent->is_known ? &agent->saved : NULL, clock_system());
     kmsg_take_tests(agent->kmsg, options->allow_inject); /* what we inject is a program's, too */
     agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
     if (!agent->link.kmsg_covered)
         log_warn("the kernel log cannot be read yet path=%s", options->kmsg != NULL ? options->kmsg : KMSG_DEVICE);
     else if (agent->saved.earlier_boot)
-        save_position(agent); /* from here on it is this boot's: a crash must not pass over more */
+        save_progress(agent); /* from here on it is this boot's: a crash must not pass over more */
     return 0;
 }
 
@@ -511,7 +522,7 @@ int agent_new(const struct agent_options *options, struct agent **ret_agent, cha
     struct agent *agent = own_calloc(1, sizeof(*agent));
     agent->allow_inject = options->allow_inject;
     agent->more_to_read = true;
-    agent->save_at = now_ms() + POSITION_SAVE_MS;
+    agent->save_at = now_ms() + PROGRESS_SAVE_MS;
     int status = set_up(agent, options, ret_error);
     if (status != 0) {
         agent_free(agent);

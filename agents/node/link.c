@@ -308,10 +308,11 @@ static bool ask_heartbeat(struct link *link)
 /* Reads the next record into link->verdict; one that cannot be read is given up. */
 static bool next_record(struct link *link, uint64_t *serial)
 {
+    struct reach reach;
     while (spool_next(link->spool, *serial, serial)) {
         if (spool_read(link->spool, *serial, &link->record) != 0)
             continue;
-        if (message_read_record(link->record.data, link->record.len, &link->verdict) == 0)
+        if (message_read_record(link->record.data, link->record.len, &link->verdict, &reach) == 0)
             return true;
         log_error("a spooled record makes no sense; it is given up");
         spool_done(link->spool, *serial);

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define RECORD_OPTIONAL 5 /* members of a record that may be missing */
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS (10 * MS_PER_MIN)
 #define MACHINE_WHY_UNTIL_BYTES (112 * 1024) /* what follows of a machine without it is under AGENT_BODY_BYTES_MAX */
@@ -125,12 +126,18 @@ void message_close_report(struct text *out)
     text_add(out, "]}");
 }
 
-void message_write_record(struct text *out, const struct verdict *verdict)
+void message_write_record(struct text *out, const struct verdict *verdict, const struct reach *reach)
 {
     shape_put_text(out, "{\"instanceId\":", verdict->instance_id);
     shape_put_text(out, ",\"bootId\":", verdict->boot_id);
     text_add_char(out, ',');
     write_verdict_members(out, verdict);
+    if (reach != NULL) {
+        shape_put_i64(out, ",\"log\":", reach->place.log);
+        shape_put_i64(out, ",\"offset\":", reach->place.offset);
+        shape_put_i64(out, ",\"placeCount\":", reach->place_count);
+        shape_put_i64(out, ",\"beganMs\":", reach->began_at);
+    }
     text_add_char(out, '}');
 }
 
@@ -182,9 +189,10 @@ void message_read_problem(const char *body, size_t len, struct message_problem *
     *ret_problem = problem;
 }
 
-int message_read_record(const char *data, size_t len, struct verdict *ret_verdict)
+int message_read_record(const char *data, size_t len, struct verdict *ret_verdict, struct reach *ret_reach)
 {
     struct verdict v = {0};
+    struct reach reach = {.place = {0, 0}};
     char severity[16];
     struct shape_slot slots[] = {
         SHAPE_TEXT("instanceId", v.instance_id),
@@ -199,11 +207,16 @@ int message_read_record(const char *data, size_t len, struct verdict *ret_verdic
         SHAPE_I64("count", v.count, 1),
         SHAPE_TEXT("severity", severity),
         SHAPE_TEXT("tableVersion", v.table_version),
-        SHAPE_BOOL("over", v.over), /* the last, as it alone may be missing */
+        SHAPE_BOOL("over", v.over), /* this one and those that follow may be missing */
+        SHAPE_I64("log", reach.place.log, 0),
+        SHAPE_I64("offset", reach.place.offset, 0),
+        SHAPE_I64("placeCount", reach.place_count, 0),
+        SHAPE_I64("beganMs", reach.began_at, 0),
     };
-    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots) - 1) ||
-        severity_parse(severity, &v.severity) != 0)
+    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 ||
+        !shape_all_seen(slots, ARRAY_LEN(slots) - RECORD_OPTIONAL) || severity_parse(severity, &v.severity) != 0)
         return STATUS_INVALID;
     *ret_verdict = v;
+    *ret_reach = reach;
     return 0;
 }

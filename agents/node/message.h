@@ -4,6 +4,7 @@
 #ifndef HOLDFAST_AGENTS_NODE_MESSAGE_H
 #define HOLDFAST_AGENTS_NODE_MESSAGE_H
 
+#include "agents/node/window.h"
 #include "base/text.h"
 #include "model/agent_settings.h"
 #include "model/deep.h"
@@ -62,8 +63,9 @@ struct message_problem {
 };
 void message_read_problem(const char *body, size_t len, struct message_problem *ret_problem);
 
-/* What the spool keeps: a verdict with the instance and the boot it belongs to. */
-void message_write_record(struct text *out, const struct verdict *verdict);
-int message_read_record(const char *data, size_t len, struct verdict *ret_verdict);
+/* What the disk keeps: a verdict with the instance and the boot it belongs to, and what its count holds. reach: NULL when that
+ * is not known, as in records of versions before; ret_reach is then all zero. */
+void message_write_record(struct text *out, const struct verdict *verdict, const struct reach *reach);
+int message_read_record(const char *data, size_t len, struct verdict *ret_verdict, struct reach *ret_reach);
 
 #endif

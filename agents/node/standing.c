@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STANDING_LOG 2 /* no id of a log that is read: those are hashes (agents/checks/kmsg.c) */
+
 void standing_init(struct standing *standing, const char *instance_id, const char *boot_id)
 {
     *standing = (struct standing){.states = NULL};
@@ -49,9 +51,12 @@ static struct standing_state *add(struct standing *standing)
 }
 
 static void begin(const struct standing *standing, struct standing_state *state, const char *source,
-                  const struct check_sighting *sighting, int64_t wall_ms)
+                  const struct check_sighting *sighting, int64_t now_ms, int64_t wall_ms)
 {
-    const struct finding finding = check_finding(source, sighting, wall_ms);
+    struct finding finding = check_finding(source, sighting, wall_ms);
+    finding.place =
+        (struct log_place){STANDING_LOG, now_ms}; /* one of a kind in this boot, however the wall clock is set */
+    state->began_at = now_ms;
     window_make_verdict(&finding, standing->instance_id, standing->boot_id, wall_ms, &state->verdict);
 }
 
@@ -60,8 +65,8 @@ static bool go_on(const struct standing *standing, struct standing_state *state,
                   const struct check_sighting *sighting, int64_t now_ms, int64_t wall_ms)
 {
     state->misses = 0;
-    if (wall_ms - state->verdict.first_at >= STANDING_WINDOW_MS) {
-        begin(standing, state, source, sighting, wall_ms);
+    if (now_ms - state->began_at >= STANDING_WINDOW_MS) {
+        begin(standing, state, source, sighting, now_ms, wall_ms);
         return true;
     }
     state->verdict.count++;
@@ -71,7 +76,7 @@ static bool go_on(const struct standing *standing, struct standing_state *state,
 }
 
 static bool note(struct standing *standing, const char *source, const struct check_sighting *sighting, int64_t now_ms,
-                 int64_t wall_ms, window_tell_fn *tell, void *arg)
+                 int64_t wall_ms)
 {
     struct standing_state *state = find(standing, source, sighting->code, sighting->device);
     if (state != NULL && state->seen)
@@ -82,18 +87,25 @@ static bool note(struct standing *standing, const char *source, const struct che
         return false;
     }
     if (is_new)
-        begin(standing, state, source, sighting, wall_ms);
+        begin(standing, state, source, sighting, now_ms, wall_ms);
     bool due = is_new || go_on(standing, state, source, sighting, now_ms, wall_ms);
     state->seen = true;
-    if (!due)
-        return false;
-    state->told_at = now_ms;
-    tell(&state->verdict, arg);
-    return true;
+    state->due = due;
+    if (due)
+        state->told_at = now_ms;
+    return due;
 }
 
-/* Dated behind all that was said of it, so that it has a key of its own. */
-static void end(const struct standing_state *state, const char *why, int64_t wall_ms, window_tell_fn *tell, void *arg)
+/* Of what it ends: an agent that is killed before its list is on disk says the same end again. */
+static void make_over_key(struct verdict *over, const struct verdict *begun)
+{
+    autofree char *text = own_printf("%s|over", begun->key);
+    id_sha256_hex(text, strlen(text), over->key);
+}
+
+/* Dated behind all that was said of it. */
+static void end(const struct standing_state *state, const char *why, int64_t now_ms, int64_t wall_ms,
+                window_tell_fn *tell, void *arg)
 {
     struct verdict over = state->verdict;
     over.over = true;
@@ -101,20 +113,21 @@ static void end(const struct standing_state *state, const char *why, int64_t wal
     over.first_at = over.last_at = wall_ms > state->verdict.last_at ? wall_ms : state->verdict.last_at + 1;
     over.count = 1;
     char duration[CLOCK_TEXT_MAX];
-    clock_format_duration(over.first_at - state->verdict.first_at, duration);
+    clock_format_duration(now_ms - state->began_at, duration);
     snprintf(over.raw_line, sizeof(over.raw_line), "over after %s%s", duration, why);
-    verdict_make_key(&over);
-    tell(&over, arg);
+    make_over_key(&over, &state->verdict);
+    tell(&over, NULL, arg);
 }
 
-static bool end_missing(struct standing *standing, const char *source, int64_t wall_ms, window_tell_fn *tell, void *arg)
+static bool end_missing(struct standing *standing, const char *source, int64_t now_ms, int64_t wall_ms,
+                        window_tell_fn *tell, void *arg)
 {
     size_t kept = 0;
     for (size_t i = 0; i < standing->count; i++) {
         struct standing_state *state = &standing->states[i];
         bool missing = !state->seen && strcmp(state->verdict.source, source) == 0;
         if (missing && ++state->misses >= STANDING_CLEAR_RUNS)
-            end(state, "", wall_ms, tell, arg);
+            end(state, "", now_ms, wall_ms, tell, arg);
         else
             standing->states[kept++] = *state;
     }
@@ -123,22 +136,26 @@ static bool end_missing(struct standing *standing, const char *source, int64_t w
     return changed;
 }
 
-bool standing_take(struct standing *standing, const char *source, const struct check_report *report, int64_t now_ms,
-                   int64_t wall_ms, window_tell_fn *tell, void *arg)
+void standing_take(struct standing *standing, const char *source, const struct check_report *report, int64_t now_ms,
+                   int64_t wall_ms, const struct standing_to *to)
 {
     bool changed = false;
     for (size_t i = 0; i < standing->count; i++)
-        standing->states[i].seen = false;
+        standing->states[i].seen = standing->states[i].due = false;
     for (size_t i = 0; i < report->sighting_count; i++)
         if (!report->sightings[i].is_event)
-            changed |= note(standing, source, &report->sightings[i], now_ms, wall_ms, tell, arg);
+            changed |= note(standing, source, &report->sightings[i], now_ms, wall_ms);
     if (report->whole)
-        changed |= end_missing(standing, source, wall_ms, tell, arg);
-    return changed;
+        changed |= end_missing(standing, source, now_ms, wall_ms, to->tell, to->arg);
+    if (changed)
+        to->save(to->arg);
+    for (size_t i = 0; i < standing->count; i++)
+        if (standing->states[i].due)
+            to->tell(&standing->states[i].verdict, NULL, to->arg);
 }
 
-bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int64_t wall_ms, window_tell_fn *tell,
-                         void *arg)
+bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int64_t now_ms, int64_t wall_ms,
+                         window_tell_fn *tell, void *arg)
 {
     size_t kept = 0, before = standing->count;
     for (size_t i = 0; i < before; i++) {
@@ -146,7 +163,7 @@ bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int6
         if (runs(state->verdict.source, arg))
             standing->states[kept++] = *state;
         else
-            end(state, ": its check is not run any more", wall_ms, tell, arg);
+            end(state, ": its check is not run any more", now_ms, wall_ms, tell, arg);
     }
     standing->count = kept;
     return kept != before;
@@ -157,7 +174,8 @@ bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int6
 void standing_write(const struct standing *standing, struct text *out)
 {
     for (size_t i = 0; i < standing->count; i++) {
-        message_write_record(out, &standing->states[i].verdict);
+        const struct reach reach = {.began_at = standing->states[i].began_at};
+        message_write_record(out, &standing->states[i].verdict, &reach);
         text_add_char(out, '\n');
     }
 }
@@ -168,14 +186,16 @@ void standing_read(struct standing *standing, const char *data, size_t len, int6
         const char *feed = memchr(data, '\n', (size_t)(end - data));
         size_t line = (size_t)((feed != NULL ? feed : end) - data);
         struct verdict verdict;
-        if (message_read_record(data, line, &verdict) == 0 && strcmp(verdict.boot_id, standing->boot_id) == 0 &&
+        struct reach reach;
+        if (message_read_record(data, line, &verdict, &reach) == 0 && strcmp(verdict.boot_id, standing->boot_id) == 0 &&
             strcmp(verdict.instance_id, standing->instance_id) == 0 &&
             find(standing, verdict.source, verdict.code, verdict.device) == NULL) {
             struct standing_state *state = add(standing);
             if (state == NULL)
                 return;
             state->verdict = verdict;
-            state->told_at = now_ms;
+            state->began_at = reach.began_at > 0 ? reach.began_at : now_ms; /* of versions before: not known */
+            state->told_at = now_ms - STANDING_REPEAT_MS;                   /* perhaps it was not told */
         }
         data += line + (feed != NULL);
     }

@@ -60,11 +60,11 @@ int state_read_line(const char *path, char *dst, size_t size)
     return text_copy_bytes(dst, size, data, line) == 0 ? 0 : STATUS_INVALID;
 }
 
-#define WORDS_MAX 4
-#define WORD_MAX_BYTES JOURNAL_CURSOR_MAX_BYTES
+#define WORDS_MAX 3
+#define WORD_MAX_BYTES 256
 _Static_assert(CREDENTIAL_MAX_BYTES <= WORD_MAX_BYTES, "a word of a file");
 
-/* Reads a small file and takes three words from it, or four: then the last is no more "". */
+/* Reads a small file of three words. */
 static int read_words(const struct state *state, const char *name, char words[WORDS_MAX][WORD_MAX_BYTES])
 {
     autofree char *path = state_path(state, name), *data = NULL;
@@ -75,7 +75,7 @@ static int read_words(const struct state *state, const char *name, char words[WO
     char *rest = data;
     for (int i = 0; i < WORDS_MAX; i++) {
         char *word = strtok_r(rest, " \n", &rest);
-        if (text_copy(words[i], WORD_MAX_BYTES, word != NULL ? word : "") != 0 || (word == NULL && i + 1 < WORDS_MAX))
+        if (word == NULL || text_copy(words[i], WORD_MAX_BYTES, word) != 0)
             return STATUS_NOT_FOUND;
     }
     return 0;
@@ -100,32 +100,6 @@ int state_save_credential(const struct state *state, const char *instance_id, co
     autofree char *path = state_path(state, "credential");
     autofree char *data =
         own_printf("%s %s %" PRId64 "\n", enrolled->credential, instance_id, enrolled->heartbeat_interval_ms);
-    return file_write(path, data, strlen(data), 0600);
-}
-
-int state_load_position(const struct state *state, const char *boot_id, struct kmsg_position *ret_position)
-{
-    char words[WORDS_MAX][WORD_MAX_BYTES];
-    struct kmsg_position position = {0};
-    int status = read_words(state, "position", words);
-    if (status != 0)
-        return status;
-    if (text_parse_i64(words[1], 0, INT64_MAX, &position.file) != 0 ||
-        text_parse_i64(words[2], 0, INT64_MAX, &position.offset) != 0)
-        return STATUS_NOT_FOUND;
-    text_copy_cut(position.cursor, sizeof(position.cursor), words[3]);
-    position.earlier_boot = strcmp(words[0], boot_id) != 0;
-    if (position.earlier_boot && position.file == 0)
-        return STATUS_NOT_FOUND;
-    *ret_position = position;
-    return 0;
-}
-
-int state_save_position(const struct state *state, const char *boot_id, const struct kmsg_position *position)
-{
-    autofree char *path = state_path(state, "position");
-    autofree char *data =
-        own_printf("%s %" PRId64 " %" PRId64 " %s\n", boot_id, position->file, position->offset, position->cursor);
     return file_write(path, data, strlen(data), 0600);
 }
 

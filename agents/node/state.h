@@ -3,7 +3,7 @@
  *
  *     lock          held while an agent runs
  *     credential    mode 0600: credential, instance it was given to, heartbeat interval
- *     position      boot, file and offset of the kernel log, and the cursor of the journal
+ *     kernel-log    agents/node/progress.h
  *     instance-id   made once when none is given
  *     machine       of which machine that id is: "NAME VALUE" lines of what tells machines apart
  *     spool         agents/node/spool.h
@@ -13,7 +13,6 @@
 #ifndef HOLDFAST_AGENTS_NODE_STATE_H
 #define HOLDFAST_AGENTS_NODE_STATE_H
 
-#include "agents/checks/kmsg.h"
 #include "agents/node/message.h"
 
 #include <stdbool.h>
@@ -32,11 +31,6 @@ char *state_path(const struct state *state, const char *name);
 /* NOT_FOUND also when it was given to another instance: a copied disk must not speak for its origin. */
 int state_load_credential(const struct state *state, const char *instance_id, struct message_enrolled *ret_enrolled);
 int state_save_credential(const struct state *state, const char *instance_id, const struct message_enrolled *enrolled);
-/* NOT_FOUND when nothing was read yet. Of an earlier boot, a device's position is worth nothing; a file's means
- * that what the file holds by now is passed over: most of it, or all, was written in that boot, and evidence of an earlier boot
- * taken for this one's would cost a machine that was just repaired. */
-int state_load_position(const struct state *state, const char *boot_id, struct kmsg_position *ret_position);
-int state_save_position(const struct state *state, const char *boot_id, const struct kmsg_position *position);
 /* CONFLICT when it was made on another machine: the disk is a copy, and two machines must not speak as one. root goes before
  * /sys and /etc: "" in life. */
 int state_own_instance_id(const struct state *state, const char *root, char ret_id[ID_INSTANCE_MAX]);

@@ -14,13 +14,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_TEXT_MAX (BOOT_ID_MAX_BYTES + SOURCE_MAX_BYTES + CODE_MAX_BYTES + DEVICE_MAX_BYTES + 32)
+#define KEY_TEXT_MAX (BOOT_ID_MAX_BYTES + SOURCE_MAX_BYTES + CODE_MAX_BYTES + DEVICE_MAX_BYTES + 64)
 
-void verdict_make_key(struct verdict *verdict)
+void verdict_make_key(struct verdict *verdict, const struct log_place *place)
 {
     char text[KEY_TEXT_MAX];
-    int len = snprintf(text, sizeof(text), "%s|%s|%s|%s|%" PRId64, verdict->boot_id, verdict->source, verdict->code,
-                       verdict->device, verdict->first_at);
+    int len =
+        snprintf(text, sizeof(text), "%s|%s|%s|%s|", verdict->boot_id, verdict->source, verdict->code, verdict->device);
+    if (place->log != 0)
+        len += snprintf(text + len, sizeof(text) - (size_t)len, "%" PRId64 ":%" PRId64, place->log, place->offset);
+    else
+        len += snprintf(text + len, sizeof(text) - (size_t)len, "%" PRId64, verdict->first_at);
     id_sha256_hex(text, (size_t)len, verdict->key);
 }
 
@@ -42,18 +46,31 @@ static struct window *find(struct windows *windows, const struct finding *findin
     for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
         struct window *window = &windows->slots[i];
         if (is_same_fault(window, finding) && window->action == finding->action &&
-            finding->at_ms >= window->verdict.first_at && finding->at_ms < window->verdict.first_at + WINDOW_MS)
+            finding->mono_ms >= window->reach.began_at && finding->mono_ms < window->reach.began_at + WINDOW_MS)
             return window;
     }
     return NULL;
 }
 
-static void tell_one(struct window *window, int64_t now_ms, window_tell_fn *tell, void *arg)
+/* The window that has counted this already, in an earlier life of the agent. */
+static struct window *find_counted(struct windows *windows, const struct finding *finding)
 {
-    tell(&window->verdict, arg);
+    for (size_t i = 0; i < WINDOW_COUNT_MAX && finding->place.log != 0; i++) {
+        struct window *window = &windows->slots[i];
+        if (is_same_fault(window, finding) && window->action == finding->action &&
+            window->reach.place.log == finding->place.log && finding->place.offset <= window->reach.place.offset)
+            return window;
+    }
+    return NULL;
+}
+
+static void tell_one(struct windows *windows, struct window *window, int64_t now_ms, window_tell_fn *tell, void *arg)
+{
+    tell(&window->verdict, &window->reach, arg);
     window->told = true;
     window->grew = false;
     window->told_at = now_ms;
+    windows->changed = true;
 }
 
 /* A free slot, or the one that was quiet for longest. */
@@ -68,15 +85,15 @@ static struct window *take_slot(struct windows *windows, int64_t now_ms, window_
             oldest = window;
     }
     if (!oldest->told || oldest->grew)
-        tell_one(oldest, now_ms, tell, arg);
+        tell_one(windows, oldest, now_ms, tell, arg);
     return oldest;
 }
 
-/* Two windows of one fault that begin in the same millisecond would have one key. */
+/* Two windows of one fault that begin in the same millisecond and at no place would have one key. */
 static int64_t free_start(const struct windows *windows, const struct finding *finding)
 {
     int64_t start = finding->at_ms;
-    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++)
+    for (size_t i = 0; i < WINDOW_COUNT_MAX && finding->place.log == 0; i++)
         if (is_same_fault(&windows->slots[i], finding) && windows->slots[i].verdict.first_at == start) {
             start++;
             i = (size_t)-1;
@@ -96,7 +113,7 @@ void window_make_verdict(const struct finding *finding, const char *instance_id,
     memcpy(v.device, finding->device, sizeof(v.device));
     memcpy(v.raw_line, finding->raw_line, sizeof(v.raw_line));
     text_copy_cut(v.table_version, sizeof(v.table_version), fault_table_version());
-    verdict_make_key(&v);
+    verdict_make_key(&v, &finding->place);
     *ret_verdict = v;
 }
 
@@ -104,28 +121,56 @@ static void open_window(struct windows *windows, struct window *window, const st
 {
     int64_t start = free_start(windows, finding);
     *window = (struct window){.action = finding->action, .used = true, .touched_at = now_ms};
+    window->reach = (struct reach){finding->place, finding->count, finding->mono_ms};
     window_make_verdict(finding, windows->instance_id, windows->boot_id, start, &window->verdict);
 }
 
-void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, window_tell_fn *tell,
-                 void *arg)
+static void grow(struct window *window, const struct finding *finding, int64_t count, int64_t now_ms)
 {
-    struct window *window = find(windows, finding);
-    if (window == NULL) {
-        window = take_slot(windows, now_ms, tell, arg);
-        open_window(windows, window, finding, now_ms);
-        return;
-    }
-    window->verdict.count += finding->count;
+    window->verdict.count += count;
     if (finding->at_ms > window->verdict.last_at)
         window->verdict.last_at = finding->at_ms;
     window->grew = true;
     window->touched_at = now_ms;
 }
 
-void windows_restore(struct windows *windows, const struct verdict *verdict, enum action_class action, int64_t now_ms)
+/* What is read again counts as it did; only what stands at the last place may have become more since. */
+static void add_again(struct window *window, const struct finding *finding, int64_t now_ms)
+{
+    int64_t more = finding->count - window->reach.place_count;
+    if (finding->place.offset < window->reach.place.offset || more <= 0)
+        return;
+    grow(window, finding, more, now_ms);
+    window->reach.place_count = finding->count;
+}
+
+void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, window_tell_fn *tell,
+                 void *arg)
+{
+    struct window *window = find_counted(windows, finding);
+    windows->changed = true;
+    if (window != NULL) {
+        add_again(window, finding, now_ms);
+        return;
+    }
+    window = find(windows, finding);
+    if (window == NULL) {
+        window = take_slot(windows, now_ms, tell, arg);
+        open_window(windows, window, finding, now_ms);
+        return;
+    }
+    grow(window, finding, finding->count, now_ms);
+    if (finding->place.log != 0) {
+        window->reach.place = finding->place;
+        window->reach.place_count = finding->count;
+    }
+}
+
+void windows_restore(struct windows *windows, const struct verdict *verdict, const struct reach *reach, bool grew,
+                     int64_t now_ms)
 {
     struct window *window = NULL;
+    struct fault_judgement judgement;
     for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
         struct window *slot = &windows->slots[i];
         if (slot->used && strcmp(slot->verdict.key, verdict->key) == 0)
@@ -135,8 +180,16 @@ void windows_restore(struct windows *windows, const struct verdict *verdict, enu
     }
     if (window == NULL || (window->used && window->verdict.count >= verdict->count))
         return;
-    *window = (struct window){
-        .verdict = *verdict, .action = action, .used = true, .told = true, .told_at = now_ms, .touched_at = now_ms};
+    fault_judge(verdict->source, verdict->code, verdict->raw_line, &judgement);
+    *window = (struct window){.verdict = *verdict,
+                              .reach = *reach,
+                              .action = judgement.action,
+                              .used = true,
+                              .told = true,
+                              .grew = grew,
+                              .told_at = now_ms,
+                              .touched_at = now_ms};
+    windows->changed = true;
 }
 
 void windows_flush(struct windows *windows, int64_t now_ms, bool all, window_tell_fn *tell, void *arg)
@@ -148,9 +201,10 @@ void windows_flush(struct windows *windows, int64_t now_ms, bool all, window_tel
         bool over = now_ms - window->touched_at >= WINDOW_MS;
         bool due = all || over || now_ms - window->told_at >= WINDOW_UPDATE_MS;
         if (!window->told || (window->grew && due))
-            tell_one(window, now_ms, tell, arg);
+            tell_one(windows, window, now_ms, tell, arg);
         if (over)
             window->used = false;
+        windows->changed |= over;
     }
 }
 

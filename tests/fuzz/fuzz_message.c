@@ -24,12 +24,14 @@ static void replies(const char *text, size_t size)
 static void record(const char *text, size_t size)
 {
     struct verdict verdict, again;
+    struct reach reach, reach_again;
     struct text out AUTO(text) = {0};
-    if (message_read_record(text, size, &verdict) != 0)
+    if (message_read_record(text, size, &verdict, &reach) != 0)
         return;
-    message_write_record(&out, &verdict);
-    REQUIRE(message_read_record(out.data, out.len, &again) == 0);
+    message_write_record(&out, &verdict, &reach);
+    REQUIRE(message_read_record(out.data, out.len, &again, &reach_again) == 0);
     REQUIRE(strcmp(verdict.key, again.key) == 0 && strcmp(verdict.raw_line, again.raw_line) == 0);
+    REQUIRE(memcmp(&reach, &reach_again, sizeof(reach)) == 0);
     REQUIRE(verdict.severity == again.severity && verdict.count == again.count && verdict.last_at == again.last_at);
 }
 

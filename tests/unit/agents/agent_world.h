@@ -60,8 +60,8 @@ struct world {
 
 struct delivery {
     int times;
-    int64_t count;
-    char boot[64];
+    int64_t count;             /* the largest, as the server keeps it */
+    char boot[64], fault[128]; /* code and device */
 };
 
 static inline int peek(struct world *world, const int *field)
@@ -151,7 +151,10 @@ static inline void deliver(struct world *world, json_t *body)
             map_set(world->delivered, key, delivery);
         }
         delivery->times++;
-        delivery->count = json_integer_value(json_object_get(verdict, "count"));
+        int64_t count = json_integer_value(json_object_get(verdict, "count"));
+        delivery->count = count > delivery->count ? count : delivery->count;
+        snprintf(delivery->fault, sizeof(delivery->fault), "%s %s", json_string_value(json_object_get(verdict, "code")),
+                 json_string_value(json_object_get(verdict, "device")));
         text_copy_cut(delivery->boot, sizeof(delivery->boot), json_string_value(json_object_get(body, "bootId")));
     }
 }

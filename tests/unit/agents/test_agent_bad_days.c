@@ -49,7 +49,7 @@ static void test_agent_killed(void **state)
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(WEXITSTATUS(status), 0);
-    autofree char *position = own_printf("%s/position", world->state_dir);
+    autofree char *position = own_printf("%s/kernel-log", world->state_dir);
     assert_int_equal(unlink(position), 0);
     server_up(world);
     struct agent *agent = start(world);

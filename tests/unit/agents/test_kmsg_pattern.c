@@ -248,8 +248,9 @@ struct tally {
     struct verdict last;
 };
 
-static void keep_verdict(const struct verdict *verdict, void *arg)
+static void keep_verdict(const struct verdict *verdict, const struct reach *reach, void *arg)
 {
+    (void)reach;
     ((struct tally *)arg)->last = *verdict;
 }
 

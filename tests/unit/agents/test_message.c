@@ -89,10 +89,13 @@ static void test_the_largest_verdict(void **state)
     memset(line, 1, sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
     struct verdict v = verdict_of(line), back;
-    message_write_record(&out, &v);
+    const struct reach reach = {{INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX};
+    struct reach reach_back;
+    message_write_record(&out, &v, &reach);
     assert_true(out.len < 8192);
-    assert_int_equal(message_read_record(out.data, out.len, &back), 0);
+    assert_int_equal(message_read_record(out.data, out.len, &back, &reach_back), 0);
     assert_memory_equal(&back, &v, sizeof(v));
+    assert_memory_equal(&reach_back, &reach, sizeof(reach));
 }
 
 static void test_records_survive(void **state)
@@ -102,15 +105,17 @@ static void test_records_survive(void **state)
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
         struct text out AUTO(text) = {0};
         struct verdict v = verdict_of(lines[i]), back;
-        message_write_record(&out, &v);
-        assert_int_equal(message_read_record(out.data, out.len, &back), 0);
+        struct reach reach;
+        message_write_record(&out, &v, NULL); /* as versions before wrote them */
+        assert_int_equal(message_read_record(out.data, out.len, &back, &reach), 0);
         assert_memory_equal(&back, &v, sizeof(v));
+        assert_int_equal(reach.place.log, 0);
         /* any JSON reader understands it */
         auto_json json_t *json = json_loads(out.data, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(json);
         assert_string_equal(json_string_value(json_object_get(json, "rawLine")), lines[i]);
         for (size_t len = 0; len < out.len; len++) /* no part of it passes for the whole */
-            assert_int_equal(message_read_record(out.data, len, &back), STATUS_INVALID);
+            assert_int_equal(message_read_record(out.data, len, &back, &reach), STATUS_INVALID);
     }
 }
 

@@ -84,26 +84,6 @@ static void test_credential(void **state)
     assert_int_equal(state_load_credential(&place->state, "i-1", &found), STATUS_NOT_FOUND);
 }
 
-static void test_position(void **state)
-{
-    const struct place *place = *state;
-    struct kmsg_position device = {.offset = 345}, file = {.file = 77, .offset = 1000}, found;
-    assert_int_equal(state_load_position(&place->state, "boot-1", &found), STATUS_NOT_FOUND);
-    assert_int_equal(state_save_position(&place->state, "boot-1", &device), 0);
-    assert_int_equal(state_load_position(&place->state, "boot-1", &found), 0);
-    assert_int_equal(found.offset, 345);
-    assert_false(found.earlier_boot);
-    /* sequence numbers begin again with each boot; a file goes on, but with what is added to it in the new one */
-    assert_int_equal(state_load_position(&place->state, "boot-2", &found), STATUS_NOT_FOUND);
-    assert_int_equal(state_save_position(&place->state, "boot-1", &file), 0);
-    assert_int_equal(state_load_position(&place->state, "boot-2", &found), 0);
-    assert_int_equal(found.file, 77);
-    assert_int_equal(found.offset, 1000);
-    assert_true(found.earlier_boot);
-    put(place, "position", "boot-1 77 -1\n");
-    assert_int_equal(state_load_position(&place->state, "boot-1", &found), STATUS_NOT_FOUND);
-}
-
 static void mark(const struct place *place, const char *name, const char *value)
 {
     autofree char *path = own_printf("%s/root%s", place->dir, name), *dir = own_strdup(path);
@@ -189,8 +169,8 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
     const struct CMUnitTest tests[] = {
-        CASE(test_private_and_alone),        CASE(test_credential),      CASE(test_position),
-        CASE(test_a_copied_disk_is_noticed), CASE(test_own_instance_id), CASE(test_lines),
+        CASE(test_private_and_alone), CASE(test_credential), CASE(test_a_copied_disk_is_noticed),
+        CASE(test_own_instance_id),   CASE(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

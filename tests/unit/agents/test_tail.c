@@ -28,9 +28,10 @@ static void append(const char *path, const char *s)
     append_bytes(path, s, strlen(s));
 }
 
-static void collect(const char *line, size_t len, void *arg)
+static void collect(const char *line, size_t len, const struct tail_position *at, void *arg)
 {
     struct text *lines = arg;
+    assert_true(at->file != 0);
     text_add_bytes(lines, line, len);
     text_add_char(lines, '|');
 }
@@ -269,6 +270,63 @@ static void test_no_file(void **state)
     tail_free(NULL);
 }
 
+/* The file was rotated while nobody read it: its rest is read first. */
+static void test_rotated_while_away(void **state)
+{
+    const struct place *place = *state;
+    autofree char *old = own_printf("%s.1", place->path), *older = own_printf("%s.2", place->path);
+    append(place->path, "one\n");
+    struct tail *tail = tail_new(place->path, NULL);
+    expect(tail, "one|");
+    struct tail_position at = tail_position(tail);
+    tail_free(tail);
+    append(place->path, "two\nthr");
+    append(older, "not ours\n");
+    assert_int_equal(rename(place->path, old), 0);
+    append(place->path, "four\n");
+    tail = tail_new(place->path, &at);
+    expect(tail, "two|thr|four|");
+    append(place->path, "five\n");
+    expect(tail, "five|");
+    tail_free(tail);
+}
+
+static void note_place(const char *line, size_t len, const struct tail_position *at, void *arg)
+{
+    (void)line;
+    (void)len;
+    *(struct tail_position *)arg = *at;
+}
+
+/* Offsets begin again in a file that is emptied in place, so what stands there is told apart by how often that happened. */
+static void test_places_in_an_emptied_file(void **state)
+{
+    const struct place *place = *state;
+    struct tail_position before = {0}, after = {0}, again = {0};
+    append(place->path, "one\ntwo\n");
+    struct tail *tail = tail_new(place->path, NULL);
+    while (tail_read(tail, ALL, note_place, &before))
+        ;
+    assert_int_equal(before.offset, 4);
+    assert_int_equal(truncate(place->path, 0), 0);
+    assert_false(tail_read(tail, ALL, note_place, &after));
+    append(place->path, "xxx\n");
+    while (tail_read(tail, ALL, note_place, &after))
+        ;
+    assert_int_equal(after.offset, 0);
+    assert_int_equal(after.file, before.file);
+    assert_int_equal(after.emptied, before.emptied + 1);
+    struct tail_position at = tail_position(tail);
+    tail_free(tail);
+    assert_int_equal(truncate(place->path, 0), 0); /* and while nobody looks */
+    append(place->path, "y\n");
+    tail = tail_new(place->path, &at);
+    while (tail_read(tail, ALL, note_place, &again))
+        ;
+    assert_int_equal(again.emptied, after.emptied + 1);
+    tail_free(tail);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +334,8 @@ int main(void)
         PLACE_TEST(test_wakes_up),
         PLACE_TEST(test_rotation_loses_nothing),
         PLACE_TEST(test_truncation),
+        PLACE_TEST(test_rotated_while_away),
+        PLACE_TEST(test_places_in_an_emptied_file),
         PLACE_TEST(test_position_survives),
         PLACE_TEST(test_passing_over),
         PLACE_TEST(test_long_lines),

@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include "agents/node/window.h"
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "policy/faults/faults.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,22 +19,28 @@
 
 struct told {
     struct verdict last;
+    struct reach reach;
     int count;
 };
 
-static void tell(const struct verdict *verdict, void *arg)
+static void tell(const struct verdict *verdict, const struct reach *reach, void *arg)
 {
     struct told *told = arg;
     told->last = *verdict;
+    told->reach = *reach;
     told->count++;
 }
 
 static struct finding finding_of(const char *code, const char *device, int64_t at_ms)
 {
-    struct finding finding = {.source = "kmsg", .severity = SEVERITY_CRITICAL, .at_ms = at_ms, .count = 1};
+    struct finding finding = {
+        .source = "kmsg", .severity = SEVERITY_CRITICAL, .at_ms = at_ms, .mono_ms = at_ms - START_MS, .count = 1};
     text_copy_cut(finding.code, sizeof(finding.code), code);
     text_copy_cut(finding.device, sizeof(finding.device), device);
     snprintf(finding.raw_line, sizeof(finding.raw_line), "line of %s at %lld", device, (long long)at_ms);
+    struct fault_judgement judgement;
+    fault_judge(finding.source, finding.code, finding.raw_line, &judgement);
+    finding.action = judgement.action;
     return finding;
 }
 
@@ -48,6 +56,14 @@ static struct windows *windows_of(void)
     struct windows *windows = own_calloc(1, sizeof(*windows));
     windows_init(windows, "i-1", "boot-1");
     return windows;
+}
+
+/* A line of log 77. */
+static void add_at(struct windows *windows, const char *device, int64_t offset, int64_t at_ms, struct told *told)
+{
+    struct finding finding = finding_of("xid.79", device, at_ms);
+    finding.place = (struct log_place){77, offset};
+    windows_add(windows, &finding, at_ms - START_MS, tell, told);
 }
 
 static void test_a_flood_is_one_verdict(void **state)
@@ -80,6 +96,15 @@ static void test_the_key(void **state)
     windows_flush(windows, 1, false, tell, &told);
     id_sha256_hex(text, sizeof(text) - 1, expected);
     assert_string_equal(told.last.key, expected);
+    /* what stands somewhere is known by where, whatever the time is by then */
+    static const char placed[] = "boot-1|kmsg|xid.79|0000:b9:00|77:4096";
+    for (int i = 0; i < 3; i++) {
+        autofree struct windows *reader = windows_of();
+        add_at(reader, "0000:b9:00", 4096, START_MS + i * MS_PER_HOUR, &told);
+        windows_flush(reader, 1, false, tell, &told);
+        id_sha256_hex(placed, sizeof(placed) - 1, expected);
+        assert_string_equal(told.last.key, expected);
+    }
 }
 
 static void test_what_makes_a_verdict_of_its_own(void **state)
@@ -90,20 +115,18 @@ static void test_what_makes_a_verdict_of_its_own(void **state)
         enum action_class action;
         int verdicts; /* together with the first one */
     } cases[] = {
-        {"xid.79", "a", 0, ACTION_CLASS_IGNORE, 1},
-        {"xid.79", "a", WINDOW_MS - 1, ACTION_CLASS_IGNORE, 1},
-        {"xid.79", "a", WINDOW_MS, ACTION_CLASS_IGNORE, 2},
-        {"xid.79", "a", -1, ACTION_CLASS_IGNORE, 2}, /* the clock was set back */
-        {"xid.79", "b", 0, ACTION_CLASS_IGNORE, 2},
-        {"xid.48", "a", 0, ACTION_CLASS_IGNORE, 2},
-        {"xid.79", "a", 0, ACTION_CLASS_REBOOT, 2}, /* the same code asks for something else */
+        {"xid.79", "a", 0, ACTION_CLASS_IGNORE, 1},         {"xid.79", "a", WINDOW_MS - 1, ACTION_CLASS_IGNORE, 1},
+        {"xid.79", "a", WINDOW_MS, ACTION_CLASS_IGNORE, 2}, {"xid.79", "a", -1, ACTION_CLASS_IGNORE, 2}, /* of before */
+        {"xid.79", "b", 0, ACTION_CLASS_IGNORE, 2},         {"xid.48", "a", 0, ACTION_CLASS_IGNORE, 2},
+        {"xid.79", "a", 0, ACTION_CLASS_SUPPORT, 2}, /* the same code asks for something else */
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autofree struct windows *windows = windows_of();
         struct told told = {0};
         struct finding finding = finding_of(cases[i].code, cases[i].device, START_MS + cases[i].after_ms);
-        finding.action = cases[i].action;
+        if (cases[i].action != ACTION_CLASS_IGNORE)
+            finding.action = cases[i].action;
         add(windows, "xid.79", "a", START_MS, 1, &told);
         windows_flush(windows, 1, false, tell, &told);
         char first_key[VERDICT_KEY_MAX_BYTES];
@@ -164,14 +187,52 @@ static void test_restored_windows_go_on(void **state)
     windows_flush(windows, 1, false, tell, &told);
     struct verdict spooled = told.last, older = told.last;
     spooled.count = 5;
-    windows_restore(later, &older, ACTION_CLASS_IGNORE, 7);
-    windows_restore(later, &spooled, ACTION_CLASS_IGNORE, 7); /* the later telling counts */
-    windows_restore(later, &older, ACTION_CLASS_IGNORE, 7);
+    windows_restore(later, &older, &told.reach, false, 7);
+    windows_restore(later, &spooled, &told.reach, false, 7); /* the later telling counts */
+    windows_restore(later, &older, &told.reach, false, 7);
     assert_false(windows_grew(later));
     add(later, "xid.79", "a", START_MS + 100, 8, &told);
     windows_flush(later, 8 + WINDOW_UPDATE_MS, false, tell, &told);
     assert_int_equal(told.last.count, 6);
     assert_string_equal(told.last.key, older.key);
+}
+
+/* Lines that are read again, in another life and at another time, are in the verdict that has counted them. */
+static void test_what_is_read_again_counts_once(void **state)
+{
+    autofree struct windows *windows = windows_of(), *later = windows_of();
+    struct told told = {0};
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        add_at(windows, "a", 100 * i, START_MS + i, &told);
+    windows_flush(windows, 1, false, tell, &told);
+    assert_int_equal(told.last.count, 5);
+    windows_restore(later, &told.last, &told.reach, false, 10);
+    for (int i = 0; i < 7; i++)
+        add_at(later, "a", 100 * i, START_MS + 2 * WINDOW_MS + i, &told);
+    char key[VERDICT_KEY_MAX_BYTES];
+    memcpy(key, told.last.key, sizeof(key));
+    windows_flush(later, 10 + 2 * WINDOW_MS, true, tell, &told);
+    assert_int_equal(told.count, 2); /* lines 5 and 6, which nobody had seen */
+    assert_int_equal(told.last.count, 2);
+    assert_string_not_equal(told.last.key, key);
+}
+
+/* A gap that turned out larger, an error counter that went on: the place is the same, the count is the larger one. */
+static void test_the_same_place_with_more(void **state)
+{
+    autofree struct windows *windows = windows_of();
+    struct told told = {0};
+    struct finding finding = finding_of("kernel.log.overrun", "", START_MS);
+    (void)state;
+    finding.place = (struct log_place){77, 5};
+    static const int64_t counts[] = {3, 3, 7, 2, 7};
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        finding.count = counts[i];
+        windows_add(windows, &finding, 0, tell, &told);
+    }
+    windows_flush(windows, 1, true, tell, &told);
+    assert_int_equal(told.last.count, 7);
 }
 
 int main(void)
@@ -183,6 +244,8 @@ int main(void)
         cmocka_unit_test(test_growth_is_told_now_and_then),
         cmocka_unit_test(test_a_flood_of_devices),
         cmocka_unit_test(test_restored_windows_go_on),
+        cmocka_unit_test(test_what_is_read_again_counts_once),
+        cmocka_unit_test(test_the_same_place_with_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
