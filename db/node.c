@@ -7,9 +7,10 @@
 
 #include "db/intern.h"
 
-#define NODE_COLUMNS                                                                                       \
-    "n.id, n.cluster_id, n.group_id, n.name, n.state, n.health, n.reason, n.instance_row, n.state_since, " \
-    "n.health_since, n.retry_at, n.opted_out, n.zone, n.ultraserver, n.leaf_switch, n.rack, n.created_at"
+#define NODE_COLUMNS                                                                                        \
+    "n.id, n.cluster_id, n.group_id, n.name, n.state, n.health, n.reason, n.instance_row, n.state_since, "  \
+    "n.health_since, n.retry_at, n.opted_out, n.zone, n.ultraserver, n.leaf_switch, n.rack, n.created_at, " \
+    "n.cordoned, n.served, n.launch_tries, n.near_miss"
 #define NODE_ROWS                                                                                    \
     "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT ", g.name, c.name, g.instance_type, g.provider, " \
     "g.image_id, g.release, o.kind, d.id "                                                           \
@@ -24,14 +25,15 @@
 
 static const char SQL_INSERT[] =
     "INSERT INTO node (cluster_id, group_id, name, state, health, reason, instance_row, state_since, health_since, "
-    "retry_at, opted_out, zone, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "retry_at, opted_out, zone, created_at, cordoned, served, launch_tries, near_miss) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = "SELECT " NODE_COLUMNS " FROM node n WHERE n.cluster_id = ? AND n.name = ?";
 static const char SQL_GET_ROW[] = "SELECT " NODE_COLUMNS " FROM node n WHERE n.id = ?";
 static const char SQL_GET_FILLED[] = "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT
                                      " FROM node n LEFT JOIN instance i ON i.id = n.instance_row WHERE n.id = ?";
 static const char SQL_UPDATE[] =
     "UPDATE node SET state = ?, health = ?, reason = ?, instance_row = ?, state_since = ?, health_since = ?, "
-    "retry_at = ?, opted_out = ? WHERE id = ?";
+    "retry_at = ?, opted_out = ?, cordoned = ?, served = ?, launch_tries = ?, near_miss = ? WHERE id = ?";
 static const char *const SQL_SET_TOPOLOGY[TOPOLOGY_LEVEL_ZONE] = {
     [TOPOLOGY_LEVEL_ULTRASERVER] = "UPDATE node SET ultraserver = ? WHERE id = ?",
     [TOPOLOGY_LEVEL_SWITCH] = "UPDATE node SET leaf_switch = ? WHERE id = ?",
@@ -90,6 +92,10 @@ static void node_read(struct db_query *q, void *row)
     for (int level = 0; level < TOPOLOGY_LEVEL_ZONE; level++)
         DB_GET_TEXT(q, node->topology[level]);
     node->created_at = db_get_i64(q);
+    node->cordoned = db_get_i64(q) != 0;
+    node->served = db_get_i64(q) != 0;
+    node->launch_tries = db_get_i64(q);
+    DB_GET_TEXT(q, node->near_miss);
 }
 
 static void filled_by_read(struct db_query *q, struct instance *instance)
@@ -122,6 +128,14 @@ static void node_row_read(struct db_query *q, void *arg)
     q->column++;
 }
 
+static void bind_facts(struct db_query *q, const struct node *node)
+{
+    db_bind_i64(q, node->cordoned);
+    db_bind_i64(q, node->served);
+    db_bind_i64(q, node->launch_tries);
+    db_bind_text(q, node->near_miss);
+}
+
 int db_node_insert(struct db_tx *tx, struct node *node)
 {
     auto_query struct db_query q;
@@ -140,6 +154,7 @@ int db_node_insert(struct db_tx *tx, struct node *node)
     db_bind_i64(&q, node->opted_out);
     db_bind_text(&q, node->zone);
     db_bind_i64(&q, node->created_at);
+    bind_facts(&q, node);
     return db_query_insert(&q, &node->id);
 }
 
@@ -261,6 +276,7 @@ int db_node_update(struct db_tx *tx, const struct node *node)
     db_bind_i64(&q, node->health_since);
     db_bind_i64(&q, node->retry_at);
     db_bind_i64(&q, node->opted_out);
+    bind_facts(&q, node);
     db_bind_i64(&q, node->id);
     return db_query_hit(&q);
 }

@@ -59,7 +59,7 @@ int db_node_count_image(struct db_tx *tx, int64_t group_id, const char *image_id
 int db_node_main_image(struct db_tx *tx, int64_t group_id, const char *image_id, const char *release,
                        char ret_image_id[IMAGE_ID_MAX_BYTES], char ret_release[RELEASE_VERSION_MAX_BYTES]);
 
-/* Writes state, health, reason, times, instance_row, retry_at, opted_out. The caller moved the states by the table. */
+/* Writes all but names, places and created_at. The caller moved the states by the table. */
 int db_node_update(struct db_tx *tx, const struct node *node);
 /* Which domain of that level it is in; the zone is chosen with the slot. */
 int db_node_set_topology(struct db_tx *tx, int64_t id, enum topology_level level, const char *domain);

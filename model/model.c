@@ -12,6 +12,23 @@ ENUM_DEFINE(role, ROLE_LIST)
 ENUM_DEFINE(token_kind, TOKEN_KIND_LIST)
 ENUM_DEFINE(audit_outcome, AUDIT_OUTCOME_LIST)
 
+bool node_is_out(const struct node *node)
+{
+    return node->state == NODE_STATE_HELD || node->state == NODE_STATE_FAILED;
+}
+
+void node_move(struct node *node, enum node_state to, int64_t now_ms)
+{
+    int state = (int)node->state;
+    if (node->state == to)
+        return;
+    sm_move(&node_state_machine, &state, (int)to);
+    node->state = to;
+    node->state_since = now_ms;
+    node->served = node->served || to == NODE_STATE_READY;
+    node->cordoned = node->cordoned && node_is_out(node);
+}
+
 const char *node_domain(const struct node *node, enum topology_level level)
 {
     return level == TOPOLOGY_LEVEL_ZONE ? node->zone : node->topology[level];

@@ -113,15 +113,23 @@ struct node {
     char reason[REASON_MAX_BYTES]; /* why it is in this state, for people */
     int64_t instance_row;          /* current instance, 0: none */
     int64_t state_since, health_since;
-    int64_t retry_at;          /* when a HOLD is looked at again; 0: only when something changes */
-    bool opted_out;            /* a person said: hands off */
-    char zone[ZONE_MAX_BYTES]; /* availability zone, chosen with the slot; "": the provider has none */
+    int64_t retry_at;     /* when a HOLD is looked at again; 0: only when something changes */
+    bool opted_out;       /* a person said: hands off */
+    bool cordoned;        /* our hold was set in the scheduler, or seen there, since the node is out of service */
+    bool served;          /* it was in service at least once */
+    int64_t launch_tries; /* launches that failed in a row before it was ever in service */
+    char near_miss[REASON_MAX_BYTES]; /* the scheduler's reason that was last warned of as almost a request; "": none */
+    char zone[ZONE_MAX_BYTES];        /* availability zone, chosen with the slot; "": the provider has none */
     char topology[TOPOLOGY_LEVEL_ZONE][TOPOLOGY_NAME_MAX_BYTES]; /* the narrower domains it is in; "": not known */
     int64_t created_at;
 };
 
 /* The domain of that level which the node is in; "": not known. */
 const char *node_domain(const struct node *node, enum topology_level level);
+/* Moves it by the table, and sets what follows from the move alone. To the state that it has: nothing. */
+void node_move(struct node *node, enum node_state to, int64_t now_ms);
+/* HELD or FAILED: out of service, with nothing at work on it. */
+bool node_is_out(const struct node *node);
 
 struct instance {
     int64_t id, node_id;

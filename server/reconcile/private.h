@@ -340,7 +340,8 @@ struct effect {
         struct {
             enum node_state state;
             enum health health;
-            bool opted_out, has_instance;
+            bool opted_out, has_instance, served;
+            uint8_t launch_tries;
             int64_t retry_at;
         } row;
         struct {

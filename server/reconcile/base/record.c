@@ -132,6 +132,8 @@ int turn_node_write(struct turn *turn, struct rnode *node, const struct node *ro
     effect->u.row.opted_out = row->opted_out;
     effect->u.row.has_instance = row->instance_row != 0;
     effect->u.row.retry_at = row->retry_at;
+    effect->u.row.served = row->served;
+    effect->u.row.launch_tries = (uint8_t)row->launch_tries;
     return 0;
 }
 
@@ -142,12 +144,7 @@ int turn_node_move(struct turn *turn, struct rnode *node, struct node *row, enum
     text_copy_cut(cut, sizeof(cut), reason);
     if (from == to && text_equal(row->reason, cut))
         return 0;
-    if (from != to) {
-        int state = (int)from;
-        sm_move(&node_state_machine, &state, (int)to);
-        row->state = to;
-        row->state_since = turn->now;
-    }
+    node_move(row, to, turn->now);
     if (to != NODE_STATE_HELD)
         row->retry_at = 0;
     memcpy(row->reason, cut, sizeof(cut));
@@ -233,6 +230,8 @@ static void do_node(struct reconcile *r, struct effect *effect)
         reconcile_node_dirty(r, node); /* its health follows from its state */
     node->opted_out = effect->u.row.opted_out;
     node->has_instance = effect->u.row.has_instance;
+    node->was_ready = node->was_ready || effect->u.row.served;
+    node->launch_tries = effect->u.row.launch_tries;
     reconcile_node_set(r, node, effect->u.row.state, effect->u.row.health);
     if (node->state == NODE_STATE_DELETING)
         reconcile_operation_poke(r, node); /* whatever it is about is overtaken */
@@ -298,9 +297,7 @@ static void do_operation_end(struct reconcile *r, struct effect *effect)
     reconcile_operation_drop(r, node);
     reconcile_address_heard(node);
     if (succeeded && kind != OPERATION_KIND_DELETE) {
-        node->was_ready = true;
         node->launch_failed = false;
-        node->launch_tries = 0;
     } else if (effect->u.operation.end == OPERATION_STATE_FAILED || kind == OPERATION_KIND_LAUNCH) {
         reconcile_node_unprovisioned(node);
     }

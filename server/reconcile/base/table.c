@@ -64,6 +64,11 @@ struct rnode *reconcile_node_add(struct reconcile *r, struct rgroup *group, cons
     node->state = NODE_STATE_PENDING;
     node->opted_out = row->opted_out;
     node->has_instance = row->instance_row != 0;
+    node->marked = row->cordoned; /* before we went down: schedulable now, it was given back by a person */
+    node->was_ready = row->served;
+    node->launch_tries = (uint8_t)row->launch_tries;
+    node->launch_failed =
+        !row->served && row->launch_tries > 0 && row->state != NODE_STATE_HELD && row->state != NODE_STATE_REPAIRING;
     reconcile_node_place(r, node, row);
     node->tally.slot = SLOT_KIND_COUNT; /* not counted yet */
     group_link(group, node);

@@ -37,26 +37,16 @@ static int move_node(struct apply *a, enum node_state to, const char *reason)
 }
 
 /* --- timeline ---------------------------------------------------------------------------------- */
-struct event_search {
-    const char *message;
-    bool found;
-};
-
-static int match_event(const void *row, void *arg)
-{
-    struct event_search *search = arg;
-    const struct event *event = row;
-    search->found = event->kind == EVENT_KIND_NEAR_MISS && text_equal(event->message, search->message);
-    return search->found ? 1 : 0;
-}
-
-#define NEAR_MISS_LOOKED_THROUGH 100 /* newest events of a node in which the same warning is looked for */
-
 static int note_near_miss(struct apply *a)
 {
     const struct rnode *node = a->node;
-    char message[SENTENCE_MAX_BYTES];
+    char message[SENTENCE_MAX_BYTES], warned[REASON_MAX_BYTES];
     const char *reason = text_or_empty(node->reason);
+    text_copy_cut(warned, sizeof(warned), reason);
+    if (text_equal(warned, a->row.near_miss))
+        return 0;
+    memcpy(a->row.near_miss, warned, sizeof(warned));
+    a->unwritten = true;
     if (text_equal(reason, REASON_REBOOT) || text_equal(reason, REASON_REPLACE))
         snprintf(message, sizeof(message),
                  "the scheduler's reason %s asks for a repair, and counts in the states fail and down only: scontrol "
@@ -67,20 +57,14 @@ static int note_near_miss(struct apply *a)
                  "the scheduler's reason \"%.*s\" looks like a request but is not exact: scontrol update nodename=%s "
                  "state=fail reason=" REASON_REPLACE ", or reason=" REASON_REBOOT,
                  TEXT_FIT(reason, 150), node->name);
-    struct event_search search = {.message = message};
-    const struct db_event_filter filter = {.cluster = node->group->cluster->name,
-                                           .node = node->name,
-                                           .newest_first = true,
-                                           .limit = NEAR_MISS_LOOKED_THROUGH};
-    int status = db_event_list(a->turn->tx, &filter, match_event, &search);
-    if (status < 0 || search.found)
-        return status < 0 ? status : 0;
     return turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_NEAR_MISS, a->node, NULL, "%s", message);
 }
 
 static int apply_notes(struct apply *a, uint8_t notes)
 {
     int status = 0;
+    if (a->node->marked && !a->row.cordoned && node_is_out(&a->row))
+        a->row.cordoned = a->unwritten = true;
     if (notes & NOTE_SILENT)
         status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SILENT, a->node, NULL,
                             "the agent has not been heard for %" PRId64 " s: no verdict about this node",
@@ -100,7 +84,7 @@ static int apply_health(struct apply *a)
     bool reworded = reconcile_ready_reason(a->item, &a->row, reason);
     if (reworded)
         memcpy(a->row.reason, reason, sizeof(reason));
-    a->unwritten = reworded;
+    a->unwritten = a->unwritten || reworded;
     bool left = reworded && a->item->downed && a->item->return_to_service >= POLICY_RETURN_TO_SERVICE_MANUAL &&
                 reason[0] != '\0';
     int status =

@@ -31,6 +31,8 @@ static void send_mark(struct reconcile *r, struct rnode *node)
         return; /* the next picture asks again */
     node->hold_stale = false;
     if (node->drained && node->reason != NULL && text_equal(node->reason, reason)) {
+        if (!node->marked)
+            reconcile_node_dirty(r, node); /* that it is there is stored */
         node->marked = true;
         return;
     }

@@ -34,6 +34,23 @@ static bool has_checked(const struct operation *op)
     return false;
 }
 
+/* Was it in service, and if it never was, how often was that tried? */
+static void count_tries(struct work *w, enum operation_state state)
+{
+    bool failed = state == OPERATION_STATE_FAILED || w->op.kind == OPERATION_KIND_LAUNCH;
+    struct node row = w->row;
+    if (state == OPERATION_STATE_SUCCEEDED && w->op.kind != OPERATION_KIND_DELETE) {
+        row.served = true;
+        row.launch_tries = 0;
+    } else if (failed && !row.served && (row.state == NODE_STATE_FAILED || row.state == NODE_STATE_PENDING)) {
+        row.launch_tries += row.launch_tries < UINT8_MAX;
+    }
+    if (row.served == w->row.served && row.launch_tries == w->row.launch_tries)
+        return;
+    w->row = row;
+    work_did(w, turn_node_write(w->turn, w->node, &w->row));
+}
+
 /* --- ends -------------------------------------------------------------------------------------- */
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
@@ -46,6 +63,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
                                       error, w->now));
         work_quarantine_leave(w);
     }
+    count_tries(w, state);
     int from = (int)w->op.state;
     sm_move(&operation_state_machine, &from, (int)state);
     w->op.state = state;

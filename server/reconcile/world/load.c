@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define MARKS_LOOKED_THROUGH 200 /* events of a held node that may hide the one that says it was marked */
-
 /* --- clusters and groups ----------------------------------------------------------------------- */
 static void cluster_paused(struct rcluster *cluster, const struct cluster *row)
 {
@@ -309,21 +307,6 @@ static int list_failing(struct reconcile *r, struct db_tx *tx)
     return db_verdict_failed_nodes(tx, reconcile_now(r) - reconcile_breaker_window_max(r), load_failing, r);
 }
 
-struct mark_search {
-    int64_t since;
-    bool marked;
-};
-
-static int load_mark(const void *row, void *arg)
-{
-    struct mark_search *search = arg;
-    const struct event *event = row;
-    if (event->at < search->since)
-        return 1;
-    search->marked = event->kind == EVENT_KIND_SCHEDULER_MARK;
-    return search->marked ? 1 : 0;
-}
-
 static int load_last_operation(const void *row, void *arg)
 {
     struct operation *last = arg;
@@ -331,68 +314,18 @@ static int load_last_operation(const void *row, void *arg)
     return 1;
 }
 
-/* Was our hold in the scheduler before we went down? Then a node that is schedulable now was given back by a person.
- * Did an operation leave its mark there? Then that mark is not a person's request. */
+/* Did an operation leave its mark there? Then that mark is not a person's request. */
 static int load_out_node(struct db_tx *tx, struct rnode *node)
 {
-    struct node row;
     struct operation last = {0};
-    int status = db_node_get_row(tx, node->id, &row);
-    if (status != 0)
-        return status;
-    struct mark_search search = {.since = row.state_since};
-    const struct db_event_filter events = {
-        .cluster = node->group->cluster->name, .node = node->name, .newest_first = true, .limit = MARKS_LOOKED_THROUGH};
-    status = db_event_list(tx, &events, load_mark, &search);
-    if (status < 0)
-        return status;
-    node->marked = search.marked;
     const struct db_operation_filter operations = {.node_id = node->id, .state = -1, .limit = 1};
-    status = db_operation_list(tx, &operations, load_last_operation, &last);
+    int status = db_operation_list(tx, &operations, load_last_operation, &last);
     if (status < 0)
         return status;
     if (last.id != 0 && last.state != OPERATION_STATE_SUCCEEDED && last.step_count > 0 &&
         last.steps[0].kind == STEP_KIND_MARK && last.steps[0].state != STEP_STATE_SKIPPED)
         node->leftover = reconcile_mark_request(last.kind);
     return 0;
-}
-
-#define LAUNCHES_LOOKED_THROUGH 100 /* newest operations of a node that was perhaps never in service */
-
-static int load_past(const void *row, void *arg)
-{
-    struct rnode *node = arg;
-    const struct operation *op = row;
-    bool failed = op->state == OPERATION_STATE_FAILED;
-    bool stopped = op->state == OPERATION_STATE_CANCELLED && op->kind == OPERATION_KIND_LAUNCH;
-    node->was_ready = op->state == OPERATION_STATE_SUCCEEDED && op->kind != OPERATION_KIND_DELETE;
-    if (!node->was_ready && (failed || stopped) && node->launch_tries < UINT8_MAX)
-        node->launch_tries++;
-    return node->was_ready ? 1 : 0;
-}
-
-/* Was a node that is not in service now ever so? Then one of its operations succeeded; else some failed. */
-static int load_past_of(struct db_tx *tx, struct rnode *node)
-{
-    const struct db_operation_filter newest = {.node_id = node->id, .state = -1, .limit = LAUNCHES_LOOKED_THROUGH};
-    node->launch_tries = 0;
-    int status = db_operation_list(tx, &newest, load_past, node);
-    if (status < 0)
-        return status;
-    bool repaired = node->state == NODE_STATE_HELD || node->state == NODE_STATE_REPAIRING;
-    node->launch_failed = !node->was_ready && !repaired && node->launch_tries > 0;
-    reconcile_node_recount(node);
-    return 0;
-}
-
-static int list_past(struct reconcile *r, struct db_tx *tx)
-{
-    int status = 0;
-    for (struct rgroup *group = r->groups; group != NULL && status == 0; group = group->next)
-        for (struct rnode *node = group->first; node != NULL && status == 0; node = node->group_next)
-            if (!node->was_ready && node->state != NODE_STATE_DELETED)
-                status = load_past_of(tx, node);
-    return status;
 }
 
 static int list_out_nodes(struct reconcile *r, struct db_tx *tx)
@@ -428,8 +361,6 @@ static int load_all(struct reconcile *r, struct db_tx *tx)
         status = db_credential_list(tx, load_credential, r);
     if (status == 0)
         status = list_operations(r, tx);
-    if (status == 0)
-        status = list_past(r, tx);
     if (status == 0)
         status = reconcile_members_load(r, tx);
     if (status == 0)

@@ -137,8 +137,6 @@ void reconcile_node_unprovisioned(struct rnode *node)
     if (node->was_ready || (node->state != NODE_STATE_FAILED && node->state != NODE_STATE_PENDING))
         return;
     node->launch_failed = true;
-    if (node->launch_tries < UINT8_MAX)
-        node->launch_tries++;
     if (node->group->unprovisioned == node)
         node->group->unprovisioned = NULL; /* it may have another cause now */
     reconcile_node_recount(node);

@@ -197,10 +197,7 @@ int cluster_notice(struct db_tx *tx, const struct cluster *cluster, const char *
 int place_move(struct db_tx *tx, struct place *place, enum node_state state, const char *reason, int64_t now_ms)
 {
     enum node_state from = place->node.state;
-    int moved = (int)from;
-    sm_move(&node_state_machine, &moved, (int)state);
-    place->node.state = state;
-    place->node.state_since = now_ms;
+    node_move(&place->node, state, now_ms);
     place->node.retry_at = 0;
     say_cut(place->node.reason, sizeof(place->node.reason), "%s", reason);
     int status = db_node_update(tx, &place->node);

@@ -83,16 +83,21 @@ static void test_step_by_step_and_again(void **state)
     db_tx_close(tx);
 }
 
-/* A database of the third migration that holds rows, brought up to today's. */
-static struct db_tx *upgraded(struct world *w, struct db *db, const char *rows)
+/* A database of the so-and-so-many-th migration that holds rows, brought up to today's. */
+static struct db_tx *upgraded_from(struct world *w, struct db *db, int version, const char *rows)
 {
     int count;
     struct db_tx *tx = bare(w, db);
     const struct db_migration *list = db_migrations(&count);
-    MUST(db_migrate(tx, list, 3, w->error));
+    MUST(db_migrate(tx, list, version, w->error));
     MUST(db_script(tx, rows));
     MUST(db_migrate(tx, list, count, w->error));
     return tx;
+}
+
+static struct db_tx *upgraded(struct world *w, struct db *db, const char *rows)
+{
+    return upgraded_from(w, db, 3, rows);
 }
 
 static const char SQL_VERDICTS_BEFORE[] =
@@ -160,6 +165,58 @@ static void test_operations_of_nodes_stay_what_they_are(void **state)
     MUST(db_script(tx, "DELETE FROM node"));
     assert_int_equal(number(tx, "SELECT count(*) FROM operation"), 1);
     assert_int_equal(number(tx, "SELECT count(*) FROM operation_step"), 0);
+    db_tx_close(tx);
+}
+
+/* x-1 was held, marked, and much was told of it since; x-2 was marked when it was held before; x-3 and x-4 never came up. */
+static const char SQL_FACTS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) VALUES (1, 1, 'x', '', 'local', 5, 0, 7); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, state_since, health_since, retry_at, "
+    "opted_out, created_at) VALUES (1, 1, 1, 'x-1', 'held', 'unhealthy', 'r', 100, 7, 0, 0, 7), "
+    "(2, 1, 1, 'x-2', 'held', 'unhealthy', 'r', 200, 7, 0, 0, 7), (3, 1, 1, 'x-3', 'failed', 'unknown', 'r', 7, 7, 0, "
+    "0, 7), (4, 1, 1, 'x-4', 'pending', 'unknown', '', 7, 7, 0, 0, 7), (5, 1, 1, 'x-5', 'ready', 'healthy', '', 7, 7, "
+    "0, 0, 7); "
+    "INSERT INTO event (at, level, kind, cluster_id, node_id, cluster, node, message) VALUES "
+    "(150, 'warn', 'scheduler-mark', 1, 1, 'a', 'x-1', 'taken out'), "
+    "(150, 'warn', 'scheduler-mark', 1, 2, 'a', 'x-2', 'taken out'), "
+    "(160, 'warn', 'near-miss', 1, 1, 'a', 'x-1', 'the scheduler''s reason \"action: replace\" looks like a request "
+    "but is not exact: scontrol update'), "
+    "(160, 'warn', 'near-miss', 1, 5, 'a', 'x-5', 'the scheduler''s reason \"reboot\" looks like a request but is not "
+    "exact: scontrol'), "
+    "(170, 'warn', 'near-miss', 1, 5, 'a', 'x-5', 'the scheduler''s reason Action:Replace asks for a repair, and "
+    "counts "
+    "in the states fail and down only: scontrol'); "
+    "INSERT INTO event (at, level, kind, cluster_id, node_id, cluster, node, message) "
+    "WITH RECURSIVE later (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM later WHERE i < 250) "
+    "SELECT 300, 'info', 'verdict', 1, 1, 'a', 'x-1', 'later' FROM later; "
+    "INSERT INTO operation (uid, cluster_id, cluster, node_id, kind, state, urgency, key, reason, actor, device, code, "
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error) "
+    "SELECT 'o' || value, 1, 'a', CASE WHEN value < 3 THEN value ELSE 3 END, 'launch', "
+    "CASE WHEN value < 3 THEN 'succeeded' WHEN value = 3 THEN 'cancelled' ELSE 'failed' END, 'now', "
+    "'k' || value, '', '', '', '', '', '', '', 0, 7, 7, 7, 'e' FROM json_each('[1,2,3,4,5]')";
+
+/* What was looked for in events and operations stands in the node's row. */
+static void test_nodes_get_the_facts_of_their_events_and_operations(void **state)
+{
+    struct db db;
+    struct db_tx *tx = upgraded_from(*state, &db, 39, SQL_FACTS_BEFORE);
+    struct node node;
+    MUST(db_node_get_row(tx, 1, &node));
+    assert_true(node.cordoned && node.served);
+    assert_string_equal(node.near_miss, "action: replace");
+    MUST(db_node_get_row(tx, 2, &node));
+    assert_true(!node.cordoned && node.served);
+    MUST(db_node_get_row(tx, 3, &node));
+    assert_true(!node.cordoned && !node.served);
+    assert_int_equal(node.launch_tries, 3);
+    MUST(db_node_get_row(tx, 4, &node));
+    assert_true(!node.served && node.launch_tries == 0);
+    MUST(db_node_get_row(tx, 5, &node));
+    assert_true(!node.cordoned && node.served);
+    assert_string_equal(node.near_miss, "Action:Replace");
     db_tx_close(tx);
 }
 
@@ -259,6 +316,7 @@ int main(void)
         EMPTY_TEST(test_groups_get_the_state_of_their_cluster),
         EMPTY_TEST(test_operations_of_nodes_stay_what_they_are),
         EMPTY_TEST(test_decisions_keep_their_gates_and_evidence),
+        EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),

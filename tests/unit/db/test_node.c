@@ -12,7 +12,11 @@ static void full_node(const struct world *w, struct node *node)
                           .health_since = WORLD_NOW + 2,
                           .retry_at = WORLD_NOW + 3,
                           .opted_out = true,
+                          .cordoned = true,
+                          .served = true,
+                          .launch_tries = 3,
                           .created_at = WORLD_NOW + 4};
+    SET(node->near_miss, "action:replace");
     SET(node->name, "gpu-full");
     SET(node->reason, "waits: 1 of 1 in repair");
 }
@@ -31,6 +35,10 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_int_equal(a->health_since, b->health_since);
     assert_int_equal(a->retry_at, b->retry_at);
     assert_int_equal(a->opted_out, b->opted_out);
+    assert_int_equal(a->cordoned, b->cordoned);
+    assert_int_equal(a->served, b->served);
+    assert_int_equal(a->launch_tries, b->launch_tries);
+    assert_string_equal(a->near_miss, b->near_miss);
     assert_int_equal(a->created_at, b->created_at);
 }
 
