@@ -178,6 +178,11 @@ bool slurm_reason_is_cured(const char *reason)
     return false;
 }
 
+bool slurm_downed_unsaid(const struct slurm_node *node)
+{
+    return node->blanked && (node->state & SLURM_STATE_HELD) == SLURM_STATE_DOWN;
+}
+
 bool slurm_reason_is_ours(const char *reason)
 {
     return text_starts_with(reason, "holdfast:");
@@ -226,9 +231,12 @@ static bool means_action(const char *reason)
     return word == strlen("restart") && strncasecmp(at, "restart", word) == 0;
 }
 
-/* Fail or down are a request; a drain with the same words is a mistake, even of a node that was down before. */
+/* Fail or down are a request; a drain with the same words is a mistake, even of a node that was down before. A node in service may
+ * show what is over: since 24.05 a resume leaves the reason where there is no accounting. */
 static enum scheduler_request request_of(unsigned state, const char *reason)
 {
+    if ((state & SLURM_STATE_HELD) == 0)
+        return SCHEDULER_REQUEST_NONE;
     enum scheduler_request action = slurm_reason_action(reason);
     bool exact =
         (state & SLURM_STATE_FAIL) != 0 || (state & (SLURM_STATE_DOWN | SLURM_STATE_DRAIN)) == SLURM_STATE_DOWN;
@@ -306,8 +314,14 @@ static void cut_at_next_key(char *reason)
     }
 }
 
+/* A blank is what a resume leaves where Slurm does not forget the reason itself. */
 static void take_reason(char *value, char *user, struct slurm_node *node)
 {
+    node->blanked = value[0] != '\0' && value[strspn(value, " ")] == '\0';
+    if (node->blanked) {
+        node->seen.reason_at = 0;
+        return;
+    }
     slurm_make_printable(value);
     node->seen.request = request_of(node->state, value);
     text_copy_cut(node->seen.reason, sizeof(node->seen.reason), value);
@@ -378,11 +392,14 @@ void slurm_parse_has(char *line, struct slurm_has *ret_has)
 
 /* DOWN and nothing else, for having been away, which is over: so slurmctld leaves a node that restarted by itself, and with ReturnToService=0
  * one that did not respond (slurm.conf(5)). */
-static bool is_downed(unsigned state, const char *reason)
+static bool is_downed(const struct slurm_node *node)
 {
     static const char *const absences[] = {"Node unexpectedly rebooted", "Not responding"};
-    if ((state & ~(unsigned)SLURM_STATE_BUSY) != SLURM_STATE_DOWN)
+    const char *reason = node->seen.reason;
+    if ((node->state & ~(unsigned)SLURM_STATE_BUSY) != SLURM_STATE_DOWN)
         return false;
+    if (node->blanked)
+        return true;
     for (size_t i = 0; i < ARRAY_LEN(absences); i++)
         if (text_starts_with(reason, absences[i]))
             return true;
@@ -397,7 +414,7 @@ static void judge(struct slurm_node *node)
     seen->responding = (state & (SLURM_STATE_MUTE | SLURM_STATE_OTHER)) == 0;
     seen->switched_off = (state & SLURM_STATE_OFF) != 0;
     seen->busy = (state & SLURM_STATE_BUSY) != 0;
-    seen->downed = is_downed(state, seen->reason);
+    seen->downed = is_downed(node);
     seen->schedulable = (state & SLURM_STATE_UP) != 0 &&
                         (state & (SLURM_STATE_HELD | SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OTHER)) == 0;
     /* A drain without a word is somebody's too; DOWN without one is Slurm's. */

@@ -28,7 +28,11 @@ struct slurm_node {
     struct scheduler_node seen;
     unsigned state;                                           /* bits of enum slurm_state */
     char address[ADDRESS_MAX_BYTES], host[ADDRESS_MAX_BYTES]; /* NodeAddr, NodeHostName; "": not shown */
+    bool blanked;                                             /* the reason is SLURM_REASON_BLANK, and shown as none */
 };
+
+/* Stands for no reason, which no update can give a node. */
+#define SLURM_REASON_BLANK " "
 
 /* What a node is made of, and what jobs have of it. */
 #define SLURM_WORDS_MAX 4
@@ -50,6 +54,8 @@ unsigned slurm_state_parse(const char *text);
 bool slurm_reason_is_automatic(const char *reason);
 /* Those of them that a repair puts an end to. */
 bool slurm_reason_is_cured(const char *reason);
+/* Slurm took the node down and kept the blank in place of its own words. */
+bool slurm_downed_unsaid(const struct slurm_node *node);
 /* Reasons that Holdfast writes for holding a node. */
 bool slurm_reason_is_ours(const char *reason);
 /* REBOOT or REPLACE for the two exact texts, NONE else. */

@@ -9,6 +9,8 @@
  *   FAIL and DRAIN replace each other, both stay beside DOWN, and running work goes on under either;
  *   RESUME clears DRAIN, FAIL, DOWN and the reason together, whatever combination it is, and for a moment shows
  *   NOT_RESPONDING; on a node that is in service it is an error, so it is not sent there;
+ *   since 24.05 only accounting clears the reason: without slurmdbd it stays until a job starts there, and no update
+ *   can empty it, so a blank takes its place (it would be the reason of whatever happens to the node next);
  *   a node whose machine rebooted unasked becomes DOWN "Node unexpectedly rebooted", but one that has a reason keeps
  *   that reason: a marked node comes back from its reboot as DOWN+FAIL with our text still on it.
  */
@@ -40,7 +42,8 @@
 static bool may_replace(const struct slurm_node *node, const char *reason, const char *replaceable)
 {
     const char *there = node->seen.reason;
-    if ((node->state & SLURM_STATE_HELD) == 0 || strcmp(there, reason) == 0 || slurm_reason_is_ours(there))
+    if ((node->state & SLURM_STATE_HELD) == 0 || strcmp(there, reason) == 0 || slurm_reason_is_ours(there) ||
+        slurm_downed_unsaid(node))
         return true;
     return (replaceable != NULL && strcmp(there, replaceable) == 0) || slurm_reason_is_automatic(there);
 }
@@ -107,13 +110,20 @@ static int annotate(struct scheduler *s, const char *name, const char *reason, c
 
 /* What keeps a node out that may be given back: our own mark, and what Slurm found by itself when the mark had gone
  * before and the repair has ended. That a machine has too little of something is not ended by saying so. */
-static bool may_resume(const char *there, const char *our_reason)
+static bool may_resume(const struct slurm_node *node, const char *our_reason)
 {
-    if (slurm_reason_is_cured(there))
+    const char *there = node->seen.reason;
+    if (slurm_reason_is_cured(there) || slurm_downed_unsaid(node))
         return true;
     if (our_reason != NULL)
         return strcmp(there, our_reason) == 0;
     return slurm_reason_is_ours(there) || slurm_reason_action(there) != SCHEDULER_REQUEST_NONE;
+}
+
+/* The node is in service by now: a failure is told by the next look and nothing more. */
+static void blank_reason(struct slurm_call *call, const char *name)
+{
+    (void)slurm_update_node(call, name, &(struct slurm_node_change){.reason = SLURM_REASON_BLANK});
 }
 
 static int resume(struct scheduler *s, const char *name, const char *our_reason, char *ret_error)
@@ -124,7 +134,7 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
     int status = slurm_look(&call, name, &node);
     if (status != 0 || (node.state & SLURM_STATE_HELD) == 0)
         return status;
-    if (!may_resume(node.seen.reason, our_reason))
+    if (!may_resume(&node, our_reason))
         return slurm_call_fail(&call, STATUS_CONFLICT, "%s is held by %s for a reason that is not ours (%s: %s)", name,
                                node.seen.reason_user[0] != '\0' ? node.seen.reason_user : "somebody", node.seen.state,
                                node.seen.reason);
@@ -133,8 +143,11 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
     int looked = slurm_look(&call, name, &after);
     if (looked != 0)
         return looked;
-    if ((after.state & SLURM_STATE_HELD) == 0) /* even if the update failed: somebody was quicker */
+    if ((after.state & SLURM_STATE_HELD) == 0) { /* even if the update failed: somebody was quicker */
+        if (after.seen.reason[0] != '\0' && strcmp(after.seen.reason, node.seen.reason) == 0)
+            blank_reason(&call, name);
         return 0;
+    }
     if (status != 0)
         return status;
     return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the resume of %s but shows %s, reason: %s", name,

