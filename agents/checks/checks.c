@@ -26,6 +26,7 @@ struct slot {
     pid_t left;
     char *memory;
     size_t memory_len;
+    int64_t base;    /* the memory on disk, as a log's id */
     int64_t keep_at; /* when the memory may be written next; 0: what is on disk is it */
     bool keep_now;   /* it belongs to something that was said */
 };
@@ -164,6 +165,7 @@ static void load_memory(const struct checks *checks, struct slot *slot)
 {
     autofree char *path = memory_path(checks, slot), *data = NULL, *owner = memory_owner(checks);
     size_t len, machine = strlen(checks->options.instance_id) + 1;
+    slot->base = log_id("", 0);
     if (path == NULL || file_read(path, CHECK_MEMORY_MAX_BYTES + ID_INSTANCE_MAX + BOOT_ID_MAX_BYTES, &data, &len) != 0)
         return;
     const char *feed = memchr(data, '\n', len);
@@ -172,15 +174,17 @@ static void load_memory(const struct checks *checks, struct slot *slot)
     slot->memory_len = len - (size_t)(feed + 1 - data);
     slot->memory = own_calloc(slot->memory_len + 1, 1);
     memcpy(slot->memory, feed + 1, slot->memory_len);
+    slot->base = log_id(slot->memory, slot->memory_len);
 }
 
-/* What cannot be written now is written after a later run. */
+/* What cannot be written now is written after a later run; what was said by then was said of this memory all the same. */
 static void keep_memory(const struct checks *checks, struct slot *slot)
 {
     autofree char *path = memory_path(checks, slot), *owner = memory_owner(checks);
     AUTO(text) struct text text = {0};
     slot->keep_at = 0;
     slot->keep_now = false;
+    slot->base = log_id(slot->memory, slot->memory_len);
     text_add(&text, owner);
     text_add_bytes(&text, slot->memory, slot->memory_len);
     if (path != NULL && file_write(path, text.data, text.len, 0600) != 0)
@@ -193,6 +197,7 @@ static void take_memory(struct slot *slot, struct check_report *report)
         return;
     bool same = slot->memory != NULL && slot->memory_len == report->memory_len &&
                 memcmp(slot->memory, report->memory, report->memory_len) == 0;
+    report->base = same ? LOG_NONE : slot->base; /* what leaves no trace in the memory does not come from it */
     free(slot->memory);
     slot->memory_len = report->memory_len;
     slot->memory = TAKE(report->memory);

@@ -7,6 +7,7 @@
 #include "model/health.h"
 #include "model/limits.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Where something stands that may be read again: in the kernel log of this boot, in a file, in the journal, or in what a
@@ -15,6 +16,9 @@ struct log_place {
     int64_t log;    /* which one; 0: it stands nowhere and cannot be read again */
     int64_t offset; /* grows within a log */
 };
+enum { LOG_NONE, LOG_DEVICE, LOG_STANDING, LOG_RESERVED }; /* /dev/kmsg; agents/node/standing.h; others are log_id's */
+/* The number of the log that is told from others by these bytes: above LOG_RESERVED, and no bit for a sign. */
+int64_t log_id(const void *data, size_t len);
 
 struct finding {
     const char *source;            /* static: "kmsg" */

@@ -17,7 +17,6 @@
 #include "agents/checks/kmsg_pattern.h"
 #include "agents/checks/kmsg_record.h"
 #include "agents/checks/tail.h"
-#include "base/id.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -37,7 +36,6 @@
 #define READ_BYTES_MAX (1 << 19) /* the same for a file */
 #define INJECT_PREFIX "<3>"      /* KERN_ERR, as the driver logs an Xid */
 #define US_PER_MS 1000
-#define KMSG_DEVICE_LOG 1 /* its sequence numbers are those of one boot, as the keys of verdicts are */
 
 struct kmsg {
     char *path;
@@ -93,17 +91,6 @@ static void date(const struct kmsg *kmsg, const struct origin *origin, struct fi
     finding->place = origin->place;
     finding->mono_ms = at_ms;
     finding->at_ms = clock_wall_ms(kmsg->clock) - age_ms;
-}
-
-/* Not 0, and no bit for the sign: any reader's idea of an integer. */
-static int64_t log_id(const void *data, size_t len)
-{
-    uint8_t digest[ID_SHA256_BYTES];
-    int64_t id;
-    id_sha256(data, len, digest);
-    memcpy(&id, digest, sizeof(id));
-    id &= INT64_MAX;
-    return id > KMSG_DEVICE_LOG ? id : KMSG_DEVICE_LOG + 1;
 }
 
 /* Nearly every line says nothing, so nothing is asked or made ready before one is known. */
@@ -165,7 +152,8 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
         return;
     if (kmsg->next_seq >= 0 && record.seq < kmsg->next_seq)
         return; /* reported before the agent was started again */
-    const struct origin origin = {.place = {KMSG_DEVICE_LOG, record.seq}, .at_us = record.at_us};
+    /* sequence numbers are those of one boot, as the keys of verdicts are */
+    const struct origin origin = {.place = {LOG_DEVICE, record.seq}, .at_us = record.at_us};
     int64_t lost = kmsg->next_seq >= 0 ? record.seq - kmsg->next_seq : 0;
     if (lost > 0 || kmsg->overrun)
         report_overrun(kmsg, lost, origin.place, on_finding, arg);

@@ -360,3 +360,15 @@ struct finding check_finding(const char *source, const struct check_sighting *si
     finding.action = judgement.action;
     return finding;
 }
+
+struct log_place report_place(const struct check_report *report, size_t i)
+{
+    const struct check_sighting *event = &report->sightings[i];
+    struct log_place place = {.log = report->base};
+    for (size_t k = 0; k < i; k++) {
+        const struct check_sighting *before = &report->sightings[k];
+        place.offset +=
+            before->is_event && strcmp(before->code, event->code) == 0 && strcmp(before->device, event->device) == 0;
+    }
+    return place;
+}

@@ -49,6 +49,7 @@ struct check_report {
     size_t hardware_count;
     char *memory; /* NULL: none was left */
     size_t memory_len;
+    int64_t base; /* the memory on disk that its events go on from, as a log's id; 0: they go on from none */
 };
 
 /* The writing end. fd -1: into text alone. */
@@ -69,5 +70,7 @@ void report_of(const struct check *check, const struct check_context *context, s
 void report_free(struct check_report *report);
 /* A sighting as what is folded into verdicts, with the severity and the wish of the fault tables. source is static. */
 struct finding check_finding(const char *source, const struct check_sighting *sighting, int64_t at_ms);
+/* Where the event number i stands: it is found again by whoever begins from the same memory. */
+struct log_place report_place(const struct check_report *report, size_t i);
 
 #endif

@@ -170,6 +170,7 @@ static void on_report(const struct check *check, const struct check_report *repo
     for (size_t i = 0; i < report->sighting_count; i++) {
         struct finding finding = check_finding(check->name, &report->sightings[i], wall_ms);
         finding.mono_ms = now_ms();
+        finding.place = report_place(report, i);
         if (report->sightings[i].is_event)
             on_finding(&finding, agent);
     }

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STANDING_LOG 2 /* no id of a log that is read: those are hashes (agents/checks/kmsg.c) */
-
 void standing_init(struct standing *standing, const char *instance_id, const char *boot_id)
 {
     *standing = (struct standing){.states = NULL};
@@ -55,7 +53,7 @@ static void begin(const struct standing *standing, struct standing_state *state,
 {
     struct finding finding = check_finding(source, sighting, wall_ms);
     finding.place =
-        (struct log_place){STANDING_LOG, now_ms}; /* one of a kind in this boot, however the wall clock is set */
+        (struct log_place){LOG_STANDING, now_ms}; /* one of a kind in this boot, however the wall clock is set */
     state->began_at = now_ms;
     window_make_verdict(&finding, standing->instance_id, standing->boot_id, wall_ms, &state->verdict);
 }

@@ -262,6 +262,66 @@ static void test_what_is_said_is_kept_first(void **state)
     machine_free(&machine);
 }
 
+struct place_heard {
+    struct log_place place;
+    int64_t count;
+    int reports;
+};
+
+static void note_place(const struct check *check, const struct check_report *report, void *arg)
+{
+    struct place_heard *heard = arg;
+    (void)check;
+    heard->reports++;
+    if (report->sighting_count == 0)
+        return;
+    heard->place = report_place(report, 0);
+    heard->count = report->sightings[0].count;
+}
+
+/* One run, which is killed before its memory is on disk, or not. */
+static struct place_heard event_of(const struct checks_options *options, bool killed)
+{
+    struct place_heard heard = {.reports = 0};
+    struct checks *checks = NULL;
+    struct pollfd fds[CHECKS_FDS_MAX];
+    char error[CHECKS_ERROR_MAX];
+    autofree char *path = own_printf("%s/memory-edac", options->state_dir), *before = NULL;
+    size_t len = 0;
+    bool was = file_read(path, 4096, &before, &len) == 0;
+    assert_int_equal(checks_new(options, &checks, error), 0);
+    for (checks_turn(checks, note_place, &heard); heard.reports == 0; checks_turn(checks, note_place, &heard))
+        (void)poll(fds, checks_fds(checks, fds), 100);
+    checks_free(checks); /* which keeps it */
+    if (killed && was)
+        assert_int_equal(file_write(path, before, len, 0600), 0);
+    else if (killed)
+        assert_int_equal(unlink(path), 0);
+    return heard;
+}
+
+/* An agent that is killed between the event and its memory sees the event again: at the same place, with what came since. */
+static void test_events_have_the_place_of_their_memory(void **state)
+{
+    struct machine machine = machine_new(*state, "");
+    struct checks_options options = options_of(&machine, "edac");
+    machine_file(&machine, "/sys/devices/system/edac/mc/mc0/ue_count", "1\n");
+    struct place_heard first = event_of(&options, true);
+    machine_file(&machine, "/sys/devices/system/edac/mc/mc0/ue_count", "3\n");
+    struct place_heard again = event_of(&options, false);
+    assert_int_not_equal(first.place.log, 0);
+    assert_memory_equal(&first.place, &again.place, sizeof(first.place));
+    assert_int_equal(first.count, 1);
+    assert_int_equal(again.count, 3);
+    machine_file(&machine, "/sys/devices/system/edac/mc/mc0/ue_count", "4\n");
+    struct place_heard next = event_of(&options, true), next_again = event_of(&options, false);
+    assert_int_equal(next.count, 1);
+    assert_int_not_equal(next.place.log, first.place.log);
+    assert_memory_equal(&next.place, &next_again.place, sizeof(next.place));
+    assert_int_equal(event_of(&options, false).count, 0);
+    machine_free(&machine);
+}
+
 /* What spans boots: how many adapters there were before one was lost. */
 static void test_an_image_brings_no_memory_of_another_machine(void **state)
 {
@@ -322,6 +382,7 @@ int main(void)
         TEST(test_a_directory_that_cannot_be_read_for_a_while),
         TEST(test_what_is_remembered),
         TEST(test_what_is_said_is_kept_first),
+        TEST(test_events_have_the_place_of_their_memory),
         TEST(test_an_image_brings_no_memory_of_another_machine),
         TEST(test_a_fleet_does_not_look_together),
     };
