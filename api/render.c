@@ -402,7 +402,7 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     put_text(json, "action", action_text(decision->action));
     put_text(json, "urgency", urgency_text(decision->urgency));
     put_jobs(json, decision->job_signal, decision->job_wait_ms);
-    put_text(json, "rule", decision->rule);
+    put_text(json, "rule", decision_rule_text(decision->rule));
     put_text(json, "code", decision->code);
     put_text(json, "class", fault_class_text(decision->fault));
     put_text(json, "device", decision->device);

@@ -135,8 +135,8 @@ static json_t *rules_json(const struct simulate_outcome *outcome)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < outcome->rule_count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "rule", outcome->rules[i].rule, "action",
-                                              action_text(outcome->rules[i].action), "count",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "rule", decision_rule_text(outcome->rules[i].rule),
+                                              "action", action_text(outcome->rules[i].action), "count",
                                               (json_int_t)outcome->rules[i].count));
     return list;
 }

@@ -108,7 +108,8 @@ static void decision_read(struct db_query *q, void *row)
     decision->at = db_get_i64(q);
     DB_GET_ENUM(q, action, &decision->action);
     DB_GET_ENUM(q, urgency, &decision->urgency);
-    DB_GET_TEXT(q, decision->rule);
+    if (decision_rule_parse(db_get_word(q), &decision->rule) < 0)
+        decision->rule = RULE_FORMER;
     DB_GET_TEXT(q, decision->code);
     DB_GET_TEXT(q, decision->device);
     DB_GET_TEXT(q, decision->sentence);
@@ -199,7 +200,7 @@ int db_decision_insert(struct db_tx *tx, struct decision *decision)
     db_bind_i64(&q, decision->at);
     db_bind_text(&q, action_text(decision->action));
     db_bind_text(&q, urgency_text(decision->urgency));
-    db_bind_text(&q, decision->rule);
+    db_bind_text(&q, decision_rule_text(decision->rule));
     db_bind_text(&q, decision->code);
     db_bind_text(&q, decision->device);
     db_bind_text(&q, decision->sentence);

@@ -30,7 +30,7 @@ static enum gate failed_gate(const struct decision *decision)
 static const char *attempts_of(const struct decision *decision)
 {
     const char *detail = decision->gates[GATE_ATTEMPTS].detail;
-    return detail[0] != '\0' ? detail : decision->rule;
+    return detail[0] != '\0' ? detail : decision_rule_text(decision->rule);
 }
 
 static void why_not_watched(const struct decision *decision, struct alternative *alternative)
@@ -51,7 +51,8 @@ static void why_not_repaired(const struct decision *decision, struct alternative
     if (text_equal(decision->code, "operator"))
         say(alternative, "a person asked for something else");
     else if (decision->action == ACTION_REPLACE)
-        say(alternative, "a reboot is not enough, by the rule %s (%s)", decision->rule, attempts_of(decision));
+        say(alternative, "a reboot is not enough, by the rule %s (%s)", decision_rule_text(decision->rule),
+            attempts_of(decision));
     else if (decision->action == ACTION_RESET)
         say(alternative, "the reset comes first, and may be tried (%s)", attempts_of(decision));
     else if (decision->action == ACTION_REBOOT)
@@ -59,9 +60,10 @@ static void why_not_repaired(const struct decision *decision, struct alternative
     else if (gate != GATE_COUNT && gate != GATE_ATTEMPTS)
         say(alternative, "nothing is repaired behind the gate %s (%s)", gate_text(gate), decision->gates[gate].detail);
     else if (decision->action == ACTION_SUPPORT)
-        say(alternative, "%s is left to a person, by the rule %s", reboot ? "it" : "what is next", decision->rule);
+        say(alternative, "%s is left to a person, by the rule %s", reboot ? "it" : "what is next",
+            decision_rule_text(decision->rule));
     else
-        say(alternative, "the evidence asks for no repair, by the rule %s", decision->rule);
+        say(alternative, "the evidence asks for no repair, by the rule %s", decision_rule_text(decision->rule));
 }
 
 static void why_no_person(const struct decision *decision, struct alternative *alternative)

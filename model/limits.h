@@ -13,9 +13,8 @@
 #define RAW_LINE_MAX_BYTES 1024  /* a printk record is at most 1024 bytes (LOG_LINE_MAX) */
 #define VERDICT_KEY_MAX_BYTES 72 /* a SHA-256 in hex */
 #define TABLE_VERSION_MAX_BYTES 24
-#define REASON_MAX_BYTES 192   /* what sinfo and people read */
-#define SENTENCE_MAX_BYTES 512 /* one sentence of an explanation */
-#define RULE_MAX_BYTES 48
+#define REASON_MAX_BYTES 192                     /* what sinfo and people read */
+#define SENTENCE_MAX_BYTES 512                   /* one sentence of an explanation */
 #define JOB_ID_MAX_BYTES 64                      /* a job of the scheduler: "123_4", "123+0" */
 #define ACCESS_KEY_MAX_BYTES 24                  /* 20 characters, as AWS writes them */
 #define KEY_MAX_BYTES 80                         /* idempotency keys */

@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "model/cluster_state.h"
+#include "model/decision_rule.h"
 #include "model/health.h"
 #include "model/incident.h"
 #include "model/instance_state.h"
@@ -236,9 +237,9 @@ struct decision {
     enum urgency urgency;
     enum job_signal job_signal; /* what asks its jobs to checkpoint first */
     int64_t job_wait_ms;        /* and how long they may go on; 0: as urgency and drainDeadline say */
-    char rule[RULE_MAX_BYTES];  /* "repeat-after-reboot" */
-    char code[CODE_MAX_BYTES];  /* of the leading evidence */
-    enum fault_class fault;     /* what is broken */
+    enum decision_rule rule;
+    char code[CODE_MAX_BYTES]; /* of the leading evidence */
+    enum fault_class fault;    /* what is broken */
     char device[DEVICE_MAX_BYTES];
     char sentence[SENTENCE_MAX_BYTES];    /* why, in one sentence */
     enum action refused;                  /* the strongest alternative that was not taken */

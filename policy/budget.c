@@ -86,7 +86,7 @@ static bool enough_are_healthy(const struct policy_snapshot *snapshot, const str
                "only %" PRId64 " of the %" PRId64 " nodes that the group shall have are healthy, and at least %" PRId64
                " have to be before one more is repaired without a person",
                room->healthy, snapshot->group.desired, least);
-    policy_hold(decision, "min-healthy-hold", why, snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    policy_hold(decision, RULE_MIN_HEALTHY_HOLD, why, snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return false;
 }
 
@@ -114,7 +114,7 @@ static bool class_has_room(const struct policy_snapshot *snapshot, const struct 
     policy_say(why, sizeof(why),
                "no more than %" PRId64 " of the group may be in repair for %s faults; it is taken in turn", limit,
                fault_class_text(fault));
-    policy_hold(decision, "class-budget-hold", why, snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    policy_hold(decision, RULE_CLASS_BUDGET_HOLD, why, snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return false;
 }
 
@@ -127,7 +127,7 @@ static bool group_has_room(const struct policy_snapshot *snapshot, const struct 
                snapshot->group.desired);
     policy_gate(decision, GATE_BUDGET, fits ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
     if (!fits)
-        policy_hold(decision, "budget-hold", "the group has no room for another repair now; it is taken in turn",
+        policy_hold(decision, RULE_BUDGET_HOLD, "the group has no room for another repair now; it is taken in turn",
                     snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return fits;
 }

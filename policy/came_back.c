@@ -40,7 +40,7 @@ struct policy_outcome policy_after_came_back(const struct policy_snapshot *snaps
     char past[REASON_MAX_BYTES / 2], because[REASON_MAX_BYTES];
     policy_tell_past(ledger->came_back, past, sizeof(past));
     policy_say(because, sizeof(because), "The same hardware is back after %s, so the machine is replaced", past);
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "same-hardware-came-back", because);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_SAME_HARDWARE_CAME_BACK, because);
     if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "it was given up for a fault before");
     return outcome;

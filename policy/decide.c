@@ -173,7 +173,7 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     policy_ledger(snapshot, node, "", &ledger);
     struct policy_outcome outcome = policy_escalate(snapshot, &lead, &ledger);
     if (outcome.action == ACTION_REBOOT)
-        outcome.rule = "unreachable";
+        outcome.rule = RULE_UNREACHABLE;
     thought->present = true;
     thought->severity = SEVERITY_CRITICAL;
     thought->since = node->last_heartbeat_at;
@@ -195,7 +195,7 @@ static void think_of_no_return(const struct policy_snapshot *snapshot, const str
                                struct thought *thought)
 {
     struct decision *decision = &thought->decision;
-    struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = "reboot-failed", .refused = ACTION_REPLACE};
+    struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = RULE_REBOOT_FAILED, .refused = ACTION_REPLACE};
     struct ledger ledger;
     char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX];
     policy_ledger(snapshot, thought->node, text_or_empty(reboot->device), &ledger);
@@ -231,7 +231,7 @@ static void think_of_silence(const struct policy_snapshot *snapshot, struct thou
     int64_t repair_at = node->last_heartbeat_at + snapshot->settings.unreachable_after_ms;
     thought->present = true;
     decision->fault = FAULT_CLASS_UNREACHABLE;
-    policy_rule(decision, ACTION_WATCH, "no-verdict");
+    policy_rule(decision, ACTION_WATCH, RULE_NO_VERDICT);
     policy_say(decision->sentence, sizeof(decision->sentence),
                "The agent was last heard at %s: nobody looks at this node, so its health is unknown.",
                policy_time(node->last_heartbeat_at, time));
@@ -277,7 +277,7 @@ static void think_of_came_back(const struct policy_snapshot *snapshot, const str
         policy_pass_gates(snapshot, &outcome, &ledger, thought);
         return;
     }
-    policy_rule(decision, ACTION_WATCH, "same-hardware-came-back");
+    policy_rule(decision, ACTION_WATCH, RULE_SAME_HARDWARE_CAME_BACK);
     policy_refuse(decision, ACTION_REPLACE, "it may have been repaired; another fault of it costs the machine at once");
 }
 
@@ -287,7 +287,7 @@ static void think_of_stale(const struct folded *folded, struct thought *thought)
     const struct verdict *verdict = folded->stale;
     char detail[REASON_MAX_BYTES];
     thought->present = true;
-    policy_rule(decision, ACTION_NONE, "stale-evidence");
+    policy_rule(decision, ACTION_NONE, RULE_STALE_EVIDENCE);
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
     decision->fault = fault_class_of(verdict->code);
     text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
@@ -314,7 +314,7 @@ static void think_of_cleared_by_reset(const struct policy_node *node, const stru
     policy_time(verdict->last_at, seen);
     policy_time(policy_cleared_by_reset_by(node, verdict)->cleared_by_reset_at, reset);
     thought->present = true;
-    policy_rule(decision, ACTION_NONE, POLICY_RULE_CLEARED_BY_RESET);
+    policy_rule(decision, ACTION_NONE, RULE_CLEARED_BY_RESET);
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
     decision->fault = fault_class_of(verdict->code);
     text_copy_cut(decision->device, sizeof(decision->device), verdict->device);
@@ -339,7 +339,7 @@ static void think_of_request(const struct policy_snapshot *snapshot, struct thou
     thought->present = true;
     thought->requested = true;
     thought->since = snapshot->now_ms;
-    policy_rule(decision, reboot ? ACTION_REBOOT : ACTION_REPLACE, "operator-request");
+    policy_rule(decision, reboot ? ACTION_REBOOT : ACTION_REPLACE, RULE_OPERATOR_REQUEST);
     decision->urgency = URGENCY_AFTER_JOBS;
     text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_OPERATOR);
     policy_say(decision->sentence, sizeof(decision->sentence), "%s asked for a %s in the scheduler (Action:%s).", who,

@@ -41,7 +41,7 @@ static void say_slot_used(struct policy_outcome *outcome, int replaces, int allo
 }
 
 struct policy_outcome policy_replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                               const char *rule, const char *because)
+                                               enum decision_rule rule, const char *because)
 {
     struct policy_outcome outcome = {.action = ACTION_REPLACE, .rule = rule, .refused = ACTION_REBOOT};
     char span[POLICY_SPAN_MAX];
@@ -52,14 +52,14 @@ struct policy_outcome policy_replace_or_person(const struct policy_snapshot *sna
     if (ledger->replaces < snapshot->settings.replaces_max)
         return outcome;
     outcome.action = ACTION_SUPPORT;
-    outcome.rule = "replaces-exhausted";
+    outcome.rule = RULE_REPLACES_EXHAUSTED;
     outcome.attempts_used = outcome.slot_used = true;
     outcome.refused = ACTION_REPLACE;
     say_slot_used(&outcome, ledger->replaces, snapshot->settings.replaces_max, span);
     return outcome;
 }
 
-struct policy_outcome policy_person(const char *rule, const char *because, const char *refused_why)
+struct policy_outcome policy_person(enum decision_rule rule, const char *because, const char *refused_why)
 {
     struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = rule, .refused = ACTION_REPLACE};
     text_copy_cut(outcome.because, sizeof(outcome.because), because);
@@ -92,12 +92,12 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
                time, ledger->reboot->code);
     if (lead->again == ACTION_CLASS_SUPPORT) {
         policy_say(because, sizeof(because), "%s, and the table sends a repeat to a person", came_back);
-        return used_up(policy_person("repeat-needs-person", because,
+        return used_up(policy_person(RULE_REPEAT_NEEDS_PERSON, because,
                                      "no source says that another machine helps against this code"));
     }
     policy_say(because, sizeof(because), "%s, so %s and the machine is replaced", came_back,
                same ? "another reboot will not help" : "the reboot did not mend the device");
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "repeat-after-reboot", because);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_REPEAT_AFTER_REBOOT, because);
     if (outcome.action == ACTION_REPLACE)
         policy_say(outcome.refused_why, sizeof(outcome.refused_why), "it was rebooted for this device at %s and %s",
                    time, same ? "the fault came back" : "it is at fault again");
@@ -105,7 +105,7 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
 }
 
 static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                          const struct sight *lead, const char *rule, const char *no_reset)
+                                          const struct sight *lead, enum decision_rule rule, const char *no_reset)
 {
     struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = rule, .refused = ACTION_REPLACE};
     char span[POLICY_SPAN_MAX];
@@ -138,9 +138,9 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
         policy_say(because, sizeof(because), "Rebooted %s in %s without clearing it, so %s",
                    times(ledger->reboots, (char[TIMES_MAX]){0}), span, so);
     if (for_person)
-        return used_up(
-            policy_person("reboots-exhausted", because, "no source says that another machine helps against this code"));
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "reboots-exhausted", because);
+        return used_up(policy_person(RULE_REBOOTS_EXHAUSTED, because,
+                                     "no source says that another machine helps against this code"));
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_REBOOTS_EXHAUSTED, because);
     if (outcome.action == ACTION_REPLACE && settings->reboots_max == 0)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "no reboots are allowed here");
     else if (outcome.action == ACTION_REPLACE)
@@ -155,7 +155,7 @@ static struct policy_outcome after_no_return(const struct policy_snapshot *snaps
     char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX], because[REASON_MAX_BYTES];
     policy_say(because, sizeof(because), "The reboot of %s did not bring the machine back%s, so it is replaced",
                policy_time(ledger->no_return->at, time), policy_error(ledger->no_return, told));
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "reboot-failed", because);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_REBOOT_FAILED, because);
     if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "the last reboot did not bring the machine back");
@@ -163,7 +163,7 @@ static struct policy_outcome after_no_return(const struct policy_snapshot *snaps
 }
 
 static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
-                                            const struct ledger *ledger, const char *rule, const char *no_reset)
+                                            const struct ledger *ledger, enum decision_rule rule, const char *no_reset)
 {
     const struct policy_settings *settings = &snapshot->settings;
     char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
@@ -172,7 +172,7 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         policy_say(because, sizeof(because),
                    "Time %d within %s despite reboots: the driver or its firmware needs a person",
                    ledger->gsp_reboots + 1, span);
-        return used_up(policy_person("rate-exceeded", because,
+        return used_up(policy_person(RULE_RATE_EXCEEDED, because,
                                      "the driver and its firmware would be the same on another machine"));
     }
     if (policy_is_lemon_for_person(settings, ledger))
@@ -195,35 +195,36 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
 
 /* A reset is tried before a reboot, and not after one: what has gone up the ladder does not come down. */
 static struct policy_outcome reset_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
-                                           const struct ledger *ledger, const char *word)
+                                           const struct ledger *ledger, enum decision_rule word)
 {
     const struct policy_settings *settings = &snapshot->settings;
     const struct policy_repair *last = ledger->reset, *failed = policy_failed_probation(snapshot, lead, ledger, false);
     char span[POLICY_SPAN_MAX], time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX], why[REASON_MAX_BYTES];
     if (ledger->no_reset != NULL)
-        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot",
+        return reboot_or_more(snapshot, lead, ledger, word != RULE_NONE ? word : RULE_RESET_FALLS_BACK_TO_REBOOT,
                               ledger->no_reset);
     if (settings->resets_max == 0)
-        return reboot_or_more(snapshot, lead, ledger, "resets-not-allowed",
+        return reboot_or_more(snapshot, lead, ledger, RULE_RESETS_NOT_ALLOWED,
                               "A reset would be due, and none is allowed here");
     if (ledger->reboots > 0)
-        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "reset-falls-back-to-reboot",
+        return reboot_or_more(snapshot, lead, ledger, word != RULE_NONE ? word : RULE_RESET_FALLS_BACK_TO_REBOOT,
                               "It was rebooted for this before");
     if (last != NULL && !last->succeeded) {
         policy_say(why, sizeof(why), "The reset of %s failed%s", policy_time(last->at, time), policy_error(last, told));
-        return reboot_or_more(snapshot, lead, ledger, "reset-failed", why);
+        return reboot_or_more(snapshot, lead, ledger, RULE_RESET_FAILED, why);
     }
     if (ledger->resets >= settings->resets_max) {
         policy_say(why, sizeof(why), "Reset %s in %s without clearing it", times(ledger->resets, (char[TIMES_MAX]){0}),
                    policy_span(settings->repeat_window_ms, span));
-        return reboot_or_more(snapshot, lead, ledger, "resets-exhausted", why);
+        return reboot_or_more(snapshot, lead, ledger, RULE_RESETS_EXHAUSTED, why);
     }
     if (failed != NULL && failed->kind == OPERATION_KIND_RESET) {
         policy_say(why, sizeof(why), "It fails the probation of %s after the reset of %s",
                    policy_span(settings->probation_ms, span), policy_time(failed->at, time));
-        return reboot_or_more(snapshot, lead, ledger, "repeat-after-reset", why);
+        return reboot_or_more(snapshot, lead, ledger, RULE_REPEAT_AFTER_RESET, why);
     }
-    struct policy_outcome outcome = reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reset", NULL);
+    struct policy_outcome outcome =
+        reboot_or_more(snapshot, lead, ledger, word != RULE_NONE ? word : RULE_TABLE_RESET, NULL);
     if (outcome.action != ACTION_REBOOT)
         return outcome;
     outcome.action = ACTION_RESET;
@@ -236,7 +237,8 @@ static struct policy_outcome reset_or_more(const struct policy_snapshot *snapsho
     return outcome;
 }
 
-static struct policy_outcome quiet(enum action action, const char *rule, const char *because, const char *refused_why)
+static struct policy_outcome quiet(enum action action, enum decision_rule rule, const char *because,
+                                   const char *refused_why)
 {
     struct policy_outcome outcome = {.action = action, .rule = rule, .refused = ACTION_REBOOT};
     text_copy_cut(outcome.because, sizeof(outcome.because), because);
@@ -252,7 +254,7 @@ static struct policy_outcome watch(const struct sight *lead)
         policy_say(because, sizeof(because),
                    "%d times within %s on the same part: diagnostics are due, once it is idle", lead->bursts,
                    policy_span(lead->row->rate_window_ms, span));
-        return quiet(ACTION_WATCH, "rate-exceeded", because,
+        return quiet(ACTION_WATCH, RULE_RATE_EXCEEDED, because,
                      "a fault that programs cause never costs the node, however often");
     }
     if (lead->row == NULL && !lead->driver_word) {
@@ -261,28 +263,30 @@ static struct policy_outcome watch(const struct sight *lead)
             "A person has to say what it means, by a row of faultTables (code: %s, action: watch, or what else it "
             "asks for, and why); until then it is recorded and counted",
             lead->verdict->code);
-        return quiet(ACTION_WATCH, POLICY_RULE_UNKNOWN_CODE, because,
+        return quiet(ACTION_WATCH, RULE_UNKNOWN_CODE, because,
                      "nobody has said what the code means, and a node is not taken for a word");
     }
     if (lead->bursts > 0 && lead->action == ACTION_CLASS_WATCH)
         policy_say(because, sizeof(because), "Recorded and counted, %d of %d within %s", lead->bursts,
                    lead->row->rate_count, policy_span(lead->row->rate_window_ms, span));
-    return quiet(ACTION_WATCH, lead->driver_word ? "driver-word" : "watch", because,
+    return quiet(ACTION_WATCH, lead->driver_word ? RULE_DRIVER_WORD : RULE_WATCH, because,
                  "the code alone is no reason to touch the node");
 }
 
 static struct policy_outcome ignore(const struct sight *lead)
 {
     if (lead->driver_word)
-        return quiet(ACTION_NONE, "driver-word", "The driver's own word stands above the table, so nothing is done",
+        return quiet(ACTION_NONE, RULE_DRIVER_WORD, "The driver's own word stands above the table, so nothing is done",
                      "the driver says that the GPU needs nothing, and it is nearest to it");
-    return quiet(ACTION_NONE, "no-action", "The table asks for nothing", "the code only informs");
+    return quiet(ACTION_NONE, RULE_NO_ACTION, "The table asks for nothing", "the code only informs");
 }
 
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
                                       const struct ledger *ledger)
 {
-    const char *word = lead->driver_word ? "driver-word" : lead->rate_exceeded ? "rate-exceeded" : NULL;
+    enum decision_rule word = lead->driver_word     ? RULE_DRIVER_WORD
+                              : lead->rate_exceeded ? RULE_RATE_EXCEEDED
+                                                    : RULE_NONE;
     char because[REASON_MAX_BYTES] = "The table asks for a new machine", span[POLICY_SPAN_MAX];
     if (lead->rate_exceeded)
         policy_say(because, sizeof(because), "%d times within %s on the same part: %s", lead->bursts,
@@ -294,7 +298,7 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
     case ACTION_CLASS_IGNORE:
         return ignore(lead);
     case ACTION_CLASS_APP:
-        return quiet(ACTION_NONE, "application-fault", "A fault of the program, not of the node",
+        return quiet(ACTION_NONE, RULE_APPLICATION_FAULT, "A fault of the program, not of the node",
                      "an application fault never costs a node");
     case ACTION_CLASS_WATCH:
         failed = policy_failed_probation(snapshot, lead, ledger, true);
@@ -302,15 +306,15 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
     case ACTION_CLASS_RESET:
         return reset_or_more(snapshot, lead, ledger, word);
     case ACTION_CLASS_REBOOT:
-        return reboot_or_more(snapshot, lead, ledger, word != NULL ? word : "table-reboot", NULL);
+        return reboot_or_more(snapshot, lead, ledger, word != RULE_NONE ? word : RULE_TABLE_REBOOT, NULL);
     case ACTION_CLASS_REPLACE:
-        outcome = policy_replace_or_person(snapshot, ledger, word != NULL ? word : "table-replace", because);
+        outcome = policy_replace_or_person(snapshot, ledger, word != RULE_NONE ? word : RULE_TABLE_REPLACE, because);
         if (outcome.action == ACTION_REPLACE)
             text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                           "the table names no case in which a reboot clears it");
         return outcome;
     case ACTION_CLASS_SUPPORT:
-        return policy_person(lead->rate_exceeded ? "rate-exceeded" : "support-needed",
+        return policy_person(lead->rate_exceeded ? RULE_RATE_EXCEEDED : RULE_SUPPORT_NEEDED,
                              lead->rate_exceeded ? because : "No machine knows the remedy: a person has to look",
                              "nothing says that another machine would not do the same");
     }

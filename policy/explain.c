@@ -33,8 +33,8 @@ static void tell_head(struct text *out, const struct decision *decision, const c
         [ACTION_REPLACE] = "to be replaced",       [ACTION_SUPPORT] = "held for a person",
     };
     char time[POLICY_TIME_MAX];
-    text_printf(out, "%s: %s. Rule %s, decided at %s.\n\n", node_name, words[decision->action], decision->rule,
-                policy_time(decision->at, time));
+    text_printf(out, "%s: %s. Rule %s, decided at %s.\n\n", node_name, words[decision->action],
+                decision_rule_text(decision->rule), policy_time(decision->at, time));
     text_add(out, decision->sentence);
     text_add(out, "\n");
 }
@@ -221,7 +221,8 @@ static const char *next_sentence(const char *text)
 void policy_explain_short(const struct decision *decision, char *dst, size_t size)
 {
     char lead[CODE_MAX_BYTES + DEVICE_MAX_BYTES + 8];
-    policy_say(lead, sizeof(lead), "%s%s%s", decision->code[0] != '\0' ? decision->code : decision->rule,
+    policy_say(lead, sizeof(lead), "%s%s%s",
+               decision->code[0] != '\0' ? decision->code : decision_rule_text(decision->rule),
                decision->device[0] != '\0' ? " on " : "", decision->device);
     /* The first says what was seen, for which the code stands; then as much of the end as there is room for. */
     const char *rest = next_sentence(decision->sentence), *next;

@@ -25,15 +25,15 @@ void policy_tell_fresh(const struct policy_node *node, const struct folded *fold
 static bool owner_lets(const struct policy_node *node, const struct policy_outcome *outcome, struct decision *decision)
 {
     char why[REASON_MAX_BYTES];
-    const char *rule = "opted-out";
+    enum decision_rule rule = RULE_OPTED_OUT;
     const char *reason = text_or_empty(node->scheduler_reason)[0] != '\0' ? node->scheduler_reason : "no reason given";
     if (node->opted_out) {
         policy_say(why, sizeof(why), "a person took this node out of automatic repair");
     } else if (text_or_empty(node->paused_why)[0] != '\0') {
-        rule = POLICY_RULE_PAUSED;
+        rule = RULE_PAUSED;
         policy_say(why, sizeof(why), "%s", node->paused_why);
     } else if (node->external_drain) {
-        rule = "foreign-drain";
+        rule = RULE_FOREIGN_DRAIN;
         policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));
     } else {
         policy_gate(decision, GATE_OWNER, GATE_RESULT_PASSED, "nobody else holds it");
@@ -53,7 +53,7 @@ static bool idle_lets(const struct policy_node *node, const struct policy_outcom
         return true;
     }
     policy_gate(decision, GATE_ONE_OPERATION, GATE_RESULT_FAILED, "an operation is still at its return gate");
-    policy_rule(decision, ACTION_WATCH, "one-operation");
+    policy_rule(decision, ACTION_WATCH, RULE_ONE_OPERATION);
     policy_add(decision, "Left to the operation that is at work on the node.");
     policy_refuse(decision, outcome->action, "the operation at work sees the same evidence and ends first");
     return false;
@@ -67,7 +67,7 @@ static bool recovery_lets(const struct policy_snapshot *snapshot, const struct p
         return true;
     }
     policy_gate(decision, GATE_RECOVERY, GATE_RESULT_FAILED, "NodeRecovery is None");
-    policy_rule(decision, ACTION_MARK, "recovery-none");
+    policy_rule(decision, ACTION_MARK, RULE_RECOVERY_NONE);
     policy_add(decision, "Marked only, as the cluster's NodeRecovery is None.");
     policy_refuse(decision, outcome->action, "NodeRecovery is None: the cluster's owner repairs by hand");
     return false;
@@ -111,7 +111,7 @@ static void only_say(const struct policy_outcome *outcome, enum repair_mode mode
     const char *fault = fault_class_text(decision->fault);
     policy_say(why, sizeof(why), "the mode of %s faults is %s", fault, repair_mode_text(mode));
     policy_gate(decision, GATE_MODE, GATE_RESULT_FAILED, why);
-    policy_rule(decision, ACTION_WATCH, mode == REPAIR_MODE_OBSERVE ? "mode-observe" : "mode-recommend");
+    policy_rule(decision, ACTION_WATCH, mode == REPAIR_MODE_OBSERVE ? RULE_MODE_OBSERVE : RULE_MODE_RECOMMEND);
     policy_add(decision, "%s: the node would be %s, but %s.",
                mode == REPAIR_MODE_OBSERVE ? "Only observed" : "Recommended", doing(outcome->action), why);
     policy_refuse(decision, outcome->action, why);
@@ -128,8 +128,8 @@ static bool is_new_since(const struct policy_snapshot *snapshot, const struct po
     return false;
 }
 
-static void wait_for_word(const struct policy_outcome *outcome, const char *rule, const char *why, int64_t retry_at,
-                          struct decision *decision)
+static void wait_for_word(const struct policy_outcome *outcome, enum decision_rule rule, const char *why,
+                          int64_t retry_at, struct decision *decision)
 {
     policy_gate(decision, GATE_MODE, GATE_RESULT_FAILED, why);
     policy_rule(decision, ACTION_HOLD, rule);
@@ -173,7 +173,7 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
         policy_say(why, sizeof(why), "%s rejected the %s at %s%s%s%s, and nothing new was seen since",
                    text_or_empty(approval->by), noun(outcome->action), policy_time(approval->at, time),
                    told ? " (" : "", words, told ? ")" : "");
-        wait_for_word(outcome, "approval-rejected", why, 0, decision);
+        wait_for_word(outcome, RULE_APPROVAL_REJECTED, why, 0, decision);
     } else if (stands) {
         if (text_or_empty(approval->by)[0] != '\0')
             policy_say(why, sizeof(why),
@@ -182,11 +182,11 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
         else
             policy_say(why, sizeof(why), "nobody approved the %s until %s, and nothing new was seen since",
                        noun(outcome->action), policy_time(answered_at, time));
-        wait_for_word(outcome, "approval-expired", why, 0, decision);
+        wait_for_word(outcome, RULE_APPROVAL_EXPIRED, why, 0, decision);
     } else {
         policy_say(why, sizeof(why), "the mode of %s faults is approve: the %s needs a person's yes",
                    fault_class_text(decision->fault), noun(outcome->action));
-        wait_for_word(outcome, "approval-needed", why, waiting && in_time ? approval->expires_at : 0, decision);
+        wait_for_word(outcome, RULE_APPROVAL_NEEDED, why, waiting && in_time ? approval->expires_at : 0, decision);
     }
     return false;
 }
@@ -231,7 +231,7 @@ static void ask_incident(const struct policy_snapshot *snapshot, struct thought 
                incident->nodes, title, incident->domain, policy_time(incident->started_at, time));
     outcome->refused = outcome->action;
     outcome->action = ACTION_HOLD;
-    outcome->rule = "incident-hold";
+    outcome->rule = RULE_INCIDENT_HOLD;
     text_copy_cut(outcome->refused_why, sizeof(outcome->refused_why),
                   "what takes many nodes of one place at once is one incident, and repairs one by one do not end it");
 }

@@ -111,7 +111,7 @@ struct policy_outcome policy_lemon_for_person(const struct policy_snapshot *snap
 {
     char because[REASON_MAX_BYTES];
     say_lemon(snapshot, ledger, "a person has to look", because);
-    return policy_person("lemon", because, "the site wants a person to look at its lemons");
+    return policy_person(RULE_LEMON, because, "the site wants a person to look at its lemons");
 }
 
 struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
@@ -121,8 +121,8 @@ struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot,
     bool helps = lead->again != ACTION_CLASS_SUPPORT && (!policy_is_gsp_like(lead->row) || lead->driver_word);
     say_lemon(snapshot, ledger, helps ? "it is replaced" : "a person has to look", because);
     if (!helps)
-        return policy_person("lemon", because, "no source says that another machine helps against this code");
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "lemon", because);
+        return policy_person(RULE_LEMON, because, "no source says that another machine helps against this code");
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_LEMON, because);
     if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "it was repaired too often to be trusted after another one");

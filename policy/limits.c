@@ -119,7 +119,7 @@ static void tell_breaker(const struct policy_snapshot *snapshot, const struct br
                    breaker->limit, snapshot->group.name, window, settled);
 }
 
-void policy_hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at)
+void policy_hold(struct decision *decision, enum decision_rule rule, const char *why, int64_t retry_at)
 {
     policy_refuse(decision, decision->action, why);
     policy_add(decision, "It waits: %s.", why);
@@ -146,7 +146,7 @@ static bool breaker_lets(const struct policy_snapshot *snapshot, const struct br
         "the group's breaker is open, as too many nodes fail at once for a fault of each; it closes when no more than "
         "%" PRId64 " have failed within %s, for %s",
         breaker->limit, window, settled);
-    policy_hold(decision, "breaker-hold", why, settling ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    policy_hold(decision, RULE_BREAKER_HOLD, why, settling ? closes_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
     return false;
 }
 
@@ -161,7 +161,7 @@ static void do_without(const struct policy_snapshot *snapshot, struct room *room
         room->replacing--;
         policy_refuse(decision, ACTION_REPLACE, lack->why);
         policy_add(decision, "It is rebooted instead: %s.", lack->why);
-        policy_rule(decision, ACTION_REBOOT, "reboot-for-now");
+        policy_rule(decision, ACTION_REBOOT, RULE_REBOOT_FOR_NOW);
     }
 }
 
@@ -172,7 +172,7 @@ static void ask_limits(const struct policy_snapshot *snapshot, const struct brea
     if (!breaker_lets(snapshot, breaker, &thought->decision) || !policy_pace_lets(snapshot, room, &thought->decision))
         return;
     policy_lack(snapshot, room, &thought->decision, &lack);
-    if (lack.rule != NULL)
+    if (lack.rule != RULE_NONE)
         do_without(snapshot, room, &lack, thought);
     else
         (void)policy_room_lets(snapshot, room, &thought->decision);

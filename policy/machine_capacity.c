@@ -59,7 +59,7 @@ bool policy_machine_capacity_came_up(struct machine_capacity *machine_capacity)
 
 /* --- what follows for a node that is to be replaced ------------------------------------------------------------ */
 
-static void lacks(struct lack *lack, const char *rule, int64_t retry_at)
+static void lacks(struct lack *lack, enum decision_rule rule, int64_t retry_at)
 {
     lack->rule = rule;
     lack->retry_at = retry_at;
@@ -93,7 +93,7 @@ static void ask_protection(const struct policy_snapshot *snapshot, const struct 
                " new machines of the group in a row did not come up, so the image or its scripts are at fault, "
                "and nothing is replaced before one does, or a person says so",
                machine_capacity->unborn);
-    lacks(lack, "protected-hold", snapshot->now_ms < try_at ? try_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    lacks(lack, RULE_PROTECTED_HOLD, snapshot->now_ms < try_at ? try_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 
 static void ask_capacity(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
@@ -110,11 +110,11 @@ static void ask_capacity(const struct policy_snapshot *snapshot, const struct ro
                policy_time(machine_capacity->short_at, last), machine_capacity->short_times,
                machine_capacity->short_times == 1 ? "" : "s", policy_time(machine_capacity->short_until, next));
     policy_gate(decision, GATE_CAPACITY, may_ask ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
-    if (may_ask || lack->rule != NULL)
+    if (may_ask || lack->rule != RULE_NONE)
         return;
     policy_say(lack->why, sizeof(lack->why), "the provider has no machine to put in its place%s",
                waits ? "" : ", and another repair is asking for one");
-    lacks(lack, "capacity-hold", waits ? machine_capacity->short_until : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    lacks(lack, RULE_CAPACITY_HOLD, waits ? machine_capacity->short_until : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 
 static void ask_spares(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
@@ -128,13 +128,13 @@ static void ask_spares(const struct policy_snapshot *snapshot, const struct room
                least);
     bool enough = room->idle >= least || goes_all_the_same(snapshot);
     policy_gate(decision, GATE_SPARES, enough ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
-    if (enough || lack->rule != NULL)
+    if (enough || lack->rule != RULE_NONE)
         return;
     policy_say(lack->why, sizeof(lack->why),
                "of its group %" PRId64 " healthy and idle, and at least %" PRId64
                " have to be there for its work before it is given up",
                room->idle, least);
-    lacks(lack, "spares-hold", snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+    lacks(lack, RULE_SPARES_HOLD, snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 
 void policy_lack(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,

@@ -31,7 +31,7 @@ static bool is_the_hour(const struct policy_snapshot *snapshot, struct decision 
     policy_say(why, sizeof(why), "repairs of the group begin %s %.*s%s%s", forbidden ? "not during" : "only during",
                TEXT_FIT(hours, 120), open_at > 0 ? ", so not before " : "",
                open_at > 0 ? policy_time(open_at, time) : "");
-    policy_hold(decision, "window-hold", why, open_at > 0 ? open_at : snapshot->now_ms + NEVER_LOOK_MS);
+    policy_hold(decision, RULE_WINDOW_HOLD, why, open_at > 0 ? open_at : snapshot->now_ms + NEVER_LOOK_MS);
     return false;
 }
 
@@ -52,7 +52,7 @@ static bool is_long_enough_ago(const struct policy_snapshot *snapshot, const str
     if (next <= snapshot->now_ms)
         return true;
     policy_say(why, sizeof(why), "another repair of the group began at %s, and %s have to lie between two", last, span);
-    policy_hold(decision, "spacing-hold", why, next);
+    policy_hold(decision, RULE_SPACING_HOLD, why, next);
     return false;
 }
 

@@ -167,11 +167,6 @@ struct policy_approval {
 bool policy_approval_is_for(enum action asked_action, const char *asked_code, const char *asked_device,
                             enum action action, const char *code, const char *device);
 
-/* The rule of what no table has: nothing is done, and a person is told. */
-#define POLICY_RULE_UNKNOWN_CODE "unknown-code"
-/* The rule of what a person keeps in his own hands, with the whole cluster. */
-#define POLICY_RULE_PAUSED "paused"
-
 enum policy_request { POLICY_REQUEST_NONE, POLICY_REQUEST_REBOOT, POLICY_REQUEST_REPLACE };
 
 struct policy_node {

@@ -72,13 +72,14 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
     if (watched ? lead->row->rate_action == ACTION_CLASS_SUPPORT : lead->again == ACTION_CLASS_SUPPORT) {
         policy_say(because, sizeof(because), "It fails its probation of %s after %s, so a person has to look", span,
                    past);
-        return policy_person("probation-failed", because,
+        return policy_person(RULE_PROBATION_FAILED, because,
                              "no source says that another machine helps against this code");
     }
     bool after_reset = failed->kind == OPERATION_KIND_RESET; /* a reboot is what was not tried yet */
     if (watched && (after_reset || lead->row->rate_action != ACTION_CLASS_REPLACE) &&
         ledger->reboots < snapshot->settings.reboots_max) {
-        struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = "probation-failed", .refused = ACTION_WATCH};
+        struct policy_outcome outcome = {
+            .action = ACTION_REBOOT, .rule = RULE_PROBATION_FAILED, .refused = ACTION_WATCH};
         policy_say(outcome.because, sizeof(outcome.because),
                    "It fails its probation of %s after %s, so it is not only counted: a reboot is due", span, past);
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "on probation the first sight is one too many");
@@ -86,7 +87,7 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
     }
     policy_say(because, sizeof(because), "It fails its probation of %s after %s, so the machine is replaced", span,
                past);
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, "probation-failed", because);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_PROBATION_FAILED, because);
     if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "on probation a fault of the same kind costs the machine");

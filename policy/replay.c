@@ -10,11 +10,6 @@
 
 ENUM_DEFINE(replay_result, REPLAY_RESULT_LIST)
 
-static bool has_rule(const struct decision *decision, const char *rule)
-{
-    return text_equal(decision->rule, rule);
-}
-
 /* The number behind a word of a gate's detail ("" begins it), as "closed: 3 of 64 nodes failed …"; otherwise what is known. */
 static int64_t number_after(const struct decision *decision, enum gate gate, const char *word, int64_t otherwise)
 {
@@ -48,7 +43,7 @@ static void take_silence(const struct policy_replay *replay, struct policy_node 
     const struct decision *d = replay->decision;
     bool lost = text_equal(d->code, POLICY_CODE_UNREACHABLE);
     node->last_heartbeat_at = d->at;
-    if (!lost && !has_rule(d, "no-verdict"))
+    if (!lost && d->rule != RULE_NO_VERDICT)
         return;
     node->last_heartbeat_at -= lost ? replay->then->unreachable_after_ms : replay->then->silent_after_ms;
     node->scheduler_responding = !lost;
@@ -64,10 +59,11 @@ static const struct policy_incident *incident_of(const struct decision *decision
 /* The recorded word says it where a reset was thought of. */
 static bool could_reset(const struct decision *d)
 {
-    static const char *const rules[] = {"resets-not-allowed", "reset-failed", "resets-exhausted", "repeat-after-reset"};
+    static const enum decision_rule rules[] = {RULE_RESETS_NOT_ALLOWED, RULE_RESET_FAILED, RULE_RESETS_EXHAUSTED,
+                                               RULE_REPEAT_AFTER_RESET};
     bool could = d->action == ACTION_RESET || d->refused == ACTION_RESET;
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-        could = could || has_rule(d, rules[i]);
+        could = could || d->rule == rules[i];
     return could;
 }
 
@@ -75,23 +71,23 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
 {
     const struct decision *d = replay->decision;
     const struct verdict *lead = replay->verdict_count > 0 ? &replay->verdicts[0] : NULL;
-    bool fresh = lead != NULL &&
-                 (d->gates[GATE_FRESH].result != GATE_RESULT_FAILED || has_rule(d, POLICY_RULE_CLEARED_BY_RESET));
+    bool fresh =
+        lead != NULL && (d->gates[GATE_FRESH].result != GATE_RESULT_FAILED || d->rule == RULE_CLEARED_BY_RESET);
     *node = (struct policy_node){
         .id = d->node_id,
         .name = replay->node,
-        .state = has_rule(d, "one-operation") ? NODE_STATE_VERIFYING : NODE_STATE_READY,
+        .state = d->rule == RULE_ONE_OPERATION ? NODE_STATE_VERIFYING : NODE_STATE_READY,
         .instance_id = fresh ? lead->instance_id : "",
         .boot_id = fresh ? lead->boot_id : "",
         .boot_at = lead != NULL ? lead->first_at : d->at,
-        .opted_out = has_rule(d, "opted-out"),
-        .paused_why = has_rule(d, "paused") ? "the cluster was paused" : "",
+        .opted_out = d->rule == RULE_OPTED_OUT,
+        .paused_why = d->rule == RULE_PAUSED ? "the cluster was paused" : "",
         .can_reset = could_reset(d),
-        .has_active_operation = has_rule(d, "one-operation"),
+        .has_active_operation = d->rule == RULE_ONE_OPERATION,
         .has_scheduler = true,
         .scheduler_known = true,
         .scheduler_responding = true,
-        .external_drain = has_rule(d, "foreign-drain"),
+        .external_drain = d->rule == RULE_FOREIGN_DRAIN,
         .scheduler_reason = "",
         .request_by = "",
         .incident = incident_of(d),
@@ -165,7 +161,7 @@ static void decide(struct policy_snapshot *snapshot, const struct policy_setting
 
 static bool is_same(const struct decision *a, const struct decision *b)
 {
-    return a->action == b->action && a->urgency == b->urgency && text_equal(a->rule, b->rule) &&
+    return a->action == b->action && a->urgency == b->urgency && a->rule == b->rule &&
            (a->action != ACTION_HOLD || a->refused == b->refused);
 }
 

@@ -66,10 +66,10 @@ void policy_gate(struct decision *decision, enum gate gate, enum gate_result res
     text_copy_cut(decision->gates[gate].detail, sizeof(decision->gates[gate].detail), detail);
 }
 
-void policy_rule(struct decision *decision, enum action action, const char *rule)
+void policy_rule(struct decision *decision, enum action action, enum decision_rule rule)
 {
     decision->action = action;
-    text_copy_cut(decision->rule, sizeof(decision->rule), rule);
+    decision->rule = rule;
 }
 
 void policy_refuse(struct decision *decision, enum action action, const char *why)

@@ -332,22 +332,21 @@ static void tell_waiting(const struct policy_scene *scene, struct policy_situati
     if (scene->group->breaker_opened_at > 0 && scene->decision->gates[GATE_BREAKER].result == GATE_RESULT_FAILED)
         say(told, "The breaker opened at %s (%s); a person may close it earlier.",
             policy_time(scene->group->breaker_opened_at, opened), scene->decision->gates[GATE_BREAKER].detail);
-    if (next > scene->now_ms && text_equal(scene->decision->rule, "approval-needed"))
+    if (next > scene->now_ms && scene->decision->rule == RULE_APPROVAL_NEEDED)
         say(told, "The yes has to come by %s; then it is weighed anew.", policy_time(next, at));
     else if (next > scene->now_ms)
         say(told, "It is looked at again at %s.", policy_time(next, at));
-    else if (text_equal(scene->decision->rule, "approval-rejected") ||
-             text_equal(scene->decision->rule, "approval-expired"))
+    else if (scene->decision->rule == RULE_APPROVAL_REJECTED || scene->decision->rule == RULE_APPROVAL_EXPIRED)
         say(told, "It is asked for again when something new is seen; a person can repair the node at any time.");
     else
         say(told, "It is looked at again now.");
-    if (text_equal(scene->decision->rule, "approval-needed"))
+    if (scene->decision->rule == RULE_APPROVAL_NEEDED)
         way_approval(scene, told);
     way_repair(scene, told);
-    if (text_equal(scene->decision->rule, "breaker-hold") && scene->group->breaker_opened_at > 0)
+    if (scene->decision->rule == RULE_BREAKER_HOLD && scene->group->breaker_opened_at > 0)
         way_resume(scene, told,
                    "close the breaker: what failed until then counts no more, and repairs go on by the budget");
-    if (text_equal(scene->decision->rule, "protected-hold") && scene->group->machine_capacity.protected_at > 0)
+    if (scene->decision->rule == RULE_PROTECTED_HOLD && scene->group->machine_capacity.protected_at > 0)
         way_resume(scene, told, WHY_RESUME);
 }
 

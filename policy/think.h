@@ -40,11 +40,8 @@ const char *policy_time(int64_t ms, char buffer[POLICY_TIME_MAX]);
 /* Adds another sentence to the decision's. */
 void policy_add(struct decision *decision, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void policy_gate(struct decision *decision, enum gate gate, enum gate_result result, const char *detail);
-void policy_rule(struct decision *decision, enum action action, const char *rule);
+void policy_rule(struct decision *decision, enum action action, enum decision_rule rule);
 void policy_refuse(struct decision *decision, enum action action, const char *why);
-
-/* The rule of evidence that a reset has answered. */
-#define POLICY_RULE_CLEARED_BY_RESET "before-the-reset"
 
 /* --- fold.c ------------------------------------------------------------------------------------------------- */
 
@@ -110,7 +107,7 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
 
 struct policy_outcome {
     enum action action;
-    const char *rule;
+    enum decision_rule rule;
     bool attempts_used;             /* the ledger allows no further repair of this kind */
     bool slot_used;                 /* … and none of the slot at all */
     enum action refused;            /* what was thought of and not taken */
@@ -123,8 +120,8 @@ struct policy_outcome {
 const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_ERROR_MAX]);
 /* Within the slot's limit; beyond it a person. */
 struct policy_outcome policy_replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                               const char *rule, const char *because);
-struct policy_outcome policy_person(const char *rule, const char *because, const char *refused_why);
+                                               enum decision_rule rule, const char *because);
+struct policy_outcome policy_person(enum decision_rule rule, const char *because, const char *refused_why);
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
                                       const struct ledger *ledger);
 
@@ -212,7 +209,7 @@ bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room,
 
 /* Why a node is not replaced now. */
 struct lack {
-    const char *rule; /* NULL: nothing is in the way */
+    enum decision_rule rule; /* NONE: nothing is in the way */
     char why[REASON_MAX_BYTES];
     int64_t retry_at;
 };
@@ -227,7 +224,7 @@ bool policy_pace_lets(const struct policy_snapshot *snapshot, const struct room 
 /* --- limits.c ----------------------------------------------------------------------------------------------- */
 
 /* The repair waits, for why; it is looked at again at retry_at. */
-void policy_hold(struct decision *decision, const char *rule, const char *why, int64_t retry_at);
+void policy_hold(struct decision *decision, enum decision_rule rule, const char *why, int64_t retry_at);
 int64_t policy_at_least(int64_t floor, int64_t value);
 void policy_limit(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count,
                   struct policy_plan *plan);

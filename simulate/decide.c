@@ -197,11 +197,11 @@ void decide_answer(struct world *w, int32_t node)
 /* What the mode lets nobody but a person do, and what a person has not answered in time. */
 static void follow_mode(struct world *w, int32_t node, const struct decision *decision)
 {
-    if (text_equal(decision->rule, "approval-needed")) {
+    if (decision->rule == RULE_APPROVAL_NEEDED) {
         ask_person(w, node, decision);
-    } else if (text_equal(decision->rule, "approval-expired")) {
+    } else if (decision->rule == RULE_APPROVAL_EXPIRED) {
         decide_call_person(w, node);
-    } else if (text_equal(decision->rule, "mode-observe") || text_equal(decision->rule, "mode-recommend")) {
+    } else if (decision->rule == RULE_MODE_OBSERVE || decision->rule == RULE_MODE_RECOMMEND) {
         w->out->only_said += !fleet_trouble(w, node)->waits_for_person;
         decide_call_person(w, node);
     }
@@ -212,14 +212,14 @@ static void count_rule(struct world *w, const struct decision *decision)
     struct simulate_outcome *out = w->out;
     w->out->decisions++;
     for (size_t i = 0; i < out->rule_count; i++)
-        if (strcmp(out->rules[i].rule, decision->rule) == 0 && out->rules[i].action == decision->action) {
+        if (out->rules[i].rule == decision->rule && out->rules[i].action == decision->action) {
             out->rules[i].count++;
             return;
         }
     if (out->rule_count == SIMULATE_RULES_MAX)
         return;
     struct simulate_rule *rule = &out->rules[out->rule_count++];
-    text_copy_cut(rule->rule, sizeof(rule->rule), decision->rule);
+    rule->rule = decision->rule;
     rule->action = decision->action;
     rule->count = 1;
 }

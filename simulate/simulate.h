@@ -210,7 +210,7 @@ struct simulate_sample {
 };
 
 struct simulate_rule {
-    char rule[RULE_MAX_BYTES];
+    enum decision_rule rule;
     enum action action;
     int64_t count;
 };

@@ -15,7 +15,7 @@ static json_t *render_said(const struct decision *decision)
 {
     json_t *json = json_object();
     json_put_text(json, "action", action_text(decision->action));
-    json_put_text(json, "rule", decision->rule);
+    json_put_text(json, "rule", decision_rule_text(decision->rule));
     json_put_text(json, "urgency", urgency_text(decision->urgency));
     json_put_text(json, "sentence", decision->sentence);
     return json;

@@ -37,7 +37,7 @@ static inline void case_render_gates(struct text *out, const struct decision *d,
 static inline void case_render_decision(struct text *out, const struct policy_case *c, const struct decision *d)
 {
     text_printf(out, "  %s: %s %s by %s", case_node_name(c, d->node_id), action_text(d->action),
-                urgency_text(d->urgency), d->rule);
+                urgency_text(d->urgency), decision_rule_text(d->rule));
     if (d->code[0] != '\0')
         text_printf(out, ", %s%s%s", d->code, d->device[0] != '\0' ? " on " : "", d->device);
     text_printf(out, ", evidence %d\n    %s\n", d->evidence_count, d->sentence);

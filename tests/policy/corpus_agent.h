@@ -23,7 +23,8 @@
 struct live_action {
     int64_t at;
     enum story_word word;
-    char rule[64], sentence[SENTENCE_MAX_BYTES];
+    enum decision_rule rule;
+    char sentence[SENTENCE_MAX_BYTES];
 };
 
 struct live_state { /* of a check, as the story says it */

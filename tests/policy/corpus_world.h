@@ -478,7 +478,7 @@ static inline void live_note(struct live *live, struct live_node *node, const st
     const struct live_action *last = node->action_count > 0 ? &node->actions[node->action_count - 1] : NULL;
     enum story_word word = live_word(d->action);
     bool begins = word >= STORY_RESET;
-    if (!begins && last != NULL && last->word == word && strcmp(last->rule, d->rule) == 0 &&
+    if (!begins && last != NULL && last->word == word && last->rule == d->rule &&
         strncmp(last->sentence, d->sentence, 60) == 0)
         return;
     if (node->action_count == node->action_room) {
@@ -487,7 +487,7 @@ static inline void live_note(struct live *live, struct live_node *node, const st
     }
     struct live_action *action = &node->actions[node->action_count++];
     *action = (struct live_action){.at = live->now, .word = word};
-    text_copy_cut(action->rule, sizeof(action->rule), d->rule);
+    action->rule = d->rule;
     text_copy_cut(action->sentence, sizeof(action->sentence), d->sentence);
 }
 

@@ -334,7 +334,7 @@ static inline bool is_repair(const struct decision *d)
 
 static inline bool is_request(const struct decision *d)
 {
-    return strcmp(d->rule, "operator-request") == 0;
+    return d->rule == RULE_OPERATOR_REQUEST;
 }
 
 static inline const struct policy_node *node_of(const struct world *w, int64_t id)

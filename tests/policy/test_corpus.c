@@ -117,7 +117,7 @@ static void show(const struct live *live, const char *path, const struct result 
             const struct live_action *action = &live->nodes[n].actions[i];
             print_message("  %s %4d min %s by %s: %s\n", live->nodes[n].of->name,
                           (int)((action->at - CASE_NOW_MS) / LIVE_MINUTE_MS), story_word_text(action->word),
-                          action->rule, action->sentence);
+                          decision_rule_text(action->rule), action->sentence);
         }
 }
 

@@ -60,12 +60,18 @@ static bool wants_repair(const struct decision *d)
            (is_repair(d) || d->action == ACTION_HOLD || d->action == ACTION_MARK || d->action == ACTION_WATCH);
 }
 
-static bool is_held(const struct decision *d, const char *rule)
+/* It waits for a person, not for a time. */
+static bool is_approval(const struct decision *d)
 {
-    return d->action == ACTION_HOLD && strcmp(d->rule, rule) == 0;
+    return d->rule == RULE_APPROVAL_NEEDED || d->rule == RULE_APPROVAL_REJECTED || d->rule == RULE_APPROVAL_EXPIRED;
 }
 
-static bool any_held(const struct policy_plan *plan, const char *rule)
+static bool is_held(const struct decision *d, enum decision_rule rule)
+{
+    return d->action == ACTION_HOLD && d->rule == rule;
+}
+
+static bool any_held(const struct policy_plan *plan, enum decision_rule rule)
 {
     for (size_t i = 0; i < plan->count; i++)
         if (is_held(&plan->decisions[i], rule))
@@ -106,7 +112,7 @@ static const char *check_never_more_than_the_class_has(struct world *w, const st
         int64_t share = share_of(w->snapshot.group.desired, settings->class_budget_percent[fault],
                                  settings->class_budget_max[fault]);
         met(PREMISE_CLASS_USED_UP, w->snapshot.group.in_repair_of[fault] + repairs == share && repairs > 0 &&
-                                       any_held(plan, "class-budget-hold"));
+                                       any_held(plan, RULE_CLASS_BUDGET_HOLD));
         if (repairs > 0 && w->snapshot.group.in_repair_of[fault] + repairs > share)
             return "more repairs than the class of fault has room for";
     }
@@ -135,7 +141,7 @@ static const char *check_never_under_the_minimum(struct world *w, const struct p
                   healthy * 100 >= w->snapshot.group.desired * settings->min_healthy_percent;
     bool one_more = healthy <= settings->min_healthy_count ||
                     (healthy - 1) * 100 < w->snapshot.group.desired * settings->min_healthy_percent;
-    met(PREMISE_MINIMUM_MISSED, !enough && any_held(plan, "min-healthy-hold"));
+    met(PREMISE_MINIMUM_MISSED, !enough && any_held(plan, RULE_MIN_HEALTHY_HOLD));
     for (size_t i = 0; i < plan->count; i++)
         if (is_repair(&plan->decisions[i]) && !is_request(&plan->decisions[i]) &&
             !met(PREMISE_MINIMUM_REACHED, enough && one_more) && !enough)
@@ -149,8 +155,8 @@ static const char *check_hours_and_spacing(struct world *w, const struct policy_
     int64_t last = w->snapshot.group.last_repair_at;
     bool soon = last > 0 && NOW - last < settings->spacing_ms;
     int repairs = 0;
-    met(PREMISE_HOURS_CLOSED, policy_windows_hold(&settings->not_during, NOW) && any_held(plan, "window-hold"));
-    met(PREMISE_SPACED, settings->spacing_ms > 0 && any_held(plan, "spacing-hold"));
+    met(PREMISE_HOURS_CLOSED, policy_windows_hold(&settings->not_during, NOW) && any_held(plan, RULE_WINDOW_HOLD));
+    met(PREMISE_SPACED, settings->spacing_ms > 0 && any_held(plan, RULE_SPACING_HOLD));
     for (size_t i = 0; i < plan->count; i++) {
         const struct decision *d = &plan->decisions[i];
         if (!is_repair(d) || is_request(d))
@@ -180,7 +186,7 @@ static const char *check_nothing_is_replaced_without_a_successor(struct world *w
     if (short_now && group->machine_capacity.short_until > from)
         from = group->machine_capacity.short_until;
     met(PREMISE_NO_SUCCESSOR,
-        (protected || short_now) && (any_held(plan, "protected-hold") || any_held(plan, "capacity-hold")));
+        (protected || short_now) && (any_held(plan, RULE_PROTECTED_HOLD) || any_held(plan, RULE_CAPACITY_HOLD)));
     met(PREMISE_ONE_TRIED, (protected || short_now) && replaced == 1);
     if ((protected || short_now) && replaced > 0 && (NOW < from || group->replacing + asked + replaced > 1))
         return "a replacement that gets no machine, or not the only one that is tried";
@@ -195,9 +201,9 @@ static const char *check_never_more_than_the_budget(struct world *w, const struc
     bool open = (group->breaker_opened_at > 0 || plan->breaker_opens) && !plan->breaker_closes;
     for (size_t i = 0; i < plan->count; i++)
         repairs += is_repair(&plan->decisions[i]) && !is_request(&plan->decisions[i]);
-    met(PREMISE_BREAKER_OPEN, open && any_held(plan, "breaker-hold"));
+    met(PREMISE_BREAKER_OPEN, open && any_held(plan, RULE_BREAKER_HOLD));
     met(PREMISE_BUDGET_USED_UP, repairs > 0 && group->in_repair + repairs == limit);
-    met(PREMISE_BUDGET_EXCEEDED, group->in_repair + repairs >= limit && any_held(plan, "budget-hold"));
+    met(PREMISE_BUDGET_EXCEEDED, group->in_repair + repairs >= limit && any_held(plan, RULE_BUDGET_HOLD));
     if (repairs > 0 && open)
         return "a repair while the breaker is open";
     if (repairs > 0 && group->in_repair + repairs > limit)
@@ -370,8 +376,8 @@ static const char *check_modes_are_kept(struct world *w, const struct policy_pla
         bool would = d->refused == ACTION_REBOOT || d->refused == ACTION_REPLACE;
         if (is_request(d))
             continue;
-        met(PREMISE_OBSERVED, mode == REPAIR_MODE_OBSERVE && would && strcmp(d->rule, "mode-observe") == 0);
-        met(PREMISE_RECOMMENDED, mode == REPAIR_MODE_RECOMMEND && would && strcmp(d->rule, "mode-recommend") == 0);
+        met(PREMISE_OBSERVED, mode == REPAIR_MODE_OBSERVE && would && d->rule == RULE_MODE_OBSERVE);
+        met(PREMISE_RECOMMENDED, mode == REPAIR_MODE_RECOMMEND && would && d->rule == RULE_MODE_RECOMMEND);
         if (takes_away && (mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND))
             return "a node is taken for a fault of which only is said what would be done";
     }
@@ -395,9 +401,9 @@ static const char *check_nothing_without_a_yes(struct world *w, const struct pol
         if (is_request(d) || w->snapshot.settings.modes[d->fault] != REPAIR_MODE_APPROVE)
             continue;
         bool yes = asked->state == APPROVAL_STATE_APPROVED, in_time = NOW < asked->expires_at;
-        enum action wanted = is_repair(d) && strcmp(d->rule, "reboot-for-now") != 0 ? d->action : d->refused;
+        enum action wanted = is_repair(d) && d->rule != RULE_REBOOT_FOR_NOW ? d->action : d->refused;
         bool same = asked->action != ACTION_NONE && is_asked(node, d, wanted);
-        bool waits = d->action == ACTION_HOLD && text_starts_with(d->rule, "approval-");
+        bool waits = d->action == ACTION_HOLD && is_approval(d);
         met(PREMISE_NO_YES, waits);
         met(PREMISE_YES_FOR_OTHERS, waits && yes && in_time && !same);
         met(PREMISE_YES_RAN_OUT, waits && yes && !in_time && same);
@@ -428,18 +434,18 @@ static const char *check_decision_told(const struct decision *d)
     bool failed = false;
     for (int gate = 0; gate < GATE_COUNT; gate++)
         failed |= d->gates[gate].result == GATE_RESULT_FAILED;
-    if (d->rule[0] == '\0' || d->sentence[0] == '\0' || d->table_version[0] == '\0' || d->at != NOW)
+    if (d->rule == RULE_NONE || d->sentence[0] == '\0' || d->table_version[0] == '\0' || d->at != NOW)
         return "an untold decision";
     if (!is_repair(d) && d->refused_why[0] == '\0')
         return "nothing is done, and it is not said why not";
     if (!are_alternatives_told(d))
         return "an alternative without a reason, or told twice";
-    bool asks = text_starts_with(d->rule, "approval-"); /* waits for a person, not for a time */
+    bool asks = is_approval(d); /* waits for a person, not for a time */
     met(PREMISE_HELD, d->action == ACTION_HOLD && !asks);
     met(PREMISE_QUIET, d->evidence_count > 0 && (d->action == ACTION_NONE || d->action == ACTION_WATCH));
     if (d->action == ACTION_HOLD && !asks && d->retry_at <= NOW)
         return "a hold without a time";
-    bool less = strcmp(d->rule, "reboot-for-now") == 0; /* what stood behind the gate was more */
+    bool less = d->rule == RULE_REBOOT_FOR_NOW; /* what stood behind the gate was more */
     return failed && is_repair(d) && !less ? "a repair behind a failed gate" : NULL;
 }
 
@@ -469,7 +475,7 @@ static int rung(const struct decision *d)
 {
     static const int rungs[] = {[ACTION_NONE] = 0,  [ACTION_WATCH] = 0,  [ACTION_MARK] = 0,    [ACTION_HOLD] = 0,
                                 [ACTION_RESET] = 1, [ACTION_REBOOT] = 2, [ACTION_REPLACE] = 3, [ACTION_SUPPORT] = 4};
-    bool kept = d->action == ACTION_HOLD || d->action == ACTION_MARK || strcmp(d->rule, "reboot-for-now") == 0;
+    bool kept = d->action == ACTION_HOLD || d->action == ACTION_MARK || d->rule == RULE_REBOOT_FOR_NOW;
     return rungs[kept ? d->refused : d->action];
 }
 
@@ -561,11 +567,11 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
 /* What the limits of a group say, which see all of its nodes. */
 static bool is_of_the_limits(const struct decision *d)
 {
-    static const char *const rules[] = {"breaker-hold",  "min-healthy-hold", "class-budget-hold", "budget-hold",
-                                        "capacity-hold", "spares-hold",      "protected-hold",    "reboot-for-now",
-                                        "window-hold",   "spacing-hold"};
+    static const enum decision_rule rules[] = {
+        RULE_BREAKER_HOLD, RULE_MIN_HEALTHY_HOLD, RULE_CLASS_BUDGET_HOLD, RULE_BUDGET_HOLD, RULE_CAPACITY_HOLD,
+        RULE_SPARES_HOLD,  RULE_PROTECTED_HOLD,   RULE_REBOOT_FOR_NOW,    RULE_WINDOW_HOLD, RULE_SPACING_HOLD};
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-        if (strcmp(d->rule, rules[i]) == 0)
+        if (d->rule == rules[i])
             return true;
     return false;
 }

@@ -53,7 +53,7 @@ static void a_class_has_a_budget_of_its_own(void **state)
     sim_verdict(&sim, name_of(5), DOUBLE_BIT, SEVERITY_CRITICAL);
     sim_settle(&sim);
     assert_int_equal(repairs_at_work(&sim), 3); /* one of the lost GPUs, and both of the others */
-    assert_string_equal(sim_read(&sim, name_of(3)).decision.rule, "class-budget-hold");
+    assert_int_equal(sim_read(&sim, name_of(3)).decision.rule, RULE_CLASS_BUDGET_HOLD);
     sim_crash(&sim); /* who is in repair for what is known again */
     sim_settle(&sim);
     assert_int_equal(repairs_at_work(&sim), 3);
@@ -80,7 +80,7 @@ static void too_few_that_are_healthy_wait_for_a_person(void **state)
     sim_settle(&sim);
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 0);
-    assert_string_equal(sim_read(&sim, name_of(1)).decision.rule, "min-healthy-hold");
+    assert_int_equal(sim_read(&sim, name_of(1)).decision.rule, RULE_MIN_HEALTHY_HOLD);
     assert_non_null(strstr(sim_read(&sim, name_of(1)).decision.sentence, "only 7 of the 10"));
     assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, name_of(2), OPERATION_KIND_REBOOT,
                                           URGENCY_NOW, "", "", &op, &problem),
@@ -114,7 +114,7 @@ static void repairs_wait_for_their_hours(void **state)
     sim_verdict(&sim, "gpu-3", OFF_THE_BUS, SEVERITY_CRITICAL);
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots, 1);
-    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "window-hold");
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.rule, RULE_WINDOW_HOLD);
     assert_int_equal(sim_read(&sim, "gpu-3").row.state, NODE_STATE_READY);
     sim_run(&sim, 61 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 2);
@@ -126,12 +126,12 @@ static void repairs_wait_for_their_hours(void **state)
     sim_close(&sim);
 }
 
-static int held_by(struct sim *sim, const char *rule)
+static int held_by(struct sim *sim, enum decision_rule rule)
 {
     int count = 0;
     for (int i = 1; i <= sim->nodes; i++) {
         struct sim_reading reading = sim_read(sim, name_of(i));
-        count += reading.row.state == NODE_STATE_HELD && strcmp(reading.decision.rule, rule) == 0;
+        count += reading.row.state == NODE_STATE_HELD && reading.decision.rule == rule;
     }
     return count;
 }
@@ -154,11 +154,11 @@ static void without_capacity_nobody_is_downed(void **state)
     sim_verdict(&sim, name_of(3), NOT_REMAPPED, SEVERITY_CRITICAL);
     sim_verdict(&sim, name_of(4), OFF_THE_BUS, SEVERITY_CRITICAL);
     sim_run(&sim, MS_PER_HOUR);
-    assert_int_equal(held_by(&sim, "capacity-hold"), 2);
+    assert_int_equal(held_by(&sim, RULE_CAPACITY_HOLD), 2);
     assert_int_equal(sim_read(&sim, name_of(4)).row.state, NODE_STATE_READY); /* a reboot needs nobody's machine */
     sim_crash(&sim);
     sim_run(&sim, MS_PER_HOUR);
-    assert_int_equal(held_by(&sim, "capacity-hold"), 2);
+    assert_int_equal(held_by(&sim, RULE_CAPACITY_HOLD), 2);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INSTANCE_TERMINATED, NULL), 1);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_CAPACITY_SHORT, NULL), 1);
     reconcile_stats(sim.reconcile, &stats);
@@ -194,17 +194,17 @@ static void a_bad_image_stops_the_replacements(void **state)
         sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
     sim_settle(&sim);
     int launches = sim.provider.launches;
-    assert_true(held_by(&sim, "protected-hold") >= 2); /* one of them may be the one that is tried */
+    assert_true(held_by(&sim, RULE_PROTECTED_HOLD) >= 2); /* one of them may be the one that is tried */
     sim_crash(&sim);
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_true(sim.provider.launches <= launches + 1);
-    assert_true(held_by(&sim, "protected-hold") >= 2);
+    assert_true(held_by(&sim, RULE_PROTECTED_HOLD) >= 2);
     reconcile_stats(sim.reconcile, &stats);
     assert_int_equal(stats.protected_groups, 1);
     sim.provider.failed_to_provision = false;
     sim_run(&sim, 4 * MS_PER_HOUR);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, NULL), 1);
-    assert_int_equal(held_by(&sim, "protected-hold"), 0);
+    assert_int_equal(held_by(&sim, RULE_PROTECTED_HOLD), 0);
     reconcile_stats(sim.reconcile, &stats);
     assert_int_equal(stats.protected_groups, 0);
     sim_close(&sim);
@@ -240,10 +240,10 @@ static void a_person_ends_the_protection(void **state)
     for (int i = 4; i <= 6; i++)
         sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
     sim_settle(&sim);
-    assert_true(held_by(&sim, "protected-hold") >= 2);
+    assert_true(held_by(&sim, RULE_PROTECTED_HOLD) >= 2);
     sim.provider.failed_to_provision = false;
     resume(&sim, "image 1.4.1 boots");
-    assert_int_equal(held_by(&sim, "protected-hold"), 0);
+    assert_int_equal(held_by(&sim, RULE_PROTECTED_HOLD), 0);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, "token:admin ended the protection"), 1);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_UNPROTECTED, "image 1.4.1 boots"), 1);
     resume(&sim, ""); /* once more is nothing more */
@@ -430,7 +430,7 @@ static void what_nobody_hears_is_rebooted(void **state)
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
     sim_run(&sim, 2 * MS_PER_MIN);
     struct sim_reading reading = sim_read(&sim, "gpu-1");
-    assert_string_equal(reading.decision.rule, "unreachable");
+    assert_int_equal(reading.decision.rule, RULE_UNREACHABLE);
     assert_int_equal(sim.provider.reboots, 1);
     instance->muted = false;
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);

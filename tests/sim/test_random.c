@@ -537,7 +537,7 @@ static void an_incident_is_stored_before_it_decides(void **state)
     sim_run(&sim, 5 * MS_PER_MIN);
     struct db_tx *tx = NULL;
     struct sim_reading reading = sim_read(&sim, sim.scheduler.nodes[0].name);
-    assert_string_equal(reading.decision.rule, "incident-hold");
+    assert_int_equal(reading.decision.rule, RULE_INCIDENT_HOLD);
     assert_int_equal(db_read_begin(sim.service.db, &tx), 0);
     assert_int_equal(db_decision_list(tx, reading.row.id, 1000, check_incident_known, &sim), 0);
     db_read_end(sim.service.db, tx);

@@ -58,7 +58,7 @@ static void a_lost_gpu_is_rebooted_then_replaced(void **state)
     sim_settle(&sim);
     decided = sim_read(&sim, "gpu-1");
     assert_int_equal(decided.decision.action, ACTION_REPLACE);
-    assert_string_equal(decided.decision.rule, "repeat-after-reboot");
+    assert_int_equal(decided.decision.rule, RULE_REPEAT_AFTER_REBOOT);
     assert_int_equal(decided.decision.refused, ACTION_REBOOT);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     after = sim_read(&sim, "gpu-1");
@@ -302,7 +302,7 @@ static void a_machine_that_does_not_come_up_is_replaced(void **state)
     struct sim_reading after = sim_read(&sim, "gpu-1");
     assert_int_equal(sim.provider.reboots, 1);
     assert_int_equal(sim.provider.launches, 5);
-    assert_string_equal(after.decision.rule, "reboot-failed");
+    assert_int_equal(after.decision.rule, RULE_REBOOT_FAILED);
     assert_int_equal(after.decision.action, ACTION_REPLACE);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "join"), 1);
     sim_close(&sim);
@@ -318,7 +318,7 @@ static void a_vanished_instance_is_replaced_without_waiting(void **state)
     fake_provider_of_node(&sim.provider, "gpu-1")->gone = true;
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     struct sim_reading after = sim_read(&sim, "gpu-1");
-    assert_string_equal(after.decision.rule, "reboot-failed");
+    assert_int_equal(after.decision.rule, RULE_REBOOT_FAILED);
     assert_int_equal(sim.provider.reboots, 0);
     assert_int_equal(sim.provider.launches, 5);
     sim_close(&sim);

@@ -28,7 +28,7 @@ static void a_device_is_reset_without_a_reboot(void **state)
     sim_settle(&sim);
     struct sim_reading decided = sim_read(&sim, "gpu-1");
     assert_int_equal(decided.decision.action, ACTION_RESET);
-    assert_string_equal(decided.decision.rule, "table-reset");
+    assert_int_equal(decided.decision.rule, RULE_TABLE_RESET);
     assert_int_equal(decided.operation.kind, OPERATION_KIND_RESET);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     struct sim_reading after = sim_read(&sim, "gpu-1");
@@ -46,7 +46,7 @@ static void a_device_is_reset_without_a_reboot(void **state)
 
     sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL); /* on probation */
     sim_settle(&sim);
-    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "repeat-after-reset");
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.rule, RULE_REPEAT_AFTER_RESET);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 1);
     assert_int_equal(machine(&sim)->resets, 1);
@@ -106,7 +106,7 @@ static void what_was_seen_before_it_and_comes_late_is_answered(void **state)
     sim_run(&sim, MS_PER_MIN);
     comes_late(&sim, reset_at);
     struct sim_reading after = sim_read(&sim, "gpu-1");
-    assert_string_equal(after.decision.rule, "before-the-reset");
+    assert_int_equal(after.decision.rule, RULE_CLEARED_BY_RESET);
     assert_non_null(strstr(after.decision.sentence, "before the reset of that device ended"));
     assert_int_equal(after.row.health, HEALTH_HEALTHY);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
@@ -125,7 +125,7 @@ static void where_no_agent_offers_it_the_node_is_rebooted(void **state)
     begin(&sim, 2, SIM_RESETS_NOT_OFFERED);
     sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
     sim_settle(&sim);
-    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "reset-falls-back-to-reboot");
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.rule, RULE_RESET_FALLS_BACK_TO_REBOOT);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 1);
     sim_close(&sim);
@@ -142,7 +142,7 @@ static void a_site_that_wants_none_has_none(void **state)
     sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
     sim_verdict(&sim, "gpu-1", UNCONTAINED, SEVERITY_CRITICAL);
     sim_settle(&sim);
-    assert_string_equal(sim_read(&sim, "gpu-1").decision.rule, "resets-not-allowed");
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.rule, RULE_RESETS_NOT_ALLOWED);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_int_equal(machine(&sim)->resets, 0);
     assert_int_equal(sim.provider.reboots, 1);
@@ -159,7 +159,7 @@ static void becomes_a_reboot(uint64_t seed, enum sim_resets resets, const char *
     assert_int_equal(sim_read(&sim, "gpu-1").decision.action, ACTION_RESET);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 30 * MS_PER_MIN);
     struct sim_reading after = sim_read(&sim, "gpu-1");
-    assert_string_equal(after.decision.rule, "reset-failed");
+    assert_int_equal(after.decision.rule, RULE_RESET_FAILED);
     assert_non_null(strstr(after.decision.sentence, error));
     assert_int_equal(after.operation.kind, OPERATION_KIND_REBOOT);
     assert_int_equal(sim.provider.reboots, 1);

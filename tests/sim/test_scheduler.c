@@ -218,7 +218,7 @@ static void an_operators_request_is_carried_out(void **state)
         sim_run(&sim, 5 * MS_PER_MIN);
         struct sim_reading reading = sim_read(&sim, "gpu-1");
         assert_string_equal(reading.operation.actor, "slurm:alice");
-        assert_string_equal(reading.decision.rule, "operator-request");
+        assert_int_equal(reading.decision.rule, RULE_OPERATOR_REQUEST);
         assert_int_equal(there->jobs, 1); /* a wish lets jobs finish */
         there->jobs = 0;
         sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);

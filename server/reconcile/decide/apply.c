@@ -345,7 +345,7 @@ static int decision_event(struct apply *a, const struct decision *d)
                              : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
                                                            : EVENT_LEVEL_WARN;
     return turn_event(a->turn, level, EVENT_KIND_DECISION, a->node, NULL, "%s (%s): %s", action_text(d->action),
-                      d->rule, d->sentence);
+                      decision_rule_text(d->rule), d->sentence);
 }
 
 static bool is_stored_fault(const struct decide_item *item, int64_t verdict_id)

@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 
-#define RULE_NEEDED "approval-needed"
-
 bool reconcile_approval_is_open(const struct approval *approval, int64_t now)
 {
     return approval->id != 0 && now < approval->expires_at &&
@@ -17,7 +15,7 @@ bool reconcile_approval_is_open(const struct approval *approval, int64_t now)
 
 void reconcile_approval_set_expiry(const struct rnode *node, struct decision *decision, int64_t now)
 {
-    if (decision->retry_at == 0 && text_equal(decision->rule, RULE_NEEDED))
+    if (decision->retry_at == 0 && decision->rule == RULE_APPROVAL_NEEDED)
         decision->retry_at = now + node->group->settings.approval_expires_ms;
 }
 
@@ -99,7 +97,7 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
 {
     const struct approval *open = reconcile_approval_is_open(&item->approval, turn->now) ? &item->approval : NULL;
     const struct decision *said = stored != NULL ? stored : item->has_decision ? &item->decision : NULL;
-    bool needed = stored != NULL && text_equal(stored->rule, RULE_NEEDED);
+    bool needed = stored != NULL && stored->rule == RULE_APPROVAL_NEEDED;
     bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && is_about(open, said->refused, said);
     bool done =
         open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && is_about(open, said->action, said);

@@ -413,7 +413,7 @@ static bool same_evidence(const struct decision *a, const struct decision *b)
 static bool same_decision(const struct decision *a, const struct decision *b)
 {
     return a->id != 0 && a->action == b->action && a->urgency == b->urgency && a->job_signal == b->job_signal &&
-           a->job_wait_ms == b->job_wait_ms && strcmp(a->rule, b->rule) == 0 && strcmp(a->code, b->code) == 0 &&
+           a->job_wait_ms == b->job_wait_ms && a->rule == b->rule && strcmp(a->code, b->code) == 0 &&
            strcmp(a->device, b->device) == 0 && same_gates(a, b) && (a->action <= ACTION_WATCH || same_evidence(a, b));
 }
 

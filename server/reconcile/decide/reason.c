@@ -75,18 +75,18 @@ static void say_downed(const struct decide_item *item, char ret_reason[REASON_MA
 
 static bool is_recommended(const struct decision *d)
 {
-    return text_equal(d->rule, "mode-recommend");
+    return d->rule == RULE_MODE_RECOMMEND;
 }
 
 static bool is_unknown(const struct decision *d)
 {
-    return text_equal(d->rule, POLICY_RULE_UNKNOWN_CODE);
+    return d->rule == RULE_UNKNOWN_CODE;
 }
 
 /* A fault for which something would have been done. */
 static bool is_paused(const struct decision *d)
 {
-    return text_equal(d->rule, POLICY_RULE_PAUSED) && action_is_repair(d->refused);
+    return d->rule == RULE_PAUSED && action_is_repair(d->refused);
 }
 
 bool reconcile_is_for_people(const struct decision *d)

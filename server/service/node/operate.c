@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RULE_PERSON_REQUEST "person-request"
 #define REQUEST_KEY_PREFIX "request/"
 #define REQUEST_KEY_MAX (KEY_MAX_BYTES - sizeof(REQUEST_KEY_PREFIX)) /* characters that a caller's key may have */
 
@@ -152,7 +151,7 @@ static void decide(const struct request *request, struct decision *ret_decision)
                                       .action = request->kind == OPERATION_KIND_REBOOT    ? ACTION_REBOOT
                                                 : request->kind == OPERATION_KIND_REPLACE ? ACTION_REPLACE
                                                                                           : ACTION_NONE};
-    snprintf(ret_decision->rule, sizeof(ret_decision->rule), "%s", RULE_PERSON_REQUEST);
+    ret_decision->rule = RULE_PERSON_REQUEST;
     request_sentence(request, ret_decision->sentence, sizeof(ret_decision->sentence));
     ret_decision->gates[GATE_ONE_OPERATION].result = GATE_RESULT_PASSED;
     snprintf(ret_decision->gates[GATE_ONE_OPERATION].detail, sizeof(ret_decision->gates[0].detail),

@@ -9,7 +9,7 @@ static struct decision full_decision(int64_t node_id)
                                 .at = WORLD_NOW,
                                 .action = ACTION_HOLD,
                                 .urgency = URGENCY_NOW,
-                                .rule = "repeat-after-reboot",
+                                .rule = RULE_REPEAT_AFTER_REBOOT,
                                 .code = "xid.79",
                                 .device = "0000:b9:00",
                                 .sentence = "The device fell off the bus again.",
@@ -37,7 +37,7 @@ static void assert_same_decision(const struct decision *a, const struct decision
     assert_int_equal(a->at, b->at);
     assert_int_equal(a->action, b->action);
     assert_int_equal(a->urgency, b->urgency);
-    assert_string_equal(a->rule, b->rule);
+    assert_int_equal(a->rule, b->rule);
     assert_string_equal(a->code, b->code);
     assert_string_equal(a->device, b->device);
     assert_string_equal(a->sentence, b->sentence);
@@ -157,12 +157,28 @@ static void test_a_detail_may_be_any_text(void **state)
     assert_same_decision(&in, &out);
 }
 
+/* A decision of a version that had other rules is shown, and its text stays. */
+static void test_a_rule_of_another_version(void **state)
+{
+    struct world *w = *state;
+    struct decision in = full_decision(w->nodes[0].id), out;
+    MUST(db_decision_insert(w->tx, &in));
+    MUST(db_script(w->tx, "UPDATE decision SET rule = 'zone-lost'"));
+    MUST(db_decision_get_row(w->tx, in.id, &out));
+    assert_int_equal(out.rule, RULE_FORMER);
+    MUST(db_decision_set_operation(w->tx, in.id, 42));
+    MUST(db_script(w->tx, "UPDATE decision SET rule = 'watch' WHERE rule = 'zone-lost'"));
+    MUST(db_decision_get_row(w->tx, in.id, &out));
+    assert_int_equal(out.rule, RULE_WATCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_every_field_comes_back),       WORLD_TEST(test_the_last_and_the_list_newest_first),
         WORLD_TEST(test_the_operation_is_added_later), WORLD_TEST(test_what_is_refused),
         WORLD_TEST(test_damaged_gates_and_evidence),   WORLD_TEST(test_a_detail_may_be_any_text),
+        WORLD_TEST(test_a_rule_of_another_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

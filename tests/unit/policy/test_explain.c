@@ -28,7 +28,7 @@ static struct decision a_decision(enum action action, int evidence_count)
         .at = 1795176005000, .action = action, .refused = ACTION_REPLACE, .evidence_count = evidence_count};
     for (int i = 0; i < evidence_count && i < DECISION_EVIDENCE_MAX; i++)
         d.evidence[i] = i + 1;
-    text_copy_cut(d.rule, sizeof(d.rule), "some-rule");
+    d.rule = RULE_TABLE_REBOOT;
     text_copy_cut(d.sentence, sizeof(d.sentence), "The sentence as it was stored.");
     text_copy_cut(d.refused_why, sizeof(d.refused_why), "the reason as it was stored");
     text_copy_cut(d.table_version, sizeof(d.table_version), fault_table_version());
@@ -49,7 +49,7 @@ static void it_says_what_was_stored(void **state)
     d.gates[GATE_BUDGET].result = GATE_RESULT_PASSED;
     text_copy_cut(d.gates[GATE_BUDGET].detail, sizeof(d.gates[GATE_BUDGET].detail), "0 in repair");
     autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
-    assert_says(text, "gpu-7: to be rebooted. Rule some-rule, decided at 2026-11-20 12:00:05 UTC.");
+    assert_says(text, "gpu-7: to be rebooted. Rule table-reboot, decided at 2026-11-20 12:00:05 UTC.");
     assert_says(text, "The sentence as it was stored.");
     assert_says(text, "NVRM: Xid (PCI:0000:b9:00): 79, GPU has fallen off the bus.");
     assert_says(text, "Who says so: [V]");
@@ -146,9 +146,9 @@ static void the_short_form_is_the_end_of_the_sentence(void **state)
     assert_short("xid.79", "0000:b9:00", whole, 60, "xid.79 on 0000:b9:00: It waits: the group has no room.");
     assert_short("xid.79", "0000:b9:00", whole, 30, "xid.79 on 0000:b9:00: It wait");
     assert_short("", "", "The reboot did not bring the machine back.", REASON_MAX_BYTES,
-                 "some-rule: The reboot did not bring the machine back.");
+                 "table-reboot: The reboot did not bring the machine back.");
     assert_short("", "", "Held by ana: back at 4. p.m. or so.", REASON_MAX_BYTES,
-                 "some-rule: Held by ana: back at 4. p.m. or so.");
+                 "table-reboot: Held by ana: back at 4. p.m. or so.");
 }
 
 int main(void)

@@ -42,10 +42,10 @@ static void begin(void)
                                   .last_heartbeat_at = NOW - 3000};
 }
 
-static void decide(enum action action, const char *rule, const char *sentence)
+static void decide(enum action action, enum decision_rule rule, const char *sentence)
 {
     decision = (struct decision){.id = 9, .at = NOW - MINUTE, .action = action, .refused = ACTION_REBOOT};
-    text_copy_cut(decision.rule, sizeof(decision.rule), rule);
+    decision.rule = rule;
     text_copy_cut(decision.sentence, sizeof(decision.sentence), sentence);
     scene.decision_stands = true;
 }
@@ -117,21 +117,21 @@ static void in_service(void **state)
         "its agent, which spoke 3 s ago, has seen.",
         "scontrol update nodename=gpu-7 state=resume");
     node.reason[0] = '\0';
-    decide(ACTION_NONE, "application-fault",
+    decide(ACTION_NONE, RULE_APPLICATION_FAULT,
            "0000:b9:00: Xid 31 (page fault). A fault of the program, not of the node.");
     assert_told(SITUATION_DECIDED,
                 "Nothing has happened because nothing that was seen asks for it. 0000:b9:00: Xid 31 (page fault). A "
                 "fault of the "
                 "program, not of the node.",
                 "hpctl node verdicts gpu-7 --cluster train");
-    decide(ACTION_WATCH, "mode-observe", "Only observed: the node would be rebooted.");
+    decide(ACTION_WATCH, RULE_MODE_OBSERVE, "Only observed: the node would be rebooted.");
     decision.gates[GATE_MODE].result = GATE_RESULT_FAILED;
     assert_told(SITUATION_DECIDED,
                 "Nothing has happened because the policy does not let it be done by itself. Only observed: the node "
                 "would be rebooted.",
                 "hpctl node verdicts gpu-7 --cluster train");
     assert_string_equal(told.ways[1].command, "hpctl node reboot gpu-7 --cluster train");
-    decide(ACTION_NONE, "application-fault",
+    decide(ACTION_NONE, RULE_APPLICATION_FAULT,
            "0000:b9:00: Xid 31 (page fault). A fault of the program, not of the node.");
     node.opted_out = true;
     assert_told(
@@ -163,7 +163,7 @@ static void unheard(void **state)
     begin();
     scene.silent = true;
     scene.last_heartbeat_at = NOW - 40 * MINUTE;
-    decide(ACTION_WATCH, "no-verdict", "The agent was last heard then.");
+    decide(ACTION_WATCH, RULE_NO_VERDICT, "The agent was last heard then.");
     text_copy_cut(decision.refused_why, sizeof(decision.refused_why), "the scheduler still hears the node");
     assert_told(SITUATION_SILENT,
                 "Its agent was last heard at 2026-11-20 11:20:00 UTC, 40 min ago: nobody looks at this node, so "
@@ -191,7 +191,7 @@ static void held(void **state)
     begin();
     node.state = NODE_STATE_HELD;
     text_copy_cut(node.reason, sizeof(node.reason), "xid.79 on 0000:b9:00");
-    decide(ACTION_HOLD, "breaker-hold", "A reboot is due. It waits: the group's breaker is open.");
+    decide(ACTION_HOLD, RULE_BREAKER_HOLD, "A reboot is due. It waits: the group's breaker is open.");
     decision.retry_at = node.retry_at = NOW + MINUTE;
     decision.gates[GATE_BREAKER].result = GATE_RESULT_FAILED;
     text_copy_cut(decision.gates[GATE_BREAKER].detail, sizeof(decision.gates[GATE_BREAKER].detail), "open: 13 of 64");
@@ -201,18 +201,18 @@ static void held(void **state)
                 "(open: 13 of 64); a person may close it earlier. It is looked at again at 2026-11-20 12:01:00 UTC.",
                 "hpctl node reboot gpu-7 --cluster train");
     assert_way("hpctl group resume gpu --cluster train");
-    decide(ACTION_HOLD, "protected-hold", "A new machine is due. It waits: three did not come up.");
+    decide(ACTION_HOLD, RULE_PROTECTED_HOLD, "A new machine is due. It waits: three did not come up.");
     decision.retry_at = NOW + MINUTE;
     decision.refused = ACTION_REPLACE;
     group.machine_capacity.protected_at = NOW - MINUTE;
     assert_way("hpctl group resume gpu --cluster train");
     group.machine_capacity.protected_at = 0;
-    decide(ACTION_HOLD, "budget-hold", "A new machine is due. It waits.");
+    decide(ACTION_HOLD, RULE_BUDGET_HOLD, "A new machine is due. It waits.");
     decision.refused = ACTION_REPLACE;
     node.retry_at = 0;
     assert_told(SITUATION_WAITS, "A new machine is due. It waits. It is looked at again now.",
                 "hpctl node replace gpu-7 --cluster train");
-    decide(ACTION_HOLD, "approval-needed", "A reboot is due. It waits: it needs a yes.");
+    decide(ACTION_HOLD, RULE_APPROVAL_NEEDED, "A reboot is due. It waits: it needs a yes.");
     decision.retry_at = NOW + MINUTE;
     assert_told(SITUATION_WAITS,
                 "A reboot is due. It waits: it needs a yes. The yes has to come by 2026-11-20 12:01:00 UTC; then it is "
@@ -225,15 +225,15 @@ static void held(void **state)
                 "weighed anew.",
                 "hpctl operation approve k7d2m9x4c1qz");
     scene.approval = NULL;
-    decide(ACTION_HOLD, "approval-rejected", "A reboot is due. It waits: alice rejected it.");
+    decide(ACTION_HOLD, RULE_APPROVAL_REJECTED, "A reboot is due. It waits: alice rejected it.");
     assert_told(SITUATION_WAITS,
                 "A reboot is due. It waits: alice rejected it. It is asked for again when something new "
                 "is seen; a person can repair the node at any time.",
                 "hpctl node reboot gpu-7 --cluster train");
-    decide(ACTION_MARK, "recovery-none", "Marked only.");
+    decide(ACTION_MARK, RULE_RECOVERY_NONE, "Marked only.");
     assert_told(SITUATION_MARKED, "Marked only. No repair follows by itself.",
                 "hpctl node reboot gpu-7 --cluster train");
-    decide(ACTION_SUPPORT, "support-needed", "A person has to look.");
+    decide(ACTION_SUPPORT, RULE_SUPPORT_NEEDED, "A person has to look.");
     assert_told(SITUATION_PERSON, "A person has to look. No repair follows by itself.",
                 "hpctl node verdicts gpu-7 --cluster train");
     scene.decision_stands = false;
@@ -259,7 +259,7 @@ static void held_and_opted_out(void **state)
     /* What was seen is open still: it is no healthy node that waits to be given back. */
     node.opted_out = true;
     node.health = HEALTH_UNHEALTHY;
-    decide(ACTION_WATCH, "opted-out", "Xid 79. Left alone: a person took this node out of automatic repair.");
+    decide(ACTION_WATCH, RULE_OPTED_OUT, "Xid 79. Left alone: a person took this node out of automatic repair.");
     assert_told(SITUATION_OPTED_OUT,
                 "A person took this node out of automatic repair, so nothing is done to it by itself. Xid 79. Left "
                 "alone: a person took this node out of automatic repair. When it is opted in, that is decided on at "
@@ -274,7 +274,7 @@ static void in_a_paused_cluster(void **state)
     node.health = HEALTH_UNHEALTHY;
     cluster.paused_at = NOW - 5 * MINUTE;
     snprintf(cluster.paused_by, sizeof(cluster.paused_by), "token:alice");
-    decide(ACTION_WATCH, "paused", "Xid 79. Left alone: token:alice paused the cluster.");
+    decide(ACTION_WATCH, RULE_PAUSED, "Xid 79. Left alone: token:alice paused the cluster.");
     assert_told(SITUATION_PAUSED,
                 "token:alice paused the whole cluster at 2026-11-20 11:55:00 UTC, so nothing is done to any of its "
                 "nodes by itself. Xid 79. Left alone: token:alice paused the cluster. When the cluster is resumed, "
@@ -294,7 +294,7 @@ static void stopped_by_a_person(void **state)
     (void)state;
     begin();
     node.state = NODE_STATE_HELD;
-    decide(ACTION_REBOOT, "table-reboot", "A reboot is due.");
+    decide(ACTION_REBOOT, RULE_TABLE_REBOOT, "A reboot is due.");
     operate(&last, OPERATION_KIND_REBOOT, OPERATION_STATE_CANCELLED);
     last.cancel_asked = true;
     assert_told(SITUATION_CANCELLED,
@@ -398,7 +398,7 @@ static void every_combination_says_something(void **state)
             scene.last_heartbeat_at = bits & 4 ? 0 : NOW - 1000;
             scene.held_by_others = bits & 8;
             if (bits & 16)
-                decide((enum action)(bits % 7), "rule", "A sentence.");
+                decide((enum action)(bits % 7), (enum decision_rule)(bits % RULE_COUNT), "A sentence.");
             scene.decision_stands = (bits & 16) && (bits & 32);
             if (bits & 64)
                 operate(&last, OPERATION_KIND_REBOOT, OPERATION_STATE_FAILED);

@@ -88,7 +88,7 @@ static void test_with_a_decision_it_tells_why(void **state)
     struct decision decision = {.node_id = id,
                                 .at = WORLD_T0,
                                 .action = ACTION_HOLD,
-                                .rule = "table",
+                                .rule = RULE_TABLE_REBOOT,
                                 .code = "xid.79",
                                 .device = "0000:b9:00",
                                 .sentence = "The budget of the group is used up."};

@@ -70,7 +70,7 @@ static void test_a_request_is_a_decision_and_an_operation(void **state)
     assert_int_equal(view.row.node.state, NODE_STATE_REPAIRING);
     assert_string_equal(view.active.uid, operation.uid);
     const struct decision *decision = &view.last_decision;
-    assert_string_equal(decision->rule, "person-request");
+    assert_int_equal(decision->rule, RULE_PERSON_REQUEST);
     assert_int_equal(decision->action, ACTION_REPLACE);
     assert_int_equal(decision->operation_id, operation.id);
     assert_int_equal(operation.decision_id, decision->id);

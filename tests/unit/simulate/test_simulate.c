@@ -124,7 +124,7 @@ static void test_limits_hold(void **state)
     assert_true(outcome.breaker_opened > 0);
     bool held = false;
     for (size_t i = 0; i < outcome.rule_count; i++)
-        held = held || strcmp(outcome.rules[i].rule, "budget-hold") == 0;
+        held = held || outcome.rules[i].rule == RULE_BUDGET_HOLD;
     assert_true(held);
     run("llama3", WORDS("nodes=100", "spares=0", "jobNodes=1", "automatic=0", "faultRate=1000", "time=10d"));
     assert_int_equal(outcome.reboots + outcome.replaces, 0);
@@ -196,10 +196,10 @@ static void run_by(const char *policy, const char *const *words)
     simulate_policy_free(document);
 }
 
-static int64_t count_of(const char *rule)
+static int64_t count_of(enum decision_rule rule)
 {
     for (size_t i = 0; i < outcome.rule_count; i++)
-        if (strcmp(outcome.rules[i].rule, rule) == 0)
+        if (outcome.rules[i].rule == rule)
             return outcome.rules[i].count;
     return 0;
 }
@@ -210,9 +210,9 @@ static void test_probation(void **state)
     (void)state;
     const char *const words[] = {"nodes=50", "spares=10", "jobNodes=1", "faultRate=3000", "time=60d", NULL};
     run_by("version: 1\ndefaults: {recovery: {probation: 0s}}\n", words);
-    assert_int_equal(count_of("probation-failed"), 0);
+    assert_int_equal(count_of(RULE_PROBATION_FAILED), 0);
     run_by("version: 1\ndefaults: {recovery: {probation: 24h}}\n", words);
-    assert_true(count_of("probation-failed") > 0);
+    assert_true(count_of(RULE_PROBATION_FAILED) > 0);
 }
 
 /* What breaks when is the fleet's: it does not depend on what is done about it. */
@@ -257,7 +257,7 @@ static void test_no_capacity(void **state)
     assert_int_equal(outcome.no_capacity + outcome.unborn + outcome.protections, 0);
     run("rsc-1", WORDS("noCapacityPercent=90"));
     assert_true(outcome.no_capacity > replaces);
-    assert_true(count_of("capacity-hold") > 0);
+    assert_true(count_of(RULE_CAPACITY_HOLD) > 0);
     assert_true(outcome.repair_hours_mean > hours);
 }
 
@@ -266,11 +266,11 @@ static void test_protection(void **state)
     (void)state;
     run("rsc-1", WORDS("unbornPercent=100", "faultRate=500", "rebootsMax=0", "time=1d"));
     int64_t unborn = outcome.unborn, people = outcome.people;
-    assert_true(outcome.protections > 0 && count_of("protected-hold") > 0);
+    assert_true(outcome.protections > 0 && count_of(RULE_PROTECTED_HOLD) > 0);
     assert_true(people >= unborn); /* each of them is a person's */
     run_by("version: 1\ndefaults: {recovery: {protectAfter: 0}}\n",
            WORDS("unbornPercent=100", "faultRate=500", "rebootsMax=0", "time=1d"));
-    assert_int_equal(outcome.protections + count_of("protected-hold"), 0);
+    assert_int_equal(outcome.protections + count_of(RULE_PROTECTED_HOLD), 0);
     assert_true(outcome.unborn > 2 * unborn);
 }
 
@@ -279,10 +279,10 @@ static void test_spares_are_the_policys(void **state)
     (void)state;
     const char *document = "version: 1\ndefaults: {recovery: {sparesMin: 20}}\n";
     run_by(document, WORDS("spares=40"));
-    assert_int_equal(count_of("spares-hold"), 0);
+    assert_int_equal(count_of(RULE_SPARES_HOLD), 0);
     assert_true(outcome.replaces > 0);
     run_by(document, WORDS("spares=10"));
-    assert_true(count_of("spares-hold") > 0);
+    assert_true(count_of(RULE_SPARES_HOLD) > 0);
     assert_int_equal(outcome.replaces, 0);
 }
 
@@ -315,7 +315,7 @@ static void test_observed_only(void **state)
     int64_t interruptions = outcome.interruptions, faults = outcome.faults;
     run_by("version: 1\ndefaults: {recovery: {mode: observe}}\n", NULL);
     assert_int_equal(outcome.reboots + outcome.replaces, 0);
-    assert_true(count_of("mode-observe") > 0 && outcome.only_said > 0);
+    assert_true(count_of(RULE_MODE_OBSERVE) > 0 && outcome.only_said > 0);
     assert_true(outcome.faults > faults / 2);
     assert_true(outcome.interruptions > 2 * interruptions); /* what nobody mends ends jobs again and again */
     assert_true(outcome.people >= outcome.only_said);
@@ -329,11 +329,11 @@ static void test_a_yes_comes_first(void **state)
     double hours = outcome.repair_hours_mean;
     run_by(document, WORDS("approve=9h"));
     assert_true(outcome.approvals_asked > 20);
-    assert_true(outcome.approvals_asked >= count_of("approval-needed"));
+    assert_true(outcome.approvals_asked >= count_of(RULE_APPROVAL_NEEDED));
     assert_true(outcome.repair_hours_mean > hours + 1);
     run_by("version: 1\ndefaults: {recovery: {approvalExpires: 1h, mode: approve}}\n", WORDS("approve=9h"));
     assert_int_equal(outcome.reboots + outcome.replaces, 0); /* the yes comes too late each time */
-    assert_true(count_of("approval-expired") > 0 && outcome.people > 0);
+    assert_true(count_of(RULE_APPROVAL_EXPIRED) > 0 && outcome.people > 0);
 }
 
 static void test_groups_have_policies_of_their_own(void **state)
@@ -405,7 +405,7 @@ static void test_what_a_lost_place_does(void **state)
     assert_true(outcome.losses[0].interruptions > 10);
     assert_int_equal(outcome.reboots + outcome.replaces, 0);
     assert_int_equal(outcome.out_max, 500);
-    assert_true(count_of("incident-hold") > 0);
+    assert_true(count_of(RULE_INCIDENT_HOLD) > 0);
 }
 
 /* Two nodes of a place are two nodes: they are repaired one by one, in vain while it is dark. */
@@ -418,7 +418,7 @@ static void test_two_nodes_are_no_incident(void **state)
     simulate_run(&scenario, 1, &outcome);
     assert_int_equal(outcome.losses[0].nodes, 2);
     assert_true(outcome.losses[0].repairs >= 2);
-    assert_int_equal(count_of("incident-hold"), 0);
+    assert_int_equal(count_of(RULE_INCIDENT_HOLD), 0);
 }
 
 /* --- published fleets -------------------------------------------------------------------------------------------------- */
