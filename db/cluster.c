@@ -6,13 +6,13 @@
 
 #include "db/intern.h"
 
-#define CLUSTER_SELECT                                                                                   \
-    "SELECT id, uid, name, state, recovery, orchestrator, provisioning, failure, paused_at, paused_by, " \
+#define CLUSTER_SELECT                                                                                              \
+    "SELECT id, uid, name, state, recovery, orchestrator, scheduler, provisioning, failure, paused_at, paused_by, " \
     "pause_reason, created_at, updated_at, revision FROM cluster "
 
 static const char SQL_INSERT[] =
-    "INSERT INTO cluster (uid, name, state, recovery, orchestrator, provisioning, failure, created_at, updated_at, "
-    "revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)";
+    "INSERT INTO cluster (uid, name, state, recovery, orchestrator, scheduler, provisioning, failure, created_at, "
+    "updated_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)";
 static const char SQL_GET[] = CLUSTER_SELECT "WHERE name = ?";
 static const char SQL_BY_UID[] = CLUSTER_SELECT "WHERE uid = ?";
 static const char SQL_GET_ROW[] = CLUSTER_SELECT "WHERE id = ?";
@@ -50,6 +50,7 @@ static void cluster_read(struct db_query *q, void *row)
     DB_GET_ENUM(q, cluster_state, &cluster->state);
     DB_GET_ENUM(q, node_recovery, &cluster->recovery);
     DB_GET_ENUM(q, orchestrator, &cluster->orchestrator);
+    DB_GET_TEXT(q, cluster->scheduler);
     DB_GET_ENUM(q, provisioning, &cluster->provisioning);
     DB_GET_TEXT(q, cluster->failure);
     cluster->paused_at = db_get_i64(q);
@@ -70,6 +71,7 @@ int db_cluster_insert(struct db_tx *tx, struct cluster *cluster)
     db_bind_text(&q, cluster_state_text(cluster->state));
     db_bind_text(&q, node_recovery_text(cluster->recovery));
     db_bind_text(&q, orchestrator_text(cluster->orchestrator));
+    db_bind_text(&q, cluster->scheduler);
     db_bind_text(&q, provisioning_text(cluster->provisioning));
     db_bind_text(&q, cluster->failure);
     db_bind_i64(&q, cluster->created_at);
@@ -277,5 +279,23 @@ int db_cluster_count(struct db_tx *tx, int64_t cluster_id, int64_t group_id, str
     int status = group_id > 0 ? count_group(tx, group_id, &counts) : count_cluster(tx, cluster_id, &counts);
     if (status == 0)
         *ret_counts = counts;
+    return status;
+}
+
+/* What was stored before schedulers had names, and by a hpd that had none. */
+int db_cluster_adopt_scheduler(struct db_tx *tx, const char *scheduler)
+{
+    static const char *const sql[] = {
+        "UPDATE cluster SET scheduler = ? WHERE scheduler = '' AND orchestrator <> 'none'",
+        "UPDATE apart SET scheduler = ? WHERE scheduler = ''",
+        "UPDATE governance_held SET scheduler = ? WHERE scheduler = ''",
+    };
+    int status = 0;
+    for (size_t i = 0; i < ARRAY_LEN(sql) && status == 0; i++) {
+        auto_query struct db_query q;
+        db_query_open(&q, tx, sql[i]);
+        db_bind_text(&q, scheduler);
+        status = db_query_run(&q, NULL);
+    }
     return status;
 }

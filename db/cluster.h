@@ -76,4 +76,7 @@ struct cluster_counts {
 int db_cluster_count(struct db_tx *tx, int64_t cluster_id, int64_t group_id /* 0: all */,
                      struct cluster_counts *ret_counts);
 
+/* All that names no scheduler is this one's from now on. */
+int db_cluster_adopt_scheduler(struct db_tx *tx, const char *scheduler);
+
 #endif

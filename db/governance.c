@@ -30,14 +30,17 @@ static const char SQL_COUNT[] = "SELECT count(*) FROM governance WHERE kind = ? 
 static const char SQL_UPDATE[] = "UPDATE governance SET version = ?, team = ? WHERE id = ?";
 static const char SQL_PRUNE[] = "DELETE FROM governance_version WHERE governance_id = ? AND version <= ?";
 /* Of clusters that a scheduler could govern, and that are not on their way out: the oldest first, whose claims go first. */
-static const char SQL_WANTED[] = SELECT "WHERE v.version = g.version AND c.orchestrator = ? AND c.state <> 'deleting' "
-                                        "ORDER BY g.kind DESC, g.id";
+static const char SQL_WANTED[] =
+    SELECT "WHERE v.version = g.version AND c.orchestrator <> 'none' AND c.scheduler = ? AND c.state <> 'deleting' "
+           "ORDER BY g.kind DESC, g.id";
 static const char SQL_SETTLE[] = "UPDATE governance_version SET status = ?, reason = ?, details = ?, applied_at = ? "
                                  "WHERE governance_id = ? AND version = ?";
-static const char SQL_HELD[] = "SELECT thing, name, mark, former, value, previous FROM governance_held";
-static const char SQL_HOLD[] = "INSERT OR REPLACE INTO governance_held (thing, name, mark, former, value, previous) "
-                               "VALUES (?, ?, ?, ?, ?, ?)";
-static const char SQL_LET_GO[] = "DELETE FROM governance_held WHERE thing = ? AND name = ?";
+static const char SQL_HELD[] =
+    "SELECT thing, name, mark, former, value, previous FROM governance_held WHERE scheduler = ?";
+static const char SQL_HOLD[] =
+    "INSERT OR REPLACE INTO governance_held (scheduler, thing, name, mark, former, value, previous) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)";
+static const char SQL_LET_GO[] = "DELETE FROM governance_held WHERE scheduler = ? AND thing = ? AND name = ?";
 static const char SQL_DELETE[] = "DELETE FROM governance WHERE id = ?";
 
 /* ?1 kind, ?2 part of the name, ?3 cluster, ?4 status, ?5 and ?6 the window, ?7 and ?8 the cursor, ?9 limit. There are few:
@@ -230,12 +233,12 @@ int db_governance_search(struct db_tx *tx, const struct db_governance_search *se
 
 /* --- in force ---------------------------------------------------------------------------------------- */
 
-int db_governance_wanted(struct db_tx *tx, enum orchestrator orchestrator, db_row_fn fn, void *arg)
+int db_governance_wanted(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg)
 {
     autofree struct governance *governance = own_calloc(1, sizeof(*governance));
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_WANTED);
-    db_bind_text(&q, orchestrator_text(orchestrator));
+    db_bind_text(&q, scheduler);
     return db_query_walk(&q, governance_read, governance, fn, arg);
 }
 
@@ -263,18 +266,20 @@ static void held_read(struct db_query *q, void *row)
     held->previous = db_get_i64(q);
 }
 
-int db_governance_held(struct db_tx *tx, db_row_fn fn, void *arg)
+int db_governance_held(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg)
 {
     struct governance_held held;
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_HELD);
+    db_bind_text(&q, scheduler);
     return db_query_walk(&q, held_read, &held, fn, arg);
 }
 
-int db_governance_hold(struct db_tx *tx, const struct governance_held *held)
+int db_governance_hold(struct db_tx *tx, const char *scheduler, const struct governance_held *held)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_HOLD);
+    db_bind_text(&q, scheduler);
     db_bind_text(&q, governance_object_text(held->thing));
     db_bind_text(&q, held->name);
     db_bind_text(&q, held->mark);
@@ -284,10 +289,11 @@ int db_governance_hold(struct db_tx *tx, const struct governance_held *held)
     return db_query_run(&q, NULL);
 }
 
-int db_governance_let_go(struct db_tx *tx, const struct governance_held *held)
+int db_governance_let_go(struct db_tx *tx, const char *scheduler, const struct governance_held *held)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_LET_GO);
+    db_bind_text(&q, scheduler);
     db_bind_text(&q, governance_object_text(held->thing));
     db_bind_text(&q, held->name);
     return db_query_run(&q, NULL);

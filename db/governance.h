@@ -23,15 +23,16 @@ int db_governance_add_version(struct db_tx *tx, struct governance *governance);
 /* With its versions and tags. */
 int db_governance_delete(struct db_tx *tx, int64_t id);
 
-/* The newest versions in clusters of the orchestrator that are not being deleted; rows are struct governance, scheduler
+/* The newest versions in clusters of the scheduler that are not being deleted; rows are struct governance, scheduler
  * configurations first. */
-int db_governance_wanted(struct db_tx *tx, enum orchestrator orchestrator, db_row_fn fn, void *arg);
+int db_governance_wanted(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg);
 /* Writes what has become of its version: status, reason, details, applied_at. NOT_FOUND when it is there no more. */
 int db_governance_settle(struct db_tx *tx, const struct governance *governance);
-/* What is touched in schedulers. */
-int db_governance_held(struct db_tx *tx, db_row_fn fn, void *arg);
-int db_governance_hold(struct db_tx *tx, const struct governance_held *held); /* made, or changed */
-int db_governance_let_go(struct db_tx *tx, const struct governance_held *held);
+/* What is touched in a scheduler. */
+int db_governance_held(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg);
+/* Made, or changed. */
+int db_governance_hold(struct db_tx *tx, const char *scheduler, const struct governance_held *held);
+int db_governance_let_go(struct db_tx *tx, const char *scheduler, const struct governance_held *held);
 
 /* A page of those that match, as their newest version is; the cursor is the last row that was seen. */
 enum governance_order {

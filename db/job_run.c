@@ -11,7 +11,8 @@ static const char SQL_PUT[] =
 static const char SQL_GET[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? AND job = ? AND restart = ?";
 static const char SQL_LIST[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? AND job = ? ORDER BY restart";
 static const char SQL_LIST_ALL[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? ORDER BY job, restart";
-static const char SQL_OPEN[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE ended_at = 0";
+static const char SQL_OPEN[] = "SELECT " RUN_COLUMNS " FROM job_run AS r WHERE ended_at = 0 AND "
+                               "(SELECT scheduler FROM cluster WHERE id = r.cluster_id) = ?";
 static const char SQL_FORGET[] = "DELETE FROM job_run WHERE cluster_id = ? AND job = ?";
 static const char SQL_LIMIT[] =
     "DELETE FROM job_run WHERE (cluster_id, job, restart) IN (SELECT cluster_id, job, restart FROM job_run WHERE "
@@ -85,11 +86,12 @@ int db_job_run_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_ro
     return db_query_walk(&q, run_read, &run, fn, arg);
 }
 
-int db_job_run_open(struct db_tx *tx, db_row_fn fn, void *arg)
+int db_job_run_open(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg)
 {
     struct job_run run;
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_OPEN);
+    db_bind_text(&q, scheduler);
     return db_query_walk(&q, run_read, &run, fn, arg);
 }
 

@@ -11,8 +11,8 @@ int db_job_run_put(struct db_tx *tx, const struct job_run *run);
 int db_job_run_get(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t restart, struct job_run *ret_run);
 /* Rows are struct job_run, of one job, oldest first; or of all ("") of the cluster, job by job. */
 int db_job_run_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg);
-/* Those of all clusters that go on. */
-int db_job_run_open(struct db_tx *tx, db_row_fn fn, void *arg);
+/* Those that go on, of all clusters under a scheduler. */
+int db_job_run_open(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg);
 /* All of a job: its number was given to another one. */
 int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job);
 /* Those that ended before; what goes on is kept. */

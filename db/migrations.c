@@ -55,6 +55,7 @@ EMBED(migration_0037, "migrations/0037_cluster_pause.sql");
 EMBED(migration_0038, "migrations/0038_job_run_end.sql");
 EMBED(migration_0039, "migrations/0039_node_in_order.sql");
 EMBED(migration_0040, "migrations/0040_node_facts.sql");
+EMBED(migration_0041, "migrations/0041_cluster_scheduler.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -97,6 +98,7 @@ static const struct db_migration migrations[] = {
     {"0038_job_run_end", migration_0038_data, migration_0038_end},
     {"0039_node_in_order", migration_0039_data, migration_0039_end},
     {"0040_node_facts", migration_0040_data, migration_0040_end},
+    {"0041_cluster_scheduler", migration_0041_data, migration_0041_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -4,11 +4,12 @@
 #include "db/intern.h"
 
 #define QUARANTINE_COLUMNS "node_id, name, wanted, state, had, why"
-static const char SQL_ASK[] = "INSERT INTO apart (" QUARANTINE_COLUMNS ") VALUES (?, ?, 1, 'asked', 0, '') "
-                              "ON CONFLICT (node_id) DO UPDATE SET wanted = 1";
+static const char SQL_ASK[] =
+    "INSERT INTO apart (scheduler, " QUARANTINE_COLUMNS ") VALUES (?, ?, ?, 1, 'asked', 0, '') "
+    "ON CONFLICT (node_id) DO UPDATE SET wanted = 1";
 static const char SQL_LEAVE[] = "UPDATE apart SET wanted = 0 WHERE node_id = ?";
 static const char SQL_GET[] = "SELECT " QUARANTINE_COLUMNS " FROM apart WHERE node_id = ?";
-static const char SQL_LIST[] = "SELECT " QUARANTINE_COLUMNS " FROM apart ORDER BY node_id";
+static const char SQL_LIST[] = "SELECT " QUARANTINE_COLUMNS " FROM apart WHERE scheduler = ? ORDER BY node_id";
 static const char SQL_UPDATE[] = "UPDATE apart SET state = ?, had = ?, why = ? WHERE node_id = ?";
 static const char SQL_DROP[] = "DELETE FROM apart WHERE node_id = ? AND wanted = 0";
 static const char SQL_AGAIN[] = "UPDATE apart SET state = 'asked', had = 0, why = '' WHERE node_id = ?";
@@ -21,10 +22,11 @@ static int run_of_node(struct db_tx *tx, const char *sql, int64_t node_id)
     return db_query_run(&q, NULL);
 }
 
-int db_quarantine_ask(struct db_tx *tx, int64_t node_id, const char *name)
+int db_quarantine_ask(struct db_tx *tx, const char *scheduler, int64_t node_id, const char *name)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_ASK);
+    db_bind_text(&q, scheduler);
     db_bind_i64(&q, node_id);
     db_bind_text(&q, name);
     return db_query_run(&q, NULL);
@@ -54,11 +56,12 @@ int db_quarantine_get(struct db_tx *tx, int64_t node_id, struct quarantine *ret_
     return db_query_take(&q, quarantine_read, ret_quarantine);
 }
 
-int db_quarantine_list(struct db_tx *tx, db_row_fn fn, void *arg)
+int db_quarantine_list(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg)
 {
     struct quarantine quarantine;
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_LIST);
+    db_bind_text(&q, scheduler);
     return db_query_walk(&q, quarantine_read, &quarantine, fn, arg);
 }
 

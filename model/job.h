@@ -5,6 +5,8 @@
 #ifndef HOLDFAST_MODEL_JOB_H
 #define HOLDFAST_MODEL_JOB_H
 
+#include "model/limits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +40,8 @@ struct job_node {
 };
 
 struct job_snapshot {
-    int64_t at, stale_at; /* after which nobody is to be shown it */
+    int64_t at, stale_at;           /* after which nobody is to be shown it */
+    char scheduler[NAME_MAX_BYTES]; /* whose jobs they are, as a cluster names it */
     struct cluster_job *jobs;
     size_t count;
     struct job_node *nodes; /* all that the scheduler knows */

@@ -51,6 +51,8 @@ struct cluster {
     enum cluster_state state;
     enum node_recovery recovery;
     enum orchestrator orchestrator;
+    char scheduler
+        [NAME_MAX_BYTES]; /* by which it is scheduled, as hpd's configuration names it; "": by none that is configured */
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES]; /* why the last creation or update failed; "": it did not */
     int64_t paused_at; /* since then a person holds it: nothing is done to its nodes by itself; 0: nobody does */
@@ -78,6 +80,12 @@ struct node_source {
 static inline bool node_source_is_given(const struct node_source *source)
 {
     return source->partition[0] != '\0' || source->feature[0] != '\0';
+}
+
+/* Whether the scheduler of this name schedules it. */
+static inline bool cluster_is_under(const struct cluster *cluster, const char *scheduler)
+{
+    return cluster->orchestrator != ORCHESTRATOR_NONE && strcmp(cluster->scheduler, scheduler) == 0;
 }
 
 struct instance_group {

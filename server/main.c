@@ -248,7 +248,7 @@ static void tell_backends(struct hpd *hpd)
     _Static_assert(SERVICE_PROVIDERS_MAX >= RECONCILE_PROVIDERS_MAX, "the doors know every provider");
     for (size_t i = 0; i < hpd->deps.provider_count; i++)
         backends->providers[backends->provider_count++] = hpd->deps.providers[i].ops->name;
-    backends->slurm = hpd->deps.slurm.ops != NULL;
+    backends->slurm = hpd->deps.scheduler_count > 0;
     backends->release = hpd->config.image_release;
     _Static_assert(SERVICE_SUBNETS_MAX == CONFIG_SUBNETS_MAX &&
                        sizeof(backends->subnets) == sizeof(hpd->config.subnets),
@@ -292,18 +292,20 @@ static int make_backends(struct hpd *hpd)
             .restart = (const char *const *)c->slurm_manage.restart,
             .site = &c->slurm_manage.site,
         };
-        hpd->deps.slurm_managed = *c->slurm_manage.file != 0;
-        hpd->deps.strategy = c->slurm_manage.strategy;
+        struct reconcile_scheduler *scheduler = &hpd->deps.schedulers[0];
+        *scheduler = (struct reconcile_scheduler){
+            .name = "slurm", .managed = *c->slurm_manage.file != 0, .strategy = c->slurm_manage.strategy};
         struct slurm_options options = {.bin_dir = *c->slurm_bin_dir ? c->slurm_bin_dir : NULL,
                                         .conf = *c->slurm_conf ? c->slurm_conf : NULL,
                                         .timeout_ms = c->slurm_timeout_ms,
                                         .ssh = c->slurm_over_ssh ? &ssh : NULL,
                                         .rest = c->slurm_over_rest ? &rest : NULL,
-                                        .manage = hpd->deps.slurm_managed ? &manage : NULL};
+                                        .manage = scheduler->managed ? &manage : NULL};
         warn_of_slurm(c);
-        int rc = slurm_new(&options, &hpd->deps.slurm);
+        int rc = slurm_new(&options, &scheduler->driver);
         if (rc != 0)
             return fail("slurm", status_meaning(rc));
+        hpd->deps.scheduler_count++;
     }
     if (c->local_enabled) {
         if (*c->local_dir == 0)
@@ -428,8 +430,9 @@ static void take_down(struct hpd *hpd)
     api_stop(hpd->api);
     executor_free(hpd->executor);
     reconcile_free(hpd->reconcile);
-    if (hpd->deps.slurm.ops != NULL && hpd->deps.slurm.ops->free != NULL)
-        hpd->deps.slurm.ops->free(hpd->deps.slurm.self);
+    for (size_t i = 0; i < hpd->deps.scheduler_count; i++)
+        if (hpd->deps.schedulers[i].driver.ops->free != NULL)
+            hpd->deps.schedulers[i].driver.ops->free(hpd->deps.schedulers[i].driver.self);
     for (size_t i = 0; i < hpd->deps.provider_count; i++)
         if (hpd->deps.providers[i].ops->free != NULL)
             hpd->deps.providers[i].ops->free(hpd->deps.providers[i].self);

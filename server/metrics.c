@@ -70,7 +70,9 @@ static struct job_snapshot *snapshot_of(const struct metrics_sources *sources)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
     const struct service *s = sources->service;
-    return s == NULL ? NULL : service_scheduler_snapshot(s->scheduler, clock_wall_ms(s->clock), why);
+    return s == NULL || s->scheduler_count == 0
+               ? NULL
+               : service_scheduler_snapshot(s->schedulers[0], clock_wall_ms(s->clock), why);
 }
 
 void metrics_render(struct text *t, void *arg)

@@ -38,11 +38,13 @@ void api_scheduler_describe(struct api_call *call)
     struct problem problem;
     struct discovery discovery;
     struct service_scheduler_status status;
-    if (service_discovery(call->service, &discovery, &problem) != 0) {
+    struct service_scheduler *scheduler = NULL;
+    if (service_scheduler_find(call->service, "", &scheduler, &problem) != 0 ||
+        service_discovery(call->service, "", &discovery, &problem) != 0) {
         api_problem(call, &problem);
         return;
     }
-    service_scheduler_get(call->service->scheduler, &status);
+    service_scheduler_get(scheduler, &status);
     json_t *json = json_object();
     json_put(json, "scheduler", render_scheduler(&status));
     json_put_time(json, "seenAt", discovery.at);
@@ -115,7 +117,7 @@ void api_scheduler_node_list(struct api_call *call)
     filter.unassigned = unassigned != 0;
     filter.after_name = page.key;
     filter.limit = page_rows(&page);
-    if (service_discovery_nodes(call->service, &filter, list_row, &page, &problem) != 0) {
+    if (service_discovery_nodes(call->service, "", &filter, list_row, &page, &problem) != 0) {
         page_free(&page);
         api_problem(call, &problem);
         return;

@@ -241,7 +241,7 @@ static bool take_source(struct api_call *call, const char *where, struct service
     char **names = NULL;
     size_t count = 0;
     bool same = true;
-    if (service_discovery_take(call->service, &group->source, &names, &count, &problem) != 0) {
+    if (service_discovery_take(call->service, "", &group->source, &names, &count, &problem) != 0) {
         api_problem(call, &problem);
         return false;
     }

@@ -46,6 +46,7 @@
 #include "base/text.h"
 #include "policy/incident.h"
 #include "policy/provision.h"
+#include "server/reconcile/base/link.h"
 #include "server/reconcile/base/parts.h"
 #include "server/reconcile/reconcile.h"
 
@@ -100,7 +101,7 @@ struct rcluster {
     enum node_recovery recovery;
     bool paused;                       /* a person holds all of it … */
     char paused_why[REASON_MAX_BYTES]; /* … who, and why */
-    enum orchestrator orchestrator;
+    struct scheduler_link *link;       /* NULL: it has no scheduler */
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES];
     bool dirty;                                         /* something changed that may move it or a group of it */
@@ -280,7 +281,8 @@ struct rcall {
     struct inbox *inbox;
     enum call_kind kind;
     int64_t node_id, operation_id;
-    uint64_t seq; /* the loop's tick when it was sent */
+    uint64_t seq;                /* the loop's tick when it was sent */
+    struct scheduler_link *link; /* whose call it is; NULL: a provider's */
     struct scheduler_driver scheduler;
     struct provider_driver provider;
     char cluster[NAME_MAX_BYTES], group[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
@@ -315,6 +317,8 @@ void reconcile_call_free(struct rcall *call);
 AUTO_DEFINE(struct rcall *, rcall, reconcile_call_free)
 /* Runs it on the executor; its result comes through the inbox. Takes the call; FULL as a result when there is no room. */
 void reconcile_call_send(struct reconcile *r, struct rcall *call);
+/* The call is this scheduler's. */
+void reconcile_call_to(struct rcall *call, struct scheduler_link *link);
 /* A backend's answer that asking again cannot change. */
 bool reconcile_call_is_final(int status);
 
@@ -399,8 +403,7 @@ struct turn {
     const struct rcluster *asked; /* the cluster that the store was asked about in this turn; NULL: none yet … */
     bool asked_same;              /* … and whether it is held by a person as the loop knows it */
     bool muted;                   /* nothing is told: it was told the first time */
-    bool housekeeping;
-    int scheduler_event; /* -1: none, else enum event_kind */
+    bool housekeeping, link_events;
     struct effect *effects;
     size_t effect_count, effect_capacity;
     int64_t event_count;
@@ -418,30 +421,18 @@ struct reconcile {
     bool running;
 
     struct idmap nodes;
-    struct map *slurm_names; /* name → rnode of clusters that Slurm schedules */
+    struct scheduler_link *links;
     struct rcluster *clusters;
     const struct fault_overrides *overrides; /* by which what is not well was looked at last */
     struct rgroup *groups;
     struct idqueue
         looks[LOOK_COUNT]; /* a node that was moved up still stands in the lower queue, and is skipped there */
-    struct idqueue ready[OPERATION_CLASSES], slotless[OPERATION_CLASSES], holds;
+    struct idqueue ready[OPERATION_CLASSES], slotless[OPERATION_CLASSES];
     struct due due;
 
     uint64_t tick; /* counts calls sent and come back: which of two things was first */
-    uint64_t observed_seq;
-    int calls_in_flight, holds_in_flight;
+    int calls_in_flight;
     int isolating; /* turns that take one thing each, because of a row that cannot be written */
-
-    bool observing, observe_now, job_snapshot_running, scheduler_down;
-    int64_t observe_at, observed_at, observe_asked_at, observe_took_ms, job_snapshot_at;
-    int observe_failures;
-    int64_t failing_since; /* the first of the failed looks in a row; 0: the last one succeeded */
-    int scheduler_event;
-    struct service_scheduler *scheduler_shown; /* what the doors show of it */
-    struct job_snapshot *job_snapshot_seen;    /* the last one that was followed; NULL: none */
-    char scheduler_error[SCHEDULER_ERROR_MAX];
-    char scheduler_way[SCHEDULER_WAY_MAX]; /* as it was told last */
-    int64_t scheduler_up_since;
 
     int64_t sweep_at, housekeeping_at, paused_until;
     int64_t history_at, history_round_at; /* the next slice; the next round */
@@ -456,15 +447,10 @@ struct reconcile {
     struct domain **domains; /* by their numbers */
     size_t domain_count;
     struct idqueue places_unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
-    int64_t places_at;              /* the scheduler is asked for them again */
     struct rincident *incidents;    /* that go on */
     struct idqueue signs;           /* nodes with sign_at, and some that had it */
     bool signs_changed;
-    int64_t incident_look_at;           /* 0: there is none */
-    struct govern *govern;              /* reconcile/keep/govern.c */
-    struct quarantine_loop *quarantine; /* reconcile/keep/quarantine.c */
-    struct address_loop *addresses;     /* reconcile/keep/address.c */
-    struct manage *manage;              /* reconcile/keep/manage.c */
+    int64_t incident_look_at; /* 0: there is none */
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 
@@ -608,9 +594,9 @@ bool reconcile_resync(struct reconcile *r);
 int reconcile_undecided(struct reconcile *r);
 
 /* reconcile/observe/observe.c */
-void reconcile_observe_send(struct reconcile *r);
+void reconcile_observe_send(struct reconcile *r, struct scheduler_link *link);
 void reconcile_observe_take(struct reconcile *r, struct rcall *call);
-void reconcile_observe_soon(struct reconcile *r);
+void reconcile_observe_soon(struct reconcile *r, struct scheduler_link *link);
 void reconcile_sweep(struct reconcile *r);
 /* When a silent node counts as lost, and with it all silent nodes of its group are looked at. */
 int64_t reconcile_lost_at(const struct rnode *node);
@@ -618,9 +604,8 @@ void reconcile_group_silent(struct reconcile *r, struct rgroup *group);
 void reconcile_agent_changed(struct reconcile *r, struct rnode *node);
 /* The picture is young enough to be believed, and holds the node as it is after our own last change. */
 bool reconcile_sees(const struct reconcile *r, const struct rnode *node);
-bool reconcile_scheduler_usable(const struct reconcile *r);
 /* It has a picture that is younger than all we did, and the node is not in it. */
-bool reconcile_unknown_there(const struct reconcile *r, const struct rnode *node);
+bool reconcile_unknown_there(const struct rnode *node);
 /* Someone else took it out of scheduling. */
 bool reconcile_external_drain(const struct rnode *node);
 bool reconcile_reason_is_ours(const struct rnode *node);

@@ -41,21 +41,13 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     r->service = deps->service;
     r->db = deps->service->db;
     r->inbox = inbox_new(r->service);
-    r->slurm_names = map_new();
     r->domain_names = map_new();
-    r->govern = reconcile_govern_new();
-    r->quarantine = reconcile_quarantine_new();
-    r->addresses = reconcile_addresses_new();
-    r->manage = reconcile_manage_new();
-    r->scheduler_event = -1;
     r->housekeeping_at = r->history_at = reconcile_now(r) + HOUSEKEEPING_MS;
     pthread_mutex_init(&r->stats_mutex, NULL);
-    r->service->scheduler = r->scheduler_shown = service_scheduler_new();
-    if (deps->settings.job_snapshot_interval_ms == 0)
-        service_scheduler_show(
-            r->scheduler_shown, NULL,
-            "slurm.surveyInterval of hpd's configuration is 0s, so it is never asked for its nodes and jobs");
-    int status = reconcile_load(r);
+    reconcile_links_make(r);
+    int status = deps->scheduler_count == 0 ? 0 : service_scheduler_adopt(r->service, deps->schedulers[0].name);
+    if (status == 0)
+        status = reconcile_load(r);
     if (status != 0) {
         reconcile_free(r);
         return status;
@@ -80,16 +72,9 @@ void reconcile_free(struct reconcile *r)
         r->service->agent_changed = NULL;
         r->service->wake_arg = NULL;
     }
-    if (r->service->scheduler == r->scheduler_shown)
-        r->service->scheduler = NULL;
-    service_scheduler_free(r->scheduler_shown);
-    job_snapshot_free(r->job_snapshot_seen);
-    reconcile_govern_free(r->govern);
-    reconcile_quarantine_free(r->quarantine);
-    reconcile_addresses_free(r->addresses);
-    reconcile_manage_free(r->manage);
     inbox_free(r->inbox);
     reconcile_table_free(r);
+    reconcile_links_free(r);
     pthread_mutex_destroy(&r->stats_mutex);
     free(r);
 }
@@ -147,15 +132,17 @@ static void free_slot(struct reconcile *r)
 static void take_result(struct reconcile *r, struct rcall *call)
 {
     r->calls_in_flight--;
+    if (call->link != NULL)
+        call->link->calls_in_flight--;
     r->tick++;
     if (changes_scheduler(call->kind)) {
         struct rnode *node = reconcile_node_find(r, call->node_id);
         if (node != NULL)
             node->touched_seq = r->tick; /* pictures asked for before now say nothing about it */
-        reconcile_observe_soon(r);
+        reconcile_observe_soon(r, call->link);
     }
     free_slot(r);
-    reconcile_manage_heard(r, call);
+    reconcile_manage_heard(call);
     if (call->kind == CALL_OBSERVE) {
         reconcile_observe_take(r, call);
         reconcile_call_free(call);
@@ -221,8 +208,8 @@ static bool take_inbox(struct reconcile *r)
             reconcile_agent_changed(r, node);
     }
     r->resync_wanted = r->resync_wanted || mail.wake;
-    if (mail.wake)
-        reconcile_govern_poke(r);
+    for (struct scheduler_link *link = r->links; mail.wake && link != NULL; link = link->next)
+        reconcile_govern_poke(link);
     r->undecided_wanted = r->undecided_wanted || mail.overflow;
     inbox_mail_free(&mail);
     return any;
@@ -254,30 +241,41 @@ static void take_due(struct reconcile *r, int64_t now)
     }
 }
 
-static bool commands_scheduler(const struct reconcile *r)
+/* When a scheduler is looked at next; INT64_MAX: not while things stand so. One without a cluster is looked at for people who would make
+ * one of its nodes, as often as its jobs are. */
+static int64_t observe_due(const struct reconcile *r, const struct scheduler_link *link, int64_t now)
 {
-    for (const struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next)
-        if (cluster->orchestrator == ORCHESTRATOR_SLURM)
-            return true;
-    return false;
-}
-
-/* When the scheduler is looked at next; INT64_MAX: not while things stand so. One without a cluster is looked at for people who would make one of its
- * nodes, as often as it is surveyed. */
-static int64_t observe_due(const struct reconcile *r, int64_t now)
-{
-    if (r->deps.slurm.ops == NULL || r->observing)
+    if (!reconcile_link_is_configured(link) || link->observing)
         return INT64_MAX;
-    if (commands_scheduler(r))
-        return r->observe_now ? now : r->observe_at;
-    bool job_snapshot_seen = r->deps.slurm.ops->job_snapshot != NULL && r->deps.settings.job_snapshot_interval_ms > 0 &&
-                             !r->job_snapshot_running;
-    return job_snapshot_seen ? (r->job_snapshot_at > r->observe_at ? r->job_snapshot_at : r->observe_at) : INT64_MAX;
+    if (link->clusters > 0)
+        return link->observe_now ? now : link->observe_at;
+    bool jobs = link->driver.ops->job_snapshot != NULL && r->deps.settings.job_snapshot_interval_ms > 0 &&
+                !link->job_snapshot_running;
+    return !jobs ? INT64_MAX : link->job_snapshot_at > link->observe_at ? link->job_snapshot_at : link->observe_at;
 }
 
-static bool observe_is_due(const struct reconcile *r, int64_t now)
+static bool observe_what_is_due(struct reconcile *r, int64_t now)
 {
-    return observe_due(r, now) <= now;
+    bool any = false;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        if (observe_due(r, link, now) <= now) {
+            reconcile_observe_send(r, link);
+            any = true;
+        }
+    return any;
+}
+
+/* What each scheduler is kept at: true when something was done. */
+static bool keep(struct reconcile *r, int64_t now)
+{
+    bool any = false;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next) {
+        any = reconcile_govern(r, link, now) || any;
+        any = reconcile_quarantine(r, link, now) || any;
+        any = reconcile_addresses(r, link, now) || any;
+        any = reconcile_manage(r, link, now) || any;
+    }
+    return any;
 }
 
 static bool breaker_is_due(const struct reconcile *r, int64_t now)
@@ -313,6 +311,17 @@ static int64_t earlier(int64_t a, int64_t b)
     return b < a ? b : a;
 }
 
+static int64_t link_due(const struct reconcile *r, const struct scheduler_link *link, int64_t now)
+{
+    const int64_t due[] = {reconcile_govern_due(link, now), reconcile_manage_due(link),
+                           reconcile_quarantine_due(link, now), reconcile_addresses_due(link, now)};
+    int64_t next = observe_due(r, link, now);
+    for (size_t i = 0; i < ARRAY_LEN(due); i++)
+        if (due[i] > 0)
+            next = earlier(next, due[i]);
+    return next;
+}
+
 static int64_t next_due(const struct reconcile *r, int64_t now)
 {
     struct due_entry entry;
@@ -327,22 +336,11 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
         next = earlier(next, r->incident_look_at);
     if (r->signs_changed)
         next = now;
-    next = earlier(next, observe_due(r, now));
     for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
         if (group->look_at > 0)
             next = earlier(next, group->look_at);
-    int64_t govern = reconcile_govern_due(r, now);
-    if (govern > 0)
-        next = earlier(next, govern);
-    int64_t manage = reconcile_manage_due(r);
-    if (manage > 0)
-        next = earlier(next, manage);
-    int64_t quarantine = reconcile_quarantine_due(r, now);
-    if (quarantine > 0)
-        next = earlier(next, quarantine);
-    int64_t addresses = reconcile_addresses_due(r, now);
-    if (addresses > 0)
-        next = earlier(next, addresses);
+    for (const struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        next = earlier(next, link_due(r, link, now));
     int64_t provision = reconcile_provision_due(r, now);
     return provision > 0 ? earlier(next, provision) : next;
 }
@@ -393,14 +391,8 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
         take_due(r, now);
         if (r->sweep_at <= now)
             sweep(r);
-        if (observe_is_due(r, now)) {
-            reconcile_observe_send(r);
-            worked = true;
-        }
-        worked = reconcile_govern(r, now) || worked;
-        worked = reconcile_quarantine(r, now) || worked;
-        worked = reconcile_addresses(r, now) || worked;
-        worked = reconcile_manage(r, now) || worked;
+        worked = observe_what_is_due(r, now) || worked;
+        worked = keep(r, now) || worked;
         worked = decide_and_write(r, now) || worked;
         if (r->history_at <= now)
             reconcile_history(r, now);

@@ -18,13 +18,21 @@
 #include "server/service/service.h"
 
 #define RECONCILE_PROVIDERS_MAX 8
+#define RECONCILE_SCHEDULERS_MAX SERVICE_SCHEDULERS_MAX
+
+/* A scheduler as it is configured. */
+struct reconcile_scheduler {
+    const char *name; /* by which clusters name it; the first takes over clusters that name none */
+    struct scheduler_driver driver;
+    bool managed;                  /* its nodes and partitions are written by us … */
+    enum layout_strategy strategy; /* … by this, where a cluster does not say another */
+};
 
 struct reconcile_deps {
     struct service *service; /* db, fleet, clock, ids */
     struct executor *executor;
-    struct scheduler_driver slurm; /* ops NULL: not configured */
-    bool slurm_managed;            /* its nodes and partitions are written by us … */
-    enum layout_strategy strategy; /* … by this, where a cluster does not say another */
+    struct reconcile_scheduler schedulers[RECONCILE_SCHEDULERS_MAX];
+    size_t scheduler_count;
     struct provider_driver providers[RECONCILE_PROVIDERS_MAX];
     size_t provider_count;
     struct loop_settings settings;

@@ -30,24 +30,45 @@ static void take_ready(struct turn *turn)
         }
 }
 
-static int write_scheduler_event(struct turn *turn)
+static int write_link_event(struct turn *turn, const struct scheduler_link *link)
 {
-    const struct reconcile *r = turn->r;
-    if (turn->scheduler_event < 0)
-        return 0;
-    bool down = turn->scheduler_event == EVENT_KIND_SCHEDULER_DOWN;
-    for (const struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next) {
-        if (cluster->orchestrator != ORCHESTRATOR_SLURM)
-            continue;
-        int status = turn_cluster_event(
-            turn, down ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO, (enum event_kind)turn->scheduler_event, cluster,
-            down ? r->scheduler_error : "", "%s%s",
-            down ? "the scheduler does not answer; steps that need it wait: " : "the scheduler answers",
-            down ? r->scheduler_error : "");
-        if (status != 0)
-            return status;
+    bool down = link->event_written == EVENT_KIND_SCHEDULER_DOWN;
+    int status = 0;
+    for (const struct rcluster *cluster = turn->r->clusters; cluster != NULL && status == 0; cluster = cluster->next)
+        if (cluster->link == link)
+            status = turn_cluster_event(turn, down ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
+                                        (enum event_kind)link->event_written, cluster, down ? link->error : "", "%s%s",
+                                        down ? "the scheduler does not answer; steps that need it wait: "
+                                             : "the scheduler answers",
+                                        down ? link->error : "");
+    return status;
+}
+
+static int write_link_events(struct turn *turn)
+{
+    int status = 0;
+    for (const struct scheduler_link *link = turn->r->links; link != NULL && status == 0; link = link->next)
+        if (link->event_written >= 0)
+            status = write_link_event(turn, link);
+    return status;
+}
+
+/* Before the transaction: what its events say, whatever comes meanwhile. True when there is something to say. */
+static bool take_link_events(struct reconcile *r)
+{
+    bool any = false;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next) {
+        link->event_written = link->event;
+        any = any || link->event >= 0;
     }
-    return 0;
+    return any;
+}
+
+static void link_events_written(struct reconcile *r)
+{
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        if (link->event == link->event_written)
+            link->event = -1;
 }
 
 static int write_housekeeping(struct turn *turn)
@@ -75,7 +96,7 @@ static int write_turn(struct db_tx *tx, void *arg)
     if (turn->batch != NULL)
         turn->batch->nodes_as_read = tx != NULL && db_nodes_are_as_read(tx, turn->batch->nodes_stamp);
     turn->slots_left = turn->r->deps.settings.steps_in_flight_max - turn->r->calls_in_flight;
-    int status = write_scheduler_event(turn);
+    int status = write_link_events(turn);
     if (status == 0 && turn->batch != NULL)
         status = reconcile_apply(turn);
     for (size_t i = 0; i < turn->ready_count && status == 0; i++)
@@ -114,8 +135,7 @@ static void turn_succeeded(struct turn *turn)
 {
     struct reconcile *r = turn->r;
     count_decided(r, turn->batch);
-    if (r->scheduler_event == turn->scheduler_event)
-        r->scheduler_event = -1;
+    link_events_written(r);
     if (turn->housekeeping)
         r->housekeeping_at = turn->now + HOUSEKEEPING_MS;
     r->store_backoff_ms = 0;
@@ -191,7 +211,7 @@ static void turn_failed(struct turn *turn, int status)
 static bool turn_has_work(const struct turn *turn)
 {
     return (turn->batch != NULL && (turn->batch->count > 0 || turn->batch->breaker_count > 0)) ||
-           turn->ready_count > 0 || turn->provision != NULL || turn->housekeeping || turn->scheduler_event >= 0;
+           turn->ready_count > 0 || turn->provision != NULL || turn->housekeeping || turn->link_events;
 }
 
 /* What was decided may be nothing that has to be written down. */
@@ -202,7 +222,7 @@ static bool turn_needs_store(const struct turn *turn)
         if (!batch->items[i].quiet)
             return true;
     return (batch != NULL && batch->breaker_count > 0) || turn->ready_count > 0 || turn->provision != NULL ||
-           turn->housekeeping || turn->scheduler_event >= 0;
+           turn->housekeeping || turn->link_events;
 }
 
 bool reconcile_turn(struct reconcile *r, struct decide_batch *batch)
@@ -210,7 +230,7 @@ bool reconcile_turn(struct reconcile *r, struct decide_batch *batch)
     struct turn turn = {.r = r,
                         .now = reconcile_now(r),
                         .batch = batch,
-                        .scheduler_event = r->scheduler_event,
+                        .link_events = take_link_events(r),
                         .housekeeping = r->housekeeping_at <= reconcile_now(r)};
     take_ready(&turn);
     if (r->isolating == 0 || turn_size(&turn) == 0)

@@ -23,7 +23,7 @@
 
 #define SCHEDULER_STATE_TEXT_MAX 96
 #define SCHEDULER_ERROR_MAX 256
-#define SCHEDULER_WAY_MAX 256
+#define SCHEDULER_TRANSPORT_MAX 256
 #define SCHEDULER_ANNOTATE_BEGINNING " (holdfast: " /* of a word of ours behind somebody's reason */
 #define SCHEDULER_JOB_ID_MAX JOB_ID_MAX_BYTES
 
@@ -168,7 +168,7 @@ struct scheduler_ops {
     int (*job_snapshot)(struct scheduler *s, const struct scheduler_observation *seen,
                         struct job_snapshot **ret_snapshot, char *ret_error);
     /* By what it is spoken to, for people; of any thread. */
-    void (*way)(struct scheduler *s, char ret_way[SCHEDULER_WAY_MAX]);
+    void (*transport)(struct scheduler *s, char ret_transport[SCHEDULER_TRANSPORT_MAX]);
     void (*free)(struct scheduler *s);
 };
 

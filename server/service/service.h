@@ -97,6 +97,7 @@ struct service_stored {
 
 /* What this hpd can drive: a cluster that asks for more could never come up, so it is refused. */
 #define SERVICE_PROVIDERS_MAX 8
+#define SERVICE_SCHEDULERS_MAX 32
 #define SERVICE_SUBNETS_MAX 64
 struct service_backends {
     const char *providers[SERVICE_PROVIDERS_MAX]; /* the first is what a group gets that names none */
@@ -128,11 +129,12 @@ struct service {
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);
-    void (*agent_changed)(void *arg, int64_t node_id); /* enrolled, new boot, back after silence */
-    void (*events_added)(void *arg);                   /* for the live stream */
-    void *wake_arg;                                    /* of the first three */
-    void *events_arg;                                  /* of events_added */
-    struct service_scheduler *scheduler;               /* the reconcile loop's, while there is one; else NULL */
+    void (*agent_changed)(void *arg, int64_t node_id);            /* enrolled, new boot, back after silence */
+    void (*events_added)(void *arg);                              /* for the live stream */
+    void *wake_arg;                                               /* of the first three */
+    void *events_arg;                                             /* of events_added */
+    struct service_scheduler *schedulers[SERVICE_SCHEDULERS_MAX]; /* the reconcile loop's, while there is one */
+    size_t scheduler_count;
     /* What the site says otherwise about faults; NULL: nothing. One that another takes the place of stays until the end. */
     const struct fault_overrides *_Atomic fault_overrides;
     /* NULL: nothing is remembered, so every request asks the store; for tools and tests. */
@@ -163,6 +165,7 @@ struct service_cluster_spec {
     char name[NAME_MAX_BYTES];
     enum node_recovery recovery;
     enum orchestrator orchestrator;
+    char scheduler[NAME_MAX_BYTES]; /* "": the only one there is */
     enum provisioning provisioning;
     struct service_group_spec *groups;
     size_t group_count;

@@ -139,7 +139,8 @@ SIM_FN void sim_boot(struct sim *sim)
     sim->outcome.dead = false;
     struct reconcile_deps deps = {.service = s, .executor = sim->executor, .settings = sim->settings};
     if (sim->has_scheduler)
-        deps.slurm = fake_scheduler_driver(&sim->scheduler);
+        deps.schedulers[deps.scheduler_count++] =
+            (struct reconcile_scheduler){.name = "slurm", .driver = fake_scheduler_driver(&sim->scheduler)};
     deps.providers[deps.provider_count++] = fake_provider_driver(&sim->provider);
     deps.providers[deps.provider_count++] = manual_driver();
     if (reconcile_new(&deps, &sim->reconcile) != 0)

@@ -69,7 +69,7 @@ static int held(struct sim *sim)
     struct db_tx *tx = NULL;
     int count = 0;
     assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
-    assert_int_equal(db_governance_held(tx, count_held, &count), 0);
+    assert_int_equal(db_governance_held(tx, "slurm", count_held, &count), 0);
     db_read_end(sim->service.db, tx);
     return count;
 }

@@ -84,7 +84,7 @@ static void a_scheduler_that_is_down_is_shown(void **state)
     struct sim sim;
     (void)state;
     sim_open(&sim, 55, true);
-    assert_int_equal(sim.service.scheduler == NULL, false);
+    assert_int_equal(sim.service.schedulers[0] == NULL, false);
     sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
     struct service_scheduler_status up = shown(&sim), status;
     assert_int_equal(up.state, SCHEDULER_STATE_UP);

@@ -160,7 +160,8 @@ static void start(void)
     sim->settings.verify_quiet_ms = 1;
     sim->settings.retry_min_ms = 5;
     struct reconcile_deps deps = {.service = s, .executor = sim->executor, .settings = sim->settings};
-    deps.slurm = (struct scheduler_driver){&scheduler_ops, fake_scheduler_driver(&sim->scheduler).self};
+    deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){
+        .name = "slurm", .driver = {&scheduler_ops, fake_scheduler_driver(&sim->scheduler).self}};
     deps.providers[deps.provider_count++] =
         (struct provider_driver){&provider_ops, fake_provider_driver(&sim->provider).self};
     assert_int_equal(reconcile_new(&deps, &sim->reconcile), 0);

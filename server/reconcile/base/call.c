@@ -28,6 +28,12 @@ void reconcile_call_free(struct rcall *call)
     free(call);
 }
 
+void reconcile_call_to(struct rcall *call, struct scheduler_link *link)
+{
+    call->link = link;
+    call->scheduler = link->driver;
+}
+
 bool reconcile_call_is_final(int status)
 {
     return status == STATUS_INVALID || status == STATUS_DENIED || status == STATUS_UNSUPPORTED;
@@ -163,6 +169,8 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
             node->touched_seq = UINT64_MAX; /* no picture counts until it is back */
     }
     r->calls_in_flight++;
+    if (call->link != NULL)
+        call->link->calls_in_flight++;
     inbox_call_sent(r->inbox, call);
     int status = executor_submit(r->deps.executor, call_run, call);
     if (status == 0)

@@ -372,7 +372,7 @@ static void effect_do(struct turn *turn, struct effect *effect)
                                          &effect->u.machine_capacity.machine_capacity);
         break;
     case EFFECT_QUARANTINE:
-        reconcile_quarantine_poke(r);
+        reconcile_quarantine_poke(reconcile_link(effect->node));
         break;
     case EFFECT_ADDRESS:
         reconcile_address_set(r, effect->node, effect->u.address.told);

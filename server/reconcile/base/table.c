@@ -29,7 +29,7 @@ struct rnode *reconcile_node_find(const struct reconcile *r, int64_t id)
 
 bool reconcile_node_has_scheduler(const struct rnode *node)
 {
-    return node->group->cluster->orchestrator == ORCHESTRATOR_SLURM && !node->group->off_scheduler;
+    return node->group->cluster->link != NULL && !node->group->off_scheduler;
 }
 
 bool reconcile_node_is_out(const struct rnode *node)
@@ -74,7 +74,7 @@ struct rnode *reconcile_node_add(struct reconcile *r, struct rgroup *group, cons
     group_link(group, node);
     idmap_put(&r->nodes, node);
     if (reconcile_node_has_scheduler(node))
-        map_set(r->slurm_names, node->name, node);
+        map_set(reconcile_link(node)->nodes, node->name, node);
     reconcile_node_set(r, node, row->state, row->health);
     return node;
 }
@@ -285,8 +285,9 @@ void reconcile_node_remove(struct reconcile *r, struct rnode *node)
     reconcile_node_uncount(node);
     group_unlink(node);
     group->failed_recently -= node->failing_at != 0;
-    if (map_get(r->slurm_names, node->name) == node)
-        map_remove(r->slurm_names, node->name);
+    struct scheduler_link *link = reconcile_link(node);
+    if (link != NULL && map_get(link->nodes, node->name) == node)
+        map_remove(link->nodes, node->name);
     free(node->name);
     free(node->reason);
     free(node->reason_user);
@@ -342,6 +343,8 @@ void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
             *at = cluster->next;
             break;
         }
+    if (cluster->link != NULL)
+        cluster->link->clusters--;
     if (r->resync_cluster == cluster)
         r->resync_cluster = NULL;
     free(cluster);
@@ -361,14 +364,12 @@ void reconcile_table_free(struct reconcile *r)
         r->clusters = cluster->next;
         free(cluster);
     }
-    map_free(r->slurm_names);
     for (int look = LOOK_NOT; look < LOOK_COUNT; look++)
         idqueue_free(&r->looks[look]);
     for (int class = 0; class < OPERATION_CLASSES; class ++) {
         idqueue_free(&r->ready[class]);
         idqueue_free(&r->slotless[class]);
     }
-    idqueue_free(&r->holds);
     due_free(&r->due);
     reconcile_domains_free(r);
     idqueue_free(&r->signs);

@@ -33,10 +33,11 @@ static bool is_alive(const struct rnode *node)
 /* Who works is not known: only nodes that never did may go. Whoever has no scheduler has nothing to wait for. */
 static bool is_blind(const struct reconcile *r, const struct rgroup *group)
 {
-    if (group->cluster->orchestrator != ORCHESTRATOR_SLURM || r->deps.slurm.ops == NULL)
+    const struct scheduler_link *link = group->cluster->link;
+    if (!reconcile_link_is_configured(link))
         return false;
     int64_t age_max = r->deps.settings.observe_interval_ms * SNAPSHOT_AGE_FACTOR;
-    return r->scheduler_down || r->observed_at == 0 || reconcile_now(r) - r->observed_at > age_max;
+    return link->down || link->observed_at == 0 || reconcile_now(r) - link->observed_at > age_max;
 }
 
 static void order_victims(struct reconcile *r, struct rgroup *group, int64_t goes, bool blind)

@@ -149,7 +149,7 @@ void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *
     if ((!moved && !renamed) || address->queued)
         return;
     address->queued = true;
-    idqueue_push(&r->addresses->waiting, node->id);
+    idqueue_push(&reconcile_link(node)->addresses->waiting, node->id);
 }
 
 /* --- telling it again -------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static void send(struct reconcile *r, struct rnode *node, bool moves, const char
 {
     struct raddress *address = node->address;
     struct rcall *call = reconcile_call_new(CALL_UPDATE_ADDRESS, node->id, 0);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, reconcile_link(node));
     text_copy_cut(call->node, sizeof(call->node), node->name);
     text_copy_cut(call->move.address, sizeof(call->move.address), address->told);
     call->move.was = own_calloc(1, sizeof(*call->move.was));
@@ -171,7 +171,7 @@ static void send(struct reconcile *r, struct rnode *node, bool moves, const char
     text_copy_cut(call->move.host, sizeof(call->move.host), host);
     text_copy_cut(call->move.host_was, sizeof(call->move.host_was), text_or_empty(address->host));
     address->in_flight = true;
-    r->addresses->in_flight++;
+    call->link->addresses->in_flight++;
     reconcile_call_send(r, call);
 }
 
@@ -240,34 +240,36 @@ static int look_at(struct reconcile *r, struct db_tx *tx, struct rnode *node)
     return status < 0 ? status : 0;
 }
 
-static bool has_room(const struct reconcile *r, int64_t now)
+static bool has_room(const struct scheduler_link *link, int64_t now)
 {
-    return r->addresses->waiting.count > 0 && r->addresses->due_at <= now && r->addresses->in_flight < IN_FLIGHT_MAX &&
-           r->deps.slurm.ops != NULL && r->deps.slurm.ops->update_address != NULL;
+    return link->addresses->waiting.count > 0 && link->addresses->due_at <= now &&
+           link->addresses->in_flight < IN_FLIGHT_MAX && reconcile_link_is_configured(link) &&
+           link->driver.ops->update_address != NULL;
 }
 
-static void look_at_waiting(struct reconcile *r, int64_t now)
+static void look_at_waiting(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
     struct db_tx *tx = NULL;
     int64_t id;
     int status = db_read_begin(r->db, &tx);
-    for (int left = LOOKS_MAX; status == 0 && left > 0 && has_room(r, now) && idqueue_pop(&r->addresses->waiting, &id);
-         left--) {
+    for (int left = LOOKS_MAX;
+         status == 0 && left > 0 && has_room(link, now) && idqueue_pop(&link->addresses->waiting, &id); left--) {
         struct rnode *node = reconcile_node_find(r, id);
         if (node != NULL && node->address != NULL)
             status = look_at(r, tx, node); /* what could not be read is in the next picture as well */
     }
     db_read_end(r->db, tx);
     if (status != 0)
-        r->addresses->due_at = now + r->deps.settings.retry_max_ms;
+        link->addresses->due_at = now + r->deps.settings.retry_max_ms;
 }
 
 /* --- what came of it ----------------------------------------------------------------------------------- */
 void reconcile_address_take(struct reconcile *r, struct rcall *call)
 {
     struct rnode *node = reconcile_node_find(r, call->node_id);
-    call->next = r->addresses->done;
-    r->addresses->done = call;
+    struct scheduler_link *link = call->link;
+    call->next = link->addresses->done;
+    link->addresses->done = call;
     if (call->status != 0)
         r->stats.scheduler_errors++;
     if (node == NULL || node->address == NULL || !node->address->in_flight)
@@ -313,49 +315,56 @@ static int tell(struct turn *turn, const struct rcall *call)
     return status;
 }
 
+/* Of one link: what is to be written, and the turn for the timeline. */
+struct done {
+    struct turn turn;
+    const struct rcall *first;
+};
+
 static int write_done(struct db_tx *tx, void *arg)
 {
-    struct turn *turn = arg;
+    struct done *done = arg;
+    struct turn *turn = &done->turn;
     int status = 0;
     turn_reset(turn);
     turn->tx = tx;
-    for (const struct rcall *call = turn->r->addresses->done; call != NULL && status == 0; call = call->next)
+    for (const struct rcall *call = done->first; call != NULL && status == 0; call = call->next)
         status = tell(turn, call);
     return status;
 }
 
-static void record(struct reconcile *r, int64_t now)
+static void record(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct turn turn = {.r = r, .now = now};
-    int status = db_write(r->db, "addresses", write_done, &turn);
-    r->addresses->due_at = status == 0 ? 0 : now + r->deps.settings.retry_max_ms;
+    struct done done = {.turn = {.r = r, .now = now}, .first = link->addresses->done};
+    int status = db_write(r->db, "addresses", write_done, &done);
+    link->addresses->due_at = status == 0 ? 0 : now + r->deps.settings.retry_max_ms;
     if (status != 0) {
-        turn_log_forget(&turn);
+        turn_log_forget(&done.turn);
         log_error("that the scheduler was told addresses again could not be stored, it is tried again status=%s",
                   status_text(status));
         return;
     }
-    turn_log_write(&turn);
-    drop_done(r->addresses);
-    if (turn.event_count > 0 && r->service->events_added != NULL)
+    turn_log_write(&done.turn);
+    drop_done(link->addresses);
+    if (done.turn.event_count > 0 && r->service->events_added != NULL)
         r->service->events_added(r->service->events_arg);
 }
 
-bool reconcile_addresses(struct reconcile *r, int64_t now)
+bool reconcile_addresses(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct address_loop *loop = r->addresses;
-    bool records = loop->done != NULL && loop->due_at <= now, looks = has_room(r, now);
+    struct address_loop *loop = link->addresses;
+    bool records = loop->done != NULL && loop->due_at <= now, looks = has_room(link, now);
     if (records)
-        record(r, now);
+        record(r, link, now);
     if (looks)
-        look_at_waiting(r, now);
+        look_at_waiting(r, link, now);
     return records || looks;
 }
 
-int64_t reconcile_addresses_due(const struct reconcile *r, int64_t now)
+int64_t reconcile_addresses_due(const struct scheduler_link *link, int64_t now)
 {
-    const struct address_loop *loop = r->addresses;
-    if (has_room(r, now))
+    const struct address_loop *loop = link->addresses;
+    if (has_room(link, now))
         return now;
     return loop->done == NULL ? 0 : loop->due_at > now ? loop->due_at : now;
 }

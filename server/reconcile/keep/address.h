@@ -18,8 +18,8 @@ void reconcile_address_heard(struct rnode *node);
 void reconcile_address_free(struct raddress *address); /* accepts NULL */
 
 /* Looks at what is shown otherwise, tells it again, writes down what came of that; true when it did something. */
-bool reconcile_addresses(struct reconcile *r, int64_t now);
-void reconcile_address_take(struct reconcile *r, struct rcall *call);    /* takes the call */
-int64_t reconcile_addresses_due(const struct reconcile *r, int64_t now); /* 0: nothing waits */
+bool reconcile_addresses(struct reconcile *r, struct scheduler_link *link, int64_t now);
+void reconcile_address_take(struct reconcile *r, struct rcall *call);            /* takes the call */
+int64_t reconcile_addresses_due(const struct scheduler_link *link, int64_t now); /* 0: nothing waits */
 
 #endif

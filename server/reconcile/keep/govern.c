@@ -43,14 +43,14 @@ void reconcile_govern_free(struct govern *govern)
     free(govern);
 }
 
-void reconcile_govern_poke(struct reconcile *r)
+void reconcile_govern_poke(struct scheduler_link *link)
 {
-    r->govern->poked = true;
+    link->govern->poked = true;
 }
 
-int64_t reconcile_govern_due(const struct reconcile *r, int64_t now)
+int64_t reconcile_govern_due(const struct scheduler_link *link, int64_t now)
 {
-    const struct govern *govern = r->govern;
+    const struct govern *govern = link->govern;
     return govern->in_flight ? 0 : govern->poked ? now : govern->due_at;
 }
 
@@ -84,15 +84,15 @@ static int take_held(const void *row, void *arg)
     return 0;
 }
 
-static int read_wanted(struct reconcile *r, struct wanted *wanted)
+static int read_wanted(struct reconcile *r, const struct scheduler_link *link, struct wanted *wanted)
 {
     struct db_tx *tx = NULL;
     *wanted = (struct wanted){.governance = scheduler_governance_new()};
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
-        status = db_governance_wanted(tx, ORCHESTRATOR_SLURM, take_wanted, wanted);
+        status = db_governance_wanted(tx, link->name, take_wanted, wanted);
     if (status == 0)
-        status = db_governance_held(tx, take_held, wanted);
+        status = db_governance_held(tx, link->name, take_held, wanted);
     db_read_end(r->db, tx);
     return status;
 }
@@ -100,6 +100,7 @@ static int read_wanted(struct reconcile *r, struct wanted *wanted)
 /* --- what became of it -------------------------------------------------------------------------- */
 struct settling {
     struct turn turn; /* for the timeline only */
+    const struct scheduler_link *link;
     const struct scheduler_governance *governance;
     const int64_t *versions;
     int status; /* of asking */
@@ -181,20 +182,20 @@ static int write_settling(struct db_tx *tx, void *arg)
     s->turn.tx = tx;
     s->pending = false;
     for (size_t i = 0; i < governance->wanted_count && status == 0 && s->status == 0; i++)
-        status = db_governance_hold(tx, &governance->wanted[i]);
+        status = db_governance_hold(tx, s->link->name, &governance->wanted[i]);
     for (size_t i = 0; i < governance->held_count && status == 0 && s->status == 0; i++)
         if (governance->gone[i])
-            status = db_governance_let_go(tx, &governance->held[i]);
+            status = db_governance_let_go(tx, s->link->name, &governance->held[i]);
     for (size_t i = 0; i < governance->count && status == 0; i++)
         status = settle(s, &governance->rules[i], s->versions[i]);
     return status;
 }
 
 /* When it is asked for again. */
-static void pause(struct reconcile *r, bool undecided)
+static void pause(struct reconcile *r, struct scheduler_link *link, bool undecided)
 {
     const struct loop_settings *settings = &r->deps.settings;
-    struct govern *govern = r->govern;
+    struct govern *govern = link->govern;
     if (undecided) {
         govern->pause_ms = govern->pause_ms == 0 ? settings->retry_min_ms : 2 * govern->pause_ms;
         if (govern->pause_ms > settings->retry_max_ms)
@@ -205,11 +206,13 @@ static void pause(struct reconcile *r, bool undecided)
     govern->due_at = reconcile_now(r) + (undecided ? govern->pause_ms : LOOK_FACTOR * settings->observe_interval_ms);
 }
 
-static void record(struct reconcile *r, const struct scheduler_governance *governance, int status, const char *error)
+static void record(struct reconcile *r, struct scheduler_link *link, const struct scheduler_governance *governance,
+                   int status, const char *error)
 {
     struct settling s = {.turn = {.r = r, .now = reconcile_now(r)},
+                         .link = link,
                          .governance = governance,
-                         .versions = r->govern->versions,
+                         .versions = link->govern->versions,
                          .status = status,
                          .error = error};
     int written = db_write(r->db, "govern", write_settling, &s);
@@ -222,55 +225,55 @@ static void record(struct reconcile *r, const struct scheduler_governance *gover
         if (s.turn.event_count > 0 && r->service->events_added != NULL)
             r->service->events_added(r->service->events_arg);
     }
-    pause(r, written != 0 || s.pending || (status != 0 && status != STATUS_UNSUPPORTED));
+    pause(r, link, written != 0 || s.pending || (status != 0 && status != STATUS_UNSUPPORTED));
     if (written == 0 && status == 0 && (governance->wanted_count > 0 || governance->more))
-        r->govern->due_at = s.turn.now; /* what was written down may be touched now */
+        link->govern->due_at = s.turn.now; /* what was written down may be touched now */
 }
 
 /* --- asking ------------------------------------------------------------------------------------- */
-static void send(struct reconcile *r, struct scheduler_governance *governance)
+static void send(struct reconcile *r, struct scheduler_link *link, struct scheduler_governance *governance)
 {
     struct rcall *call = reconcile_call_new(CALL_GOVERN, 0, 0);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, link);
     call->governance = governance;
-    r->govern->in_flight = true;
+    link->govern->in_flight = true;
     reconcile_call_send(r, call);
 }
 
 /* False when there is nothing to ask, or nothing new. */
-static bool ask(struct reconcile *r, struct wanted *wanted, bool due)
+static bool ask(struct reconcile *r, struct scheduler_link *link, struct wanted *wanted, bool due)
 {
-    struct govern *govern = r->govern;
-    const struct scheduler_ops *ops = r->deps.slurm.ops;
+    struct govern *govern = link->govern;
+    const struct scheduler_ops *ops = link->driver.ops;
     bool nothing = wanted->governance->count == 0 && wanted->governance->held_count == 0;
     bool known = wanted->number == govern->asked;
     govern->asked = wanted->number;
     if (nothing)
-        pause(r, false);
+        pause(r, link, false);
     if (nothing || (known && !due))
         return false;
     free(govern->versions);
     govern->versions = TAKE(wanted->versions);
     if (ops == NULL || ops->govern == NULL)
-        record(r, wanted->governance, STATUS_UNSUPPORTED, "this server drives no scheduler that could go by it");
+        record(r, link, wanted->governance, STATUS_UNSUPPORTED, "this server drives no scheduler that could go by it");
     else
-        send(r, TAKE(wanted->governance));
+        send(r, link, TAKE(wanted->governance));
     return true;
 }
 
-bool reconcile_govern(struct reconcile *r, int64_t now)
+bool reconcile_govern(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct govern *govern = r->govern;
+    struct govern *govern = link->govern;
     struct wanted wanted;
     bool due = govern->due_at <= now;
     if (govern->in_flight || !(due || govern->poked))
         return false;
     govern->poked = false;
     bool asked = false;
-    if (read_wanted(r, &wanted) != 0)
-        pause(r, true);
+    if (read_wanted(r, link, &wanted) != 0)
+        pause(r, link, true);
     else
-        asked = ask(r, &wanted, due);
+        asked = ask(r, link, &wanted, due);
     scheduler_governance_free(wanted.governance);
     free(wanted.versions);
     return asked;
@@ -278,8 +281,10 @@ bool reconcile_govern(struct reconcile *r, int64_t now)
 
 void reconcile_govern_take(struct reconcile *r, struct rcall *call)
 {
-    r->govern->in_flight = false;
+    struct scheduler_link *link = call->link;
+    link->govern->in_flight = false;
     if (call->status != 0)
         r->stats.scheduler_errors++;
-    record(r, call->governance, call->status, call->error[0] != '\0' ? call->error : status_meaning(call->status));
+    record(r, link, call->governance, call->status,
+           call->error[0] != '\0' ? call->error : status_meaning(call->status));
 }

@@ -37,13 +37,13 @@ static void send_mark(struct reconcile *r, struct rnode *node)
         return;
     }
     struct rcall *call = reconcile_call_new(CALL_HOLD, node->id, 0);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, reconcile_link(node));
     text_copy_cut(call->node, sizeof(call->node), node->name);
     text_copy_cut(call->reason, sizeof(call->reason), reason);
     if (node->reason != NULL)
         text_copy_cut(call->replaceable, sizeof(call->replaceable), node->reason);
     node->hold_call = true;
-    r->holds_in_flight++;
+    call->link->holds_in_flight++;
     reconcile_call_send(r, call);
 }
 
@@ -58,8 +58,8 @@ static bool may_mark(const struct rnode *node)
 void reconcile_hold_check(struct reconcile *r, struct rnode *node)
 {
     if (!reconcile_node_is_out(node) || node->op != NULL || node->hold_call || node->hold_refused ||
-        !reconcile_node_has_scheduler(node) || !reconcile_scheduler_usable(r) || !reconcile_sees(r, node) ||
-        reconcile_node_is_left_alone(node))
+        !reconcile_node_has_scheduler(node) || !reconcile_link_is_usable(reconcile_link(node)) ||
+        !reconcile_sees(r, node) || reconcile_node_is_left_alone(node))
         return;
     if (node->marked && node->schedulable) {
         if ((node->notes & NOTE_LIFTED) == 0) {
@@ -71,23 +71,25 @@ void reconcile_hold_check(struct reconcile *r, struct rnode *node)
     bool shown = node->marked && node->drained && reconcile_reason_is_ours(node) && !node->hold_stale;
     if (shown || !may_mark(node))
         return;
-    if (r->holds_in_flight < HOLDS_IN_FLIGHT_MAX) {
+    struct scheduler_link *link = reconcile_link(node);
+    if (link->holds_in_flight < HOLDS_IN_FLIGHT_MAX) {
         send_mark(r, node);
     } else if (!node->hold_waits) {
         node->hold_waits = true;
-        idqueue_push(&r->holds, node->id);
+        idqueue_push(&link->holds, node->id);
     }
 }
 
 /* Nobody waits for it: where it cannot be written, the event says the same. */
 void reconcile_annotate_send(struct reconcile *r, const struct rnode *node)
 {
-    if (r->deps.slurm.ops == NULL || r->deps.slurm.ops->annotate == NULL || node->op != NULL || node->reason == NULL ||
-        node->request != SCHEDULER_REQUEST_NEAR_MISS)
+    struct scheduler_link *link = reconcile_link(node);
+    if (!reconcile_link_is_configured(link) || link->driver.ops->annotate == NULL || node->op != NULL ||
+        node->reason == NULL || node->request != SCHEDULER_REQUEST_NEAR_MISS)
         return;
     struct rcall *call = reconcile_call_new(CALL_ANNOTATE, node->id, 0);
     const char *user = text_or_empty(node->reason_user);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, link);
     text_copy_cut(call->node, sizeof(call->node), node->name);
     text_copy_cut(call->reason, sizeof(call->reason), node->reason);
     snprintf(call->replaceable, sizeof(call->replaceable),
@@ -96,10 +98,10 @@ void reconcile_annotate_send(struct reconcile *r, const struct rnode *node)
     reconcile_call_send(r, call);
 }
 
-static void check_next(struct reconcile *r)
+static void check_next(struct reconcile *r, struct scheduler_link *link)
 {
     int64_t id;
-    while (r->holds_in_flight < HOLDS_IN_FLIGHT_MAX && idqueue_pop(&r->holds, &id)) {
+    while (link->holds_in_flight < HOLDS_IN_FLIGHT_MAX && idqueue_pop(&link->holds, &id)) {
         struct rnode *node = reconcile_node_find(r, id);
         if (node == NULL)
             continue;
@@ -127,8 +129,8 @@ static void take(struct reconcile *r, struct rnode *node, const struct rcall *ca
 void reconcile_hold_take(struct reconcile *r, struct rcall *call)
 {
     struct rnode *node = reconcile_node_find(r, call->node_id);
-    r->holds_in_flight--;
+    call->link->holds_in_flight--;
     if (node != NULL)
         take(r, node, call);
-    check_next(r);
+    check_next(r, call->link);
 }

@@ -49,21 +49,22 @@ void reconcile_manage_free(struct manage *manage)
     free(manage);
 }
 
-void reconcile_manage_heard(struct reconcile *r, const struct rcall *call)
+void reconcile_manage_heard(const struct rcall *call)
 {
-    if (!r->deps.slurm_managed || call->node[0] == '\0' || call->instance.address[0] == '\0')
+    struct scheduler_link *link = call->link;
+    if (link == NULL || !link->managed || call->node[0] == '\0' || call->instance.address[0] == '\0')
         return;
-    free(map_set(r->manage->addresses, call->node, own_strdup(call->instance.address)));
+    free(map_set(link->manage->addresses, call->node, own_strdup(call->instance.address)));
 }
 
-int64_t reconcile_manage_due(const struct reconcile *r)
+int64_t reconcile_manage_due(const struct scheduler_link *link)
 {
-    return !r->deps.slurm_managed || r->manage->in_flight ? 0 : r->manage->due_at == 0 ? 1 : r->manage->due_at;
+    return !link->managed || link->manage->in_flight ? 0 : link->manage->due_at == 0 ? 1 : link->manage->due_at;
 }
 
 /* --- what is wanted ----------------------------------------------------------------------------- */
 struct collecting {
-    struct reconcile *r;
+    const struct scheduler_link *link;
     struct db_tx *tx;
     struct scheduler_desired *layout;
     int64_t cluster_id, group_id;
@@ -108,7 +109,7 @@ static int take_node(const void *found, void *arg)
     struct layout_node *node = &layout->nodes[layout->count++];
     *node = (struct layout_node){0};
     text_copy_cut(node->name, sizeof(node->name), row->node.name);
-    const char *told = map_get(c->r->manage->addresses, row->node.name);
+    const char *told = map_get(c->link->manage->addresses, row->node.name);
     text_copy_cut(node->address, sizeof(node->address),
                   row->instance.address[0] != '\0' || told == NULL ? row->instance.address : told);
     text_copy_cut(node->instance_type, sizeof(node->instance_type), row->instance_type);
@@ -155,17 +156,17 @@ static int take_cluster(const void *found, void *arg)
 {
     const struct cluster *cluster = found;
     struct collecting *c = arg;
-    if (cluster->orchestrator != ORCHESTRATOR_SLURM)
+    if (!cluster_is_under(cluster, c->link->name))
         return 0;
     const struct db_node_filter all = {.cluster_id = cluster->id, .state = -1, .health = -1};
     int status = read_strategy(c, cluster->id);
     return status != 0 ? status : db_node_list(c->tx, &all, take_node, c);
 }
 
-static int collect(struct reconcile *r, struct collecting *c)
+static int collect(struct reconcile *r, const struct scheduler_link *link, struct collecting *c)
 {
-    *c = (struct collecting){.r = r, .layout = own_calloc(1, sizeof(struct scheduler_desired))};
-    c->layout->strategy = r->deps.strategy;
+    *c = (struct collecting){.link = link, .layout = own_calloc(1, sizeof(struct scheduler_desired))};
+    c->layout->strategy = link->strategy;
     int status = db_read_begin(r->db, &c->tx);
     if (status == 0)
         status = db_cluster_list(c->tx, "", CLUSTERS_MAX, take_cluster, c);
@@ -174,15 +175,15 @@ static int collect(struct reconcile *r, struct collecting *c)
     return status;
 }
 
-bool reconcile_manage(struct reconcile *r, int64_t now)
+bool reconcile_manage(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct manage *manage = r->manage;
+    struct manage *manage = link->manage;
     int64_t interval_ms = r->deps.settings.observe_interval_ms;
     struct collecting c;
-    if (!r->deps.slurm_managed || manage->in_flight || manage->due_at > now)
+    if (!link->managed || manage->in_flight || manage->due_at > now)
         return false;
     manage->due_at = now + interval_ms;
-    int status = collect(r, &c);
+    int status = collect(r, link, &c);
     if (status != 0 || c.layout->count > LAYOUT_NODES_MAX || (c.number == manage->asked && manage->forced_at > now)) {
         scheduler_desired_free(c.layout);
         return false;
@@ -190,7 +191,7 @@ bool reconcile_manage(struct reconcile *r, int64_t now)
     manage->asked = c.number;
     manage->forced_at = now + LOOK_FACTOR * interval_ms;
     struct rcall *call = reconcile_call_new(CALL_CONFIGURE, 0, 0);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, link);
     call->layout = c.layout;
     manage->in_flight = true;
     reconcile_call_send(r, call);
@@ -200,6 +201,7 @@ bool reconcile_manage(struct reconcile *r, int64_t now)
 /* --- what came of it ---------------------------------------------------------------------------- */
 struct telling {
     struct turn turn;
+    const struct scheduler_link *link;
     enum event_level level;
     enum event_kind kind;
     const char *text;
@@ -212,14 +214,16 @@ static int write_telling(struct db_tx *tx, void *arg)
     t->turn.tx = tx;
     int status = 0;
     for (const struct rcluster *cluster = t->turn.r->clusters; cluster != NULL && status == 0; cluster = cluster->next)
-        if (cluster->orchestrator == ORCHESTRATOR_SLURM)
+        if (cluster->link == t->link)
             status = turn_cluster_event(&t->turn, t->level, t->kind, cluster, "", "%s", t->text);
     return status;
 }
 
-static bool tell(struct reconcile *r, enum event_level level, enum event_kind kind, const char *text)
+static bool tell(struct reconcile *r, struct scheduler_link *link, enum event_level level, enum event_kind kind,
+                 const char *text)
 {
-    struct telling t = {.turn = {.r = r, .now = reconcile_now(r)}, .level = level, .kind = kind, .text = text};
+    struct telling t = {
+        .turn = {.r = r, .now = reconcile_now(r)}, .link = link, .level = level, .kind = kind, .text = text};
     int status = db_write(r->db, "manage", write_telling, &t);
     if (status != 0) {
         turn_log_forget(&t.turn);
@@ -246,34 +250,34 @@ static const char *advice(enum layout_strategy strategy)
     return "";
 }
 
-static void tell_drift(struct reconcile *r, const struct scheduler_desired *layout)
+static void tell_drift(struct reconcile *r, struct scheduler_link *link, const struct scheduler_desired *layout)
 {
-    struct manage *manage = r->manage;
+    struct manage *manage = link->manage;
     if (text_equal(manage->drift, layout->drift))
         return;
     autofree char *text = layout->drift[0] == '\0'
                               ? own_strdup("Slurm's nodes and partitions are as they were written again")
                               : own_printf("%s; %s", layout->drift, advice(layout->strategy));
-    if (tell(r, layout->drift[0] == '\0' ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT, text))
+    if (tell(r, link, layout->drift[0] == '\0' ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT, text))
         text_copy_cut(manage->drift, sizeof(manage->drift), layout->drift);
 }
 
-static void tell_trouble(struct reconcile *r, const char *trouble)
+static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const char *trouble)
 {
-    struct manage *manage = r->manage;
+    struct manage *manage = link->manage;
     if (text_equal(manage->trouble, trouble))
         return;
     autofree char *text =
         own_printf("Slurm's nodes and partitions could not be written, it is tried again: %s", trouble);
-    if (trouble[0] == '\0' || tell(r, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DESIRED, text))
+    if (trouble[0] == '\0' || tell(r, link, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DESIRED, text))
         text_copy_cut(manage->trouble, sizeof(manage->trouble), trouble);
 }
 
 /* A pause that grows while it fails. */
-static void pause(struct reconcile *r, bool failed)
+static void pause(struct reconcile *r, struct scheduler_link *link, bool failed)
 {
     const struct loop_settings *settings = &r->deps.settings;
-    struct manage *manage = r->manage;
+    struct manage *manage = link->manage;
     manage->pause_ms = !failed ? 0 : manage->pause_ms == 0 ? settings->retry_min_ms : 2 * manage->pause_ms;
     if (manage->pause_ms > settings->retry_max_ms)
         manage->pause_ms = settings->retry_max_ms;
@@ -286,16 +290,17 @@ static void pause(struct reconcile *r, bool failed)
 void reconcile_manage_take(struct reconcile *r, struct rcall *call)
 {
     const struct scheduler_desired *layout = call->layout;
-    r->manage->in_flight = false;
-    pause(r, call->status != 0);
+    struct scheduler_link *link = call->link;
+    link->manage->in_flight = false;
+    pause(r, link, call->status != 0);
     if (call->status != 0)
         r->stats.scheduler_errors++;
     else if (layout->done[0] != '\0') {
         autofree char *text = own_printf("Slurm's nodes and partitions were written: %s", layout->done);
-        (void)tell(r, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
+        (void)tell(r, link, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
     }
-    tell_trouble(r, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
+    tell_trouble(r, link, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
     if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
-        tell_drift(r, layout);
-    service_scheduler_manage(r->scheduler_shown, layout_strategy_text(layout->strategy), r->manage->drift);
+        tell_drift(r, link, layout);
+    service_scheduler_manage(link->shown, layout_strategy_text(layout->strategy), link->manage->drift);
 }

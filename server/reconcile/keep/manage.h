@@ -6,9 +6,9 @@
 
 struct manage *reconcile_manage_new(void);
 void reconcile_manage_free(struct manage *manage);
-int64_t reconcile_manage_due(const struct reconcile *r); /* 0: not */
-bool reconcile_manage(struct reconcile *r, int64_t now);
+int64_t reconcile_manage_due(const struct scheduler_link *link); /* 0: not */
+bool reconcile_manage(struct reconcile *r, struct scheduler_link *link, int64_t now);
 void reconcile_manage_take(struct reconcile *r, struct rcall *call);
-void reconcile_manage_heard(struct reconcile *r, const struct rcall *call); /* where an instance lives */
+void reconcile_manage_heard(const struct rcall *call); /* where an instance lives */
 
 #endif

@@ -40,14 +40,14 @@ void reconcile_quarantine_free(struct quarantine_loop *loop)
     free(loop);
 }
 
-void reconcile_quarantine_poke(struct reconcile *r)
+void reconcile_quarantine_poke(struct scheduler_link *link)
 {
-    r->quarantine->poked = true;
+    link->quarantine->poked = true;
 }
 
-int64_t reconcile_quarantine_due(const struct reconcile *r, int64_t now)
+int64_t reconcile_quarantine_due(const struct scheduler_link *link, int64_t now)
 {
-    const struct quarantine_loop *loop = r->quarantine;
+    const struct quarantine_loop *loop = link->quarantine;
     return loop->in_flight ? 0 : loop->poked ? now : loop->due_at;
 }
 
@@ -126,10 +126,10 @@ static void keep_past(struct quarantine_loop *loop, const struct scheduler_quara
             remember(loop, &seen->nodes[i].row, now + PAST_MS);
 }
 
-static void pause(struct reconcile *r, bool undecided, bool kept)
+static void pause(struct reconcile *r, struct scheduler_link *link, bool undecided, bool kept)
 {
     const struct loop_settings *settings = &r->deps.settings;
-    struct quarantine_loop *loop = r->quarantine;
+    struct quarantine_loop *loop = link->quarantine;
     loop->pause_ms = !undecided ? 0 : loop->pause_ms == 0 ? settings->retry_min_ms : 2 * loop->pause_ms;
     if (loop->pause_ms > settings->retry_max_ms)
         loop->pause_ms = settings->retry_max_ms;
@@ -137,37 +137,37 @@ static void pause(struct reconcile *r, bool undecided, bool kept)
     loop->due_at = reconcile_now(r) + (undecided ? loop->pause_ms : look_ms);
 }
 
-static int read_rows(struct reconcile *r, struct reading *reading)
+static int read_rows(struct reconcile *r, const struct scheduler_link *link, struct reading *reading)
 {
     struct db_tx *tx = NULL;
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
-        status = db_quarantine_list(tx, take_row, reading);
+        status = db_quarantine_list(tx, link->name, take_row, reading);
     db_read_end(r->db, tx);
     return status;
 }
 
-bool reconcile_quarantine(struct reconcile *r, int64_t now)
+bool reconcile_quarantine(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct quarantine_loop *loop = r->quarantine;
-    const struct scheduler_ops *ops = r->deps.slurm.ops;
+    struct quarantine_loop *loop = link->quarantine;
+    const struct scheduler_ops *ops = link->driver.ops;
     if (loop->in_flight || !(loop->poked || (loop->due_at > 0 && loop->due_at <= now)))
         return false;
     loop->poked = false;
     struct reading reading = {.r = r, .quarantine = own_calloc(1, sizeof(*reading.quarantine))};
-    int status = read_rows(r, &reading);
+    int status = read_rows(r, link, &reading);
     if (status == 0)
         add_past(loop, reading.quarantine);
     if (status != 0 || reading.quarantine->count == 0 || ops == NULL || ops->quarantine == NULL) {
-        pause(r, status != 0, false);
+        pause(r, link, status != 0, false);
         if (status == 0)
             loop->due_at = 0;
         scheduler_quarantine_free(reading.quarantine);
         return false;
     }
-    pause(r, false, reading.kept);
+    pause(r, link, false, reading.kept);
     struct rcall *call = reconcile_call_new(CALL_QUARANTINE, 0, 0);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, link);
     call->quarantine = reading.quarantine;
     loop->in_flight = true;
     reconcile_call_send(r, call);
@@ -177,6 +177,7 @@ bool reconcile_quarantine(struct reconcile *r, int64_t now)
 /* --- what came of it ----------------------------------------------------------------------------- */
 struct settling {
     struct turn turn; /* for the timeline only */
+    const struct scheduler_link *link;
     const struct scheduler_quarantine *quarantine;
     bool again, refused;
     char told[SENTENCE_MAX_BYTES];
@@ -234,29 +235,29 @@ static int write_settling(struct db_tx *tx, void *arg)
     turn_reset(&s->turn);
     s->turn.tx = tx;
     s->again = s->refused = false;
-    memcpy(s->told, s->turn.r->quarantine->told, sizeof(s->told));
+    memcpy(s->told, s->link->quarantine->told, sizeof(s->told));
     for (size_t i = 0; i < s->quarantine->count && status == 0; i++)
         status = settle(s, &s->quarantine->nodes[i]);
     return status;
 }
 
-static void record(struct reconcile *r, const struct scheduler_quarantine *quarantine)
+static void record(struct reconcile *r, struct scheduler_link *link, const struct scheduler_quarantine *quarantine)
 {
-    struct settling s = {.turn = {.r = r, .now = reconcile_now(r)}, .quarantine = quarantine};
+    struct settling s = {.turn = {.r = r, .now = reconcile_now(r)}, .link = link, .quarantine = quarantine};
     int written = db_write(r->db, "apart", write_settling, &s);
     if (written != 0) {
         turn_log_forget(&s.turn);
         log_error("what was set apart in the scheduler could not be stored, it is asked again status=%s",
                   status_text(written));
-        pause(r, true, false);
+        pause(r, link, true, false);
         return;
     }
     turn_log_write(&s.turn);
-    keep_past(r->quarantine, quarantine, s.turn.now);
-    memcpy(r->quarantine->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
+    keep_past(link->quarantine, quarantine, s.turn.now);
+    memcpy(link->quarantine->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
     if (s.turn.event_count > 0 && r->service->events_added != NULL)
         r->service->events_added(r->service->events_arg);
-    r->quarantine->poked = r->quarantine->poked || s.again;
+    link->quarantine->poked = link->quarantine->poked || s.again;
     for (size_t i = 0; i < quarantine->count; i++) {
         struct rnode *node = reconcile_node_find(r, quarantine->nodes[i].row.node_id);
         if (node != NULL && node->op != NULL && !node->op->in_flight)
@@ -266,25 +267,27 @@ static void record(struct reconcile *r, const struct scheduler_quarantine *quara
 
 void reconcile_quarantine_take(struct reconcile *r, struct rcall *call)
 {
-    r->quarantine->in_flight = false;
+    struct scheduler_link *link = call->link;
+    link->quarantine->in_flight = false;
     if (call->status == 0) {
-        record(r, call->quarantine);
+        record(r, link, call->quarantine);
         return;
     }
     r->stats.scheduler_errors++;
-    pause(r, true, false);
+    pause(r, link, true, false);
 }
 
 /* --- for the steps ------------------------------------------------------------------------------- */
 static bool has_way(const struct work *w)
 {
-    const struct scheduler_ops *ops = w->r->deps.slurm.ops;
-    return ops != NULL && ops->quarantine != NULL && work_has_scheduler(w);
+    const struct scheduler_link *link = reconcile_link(w->node);
+    return reconcile_link_is_configured(link) && link->driver.ops->quarantine != NULL && work_has_scheduler(w);
 }
 
 void work_quarantine_ask(struct work *w)
 {
-    if (!has_way(w) || !work_did(w, db_quarantine_ask(w->turn->tx, w->node->id, w->node->name)))
+    if (!has_way(w) ||
+        !work_did(w, db_quarantine_ask(w->turn->tx, reconcile_link(w->node)->name, w->node->id, w->node->name)))
         return;
     turn_effect(w->turn, EFFECT_QUARANTINE, w->node);
 }

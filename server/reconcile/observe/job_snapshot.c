@@ -11,32 +11,33 @@
 void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed)
 {
     int64_t now = reconcile_now(r), interval_ms = r->deps.settings.job_snapshot_interval_ms;
-    if (r->deps.slurm.ops->job_snapshot == NULL || interval_ms == 0 || r->job_snapshot_running ||
-        now < r->job_snapshot_at)
+    struct scheduler_link *link = observed->link;
+    if (link->driver.ops->job_snapshot == NULL || interval_ms == 0 || link->job_snapshot_running ||
+        now < link->job_snapshot_at)
         return;
     struct rcall *call = reconcile_call_new(CALL_JOB_SNAPSHOT, 0, 0);
-    call->scheduler = r->deps.slurm;
+    reconcile_call_to(call, link);
     call->observation = observed->observation;
     observed->observation = (struct scheduler_observation){0};
-    r->job_snapshot_running = true;
-    r->job_snapshot_at = now + interval_ms;
+    link->job_snapshot_running = true;
+    link->job_snapshot_at = now + interval_ms;
     reconcile_call_send(r, call);
 }
 
 /* Nobody else ends them. Asked again for as long as a picture has them. */
-static void cancel_left(struct reconcile *r, const struct job_snapshot *snapshot)
+static void cancel_left(struct reconcile *r, struct scheduler_link *link, const struct job_snapshot *snapshot)
 {
     autofree struct job_waiter *waiters = NULL;
     size_t count = 0;
-    if (r->deps.slurm.ops->cancel == NULL)
+    if (link->driver.ops->cancel == NULL)
         return;
-    int status = service_job_waiters(r->deps.service, r->job_snapshot_seen, snapshot, &waiters, &count);
+    int status = service_job_waiters(r->deps.service, link->followed, snapshot, &waiters, &count);
     if (status != 0)
         log_warn("jobs that wait for nobody could not be told of, they are with the next survey status=%s",
                  status_text(status));
     for (size_t i = 0; i < count; i++) {
         struct rcall *call = reconcile_call_new(CALL_CANCEL, 0, 0);
-        call->scheduler = r->deps.slurm;
+        reconcile_call_to(call, link);
         text_copy_cut(call->key, sizeof(call->key), waiters[i].id);
         text_copy_cut(call->reason, sizeof(call->reason), waiters[i].name);
         reconcile_call_send(r, call);
@@ -57,17 +58,20 @@ void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call)
                            ? settings->job_snapshot_interval_ms
                            : settings->observe_interval_ms;
     int64_t age_max = SNAPSHOT_AGE_INTERVALS * every_ms;
-    r->job_snapshot_running = false;
-    if (call->status == 0)
-        cancel_left(r, call->snapshot);
-    int kept = call->status == 0 ? service_job_follow(r->deps.service, r->job_snapshot_seen, call->snapshot) : 0;
+    struct scheduler_link *link = call->link;
+    link->job_snapshot_running = false;
+    if (call->status == 0) {
+        text_copy_cut(call->snapshot->scheduler, sizeof(call->snapshot->scheduler), link->name);
+        cancel_left(r, link, call->snapshot);
+    }
+    int kept = call->status == 0 ? service_job_follow(r->deps.service, link->followed, call->snapshot) : 0;
     if (call->status == 0 && kept == 0) {
-        job_snapshot_free(r->job_snapshot_seen);
-        r->job_snapshot_seen = job_snapshot_use(call->snapshot);
+        job_snapshot_free(link->followed);
+        link->followed = job_snapshot_use(call->snapshot);
     }
     if (kept != 0)
         log_warn("the ends of jobs could not be kept, they are with the next survey status=%s", status_text(kept));
-    int followed = call->status == 0 ? service_discovery_follow(r->deps.service, call->snapshot) : 0;
+    int followed = call->status == 0 ? service_discovery_follow(r->deps.service, link->shown, call->snapshot) : 0;
     if (followed != 0)
         log_warn("how groups and what they are made of differ could not be told, it is with the next survey status=%s",
                  status_text(followed));
@@ -75,7 +79,7 @@ void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call)
         call->snapshot->stale_at = call->snapshot->at + (age_max > SNAPSHOT_AGE_MIN_MS ? age_max : SNAPSHOT_AGE_MIN_MS);
     else
         r->stats.scheduler_errors++;
-    service_scheduler_show(r->scheduler_shown, TAKE(call->snapshot),
+    service_scheduler_show(link->shown, TAKE(call->snapshot),
                            call->status == 0        ? ""
                            : call->error[0] != '\0' ? call->error
                                                     : status_meaning(call->status));

@@ -11,21 +11,18 @@
 
 #include <string.h>
 
-bool reconcile_scheduler_usable(const struct reconcile *r)
-{
-    return r->deps.slurm.ops != NULL && !r->scheduler_down;
-}
-
 bool reconcile_sees(const struct reconcile *r, const struct rnode *node)
 {
     int64_t age_max = r->deps.settings.observe_interval_ms * SNAPSHOT_AGE_FACTOR;
-    return node->seen_seq > node->touched_seq && node->seen_seq == r->observed_seq &&
-           reconcile_now(r) - r->observed_at <= age_max;
+    const struct scheduler_link *link = reconcile_link(node);
+    return link != NULL && node->seen_seq > node->touched_seq && node->seen_seq == link->observed_seq &&
+           reconcile_now(r) - link->observed_at <= age_max;
 }
 
-bool reconcile_unknown_there(const struct reconcile *r, const struct rnode *node)
+bool reconcile_unknown_there(const struct rnode *node)
 {
-    return r->observed_seq > node->touched_seq && node->seen_seq != r->observed_seq;
+    const struct scheduler_link *link = reconcile_link(node);
+    return link != NULL && link->observed_seq > node->touched_seq && node->seen_seq != link->observed_seq;
 }
 
 bool reconcile_reason_is_ours(const struct rnode *node)
@@ -39,15 +36,15 @@ bool reconcile_external_drain(const struct rnode *node)
            node->request != SCHEDULER_REQUEST_REPLACE;
 }
 
-void reconcile_observe_send(struct reconcile *r)
+void reconcile_observe_send(struct reconcile *r, struct scheduler_link *link)
 {
     struct rcall *call = reconcile_call_new(CALL_OBSERVE, 0, 0);
-    call->scheduler = r->deps.slurm;
-    call->with_places = reconcile_now(r) >= r->places_at;
-    r->observing = true;
-    r->observe_now = false;
-    r->observe_at = reconcile_now(r) + r->deps.settings.observe_interval_ms;
-    r->observe_asked_at = reconcile_now(r);
+    reconcile_call_to(call, link);
+    call->with_places = reconcile_now(r) >= link->places_at;
+    link->observing = true;
+    link->observe_now = false;
+    link->observe_at = reconcile_now(r) + r->deps.settings.observe_interval_ms;
+    link->asked_at = reconcile_now(r);
     reconcile_call_send(r, call);
 }
 
@@ -120,7 +117,7 @@ static void see_all(struct reconcile *r, const struct rcall *call)
 {
     for (size_t i = 0; i < call->observation.count; i++) {
         const struct scheduler_node *seen = &call->observation.nodes[i];
-        struct rnode *node = map_get(r->slurm_names, seen->name);
+        struct rnode *node = map_get(call->link->nodes, seen->name);
         if (node != NULL && node->address != NULL)
             reconcile_address_see(r, node, scheduler_word(&call->observation, seen->address),
                                   scheduler_word(&call->observation, seen->host), call->seq);
@@ -128,101 +125,107 @@ static void see_all(struct reconcile *r, const struct rcall *call)
             see_node(r, node, seen, call->seq);
     }
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
-        for (struct rnode *node = group->out; node != NULL; node = node->out_next)
+        for (struct rnode *node = group->cluster->link == call->link ? group->out : NULL; node != NULL;
+             node = node->out_next)
             if (node->look == LOOK_NOT) /* else it is decided on first */
                 reconcile_hold_check(r, node);
 }
 
 /* --- the scheduler as a whole ------------------------------------------------------------------ */
 /* Whatever waited for the scheduler goes on, and it may speak of nodes whose agents do not. */
-static void poke_all(struct reconcile *r)
+static void poke_all(struct reconcile *r, const struct scheduler_link *link)
 {
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
-        reconcile_group_silent(r, group);
-    for (size_t i = 0; i < r->nodes.capacity; i++)
-        if (r->nodes.slots[i] != NULL && r->nodes.slots[i]->op != NULL)
-            reconcile_operation_poke(r, r->nodes.slots[i]);
+        if (group->cluster->link == link)
+            reconcile_group_silent(r, group);
+    for (size_t i = 0; i < r->nodes.capacity; i++) {
+        struct rnode *node = r->nodes.slots[i];
+        if (node != NULL && node->op != NULL && reconcile_link(node) == link)
+            reconcile_operation_poke(r, node);
+    }
 }
 
-static void show_scheduler(struct reconcile *r, enum scheduler_state state, int64_t since, const char *error)
+static void show_scheduler(struct scheduler_link *link, enum scheduler_state state, int64_t since, const char *error)
 {
     struct service_scheduler_status status = {.state = state, .since = since};
     text_copy_cut(status.error, sizeof(status.error), error);
-    text_copy_cut(status.way, sizeof(status.way), r->scheduler_way);
-    service_scheduler_set(r->scheduler_shown, &status);
+    text_copy_cut(status.way, sizeof(status.way), link->transport);
+    service_scheduler_set(link->shown, &status);
 }
 
 /* True when it is spoken to otherwise than before: told once, with what that way cannot do. */
-static bool took_another_way(struct reconcile *r)
+static bool took_another_transport(struct scheduler_link *link)
 {
-    const struct scheduler_driver *scheduler = &r->deps.slurm;
-    char way[SCHEDULER_WAY_MAX] = "";
-    if (scheduler->ops->way != NULL)
-        scheduler->ops->way(scheduler->self, way);
-    if (text_equal(way, r->scheduler_way))
+    const struct scheduler_driver *scheduler = &link->driver;
+    char transport[SCHEDULER_TRANSPORT_MAX] = "";
+    if (scheduler->ops->transport != NULL)
+        scheduler->ops->transport(scheduler->self, transport);
+    if (text_equal(transport, link->transport))
         return false;
-    text_copy_cut(r->scheduler_way, sizeof(r->scheduler_way), way);
-    log_info("%s is spoken to by %s", scheduler->ops->name, way);
+    text_copy_cut(link->transport, sizeof(link->transport), transport);
+    log_info("scheduler connected name=%s kind=%s transport=\"%s\"", link->name, scheduler->ops->name, transport);
     return true;
 }
 
-static void scheduler_answers(struct reconcile *r, uint64_t seq)
+static void scheduler_answers(struct reconcile *r, struct scheduler_link *link, uint64_t seq)
 {
-    bool was_away = r->scheduler_down || r->observed_at == 0;
+    bool was_away = link->down || link->observed_at == 0;
     if (was_away)
-        r->scheduler_up_since = r->observe_asked_at;
-    if (took_another_way(r) || was_away)
-        show_scheduler(r, SCHEDULER_STATE_UP, r->scheduler_up_since, "");
-    bool failed = r->failing_since != 0;
-    r->failing_since = 0;
-    if (r->scheduler_down)
-        r->scheduler_event = r->scheduler_event == EVENT_KIND_SCHEDULER_DOWN ? -1 : EVENT_KIND_SCHEDULER_BACK;
-    r->observe_failures = 0;
-    r->scheduler_down = false;
-    r->observed_at = r->observe_asked_at;
-    r->observed_seq = seq;
-    r->stats.last_observed_at = r->observed_at;
+        link->up_since = link->asked_at;
+    if (took_another_transport(link) || was_away)
+        show_scheduler(link, SCHEDULER_STATE_UP, link->up_since, "");
+    bool failed = link->failing_since != 0;
+    link->failing_since = 0;
+    if (link->down)
+        link->event = link->event == EVENT_KIND_SCHEDULER_DOWN ? -1 : EVENT_KIND_SCHEDULER_BACK;
+    link->failures = 0;
+    link->down = false;
+    link->observed_at = link->asked_at;
+    link->observed_seq = seq;
+    service_scheduler_seen(link->shown, link->observed_at);
+    r->stats.last_observed_at = link->observed_at;
     if (was_away || failed)
-        poke_all(r);
+        poke_all(r, link);
 }
 
-static void scheduler_fails(struct reconcile *r, const struct rcall *call)
+static void scheduler_fails(struct reconcile *r, struct scheduler_link *link, const struct rcall *call)
 {
     r->stats.scheduler_errors++;
-    text_copy_cut(r->scheduler_error, sizeof(r->scheduler_error),
+    text_copy_cut(link->error, sizeof(link->error),
                   call->error[0] != '\0' ? call->error : status_meaning(call->status));
-    if (r->failing_since == 0)
-        r->failing_since = r->observe_asked_at;
-    if (++r->observe_failures >= OBSERVE_FAILURES_DOWN)
-        show_scheduler(r, SCHEDULER_STATE_DOWN, r->failing_since, r->scheduler_error);
-    if (r->observe_failures != OBSERVE_FAILURES_DOWN)
+    if (link->failing_since == 0)
+        link->failing_since = link->asked_at;
+    if (++link->failures >= OBSERVE_FAILURES_DOWN)
+        show_scheduler(link, SCHEDULER_STATE_DOWN, link->failing_since, link->error);
+    if (link->failures != OBSERVE_FAILURES_DOWN)
         return;
-    r->scheduler_down = true;
-    r->scheduler_event = EVENT_KIND_SCHEDULER_DOWN;
+    link->down = true;
+    link->event = EVENT_KIND_SCHEDULER_DOWN;
 }
 
-/* A node that we changed can only be acted on by a picture of what is there now. What looks cost bounds how many there are. */
-void reconcile_observe_soon(struct reconcile *r)
+/* A node that we changed can only be acted on by a snapshot of what is there now. What looks cost bounds how many there are. */
+void reconcile_observe_soon(struct reconcile *r, struct scheduler_link *link)
 {
-    int64_t pause = r->observe_took_ms * LOOK_PAUSE_FACTOR;
+    int64_t pause = link->took_ms * LOOK_PAUSE_FACTOR;
     int64_t at = reconcile_now(r) + (pause > LOOK_PAUSE_MS_MIN ? pause : LOOK_PAUSE_MS_MIN);
-    if (at < r->observe_at)
-        r->observe_at = at;
+    if (at < link->observe_at)
+        link->observe_at = at;
 }
 
 void reconcile_observe_take(struct reconcile *r, struct rcall *call)
 {
-    r->observing = false;
-    r->observe_took_ms = reconcile_now(r) - r->observe_asked_at;
+    struct scheduler_link *link = call->link;
+    link->observing = false;
+    link->took_ms = reconcile_now(r) - link->asked_at;
     if (call->status == 0) {
-        scheduler_answers(r, call->seq);
+        scheduler_answers(r, link, call->seq);
         see_all(r, call);
         if (call->with_places)
-            r->places_at = reconcile_now(r) + PLACES_INTERVAL_MS;
+            link->places_at = reconcile_now(r) + PLACES_INTERVAL_MS;
         reconcile_places_take(r, call);
         reconcile_job_snapshot(r, call);
     } else {
-        scheduler_fails(r, call);
+        scheduler_fails(r, link, call);
     }
 }
 

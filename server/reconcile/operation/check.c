@@ -201,7 +201,8 @@ static enum step_result begin_on_start(struct work *w)
 static bool needs_room(const struct work *w, const struct deep_run *run)
 {
     return w->op.kind == OPERATION_KIND_LAUNCH && run->state == DEEP_STATE_WAITING && !w->scratch.cleared &&
-           work_has_scheduler(w) && reconcile_scheduler_usable(w->r) && !reconcile_unknown_there(w->r, w->node);
+           work_has_scheduler(w) && reconcile_link_is_usable(reconcile_link(w->node)) &&
+           !reconcile_unknown_there(w->node);
 }
 
 static enum step_result make_room(struct work *w)

@@ -153,8 +153,8 @@ static bool is_left_by_living(struct work *w, const struct rcall *seen)
 
 static enum step_result drain_run(struct work *w)
 {
-    if (w->r->deps.slurm.ops == NULL) {
-        work_say(w, "this hpd has no slurm section in its configuration");
+    if (!reconcile_link_is_configured(reconcile_link(w->node))) {
+        work_say(w, "%s", reconcile_link_lacks(reconcile_link(w->node)));
         return STEP_SKIP;
     }
     bool evict = is_time_to_evict(w) && !may_live_on(w);
@@ -171,7 +171,8 @@ static enum step_result drain_error(struct work *w, const struct rcall *call)
     if (call->kind == CALL_SIGNAL)
         work_did(w, db_operation_job_unsent(w->turn->tx, w->op.id));
     work_say_error(w, call);
-    if (is_deletion(w) && w->r->deps.slurm_managed && call->kind == CALL_JOBS && call->status == STATUS_NOT_FOUND)
+    if (is_deletion(w) && reconcile_link(w->node)->managed && call->kind == CALL_JOBS &&
+        call->status == STATUS_NOT_FOUND)
         return STEP_SKIP; /* it was never written, or Slurm did not take it: no job can be there */
     if (w->now < give_up_at)
         return STEP_RETRY;
@@ -183,7 +184,8 @@ static enum step_result drain_error(struct work *w, const struct rcall *call)
 static void keep_asked(struct work *w, const struct rcall *call)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(w->r->scheduler_shown, w->now, why);
+    AUTO(job_snapshot)
+    struct job_snapshot *snapshot = service_scheduler_snapshot(reconcile_link(w->node)->shown, w->now, why);
     for (size_t i = 0; i < call->job_count; i++)
         work_did(w, service_job_signalled(w->turn->tx, snapshot, w->op.cluster_id, call->jobs[i].id));
 }
@@ -191,7 +193,8 @@ static void keep_asked(struct work *w, const struct rcall *call)
 static void keep_evicted(struct work *w, const struct rcall *call)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(w->r->scheduler_shown, w->now, why);
+    AUTO(job_snapshot)
+    struct job_snapshot *snapshot = service_scheduler_snapshot(reconcile_link(w->node)->shown, w->now, why);
     autofree char *because =
         own_printf("because of the %s of %s (%s%sasked for by %s)", operation_kind_text(w->op.kind), w->node->name,
                    w->op.code, w->op.code[0] != '\0' ? ", " : "", w->op.actor);
@@ -230,7 +233,7 @@ static const char *tell_asked(struct work *w, char *text, size_t size)
 static bool may_ask(const struct work *w)
 {
     return w->op.job_signal != JOB_SIGNAL_NONE && w->scratch.evicted_at == 0 && w->now < evict_at(w) &&
-           w->r->deps.slurm.ops->signal != NULL && work_may_call(w);
+           reconcile_link(w->node)->driver.ops->signal != NULL && work_may_call(w);
 }
 
 /* What was on its way when the process ended may have arrived: it is not sent again. */

@@ -91,7 +91,7 @@ static enum step_result join_run(struct work *w)
     w->quiet = true;
     w->call->update_address = !w->scratch.addressed;
     if (work_has_scheduler(w))
-        w->call->scheduler = w->r->deps.slurm;
+        reconcile_call_to(w->call, reconcile_link(w->node));
     text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
     return STEP_CALL;
 }
@@ -166,7 +166,7 @@ static const char *scheduler_lacks(const struct work *w)
 {
     if (!work_has_scheduler(w))
         return NULL;
-    if (reconcile_unknown_there(w->r, w->node))
+    if (reconcile_unknown_there(w->node))
         return "the scheduler does not know the node: add it there";
     if (!reconcile_sees(w->r, w->node))
         return "waits for the scheduler's picture of the node";
@@ -176,9 +176,9 @@ static const char *scheduler_lacks(const struct work *w)
 /* Providers tell where their instances live when they make them; of a machine that people put there its agent does. */
 static bool has_moved(struct work *w)
 {
-    const struct reconcile_deps *deps = &w->r->deps;
-    if (w->scratch.addressed || !work_by_person(w) || !work_has_scheduler(w) || deps->slurm_managed ||
-        deps->slurm.ops->update_address == NULL || w->instance.address[0] == '\0')
+    const struct scheduler_link *link = reconcile_link(w->node);
+    if (w->scratch.addressed || !work_by_person(w) || !work_has_scheduler(w) || link->managed ||
+        link->driver.ops->update_address == NULL || w->instance.address[0] == '\0')
         return false;
     AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_UPDATE_ADDRESS);
     text_copy_cut(call->move.address, sizeof(call->move.address), w->instance.address);

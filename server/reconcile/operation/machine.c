@@ -335,7 +335,7 @@ static enum step_result launch_run(struct work *w)
     text_copy_cut(w->call->zone, sizeof(w->call->zone), w->row.zone);
     w->call->update_address = true;
     if (work_has_scheduler(w))
-        w->call->scheduler = w->r->deps.slurm;
+        reconcile_call_to(w->call, reconcile_link(w->node));
     return STEP_CALL;
 }
 

@@ -135,7 +135,7 @@ int64_t work_open_critical(struct work *w, bool this_boot)
 struct rcall *work_scheduler_call(struct work *w, enum call_kind kind)
 {
     struct rcall *call = reconcile_call_new(kind, w->node->id, w->op.id);
-    call->scheduler = w->r->deps.slurm;
+    reconcile_call_to(call, reconcile_link(w->node));
     text_copy_cut(call->node, sizeof(call->node), w->node->name);
     return call;
 }
@@ -308,10 +308,10 @@ static bool scheduler_is_away(struct work *w, const struct step_ops *ops)
 {
     bool goes_anyway = w->op.kind == OPERATION_KIND_DELETE &&
                        (w->op.urgency == URGENCY_NOW || w->node->group->cluster->state == CLUSTER_STATE_DELETING ||
-                        !w->node->was_ready || w->r->deps.slurm.ops == NULL);
+                        !w->node->was_ready || !reconcile_link_is_configured(reconcile_link(w->node)));
     if (!ops->asks_scheduler || !work_has_scheduler(w) || goes_anyway)
         return false;
-    if (!reconcile_scheduler_usable(w->r) || w->r->observed_at == 0) {
+    if (!reconcile_link_is_usable(reconcile_link(w->node)) || reconcile_link(w->node)->observed_at == 0) {
         w->scratch.paused = true;
         return true;
     }
@@ -342,8 +342,7 @@ static enum step_result step_look(struct work *w, const struct step_ops *ops)
             return result;
     }
     if (scheduler_is_away(w, ops)) {
-        work_say(w, w->r->deps.slurm.ops == NULL ? "waits: this hpd has no slurm section in its configuration"
-                                                 : "waits for the scheduler to answer again");
+        work_say(w, "%s", reconcile_link_lacks(reconcile_link(w->node)));
         return STEP_WAIT;
     }
     if (w->step->deadline_at > 0 && w->now >= w->step->deadline_at && ops->deadline_ms != NULL)

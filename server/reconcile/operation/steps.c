@@ -27,7 +27,7 @@ enum step_result work_needs_scheduler(struct work *w)
 /* Waits for a picture that is younger than all we did. */
 static enum step_result wait_for_snapshot(struct work *w)
 {
-    w->r->observe_now = true;
+    reconcile_link(w->node)->observe_now = true;
     work_due(w, w->now + w->node->group->settings.observe_interval_ms);
     return STEP_WAIT;
 }
@@ -54,11 +54,11 @@ static bool is_request(uint8_t request)
 static enum step_result mark_run(struct work *w)
 {
     const struct rnode *node = w->node;
-    if (w->r->deps.slurm.ops == NULL) {
-        work_say(w, "this hpd has no slurm section in its configuration");
+    if (!reconcile_link_is_configured(reconcile_link(w->node))) {
+        work_say(w, "%s", reconcile_link_lacks(reconcile_link(w->node)));
         return STEP_SKIP; /* only a deletion comes here */
     }
-    if (reconcile_unknown_there(w->r, node)) {
+    if (reconcile_unknown_there(node)) {
         work_say(w, "the scheduler does not know the node: add it there, or create the cluster without one");
         return is_deletion(w) ? STEP_SKIP : STEP_RETRY;
     }

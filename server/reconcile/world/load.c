@@ -44,7 +44,10 @@ static int load_cluster(const void *row, void *arg)
     if (cluster == NULL) {
         cluster = own_calloc(1, sizeof(*cluster));
         cluster->id = from->id;
-        cluster->orchestrator = from->orchestrator;
+        if (from->orchestrator != ORCHESTRATOR_NONE) {
+            cluster->link = reconcile_link_named(r, from->scheduler);
+            cluster->link->clusters++;
+        }
         cluster->recovery = from->recovery;
         cluster_paused(cluster, from);
         text_copy_cut(cluster->name, sizeof(cluster->name), from->name);
@@ -133,7 +136,7 @@ static int load_roles(struct reconcile *r, struct db_tx *tx)
 {
     for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
         autofree char *document = NULL;
-        if (group->role_known || group->cluster->orchestrator != ORCHESTRATOR_SLURM)
+        if (group->role_known || group->cluster->link == NULL)
             continue;
         int status = db_group_document_get(tx, group->id, &document);
         if (status < 0 && status != STATUS_NOT_FOUND)

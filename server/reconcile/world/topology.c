@@ -74,7 +74,7 @@ void reconcile_places_take(struct reconcile *r, const struct rcall *call)
 {
     for (size_t i = 0; i < call->place_count; i++) {
         const struct scheduler_place *place = &call->places[i];
-        struct rnode *node = map_get(r->slurm_names, place->node);
+        struct rnode *node = map_get(call->link->nodes, place->node);
         if (node == NULL || text_equal(reconcile_domain_name(r, node->domain[place->level]), place->domain))
             continue;
         put(r, node, place->level, place->domain);

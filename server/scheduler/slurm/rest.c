@@ -360,15 +360,16 @@ int slurm_rest_change(struct slurm_call *call, const char *path, const json_t *b
     return ask_version(call, body == NULL ? "DELETE" : "POST", path, text, &json);
 }
 
-void slurm_rest_tell(struct slurm_rest *rest, char ret_way[SCHEDULER_WAY_MAX])
+void slurm_rest_tell(struct slurm_rest *rest, char ret_transport[SCHEDULER_TRANSPORT_MAX])
 {
     pthread_mutex_lock(&rest->lock);
     struct slurm_rest_version told = rest->told;
     if (told.number == 0)
-        snprintf(ret_way, SCHEDULER_WAY_MAX, "slurmrestd at %.100s", rest->name);
+        snprintf(ret_transport, SCHEDULER_TRANSPORT_MAX, "slurmrestd at %.100s", rest->name);
     else
-        snprintf(ret_way, SCHEDULER_WAY_MAX, "slurmrestd v0.0.%d of Slurm %s at %.100s; by Slurm's programs: %s%s",
-                 told.number, rest->release[0] != '\0' ? rest->release : "(unknown)", rest->name,
+        snprintf(ret_transport, SCHEDULER_TRANSPORT_MAX,
+                 "slurmrestd v0.0.%d of Slurm %s at %.100s; by Slurm's programs: %s%s", told.number,
+                 rest->release[0] != '\0' ? rest->release : "(unknown)", rest->name,
                  (told.can & SLURM_REST_UPDATES_NODES) != 0 ? "" : "changes of nodes, ", "requeues, signals, the rest");
     pthread_mutex_unlock(&rest->lock);
 }

@@ -47,6 +47,6 @@ int slurm_rest_change(struct slurm_call *call, const char *path, const json_t *b
 /* False too where slurmrestd cannot be asked: what comes next says so. */
 bool slurm_rest_can(struct slurm_call *call, enum slurm_rest_ability ability);
 /* "slurmrestd v0.0.38 of Slurm 22.05.8 at …", and what is not done by it. */
-void slurm_rest_tell(struct slurm_rest *rest, char ret_way[SCHEDULER_WAY_MAX]);
+void slurm_rest_tell(struct slurm_rest *rest, char ret_transport[SCHEDULER_TRANSPORT_MAX]);
 
 #endif

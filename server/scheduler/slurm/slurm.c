@@ -230,14 +230,14 @@ static void slurm_free(struct scheduler *s)
     free(s);
 }
 
-static void way(struct scheduler *s, char ret_way[SCHEDULER_WAY_MAX])
+static void transport(struct scheduler *s, char ret_transport[SCHEDULER_TRANSPORT_MAX])
 {
     if (s->rest != NULL)
-        slurm_rest_tell(s->rest, ret_way);
+        slurm_rest_tell(s->rest, ret_transport);
     else if (s->ssh != NULL)
-        snprintf(ret_way, SCHEDULER_WAY_MAX, "Slurm's programs, over SSH on %.100s", s->host);
+        snprintf(ret_transport, SCHEDULER_TRANSPORT_MAX, "Slurm's programs, over SSH on %.100s", s->host);
     else
-        snprintf(ret_way, SCHEDULER_WAY_MAX, "Slurm's programs, run here");
+        snprintf(ret_transport, SCHEDULER_TRANSPORT_MAX, "Slurm's programs, run here");
 }
 
 static char *program(const char *bin_dir, const char *name)
@@ -282,7 +282,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .quarantine = slurm_quarantine,
         .configure = slurm_configure,
         .job_snapshot = slurm_job_snapshot,
-        .way = way,
+        .transport = transport,
         .free = slurm_free,
     };
     if (options->timeout_ms <= 0)

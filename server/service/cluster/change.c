@@ -70,9 +70,8 @@ static int check_cluster(const struct change *change)
                            "and create it again.",
                            cluster->name);
     struct service_scheduler_status scheduler;
-    service_scheduler_get(change->s->scheduler, &scheduler);
-    if (touches_groups(change->wanted) && cluster->orchestrator == ORCHESTRATOR_SLURM && scheduler.drift[0] != '\0' &&
-        text_equal(scheduler.strategy, "Managed"))
+    service_scheduler_get(service_scheduler_of(change->s, cluster), &scheduler);
+    if (touches_groups(change->wanted) && scheduler.drift[0] != '\0' && text_equal(scheduler.strategy, "Managed"))
         return problem_say(change->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                            "%s. Put the file back as it was, or change SlurmConfigStrategy, and repeat.",
                            scheduler.drift);

@@ -83,6 +83,24 @@ static int create_write(struct db_tx *tx, void *arg)
     return status >= 0 && creation->spec->dry_run ? ONLY_TRIED : status;
 }
 
+/* The scheduler that it names, or the only one. Where hpd knows of none, as tools and tests do, none is named. */
+static int choose_scheduler(struct service *s, const struct service_cluster_spec *spec, char ret_name[NAME_MAX_BYTES],
+                            struct problem *problem)
+{
+    struct service_scheduler *scheduler = NULL;
+    ret_name[0] = '\0';
+    if (spec->orchestrator == ORCHESTRATOR_NONE && spec->scheduler[0] != '\0')
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "scheduler is \"%s\", and orchestrator is \"none\": leave one of them out.",
+                           spec->scheduler);
+    if (spec->orchestrator == ORCHESTRATOR_NONE || (s->scheduler_count == 0 && spec->scheduler[0] == '\0'))
+        return 0;
+    int status = service_scheduler_find(s, spec->scheduler, &scheduler, problem);
+    if (status == 0)
+        text_copy_cut(ret_name, NAME_MAX_BYTES, service_scheduler_name(scheduler));
+    return status == STATUS_NOT_FOUND ? STATUS_INVALID : status;
+}
+
 int service_cluster_create(struct service *s, const struct actor *actor, const struct service_cluster_spec *spec,
                            struct cluster *ret_cluster, struct problem *ret_problem)
 {
@@ -111,6 +129,9 @@ int service_cluster_create(struct service *s, const struct actor *actor, const s
                                 .problem = ret_problem,
                                 .now_ms = service_now(s)};
     struct cluster *cluster = &creation.cluster;
+    status = choose_scheduler(s, spec, cluster->scheduler, ret_problem);
+    if (status < 0)
+        return status;
     snprintf(cluster->name, sizeof(cluster->name), "%s", spec->name);
     id_cluster(s->ids, cluster->uid);
     /* With nothing to wait for it is in service at once. */

@@ -154,7 +154,7 @@ int service_cluster_describe(struct service *s, const char *name, struct service
         service_cluster_view_free(&view);
         return status;
     }
-    service_scheduler_get(s->scheduler, &view.scheduler);
+    service_scheduler_get(service_scheduler_of(s, &view.cluster), &view.scheduler);
     *ret_view = view;
     return 0;
 }

@@ -21,13 +21,13 @@ AUTO_DEFINE(struct map *, map, map_free)
 #define ZONES_MAX 16 /* botocore VpcConfig: 1..16 subnets */
 #define NUMBER_WIDTH_MAX 9
 
-/* --- who else commands the same Slurm -------------------------------------------------------------- */
+/* --- who else commands the same scheduler -------------------------------------------------------------- */
 
 static int add_rival(const void *row, void *arg)
 {
     struct slots *slots = arg;
     const struct cluster *other = row;
-    if (other->orchestrator != ORCHESTRATOR_SLURM || other->id == slots->cluster->id)
+    if (!cluster_is_under(other, slots->cluster->scheduler) || other->id == slots->cluster->id)
         return 0;
     slots->competing = own_realloc(slots->competing, slots->rival_count + 1, sizeof(*slots->competing));
     slots->competing[slots->rival_count++] = *other;
@@ -38,7 +38,7 @@ int slots_open(struct slots *slots)
 {
     slots->competing = NULL;
     slots->rival_count = 0;
-    if (slots->cluster->orchestrator != ORCHESTRATOR_SLURM)
+    if (slots->cluster->orchestrator == ORCHESTRATOR_NONE)
         return 0;
     return db_cluster_list(slots->tx, "", 0, add_rival, slots);
 }
@@ -49,18 +49,18 @@ void slots_close(struct slots *slots)
     slots->rival_count = 0;
 }
 
-/* One hpd speaks to one Slurm: a node there must not obey two clusters. */
+/* A node of a scheduler must not obey two clusters. */
 static int check_competing(const struct slots *slots, const char *name)
 {
     struct node node;
     for (size_t i = 0; i < slots->rival_count; i++) {
         int status = db_node_get(slots->tx, slots->competing[i].id, name, &node);
         if (status == 0)
-            return problem_say(
-                slots->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                "The node \"%s\" belongs to the cluster \"%s\" already, and both would command the same Slurm node. "
-                "Choose other names, or orchestrator \"none\".",
-                name, slots->competing[i].name);
+            return problem_say(slots->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                               "The node \"%s\" belongs to the cluster \"%s\" already, and both would command the same "
+                               "node of the scheduler. "
+                               "Choose other names, or orchestrator \"none\".",
+                               name, slots->competing[i].name);
         if (status != STATUS_NOT_FOUND)
             return status;
     }

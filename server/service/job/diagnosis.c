@@ -38,7 +38,8 @@ struct diagnosis {
     struct problem *problem;
     char **nodes;
     size_t node_count;
-    const struct cluster_job *job; /* as the scheduler last showed it; NULL: it did not */
+    struct job_snapshot *snapshot;
+    const struct cluster_job *job; /* of the snapshot, as the scheduler last showed it; NULL: it did not */
     struct job_attempt attempt;    /* as it is now */
     bool is_late;                  /* what is told is over already */
     int64_t now_ms, fault_at;
@@ -188,7 +189,14 @@ static int look(struct db_tx *tx, void *arg)
 {
     struct diagnosis *d = arg;
     struct job_attempt before;
-    int status = get_before(tx, d, &before);
+    struct cluster cluster;
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
+    int status = place_find_cluster(tx, d->cluster, &cluster, d->problem);
+    if (status != 0)
+        return status;
+    d->snapshot = service_scheduler_snapshot(service_scheduler_of(d->s, &cluster), d->now_ms, why);
+    d->job = d->snapshot == NULL ? NULL : job_run_find(d->snapshot, d->told->job);
+    status = get_before(tx, d, &before);
     if (status == STATUS_NOT_FOUND && d->problem->detail[0] == '\0')
         status = check_told(d);
     if (status != 0)
@@ -231,20 +239,18 @@ static int put(struct db_tx *tx, void *arg)
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem)
 {
-    char why[SERVICE_SCHEDULER_ERROR_MAX];
     struct diagnosis d = {
         .s = s, .cluster = cluster, .told = attempt, .problem = ret_problem, .now_ms = service_now(s)};
     if (text_hostlist_expand(attempt->nodes, NODES_MAX, &d.nodes, &d.node_count) != 0)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "\"nodes\" must be a host list of at most %d nodes, like \"gpu-[1-4]\".", NODES_MAX);
-    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(s->scheduler, d.now_ms, why);
-    d.job = snapshot == NULL ? NULL : job_run_find(snapshot, attempt->job);
     int status = service_read(s, look, &d, ret_problem);
     if (status == 0)
         status = service_write(s, "job-diagnose", put, &d, ret_problem);
     for (size_t i = 0; i < d.broken_count && status == 0; i++)
         fn(d.broken[i].node, node_state_text(d.broken[i].state), d.broken[i].why, arg);
     text_list_free(d.nodes, d.node_count);
+    job_snapshot_free(d.snapshot);
     free(d.broken);
     if (status >= 0)
         *ret_action = d.is_late ? RESUME_ACTION_NONE : d.attempt.action;

@@ -60,9 +60,10 @@ static int know(struct service *s, struct db_tx *tx, const char *name, struct kn
     struct cluster cluster;
     int status = place_find_cluster(tx, name, &cluster, known->problem);
     known->cluster_id = cluster.id;
-    if (status < 0 || cluster.orchestrator != ORCHESTRATOR_SLURM)
+    if (status < 0 || cluster.orchestrator == ORCHESTRATOR_NONE)
         return status;
-    known->snapshot = service_scheduler_snapshot(s->scheduler, clock_wall_ms(s->clock), known->why);
+    known->snapshot =
+        service_scheduler_snapshot(service_scheduler_of(s, &cluster), clock_wall_ms(s->clock), known->why);
     const struct db_node_filter filter = {.cluster_id = cluster.id, .state = -1, .health = -1};
     status = db_node_list(tx, &filter, add_node, known);
     for (size_t i = 0; known->snapshot != NULL && i < known->snapshot->node_count && status == 0; i++)

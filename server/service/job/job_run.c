@@ -159,7 +159,7 @@ static int follow(struct db_tx *tx, void *arg)
     forget_open(open);
     int status = job_start_keep_found(tx, open->found);
     if (status == 0)
-        status = db_job_run_open(tx, take_open, open);
+        status = db_job_run_open(tx, open->snapshot->scheduler, take_open, open);
     for (size_t i = 0; i < open->count && status == 0; i++) {
         struct job_run run = *open->runs[i];
         status = follow_run(tx, &run, open->snapshot);
@@ -175,7 +175,7 @@ int service_job_follow(struct service *s, const struct job_snapshot *before, con
     if (open.found == NULL) { /* most pictures have nothing that would have to be written */
         status = db_read_begin(s->db, &tx);
         if (status == 0)
-            status = db_job_run_open(tx, take_open, &open);
+            status = db_job_run_open(tx, snapshot->scheduler, take_open, &open);
         db_read_end(s->db, tx);
     }
     if (status == 0 && (open.found != NULL || open.count > 0))

@@ -61,6 +61,7 @@ struct news {
 };
 
 struct job_start_finding {
+    const struct job_snapshot *snapshot;
     struct news *news;
     size_t count;
     struct cluster *clusters;
@@ -71,7 +72,7 @@ static int add_cluster(const void *row, void *arg)
 {
     const struct cluster *cluster = row;
     struct job_start_finding *finding = arg;
-    if (cluster->orchestrator != ORCHESTRATOR_SLURM)
+    if (!cluster_is_under(cluster, finding->snapshot->scheduler))
         return 0;
     finding->clusters = own_realloc(finding->clusters, finding->cluster_count + 1, sizeof(*finding->clusters));
     finding->clusters[finding->cluster_count++] = *cluster;
@@ -141,6 +142,7 @@ static void collect(struct job_start_finding *finding, const struct job_snapshot
 struct job_start_finding *job_start_look(const struct job_snapshot *before, const struct job_snapshot *snapshot)
 {
     struct job_start_finding *finding = own_calloc(1, sizeof(*finding));
+    finding->snapshot = snapshot;
     collect(finding, before, snapshot);
     if (finding->count > 0)
         return finding;

@@ -56,6 +56,7 @@ static bool is_left(const struct job_snapshot *snapshot, const struct cluster_jo
 }
 
 struct search {
+    const char *scheduler;
     struct job_waiter *waiters;
     bool *news; /* of each: it was not told of lately */
     size_t count;
@@ -85,7 +86,7 @@ static int add_cluster(const void *row, void *arg)
 {
     const struct cluster *cluster = row;
     struct search *search = arg;
-    if (cluster->orchestrator != ORCHESTRATOR_SLURM)
+    if (!cluster_is_under(cluster, search->scheduler))
         return 0;
     search->clusters = own_realloc(search->clusters, search->cluster_count + 1, sizeof(*search->clusters));
     search->clusters[search->cluster_count++] = *cluster;
@@ -135,7 +136,7 @@ static int tell_all(struct db_tx *tx, void *arg)
 int service_job_waiters(struct service *s, const struct job_snapshot *before, const struct job_snapshot *snapshot,
                         struct job_waiter **ret_waiters, size_t *ret_count)
 {
-    struct search search = {0};
+    struct search search = {.scheduler = snapshot->scheduler};
     if (before != NULL)
         collect(&search, before, snapshot);
     *ret_waiters = search.waiters;

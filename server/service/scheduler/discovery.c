@@ -58,22 +58,24 @@ static const struct job_node **choose(const struct job_snapshot *snapshot, const
     return nodes;
 }
 
-static int snapshot_take(struct service *s, struct job_snapshot **ret_snapshot, struct problem *problem)
+static int snapshot_take(struct service *s, const char *name, struct service_scheduler **ret_scheduler,
+                         struct job_snapshot **ret_snapshot, struct problem *problem)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    if (s->backends != NULL && !s->backends->slurm)
-        return problem_say(problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
-                           "This hpd drives no Slurm: give its configuration a slurm section.");
-    *ret_snapshot = service_scheduler_snapshot(s->scheduler, clock_wall_ms(s->clock), why);
+    int status = service_scheduler_find(s, name, ret_scheduler, problem);
+    if (status < 0)
+        return status;
+    *ret_snapshot = service_scheduler_snapshot(*ret_scheduler, clock_wall_ms(s->clock), why);
     return *ret_snapshot != NULL ? 0
                                  : problem_say(problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
-                                               "What nodes Slurm has is not known now: %s.", why);
+                                               "The nodes of the scheduler are not known now: %s.", why);
 }
 
 /* --- whose they are ------------------------------------------------------------------------------- */
 
 struct owners {
     struct service *s;
+    const char *scheduler;
     struct db_tx *tx;
     struct map *nodes; /* name → struct owner, while they are read only its index + 1 */
     struct owner {
@@ -108,7 +110,7 @@ static int add_owners(const void *row, void *arg)
     const struct cluster *cluster = row;
     struct owners *owners = arg;
     const struct db_node_filter filter = {.cluster_id = cluster->id, .state = -1, .health = -1};
-    return cluster->orchestrator == ORCHESTRATOR_SLURM ? db_node_list(owners->tx, &filter, add_owner, owners) : 0;
+    return cluster_is_under(cluster, owners->scheduler) ? db_node_list(owners->tx, &filter, add_owner, owners) : 0;
 }
 
 static int read_owners(struct db_tx *tx, void *arg)
@@ -119,8 +121,10 @@ static int read_owners(struct db_tx *tx, void *arg)
     return db_cluster_list(tx, "", 0, add_owners, owners);
 }
 
-static int owners_read(struct service *s, struct owners *owners, struct problem *problem)
+static int owners_read(struct service *s, const struct service_scheduler *scheduler, struct owners *owners,
+                       struct problem *problem)
 {
+    owners->scheduler = service_scheduler_name(scheduler);
     owners->nodes = map_new();
     int status = service_read(s, read_owners, owners, problem);
     for (size_t i = 0; i < owners->count; i++)
@@ -130,15 +134,16 @@ static int owners_read(struct service *s, struct owners *owners, struct problem 
 
 /* --- nodes ---------------------------------------------------------------------------------------- */
 
-int service_discovery_nodes(struct service *s, const struct discovery_filter *filter, db_row_fn fn, void *arg,
-                            struct problem *ret_problem)
+int service_discovery_nodes(struct service *s, const char *scheduler, const struct discovery_filter *filter,
+                            db_row_fn fn, void *arg, struct problem *ret_problem)
 {
     AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
     AUTO(owners) struct owners owners = {.list = NULL};
+    struct service_scheduler *from = NULL;
     size_t count = 0;
-    int shown = 0, status = snapshot_take(s, &snapshot, ret_problem);
+    int shown = 0, status = snapshot_take(s, scheduler, &from, &snapshot, ret_problem);
     if (status == 0)
-        status = owners_read(s, &owners, ret_problem);
+        status = owners_read(s, from, &owners, ret_problem);
     if (status < 0)
         return status;
     autofree const struct job_node **nodes = choose(snapshot, &filter->source, &count);
@@ -156,17 +161,21 @@ int service_discovery_nodes(struct service *s, const struct discovery_filter *fi
     return status;
 }
 
-int service_discovery_take(struct service *s, const struct node_source *source, char ***ret_names, size_t *ret_count,
-                           struct problem *ret_problem)
+int service_discovery_take(struct service *s, const char *name, const struct node_source *source, char ***ret_names,
+                           size_t *ret_count, struct problem *ret_problem)
 {
+    struct service_scheduler *from = NULL;
     struct service_scheduler_status scheduler;
     AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
-    service_scheduler_get(s->scheduler, &scheduler);
+    int status = service_scheduler_find(s, name, &from, ret_problem);
+    if (status < 0)
+        return status;
+    service_scheduler_get(from, &scheduler);
     if (scheduler.managed)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "This hpd writes Slurm's nodes and partitions from its groups (slurm.manage), so groups "
                            "cannot be made of them. Say instanceCount or nodeNames.");
-    int status = snapshot_take(s, &snapshot, ret_problem);
+    status = snapshot_take(s, name, &from, &snapshot, ret_problem);
     if (status < 0)
         return status;
     autofree const struct job_node **nodes = choose(snapshot, source, ret_count);
@@ -273,14 +282,16 @@ static struct discovered_part *parts_take(struct map *parts, size_t *ret_count)
     return list;
 }
 
-int service_discovery(struct service *s, struct discovery *ret_discovery, struct problem *ret_problem)
+int service_discovery(struct service *s, const char *scheduler, struct discovery *ret_discovery,
+                      struct problem *ret_problem)
 {
     AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
     AUTO(owners) struct owners owners = {.list = NULL};
     *ret_discovery = (struct discovery){0};
-    int status = snapshot_take(s, &snapshot, ret_problem);
+    struct service_scheduler *from = NULL;
+    int status = snapshot_take(s, scheduler, &from, &snapshot, ret_problem);
     if (status == 0)
-        status = owners_read(s, &owners, ret_problem);
+        status = owners_read(s, from, &owners, ret_problem);
     if (status < 0)
         return status;
     struct map *partitions = map_new(), *features = map_new();
@@ -373,16 +384,20 @@ static int follow_group(const void *row, void *arg)
 {
     const struct instance_group *group = row;
     struct follow *follow = arg;
+    struct cluster cluster;
     size_t count = 0;
     if (!node_source_is_given(&group->source) || group->state == GROUP_STATE_DELETING)
         return 0;
+    int status = db_cluster_get_row(follow->tx, group->cluster_id, &cluster);
+    if (status < 0 || !cluster_is_under(&cluster, follow->snapshot->scheduler))
+        return status;
     autofree const struct job_node **nodes = choose(follow->snapshot, &group->source, &count);
     follow->there = map_new();
     for (size_t i = 0; i < count; i++)
         map_set(follow->there, nodes[i]->name, follow);
     const struct db_node_filter filter = {
         .cluster_id = group->cluster_id, .group_id = group->id, .state = -1, .health = -1};
-    int status = db_node_list(follow->tx, &filter, compare_node, follow);
+    status = db_node_list(follow->tx, &filter, compare_node, follow);
     if (status == 0)
         status = tell_difference(follow, group);
     map_free(TAKE(follow->there));
@@ -398,13 +413,14 @@ static int follow_all(struct db_tx *tx, void *arg)
     return db_group_list(tx, 0, follow_group, follow);
 }
 
-int service_discovery_follow(struct service *s, const struct job_snapshot *snapshot)
+int service_discovery_follow(struct service *s, struct service_scheduler *scheduler,
+                             const struct job_snapshot *snapshot)
 {
     struct follow follow = {.snapshot = snapshot};
-    if (service_scheduler_has_followed(s->scheduler, snapshot->node_digest))
+    if (service_scheduler_has_followed(scheduler, snapshot->node_digest))
         return 0;
     int status = db_write(s->db, "discovery-follow", follow_all, &follow);
     if (status == 0)
-        service_scheduler_follow(s->scheduler, snapshot->node_digest);
+        service_scheduler_follow(scheduler, snapshot->node_digest);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
  * What Slurm has, as its last survey showed it: nodes, the partitions and features that they are chosen by, and whose each node
  * is. Groups are made of them (nodesFrom). All calls fail with UNAVAILABLE where nothing is known now, and with
- * NOT_FOUND where there is no Slurm; ret_problem says why.
+ * NOT_FOUND where there is no such scheduler; ret_problem says why. scheduler "": the only one there is.
  */
 #ifndef HOLDFAST_SERVER_SERVICE_DISCOVERY_H
 #define HOLDFAST_SERVER_SERVICE_DISCOVERY_H
@@ -20,8 +20,8 @@ struct discovery_filter {
     int limit;              /* 0: all */
 };
 /* In the order of their names. Rows are struct discovered_node. */
-int service_discovery_nodes(struct service *s, const struct discovery_filter *filter, db_row_fn fn, void *arg,
-                            struct problem *ret_problem);
+int service_discovery_nodes(struct service *s, const char *scheduler, const struct discovery_filter *filter,
+                            db_row_fn fn, void *arg, struct problem *ret_problem);
 
 /* The nodes of a partition, or those with a feature. */
 struct discovered_part {
@@ -37,11 +37,12 @@ struct discovery {
     struct discovered_part *partitions, *features; /* by name */
     size_t partition_count, feature_count;
 };
-int service_discovery(struct service *s, struct discovery *ret_discovery, struct problem *ret_problem);
+int service_discovery(struct service *s, const char *scheduler, struct discovery *ret_discovery,
+                      struct problem *ret_problem);
 void service_discovery_free(struct discovery *discovery); /* the contents */
 
 /* The names of the nodes of a source, in order, for text_list_free. INVALID when there are none, or more than a group may have. */
-int service_discovery_take(struct service *s, const struct node_source *source, char ***ret_names, size_t *ret_count,
-                           struct problem *ret_problem);
+int service_discovery_take(struct service *s, const char *scheduler, const struct node_source *source,
+                           char ***ret_names, size_t *ret_count, struct problem *ret_problem);
 
 #endif

@@ -37,7 +37,7 @@ static void set_status(struct governance *governance, const struct cluster *clus
     enum governance_phase phase = off ? GOVERNANCE_HOLDS : GOVERNANCE_FAILED;
     const char *reason =
         off ? GOVERNANCE_OFF : "Stored, but not applied: the cluster has no scheduler that could go by it.";
-    if (cluster->orchestrator == ORCHESTRATOR_SLURM) {
+    if (cluster->orchestrator != ORCHESTRATOR_NONE) {
         phase = GOVERNANCE_PENDING;
         reason = "Stored, and not applied yet: Slurm is being told.";
     }

@@ -3,6 +3,7 @@
  * only to copy.
  */
 #include "base/text.h"
+#include "db/cluster.h"
 #include "server/service/private.h"
 
 #include <pthread.h>
@@ -16,9 +17,11 @@ struct service_scheduler {
     bool has_followed;
 };
 
-struct service_scheduler *service_scheduler_new(void)
+struct service_scheduler *service_scheduler_new(const char *name, const char *kind)
 {
     struct service_scheduler *scheduler = own_calloc(1, sizeof(*scheduler));
+    text_copy_cut(scheduler->status.name, sizeof(scheduler->status.name), name);
+    text_copy_cut(scheduler->status.kind, sizeof(scheduler->status.kind), kind);
     pthread_mutex_init(&scheduler->mutex, NULL);
     return scheduler;
 }
@@ -30,6 +33,66 @@ void service_scheduler_free(struct service_scheduler *scheduler)
     job_snapshot_free(scheduler->snapshot);
     pthread_mutex_destroy(&scheduler->mutex);
     free(scheduler);
+}
+
+const char *service_scheduler_name(const struct service_scheduler *scheduler)
+{
+    return scheduler->status.name;
+}
+
+static int say_none(const struct service *s, const char *name, struct problem *problem)
+{
+    autofree char *names = own_strdup("");
+    for (size_t i = 0; i < s->scheduler_count; i++) {
+        char *more = own_printf("%s%s%s", names, i > 0 ? ", " : "", service_scheduler_name(s->schedulers[i]));
+        free(names);
+        names = more;
+    }
+    if (s->scheduler_count == 0)
+        return problem_say(problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
+                           "This hpd drives no scheduler: give its configuration a schedulers or slurm section.");
+    if (name[0] == '\0')
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "This hpd drives several schedulers: name one of %s.", names);
+    return problem_say(problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND,
+                       "No scheduler \"%s\" in hpd's configuration. It has %s.", name, names);
+}
+
+int service_scheduler_find(const struct service *s, const char *name, struct service_scheduler **ret_scheduler,
+                           struct problem *ret_problem)
+{
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        if (text_equal(service_scheduler_name(s->schedulers[i]), name) ||
+            (name[0] == '\0' && s->scheduler_count == 1)) {
+            *ret_scheduler = s->schedulers[i];
+            return 0;
+        }
+    return say_none(s, name, ret_problem);
+}
+
+struct service_scheduler *service_scheduler_of(const struct service *s, const struct cluster *cluster)
+{
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        if (cluster_is_under(cluster, service_scheduler_name(s->schedulers[i])))
+            return s->schedulers[i];
+    return NULL;
+}
+
+static int write_adoption(struct db_tx *tx, void *arg)
+{
+    return db_cluster_adopt_scheduler(tx, arg);
+}
+
+int service_scheduler_adopt(struct service *s, const char *name)
+{
+    return db_write(s->db, "scheduler-adopt", write_adoption, (void *)(uintptr_t)name);
+}
+
+void service_scheduler_seen(struct service_scheduler *scheduler, int64_t at)
+{
+    pthread_mutex_lock(&scheduler->mutex);
+    scheduler->status.seen_at = at;
+    pthread_mutex_unlock(&scheduler->mutex);
 }
 
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status)

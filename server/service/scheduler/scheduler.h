@@ -1,4 +1,4 @@
-/* What the reconcile loop says of the scheduler, for the doors to show. */
+/* What the reconcile loop says of each scheduler, for the API to show. */
 #ifndef HOLDFAST_SERVER_SERVICE_SCHEDULER_H
 #define HOLDFAST_SERVER_SERVICE_SCHEDULER_H
 
@@ -13,6 +13,9 @@
 #define SERVICE_SCHEDULER_ERROR_MAX 256
 #define SERVICE_SCHEDULER_DRIFT_MAX 512
 struct service_scheduler_status {
+    char name[NAME_MAX_BYTES]; /* as clusters name it */
+    char kind[NAME_MAX_BYTES]; /* "slurm" */
+    int64_t seen_at;           /* when it was last seen whole; 0: never */
     enum scheduler_state state;
     int64_t since;                           /* 0: never looked at */
     char error[SERVICE_SCHEDULER_ERROR_MAX]; /* of a scheduler that is down */
@@ -22,7 +25,19 @@ struct service_scheduler_status {
     char drift[SERVICE_SCHEDULER_DRIFT_MAX]; /* how it is not as it was written; "": it is */
 };
 struct service_scheduler;
-struct service_scheduler *service_scheduler_new(void);
+struct service;
+struct problem;
+struct service_scheduler *service_scheduler_new(const char *name, const char *kind);
+/* The one of this name; "": the only one there is. NOT_FOUND with what there is, or why one has to be named. */
+int service_scheduler_find(const struct service *s, const char *name, struct service_scheduler **ret_scheduler,
+                           struct problem *ret_problem);
+/* The cluster's; NULL: it has none, or none that is configured. */
+struct service_scheduler *service_scheduler_of(const struct service *s, const struct cluster *cluster);
+/* Its name; stays as long as it does. */
+const char *service_scheduler_name(const struct service_scheduler *scheduler);
+/* At the start: clusters and what is kept of them that name no scheduler are this one's. */
+int service_scheduler_adopt(struct service *s, const char *name);
+void service_scheduler_seen(struct service_scheduler *scheduler, int64_t at);
 void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NULL */
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);
 /* That its nodes and partitions are written by us, and how they have drifted; stays over service_scheduler_set. */
@@ -39,7 +54,6 @@ struct job_snapshot *service_scheduler_snapshot(struct service_scheduler *schedu
                                                 char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 
 /* --- what a new picture changes, for the reconcile loop -------------------------------------------- */
-struct service;
 struct db_tx;
 /* The starts of jobs that tell of attempts, or that something happened to, as this picture has them: which began, which are over, when
  * they were and why. before is the last picture that was followed; NULL: there was none. */
@@ -63,6 +77,7 @@ int service_job_signalled(struct db_tx *tx, const struct job_snapshot *snapshot,
 int service_job_evicted(struct db_tx *tx, const struct job_snapshot *snapshot, int64_t cluster_id, const char *job,
                         int64_t at, const char *why);
 /* Tells of groups that were made of the scheduler's nodes (node_source) and have others than the picture; once for what it shows. */
-int service_discovery_follow(struct service *s, const struct job_snapshot *snapshot);
+int service_discovery_follow(struct service *s, struct service_scheduler *scheduler,
+                             const struct job_snapshot *snapshot);
 
 #endif

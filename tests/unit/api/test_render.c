@@ -30,8 +30,9 @@ static void test_what_is_not_there_is_left_out(void **state)
 
 static void test_a_scheduler_is_shown_where_there_is_one(void **state)
 {
-    struct service_cluster_view view = {.cluster.orchestrator = ORCHESTRATOR_SLURM,
-                                        .scheduler = {SCHEDULER_STATE_DOWN, 1795186800123, "no answer"}};
+    struct service_cluster_view view = {
+        .cluster.orchestrator = ORCHESTRATOR_SLURM,
+        .scheduler = {.state = SCHEDULER_STATE_DOWN, .since = 1795186800123, .error = "no answer"}};
     (void)state;
     auto_json json_t *with = render_cluster_view(&view, NULL);
     const json_t *scheduler = json_object_get(with, "scheduler");

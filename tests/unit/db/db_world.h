@@ -83,6 +83,7 @@ static inline struct cluster a_cluster(const char *uid, const char *name)
     struct cluster cluster = {.state = CLUSTER_STATE_CREATING,
                               .recovery = NODE_RECOVERY_AUTOMATIC,
                               .orchestrator = ORCHESTRATOR_SLURM,
+                              .scheduler = "slurm",
                               .created_at = WORLD_NOW,
                               .updated_at = WORLD_NOW};
     SET(cluster.uid, uid);

@@ -103,12 +103,11 @@ static void test_what_is_wanted_of_a_scheduler(void **state)
     MUST(db_governance_insert(w->tx, &two));
     MUST(db_governance_insert(w->tx, &config));
     MUST(db_governance_add_version(w->tx, &one));
-    MUST(db_governance_wanted(w->tx, w->cluster.orchestrator, note_uid, uids));
+    MUST(db_governance_wanted(w->tx, "slurm", note_uid, uids));
     snprintf(expected, sizeof(expected), "%s/1 %s/2 %s/1 ", config.uid, one.uid, two.uid);
     assert_string_equal(uids, expected);
     uids[0] = '\0';
-    MUST(db_governance_wanted(
-        w->tx, w->cluster.orchestrator == ORCHESTRATOR_SLURM ? ORCHESTRATOR_NONE : ORCHESTRATOR_SLURM, note_uid, uids));
+    MUST(db_governance_wanted(w->tx, "other", note_uid, uids));
     assert_string_equal(uids, "");
 }
 
@@ -130,13 +129,13 @@ static void test_what_is_held(void **state)
     struct holdings out = {.count = 0};
     struct governance_held tier = {GOVERNANCE_OBJECT_PARTITION, "dev", "quota0000001", 1, 70, 30};
     const struct governance_held qos = {GOVERNANCE_OBJECT_QOS, "dev", "quota0000002", 0, 0, 0};
-    MUST(db_governance_hold(w->tx, &tier));
-    MUST(db_governance_hold(w->tx, &qos)); /* of another thing the name is another */
+    MUST(db_governance_hold(w->tx, "slurm", &tier));
+    MUST(db_governance_hold(w->tx, "slurm", &qos)); /* of another thing the name is another */
     tier.value = 71;
-    MUST(db_governance_hold(w->tx, &tier));
-    MUST(db_governance_let_go(w->tx, &qos));
-    MUST(db_governance_let_go(w->tx, &qos)); /* it is gone already */
-    MUST(db_governance_held(w->tx, note_held, &out));
+    MUST(db_governance_hold(w->tx, "slurm", &tier));
+    MUST(db_governance_let_go(w->tx, "slurm", &qos));
+    MUST(db_governance_let_go(w->tx, "slurm", &qos)); /* it is gone already */
+    MUST(db_governance_held(w->tx, "slurm", note_held, &out));
     assert_int_equal(out.count, 1);
     assert_int_equal(out.rows[0].thing, tier.thing);
     assert_string_equal(out.rows[0].name, tier.name);

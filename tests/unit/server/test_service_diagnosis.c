@@ -13,7 +13,9 @@ static char broken[128];
 
 static void open_two(void)
 {
-    node_ids[0] = world_open_ready(&world, DB_INLINE, 2);
+    world_open(&world, DB_INLINE);
+    world_cluster(&world, "ml", "gpu", 2, ORCHESTRATOR_SLURM);
+    node_ids[0] = world_ready(&world, "ml", "gpu-1", "i-1", NULL);
     node_ids[1] = world_ready(&world, "ml", "gpu-2", "i-2", NULL);
 }
 
@@ -298,7 +300,7 @@ static void show(const char *state, const char *nodes, int64_t restarts)
     snapshot->at = clock_wall_ms(&world.clock);
     snapshot->stale_at = snapshot->at + MS_PER_DAY;
     assert_int_equal(service_job_follow(&world.service, NULL, snapshot), 0);
-    service_scheduler_show(world.service.scheduler, snapshot, "");
+    service_scheduler_show(world.service.schedulers[0], snapshot, "");
 }
 
 static void denied(const char *why)
@@ -315,9 +317,9 @@ static void test_what_is_told_must_not_be_untrue(void **state)
     (void)state;
     open_two();
     beat_all(1);
-    world.service.scheduler = service_scheduler_new();
+    world.service.schedulers[world.service.scheduler_count++] = service_scheduler_new("", "slurm");
     const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
-    service_scheduler_set(world.service.scheduler, &up);
+    service_scheduler_set(world.service.schedulers[0], &up);
     show("CANCELLED", "gpu-[1-2]", 0);
     denied("is over: CANCELLED");
     show("RUNNING", "other-[1-4]", 0);
@@ -326,7 +328,7 @@ static void test_what_is_told_must_not_be_untrue(void **state)
     answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
     show("CANCELLED", "gpu-[1-2]", 0); /* what was begun may end */
     answers(0, ATTEMPT_STATE_ENDED, RESUME_ACTION_NONE, "");
-    service_scheduler_free(TAKE(world.service.scheduler));
+    service_scheduler_free(world.service.schedulers[--world.service.scheduler_count]);
     world_close(&world);
 }
 
@@ -367,9 +369,9 @@ static void test_starts_of_the_job_are_kept(void **state)
     (void)state;
     open_two();
     beat_all(1);
-    world.service.scheduler = service_scheduler_new();
+    world.service.schedulers[world.service.scheduler_count++] = service_scheduler_new("", "slurm");
     const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
-    service_scheduler_set(world.service.scheduler, &up);
+    service_scheduler_set(world.service.schedulers[0], &up);
     tell_restart(0, ATTEMPT_STATE_RUNNING);
     starts("0   -1; ");
     show("RUNNING", "gpu-[1-2]", 0);
@@ -388,7 +390,7 @@ static void test_starts_of_the_job_are_kept(void **state)
     starts("0 ann REQUEUED 500; 1 ann RUNNING -1; ");
     show("COMPLETED", "gpu-[1-2]", 1);
     starts("0 ann REQUEUED 500; 1 ann COMPLETED 60000; ");
-    service_scheduler_free(TAKE(world.service.scheduler));
+    service_scheduler_free(world.service.schedulers[--world.service.scheduler_count]);
     world_close(&world);
 }
 
@@ -397,14 +399,14 @@ static void test_a_job_may_begin_anew_after_its_end(void **state)
     (void)state;
     open_two();
     beat_all(1);
-    world.service.scheduler = service_scheduler_new();
+    world.service.schedulers[world.service.scheduler_count++] = service_scheduler_new("", "slurm");
     const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
-    service_scheduler_set(world.service.scheduler, &up);
+    service_scheduler_set(world.service.schedulers[0], &up);
     show("COMPLETED", "gpu-[1-2]", 0);
     denied("is over: COMPLETED");
     tell_restart(1, ATTEMPT_STATE_RUNNING); /* the picture does not have that yet */
     starts("1   -1; ");
-    service_scheduler_free(TAKE(world.service.scheduler));
+    service_scheduler_free(world.service.schedulers[--world.service.scheduler_count]);
     world_close(&world);
 }
 

@@ -24,7 +24,7 @@ static void show(struct world *world, const struct job_node *nodes, size_t count
     snapshot->metrics = own_strdup("");
     snapshot->at = NOW;
     snapshot->stale_at = stale_at;
-    service_scheduler_show(world->service.scheduler, snapshot, "");
+    service_scheduler_show(world->service.schedulers[0], snapshot, "");
 }
 
 /* ml has gpu-1 and gpu-2; what is on no Slurm owns nothing there. */
@@ -33,15 +33,15 @@ static void open_slurm(struct world *world)
     world_open(world, DB_INLINE);
     world_cluster(world, "ml", "gpu", 2, ORCHESTRATOR_SLURM);
     world_cluster(world, "bare", "cpu", 1, ORCHESTRATOR_NONE);
-    world->service.scheduler = service_scheduler_new();
+    world->service.schedulers[world->service.scheduler_count++] = service_scheduler_new("", "slurm");
     const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
-    service_scheduler_set(world->service.scheduler, &up);
+    service_scheduler_set(world->service.schedulers[0], &up);
     show(world, six, ARRAY_LEN(six), 1, NOW);
 }
 
 static void close_slurm(struct world *world)
 {
-    service_scheduler_free(TAKE(world->service.scheduler));
+    service_scheduler_free(world->service.schedulers[--world->service.scheduler_count]);
     world_close(world);
 }
 
@@ -59,7 +59,7 @@ static void lists(struct world *world, const char *partition, const char *featur
     struct discovery_filter filter = {.unassigned = unassigned, .after_name = after, .limit = limit};
     text_copy_cut(filter.source.partition, sizeof(filter.source.partition), partition);
     text_copy_cut(filter.source.feature, sizeof(filter.source.feature), feature);
-    assert_int_equal(service_discovery_nodes(&world->service, &filter, add_node, &text, &world->problem), 0);
+    assert_int_equal(service_discovery_nodes(&world->service, "", &filter, add_node, &text, &world->problem), 0);
     assert_string_equal(text_get(&text), expected);
 }
 
@@ -86,7 +86,7 @@ static void test_partitions_and_features(void **state)
     struct world world;
     struct discovery seen;
     open_slurm(&world);
-    assert_int_equal(service_discovery(&world.service, &seen, &world.problem), 0);
+    assert_int_equal(service_discovery(&world.service, "", &seen, &world.problem), 0);
     assert_int_equal(seen.node_count, 6);
     assert_int_equal(seen.unassigned_count, 4);
     assert_int_equal(seen.partition_count, 3);
@@ -111,7 +111,7 @@ static void refuses(struct world *world, const char *partition, int status, cons
     size_t count = 0;
     struct node_source source = {.partition = ""};
     text_copy_cut(source.partition, sizeof(source.partition), partition);
-    assert_int_equal(service_discovery_take(&world->service, &source, &names, &count, &world->problem), status);
+    assert_int_equal(service_discovery_take(&world->service, "", &source, &names, &count, &world->problem), status);
     assert_non_null(strstr(world->problem.detail, why));
 }
 
@@ -123,7 +123,7 @@ static void test_names_of_a_source(void **state)
     size_t count = 0;
     const struct node_source big = {.partition = "big", .feature = "h100"};
     open_slurm(&world);
-    assert_int_equal(service_discovery_take(&world.service, &big, &names, &count, &world.problem), 0);
+    assert_int_equal(service_discovery_take(&world.service, "", &big, &names, &count, &world.problem), 0);
     assert_int_equal(count, 3);
     assert_string_equal(names[2], "gpu-10");
     text_list_free(names, count);
@@ -131,10 +131,10 @@ static void test_names_of_a_source(void **state)
 
     show(&world, six, ARRAY_LEN(six), 1, NOW - 1);
     refuses(&world, "big", STATUS_UNAVAILABLE, "not answered lately");
-    service_scheduler_show(world.service.scheduler, NULL, "squeue failed");
+    service_scheduler_show(world.service.schedulers[0], NULL, "squeue failed");
     refuses(&world, "big", STATUS_UNAVAILABLE, "squeue failed");
     show(&world, six, ARRAY_LEN(six), 1, NOW);
-    service_scheduler_manage(world.service.scheduler, "Merge", "");
+    service_scheduler_manage(world.service.schedulers[0], "Merge", "");
     refuses(&world, "big", STATUS_INVALID, "slurm.manage");
     close_slurm(&world);
 }
@@ -147,8 +147,8 @@ static void test_no_slurm_is_said(void **state)
     static const struct service_backends none = {.providers = {"local"}, .provider_count = 1};
     world_open(&world, DB_INLINE);
     world.service.backends = &none;
-    assert_int_equal(service_discovery(&world.service, &seen, &world.problem), STATUS_NOT_FOUND);
-    assert_non_null(strstr(world.problem.detail, "drives no Slurm"));
+    assert_int_equal(service_discovery(&world.service, "", &seen, &world.problem), STATUS_NOT_FOUND);
+    assert_non_null(strstr(world.problem.detail, "drives no scheduler"));
     world_close(&world);
 }
 
@@ -168,8 +168,9 @@ static void make(struct world *world, const char *feature)
 static void follow(struct world *world)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    AUTO(job_snapshot) struct job_snapshot *snapshot = service_scheduler_snapshot(world->service.scheduler, NOW, why);
-    assert_int_equal(service_discovery_follow(&world->service, snapshot), 0);
+    AUTO(job_snapshot)
+    struct job_snapshot *snapshot = service_scheduler_snapshot(world->service.schedulers[0], NOW, why);
+    assert_int_equal(service_discovery_follow(&world->service, world->service.schedulers[0], snapshot), 0);
 }
 
 /* Told once for what is seen, and again when that is another thing. The group stays. */
@@ -180,7 +181,7 @@ static void test_what_differs_is_told_once(void **state)
     struct event event;
     struct job_node other[ARRAY_LEN(six)];
     world_open(&world, DB_INLINE);
-    world.service.scheduler = service_scheduler_new();
+    world.service.schedulers[world.service.scheduler_count++] = service_scheduler_new("", "slurm");
     make(&world, "");
     show(&world, six, ARRAY_LEN(six), 1, NOW);
     follow(&world);

@@ -52,15 +52,15 @@ static void open_slurm(struct world *world)
     world_open(world, DB_INLINE);
     world_cluster(world, "ml", "gpu", 2, ORCHESTRATOR_SLURM);
     world_cluster(world, "bare", "cpu", 1, ORCHESTRATOR_NONE);
-    world->service.scheduler = service_scheduler_new();
+    world->service.schedulers[world->service.scheduler_count++] = service_scheduler_new("", "slurm");
     const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
-    service_scheduler_set(world->service.scheduler, &up);
-    service_scheduler_show(world->service.scheduler, snapshot_new(NOW), "");
+    service_scheduler_set(world->service.schedulers[0], &up);
+    service_scheduler_show(world->service.schedulers[0], snapshot_new(NOW), "");
 }
 
 static void close_slurm(struct world *world)
 {
-    service_scheduler_free(TAKE(world->service.scheduler));
+    service_scheduler_free(world->service.schedulers[--world->service.scheduler_count]);
     world_close(world);
 }
 
@@ -107,15 +107,15 @@ static void test_nothing_old_is_shown(void **state)
     (void)state;
     struct world world;
     open_slurm(&world);
-    service_scheduler_show(world.service.scheduler, snapshot_new(NOW - 1), "");
+    service_scheduler_show(world.service.schedulers[0], snapshot_new(NOW - 1), "");
     is_unknown(&world, "not answered lately");
-    service_scheduler_show(world.service.scheduler, NULL, "squeue failed");
+    service_scheduler_show(world.service.schedulers[0], NULL, "squeue failed");
     is_unknown(&world, "squeue failed");
-    service_scheduler_show(world.service.scheduler, NULL, "");
+    service_scheduler_show(world.service.schedulers[0], NULL, "");
     is_unknown(&world, "not asked for its jobs yet");
-    service_scheduler_show(world.service.scheduler, snapshot_new(NOW), "");
+    service_scheduler_show(world.service.schedulers[0], snapshot_new(NOW), "");
     const struct service_scheduler_status down = {.state = SCHEDULER_STATE_DOWN, .error = "connect failure"};
-    service_scheduler_set(world.service.scheduler, &down);
+    service_scheduler_set(world.service.schedulers[0], &down);
     is_unknown(&world, "connect failure");
     close_slurm(&world);
 }
@@ -236,7 +236,7 @@ static void show_without_jobs(struct world *world)
     snapshot->count = 0;
     snapshot->at = clock_wall_ms(&world->clock);
     assert_int_equal(service_job_follow(&world->service, NULL, snapshot), 0);
-    service_scheduler_show(world->service.scheduler, snapshot, "");
+    service_scheduler_show(world->service.schedulers[0], snapshot, "");
 }
 
 /* gpu-2 was the job's, and was dropped; Slurm has forgotten all of it. */
@@ -282,7 +282,7 @@ static struct job_snapshot *show_job(struct world *world, struct job_snapshot *b
     snapshot->at = NOW + at_s * MS_PER_S;
     assert_int_equal(service_job_follow(&world->service, before, snapshot), 0);
     job_snapshot_free(before);
-    service_scheduler_show(world->service.scheduler, job_snapshot_use(snapshot), "");
+    service_scheduler_show(world->service.schedulers[0], job_snapshot_use(snapshot), "");
     return snapshot;
 }
 

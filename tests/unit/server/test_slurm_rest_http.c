@@ -277,18 +277,18 @@ static void test_token(void **state)
 static void test_upgrade(void **state)
 {
     (void)state;
-    char way[SCHEDULER_WAY_MAX];
+    char way[SCHEDULER_TRANSPORT_MAX];
     SAY({"GET /openapi", 200, OLD}, {"GET /slurm/v0.0.38/nodes ", 200, ONE_NODE});
     struct scheduler_driver slurm = driver(TIMEOUT_MS);
     assert_int_equal(observe(&slurm), 0);
-    slurm.ops->way(slurm.self, way);
+    slurm.ops->transport(slurm.self, way);
     assert_non_null(strstr(way, "slurmrestd v0.0.38 of Slurm 24.05.1 at http://127.0.0.1"));
     assert_non_null(strstr(way, "by Slurm's programs: changes of nodes"));
     SAY({"GET /openapi", 200, NEW}, {"GET /slurm/v0.0.40/nodes ", 200, ONE_NODE});
     assert_int_equal(observe(&slurm), STATUS_BACKEND);
     assert_non_null(strstr(error, "asked for its versions again"));
     assert_int_equal(observe(&slurm), 0);
-    slurm.ops->way(slurm.self, way);
+    slurm.ops->transport(slurm.self, way);
     assert_non_null(strstr(way, "v0.0.40"));
     assert_null(strstr(way, "changes of nodes"));
     slurm.ops->free(slurm.self);

@@ -1,0 +1,65 @@
+/*
+ * A scheduler as the loop sees it: how it is reached, what it was last seen to be, and what is under way there. Each link
+ * has its own pace and its own outage; a cluster names its scheduler, and a node's name is unique within it.
+ */
+#ifndef HOLDFAST_SERVER_RECONCILE_LINK_H
+#define HOLDFAST_SERVER_RECONCILE_LINK_H
+
+#include "server/reconcile/base/parts.h"
+#include "server/reconcile/reconcile.h"
+
+struct scheduler_link {
+    struct scheduler_link *next;
+    char name[NAME_MAX_BYTES];
+    struct scheduler_driver driver; /* ops NULL: no scheduler of this name is configured */
+    bool managed;                   /* its nodes and partitions are written by us … */
+    enum layout_strategy strategy;  /* … by this, where a cluster does not say another */
+    struct map *nodes;              /* name → rnode of the clusters under it */
+    int clusters;                   /* that name it */
+
+    /* Calls of this scheduler under way: one that hangs may not take the threads of the others. */
+    int calls_in_flight, holds_in_flight;
+    struct idqueue holds; /* nodes whose hold waits for others to come back */
+
+    /* The snapshot of its nodes */
+    uint64_t observed_seq; /* of the newest one */
+    bool observing, observe_now, down;
+    int64_t observe_at, observed_at, asked_at, took_ms; /* observed_at 0: never */
+    int failures;                                       /* looks that failed in a row */
+    int64_t failing_since;                              /* the first of them; 0: the last look succeeded */
+    int64_t up_since, places_at;                        /* places_at: its topology is asked for again */
+    char error[SCHEDULER_ERROR_MAX];
+    char transport[SCHEDULER_TRANSPORT_MAX]; /* as it was reported last */
+    int event, event_written;                /* for the timelines of its clusters: -1 none, else enum event_kind */
+
+    /* The snapshot of its jobs */
+    bool job_snapshot_running;
+    int64_t job_snapshot_at;
+    struct job_snapshot *followed; /* the last one that was followed; NULL: none */
+
+    struct service_scheduler *shown; /* what the API shows of it */
+
+    /* What it is kept at */
+    struct govern *govern;
+    struct quarantine_loop *quarantine;
+    struct address_loop *addresses;
+    struct manage *manage;
+};
+
+/* The links of what is configured; links_free ends them. */
+void reconcile_links_make(struct reconcile *r);
+void reconcile_links_free(struct reconcile *r);
+/* The link of a scheduler by its name; "" is the first that is configured. One that is not configured gets a link without a driver,
+ * so that what it is asked for waits and says why. */
+struct scheduler_link *reconcile_link_named(struct reconcile *r, const char *name);
+/* Of the node's cluster; NULL: it has no scheduler, which is not configured, either. */
+struct scheduler_link *reconcile_link(const struct rnode *node);
+bool reconcile_link_is_configured(const struct scheduler_link *link);
+/* It is configured, and answers. */
+bool reconcile_link_is_usable(const struct scheduler_link *link);
+/* Why a step that needs the scheduler waits. */
+const char *reconcile_link_lacks(const struct scheduler_link *link);
+/* Calls that may still be sent to it at once: while it hangs, threads are left to the others. */
+int reconcile_link_room(const struct reconcile *r, const struct scheduler_link *link);
+
+#endif
