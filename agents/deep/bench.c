@@ -13,7 +13,7 @@
 
 #define LOG_KEPT_MAX (16 * 1024 * 1024)
 
-const struct deep_options *deep_bench_options(const struct deep_bench *bench)
+const struct runner_options *deep_bench_options(const struct deep_bench *bench)
 {
     return bench->options;
 }

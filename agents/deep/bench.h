@@ -3,17 +3,17 @@
 #define HOLDFAST_AGENTS_DEEP_BENCH_H
 
 #include "agents/deep/deep.h"
-#include "agents/node/talk.h"
+#include "agents/node/runner.h"
 
 struct deep_bench {
-    const struct deep_options *options;
-    struct talk talk;
+    struct runner runner;
+    const struct runner_options *options;
     struct deep_job job;
     struct deep_memory memory;
     const struct deep_test_ops *plan[DEEP_TESTS_MAX];
     int64_t total;
     int64_t ends_at; /* monotonic: the clock may be set while tests run */
-    char *directory, *memory_path, *report_path, *output_path, *scratch, *told_path, *log_path;
+    char *report_path, *output_path, *scratch, *told_path, *log_path;
     char boot_id[BOOT_ID_MAX_BYTES];
     struct deep_test test; /* in hand */
     struct text log;

@@ -1,7 +1,6 @@
-/* The agent's part: one runner at a time, in a process of its own; and the list of the tests. */
+/* The tests of deep health checks, in the order in which they run: what is cheap and tells most comes first. */
 #include "agents/deep/deep.h"
 
-#include "agents/node/runner.h"
 #include "base/own.h"
 #include "base/sm.h"
 
@@ -23,23 +22,4 @@ int64_t deep_offers(void)
     for (size_t i = 0; i < deep_test_count; i++)
         checks |= SM_BIT(deep_tests[i].check);
     return checks;
-}
-
-int deep_lock(const struct deep_options *options, int *ret_fd)
-{
-    return runner_lock(options->state_dir, "deep", ret_fd);
-}
-
-int deep_begin(const struct deep_options *options, const char *runner, const char *key)
-{
-    struct runner_arguments arguments = {.argv = {runner}, .count = 1};
-    autofree char *log = own_printf("%s/deep.log", options->state_dir);
-    runner_add(&arguments, "--deep-check", key);
-    runner_add(&arguments, "--server", options->url);
-    runner_add(&arguments, "--state-dir", options->state_dir);
-    runner_add(&arguments, "--instance-id", options->instance_id);
-    runner_add(&arguments, "--fingerprint", options->fingerprint);
-    runner_add(&arguments, "--address", options->address);
-    runner_add(&arguments, "--boot-id-file", options->boot_id_file);
-    return runner_begin(options->state_dir, "deep", log, &arguments);
 }

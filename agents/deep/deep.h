@@ -1,11 +1,8 @@
 /*
- * Deep health checks on this instance. The agent's loop only starts a runner; the runner is another process of hp-agent, which
- * runs the tests one after the other, as long as they take, and which outlives the agent.
+ * Deep health checks on this instance, by a runner (agents/node/runner.h), which runs the tests one after the other, as long as they
+ * take.
  *
- *     agent ──heartbeat──► "check": key ──► deep_begin ──spawn──► hp-agent --deep-check KEY ──► deep_run
- *
- *     <state-dir>/deep/  lock     held while a runner lives
- *                        memory   agents/deep/message.h: which test is next
+ *     <state-dir>/deep/  memory   agents/deep/message.h: which test is next
  *                        report   what was said last, in case nobody heard it
  *                        output   of the tool that runs
  *                        scratch/ where it runs
@@ -21,37 +18,15 @@
 
 #include "agents/deep/message.h"
 #include "agents/node/attempt.h"
+#include "agents/node/runner.h"
 #include "base/text.h"
 
-#define DEEP_TIMEOUT_MS 60000
-#define DEEP_PAUSE_MS 2000
-#define DEEP_GRACE_MS 10000
-#define DEEP_PROBE_MS 10000
 #define DEEP_OUTPUT_BYTES_MAX (1024 * 1024) /* of a tool: one that writes more is ended */
-
-struct deep_options {
-    const char *url, *fingerprint; /* of the server */
-    const char *state_dir, *instance_id, *boot_id_file;
-    const char *path;    /* where tools are looked for, with colons; NULL: $PATH */
-    const char *root;    /* goes before /sys and /dev; NULL: "" */
-    const char *address; /* where others reach this machine; NULL: the connection's own end */
-    int64_t timeout_ms;  /* of one exchange with the server */
-    int64_t pause_ms;    /* after a failure, before the next try */
-    int64_t grace_ms;    /* between SIGTERM and SIGKILL */
-    int64_t probe_ms;    /* how often to ask whether it is still wanted */
-};
-
-/* The agent's part: starts runner (a program) for the order unless one is at work. Never waits. CONFLICT when one is. */
-int deep_begin(const struct deep_options *options, const char *runner, const char *key);
-/* The lock that deep_begin left to this process, or a free one. */
-int deep_lock(const struct deep_options *options, int *ret_fd);
-/* The runner's part, with the lock held. 0 when the server has heard the last word, or wants none; else it is to be begun again. */
-int deep_run(const struct deep_options *options, const char *key);
 
 /* --- what a test has in hand --------------------------------------------------------------------------------- */
 
 struct deep_bench; /* deep_run.c */
-const struct deep_options *deep_bench_options(const struct deep_bench *bench);
+const struct runner_options *deep_bench_options(const struct deep_bench *bench);
 const struct deep_job *deep_bench_job(const struct deep_bench *bench);
 
 /* The outcome: one of these, the last one counts. Without any the test has failed. */

@@ -20,42 +20,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ORDER_PATH "/v1/agent/check"
-#define ORDER_BYTES_MAX 16384
-#define MEMORY_BYTES_MAX 4096
 #define REPORT_BYTES_MAX AGENT_BODY_BYTES_MAX
 #define TRIES_MAX 2
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
-static int bench_open(struct deep_bench *bench, const struct deep_options *options)
+static int bench_open(struct deep_bench *bench, const struct runner_options *options)
 {
     *bench = (struct deep_bench){.options = options};
-    bench->directory = own_printf("%s/deep", options->state_dir);
-    bench->memory_path = own_printf("%s/memory", bench->directory);
-    bench->report_path = own_printf("%s/report", bench->directory);
-    bench->output_path = own_printf("%s/output", bench->directory);
-    bench->scratch = own_printf("%s/scratch", bench->directory);
-    bench->told_path = own_printf("%s/told", bench->directory);
+    int status = runner_open(&bench->runner, &deep_check_runner, options);
+    const char *directory = bench->runner.directory;
+    bench->report_path = own_printf("%s/report", directory);
+    bench->output_path = own_printf("%s/output", directory);
+    bench->scratch = own_printf("%s/scratch", directory);
+    bench->told_path = own_printf("%s/told", directory);
     bench->log_path = own_printf("%s/sagemaker-deep-health-check.log", options->state_dir);
-    const struct talk_options talk = {.url = options->url,
-                                      .fingerprint = options->fingerprint,
-                                      .state_dir = options->state_dir,
-                                      .instance_id = options->instance_id,
-                                      .path = ORDER_PATH,
-                                      .reply_bytes_max = ORDER_BYTES_MAX,
-                                      .timeout_ms = options->timeout_ms,
-                                      .pause_ms = options->pause_ms};
-    int status = talk_open(&bench->talk, &talk);
     return status != 0 ? status : state_read_line(options->boot_id_file, bench->boot_id, sizeof(bench->boot_id));
 }
 
 static void bench_close(struct deep_bench *bench)
 {
-    talk_close(&bench->talk);
+    runner_close(&bench->runner);
     text_free(&bench->log);
-    free(bench->directory);
-    free(bench->memory_path);
     free(bench->report_path);
     free(bench->output_path);
     free(bench->scratch);
@@ -69,10 +55,7 @@ int bench_save(const struct deep_bench *bench)
 {
     AUTO(text) struct text out = {0};
     deep_write_memory(&out, &bench->memory);
-    int status = file_write(bench->memory_path, out.data, out.len, 0600);
-    if (status != 0)
-        log_error("deep check: what was done cannot be stored: %s", status_meaning(status));
-    return status;
+    return runner_save(&bench->runner, &out);
 }
 
 static int load(struct deep_bench *bench, const char *key)
@@ -80,8 +63,7 @@ static int load(struct deep_bench *bench, const char *key)
     autofree char *data = NULL;
     size_t len;
     struct deep_memory *memory = &bench->memory;
-    bool known = file_read(bench->memory_path, MEMORY_BYTES_MAX, &data, &len) == 0 &&
-                 deep_read_memory(data, len, memory) == 0 &&
+    bool known = runner_load(&bench->runner, &data, &len) == 0 && deep_read_memory(data, len, memory) == 0 &&
                  text_equal(memory->instance_id, bench->options->instance_id);
     if (known && text_equal(memory->key, key))
         return 0;
@@ -96,23 +78,13 @@ static int load(struct deep_bench *bench, const char *key)
 
 /* --- the order ----------------------------------------------------------------------------------------------- */
 
-static int fetch_order(struct deep_bench *bench)
+static int read_order(const char *body, size_t len, void *arg)
 {
-    const char *body;
-    size_t len;
-    int answer;
+    struct deep_bench *bench = arg;
     struct deep_memory *memory = &bench->memory;
-    int status = talk_exchange(&bench->talk, NULL, &answer, &body, &len);
+    int status = deep_read_order(body, len, &bench->job);
     if (status != 0)
         return status;
-    if (answer == 404 || answer == 401 || answer == 403)
-        return TALK_WITHDRAWN;
-    if (answer != 200)
-        return STATUS_UNAVAILABLE;
-    if (deep_read_order(body, len, &bench->job) != 0) {
-        log_error("deep check: the order makes no sense");
-        return STATUS_BACKEND;
-    }
     if (!text_equal(bench->job.key, memory->key) || !text_equal(bench->job.instance_id, memory->instance_id))
         return TALK_WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
     for (size_t i = 0; i < deep_test_count; i++)
@@ -132,7 +104,7 @@ static int say_running(struct deep_bench *bench)
 {
     AUTO(text) struct text body = {0};
     deep_write_report(&body, bench->memory.key, bench->total, &bench->test, "");
-    return talk_say(&bench->talk, &body);
+    return talk_say(&bench->runner.talk, &body);
 }
 
 /* Says once more that it runs, which changes nothing there unless it is no longer wanted. */
@@ -140,7 +112,7 @@ bool bench_is_wanted(struct deep_bench *bench)
 {
     AUTO(text) struct text body = {0};
     deep_write_report(&body, bench->memory.key, bench->total, &bench->test, "");
-    return talk_say_once(&bench->talk, &body) != TALK_WITHDRAWN;
+    return talk_say_once(&bench->runner.talk, &body) != TALK_WITHDRAWN;
 }
 
 /* Kept until the next one, and said again by whoever comes after a crash. */
@@ -155,7 +127,7 @@ static int say_result(struct deep_bench *bench)
     memory->at++;
     memory->begun = memory->pid = 0;
     status = bench_save(bench);
-    return status != 0 ? status : talk_say(&bench->talk, &body);
+    return status != 0 ? status : talk_say(&bench->runner.talk, &body);
 }
 
 static int say_last_result(struct deep_bench *bench)
@@ -166,7 +138,7 @@ static int say_last_result(struct deep_bench *bench)
     if (bench->memory.at == 0 || file_read(bench->report_path, REPORT_BYTES_MAX, &data, &len) != 0)
         return 0;
     text_add_bytes(&body, data, len);
-    return talk_say(&bench->talk, &body);
+    return talk_say(&bench->runner.talk, &body);
 }
 
 static int say_final(struct deep_bench *bench)
@@ -175,7 +147,7 @@ static int say_final(struct deep_bench *bench)
     deep_write_final(&body, bench->memory.key, bench->total);
     bench->memory.over = 1;
     int status = bench_save(bench);
-    return status != 0 ? status : talk_say(&bench->talk, &body);
+    return status != 0 ? status : talk_say(&bench->runner.talk, &body);
 }
 
 /* --- told to end --------------------------------------------------------------------------------------------- */
@@ -286,7 +258,7 @@ static int run_test(struct deep_bench *bench)
 
 static int run_all(struct deep_bench *bench)
 {
-    int status = fetch_order(bench);
+    int status = runner_fetch(&bench->runner, read_order, bench);
     if (status == 0)
         status = say_last_result(bench);
     while (status == 0 && bench->memory.over == 0 && bench->memory.at < bench->total)
@@ -294,7 +266,7 @@ static int run_all(struct deep_bench *bench)
     return status == 0 ? say_final(bench) : status;
 }
 
-int deep_run(const struct deep_options *options, const char *key)
+static int deep_run(const struct runner_options *options, const char *key)
 {
     struct deep_bench bench;
     int status = bench_open(&bench, options);
@@ -309,3 +281,15 @@ int deep_run(const struct deep_options *options, const char *key)
     bench_close(&bench);
     return status == TALK_WITHDRAWN ? 0 : status;
 }
+
+const struct runner_kind deep_check_runner = {
+    .name = "deep",
+    .state = "memory",
+    .option = "--deep-check",
+    .process = "hp-deep-check",
+    .about = "deep health checks",
+    .path = "/v1/agent/check",
+    .order_bytes_max = 16384,
+    .times = {.timeout_ms = 60000, .pause_ms = 2000, .grace_ms = 10000, .probe_ms = 10000},
+    .run = deep_run,
+};

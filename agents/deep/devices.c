@@ -102,7 +102,7 @@ static int count_links(struct deep_bench *bench, int *ret_links)
 
 static int count_all(struct deep_bench *bench, struct counts *ret_counts)
 {
-    const struct deep_options *options = deep_bench_options(bench);
+    const struct runner_options *options = deep_bench_options(bench);
     const struct check_context context = {.root = options->root != NULL ? options->root : "",
                                           .path = options->path,
                                           .instance_type = deep_bench_job(bench)->instance_type,
@@ -169,7 +169,7 @@ int deep_devices_run(struct deep_bench *bench)
         judge(bench, &counts, false, &judgement);
         if (judgement.missing[0] == '\0' || look == LOOKS_MAX)
             break;
-        status = deep_pause(bench, PAUSES * deep_bench_options(bench)->pause_ms);
+        status = deep_pause(bench, PAUSES * deep_bench_options(bench)->times.pause_ms);
         if (status != 0)
             return status;
     }

@@ -75,7 +75,7 @@ static bool may_lock_memory(void)
 
 int deep_efa_run(struct deep_bench *bench)
 {
-    const struct deep_options *options = deep_bench_options(bench);
+    const struct runner_options *options = deep_bench_options(bench);
     autofree char *path = fabric_path(options->path), *tool = check_find_tool(path, TOOL);
     const struct check_context context = {
         .root = options->root != NULL ? options->root : "", .path = path, .instance_type = "", .state_dir = ""};

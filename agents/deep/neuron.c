@@ -79,7 +79,7 @@ static bool is_ready(struct neuron_bench *neuron, int *ret_status)
 
 static void neuron_open(struct deep_bench *bench, struct neuron_bench *ret_neuron)
 {
-    const struct deep_options *options = deep_bench_options(bench);
+    const struct runner_options *options = deep_bench_options(bench);
     *ret_neuron = (struct neuron_bench){.bench = bench, .path = neuron_path(options->path)};
     ret_neuron->tool = check_find_tool(ret_neuron->path, TOOL);
     ret_neuron->context = (struct check_context){.root = options->root != NULL ? options->root : "",

@@ -76,7 +76,7 @@ static int ask_server(struct pair_matching *pair_matching, struct deep_pair_repl
             return pair_read_reply(reply, len, ret_reply);
         if (status == 0)
             log_warn("deep check: no match: the server answered %d", answer);
-        status = deep_pause(pair_matching->bench, pair_matching->bench->options->pause_ms);
+        status = deep_pause(pair_matching->bench, pair_matching->bench->options->times.pause_ms);
         if (status != 0)
             return status;
     }
@@ -183,8 +183,8 @@ int deep_pair_run(struct deep_bench *bench)
                                       .instance_id = bench->options->instance_id,
                                       .path = PATH,
                                       .reply_bytes_max = REPLY_BYTES_MAX,
-                                      .timeout_ms = bench->options->timeout_ms,
-                                      .pause_ms = bench->options->pause_ms};
+                                      .timeout_ms = bench->options->times.timeout_ms,
+                                      .pause_ms = bench->options->times.pause_ms};
     if (tool == NULL) {
         deep_skipped(
             bench,
@@ -192,7 +192,7 @@ int deep_pair_run(struct deep_bench *bench)
         return 0;
     }
     int status = talk_open(&pair_matching.talk, &talk);
-    pair_matching.memory_path = own_printf("%s/pairs", bench->directory);
+    pair_matching.memory_path = own_printf("%s/pairs", bench->runner.directory);
     if (status == 0) {
         load(&pair_matching);
         const struct pair_tool *last = pair_tool_named(pair_matching.ask.tool); /* it may have been come to already */

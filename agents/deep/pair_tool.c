@@ -32,7 +32,7 @@
 
 static struct check_context context_of(const struct deep_bench *bench)
 {
-    const struct deep_options *options = bench->options;
+    const struct runner_options *options = bench->options;
     return (struct check_context){.root = options->root != NULL ? options->root : "",
                                   .path = options->path,
                                   .instance_type = bench->job.instance_type,
@@ -218,7 +218,7 @@ static int run_end(struct deep_bench *bench, const char *const argv[], bool serv
         if (status != 0 || serves || ret_tool->end.exit_code != ECONNREFUSED || bench_mono_ms() >= until)
             return status;
         deep_tool_free(ret_tool);
-        status = deep_pause(bench, bench->options->pause_ms);
+        status = deep_pause(bench, bench->options->times.pause_ms);
         if (status != 0)
             return status;
     }

@@ -74,8 +74,8 @@ int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t li
                                     .log_fd = fd,
                                     .log_bytes_max = DEEP_OUTPUT_BYTES_MAX,
                                     .time_limit_ms = least(limit_ms, bench_time_left_ms(bench)),
-                                    .grace_ms = bench->options->grace_ms,
-                                    .probe_ms = bench->options->probe_ms,
+                                    .grace_ms = bench->options->times.grace_ms,
+                                    .probe_ms = bench->options->times.probe_ms,
                                     .on_begin = on_begin,
                                     .on_probe = on_probe,
                                     .arg = bench};

@@ -16,7 +16,6 @@
 #include "agents/checks/kmsg.h"
 #include "agents/deep/deep.h"
 #include "agents/node/inventory.h"
-#include "agents/node/lifecycle.h"
 #include "agents/node/link.h"
 #include "agents/node/metrics.h"
 #include "agents/node/progress.h"
@@ -55,12 +54,10 @@ struct agent {
     struct settings settings;
     bool log_level_given, log_level_said;
     struct link link;
-    struct lifecycle_options lifecycle;
-    struct deep_options deep;
-    struct reset_options reset;
+    struct runner_options runners;
+    char *program;  /* of them */
     bool was_reset; /* a device, or is being */
     char instance_id[ID_INSTANCE_MAX];
-    char *runner;
     bool allow_inject;
     bool is_known; /* how far the kernel log was read in an earlier life */
     bool more_to_read, disk_complained, spooled_now;
@@ -208,36 +205,31 @@ static bool on_inject(const char *line, void *arg)
     return status == 0;
 }
 
-/* A runner that is at work goes on; one that ended without the last word is begun again by the next heartbeat. */
-static void on_work(const char *key, void *arg)
+/* The reset of a device changes no boot: what was seen before it is looked for anew when it is over. */
+static void look_anew(struct agent *agent)
 {
-    struct agent *agent = arg;
-    int status = lifecycle_begin(&agent->lifecycle, agent->runner, key);
-    if (status == 0)
-        log_info("asked to run lifecycle scripts key=%s", key);
-    else if (status != STATUS_CONFLICT)
-        log_error("lifecycle scripts cannot be begun: %s key=%s", status_meaning(status), key);
+    agent->was_reset = false;
+    standing_renew(&agent->standing);
+    inventory_renew(&agent->inventory);
+    agent->link.machine_changed = true;
 }
 
-/* The reset of a device changes no boot: what was seen before it is looked for anew when it is over. */
-static void on_reset(const char *key, void *arg)
+/* A runner that is at work goes on; one that ended without the last word is begun again by the next heartbeat. */
+static void on_order(enum runner_id id, const char *key, void *arg)
 {
     struct agent *agent = arg;
     if (key[0] == '\0') {
-        if (!agent->was_reset)
-            return;
-        agent->was_reset = false;
-        standing_renew(&agent->standing);
-        inventory_renew(&agent->inventory);
-        agent->link.machine_changed = true;
+        if (id == RUNNER_RESET && agent->was_reset)
+            look_anew(agent);
         return;
     }
-    agent->was_reset = true;
-    int status = reset_begin(&agent->reset, agent->runner, key);
+    agent->was_reset |= id == RUNNER_RESET;
+    const struct runner_kind *kind = runner_kind(id);
+    int status = runner_begin(kind, &agent->runners, agent->program, key);
     if (status == 0)
-        log_info("asked to reset a device key=%s", key);
+        log_info("asked for %s key=%s", kind->about, key);
     else if (status != STATUS_CONFLICT)
-        log_error("the reset of a device cannot be begun: %s key=%s", status_meaning(status), key);
+        log_error("%s cannot be begun: %s key=%s", kind->about, status_meaning(status), key);
 }
 
 static void on_machine(struct text *out, void *arg)
@@ -246,16 +238,6 @@ static void on_machine(struct text *out, void *arg)
     inventory_note(&agent->inventory, KMSG_SOURCE, agent->link.kmsg_covered);
     agent->inventory.changed = false;
     message_write_machine(out, &agent->inventory.report, clock_wall_ms(clock_system()));
-}
-
-static void on_check(const char *key, void *arg)
-{
-    struct agent *agent = arg;
-    int status = deep_begin(&agent->deep, agent->runner, key);
-    if (status == 0)
-        log_info("asked to run deep health checks key=%s", key);
-    else if (status != STATUS_CONFLICT)
-        log_error("deep health checks cannot be begun: %s key=%s", status_meaning(status), key);
 }
 
 /* --- settings ------------------------------------------------------------------------------------------------ */
@@ -447,32 +429,21 @@ static char *find_runner(const struct agent_options *options)
 
 static void set_up_runners(struct agent *agent, const struct agent_options *options)
 {
-    agent->runner = find_runner(options);
-    agent->lifecycle = (struct lifecycle_options){.url = options->url,
-                                                  .fingerprint = options->fingerprint,
-                                                  .state_dir = options->state_dir,
-                                                  .instance_id = agent->instance_id,
-                                                  .log = options->lifecycle_log,
-                                                  .ca_file = options->ca_file,
-                                                  .refused = options->no_lifecycle};
-    agent->deep = (struct deep_options){.url = options->url,
-                                        .fingerprint = options->fingerprint,
-                                        .state_dir = options->state_dir,
-                                        .instance_id = agent->instance_id,
-                                        .address = options->address,
-                                        .boot_id_file = options->boot_id_file};
-    agent->reset = (struct reset_options){.url = options->url,
-                                          .fingerprint = options->fingerprint,
-                                          .state_dir = options->state_dir,
-                                          .instance_id = agent->instance_id,
-                                          .boot_id_file = options->boot_id_file};
+    agent->program = find_runner(options);
+    agent->runners = (struct runner_options){.url = options->url,
+                                             .fingerprint = options->fingerprint,
+                                             .state_dir = options->state_dir,
+                                             .instance_id = agent->instance_id,
+                                             .boot_id_file = options->boot_id_file,
+                                             .address = options->address,
+                                             .log = options->lifecycle_log,
+                                             .ca_file = options->ca_file,
+                                             .refused = options->no_lifecycle};
     agent->link.resets = reset_is_offered(NULL);
-    agent->link.on_reset = on_reset;
+    agent->link.on_order = on_order;
     agent->link.is_settings_news = is_settings_news;
     agent->link.on_settings = on_settings;
     agent->link.write_settings = on_settings_said;
-    agent->link.on_work = on_work;
-    agent->link.on_check = on_check;
     agent->link.write_machine = on_machine;
     agent->link.machine_changed = true;
     agent->link.deep_checks = deep_offers();
@@ -549,7 +520,7 @@ void agent_free(struct agent *agent)
     spool_free(agent->spool);
     state_close(&agent->state);
     text_free(&agent->record);
-    free(agent->runner);
+    free(agent->program);
     free(agent);
 }
 

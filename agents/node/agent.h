@@ -37,13 +37,12 @@ struct agent_options {
     int64_t checks_first_ms;   /* within which each has its first turn */
     int64_t heartbeat_interval_ms;
     bool allow_inject;
-    bool no_lifecycle;         /* lifecycle scripts are not run, and the server is told so */
-    const char *lifecycle_log; /* NULL: in the state directory */
-    const char *ca_file;       /* of https sources of scripts; NULL: the system's */
-    const char *runner;        /* the program that runs them; NULL: this one */
-    const char *lifecycle_key; /* this process is a runner for that order, and no agent; NULL: an agent */
-    const char *reset_key;     /* the same of the reset of a device */
-    const char *check_key;     /* the same of deep health checks */
+    bool no_lifecycle;                     /* lifecycle scripts are not run, and the server is told so */
+    const char *lifecycle_log;             /* NULL: in the state directory */
+    const char *ca_file;                   /* of https sources of scripts; NULL: the system's */
+    const char *runner;                    /* the program that runs them; NULL: this one */
+    const struct runner_kind *runner_kind; /* this process is a runner of that kind, and no agent; NULL: an agent */
+    const char *runner_key;                /* for that order */
     int64_t timeout_ms, backoff_min_ms, backoff_max_ms, probe_ms, token_ms;
     size_t spool_bytes_max;
 };

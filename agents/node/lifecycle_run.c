@@ -5,7 +5,6 @@
  * begun: it ends what is left of it, counts it as an attempt, and goes on. Once the order is over, it only repeats the last word.
  */
 #include "agents/node/lifecycle.h"
-#include "agents/node/talk.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -19,40 +18,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WORK_PATH "/v1/agent/work"
-#define STATE_BYTES_MAX 65536
 #define ORDER_BYTES_MAX (2 * LIFECYCLE_RESOURCES_BYTES_MAX) /* its resources are escaped on the way */
 #define OVER_DONE 1
 #define OVER_DOWNED 2
 
 struct run {
-    const struct lifecycle_options *options;
+    struct runner runner;
+    const struct runner_options *options;
     struct work_state work;
     struct lifecycle_job job;
-    struct talk talk;
-    char *directory, *work_path, *source, *resources, *log;
+    char *source, *resources, *log;
     int log_fd;
 };
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
-static int run_open(struct run *run, const struct lifecycle_options *options)
+static int run_open(struct run *run, const struct runner_options *options)
 {
     *run = (struct run){.options = options, .log_fd = -1};
-    run->directory = own_printf("%s/lifecycle", options->state_dir);
-    run->work_path = own_printf("%s/state", run->directory);
-    run->source = own_printf("%s/source", run->directory);
-    run->resources = own_printf("%s/resource_config.json", run->directory);
-    run->log = lifecycle_log_path(options);
-    const struct talk_options talk = {.url = options->url,
-                                      .fingerprint = options->fingerprint,
-                                      .state_dir = options->state_dir,
-                                      .instance_id = options->instance_id,
-                                      .path = WORK_PATH,
-                                      .reply_bytes_max = ORDER_BYTES_MAX,
-                                      .timeout_ms = options->timeout_ms,
-                                      .pause_ms = options->pause_ms};
-    int status = talk_open(&run->talk, &talk);
+    int status = runner_open(&run->runner, &lifecycle_runner, options);
+    run->source = own_printf("%s/source", run->runner.directory);
+    run->resources = own_printf("%s/resource_config.json", run->runner.directory);
+    run->log = runner_log_path(&lifecycle_runner, options);
     if (status != 0)
         return status;
     run->log_fd = open(run->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
@@ -66,9 +53,7 @@ static void run_close(struct run *run)
 {
     if (run->log_fd >= 0)
         close(run->log_fd);
-    talk_close(&run->talk);
-    free(run->directory);
-    free(run->work_path);
+    runner_close(&run->runner);
     free(run->source);
     free(run->resources);
     free(run->log);
@@ -80,10 +65,7 @@ static int save(const struct run *run)
 {
     AUTO(text) struct text out = {0};
     work_write_state(&out, &run->work);
-    int status = file_write(run->work_path, out.data, out.len, 0600);
-    if (status != 0)
-        log_error("lifecycle: the state cannot be stored: %s", status_meaning(status));
-    return status;
+    return runner_save(&run->runner, &out);
 }
 
 /* Of another instance nothing counts; of another order only what succeeded does. */
@@ -92,8 +74,8 @@ static int load(struct run *run, const char *key)
     autofree char *data = NULL;
     size_t len;
     struct work_state *work = &run->work;
-    bool known = file_read(run->work_path, STATE_BYTES_MAX, &data, &len) == 0 &&
-                 work_read_state(data, len, work) == 0 && text_equal(work->instance_id, run->options->instance_id);
+    bool known = runner_load(&run->runner, &data, &len) == 0 && work_read_state(data, len, work) == 0 &&
+                 text_equal(work->instance_id, run->options->instance_id);
     if (known && text_equal(work->key, key))
         return 0;
     if (known)
@@ -167,7 +149,7 @@ static int say(struct run *run, enum script_state state, bool final)
 {
     AUTO(text) struct text body = {0};
     write_report(run, state, final, &body);
-    return talk_say(&run->talk, &body);
+    return talk_say(&run->runner.talk, &body);
 }
 
 static int say_last_word(struct run *run)
@@ -192,23 +174,13 @@ static int give_up(struct run *run, const char *why)
     return finish(run, OVER_DOWNED);
 }
 
-static int fetch_order(struct run *run)
+static int read_order(const char *body, size_t len, void *arg)
 {
-    const char *body;
-    size_t len;
-    int answer;
+    struct run *run = arg;
     autofree char *resources = NULL;
-    int status = talk_exchange(&run->talk, NULL, &answer, &body, &len);
+    int status = work_read_order(body, len, &run->job, &resources);
     if (status != 0)
         return status;
-    if (answer == 404 || answer == 401 || answer == 403)
-        return TALK_WITHDRAWN;
-    if (answer != 200)
-        return STATUS_UNAVAILABLE;
-    if (work_read_order(body, len, &run->job, &resources) != 0) {
-        log_error("lifecycle: the order makes no sense");
-        return STATUS_BACKEND;
-    }
     if (!text_equal(run->job.key, run->work.key) || !text_equal(run->job.instance_id, run->work.instance_id))
         return TALK_WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
     return file_write(run->resources, resources, strlen(resources), 0644);
@@ -220,7 +192,7 @@ static int fetch_source(struct run *run, char ret_error[LIFECYCLE_ERROR_MAX])
     int status = STATUS_IO;
     for (int64_t i = 0; i < run->job.attempts_max && status != 0 && status != STATUS_INVALID; i++) {
         if (i > 0)
-            talk_pause(run->options->pause_ms);
+            talk_pause(run->options->times.pause_ms);
         status = lifecycle_fetch(run->options, &run->job, run->source, ret_error);
         if (status != 0)
             log_warn("lifecycle: the source cannot be fetched: %s", ret_error);
@@ -244,7 +216,7 @@ static bool on_probe(void *arg)
     struct run *run = arg;
     AUTO(text) struct text body = {0};
     write_report(run, SCRIPT_STATE_STARTED, false, &body);
-    return talk_say_once(&run->talk, &body) != TALK_WITHDRAWN;
+    return talk_say_once(&run->runner.talk, &body) != TALK_WITHDRAWN;
 }
 
 static int attempt_failed(struct run *run, const char *why, int64_t exit_code)
@@ -307,8 +279,8 @@ static int attempt(struct run *run, const char *script)
         .directory = run->source, .name = script, .resources = run->resources, .source = run->job.source};
     struct attempt process = {.log_fd = run->log_fd,
                               .time_limit_ms = run->job.time_limit_ms,
-                              .grace_ms = run->options->grace_ms,
-                              .probe_ms = run->options->probe_ms,
+                              .grace_ms = run->options->times.grace_ms,
+                              .probe_ms = run->options->times.probe_ms,
                               .on_begin = on_begin,
                               .on_probe = on_probe,
                               .arg = run};
@@ -331,7 +303,7 @@ static int run_script(struct run *run, const char *script)
     int status = 0;
     while (status == 0 && run->work.over == 0 && !is_done(run, script)) {
         if (run->work.attempts > 0 && text_equal(run->work.script, script))
-            talk_pause(run->options->pause_ms);
+            talk_pause(run->options->times.pause_ms);
         status = attempt(run, script);
     }
     return status;
@@ -342,7 +314,7 @@ static int run_script(struct run *run, const char *script)
 static int carry_out(struct run *run)
 {
     char error[LIFECYCLE_ERROR_MAX] = "";
-    int status = fetch_order(run);
+    int status = runner_fetch(&run->runner, read_order, run);
     if (status == 0 && run->work.pid != 0) {
         attempt_kill_left((pid_t)run->work.pid, (uint64_t)run->work.ticks);
         status = attempt_failed(run, "was interrupted", -1);
@@ -360,7 +332,7 @@ static int carry_out(struct run *run)
     return status == 0 && run->work.over == 0 ? finish(run, OVER_DONE) : status;
 }
 
-int lifecycle_run(const struct lifecycle_options *options, const char *key)
+static int lifecycle_run(const struct runner_options *options, const char *key)
 {
     struct run run;
     int status = run_open(&run, options);
@@ -375,3 +347,15 @@ int lifecycle_run(const struct lifecycle_options *options, const char *key)
     run_close(&run);
     return status == TALK_WITHDRAWN ? 0 : status;
 }
+
+const struct runner_kind lifecycle_runner = {
+    .name = "lifecycle",
+    .state = "state",
+    .option = "--lifecycle",
+    .process = "hp-lifecycle",
+    .about = "lifecycle scripts",
+    .path = "/v1/agent/work",
+    .order_bytes_max = ORDER_BYTES_MAX,
+    .times = {.timeout_ms = 60000, .pause_ms = 2000, .grace_ms = 10000, .probe_ms = 30000},
+    .run = lifecycle_run,
+};

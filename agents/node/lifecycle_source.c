@@ -190,8 +190,8 @@ static int fetch_file(struct wire *wire, const char *path, const char *directory
     return status == 0 ? 0 : say(ret_error, status, name, status_meaning(status));
 }
 
-static int fetch_address(const struct lifecycle_options *options, const struct lifecycle_job *job,
-                         const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
+static int fetch_address(const struct runner_options *options, const struct lifecycle_job *job, const char *directory,
+                         char ret_error[LIFECYCLE_ERROR_MAX])
 {
     autofree char *base = NULL, *path = NULL;
     struct wire *wire = NULL;
@@ -201,7 +201,7 @@ static int fetch_address(const struct lifecycle_options *options, const struct l
         return status;
     const struct wire_options wire_options = {.url = base,
                                               .ca_file = options->ca_file,
-                                              .timeout_ms = options->timeout_ms,
+                                              .timeout_ms = options->times.timeout_ms,
                                               .reply_bytes_max = SCRIPT_BYTES_MAX};
     if (wire_new(&wire_options, &wire, why) != 0)
         return say(ret_error, STATUS_INVALID, base, why);
@@ -230,7 +230,7 @@ static int check_scripts(const struct lifecycle_job *job, const char *directory,
     return 0;
 }
 
-int lifecycle_fetch(const struct lifecycle_options *options, const struct lifecycle_job *job, const char *directory,
+int lifecycle_fetch(const struct runner_options *options, const struct lifecycle_job *job, const char *directory,
                     char ret_error[LIFECYCLE_ERROR_MAX])
 {
     int status = file_remove_tree(directory);

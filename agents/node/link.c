@@ -130,12 +130,8 @@ static void take_orders(struct link *link, const char *body, size_t len)
     uint64_t tag;
     if (link->is_settings_news != NULL && agent_settings_tag_parse(orders.settings, &tag) == 0)
         link->settings_wanted = link->is_settings_news(tag, link->arg);
-    if (orders.work[0] != '\0' && link->on_work != NULL)
-        link->on_work(orders.work, link->arg);
-    if (link->on_reset != NULL)
-        link->on_reset(orders.reset, link->arg);
-    if (orders.check[0] != '\0' && link->on_check != NULL)
-        link->on_check(orders.check, link->arg);
+    for (int i = 0; i < RUNNER_COUNT && link->on_order != NULL; i++)
+        link->on_order((enum runner_id)i, orders.runners[i], link->arg);
 }
 
 static void enrolled(struct link *link, const char *body, size_t len)

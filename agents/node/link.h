@@ -66,9 +66,8 @@ struct link {
     int failures;
     bool away, told_no_token, reported_last, rested;
     bool (*on_inject)(const char *line, void *arg);
-    void (*on_work)(const char *key, void *arg);  /* with every heartbeat for as long as it is wanted */
-    void (*on_reset)(const char *key, void *arg); /* the same, of a device; "" with each reply that asks for none */
-    void (*on_check)(const char *key, void *arg); /* the same, of deep health checks */
+    /* With every heartbeat for as long as it is wanted; "" with each reply that asks for none. */
+    void (*on_order)(enum runner_id id, const char *key, void *arg);
     void (*write_machine)(struct text *out, void *arg); /* all that there is to tell of the machine; NULL: nothing */
     bool machine_changed;                               /* set by the owner: it is to be told */
     int64_t machine_at;                                 /* but not before */

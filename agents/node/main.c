@@ -2,11 +2,9 @@
  * hp-agent: options, signals, and the loop around agents/node/agent.c.
  */
 #include "agents/checks/kmsg.h"
-#include "agents/deep/deep.h"
 #include "agents/node/agent.h"
 #include "agents/node/by_hand.h"
-#include "agents/node/lifecycle.h"
-#include "agents/node/reset.h"
+#include "agents/node/runner.h"
 #include "base/address.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -21,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -138,6 +135,13 @@ static const char **text_of(struct agent_options *options, int letter)
     }
 }
 
+static int set_runner(struct agent_options *options, enum runner_id id, const char *key)
+{
+    options->runner_kind = runner_kind(id);
+    options->runner_key = key;
+    return key[0] != '\0' && strlen(key) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+}
+
 static int set_option(struct agent_options *options, int letter, const char *value)
 {
     static char address[ADDRESS_TEXT_MAX]; /* as long as the options */
@@ -148,14 +152,11 @@ static int set_option(struct agent_options *options, int letter, const char *val
     }
     switch (letter) {
     case 'w':
-        options->lifecycle_key = value;
-        return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+        return set_runner(options, RUNNER_LIFECYCLE, value);
     case 'E':
-        options->check_key = value;
-        return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+        return set_runner(options, RUNNER_DEEP_CHECK, value);
     case 'R':
-        options->reset_key = value;
-        return value[0] != '\0' && strlen(value) < KEY_MAX_BYTES ? 0 : STATUS_INVALID;
+        return set_runner(options, RUNNER_RESET, value);
     case 'n':
         options->node = value;
         return value[0] != '\0' && strlen(value) < NODE_NAME_MAX_BYTES ? 0 : STATUS_INVALID;
@@ -227,80 +228,21 @@ static int open_stop_fd(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The scripts of one order; the agent itself is another process. */
-static int run_lifecycle(const struct agent_options *options)
+/* The agent itself is another process. */
+static int run_as_runner(const struct agent_options *options)
 {
-    const struct lifecycle_options lifecycle = {.url = options->url,
-                                                .fingerprint = options->fingerprint,
-                                                .state_dir = options->state_dir,
-                                                .instance_id = options->instance_id,
-                                                .log = options->lifecycle_log,
-                                                .ca_file = options->ca_file,
-                                                .refused = options->no_lifecycle,
-                                                .timeout_ms = LIFECYCLE_TIMEOUT_MS,
-                                                .pause_ms = LIFECYCLE_PAUSE_MS,
-                                                .grace_ms = LIFECYCLE_GRACE_MS,
-                                                .probe_ms = LIFECYCLE_PROBE_MS};
-    int lock;
+    const struct runner_options runner = {.url = options->url,
+                                          .fingerprint = options->fingerprint,
+                                          .state_dir = options->state_dir,
+                                          .instance_id = options->instance_id,
+                                          .boot_id_file = options->boot_id_file,
+                                          .address = options->address,
+                                          .log = options->lifecycle_log,
+                                          .ca_file = options->ca_file,
+                                          .refused = options->no_lifecycle};
     if (options->instance_id == NULL)
-        return usage("--lifecycle needs --instance-id", "");
-    signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_NAME, "hp-lifecycle");
-    if (lifecycle_lock(&lifecycle, &lock) != 0)
-        return EXIT_SUCCESS; /* another one is at work */
-    int status = lifecycle_run(&lifecycle, options->lifecycle_key);
-    close(lock);
-    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* The tests of one order; the agent itself is another process. */
-static int run_deep(const struct agent_options *options)
-{
-    const struct deep_options deep = {.url = options->url,
-                                      .fingerprint = options->fingerprint,
-                                      .state_dir = options->state_dir,
-                                      .instance_id = options->instance_id,
-                                      .address = options->address,
-                                      .boot_id_file = options->boot_id_file,
-                                      .timeout_ms = DEEP_TIMEOUT_MS,
-                                      .pause_ms = DEEP_PAUSE_MS,
-                                      .grace_ms = DEEP_GRACE_MS,
-                                      .probe_ms = DEEP_PROBE_MS};
-    int lock;
-    if (options->instance_id == NULL)
-        return usage("--deep-check needs --instance-id", "");
-    signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_NAME, "hp-deep-check");
-    if (deep_lock(&deep, &lock) != 0)
-        return EXIT_SUCCESS; /* another one is at work */
-    int status = deep_run(&deep, options->check_key);
-    close(lock);
-    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* The reset of one device; the agent itself is another process. */
-static int run_reset(const struct agent_options *options)
-{
-    const struct reset_options reset = {.url = options->url,
-                                        .fingerprint = options->fingerprint,
-                                        .state_dir = options->state_dir,
-                                        .instance_id = options->instance_id,
-                                        .boot_id_file = options->boot_id_file,
-                                        .timeout_ms = RESET_TIMEOUT_MS,
-                                        .pause_ms = RESET_PAUSE_MS,
-                                        .grace_ms = RESET_GRACE_MS,
-                                        .busy_pause_ms = RESET_BUSY_PAUSE_MS,
-                                        .try_ms = RESET_TRY_MS};
-    int lock;
-    if (options->instance_id == NULL)
-        return usage("--reset needs --instance-id", "");
-    signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_NAME, "hp-reset");
-    if (reset_lock(&reset, &lock) != 0)
-        return EXIT_SUCCESS; /* another one is at work */
-    int status = reset_run(&reset, options->reset_key);
-    close(lock);
-    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return usage("--instance-id is needed with", options->runner_kind->option);
+    return runner_main(options->runner_kind, runner, options->runner_key);
 }
 
 int main(int argc, char **argv)
@@ -315,12 +257,8 @@ int main(int argc, char **argv)
     int code = parse(argc, argv, &options);
     if (code >= 0)
         return code;
-    if (options.lifecycle_key != NULL)
-        return run_lifecycle(&options);
-    if (options.check_key != NULL)
-        return run_deep(&options);
-    if (options.reset_key != NULL)
-        return run_reset(&options);
+    if (options.runner_kind != NULL)
+        return run_as_runner(&options);
     int stop_fd = open_stop_fd();
     if (stop_fd < 0 || agent_new(&options, &agent, error) != 0) {
         log_error("hp-agent cannot start: %s", stop_fd < 0 ? "no signalfd" : error);

@@ -165,10 +165,10 @@ int message_read_orders(const char *body, size_t len, struct message_orders *ret
 {
     struct message_orders orders = {0};
     struct shape_slot slots[] = {SHAPE_TEXT("inject", orders.inject),
-                                 SHAPE_TEXT("work", orders.work),
-                                 SHAPE_TEXT("check", orders.check),
-                                 SHAPE_TEXT("reset", orders.reset),
-                                 SHAPE_TEXT("settings", orders.settings),
+#define X(id, kind, member) SHAPE_TEXT(member, orders.runners[RUNNER_##id]),
+                                 RUNNER_LIST(X)
+#undef X
+                                     SHAPE_TEXT("settings", orders.settings),
                                  SHAPE_I64("heartbeatIntervalMs", orders.heartbeat_interval_ms, INTERVAL_MIN_MS)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || orders.heartbeat_interval_ms > INTERVAL_MAX_MS)
         return STATUS_INVALID;

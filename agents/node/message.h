@@ -4,6 +4,7 @@
 #ifndef HOLDFAST_AGENTS_NODE_MESSAGE_H
 #define HOLDFAST_AGENTS_NODE_MESSAGE_H
 
+#include "agents/node/runner_list.h"
 #include "agents/node/window.h"
 #include "base/text.h"
 #include "model/agent_settings.h"
@@ -48,9 +49,7 @@ int message_read_enrolled(const char *body, size_t len, struct message_enrolled 
 
 struct message_orders {
     char inject[RAW_LINE_MAX_BYTES];             /* "" for none */
-    char work[KEY_MAX_BYTES];                    /* "" for none */
-    char check[KEY_MAX_BYTES];                   /* "" for none */
-    char reset[KEY_MAX_BYTES];                   /* "" for none */
+    char runners[RUNNER_COUNT][KEY_MAX_BYTES];   /* the order of each kind; "" for none */
     char settings[AGENT_SETTINGS_TAG_MAX_BYTES]; /* the tag of its group's; "": what it has is right */
     int64_t heartbeat_interval_ms;               /* 0: as before */
 };

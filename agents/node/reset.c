@@ -10,7 +10,6 @@
 #include "agents/node/attempt.h"
 #include "agents/node/runner.h"
 #include "agents/node/state.h"
-#include "agents/node/talk.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -25,9 +24,7 @@
 #include <unistd.h>
 
 #define TOOL "nvidia-smi"
-#define ORDER_PATH "/v1/agent/work"
-#define ORDER_BYTES_MAX 16384
-#define STATE_BYTES_MAX 4096
+#define TRY_MS 20000 /* nvidia-smi takes seconds; one that is killed in the middle leaves a GPU of which nobody knows */
 #define LINE_MAX_BYTES 200
 enum { OVER_DONE = 1, OVER_FAILED = 2 };
 
@@ -35,24 +32,6 @@ bool reset_is_offered(const char *path)
 {
     autofree char *tool = check_find_tool(path, TOOL);
     return tool != NULL;
-}
-
-int reset_lock(const struct reset_options *options, int *ret_fd)
-{
-    return runner_lock(options->state_dir, "reset", ret_fd);
-}
-
-int reset_begin(const struct reset_options *options, const char *runner, const char *key)
-{
-    struct runner_arguments arguments = {.argv = {runner}, .count = 1};
-    autofree char *log = own_printf("%s/reset.log", options->state_dir);
-    runner_add(&arguments, "--reset", key);
-    runner_add(&arguments, "--server", options->url);
-    runner_add(&arguments, "--state-dir", options->state_dir);
-    runner_add(&arguments, "--instance-id", options->instance_id);
-    runner_add(&arguments, "--boot-id-file", options->boot_id_file);
-    runner_add(&arguments, "--fingerprint", options->fingerprint);
-    return runner_begin(options->state_dir, "reset", log, &arguments);
 }
 
 /* --- words ---------------------------------------------------------------------------------------------------- */
@@ -114,35 +93,24 @@ static bool says_busy(const char *output)
 /* --- made and freed ------------------------------------------------------------------------------------------- */
 
 struct run {
-    const struct reset_options *options;
-    struct talk talk;
+    struct runner runner;
+    const struct runner_options *options;
     struct reset_job job;
     struct work_state work;
-    char *directory, *state_path, *output_path;
+    char *output_path;
 };
 
-static int run_open(struct run *run, const struct reset_options *options)
+static int run_open(struct run *run, const struct runner_options *options)
 {
     *run = (struct run){.options = options};
-    run->directory = own_printf("%s/reset", options->state_dir);
-    run->state_path = own_printf("%s/state", run->directory);
-    run->output_path = own_printf("%s/output", run->directory);
-    const struct talk_options talk = {.url = options->url,
-                                      .fingerprint = options->fingerprint,
-                                      .state_dir = options->state_dir,
-                                      .instance_id = options->instance_id,
-                                      .path = ORDER_PATH,
-                                      .reply_bytes_max = ORDER_BYTES_MAX,
-                                      .timeout_ms = options->timeout_ms,
-                                      .pause_ms = options->pause_ms};
-    return talk_open(&run->talk, &talk);
+    int status = runner_open(&run->runner, &reset_runner, options);
+    run->output_path = own_printf("%s/output", run->runner.directory);
+    return status;
 }
 
 static void run_close(struct run *run)
 {
-    talk_close(&run->talk);
-    free(run->directory);
-    free(run->state_path);
+    runner_close(&run->runner);
     free(run->output_path);
 }
 
@@ -150,10 +118,7 @@ static int save(struct run *run)
 {
     AUTO(text) struct text out = {0};
     work_write_state(&out, &run->work);
-    int status = file_write(run->state_path, out.data, out.len, 0600);
-    if (status != 0)
-        log_error("reset: what was done cannot be stored: %s", status_meaning(status));
-    return status;
+    return runner_save(&run->runner, &out);
 }
 
 /* What another order left on disk is of no use; its process is ended. */
@@ -161,8 +126,7 @@ static void load(struct run *run, const char *key)
 {
     autofree char *data = NULL;
     size_t len;
-    bool known = file_read(run->state_path, STATE_BYTES_MAX, &data, &len) == 0 &&
-                 work_read_state(data, len, &run->work) == 0 &&
+    bool known = runner_load(&run->runner, &data, &len) == 0 && work_read_state(data, len, &run->work) == 0 &&
                  text_equal(run->work.instance_id, run->options->instance_id);
     if (known && run->work.pid != 0)
         attempt_kill_left((pid_t)run->work.pid, (uint64_t)run->work.ticks);
@@ -189,7 +153,7 @@ static int say(struct run *run, enum script_state state, bool final)
     text_copy_cut(report.key, sizeof(report.key), run->work.key);
     text_copy_cut(report.detail, sizeof(report.detail), state == SCRIPT_STATE_FAILED ? run->work.detail : "");
     work_write_report(&body, &report, "", 0);
-    return talk_say(&run->talk, &body);
+    return talk_say(&run->runner.talk, &body);
 }
 
 static int say_last_word(struct run *run)
@@ -212,27 +176,23 @@ static int finish(struct run *run, int over, const char *detail)
 
 /* --- the reset ------------------------------------------------------------------------------------------------ */
 
-static int fetch_order(struct run *run)
+static int read_order(const char *body, size_t len, void *arg)
 {
-    const char *body;
-    size_t len;
-    int answer;
-    int status = talk_exchange(&run->talk, NULL, &answer, &body, &len);
-    if (status != 0)
-        return status;
-    if (answer == 404 || answer == 401 || answer == 403)
-        return TALK_WITHDRAWN;
-    if (answer != 200)
-        return STATUS_UNAVAILABLE;
+    struct run *run = arg;
+    char boot_id[BOOT_ID_MAX_BYTES];
     if (work_read_reset(body, len, &run->job) != 0)
         return TALK_WITHDRAWN; /* of another kind: a heartbeat brings the key of what is wanted now */
-    char boot_id[BOOT_ID_MAX_BYTES];
-    status = state_read_line(run->options->boot_id_file, boot_id, sizeof(boot_id));
+    int status = state_read_line(run->options->boot_id_file, boot_id, sizeof(boot_id));
     if (status != 0)
-        return status;
+        return status == STATUS_INVALID ? STATUS_IO : status;
     bool ours = text_equal(run->job.key, run->work.key) && text_equal(run->job.instance_id, run->work.instance_id) &&
                 text_equal(run->job.boot_id, boot_id);
     return ours ? 0 : TALK_WITHDRAWN;
+}
+
+static int fetch_order(struct run *run)
+{
+    return runner_fetch(&run->runner, read_order, run);
 }
 
 static int on_begin(pid_t pid, uint64_t ticks, void *arg)
@@ -268,11 +228,11 @@ static int call_tool(struct run *run, const char *tool, const char *device, int6
     if (fd < 0)
         return STATUS_IO;
     const struct attempt attempt = {.argv = argv,
-                                    .directory = run->directory,
+                                    .directory = run->runner.directory,
                                     .log_fd = fd,
                                     .log_bytes_max = RESET_OUTPUT_BYTES_MAX,
                                     .time_limit_ms = limit_ms,
-                                    .grace_ms = run->options->grace_ms,
+                                    .grace_ms = run->options->times.grace_ms,
                                     .probe_ms = limit_ms,
                                     .on_begin = on_begin,
                                     .arg = run};
@@ -304,16 +264,16 @@ static int reset(struct run *run, const char *tool, const char *device)
         if (told.end.succeeded)
             return finish(run, OVER_DONE, "");
         if (told.end.exit_code < 0 || !told.busy ||
-            clock_mono_ms(clock) + run->options->busy_pause_ms + run->options->try_ms > until)
+            clock_mono_ms(clock) + run->options->times.busy_pause_ms + run->options->times.try_ms > until)
             return refuse(run, device, &told);
         run->work.pid = 0; /* it was refused, and nothing was done */
         if ((status = save(run)) != 0)
             return status;
-        talk_pause(run->options->busy_pause_ms);
+        talk_pause(run->options->times.busy_pause_ms);
         if ((status = fetch_order(run)) != 0)
             return status;
         left_ms = until - clock_mono_ms(clock);
-    } while (left_ms > 0 && left_ms >= run->options->try_ms); /* the server may have been long in answering */
+    } while (left_ms > 0 && left_ms >= run->options->times.try_ms); /* the server may have been long in answering */
     return refuse(run, device, &told);
 }
 
@@ -333,7 +293,7 @@ static int carry_out(struct run *run)
     return status != 0 ? status : reset(run, tool, device);
 }
 
-int reset_run(const struct reset_options *options, const char *key)
+static int reset_run(const struct runner_options *options, const char *key)
 {
     struct run run;
     int status = run_open(&run, options);
@@ -349,3 +309,15 @@ int reset_run(const struct reset_options *options, const char *key)
     run_close(&run);
     return status == TALK_WITHDRAWN ? 0 : status;
 }
+
+const struct runner_kind reset_runner = {
+    .name = "reset",
+    .state = "state",
+    .option = "--reset",
+    .process = "hp-reset",
+    .about = "the reset of a device",
+    .path = "/v1/agent/work",
+    .order_bytes_max = 16384,
+    .times = {.timeout_ms = 60000, .pause_ms = 2000, .grace_ms = 10000, .busy_pause_ms = 5000, .try_ms = TRY_MS},
+    .run = reset_run,
+};

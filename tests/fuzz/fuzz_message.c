@@ -16,7 +16,7 @@ static void replies(const char *text, size_t size)
     if (message_read_enrolled(text, size, &enrolled) == 0)
         REQUIRE(enrolled.credential[0] != '\0' && enrolled.heartbeat_interval_ms > 0);
     if (message_read_orders(text, size, &orders) == 0)
-        REQUIRE(orders.heartbeat_interval_ms >= 0 && text_is_utf8(orders.work, strlen(orders.work)));
+        REQUIRE(orders.heartbeat_interval_ms >= 0 && text_is_utf8(orders.runners[0], strlen(orders.runners[0])));
     message_read_problem(text, size, &problem);
     REQUIRE(strlen(problem.code) < sizeof(problem.code) && text_is_utf8(problem.detail, strlen(problem.detail)));
 }

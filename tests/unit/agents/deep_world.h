@@ -173,17 +173,15 @@ static inline int remove_world(void **state)
 static inline int deep(const struct world *world, const char *path, const char *key, int64_t probe_ms)
 {
     autofree char *boot = own_printf("%s/boot", world->dir);
-    const struct deep_options options = {.url = fake_server_url(world->server),
-                                         .state_dir = world->state_dir,
-                                         .instance_id = INSTANCE,
-                                         .boot_id_file = boot,
-                                         .path = path,
-                                         .root = world->dir,
-                                         .timeout_ms = PATIENCE_MS,
-                                         .pause_ms = 1,
-                                         .grace_ms = 50,
-                                         .probe_ms = probe_ms};
-    return deep_run(&options, key);
+    const struct runner_options options = {
+        .url = fake_server_url(world->server),
+        .state_dir = world->state_dir,
+        .instance_id = INSTANCE,
+        .boot_id_file = boot,
+        .path = path,
+        .root = world->dir,
+        .times = {.timeout_ms = PATIENCE_MS, .pause_ms = 1, .grace_ms = 50, .probe_ms = probe_ms}};
+    return deep_check_runner.run(&options, key);
 }
 
 static inline void set_posts(struct world *world, int max, int status)

@@ -154,22 +154,20 @@ static int remove_world(void **state)
     return status;
 }
 
-static struct lifecycle_options options_of(const struct world *world)
+static struct runner_options options_of(const struct world *world)
 {
-    return (struct lifecycle_options){.url = fake_server_url(world->server),
-                                      .state_dir = world->state_dir,
-                                      .instance_id = world->instance_id,
-                                      .timeout_ms = PATIENCE_MS,
-                                      .pause_ms = 1,
-                                      .grace_ms = 50,
-                                      .probe_ms = PATIENCE_MS};
+    return (struct runner_options){
+        .url = fake_server_url(world->server),
+        .state_dir = world->state_dir,
+        .instance_id = world->instance_id,
+        .times = {.timeout_ms = PATIENCE_MS, .pause_ms = 1, .grace_ms = 50, .probe_ms = PATIENCE_MS}};
 }
 
 static int run(struct world *world)
 {
-    struct lifecycle_options options = options_of(world);
+    struct runner_options options = options_of(world);
     text_clear(&world->said);
-    return lifecycle_run(&options, world->key[0] == '\0' ? "k1" : world->key);
+    return lifecycle_runner.run(&options, world->key[0] == '\0' ? "k1" : world->key);
 }
 
 static void assert_said(struct world *world, const char *said)
@@ -296,22 +294,22 @@ static void test_what_is_wanted_no_more(void **state)
 static void test_a_run_that_is_taken_back(void **state)
 {
     struct world *world = *state;
-    struct lifecycle_options options = options_of(world);
-    options.probe_ms = 1;
+    struct runner_options options = options_of(world);
+    options.times.probe_ms = 1;
     world->post_status = 409;
     world->taken_max = 1;
     put_script(world, "a.sh", "while :; do sleep 0.05; done");
-    assert_int_equal(lifecycle_run(&options, "k1"), 0);
+    assert_int_equal(lifecycle_runner.run(&options, "k1"), 0);
     assert_said(world, "started/1");
 }
 
 static void test_an_agent_that_runs_none(void **state)
 {
     struct world *world = *state;
-    struct lifecycle_options options = options_of(world);
+    struct runner_options options = options_of(world);
     options.refused = true;
     put_script(world, "a.sh", "exit 0");
-    assert_int_equal(lifecycle_run(&options, "k1"), 0);
+    assert_int_equal(lifecycle_runner.run(&options, "k1"), 0);
     assert_said(world, "failed/0!");
     assert_non_null(strstr(world->detail, "--no-lifecycle"));
     assert_ran(world, "");
@@ -383,19 +381,19 @@ static void test_hostile_sources(void **state)
 static void test_one_runner_at_a_time(void **state)
 {
     struct world *world = *state;
-    struct lifecycle_options options = options_of(world);
+    struct runner_options options = options_of(world);
     autofree char *runner = own_printf("%s/runner", world->dir), *told = own_printf("%s/told", world->dir);
     autofree char *go = own_printf("%s/go", world->dir);
     autofree char *text = own_printf(
         "#!/bin/sh\nuntil test -e %s; do sleep 0.02; done\necho \"$*\" >%s.new; mv %s.new %s\n", go, told, told, told);
     options.fingerprint = "sha256:x";
     assert_int_equal(file_write(runner, text, strlen(text), 0700), 0);
-    assert_int_equal(lifecycle_begin(&options, runner, "k1"), 0);
-    assert_int_equal(lifecycle_begin(&options, runner, "k1"), STATUS_CONFLICT);
+    assert_int_equal(runner_begin(&lifecycle_runner, &options, runner, "k1"), 0);
+    assert_int_equal(runner_begin(&lifecycle_runner, &options, runner, "k1"), STATUS_CONFLICT);
     assert_int_equal(file_write(go, "", 0, 0600), 0);
     int status = STATUS_CONFLICT, lock;
     for (int i = 0; i < PATIENCE_MS / 10 && status == STATUS_CONFLICT; i++) {
-        status = lifecycle_lock(&options, &lock);
+        status = runner_lock(&lifecycle_runner, &options, &lock);
         (void)poll(NULL, 0, status == STATUS_CONFLICT ? 10 : 0);
     }
     assert_int_equal(status, 0);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "agents/node/reset.h"
+#include "agents/node/runner.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -127,18 +128,16 @@ static int remove_world(void **state)
 
 static int run(struct world *world, const char *key)
 {
-    const struct reset_options options = {.url = fake_server_url(world->server),
-                                          .state_dir = world->state_dir,
-                                          .instance_id = INSTANCE,
-                                          .boot_id_file = world->boot_id_file,
-                                          .path = world->tools,
-                                          .timeout_ms = PATIENCE_MS,
-                                          .pause_ms = 1,
-                                          .grace_ms = 50,
-                                          .busy_pause_ms = 1,
-                                          .try_ms = world->try_ms};
+    const struct runner_options options = {
+        .url = fake_server_url(world->server),
+        .state_dir = world->state_dir,
+        .instance_id = INSTANCE,
+        .boot_id_file = world->boot_id_file,
+        .path = world->tools,
+        .times = {
+            .timeout_ms = PATIENCE_MS, .pause_ms = 1, .grace_ms = 50, .busy_pause_ms = 1, .try_ms = world->try_ms}};
     text_clear(&world->said);
-    return reset_run(&options, key);
+    return reset_runner.run(&options, key);
 }
 
 static void assert_ran(const struct world *world, const char *wanted)
