@@ -2,9 +2,11 @@
  * What a decision costs, without agents and doors around it:
  *
  *   decide policy                              the pure function over a group in trouble: decisions a second of one core
- *   decide burst STATE_DIR NODES_FILE V N S    hpd's own store and loop on a fleet of bench/seed: V verdicts of N nodes, each Sth of
+ *   decide burst STATE_DIR NODES_FILE V N S W  hpd's own store and loop on a fleet of bench/seed: V verdicts of N nodes, each Sth of
  *                                              the fleet, are stored, all before the loop's first turn; how long until each of
- *                                              these nodes has its decision on disk
+ *                                              these nodes has its decision on disk, while a person writes W times a second
+ *   decide writes STATE_DIR NODES_FILE COUNT   the same fleet at rest: the loop's time for each of COUNT writes about a node, and
+ *                                              about the whole cluster
  *   decide simulate N                          54 days of N nodes at Meta's rates, and the memory it took
  *
  * Prints one JSON line.
@@ -16,9 +18,11 @@
 #include "base/text.h"
 #include "bench/message.h"
 #include "server/reconcile/reconcile.h"
+#include "server/service/cluster/pause.h"
 #include "simulate/simulate.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,14 +132,20 @@ static void policy(void)
 
 /* --- a burst ------------------------------------------------------------------------------------------------------ */
 
+#define CLUSTER "bench" /* as bench/seed calls it */
+
+static const struct actor person = {.name = "token:bench", .role = ROLE_ADMIN, .token_id = 1};
+
 struct burst {
     struct service service;
     struct id_source ids;
     struct message_node *nodes;
     size_t node_count;
-    int64_t verdicts, over, stride;
+    int64_t verdicts, over, stride, writes_per_s, written;
     atomic_int_fast64_t stored;
+    atomic_bool decided;
     struct reconcile *reconcile;
+    struct executor *executor;
 };
 
 static void read_nodes(struct burst *burst, const char *path)
@@ -230,20 +240,13 @@ static void decide_all(struct burst *burst, uint64_t before, double ret_part[3],
     }
 }
 
-static void burst(char **argv)
+static void open_fleet(struct burst *burst, const char *state_dir, const char *nodes_file)
 {
-    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
     struct service *s = &burst->service;
     char error[DB_ERROR_MAX] = "";
-    double part[3] = {0}, longest = 0;
-    if (text_parse_i64(argv[2], 1, 1000000, &burst->verdicts) != 0 ||
-        text_parse_i64(argv[3], 1, 1000000, &burst->over) != 0 || text_parse_i64(argv[4], 1, 1000, &burst->stride) != 0)
-        die("verdicts, nodes and stride are numbers");
-    read_nodes(burst, argv[1]);
-    if ((size_t)(burst->over * burst->stride) > burst->node_count)
-        die("the fleet has not so many nodes");
+    read_nodes(burst, nodes_file);
     log_set_level(LOG_LEVEL_ERROR + 1); /* operations fail in the end: these machines have no provider */
-    if (db_open(argv[0], clock_system(), 0, &s->db, error) != 0)
+    if (db_open(state_dir, clock_system(), 0, &s->db, error) != 0)
         die(error);
     s->fleet = fleet_new();
     s->clock = clock_system();
@@ -251,26 +254,131 @@ static void burst(char **argv)
     s->memory = service_memory_new();
     s->heartbeat_interval_ms = 10 * MS_PER_S;
     struct reconcile_deps deps = {.service = s, .executor = executor_threads_new(2, 4096)};
+    burst->executor = deps.executor;
     loop_settings_default(&deps.settings);
     deps.settings.policy.silent_after_ms = MS_PER_HOUR;
     if (reconcile_new(&deps, &burst->reconcile) != 0)
         die("the loop does not begin");
     hear_all(burst);
     turn_until_settled(burst);
+}
+
+static void close_fleet(struct burst *burst)
+{
+    executor_free(burst->executor);
+    reconcile_free(burst->reconcile);
+    db_close(burst->service.db);
+    service_memory_free(burst->service.memory);
+    fleet_free(burst->service.fleet);
+    free(burst->nodes);
+}
+
+/* A person who takes the care of a node over, or gives it back: from the end of the fleet, where no verdict of a burst is. */
+static void write_about_node(struct burst *burst, int64_t number)
+{
+    const struct service_node_change change = {.says_out = true, .opted_out = number % 2 == 0};
+    char name[NODE_NAME_MAX_BYTES];
+    struct node row;
+    struct problem problem = {0};
+    size_t at = burst->node_count - 1 - (size_t)(number / 2 * 5 + 1) % burst->node_count;
+    snprintf(name, sizeof(name), SERVICE_INSTANCE_PREFIX "%s", burst->nodes[at].instance);
+    if (service_node_update(&burst->service, &person, CLUSTER, name, &change, 0, &row, &problem) != 0)
+        die(problem.detail);
+}
+
+static void *write_on(void *arg)
+{
+    struct burst *burst = arg;
+    const int64_t from = clock_stopwatch_us(), every = 1000000 / burst->writes_per_s;
+    while (!atomic_load(&burst->decided)) {
+        write_about_node(burst, burst->written++);
+        int64_t early = from + burst->written * every - clock_stopwatch_us();
+        if (early > 0)
+            usleep((useconds_t)early);
+    }
+    return NULL;
+}
+
+static void burst(char **argv)
+{
+    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
+    double part[3] = {0}, longest = 0;
+    pthread_t writer;
+    if (text_parse_i64(argv[2], 1, 1000000, &burst->verdicts) != 0 ||
+        text_parse_i64(argv[3], 1, 1000000, &burst->over) != 0 ||
+        text_parse_i64(argv[4], 1, 1000, &burst->stride) != 0 ||
+        text_parse_i64(argv[5], 0, 1000, &burst->writes_per_s) != 0)
+        die("verdicts, nodes, stride and writes a second are numbers");
+    open_fleet(burst, argv[0], argv[1]);
+    if ((size_t)(burst->over * burst->stride) > burst->node_count)
+        die("the fleet has not so many nodes");
     uint64_t before = decided(burst);
     int64_t from = clock_stopwatch_us();
     store_all(burst);
     double stored = (double)(clock_stopwatch_us() - from) / 1e6, cpu = cpu_seconds();
+    if (burst->writes_per_s > 0 && pthread_create(&writer, NULL, write_on, burst) != 0)
+        die("no thread");
     decide_all(burst, before, part, &longest);
+    atomic_store(&burst->decided, true);
+    if (burst->writes_per_s > 0)
+        pthread_join(writer, NULL);
     printf("{\"nodes\":%zu,\"storedSeconds\":%.3f,\"p50Seconds\":%.3f,\"p99Seconds\":%.3f,\"seconds\":%.3f,"
-           "\"cpuSeconds\":%.3f,\"longestTurnSeconds\":%.4f}\n",
-           burst->node_count, stored, part[0], part[1], part[2], cpu_seconds() - cpu, longest);
-    executor_free(deps.executor);
-    reconcile_free(burst->reconcile);
-    db_close(s->db);
-    service_memory_free(s->memory);
-    fleet_free(s->fleet);
-    free(burst->nodes);
+           "\"cpuSeconds\":%.3f,\"longestTurnSeconds\":%.4f,\"writesPerSecond\":%.1f}\n",
+           burst->node_count, stored, part[0], part[1], part[2], cpu_seconds() - cpu, longest,
+           (double)burst->written / part[2]);
+    close_fleet(burst);
+}
+
+/* --- what a write costs the loop ----------------------------------------------------------------------------------- */
+
+static void write_about_cluster(struct burst *burst, int64_t number)
+{
+    struct cluster row;
+    struct problem problem = {0};
+    int status = number % 2 == 0 ? service_cluster_pause(&burst->service, &person, CLUSTER, "bench", &row, &problem)
+                                 : service_cluster_resume(&burst->service, &person, CLUSTER, "bench", &row, &problem);
+    if (status != 0)
+        die(problem.detail);
+}
+
+static int compare_us(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The turns that one write leads to, one write after another. */
+static void time_writes(struct burst *burst, void (*write_one)(struct burst *burst, int64_t number), int64_t count,
+                        const char *what)
+{
+    autofree int64_t *us = own_calloc((size_t)count, sizeof(*us));
+    int64_t turns = 0, next;
+    for (int64_t i = 0; i < count; i++) {
+        write_one(burst, i);
+        int64_t from = clock_stopwatch_us();
+        do
+            turns++;
+        while (reconcile_run_once(burst->reconcile, &next));
+        us[i] = clock_stopwatch_us() - from;
+    }
+    qsort(us, (size_t)count, sizeof(*us), compare_us);
+    printf("\"%s\":{\"p50Us\":%" PRId64 ",\"p99Us\":%" PRId64 ",\"turns\":%.1f}", what, us[count / 2],
+           us[count * 99 / 100], (double)turns / (double)count);
+}
+
+static void writes(char **argv)
+{
+    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
+    int64_t count;
+    if (text_parse_i64(argv[2], 2, 100000, &count) != 0)
+        die("how many writes is a number");
+    open_fleet(burst, argv[0], argv[1]);
+    printf("{");
+    time_writes(burst, write_about_node, count, "node");
+    printf(",");
+    time_writes(burst, write_about_cluster, count, "cluster");
+    printf("}\n");
+    close_fleet(burst);
 }
 
 /* --- a fleet that is not there -------------------------------------------------------------------------------------- */
@@ -299,11 +407,15 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "policy") == 0)
         policy();
-    else if (argc == 7 && strcmp(argv[1], "burst") == 0)
+    else if (argc == 8 && strcmp(argv[1], "burst") == 0)
         burst(argv + 2);
+    else if (argc == 5 && strcmp(argv[1], "writes") == 0)
+        writes(argv + 2);
     else if (argc == 3 && strcmp(argv[1], "simulate") == 0)
         simulate(argv[2]);
     else
-        die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE | simulate NODES");
+        die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE WRITES_PER_S | writes STATE_DIR NODES_FILE "
+            "COUNT | "
+            "simulate NODES");
     return 0;
 }

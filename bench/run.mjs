@@ -97,13 +97,14 @@ async function decide() {
     if (done.status !== 0) throw new Error(done.stderr);
     return JSON.parse(done.stdout);
   };
-  const burst = (fleet, verdicts, nodes, stride) => {
+  const onFleet = (what, fleet, ...words) => {
     const state = join(dir, 'burst');
     cpSync(seeded(fleet, `fleet-${fleet}`).state, state, { recursive: true });
-    const got = run('burst', state, seeded(fleet, `fleet-${fleet}`).file, verdicts, nodes, stride);
+    const got = run(what, state, seeded(fleet, `fleet-${fleet}`).file, ...words);
     rmSync(state, { recursive: true });
     return got;
   };
+  const burst = (fleet, verdicts, nodes, stride, writes = 0) => onFleet('burst', fleet, verdicts, nodes, stride, writes);
   const each = (fn) => Array.from({ length: rounds }, fn);
   const pure = each(() => run('policy'));
   say('decisions of the policy by itself, one core', perSecond(pure), 'of a group of 1,000 with 128 nodes in trouble, each with a past');
@@ -113,6 +114,17 @@ async function decide() {
     const got = each(() => burst(fleet, verdicts, nodes, stride));
     say(`a burst of ${number(verdicts)} verdicts of ${number(nodes)} nodes decided, ${number(fleet)} nodes`, `${pick(got, 'seconds').toFixed(3)} s`,
         `p50 ${pick(got, 'p50Seconds').toFixed(2)} s; ${pick(got, 'cpuSeconds').toFixed(2)} s of a core; stored before it in ${pick(got, 'storedSeconds').toFixed(2)} s`);
+  }
+  for (const [beside, asked] of [['50 writes/s by people beside them', 50], ['nobody writing', 0]]) {
+    const got = each(() => burst(100000, 20000, 20000, 5, asked));
+    say(`a burst of 20,000 verdicts of 20,000 nodes decided, 100,000 nodes, ${beside}`, `${pick(got, 'seconds').toFixed(3)} s`,
+        `p50 ${pick(got, 'p50Seconds').toFixed(2)} s; ${number(pick(got, 'writesPerSecond'))} writes/s were taken; longest turn ${(pick(got, 'longestTurnSeconds') * 1000).toFixed(0)} ms`);
+  }
+  for (const fleet of [20000, 100000]) {
+    const got = each(() => onFleet('writes', fleet, 400));
+    for (const [what, name] of [['node', 'a node (opt out, opt in)'], ['cluster', 'the cluster (pause, resume)']])
+      say(`loop time of a person's write about ${name}, ${number(fleet)} nodes`, `${number(median(got.map((one) => one[what].p50Us)))} us`,
+          `p99 ${number(median(got.map((one) => one[what].p99Us)))} us; ${median(got.map((one) => one[what].turns)).toFixed(0)} turns`);
   }
   const simulated = each(() => run('simulate', 100000));
   say('simulated node-days, one core', perSecond(simulated), `100,000 nodes over 54 days in ${pick(simulated, 'seconds').toFixed(2)} s and ${pick(simulated, 'memoryMb').toFixed(0)} MB`);

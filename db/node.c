@@ -54,6 +54,9 @@ static const char SQL_LIST_HEALTH[] =
     NODE_ROWS "WHERE n.cluster_id = ?1 AND n.health = ?4 AND n.health <> 'healthy' " NODE_STATE_REST NODE_BY_NAME;
 static const char SQL_LIST_GROUP[] = NODE_ROWS "WHERE n.group_id = ?1 " NODE_STATE_REST NODE_HEALTH_REST NODE_BY_NAME;
 
+static const char SQL_LIST_ONE[] = NODE_ROWS "WHERE n.id = ?";
+static const char SQL_LIST_NEW[] = NODE_ROWS "WHERE n.id > ? ORDER BY n.id LIMIT ?";
+
 static const char SQL_COUNT_IMAGE[] = "SELECT count(*) FROM node n JOIN instance i ON i.id = n.instance_row "
                                       "WHERE n.group_id = ? AND i.image_id = ? AND i.release = ?";
 
@@ -212,6 +215,26 @@ int db_node_list(struct db_tx *tx, const struct db_node_filter *filter, db_row_f
     db_bind_text(&q, filter->state >= 0 ? node_state_text((enum node_state)filter->state) : "");
     db_bind_text(&q, filter->health >= 0 ? health_text((enum health)filter->health) : "");
     db_bind_limit(&q, filter->limit);
+    return db_query_walk(&q, node_row_read, &row, fn, arg);
+}
+
+int db_node_list_one(struct db_tx *tx, int64_t id, db_row_fn fn, void *arg)
+{
+    struct db_node_row row;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST_ONE);
+    db_bind_i64(&q, id);
+    int status = db_query_take(&q, node_row_read, &row);
+    return status != 0 ? status : fn(&row, arg);
+}
+
+int db_node_list_new(struct db_tx *tx, int64_t after_id, int limit, db_row_fn fn, void *arg)
+{
+    struct db_node_row row;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_LIST_NEW);
+    db_bind_i64(&q, after_id);
+    db_bind_limit(&q, limit);
     return db_query_walk(&q, node_row_read, &row, fn, arg);
 }
 

@@ -35,6 +35,9 @@ struct db_node_row {
     bool is_tested; /* deep health checks of that operation have begun, and not ended */
 };
 int db_node_list(struct db_tx *tx, const struct db_node_filter *filter, db_row_fn fn, void *arg);
+/* The same of one node; and of those that were made after after_id, in the order in which they were made. */
+int db_node_list_one(struct db_tx *tx, int64_t id, db_row_fn fn, void *arg); /* NOT_FOUND */
+int db_node_list_new(struct db_tx *tx, int64_t after_id, int limit, db_row_fn fn, void *arg);
 
 /* A page of one cluster's nodes, by name or in the order in which the slots were made; the cursor is the last that was
  * seen. Nodes that are gone are not in it. Rows are struct db_node_row. */

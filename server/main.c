@@ -464,7 +464,7 @@ static int read_fault_tables(struct hpd *hpd)
     const struct fault_scope scope = {.overrides = overrides};
     atomic_store(&hpd->service.fault_overrides, overrides);
     if (hpd->service.wake != NULL)
-        hpd->service.wake(hpd->service.wake_arg); /* what is open is looked at by them */
+        hpd->service.wake(hpd->service.wake_arg, SERVICE_WAKE_POLICY, 0); /* what is open is looked at by them */
     log_info("%zu rows of %s stand before the fault tables: version %s", fault_overrides_count(overrides),
              hpd->config.fault_tables, fault_version_in(&scope));
     return 0;

@@ -6,7 +6,7 @@
  *   reconcile/base/inbox.c     what comes from outside: verdicts, agents, wishes, results of calls
  *   reconcile/base/table.c     nodes, groups and clusters by row number; who is out of service; who failed lately
  *   reconcile/base/due.c       what is due when
- *   reconcile/world/load.c      reading the store at the start, and again piece by piece after a wake
+ *   reconcile/world/load.c      reading the store at the start; reconcile/world/resync.c: again, what changed
  *   reconcile/observe/observe.c   the scheduler's picture, and agents that fell silent
  *   reconcile/decide/decide.c    snapshot of a group, the policy's plan, what of it is new
  *   reconcile/decide/approval.c  repairs that wait for a person's word
@@ -137,6 +137,7 @@ struct rgroup {
     /* Kept up by reconcile_node_recount */
     struct rnode *first; /* all its nodes */
     int64_t slots[SLOT_KIND_COUNT], ready, healthy, idle;
+    int64_t unwell;              /* something else may be decided about them */
     int64_t outdated, updatable; /* nodes without the wanted image, and of them those that may be taken now */
     int64_t members, members_done, members_bad; /* of the rollout's present batch */
     uint64_t image;                             /* what its nodes shall run: reconcile_image */
@@ -161,6 +162,7 @@ struct tally {
     bool ready, outdated, updatable;
     bool healthy; /* in service, heard, and without a fault */
     bool idle;    /* and without work, as far as the scheduler knows; nothing else follows from it */
+    bool unwell;  /* not in service, not healthy, or downed by the scheduler */
 };
 
 enum rnode_note {
@@ -454,8 +456,9 @@ struct reconcile {
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 
-    bool resync_wanted, resync_running, undecided_wanted;
-    int64_t newest_operation;
+    struct wakes wakes; /* what is to be read again */
+    bool new_nodes_wanted, resync_wanted, resync_running, undecided_wanted;
+    int64_t newest_node; /* those with a larger row number are new */
     struct rcluster *resync_cluster;
     char resync_after[NODE_NAME_MAX_BYTES];
 
@@ -586,12 +589,6 @@ void reconcile_provision_park(struct turn *turn);
 void reconcile_provision_free(struct provision *provision);
 /* When a cluster is looked at again; 0: when something happens. */
 int64_t reconcile_provision_due(const struct reconcile *r, int64_t now);
-
-/* reconcile/world/load.c */
-int reconcile_load(struct reconcile *r);
-/* After a wake: clusters and operations at once, nodes piece by piece. True while there is more. */
-bool reconcile_resync(struct reconcile *r);
-int reconcile_undecided(struct reconcile *r);
 
 /* reconcile/observe/observe.c */
 void reconcile_observe_send(struct reconcile *r, struct scheduler_link *link);

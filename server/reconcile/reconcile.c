@@ -13,6 +13,7 @@
 #include "server/reconcile/keep/quarantine.h"
 #include "server/reconcile/observe/job_snapshot.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/world/load.h"
 
 #define US_PER_MS 1000
 /* While evidence pours in that costs no node, three quarters of a core are left to those who take it in. */
@@ -193,7 +194,8 @@ static bool take_inbox(struct reconcile *r)
 {
     struct inbox_mail mail;
     inbox_take(r->inbox, &mail);
-    bool any = mail.results != NULL || mail.verdict_count > 0 || mail.agent_count > 0 || mail.wake || mail.overflow;
+    bool any =
+        mail.results != NULL || mail.verdict_count > 0 || mail.agent_count > 0 || mail.wakes.count > 0 || mail.overflow;
     while (mail.results != NULL) {
         struct rcall *call = mail.results;
         mail.results = call->next;
@@ -207,9 +209,8 @@ static bool take_inbox(struct reconcile *r)
         if (node != NULL)
             reconcile_agent_changed(r, node);
     }
-    r->resync_wanted = r->resync_wanted || mail.wake;
-    for (struct scheduler_link *link = r->links; mail.wake && link != NULL; link = link->next)
-        reconcile_govern_poke(link);
+    for (size_t i = 0; i < mail.wakes.count; i++)
+        reconcile_wake(r, mail.wakes.items[i].what, mail.wakes.items[i].id);
     r->undecided_wanted = r->undecided_wanted || mail.overflow;
     inbox_mail_free(&mail);
     return any;
@@ -327,7 +328,7 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
     struct due_entry entry;
     if (r->paused_until > now)
         return r->paused_until;
-    if (reconcile_looks_waiting(r) + r->ready[0].count + r->ready[1].count > 0 || r->resync_running || r->resync_wanted)
+    if (reconcile_looks_waiting(r) + r->ready[0].count + r->ready[1].count > 0 || reconcile_is_behind(r))
         return now;
     int64_t next = earlier(earlier(r->sweep_at, r->housekeeping_at), r->history_at);
     if (due_peek(&r->due, &entry))

@@ -51,7 +51,15 @@ int service_require(const struct actor *actor, enum role role, struct problem *p
 int64_t service_now(const struct service *s); /* wall, ms */
 /* Monotonic microseconds; of a fake clock as exact as that is. */
 int64_t service_mono_us(const struct service *s);
-void service_wake(struct service *s);
+/* After the commit: the loop reads again what changed. */
+void service_wake(struct service *s, enum service_wake what, int64_t id);
+/* The nodes that a transaction changed, for the wakes after it. It is emptied where the transaction begins. */
+struct changed_nodes {
+    int64_t *ids;
+    size_t count, capacity;
+};
+void changed_nodes_add(struct changed_nodes *nodes, int64_t id);
+void changed_nodes_wake(struct service *s, const struct changed_nodes *nodes);
 void service_agent_changed(struct service *s, int64_t node_id);
 void service_events_added(struct service *s);
 

@@ -110,6 +110,18 @@ struct service_backends {
     size_t subnet_count;
 };
 
+/* What a write changed that the loop knows of, and the row that it is about. */
+enum service_wake {
+    SERVICE_WAKE_ALL,        /* anything may have changed: all of it is read again; id 0 */
+    SERVICE_WAKE_CLUSTER,    /* the cluster, its groups and their rollouts, its changes; new nodes */
+    SERVICE_WAKE_GROUP,      /* the group and its rollout */
+    SERVICE_WAKE_NODE,       /* the node, and the operation on it */
+    SERVICE_WAKE_APPROVAL,   /* an answer about the node with this id */
+    SERVICE_WAKE_INCIDENT,   /* it is over */
+    SERVICE_WAKE_GOVERNANCE, /* quotas and priorities; id 0 */
+    SERVICE_WAKE_POLICY,     /* the policy document or the fault tables, of which each has a version; id 0 */
+};
+
 struct fault_overrides; /* policy/faults/faults.h */
 struct webhook;         /* model/webhook.h */
 struct service {
@@ -127,7 +139,7 @@ struct service {
     size_t webhook_count;
     _Atomic uint64_t webhook_tests; /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
-    void (*wake)(void *arg);
+    void (*wake)(void *arg, enum service_wake what, int64_t id);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);
     void (*agent_changed)(void *arg, int64_t node_id);            /* enrolled, new boot, back after silence */
     void (*events_added)(void *arg);                              /* for the live stream */

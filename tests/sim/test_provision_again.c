@@ -198,6 +198,23 @@ static void names_do_not_change_places_in_one_update(void **state)
     sim_close(&sim);
 }
 
+/* Wakes that come after the loop's next turns. */
+struct late {
+    void (*wake)(void *arg, enum service_wake what, int64_t id);
+    void *arg;
+    enum service_wake what[8];
+    int64_t id[8];
+    size_t count;
+};
+
+static void come_late(void *arg, enum service_wake what, int64_t id)
+{
+    struct late *late = arg;
+    assert_true(late->count < ARRAY_LEN(late->what));
+    late->what[late->count] = what;
+    late->id[late->count++] = id;
+}
+
 /* A change that the loop has not heard of yet, while one of the nodes it knows has still to go. */
 static void nobody_goes_by_what_was_wanted_before(void **state)
 {
@@ -212,11 +229,17 @@ static void nobody_goes_by_what_was_wanted_before(void **state)
     sim_run(&sim, MS_PER_MIN);
     assert_int_equal(sim_scale(&sim, "gpu", 2, 0), 0);
     sim_run(&sim, MS_PER_MIN);
-    void (*wake)(void *) = sim.service.wake;
-    sim.service.wake = NULL;
+    struct late late = {.wake = sim.service.wake, .arg = sim.service.wake_arg};
+    sim.service.wake = come_late;
+    sim.service.wake_arg = &late;
     assert_int_equal(scale_to(&sim, names, 2), 0);
-    sim.service.wake = wake;
+    sim.service.wake = late.wake;
+    sim.service.wake_arg = late.arg;
     sim.scheduler.down = false;
+    sim_run(&sim, MS_PER_MIN);
+    assert_true(late.count > 0);
+    for (size_t i = 0; i < late.count; i++)
+        late.wake(late.arg, late.what[i], late.id[i]);
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
     assert_int_equal(sim_state(&sim, "gpu-7"), NODE_STATE_READY);

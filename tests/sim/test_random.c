@@ -10,6 +10,7 @@
  * program with that number to see it again, or make sim SEEDS=1 SEED=number.
  */
 #include "tests/sim/sim_acts.h"
+#include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_modes.h"
 #include "tests/sim/sim_steps.h"
 #include "tests/sim/sim_world.h"
@@ -487,9 +488,12 @@ static void live(const struct sim *start, uint64_t seed)
     while (clock_wall_ms(&sim.clock) < sim.storm_ends) {
         something(&sim);
         sim_run(&sim, (1 + draw(&sim, 2 * ACTION_EVERY_S)) * MS_PER_S);
+        if (seed % 2 == 0) /* reading all would cover up what a lost wake leads to later */
+            sim_check_memory(&sim);
     }
     clear_up(&sim);
     run_to_rest(&sim);
+    sim_check_memory(&sim);
     check_ending(&sim);
     bring_all_back(&sim);
     sim_close(&sim);

@@ -46,8 +46,10 @@ static const struct actor world_viewer = {.name = "token:view", .role = ROLE_VIE
 
 /* --- ears ------------------------------------------------------------------------------------------ */
 
-WORLD_FN void world_on_wake(void *arg)
+WORLD_FN void world_on_wake(void *arg, enum service_wake what, int64_t id)
 {
+    (void)what;
+    (void)id;
     atomic_fetch_add(&((struct world *)arg)->wakes, 1);
 }
 

@@ -24,7 +24,8 @@ struct inbox {
     struct rcall *results, **results_end;
     struct rcall *waiting; /* calls that were sent and have not begun */
     int at_work;           /* calls that have begun and are not yet back */
-    bool wake, overflow, stopped;
+    struct wakes wakes;
+    bool overflow, stopped;
     bool pressing;     /* something came that a rest must not keep waiting */
     enum sleep sleeps; /* what the loop is to be woken for */
 };
@@ -62,6 +63,47 @@ void inbox_free(struct inbox *inbox)
     free(inbox);
 }
 
+/* --- wakes ------------------------------------------------------------------------------------- */
+bool wakes_push(struct wakes *wakes, const struct wake *wake)
+{
+    const struct wake *last = wakes->count == 0 ? NULL : &wakes->items[wakes->head + wakes->count - 1];
+    if (last != NULL && last->what == wake->what && last->id == wake->id)
+        return true;
+    if (wakes->count == WAKES_MAX)
+        return false;
+    if (wakes->head + wakes->count == wakes->capacity) {
+        for (size_t i = 0; i < wakes->count; i++)
+            wakes->items[i] = wakes->items[wakes->head + i];
+        wakes->head = 0;
+    }
+    if (wakes->count == wakes->capacity) {
+        wakes->capacity = wakes->capacity == 0 ? 16 : wakes->capacity * 2;
+        wakes->items = own_realloc(wakes->items, wakes->capacity, sizeof(*wakes->items));
+    }
+    wakes->items[wakes->head + wakes->count++] = *wake;
+    return true;
+}
+
+bool wakes_peek(const struct wakes *wakes, struct wake *ret_wake)
+{
+    if (wakes->count > 0)
+        *ret_wake = wakes->items[wakes->head];
+    return wakes->count > 0;
+}
+
+void wakes_pop(struct wakes *wakes)
+{
+    wakes->head++;
+    wakes->count--;
+}
+
+void wakes_free(struct wakes *wakes)
+{
+    free(wakes->items);
+    *wakes = (struct wakes){0};
+}
+
+/* --- what comes in ----------------------------------------------------------------------------- */
 /* Wakes the loop once, not for each of a thousand verdicts of one commit. */
 static void signal_and_unlock(struct inbox *inbox)
 {
@@ -73,11 +115,17 @@ static void signal_and_unlock(struct inbox *inbox)
     pthread_mutex_unlock(&inbox->mutex);
 }
 
-void inbox_wake(void *arg)
+/* One too many says nothing of itself: all is read again. */
+void inbox_wake(void *arg, enum service_wake what, int64_t id)
 {
     struct inbox *inbox = arg;
+    const struct wake wake = {what, id}, all = {.what = SERVICE_WAKE_ALL};
     pthread_mutex_lock(&inbox->mutex);
-    inbox->wake = inbox->pressing = true;
+    if (!wakes_push(&inbox->wakes, &wake)) {
+        wakes_free(&inbox->wakes);
+        (void)wakes_push(&inbox->wakes, &all);
+    }
+    inbox->pressing = true;
     signal_and_unlock(inbox);
 }
 
@@ -172,12 +220,13 @@ void inbox_take(struct inbox *inbox, struct inbox_mail *ret_mail)
                                     .agents = TAKE(inbox->agents),
                                     .agent_count = inbox->agent_count,
                                     .results = TAKE(inbox->results),
-                                    .wake = inbox->wake,
+                                    .wakes = inbox->wakes,
                                     .overflow = inbox->overflow};
     inbox->verdict_count = inbox->verdict_capacity = 0;
     inbox->agent_count = inbox->agent_capacity = 0;
     inbox->results_end = &inbox->results;
-    inbox->wake = inbox->overflow = inbox->pressing = false;
+    inbox->wakes = (struct wakes){0};
+    inbox->overflow = inbox->pressing = false;
     pthread_mutex_unlock(&inbox->mutex);
 }
 
@@ -185,6 +234,7 @@ void inbox_mail_free(struct inbox_mail *mail)
 {
     free(TAKE(mail->verdicts));
     free(TAKE(mail->agents));
+    wakes_free(&mail->wakes);
     while (mail->results != NULL) {
         struct rcall *call = mail->results;
         mail->results = call->next;
@@ -194,7 +244,7 @@ void inbox_mail_free(struct inbox_mail *mail)
 
 static bool has_mail(const struct inbox *inbox)
 {
-    return inbox->verdict_count > 0 || inbox->agent_count > 0 || inbox->results != NULL || inbox->wake ||
+    return inbox->verdict_count > 0 || inbox->agent_count > 0 || inbox->results != NULL || inbox->wakes.count > 0 ||
            inbox->overflow;
 }
 

@@ -37,6 +37,23 @@ void idqueue_push(struct idqueue *queue, int64_t id);
 bool idqueue_pop(struct idqueue *queue, int64_t *ret_id);
 void idqueue_free(struct idqueue *queue);
 
+/* --- wakes: what somebody else changed ----------------------------------------------------------- */
+#define WAKES_MAX 4096
+struct wake {
+    enum service_wake what;
+    int64_t id;
+};
+struct wakes {
+    struct wake *items;
+    size_t count, head, capacity; /* those before head were popped */
+};
+/* False when there is no room. One that is the same as the last is kept once. */
+bool wakes_push(struct wakes *wakes, const struct wake *wake);
+/* The first one; false when there is none. */
+bool wakes_peek(const struct wakes *wakes, struct wake *ret_wake);
+void wakes_pop(struct wakes *wakes);
+void wakes_free(struct wakes *wakes);
+
 /* --- inbox ------------------------------------------------------------------------------------- */
 struct inbox_verdict {
     int64_t node_id, received_us;
@@ -48,7 +65,8 @@ struct inbox_mail {
     int64_t *agents;
     size_t agent_count;
     struct rcall *results; /* in the order they came */
-    bool wake, overflow;
+    struct wakes wakes;
+    bool overflow;
 };
 struct inbox;
 /* service outlives it: what the site says of faults. */
@@ -56,7 +74,7 @@ struct inbox *inbox_new(const struct service *service);
 /* After the executor: calls that it dropped are freed here. Accepts NULL. */
 void inbox_free(struct inbox *inbox);
 /* The service's callbacks; arg is the inbox. */
-void inbox_wake(void *arg);
+void inbox_wake(void *arg, enum service_wake what, int64_t id);
 void inbox_verdicts_stored(void *arg, const struct service_stored *stored);
 void inbox_agent_changed(void *arg, int64_t node_id);
 /* A call goes out, begins, and comes back. */

@@ -253,9 +253,6 @@ static void do_operation_new(struct turn *turn, struct effect *effect)
     reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
                             effect->u.operation.fault, turn->now);
     r->stats.operations_started++;
-    /* With a gap between, there is one that we have not heard of yet: the next resync has to go that far back. */
-    if (effect->u.operation.id == r->newest_operation + 1)
-        r->newest_operation = effect->u.operation.id;
 }
 
 static void take_result(struct rnode *node, struct rcall *took)

@@ -220,9 +220,12 @@ void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max)
 
 void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group)
 {
-    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
-        if (node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY || node->downed)
+    int64_t left = group->unwell;
+    for (struct rnode *node = group->first; node != NULL && left > 0; node = node->group_next)
+        if (node->tally.unwell) {
             reconcile_node_later(r, node);
+            left--;
+        }
 }
 
 bool reconcile_node_is_left_alone(const struct rnode *node)
@@ -345,8 +348,10 @@ void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
         }
     if (cluster->link != NULL)
         cluster->link->clusters--;
-    if (r->resync_cluster == cluster)
-        r->resync_cluster = NULL;
+    if (r->resync_cluster == cluster) {
+        r->resync_cluster = cluster->next;
+        r->resync_after[0] = '\0';
+    }
     free(cluster);
 }
 
@@ -373,4 +378,5 @@ void reconcile_table_free(struct reconcile *r)
     due_free(&r->due);
     reconcile_domains_free(r);
     idqueue_free(&r->signs);
+    wakes_free(&r->wakes);
 }

@@ -7,6 +7,7 @@
  * faster nothing is done, and the next resync brings what is new.
  */
 #include "server/reconcile/cluster/provision.h"
+#include "server/reconcile/world/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -231,7 +232,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
 
 struct provision *reconcile_provision_plan(struct reconcile *r, int64_t now)
 {
-    if (r->resync_running || r->resync_wanted)
+    if (reconcile_is_behind(r))
         return NULL; /* a part of what belongs together is not known yet */
     struct provision *p = NULL;
     for (struct rcluster *cluster; p == NULL && (cluster = next_cluster(r, now)) != NULL;) {
@@ -499,7 +500,7 @@ void reconcile_provision_done(struct turn *turn)
     struct provision *p = turn->provision;
     struct rcluster *cluster = p->cluster;
     if (p->outdated) {
-        turn->r->resync_wanted = true;
+        reconcile_wake(turn->r, SERVICE_WAKE_CLUSTER, cluster->id);
         return;
     }
     cluster->state = p->plan.state;

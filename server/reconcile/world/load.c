@@ -1,11 +1,8 @@
 /*
- * Reading the store: all of it at the start, and piece by piece after a wake, when a person changed something.
- *
- * The start is the ordinary way into work: active operations go on with the step they were at, open verdicts that no
- * decision has looked at are decided, held nodes are held. A wake does not say what changed, so clusters and new
- * operations are read at once and the nodes in slices of RESYNC_ROWS_MAX, so that a large fleet never
- * keeps a verdict waiting.
+ * Reading the store at the start, which is the ordinary way into work: active operations go on with the step they were at, open
+ * verdicts that no decision has looked at are decided, held nodes are held. What changes afterwards is read by resync.c.
  */
+#include "server/reconcile/world/load.h"
 #include "server/reconcile/keep/address.h"
 
 #include <string.h>
@@ -19,24 +16,38 @@ static void cluster_paused(struct rcluster *cluster, const struct cluster *row)
     text_copy_cut(cluster->paused_why, sizeof(cluster->paused_why), cluster->paused ? why : "");
 }
 
+/* Its cluster is deleted: it goes too, whatever is at work on it. */
+static void leave(struct reconcile *r, struct rnode *node)
+{
+    if (node->state == NODE_STATE_DELETED)
+        return;
+    reconcile_node_later(r, node);
+    reconcile_operation_poke(r, node);
+}
+
 static void cluster_changed(struct reconcile *r, struct rcluster *cluster, const struct cluster *row)
 {
     bool changed = cluster->recovery != row->recovery || cluster->paused != (row->paused_at > 0);
     cluster->recovery = row->recovery;
     cluster_paused(cluster, row);
     cluster->provisioning = row->provisioning;
+    bool goes = row->state == CLUSTER_STATE_DELETING && cluster->state != CLUSTER_STATE_DELETING;
     cluster->state = row->state;
     cluster->revision = row->revision;
     cluster->dirty = true;
     text_copy_cut(cluster->failure, sizeof(cluster->failure), row->failure);
-    for (struct rgroup *group = r->groups; changed && group != NULL; group = group->next)
-        if (group->cluster == cluster) {
-            reconcile_group_look_unwell(r, group);
-            reconcile_group_recount(group, true);
-        }
+    for (struct rgroup *group = r->groups; (changed || goes) && group != NULL; group = group->next) {
+        if (group->cluster != cluster)
+            continue;
+        for (struct rnode *node = group->first; goes && node != NULL; node = node->group_next)
+            leave(r, node);
+        for (struct rnode *node = group->out; node != NULL; node = node->out_next)
+            reconcile_node_recount(node); /* a held one counts by what the cluster says of recovery */
+        reconcile_group_look_unwell(r, group);
+    }
 }
 
-static int load_cluster(const void *row, void *arg)
+int reconcile_load_cluster(const void *row, void *arg)
 {
     struct reconcile *r = arg;
     const struct cluster *from = row;
@@ -91,7 +102,7 @@ static bool same_group(const struct instance_group *a, const struct instance_gro
            a->previous_desired == b->previous_desired && a->state_since == b->state_since;
 }
 
-static int load_group(const void *row, void *arg)
+int reconcile_load_group(const void *row, void *arg)
 {
     struct reconcile *r = arg;
     const struct instance_group *from = row;
@@ -118,7 +129,7 @@ static int load_group(const void *row, void *arg)
     return 0;
 }
 
-static int load_rollout(const void *row, void *arg)
+int reconcile_load_rollout(const void *row, void *arg)
 {
     struct reconcile *r = arg;
     const struct rollout *from = row;
@@ -132,7 +143,7 @@ static int load_rollout(const void *row, void *arg)
 }
 
 /* Once for each group, as that does not change. */
-static int load_roles(struct reconcile *r, struct db_tx *tx)
+int reconcile_load_roles(struct reconcile *r, struct db_tx *tx)
 {
     for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
         autofree char *document = NULL;
@@ -162,20 +173,20 @@ static void drop_unlisted(struct reconcile *r)
     }
 }
 
-static int list_clusters(struct reconcile *r, struct db_tx *tx)
+int reconcile_list_clusters(struct reconcile *r, struct db_tx *tx)
 {
     for (struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next)
         cluster->listed = false;
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
         group->listed = false;
-    int status = db_cluster_list(tx, "", 0, load_cluster, r);
+    int status = db_cluster_list(tx, "", 0, reconcile_load_cluster, r);
     if (status == 0)
-        status = db_group_list(tx, 0, load_group, r);
+        status = db_group_list(tx, 0, reconcile_load_group, r);
     if (status == 0)
-        status = db_rollout_list_active(tx, load_rollout, r);
+        status = db_rollout_list_active(tx, reconcile_load_rollout, r);
     if (status == 0)
         drop_unlisted(r);
-    return status == 0 ? load_roles(r, tx) : status;
+    return status == 0 ? reconcile_load_roles(r, tx) : status;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------- */
@@ -205,7 +216,7 @@ static void look_at_row(struct reconcile *r, struct rnode *node, const struct no
         reconcile_node_due(r, node, row->retry_at);
 }
 
-static int load_node(const void *row, void *arg)
+int reconcile_load_node(const void *row, void *arg)
 {
     struct reconcile *r = arg;
     const struct db_node_row *from = row;
@@ -249,39 +260,23 @@ static int load_credential(const void *row, void *arg)
 }
 
 /* --- operations -------------------------------------------------------------------------------- */
-struct new_operations {
-    struct reconcile *r;
-    int64_t known, newest;
-};
-
-static int load_operation(const void *row, void *arg)
+int reconcile_load_operation(const void *row, void *arg)
 {
-    struct new_operations *found = arg;
+    struct reconcile *r = arg;
     const struct operation *from = row;
-    if (from->id <= found->known)
-        return 1; /* newest first: the rest is known */
-    if (from->id > found->newest)
-        found->newest = from->id;
-    struct rcluster *cluster =
-        operation_is_of_cluster(from->kind) ? reconcile_cluster_find(found->r, from->cluster_id) : NULL;
+    struct rcluster *cluster = operation_is_of_cluster(from->kind) ? reconcile_cluster_find(r, from->cluster_id) : NULL;
     if (cluster != NULL)
         reconcile_change_load(cluster, from);
-    struct rnode *node = reconcile_node_find(found->r, from->node_id);
+    struct rnode *node = reconcile_node_find(r, from->node_id);
     if (node != NULL && node->op == NULL)
-        reconcile_operation_add(found->r, node, from->id, from->kind, policy_repair_class(from->code),
-                                from->created_at);
+        reconcile_operation_add(r, node, from->id, from->kind, policy_repair_class(from->code), from->created_at);
     return 0;
 }
 
 static int list_operations(struct reconcile *r, struct db_tx *tx)
 {
-    struct new_operations found = {r, r->newest_operation, r->newest_operation};
-    const struct db_operation_filter filter = {.state = -1, .active_only = true};
-    int status = db_operation_list(tx, &filter, load_operation, &found);
-    if (status < 0)
-        return status;
-    r->newest_operation = found.newest;
-    return 0;
+    const struct db_operation_filter active = {.state = -1, .active_only = true};
+    return db_operation_list(tx, &active, reconcile_load_operation, r);
 }
 
 /* --- what only the store remembers ------------------------------------------------------------- */
@@ -354,12 +349,21 @@ static int load_undecided(const void *row, void *arg)
 }
 
 /* --- all of it --------------------------------------------------------------------------------- */
+static int load_first(const void *row, void *arg)
+{
+    struct reconcile *r = arg;
+    const struct db_node_row *from = row;
+    if (from->node.id > r->newest_node)
+        r->newest_node = from->node.id;
+    return reconcile_load_node(row, r);
+}
+
 static int load_all(struct reconcile *r, struct db_tx *tx)
 {
     const struct db_node_filter all = {.state = -1, .health = -1};
-    int status = list_clusters(r, tx);
+    int status = reconcile_list_clusters(r, tx);
     if (status == 0)
-        status = db_node_list(tx, &all, load_node, r);
+        status = db_node_list(tx, &all, load_first, r);
     if (status == 0)
         status = db_credential_list(tx, load_credential, r);
     if (status == 0)
@@ -381,7 +385,7 @@ static int load_all(struct reconcile *r, struct db_tx *tx)
     return status;
 }
 
-static int with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, struct db_tx *tx))
+int reconcile_with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, struct db_tx *tx))
 {
     struct db_tx *tx = NULL;
     int status = db_read_begin(r->db, &tx);
@@ -393,7 +397,7 @@ static int with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, struc
 
 int reconcile_load(struct reconcile *r)
 {
-    return with_reader(r, load_all);
+    return reconcile_with_reader(r, load_all);
 }
 
 static int undecided(struct reconcile *r, struct db_tx *tx)
@@ -403,77 +407,5 @@ static int undecided(struct reconcile *r, struct db_tx *tx)
 
 int reconcile_undecided(struct reconcile *r)
 {
-    return with_reader(r, undecided);
-}
-
-/* --- after a wake ------------------------------------------------------------------------------ */
-static int resync_start(struct reconcile *r, struct db_tx *tx)
-{
-    r->resync_wanted = false;
-    int status = list_clusters(r, tx);
-    if (status == 0)
-        status = reconcile_incidents_resync(r, tx);
-    if (status != 0)
-        return status;
-    r->resync_running = r->clusters != NULL;
-    r->resync_cluster = r->clusters;
-    r->resync_after[0] = '\0';
-    return list_operations(r, tx);
-}
-
-struct slice {
-    struct reconcile *r;
-    int rows;
-};
-
-static int slice_node(const void *row, void *arg)
-{
-    struct slice *slice = arg;
-    const struct db_node_row *from = row;
-    text_copy_cut(slice->r->resync_after, sizeof(slice->r->resync_after), from->node.name);
-    slice->rows++;
-    return load_node(row, slice->r);
-}
-
-static int resync_slice(struct reconcile *r, struct db_tx *tx)
-{
-    struct slice slice = {.r = r};
-    char after[NODE_NAME_MAX_BYTES];
-    memcpy(after, r->resync_after, sizeof(after));
-    const struct db_node_filter filter = {
-        .cluster_id = r->resync_cluster->id, .after_name = after, .state = -1, .health = -1, .limit = RESYNC_ROWS_MAX};
-    int status = db_node_list(tx, &filter, slice_node, &slice);
-    if (status != 0)
-        return status;
-    if (slice.rows == RESYNC_ROWS_MAX)
-        return 0;
-    r->resync_cluster = r->resync_cluster->next;
-    r->resync_after[0] = '\0';
-    if (r->resync_cluster == NULL)
-        r->resync_running = false;
-    return 0;
-}
-
-static int resync(struct reconcile *r, struct db_tx *tx)
-{
-    int status = 0;
-    if (r->resync_wanted && !r->resync_running)
-        status = resync_start(r, tx);
-    if (status == 0 && r->resync_running && r->resync_cluster != NULL)
-        status = resync_slice(r, tx);
-    else
-        r->resync_running = false;
-    return status;
-}
-
-bool reconcile_resync(struct reconcile *r)
-{
-    if (!r->resync_wanted && !r->resync_running)
-        return false;
-    int status = with_reader(r, resync);
-    if (status != 0) {
-        log_warn("the store could not be read again status=%s", status_text(status));
-        r->resync_wanted = true;
-    }
-    return r->resync_running || (status == 0 && r->resync_wanted);
+    return reconcile_with_reader(r, undecided);
 }

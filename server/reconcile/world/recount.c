@@ -70,6 +70,7 @@ static struct tally tally_of(const struct rnode *node)
                           .healthy = node->state == NODE_STATE_READY &&
                                      (node->health == HEALTH_HEALTHY || node->health == HEALTH_DEGRADED),
                           .idle = node->state == NODE_STATE_READY && is_free(node),
+                          .unwell = node->health != HEALTH_HEALTHY || node->state != NODE_STATE_READY || node->downed,
                           .outdated = outdated,
                           .updatable = outdated && free_to_go};
 }
@@ -83,6 +84,7 @@ static void count(struct rgroup *group, const struct tally *tally, int64_t by)
     group->ready += tally->ready ? by : 0;
     group->healthy += tally->healthy ? by : 0;
     group->idle += tally->idle ? by : 0;
+    group->unwell += tally->unwell ? by : 0;
     group->outdated += tally->outdated ? by : 0;
     group->updatable += tally->updatable ? by : 0;
     group->members += tally->member != MEMBER_NOT ? by : 0;
@@ -102,7 +104,8 @@ void reconcile_node_recount(struct rnode *node)
     const struct tally tally = tally_of(node);
     if (same(&tally, &node->tally)) {
         group->idle += (tally.idle ? 1 : 0) - (node->tally.idle ? 1 : 0);
-        node->tally.idle = tally.idle; /* jobs come and go: that moves no cluster */
+        group->unwell += (tally.unwell ? 1 : 0) - (node->tally.unwell ? 1 : 0);
+        node->tally = tally; /* jobs come and go: that moves no cluster */
         return;
     }
     count(group, &node->tally, -1);

@@ -360,7 +360,7 @@ int service_nodes_add(struct service *s, const struct actor *actor, const char *
     }
     *ret_result = result;
     if (adding.added) {
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_CLUSTER, adding.cluster.id);
         service_events_added(s);
     }
     return 0;
@@ -378,6 +378,8 @@ struct removing {
     size_t item_count;
     struct operation *operation; /* of the last one */
     struct problem *problem;
+    int64_t cluster_id;
+    struct changed_nodes removed;
 };
 
 static int check_removing(struct db_tx *tx, const struct place *place, struct problem *problem)
@@ -419,25 +421,29 @@ static int remove_place(struct db_tx *tx, const struct removing *removing, struc
 }
 
 /* What is refused is refused alone: nothing of it was written. */
-static int remove_item(struct db_tx *tx, const struct removing *removing, struct service_removal *item)
+static int remove_item(struct db_tx *tx, struct removing *removing, struct service_removal *item)
 {
     struct place place;
     item->problem = (struct problem){.code = PROBLEM_UNAVAILABLE};
     item->status = place_find(tx, removing->cluster, item->node, &place, &item->problem);
     if (item->status == 0)
         item->status = check_removing(tx, &place, &item->problem);
-    if (item->status == 0)
+    if (item->status == 0) {
+        changed_nodes_add(&removing->removed, place.node.id);
         return remove_place(tx, removing, &place);
+    }
     return item->problem.detail[0] != '\0' ? 0 : item->status; /* not said: the store failed */
 }
 
 static int remove_write(struct db_tx *tx, void *arg)
 {
-    const struct removing *removing = arg;
+    struct removing *removing = arg;
     struct cluster cluster;
     bool any = false;
     *removing->operation = (struct operation){0};
+    removing->removed.count = 0;
     int status = place_find_cluster(tx, removing->cluster, &cluster, removing->problem);
+    removing->cluster_id = status == 0 ? cluster.id : 0;
     for (size_t i = 0; status == 0 && i < removing->item_count; i++) {
         status = remove_item(tx, removing, &removing->items[i]);
         any = any || removing->items[i].status == 0;
@@ -450,11 +456,13 @@ static int run_removal(struct removing *removing)
     int status = service_require(removing->actor, ROLE_OPERATOR, removing->problem);
     if (status == 0)
         status = service_write(removing->s, "nodes-remove", remove_write, removing, removing->problem);
-    if (status < 0)
-        return status;
-    service_wake(removing->s);
-    service_events_added(removing->s);
-    return 0;
+    if (status == 0) {
+        changed_nodes_wake(removing->s, &removing->removed);
+        service_wake(removing->s, SERVICE_WAKE_CLUSTER, removing->cluster_id);
+        service_events_added(removing->s);
+    }
+    free(removing->removed.ids);
+    return status;
 }
 
 int service_nodes_remove(struct service *s, const struct actor *actor, const char *cluster,

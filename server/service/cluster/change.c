@@ -35,6 +35,7 @@ struct change {
     struct text said; /* what changes, for the timeline */
     bool groups_change, stored;
     bool adds, takes; /* slots: some come, some that were named by what was left out go */
+    struct changed_nodes removed;
 };
 
 /* --- may it be ------------------------------------------------------------------------------------- */
@@ -204,6 +205,7 @@ static int remove_unnamed(const struct named *named)
         status = place_find_row(change->slots.tx, named->going[i], &place);
         if (status == 0)
             status = slot_remove(change->slots.tx, &removal, &place, &operation);
+        changed_nodes_add(&change->removed, named->going[i]);
     }
     return status;
 }
@@ -474,6 +476,7 @@ static int change_write(struct db_tx *tx, void *arg)
     struct change *change = arg;
     text_clear(&change->said);
     change->groups_change = change->stored = change->adds = change->takes = false;
+    change->removed.count = 0;
     int status = place_find_cluster(tx, change->name, &change->cluster, change->problem);
     if (status == 0)
         status = check_cluster(change);
@@ -526,12 +529,13 @@ int service_cluster_update(struct service *s, const struct actor *actor, const c
                             .problem = ret_problem};
     status = service_write(s, "cluster-update", change_write, &change, ret_problem);
     text_free(&change.said);
-    if (status < 0)
-        return status;
-    *ret_cluster = change.cluster;
-    if (change.stored) {
-        service_wake(s);
+    if (status == 0 && change.stored) {
+        changed_nodes_wake(s, &change.removed);
+        service_wake(s, SERVICE_WAKE_CLUSTER, change.cluster.id);
         service_events_added(s);
     }
-    return 0;
+    free(change.removed.ids);
+    if (status == 0)
+        *ret_cluster = change.cluster;
+    return status;
 }

@@ -145,7 +145,7 @@ int service_cluster_create(struct service *s, const struct actor *actor, const s
         return status;
     *ret_cluster = creation.cluster;
     if (!spec->dry_run) {
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_CLUSTER, ret_cluster->id);
         service_events_added(s);
     }
     return 0;
@@ -256,7 +256,7 @@ int service_cluster_delete(struct service *s, const struct actor *actor, const c
     if (status < 0)
         return status;
     *ret_cluster = deletion.cluster;
-    service_wake(s);
+    service_wake(s, SERVICE_WAKE_CLUSTER, ret_cluster->id);
     service_events_added(s);
     return 0;
 }

@@ -80,7 +80,7 @@ int service_group_resume(struct service *s, const struct actor *actor, const cha
     if (status < 0)
         return status;
     *ret_group = resuming.group;
-    service_wake(s);
+    service_wake(s, SERVICE_WAKE_GROUP, ret_group->id);
     service_events_added(s);
     return 0;
 }

@@ -61,7 +61,7 @@ static int change_pause(struct service *s, struct pausing *pausing)
         service_write(s, pausing->pause ? "cluster-pause" : "cluster-resume", pause_write, pausing, pausing->problem);
     if (status < 0)
         return status;
-    service_wake(s);
+    service_wake(s, SERVICE_WAKE_CLUSTER, pausing->cluster->id);
     service_events_added(s);
     return 0;
 }

@@ -200,7 +200,7 @@ int service_cluster_update_software(struct service *s, const struct actor *actor
     if (status < 0)
         return status;
     *ret_cluster = rolling.cluster;
-    service_wake(s);
+    service_wake(s, SERVICE_WAKE_CLUSTER, ret_cluster->id);
     service_events_added(s);
     return 0;
 }

@@ -84,10 +84,25 @@ int64_t service_mono_us(const struct service *s)
     return s->clock == clock_system() ? clock_stopwatch_us() : clock_mono_ms(s->clock) * 1000;
 }
 
-void service_wake(struct service *s)
+void service_wake(struct service *s, enum service_wake what, int64_t id)
 {
     if (s->wake != NULL)
-        s->wake(s->wake_arg);
+        s->wake(s->wake_arg, what, id);
+}
+
+void changed_nodes_add(struct changed_nodes *nodes, int64_t id)
+{
+    if (nodes->count == nodes->capacity) {
+        nodes->capacity = nodes->capacity == 0 ? 16 : nodes->capacity * 2;
+        nodes->ids = own_realloc(nodes->ids, nodes->capacity, sizeof(*nodes->ids));
+    }
+    nodes->ids[nodes->count++] = id;
+}
+
+void changed_nodes_wake(struct service *s, const struct changed_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        service_wake(s, SERVICE_WAKE_NODE, nodes->ids[i]);
 }
 
 void service_agent_changed(struct service *s, int64_t node_id)

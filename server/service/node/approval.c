@@ -92,7 +92,7 @@ int service_approval_answer(struct service *s, const struct actor *actor, const 
     status = service_write(s, "approval-answer", answer_write, &answer, ret_problem);
     if (status < 0)
         return status;
-    service_agent_changed(s, ret_approval->node_id); /* the node is looked at with it */
+    service_wake(s, SERVICE_WAKE_APPROVAL, ret_approval->node_id);
     service_events_added(s);
     return 0;
 }

@@ -27,6 +27,7 @@ struct checking {
     } * slots;
     size_t slot_count, slot_capacity;
     int64_t checks; /* of the request that is looked at */
+    struct changed_nodes begun;
 };
 
 /* --- which nodes ----------------------------------------------------------------------------------- */
@@ -199,6 +200,7 @@ static int begin_or_leave(struct checking *checking, struct db_tx *tx, const str
         return place_event(tx, &place, NULL, EVENT_LEVEL_WARN, EVENT_KIND_OPERATOR_REQUEST,
                            "no deep health check of %s: %s", place.node.name, node->why);
     (*started)++;
+    changed_nodes_add(&checking->begun, slot->node_id);
     return begin(checking, tx, slot, &place, node);
 }
 
@@ -207,7 +209,7 @@ static int check_write(struct db_tx *tx, void *arg)
     struct checking *checking = arg;
     struct cluster *cluster = &checking->result->cluster;
     size_t started = 0;
-    checking->slot_count = checking->result->count = 0;
+    checking->slot_count = checking->result->count = checking->begun.count = 0;
     int status = place_find_cluster(tx, checking->name, cluster, checking->problem);
     if (status == 0 && cluster->state == CLUSTER_STATE_DELETING)
         return problem_say(checking->problem, STATUS_CONFLICT, PROBLEM_CONFLICT, "The cluster \"%s\" is being deleted.",
@@ -243,11 +245,12 @@ int service_cluster_check(struct service *s, const struct actor *actor, const ch
     if (status == 0)
         status = service_write(s, "cluster-check", check_write, &checking, ret_problem);
     free(checking.slots);
-    if (status < 0)
-        return status;
-    service_wake(s);
-    service_events_added(s);
-    return 0;
+    if (status == 0) {
+        changed_nodes_wake(s, &checking.begun);
+        service_events_added(s);
+    }
+    free(checking.begun.ids);
+    return status;
 }
 
 void service_check_result_free(struct service_check_result *result)

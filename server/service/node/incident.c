@@ -113,7 +113,7 @@ int service_incident_end(struct service *s, const struct actor *actor, int64_t i
     if (status < 0)
         return status;
     *ret_incident = ending.incident;
-    service_wake(s);
+    service_wake(s, SERVICE_WAKE_INCIDENT, id);
     service_events_added(s);
     return 0;
 }

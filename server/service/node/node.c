@@ -245,7 +245,7 @@ int service_node_update(struct service *s, const struct actor *actor, const char
         return status;
     *ret_node = update.place.node;
     if (update.changed)
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_NODE, ret_node->id);
     if (update.told)
         service_events_added(s);
     return 0;

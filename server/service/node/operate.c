@@ -252,7 +252,7 @@ int service_node_operate(struct service *s, const struct actor *actor, const cha
         return status;
     *ret_operation = request.operation;
     if (request.started) {
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_NODE, request.operation.node_id);
         service_events_added(s);
     }
     return 0;

@@ -203,7 +203,7 @@ int service_operation_cancel(struct service *s, const struct actor *actor, const
         return status;
     *ret_operation = cancel.operation;
     if (cancel.asked_now) {
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_NODE, ret_operation->node_id);
         service_events_added(s);
     }
     return 0;

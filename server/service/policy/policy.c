@@ -266,7 +266,7 @@ int service_policy_apply(struct service *s, const struct actor *actor, const str
     if (status == 0 && s->book != NULL)
         status = policy_registry_put(s->book, ret_version->version, ret_version->text, error);
     if (status == 0) {
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_POLICY, 0);
         service_events_added(s);
     }
     return status;

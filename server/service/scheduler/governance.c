@@ -137,7 +137,7 @@ static int told(struct service *s, int status)
 {
     if (status == 0) {
         service_events_added(s);
-        service_wake(s);
+        service_wake(s, SERVICE_WAKE_GOVERNANCE, 0);
     }
     return status;
 }

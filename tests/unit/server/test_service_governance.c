@@ -168,8 +168,10 @@ static void test_what_is_not_applied_says_so(void **state)
     world_close(&world);
 }
 
-static void count_wakes(void *arg)
+static void count_wakes(void *arg, enum service_wake what, int64_t id)
 {
+    assert_int_equal(what, SERVICE_WAKE_GOVERNANCE);
+    assert_int_equal(id, 0);
     ++*(int *)arg;
 }
 

@@ -1,0 +1,31 @@
+/* The store into the tables in memory: all of it at the start (load.c), and what changed afterwards (resync.c). */
+#ifndef HOLDFAST_SERVER_RECONCILE_WORLD_LOAD_H
+#define HOLDFAST_SERVER_RECONCILE_WORLD_LOAD_H
+
+#include "server/reconcile/private.h"
+
+int reconcile_load(struct reconcile *r);
+int reconcile_undecided(struct reconcile *r);
+
+/* Somebody else changed this: it is read again in this turn or the next. */
+void reconcile_wake(struct reconcile *r, enum service_wake what, int64_t id);
+/* Something that was changed is not read yet. */
+bool reconcile_is_behind(const struct reconcile *r);
+/* Reads what changed, piece by piece. True while there is more. */
+bool reconcile_resync(struct reconcile *r);
+
+/* Rows are struct cluster, instance_group, rollout, db_node_row and operation; arg is the loop. */
+int reconcile_load_cluster(const void *row, void *arg);
+int reconcile_load_group(const void *row, void *arg);
+int reconcile_load_rollout(const void *row, void *arg);
+/* A node of a group that is not known is left out. */
+int reconcile_load_node(const void *row, void *arg);
+int reconcile_load_operation(const void *row, void *arg);
+/* Once for each group that is new. */
+int reconcile_load_roles(struct reconcile *r, struct db_tx *tx);
+/* All clusters and groups; those that are no more go. */
+int reconcile_list_clusters(struct reconcile *r, struct db_tx *tx);
+/* In one transaction of a reader. */
+int reconcile_with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, struct db_tx *tx));
+
+#endif
