@@ -471,6 +471,13 @@ static void laws(struct sim *sim, struct db_tx *tx)
     sim_law_steps(sim, tx);
 }
 
+/* Where the draws of a world begin: far from those of its neighbours, which else lived the same moments one draw later. */
+static uint64_t stream_of(uint64_t seed)
+{
+    uint64_t high = fake_outcome_draw(&seed, UINT32_MAX);
+    return high << 32 | fake_outcome_draw(&seed, UINT32_MAX);
+}
+
 static void live(const struct sim *start, uint64_t seed)
 {
     struct sim sim, wanted = *start;
@@ -478,7 +485,7 @@ static void live(const struct sim *start, uint64_t seed)
     set_modes(&wanted, seed);
     sim_fork(&wanted, &sim);
     sim.seed = seed;
-    sim.random = seed * UINT64_C(0x9E3779B97F4A7C15);
+    sim.random = stream_of(seed);
     sim.before_boot = mend_disk;
     sim.more_laws = laws;
     set_work(&sim, seed);
