@@ -8,6 +8,7 @@
 #include "base/json.h"
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -98,8 +99,8 @@ int json_parse(const char *data, size_t len, size_t bytes_max, json_t **ret_json
     return 0;
 }
 
-/* Text from outside as a JSON text, cut. Caller frees. */
-static char *show_text(const char *text)
+/* Text from outside as a JSON text, cut. */
+char *json_show_text(const char *text)
 {
     char cut[SHOWN_BYTES_MAX + 1];
 
@@ -114,8 +115,7 @@ static char *show_text(const char *text)
     return TAKE(quoted);
 }
 
-/* What came, for the message. Caller frees. */
-static char *show(const json_t *value)
+char *json_show(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -123,7 +123,7 @@ static char *show(const json_t *value)
     case JSON_ARRAY:
         return own_printf("an array of %zu", json_array_size(value));
     case JSON_STRING:
-        return show_text(json_string_value(value));
+        return json_show_text(json_string_value(value));
     case JSON_INTEGER:
         return own_printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
     case JSON_REAL:
@@ -141,7 +141,7 @@ static char *show(const json_t *value)
 /* Message about a member whose value breaks rule. */
 static int refuse_value(char *ret_error, const struct json_field *field, const json_t *value, const char *rule)
 {
-    autofree char *shown = show(value);
+    autofree char *shown = json_show(value);
 
     return refuse(ret_error, "\"%s\" is %s: must be %s", field->name, shown, rule);
 }
@@ -218,13 +218,14 @@ static int check_names(json_t *object, const struct json_field *fields, size_t c
 
     json_object_foreach(object, name, value)
     {
+        struct nearest nearest = {.word = name};
         size_t i = 0;
-        while (i < count && strcmp(fields[i].name, name) != 0)
-            i++;
+        for (; i < count && strcmp(fields[i].name, name) != 0; i++)
+            nearest_see(&nearest, fields[i].name);
         if (i < count)
             continue;
-        autofree char *shown = show_text(name);
-        return refuse(ret_error, "%s is not a member that is known here", shown);
+        autofree char *unknown = nearest_say(&nearest);
+        return refuse(ret_error, "%s", unknown);
     }
     return 0;
 }

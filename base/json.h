@@ -46,6 +46,10 @@ int json_parse(const char *data, size_t len, size_t bytes_max, json_t **ret_json
 /* Reads one object by its spec. Unknown members are errors. Nothing is written on failure. */
 int json_read(json_t *object, const struct json_field *fields, size_t count, char ret_error[JSON_ERROR_MAX]);
 
+/* What came, for a message: a text cut and escaped, an array or object by its size. Caller frees. */
+char *json_show(const json_t *value);
+char *json_show_text(const char *text);
+
 /* Pure conveniences; all take ownership of value as jansson's _new functions do. name is ours, or was parsed: UTF-8. */
 void json_put(json_t *object, const char *name, json_t *value);
 void json_put_text(json_t *object, const char *name, const char *value); /* "" and NULL: left out */

@@ -3,6 +3,7 @@
 #define HOLDFAST_DB_CLUSTER_H
 
 #include "db/db.h"
+#include "model/group_spec.h"
 
 /* Fills id, revision. EXISTS when the name is taken by a cluster that is not deleted. */
 int db_cluster_insert(struct db_tx *tx, struct cluster *cluster);
@@ -42,12 +43,12 @@ int db_group_set_breaker(struct db_tx *tx, int64_t id, int64_t opened_at);
 int db_group_close_breaker(struct db_tx *tx, int64_t id, int64_t at);
 int db_group_set_machine_capacity(struct db_tx *tx, int64_t id, const struct machine_capacity *machine_capacity);
 
-/* What was asked for of a cluster or a group, as JSON in the spelling of the AWS model; what has a column of its own is not
- * in it. get: NOT_FOUND when there is none; caller frees. put: replaces the earlier one. */
-int db_cluster_document_get(struct db_tx *tx, int64_t cluster_id, char **ret_document);
-int db_cluster_document_put(struct db_tx *tx, int64_t cluster_id, const char *document);
-int db_group_document_get(struct db_tx *tx, int64_t group_id, char **ret_document);
-int db_group_document_put(struct db_tx *tx, int64_t group_id, const char *document);
+/* What was asked for of a cluster or a group, but for what has a column of its own. get: an empty one when nothing was; the caller
+ * frees its contents. put: replaces the earlier one. */
+int db_cluster_spec_get(struct db_tx *tx, int64_t cluster_id, struct cluster_spec *ret_spec);
+int db_cluster_spec_put(struct db_tx *tx, int64_t cluster_id, const struct cluster_spec *spec);
+int db_group_spec_get(struct db_tx *tx, int64_t group_id, struct group_spec *ret_spec);
+int db_group_spec_put(struct db_tx *tx, int64_t group_id, const struct group_spec *spec);
 
 /* The rolling update of a group; a new one replaces the one that ended before. */
 int db_rollout_get(struct db_tx *tx, int64_t group_id, struct rollout *ret_rollout);

@@ -16,8 +16,6 @@
 
 #include <string.h>
 
-#define INVOCATION_MEMBER "Invocation" /* of the document; no member of the model's */
-
 static enum node_recovery recovery_of(const struct aws_call *call)
 {
     enum node_recovery recovery = NODE_RECOVERY_AUTOMATIC;
@@ -33,7 +31,7 @@ static bool is_continuous(const struct aws_call *call)
 
 static int check_slurm(struct aws_call *call, const struct cluster_input *input, enum orchestrator orchestrator)
 {
-    bool wants = json_object_get(input->document, "Orchestrator") != NULL;
+    bool wants = input->names_orchestrator;
 
     if (orchestrator == ORCHESTRATOR_SLURM || (!wants && input->slurm_group == NULL))
         return 0;
@@ -48,9 +46,8 @@ static int check_slurm(struct aws_call *call, const struct cluster_input *input,
 static enum orchestrator orchestrator_of(const struct aws_call *call, const struct cluster_input *input)
 {
     const struct service_backends *backends = call->service->backends;
-    bool named = json_object_get(input->document, "Orchestrator") != NULL;
 
-    return named || backends == NULL || backends->slurm ? ORCHESTRATOR_SLURM : ORCHESTRATOR_NONE;
+    return input->names_orchestrator || backends == NULL || backends->slurm ? ORCHESTRATOR_SLURM : ORCHESTRATOR_NONE;
 }
 
 /* True when the cluster that has the name was made by an earlier try of this request. */
@@ -61,14 +58,13 @@ static bool was_made_before(struct aws_call *call, const char *key, struct clust
 
     if (key[0] == '\0' || service_cluster_describe(call->service, aws_text(call, "ClusterName"), &view, &problem) < 0)
         return false;
-    auto_json json_t *document = document_parse(view.document);
-    const char *made_by = json_string_value(json_object_get(document, INVOCATION_MEMBER));
+    bool same = text_equal(view.spec.made_by, key);
     *ret_cluster = view.cluster;
     service_cluster_view_free(&view);
-    return text_equal(made_by, key);
+    return same;
 }
 
-static int create(struct aws_call *call, const struct cluster_input *input, struct cluster *ret_cluster)
+static int create(struct aws_call *call, struct cluster_input *input, struct cluster *ret_cluster)
 {
     struct problem problem;
     char key[ID_SHA256_HEX_MAX];
@@ -86,9 +82,9 @@ static int create(struct aws_call *call, const struct cluster_input *input, stru
     if (status < 0)
         return status;
     aws_repeat_key(call, "", key);
-    json_put_text(input->document, INVOCATION_MEMBER, key);
-    autofree char *document = document_dump(input->document);
-    spec.document = document;
+    if (key[0] != '\0')
+        input->spec.made_by = own_strdup(key);
+    spec.spec = cluster_spec_is_empty(&input->spec) ? NULL : &input->spec;
     text_copy_cut(spec.name, sizeof spec.name, aws_text(call, "ClusterName"));
     if (service_cluster_create(call->service, &call->actor, &spec, ret_cluster, &problem) == 0)
         return 0;
@@ -132,7 +128,6 @@ static int update(struct aws_call *call, const char *ref, const struct cluster_i
                   struct cluster *ret_cluster)
 {
     struct problem problem;
-    autofree char *document = document_dump(input->document);
     const struct service_cluster_change change = {.has_recovery = aws_text(call, "NodeRecovery")[0] != '\0',
                                                   .recovery = recovery_of(call),
                                                   .has_provisioning = is_continuous(call),
@@ -141,7 +136,7 @@ static int update(struct aws_call *call, const char *ref, const struct cluster_i
                                                   .group_count = input->group_count,
                                                   .groups_to_delete = input->groups_to_delete,
                                                   .delete_count = input->delete_count,
-                                                  .document = document,
+                                                  .spec = cluster_spec_is_empty(&input->spec) ? NULL : &input->spec,
                                                   .notice = input->notice};
 
     if (service_cluster_update(call->service, &call->actor, ref, &change, ret_cluster, &problem) < 0)

@@ -8,6 +8,8 @@
  * A client that asks for what is refused must know at once, and not when it waits in vain.
  */
 #include "api/aws/cluster_document.h"
+#include "api/aws/render.h"
+#include "api/aws/spec.h"
 #include "base/own.h"
 #include "base/status.h"
 
@@ -101,16 +103,21 @@ static int check_types(const char *name, const json_t *group, struct problem *pr
 
 static int check_scripts(const char *name, const json_t *group, struct problem *problem)
 {
+    static const char *const members[] = {[LIFECYCLE_SOURCE] = "SourceS3Uri",
+                                          [LIFECYCLE_ON_CREATE] = "OnCreate",
+                                          [LIFECYCLE_ON_INIT_COMPLETE] = "OnInitComplete"};
+    char error[RECORD_ERROR_MAX];
+    AUTO(group_spec) struct group_spec spec;
     struct lifecycle_job job;
-    autofree char *document = document_dump(group);
-    int status = service_lifecycle_read(document, &job);
-    const char *why = status == 0 ? service_lifecycle_refusal(&job) : "a name in it is too long";
-
+    enum lifecycle_part part = LIFECYCLE_SOURCE;
+    auto_json json_t *document = aws_canonical(aws_shape(AWS_SHAPE_ClusterInstanceGroupSpecification), group);
+    if (aws_group_spec_read(document, &spec, error) < 0)
+        return input_invalid(problem, "InstanceGroups: the group \"%s\": %s.", name, error);
+    int status = lifecycle_spec_read(&spec.lifecycle, &job);
+    const char *why = status == 0 ? service_lifecycle_refusal(&job, &part) : "it or the name of a script is too long";
     if (status == STATUS_NOT_FOUND || (status == 0 && why == NULL)) /* none, or one that can be run */
         return 0;
-    if (name[0] == '\0') /* the REST door keeps names apart */
-        return input_invalid(problem, "LifeCycleConfig: %s.", why);
-    return input_invalid(problem, "LifeCycleConfig of the group \"%s\": %s.", name, why);
+    return input_invalid(problem, "LifeCycleConfig.%s of the group \"%s\": %s.", members[part], name, why);
 }
 
 static const char *name_of(const json_t *group)

@@ -1,8 +1,8 @@
 /*
  * Clusters, groups and nodes as documents in the model's spelling, for both doors: what is asked for, and what is there.
  *
- * What has a column of its own in the store goes into the spec's fields; all else is kept as it was given, as the document
- * of the cluster or of the group, and comes back from there. What this server cannot do is refused by name, not kept
+ * What has a column of its own in the store goes into the request's fields; all else goes into the spec of the cluster or of the
+ * group (spec.h), and comes back from there. What this server cannot do is refused by name, not kept
  * (cluster_check.c); docs/aws-door.md says for each member which of these it is.
  */
 #ifndef HOLDFAST_API_AWS_CLUSTER_DOCUMENT_H
@@ -17,8 +17,9 @@
 struct cluster_input {
     struct service_group_spec *groups;
     size_t group_count;
-    char **group_documents;
-    json_t *document; /* members of the cluster's own; {} when there are none */
+    struct group_spec *specs; /* of the groups */
+    struct cluster_spec spec;
+    bool names_orchestrator;
     struct service_tag *tags;
     size_t tag_count;
     const char **groups_to_delete;
@@ -46,8 +47,8 @@ char *cluster_input_notice(const json_t *input);
 
 /* What DescribeCluster answers, but for the ARN, which depends on the caller's region. */
 json_t *cluster_output(const struct service_cluster_view *view);
-/* What DescribeClusterNode answers; group_document may be NULL. */
-json_t *node_output(const struct service_node_view *view, const char *group_document);
+/* What DescribeClusterNode answers; spec is the group's. */
+json_t *node_output(const struct service_node_view *view, const struct group_spec *spec);
 /* The members that a node of a list shares with the one that is described. */
 void node_put_release(json_t *json, const struct db_node_row *row);
 json_t *node_status_output(const struct db_node_row *row);
@@ -55,10 +56,6 @@ json_t *node_status_output(const struct db_node_row *row);
 const char *node_type_of(const struct db_node_row *row);
 json_t *node_launch_time(const struct db_node_row *row);
 
-/* A document of the store; {} for NULL. */
-json_t *document_parse(const char *document);
-/* NULL for {}. Caller frees. */
-char *document_dump(const json_t *document);
 /* True of what the model calls an availability zone; the configuration may call zones otherwise. */
 bool zone_is_the_models(const char *zone);
 

@@ -5,6 +5,7 @@
  */
 #include "api/aws/cluster_document.h"
 #include "api/aws/render.h"
+#include "api/aws/spec.h"
 #include "api/aws/status.h"
 #include "api/aws/validate.h"
 #include "base/address.h"
@@ -13,27 +14,11 @@
 
 #include <string.h>
 
-/* --- documents of the store ----------------------------------------------------------------------------------------- */
-
-json_t *document_parse(const char *document)
+/* Those of what was asked for that the shape has as well, under the same name and with the same meaning. Takes document. */
+static json_t *kept_members(enum aws_shape_id shape, json_t *document)
 {
-    char error[JSON_ERROR_MAX];
-    json_t *json = NULL;
-
-    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
-        return json_object(); /* what we wrote ourselves parses */
-    return json;
-}
-
-char *document_dump(const json_t *document)
-{
-    return json_object_size(document) > 0 ? aws_dump(document) : NULL;
-}
-
-/* The members of a document that the shape has as well, under the same name and with the same meaning. */
-static json_t *kept_members(enum aws_shape_id shape, const json_t *document)
-{
-    json_t *json = aws_canonical(aws_shape(shape), document);
+    auto_json json_t *taken = document;
+    json_t *json = aws_canonical(aws_shape(shape), taken);
 
     (void)json_object_del(json, "InstanceRequirements"); /* these look different on their way out */
     return json;
@@ -135,12 +120,11 @@ static const char *type_of(const struct instance_group *group)
 }
 
 /* A group that names its type among requirements shows it so, too. */
-static void put_types(json_t *json, const struct instance_group *group, const json_t *document, int64_t count)
+static void put_types(json_t *json, const struct instance_group *group, const struct group_spec *spec, int64_t count)
 {
-    const json_t *requirements = json_object_get(document, "InstanceRequirements");
-    json_t *detail, *threads = json_object_get(document, "ThreadsPerCore");
+    json_t *detail;
 
-    if (requirements == NULL) {
+    if (!spec->requirements.given) {
         json_put_text(json, "InstanceType", type_of(group));
         return;
     }
@@ -148,8 +132,8 @@ static void put_types(json_t *json, const struct instance_group *group, const js
         json, "InstanceRequirements",
         json_pack("{s:[s], s:[s]}", "CurrentInstanceTypes", type_of(group), "DesiredInstanceTypes", type_of(group)));
     detail = json_pack("{s:s, s:I}", "InstanceType", type_of(group), "CurrentCount", (json_int_t)count);
-    if (threads != NULL)
-        json_put(detail, "ThreadsPerCore", json_incref(threads));
+    if (spec->threads_per_core.given)
+        json_put_i64(detail, "ThreadsPerCore", spec->threads_per_core.value);
     json_put(json, "InstanceTypeDetails", json_pack("[o]", detail));
 }
 
@@ -164,8 +148,7 @@ static json_t *group_output(const struct service_group_view *view)
 {
     const struct instance_group *group = &view->group;
     const struct cluster_counts *counts = &view->counts;
-    auto_json json_t *document = document_parse(view->document);
-    json_t *json = kept_members(AWS_SHAPE_ClusterInstanceGroupDetails, document);
+    json_t *json = kept_members(AWS_SHAPE_ClusterInstanceGroupDetails, aws_group_spec_write(&view->spec));
     int64_t current = counts->nodes - counts->by_state[NODE_STATE_PENDING];
 
     json_put_i64(json, "CurrentCount", current);
@@ -173,7 +156,7 @@ static json_t *group_output(const struct service_group_view *view)
     if (group->min_count > 0)
         json_put_i64(json, "MinCount", group->min_count);
     json_put_text(json, "InstanceGroupName", group->name);
-    put_types(json, group, document, current);
+    put_types(json, group, &view->spec, current);
     json_put_text(json, "Status", aws_group_status(group, counts));
     if (is_scaling(group, counts, current))
         json_put(json, "ActiveOperations", json_pack("{s:i}", "Scaling", 1));
@@ -197,8 +180,8 @@ static const char *failure_of(const struct service_cluster_view *view)
 json_t *cluster_output(const struct service_cluster_view *view)
 {
     const struct cluster *cluster = &view->cluster;
-    auto_json json_t *document = document_parse(view->document);
-    json_t *json = kept_members(AWS_SHAPE_DescribeClusterResponse, document), *groups = json_array();
+    json_t *json = kept_members(AWS_SHAPE_DescribeClusterResponse, aws_cluster_spec_write(&view->spec));
+    json_t *groups = json_array();
     json_t *scaling = json_object_get(json, "AutoScaling");
 
     json_put_text(json, "ClusterName", cluster->name);
@@ -264,11 +247,10 @@ void node_put_release(json_t *json, const struct db_node_row *row)
     put_release(json, runs(row), wants(row));
 }
 
-json_t *node_output(const struct service_node_view *view, const char *group_document)
+json_t *node_output(const struct service_node_view *view, const struct group_spec *spec)
 {
     const struct db_node_row *row = &view->row;
-    auto_json json_t *document = document_parse(group_document);
-    json_t *json = kept_members(AWS_SHAPE_ClusterNodeDetails, document);
+    json_t *json = kept_members(AWS_SHAPE_ClusterNodeDetails, aws_group_spec_write(spec));
 
     json_put_text(json, "InstanceGroupName", row->group);
     json_put_text(json, "InstanceId", row->instance.instance_id);
@@ -282,7 +264,7 @@ json_t *node_output(const struct service_node_view *view, const char *group_docu
                       row->instance.address);
     if (row->node.zone[0] != '\0' && zone_is_the_models(row->node.zone))
         json_put(json, "Placement", json_pack("{s:s}", "AvailabilityZone", row->node.zone));
-    if (json_object_get(json_object_get(document, "CapacityRequirements"), "OnDemand") != NULL)
+    if (spec->capacity.on_demand.given)
         json_put_text(json, "CapacityType", "OnDemand");
     put_image(json, runs(row), wants(row));
     return json;

@@ -27,10 +27,9 @@ static json_t *show_cluster(struct api_call *call, const char *name, const struc
         (void)service_names(call->service, 0, view.active[i].node_id, 0, &names[i]); /* no name is shown as none */
     json_t *json = render_cluster_view(&view, names);
     json_t *groups = json_object_get(json, "instanceGroups");
-    api_show_document(json, "CreateClusterRequest", view.document);
-    api_show_strategy(json, view.document);
+    api_show_cluster_spec(json, &view.spec);
     for (size_t i = 0; i < view.group_count; i++)
-        api_show_document(json_array_get(groups, i), "ClusterInstanceGroupSpecification", view.groups[i].document);
+        api_show_group_spec(json_array_get(groups, i), &view.groups[i].spec);
     *ret_revision = view.cluster.revision;
     service_cluster_view_free(&view);
     return json;
@@ -88,41 +87,6 @@ void api_cluster_list(struct api_call *call)
 
 /* --- create ---------------------------------------------------------------------------------------- */
 
-static int check_recovery(const char *text)
-{
-    enum node_recovery recovery;
-    return node_recovery_parse(text, &recovery);
-}
-
-static int check_orchestrator(const char *text)
-{
-    enum orchestrator orchestrator;
-    return orchestrator_parse(text, &orchestrator);
-}
-
-static int check_provisioning(const char *text)
-{
-    enum provisioning provisioning;
-    return provisioning_parse(text, &provisioning);
-}
-
-#define RULE_RECOVERY "Automatic or None"
-#define RULE_PROVISIONING "continuous or all-or-nothing"
-
-/* The body parsed and parted: *ret_body has what is ours, *ret_rest what is the model's. False: it has answered. */
-static bool parse_body(struct api_call *call, const char *const *own, size_t count, json_t **ret_body,
-                       json_t **ret_rest)
-{
-    if (api_json(call, ret_body) != 0)
-        return false;
-    if (!json_is_object(*ret_body)) {
-        api_problem_printf(call, PROBLEM_INVALID_VALUE, "The body must be an object.");
-        return false;
-    }
-    *ret_rest = api_split(*ret_body, own, count);
-    return true;
-}
-
 /* Whether the request is only to be tried. False: it has answered. */
 static bool read_dry_run(struct api_call *call, bool *ret_dry_run)
 {
@@ -138,82 +102,26 @@ static bool read_dry_run(struct api_call *call, bool *ret_dry_run)
     return true;
 }
 
-static bool read_fields(struct api_call *call, json_t *body, const struct json_field *fields, size_t count)
-{
-    char error[JSON_ERROR_MAX];
-    if (json_read(body, fields, count, error) == 0)
-        return true;
-    api_problem_printf(call, PROBLEM_INVALID_VALUE, "The body breaks a rule: %s.", error);
-    return false;
-}
-
-/* False: it has answered. groups is borrowed from body. */
-static bool read_spec(struct api_call *call, json_t *body, struct service_cluster_spec *spec, json_t **ret_groups)
-{
-    char recovery[16] = "Automatic", orchestrator[16] = "slurm", provisioning[16] = "continuous";
-    const struct json_field fields[] = {
-        {.name = "name",
-         .type = JSON_FIELD_TEXT,
-         .required = true,
-         .target = spec->name,
-         .size = sizeof spec->name,
-         .min = 1},
-        {.name = "nodeRecovery",
-         .type = JSON_FIELD_TEXT,
-         .target = recovery,
-         .size = sizeof recovery,
-         .check = check_recovery,
-         .rule = RULE_RECOVERY},
-        {.name = "orchestrator",
-         .type = JSON_FIELD_TEXT,
-         .target = orchestrator,
-         .size = sizeof orchestrator,
-         .check = check_orchestrator,
-         .rule = "slurm or none"},
-        {.name = "nodeProvisioningMode",
-         .type = JSON_FIELD_TEXT,
-         .target = provisioning,
-         .size = sizeof provisioning,
-         .check = check_provisioning,
-         .rule = RULE_PROVISIONING},
-        {.name = "instanceGroups",
-         .type = JSON_FIELD_ARRAY,
-         .required = true,
-         .target = ret_groups,
-         .min = 1,
-         .max = CLUSTER_GROUPS_MAX},
-    };
-    if (!read_fields(call, body, fields, ARRAY_LEN(fields)))
-        return false;
-    (void)node_recovery_parse(recovery, &spec->recovery);
-    (void)orchestrator_parse(orchestrator, &spec->orchestrator);
-    (void)provisioning_parse(provisioning, &spec->provisioning);
-    return true;
-}
-
 void api_cluster_create(struct api_call *call)
 {
-    static const char *const own[] = {"name", "nodeRecovery", "orchestrator", "nodeProvisioningMode", "instanceGroups"};
     struct service_cluster_spec spec = {.name = ""};
-    struct api_groups groups = {.count = 0};
+    AUTO(api_cluster_body) struct api_cluster_body body = {0};
     struct problem problem;
     struct cluster cluster;
-    json_t *group_list = NULL;
-    auto_json json_t *body = NULL, *rest = NULL;
-    autofree char *document = NULL;
-    if (!read_dry_run(call, &spec.dry_run) || !parse_body(call, own, ARRAY_LEN(own), &body, &rest) ||
-        !read_spec(call, body, &spec, &group_list) || !api_cluster_document(call, rest, &document))
+    auto_json json_t *json = NULL;
+    if (!read_dry_run(call, &spec.dry_run) || api_json(call, &json) != 0 ||
+        !api_cluster_body_read(call, json, false, &body))
         return;
-    if (!api_groups_read(call, group_list, false, &groups)) {
-        api_groups_free(&groups);
-        return;
-    }
-    spec.groups = groups.list;
-    spec.group_count = groups.count;
-    spec.document = document;
-    int rc = service_cluster_create(call->service, &call->actor, &spec, &cluster, &problem);
-    api_groups_free(&groups);
-    if (rc != 0)
+    const struct cluster_words *words = &body.words;
+    text_copy_cut(spec.name, sizeof spec.name, words->name);
+    spec.recovery = words->recovery.given ? (enum node_recovery)words->recovery.value : NODE_RECOVERY_AUTOMATIC;
+    spec.orchestrator = words->orchestrator.given ? (enum orchestrator)words->orchestrator.value : ORCHESTRATOR_SLURM;
+    spec.provisioning =
+        words->provisioning.given ? (enum provisioning)words->provisioning.value : PROVISIONING_CONTINUOUS;
+    spec.groups = body.groups;
+    spec.group_count = body.group_count;
+    spec.spec = cluster_spec_is_empty(&words->spec) ? NULL : &words->spec;
+    if (service_cluster_create(call->service, &call->actor, &spec, &cluster, &problem) != 0)
         api_problem(call, &problem);
     else if (spec.dry_run)
         api_reply_empty(call, 204);
@@ -228,93 +136,27 @@ void api_cluster_describe(struct api_call *call)
     api_reply_cluster(call, 200, call->params[0], NULL);
 }
 
-/* A list of names of groups, borrowed from json. False: it has answered. */
-static bool read_names(struct api_call *call, const json_t *json, const char **names, size_t *ret_count)
-{
-    size_t i;
-    const json_t *name;
-    json_array_foreach(json, i, name)
-    {
-        if (!json_is_string(name)) {
-            api_problem_printf(call, PROBLEM_INVALID_VALUE, "instanceGroupsToDelete[%zu] must be a text.", i);
-            return false;
-        }
-        names[i] = json_string_value(name);
-    }
-    *ret_count = json_array_size(json);
-    return true;
-}
-
-struct patch {
-    char recovery[16], provisioning[16];
-    bool has_groups, has_deleted;
-    json_t *groups, *deleted; /* borrowed from the body */
-};
-
-static bool read_patch(struct api_call *call, json_t *body, struct service_cluster_change *change, struct patch *patch)
-{
-    const struct json_field fields[] = {
-        {.name = "nodeRecovery",
-         .type = JSON_FIELD_TEXT,
-         .target = patch->recovery,
-         .size = sizeof patch->recovery,
-         .ret_present = &change->has_recovery,
-         .check = check_recovery,
-         .rule = RULE_RECOVERY},
-        {.name = "nodeProvisioningMode",
-         .type = JSON_FIELD_TEXT,
-         .target = patch->provisioning,
-         .size = sizeof patch->provisioning,
-         .ret_present = &change->has_provisioning,
-         .check = check_provisioning,
-         .rule = RULE_PROVISIONING},
-        {.name = "instanceGroups",
-         .type = JSON_FIELD_ARRAY,
-         .target = &patch->groups,
-         .min = 1,
-         .max = CLUSTER_GROUPS_MAX},
-        {.name = "instanceGroupsToDelete",
-         .type = JSON_FIELD_ARRAY,
-         .target = &patch->deleted,
-         .min = 1,
-         .max = CLUSTER_GROUPS_MAX},
-    };
-    if (!read_fields(call, body, fields, ARRAY_LEN(fields)))
-        return false;
-    if (change->has_recovery)
-        (void)node_recovery_parse(patch->recovery, &change->recovery);
-    if (change->has_provisioning)
-        (void)provisioning_parse(patch->provisioning, &change->provisioning);
-    return true;
-}
-
 void api_cluster_update(struct api_call *call)
 {
-    static const char *const own[] = {"nodeRecovery", "nodeProvisioningMode", "instanceGroups",
-                                      "instanceGroupsToDelete"};
     struct service_cluster_change change = {.merge = true};
-    struct api_groups groups = {.count = 0};
-    struct patch patch = {.recovery = ""};
+    AUTO(api_cluster_body) struct api_cluster_body body = {0};
     struct problem problem;
     struct cluster cluster;
-    auto_json json_t *body = NULL, *rest = NULL;
-    autofree char *document = NULL;
-    const char *deleted[CLUSTER_GROUPS_MAX];
-    if (!read_dry_run(call, &change.dry_run) || !parse_body(call, own, ARRAY_LEN(own), &body, &rest) ||
-        api_if_match(call, &change.if_revision) != 0 || !read_patch(call, body, &change, &patch) ||
-        !read_names(call, patch.deleted, deleted, &change.delete_count) || !api_cluster_document(call, rest, &document))
+    auto_json json_t *json = NULL;
+    if (!read_dry_run(call, &change.dry_run) || api_json(call, &json) != 0 ||
+        api_if_match(call, &change.if_revision) != 0 || !api_cluster_body_read(call, json, true, &body))
         return;
-    if (!api_groups_read(call, patch.groups, true, &groups)) {
-        api_groups_free(&groups);
-        return;
-    }
-    change.groups = groups.list;
-    change.group_count = groups.count;
-    change.groups_to_delete = deleted;
-    change.document = document;
-    int rc = service_cluster_update(call->service, &call->actor, call->params[0], &change, &cluster, &problem);
-    api_groups_free(&groups);
-    if (rc != 0)
+    const struct cluster_words *words = &body.words;
+    change.has_recovery = words->recovery.given;
+    change.recovery = (enum node_recovery)words->recovery.value;
+    change.has_provisioning = words->provisioning.given;
+    change.provisioning = (enum provisioning)words->provisioning.value;
+    change.groups = body.groups;
+    change.group_count = body.group_count;
+    change.groups_to_delete = (const char *const *)words->deleted.items;
+    change.delete_count = words->deleted.count;
+    change.spec = cluster_spec_is_empty(&words->spec) ? NULL : &words->spec;
+    if (service_cluster_update(call->service, &call->actor, call->params[0], &change, &cluster, &problem) != 0)
         api_problem(call, &problem);
     else if (change.dry_run)
         api_reply_empty(call, 204);

@@ -122,7 +122,7 @@ struct rgroup {
     char name[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES], provider[NAME_MAX_BYTES];
     struct loop_settings settings;  /* what counts for it: reconcile/world/group_settings.c */
     int64_t policy_version;         /* of the document that they are from; 0: none */
-    bool role_known, off_scheduler; /* its nodes are none of the scheduler's: service_slurm_role */
+    bool role_known, off_scheduler; /* its nodes are none of the scheduler's: group_spec_role */
     int64_t breaker_opened_at, settled_since;
     int64_t last_repair_at; /* when the newest began; 0: there was none */
     int64_t in_repair, replacing, in_repair_of[FAULT_CLASS_COUNT];

@@ -5,7 +5,7 @@
 #ifndef HOLDFAST_SERVER_SCHEDULER_DESIRED_H
 #define HOLDFAST_SERVER_SCHEDULER_DESIRED_H
 
-#include "base/enum.h"
+#include "model/group_spec.h"
 #include "model/limits.h"
 
 #include <stdbool.h>
@@ -14,18 +14,6 @@
 
 #define LAYOUT_NODES_MAX 100000
 #define LAYOUT_SAID_MAX 512
-
-/* What is done about edits by hand: HyperPod's SlurmConfigStrategy. */
-#define LAYOUT_STRATEGY_LIST(X)                                      \
-    X(MERGE, "Merge")         /* they stay, and ours is added */     \
-    X(MANAGED, "Managed")     /* nothing is written until they go */ \
-    X(OVERWRITE, "Overwrite") /* they go */
-enum layout_strategy {
-#define X(SYMBOL, text) LAYOUT_STRATEGY_##SYMBOL,
-    LAYOUT_STRATEGY_LIST(X)
-#undef X
-};
-ENUM_DECLARE(layout_strategy);
 
 struct layout_node {
     char name[NODE_NAME_MAX_BYTES];

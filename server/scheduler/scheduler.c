@@ -49,8 +49,6 @@ struct scheduler_rule *scheduler_governance_add(struct scheduler_governance *gov
     return rule;
 }
 
-ENUM_DEFINE(layout_strategy, LAYOUT_STRATEGY_LIST)
-
 void scheduler_desired_free(struct scheduler_desired *layout)
 {
     if (layout == NULL)

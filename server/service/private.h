@@ -179,9 +179,7 @@ struct slurm_config_check {
     struct problem *problem;
     size_t controllers, logins;
 };
-/* A group's SlurmConfig, or what provisioning_parameters.json says in its place; NULL: none. */
-const json_t *slurm_config_of(const json_t *group_document);
-int slurm_config_add(struct slurm_config_check *check, const char *group, const char *document /* or NULL */);
+int slurm_config_add(struct slurm_config_check *check, const char *group, const struct group_spec *spec /* or NULL */);
 int slurm_config_end(const struct slurm_config_check *check);
 int slurm_config_check_stored(struct db_tx *tx, int64_t cluster_id, struct problem *problem);
 /* That there is a scheduler and a provider for it; backends NULL: any. */

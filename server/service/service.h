@@ -166,9 +166,9 @@ struct service_group_spec {
     int64_t instance_count;
     int64_t min_count; /* MinInstanceCount; 0: none */
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES];
-    char **node_names;         /* instance_count names; NULL: "<group>-<n>" from 1 */
-    struct node_source source; /* what they were taken from */
-    const char *document; /* all members that have no field here, as JSON in the AWS model's spelling; NULL: none */
+    char **node_names;             /* instance_count names; NULL: "<group>-<n>" from 1 */
+    struct node_source source;     /* what they were taken from */
+    const struct group_spec *spec; /* all else that was asked for; NULL: nothing */
 };
 struct service_tag {
     const char *key, *value;
@@ -181,7 +181,7 @@ struct service_cluster_spec {
     enum provisioning provisioning;
     struct service_group_spec *groups;
     size_t group_count;
-    const char *document; /* as of a group */
+    const struct cluster_spec *spec; /* as of a group */
     const struct service_tag *tags;
     size_t tag_count;
     const char *notice; /* what is kept and has no effect here, for the timeline; NULL: nothing */
@@ -197,24 +197,24 @@ struct service_cluster_change {
     size_t group_count;
     const char *const *groups_to_delete;
     size_t delete_count;
-    const char *document; /* members to put in place of the cluster's own; NULL: none */
-    const char *notice;   /* as of a new cluster */
-    bool merge;           /* what a group's description leaves out stays: counts of -1, members of its document */
-    int64_t if_revision;  /* 0: any */
-    bool dry_run;         /* as of a new cluster */
+    const struct cluster_spec *spec; /* what it says takes the place of what was said; NULL: nothing */
+    const char *notice;              /* as of a new cluster */
+    bool merge;          /* what a group's description leaves out stays: counts of -1, what its spec does not say */
+    int64_t if_revision; /* 0: any */
+    bool dry_run;        /* as of a new cluster */
 };
 /* A cluster with its groups and counts, as describe shows it. Freed with service_cluster_free. */
 struct service_group_view {
     struct instance_group group;
     struct cluster_counts counts;
-    char *document;         /* NULL: none */
+    struct group_spec spec; /* owned */
     struct rollout rollout; /* group_id 0: there was none */
     int64_t on_image;       /* nodes that run what the rollout leads to */
 };
 struct service_cluster_view {
     struct cluster cluster;
     struct cluster_counts counts;
-    char *document; /* NULL: none */
+    struct cluster_spec spec; /* owned */
     struct service_group_view *groups;
     size_t group_count;
     struct operation *active; /* active operations, newest first, at most SERVICE_CLUSTER_ACTIVE_MAX */
@@ -248,10 +248,9 @@ int service_cluster_update(struct service *s, const struct actor *actor, const c
                            const struct service_cluster_change *change, struct cluster *ret_cluster,
                            struct problem *ret_problem);
 
-/* What was asked for of a node's group and of its cluster, as JSON in the AWS model's spelling; NULL: nothing beyond what has fields.
- * Caller frees both. */
-int service_node_documents(struct service *s, const struct node *node, char **ret_group, char **ret_cluster,
-                           struct problem *ret_problem);
+/* What was asked for of a node's group. Caller frees its contents. */
+int service_node_spec(struct service *s, const struct node *node, struct group_spec *ret_spec,
+                      struct problem *ret_problem);
 
 /* More nodes for some groups (Continuous only); each new slot is named in the answer. All items are looked at: one that cannot
  * be done is refused alone. token: the same request under the same token gives back the same slots for
@@ -362,8 +361,6 @@ int service_check_list(struct service *s, const char *cluster, const char *node,
 /* One run by its id; fn gets its tests (struct db_deep_test_row), after *ret_run was filled. */
 int service_check_describe(struct service *s, const char *uid, struct deep_run *ret_run, db_row_fn fn, void *arg,
                            struct problem *ret_problem);
-/* What a group's document wants of every new machine (OnStartDeepHealthChecks), as bits; 0: nothing. */
-int64_t service_checks_on_start(const char *group_document);
 /* What the node's instance is asked to test. NOT_FOUND when nothing is. */
 int service_agent_check(struct service *s, int64_t node_id, struct deep_job *ret_job, struct problem *ret_problem);
 /* Durable when it returns; a repeat adds nothing. STALE when this is no longer asked for. */
@@ -376,13 +373,6 @@ int service_agent_pair(struct service *s, int64_t node_id, const char *peer, con
 /* The loop deletes every node, and the cluster when the last one has gone. Repeating it changes nothing. */
 int service_cluster_delete(struct service *s, const struct actor *actor, const char *name, struct cluster *ret_cluster,
                            struct problem *ret_problem);
-
-/* What the nodes of a group are to Slurm, by the group's document (may be NULL). Only those that compute are nodes of Slurm's own:
- * of the others it knows nothing, and they are brought up and seen to without it. */
-enum slurm_role { SLURM_ROLE_COMPUTE, SLURM_ROLE_CONTROLLER, SLURM_ROLE_LOGIN };
-enum slurm_role service_slurm_role(const char *group_document);
-/* The partition that it names; NOT_FOUND: none. */
-int service_slurm_partition(const char *group_document, char ret_partition[NAME_MAX_BYTES]);
 
 /* --- approvals --------------------------------------------------------------------------------- */
 /* A person's yes or no to a repair that waits for it. CONFLICT when it was answered otherwise, or is too late. */
@@ -654,10 +644,9 @@ int service_agent_verdicts(struct service *s, int64_t node_id, const struct verd
                            void *arg, struct problem *ret_problem);
 
 /* --- lifecycle scripts ------------------------------------------------------------------------- */
-/* Source and scripts of a group's document. NOT_FOUND when it wants none to run. */
-int service_lifecycle_read(const char *group_document, struct lifecycle_job *ret_job);
-/* Why these cannot be run, in words; NULL when they can. Static. */
-const char *service_lifecycle_refusal(const struct lifecycle_job *job);
+/* Why these cannot be run, in words, and which part is wrong; NULL when they can. Static. */
+enum lifecycle_part { LIFECYCLE_SOURCE, LIFECYCLE_ON_CREATE, LIFECYCLE_ON_INIT_COMPLETE };
+const char *service_lifecycle_refusal(const struct lifecycle_job *job, enum lifecycle_part *ret_part);
 /* STALE, CONFLICT (another boot than the one that is known), INVALID. */
 int service_agent_machine(struct service *s, int64_t node_id, const struct machine_report *report,
                           struct problem *ret_problem);

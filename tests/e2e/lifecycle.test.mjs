@@ -216,7 +216,7 @@ for (const [what, { says, config, args = ['--ca-file', '{world}/ca.pem'] }] of O
 
 test('what no agent could carry out is refused at the door', async () => {
   await open();
-  const refused = { '../a.sh': /must name files below/, '/bin/sh': /must name files below/, 'a//b': /must name files below/ };
+  const refused = { '../a.sh': /lifeCycleConfig\.onCreate: it must name a file below/, '/bin/sh': /lifeCycleConfig\.onCreate: it must name a file below/, 'a//b': /lifeCycleConfig\.onCreate: it must name a file below/ };
   for (const [onCreate, says] of Object.entries(refused)) await assert.rejects(() => create({ onCreate }), says);
   await assert.rejects(() => create({ sourceS3Uri: 's3://bucket/prefix', onCreate: 'a.sh' }), /not from s3:/);
   await assert.rejects(() => create({ sourceS3Uri: 'http://host/prefix', onCreate: 'a.sh' }), /sourceS3Uri/);

@@ -11,6 +11,7 @@
 #include "server/reconcile/reconcile.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/fake_scheduler.h"
+#include "tests/support/specs.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -30,7 +31,7 @@
 #define SIM_BEAT_MS INT64_C(5000) /* how often agents speak, unless the test says otherwise */
 #define SIM_TURNS_MAX 20000       /* turns without time passing: more means the loop spins */
 #define SIM_SPOOL_MAX 64
-#define SIM_SCRIPT "{\"LifeCycleConfig\":{\"SourceS3Uri\":\"file:///srv/lifecycle\",\"OnCreate\":\"on_create.sh\"}}"
+#define SIM_SCRIPT "{\"lifecycle\":{\"source\":\"file:///srv/lifecycle\",\"onCreate\":\"on_create.sh\"}}"
 #define SIM_ACTIVE_MAX 1024 /* operations at once */
 
 /* A verdict an agent holds until the server has it. */
@@ -99,7 +100,7 @@ struct sim {
     int keys_checked;                                     /* of the provider's effects, by sim_law_acts */
     bool check;                                           /* sim_check after every turn */
     uint64_t verdict_number;
-    const char *document;     /* of the group that is made next; NULL: none */
+    const char *spec;         /* of the group that is made next, in the words of the store; NULL: none */
     int scripts_fail;         /* so many runs of an instance's scripts fail */
     bool scripts_stall;       /* they begin, and nothing more is heard of them */
     bool agents_tell_machine; /* how the check nvidia stands, and a GPU with that identity ("": none) */

@@ -482,7 +482,7 @@ SIM_FN void sim_until_all_ready(struct sim *sim, int64_t at_most_ms)
 SIM_FN void sim_ask(struct sim *sim, int nodes, enum node_recovery recovery)
 {
     struct service_group_spec group = {
-        .name = "gpu", .instance_type = "test", .provider = "fake", .document = sim->document};
+        .name = "gpu", .instance_type = "test", .provider = "fake", .spec = group_spec_of(sim->spec)};
     group.instance_count = nodes;
     struct service_cluster_spec spec = {.name = SIM_CLUSTER, .recovery = recovery, .groups = &group, .group_count = 1};
     spec.orchestrator = sim->has_scheduler ? ORCHESTRATOR_SLURM : ORCHESTRATOR_NONE;

@@ -370,7 +370,7 @@ static void the_newest_runs_of_a_node_are_kept(void **state)
 
 /* --- on new machines ----------------------------------------------------------------------------- */
 
-#define ON_START "{\"OnStartDeepHealthChecks\":[\"InstanceStress\",\"InstanceConnectivity\"]}"
+#define ON_START "{\"checksOnStart\":[\"instance-stress\",\"instance-connectivity\"]}"
 
 static struct deep_run launch_run(struct sim *sim)
 {
@@ -385,7 +385,7 @@ static void a_new_machine_is_tested_before_it_takes_work(void **state)
     struct problem problem = {0};
     (void)state;
     sim_open(&sim, 312, true);
-    sim.document = ON_START;
+    sim.spec = ON_START;
     sim.deep = SIM_DEEP_PASSES;
     sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
     const struct deep_run run = launch_run(&sim);
@@ -412,7 +412,7 @@ static void a_new_machine_that_fails_takes_no_work(void **state)
     struct sim sim;
     (void)state;
     sim_open(&sim, 313, true);
-    sim.document = ON_START;
+    sim.spec = ON_START;
     sim.deep = SIM_DEEP_FAILS;
     sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
     sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
@@ -432,7 +432,7 @@ static void a_new_machine_that_has_work_is_left_to_it(void **state)
     struct sim sim;
     (void)state;
     sim_open(&sim, 316, true);
-    sim.document = ON_START;
+    sim.spec = ON_START;
     sim.deep = SIM_DEEP_PASSES;
     sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
     for (int i = 0; there(&sim)->marks == 0; i++) {
@@ -472,7 +472,7 @@ static void an_agent_without_checks_holds_nothing_up(void **state)
     struct sim sim;
     (void)state;
     sim_open(&sim, 314, true);
-    sim.document = ON_START;
+    sim.spec = ON_START;
     sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "offers no check"), 1);
     sim_close(&sim);
@@ -486,7 +486,7 @@ static void a_crash_tests_no_new_machine_twice(void **state)
     for (uint64_t die = 0; die <= all; die++) {
         struct sim sim;
         sim_open(&sim, 315, true);
-        sim.document = ON_START;
+        sim.spec = ON_START;
         sim.deep = SIM_DEEP_PASSES;
         sim.die_before_turn = die;
         sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
@@ -591,7 +591,7 @@ static void a_replacement_that_fails_its_test_is_the_policys(void **state)
     struct problem problem = {0};
     (void)state;
     sim_open(&sim, 324, true);
-    sim.document = ON_START;
+    sim.spec = ON_START;
     sim.deep = SIM_DEEP_PASSES;
     sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
     sim.deep = SIM_DEEP_FAILS;

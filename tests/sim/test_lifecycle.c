@@ -1,10 +1,10 @@
 /* Stories of lifecycle scripts: they run once on every new machine, before it takes work. */
 #include "tests/sim/sim_world.h"
 
-static void open_world(struct sim *sim, uint64_t seed, const char *document)
+static void open_world(struct sim *sim, uint64_t seed, const char *spec)
 {
     sim_open(sim, seed, true);
-    sim->document = document;
+    sim->spec = spec;
 }
 
 static void replace(struct sim *sim, const char *node)
@@ -28,12 +28,12 @@ static struct operation_step step_of(struct sim *sim, const char *node, enum ste
 
 static void a_group_without_scripts_is_not_held_up(void **state)
 {
-    static const char *const documents[] = {NULL, "{}", "{\"LifeCycleConfig\":{}}",
-                                            "{\"LifeCycleConfig\":{\"SourceS3Uri\":\"s3://bucket/x\"}}"};
+    static const char *const specs[] = {NULL, "{}", "{\"lifecycle\":{}}",
+                                        "{\"lifecycle\":{\"source\":\"s3://bucket/x\"}}"};
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
         struct sim sim;
-        open_world(&sim, 91, documents[i]);
+        open_world(&sim, 91, specs[i]);
         sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
         struct operation_step step = step_of(&sim, "gpu-1", STEP_KIND_PREPARE);
         assert_int_equal(step.state, STEP_STATE_SKIPPED);
@@ -197,21 +197,22 @@ static void what_cannot_be_carried_out_is_said_at_once(void **state)
     static const struct {
         const char *config, *says;
     } cases[] = {
-        {"\"SourceS3Uri\":\"s3://bucket/x\",\"OnCreate\":\"a.sh\"", "not from s3://"},
-        {"\"SourceS3Uri\":\"http://host/x\",\"OnCreate\":\"a.sh\"", "must be https://"},
-        {"\"SourceS3Uri\":\"file://host/x\",\"OnCreate\":\"a.sh\"", "must be https://"},
-        {"\"SourceS3Uri\":\"/x\",\"OnCreate\":\"a.sh\"", "must be https://"},
-        {"\"OnCreate\":\"a.sh\"", "no SourceS3Uri"},
-        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"../a.sh\"", "below SourceS3Uri"},
-        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"a/../../b\"", "below SourceS3Uri"},
-        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"/bin/sh\"", "below SourceS3Uri"},
-        {"\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"a.sh\",\"OnInitComplete\":\"b/\"", "below SourceS3Uri"},
+        {"\"source\":\"s3://bucket/x\",\"onCreate\":\"a.sh\"", "not from s3://"},
+        {"\"source\":\"http://host/x\",\"onCreate\":\"a.sh\"", "the source: it must be https://"},
+        {"\"source\":\"file://host/x\",\"onCreate\":\"a.sh\"", "the source: it must be https://"},
+        {"\"source\":\"/x\",\"onCreate\":\"a.sh\"", "the source: it must be https://"},
+        {"\"onCreate\":\"a.sh\"", "the source: there are scripts to run"},
+        {"\"source\":\"file:///x\",\"onCreate\":\"../a.sh\"", "script: it must name a file below"},
+        {"\"source\":\"file:///x\",\"onCreate\":\"a/../../b\"", "script: it must name a file below"},
+        {"\"source\":\"file:///x\",\"onCreate\":\"/bin/sh\"", "script: it must name a file below"},
+        {"\"source\":\"file:///x\",\"onCreate\":\"a.sh\",\"onInitComplete\":\"b/\"",
+         "script: it must name a file below"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct sim sim;
-        autofree char *document = own_printf("{\"LifeCycleConfig\":{%s}}", cases[i].config);
-        open_world(&sim, 96, document);
+        autofree char *spec = own_printf("{\"lifecycle\":{%s}}", cases[i].config);
+        open_world(&sim, 96, spec);
         sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
         sim_until(&sim, "gpu-1", NODE_STATE_FAILED, 10 * MS_PER_MIN);
         struct sim_reading failed = sim_read(&sim, "gpu-1");

@@ -27,8 +27,8 @@ static void cancel_story(enum operation_kind kind, enum step_kind at, bool crash
     struct operation op;
     struct problem problem;
     sim_open(&sim, 61, true);
-    sim.document = "{\"LifeCycleConfig\":{\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"a.sh\"},"
-                   "\"OnStartDeepHealthChecks\":[\"InstanceStress\"]}"; /* so that it comes to every step */
+    sim.spec = "{\"lifecycle\":{\"source\":\"file:///x\",\"onCreate\":\"a.sh\"},"
+               "\"checksOnStart\":[\"instance-stress\"]}"; /* so that it comes to every step */
     sim.deep = SIM_DEEP_PASSES;
     sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
     fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = at == STEP_KIND_DRAIN ? 1 : 0;

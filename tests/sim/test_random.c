@@ -520,7 +520,7 @@ static void make(struct sim *start, int nodes)
     settings->policy.breaker_window_ms = settings->policy.breaker_close_after_ms = REST_MS;
     settings->policy.unreachable_after_ms = 75 * MS_PER_S; /* within a short storm, too */
     start->beat_ms = 20 * MS_PER_S;
-    start->document = SIM_SCRIPT;
+    start->spec = SIM_SCRIPT;
     sim_crash(start); /* with these settings */
     sim_ask(start, nodes, NODE_RECOVERY_AUTOMATIC);
     for (int i = 0; i < start->scheduler.count; i++)

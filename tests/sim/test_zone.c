@@ -16,8 +16,8 @@ static const struct service_backends backends = {
 static void open_zones(struct sim *sim, uint64_t seed)
 {
     struct service_group_spec group = sim_spec("gpu", NODES, 0);
-    group.document = "{\"OverrideVpcConfig\":{\"SecurityGroupIds\":[\"sg-1\"],\"Subnets\":[\"subnet-aaaaaaaa\","
-                     "\"subnet-bbbbbbbb\",\"subnet-cccccccc\"]}}";
+    group.spec = group_spec_of("{\"network\":{\"securityGroups\":[\"sg-1\"],\"subnets\":[\"subnet-aaaaaaaa\","
+                               "\"subnet-bbbbbbbb\",\"subnet-cccccccc\"]}}");
     sim_open(sim, seed, true);
     sim->service.backends = &backends;
     sim_ask_cluster(sim, PROVISIONING_CONTINUOUS, &group, 1);

@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "server/service/service.h"
+#include "tests/support/specs.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -81,18 +81,19 @@ static void mix(uint64_t *number, const char *text)
     *number = (*number ^ 1) * MIX;
 }
 
-/* HyperPod's: the one of SlurmConfig, else it is called as the instance type. */
+/* As HyperPod has it: the partition that is named, else one that is called as the instance type. */
 static int read_group(struct collecting *c, int64_t group_id, const char *group, const char *instance_type)
 {
-    autofree char *document = NULL;
+    AUTO(group_spec) struct group_spec spec = {0};
     if (c->group_id == group_id)
         return 0;
-    int status = db_group_document_get(c->tx, group_id, &document);
-    if (status < 0 && status != STATUS_NOT_FOUND)
+    int status = db_group_spec_get(c->tx, group_id, &spec);
+    if (status < 0)
         return status;
+    const char *partition = group_spec_partition(&spec);
     c->group_id = group_id;
-    c->off = service_slurm_role(document) != SLURM_ROLE_COMPUTE;
-    if (service_slurm_partition(document, c->partition) != 0)
+    c->off = group_spec_role(&spec) != SLURM_ROLE_COMPUTE;
+    if (partition == NULL || text_copy(c->partition, sizeof(c->partition), partition) != 0)
         text_copy_cut(c->partition, sizeof(c->partition), instance_type[0] != '\0' ? instance_type : group);
     return 0;
 }
@@ -124,12 +125,11 @@ static int take_node(const void *found, void *arg)
 }
 
 /* One file has one strategy: of those that clusters name, the one by which least is lost counts. */
-static void take_strategy(struct collecting *c, const char *text)
+static void take_strategy(struct collecting *c, enum layout_strategy named)
 {
     static const int care[] = {
         [LAYOUT_STRATEGY_OVERWRITE] = 0, [LAYOUT_STRATEGY_MERGE] = 1, [LAYOUT_STRATEGY_MANAGED] = 2};
-    enum layout_strategy named;
-    if (layout_strategy_parse(text, &named) != 0 || (c->named && care[named] <= care[c->layout->strategy]))
+    if (c->named && care[named] <= care[c->layout->strategy])
         return;
     c->layout->strategy = named;
     c->named = true;
@@ -137,19 +137,11 @@ static void take_strategy(struct collecting *c, const char *text)
 
 static int read_strategy(struct collecting *c, int64_t cluster_id)
 {
-    autofree char *document = NULL;
-    char error[JSON_ERROR_MAX];
-    int status = db_cluster_document_get(c->tx, cluster_id, &document);
-    auto_json json_t *json = NULL;
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
-        return 0;
-    const json_t *slurm = json_object_get(json_object_get(json, "Orchestrator"), "Slurm");
-    const char *text = json_string_value(json_object_get(slurm, "SlurmConfigStrategy"));
-    if (text != NULL)
-        take_strategy(c, text);
-    return 0;
+    AUTO(cluster_spec) struct cluster_spec spec = {0};
+    int status = db_cluster_spec_get(c->tx, cluster_id, &spec);
+    if (status == 0 && spec.strategy.given)
+        take_strategy(c, (enum layout_strategy)spec.strategy.value);
+    return status;
 }
 
 static int take_cluster(const void *found, void *arg)

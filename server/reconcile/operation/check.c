@@ -133,13 +133,9 @@ static enum step_result judge(struct work *w, const struct deep_run *run)
 
 static int64_t wanted_on_start(struct work *w)
 {
-    autofree char *document = NULL;
-    int status = db_group_document_get(w->turn->tx, w->row.group_id, &document);
-    if (status == 0)
-        return service_checks_on_start(document);
-    if (status != STATUS_NOT_FOUND)
-        work_did(w, status);
-    return 0;
+    AUTO(group_spec) struct group_spec spec = {0};
+    (void)work_did(w, db_group_spec_get(w->turn->tx, w->row.group_id, &spec));
+    return spec.checks_on_start.value;
 }
 
 static enum step_result check_enter(struct work *w)

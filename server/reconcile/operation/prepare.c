@@ -21,10 +21,10 @@ static int64_t prepare_deadline(const struct work *w)
 static int read_job(struct work *w, struct lifecycle_job *ret_job)
 {
     const struct loop_settings *settings = &w->node->group->settings;
-    autofree char *document = NULL;
-    int status = db_group_document_get(w->turn->tx, w->row.group_id, &document);
+    AUTO(group_spec) struct group_spec spec = {0};
+    int status = db_group_spec_get(w->turn->tx, w->row.group_id, &spec);
     if (status == 0)
-        status = service_lifecycle_read(document, ret_job);
+        status = lifecycle_spec_read(&spec.lifecycle, ret_job);
     if (status != 0)
         return status;
     text_copy_cut(ret_job->key, sizeof(ret_job->key), w->op.uid);
@@ -60,10 +60,14 @@ static enum step_result prepare_enter(struct work *w)
         return STEP_SKIP;
     if (!work_did(w, status))
         return STEP_WAIT;
-    const char *refusal = service_lifecycle_refusal(&job);
+    static const char *const parts[] = {[LIFECYCLE_SOURCE] = "the source",
+                                        [LIFECYCLE_ON_CREATE] = "the first script",
+                                        [LIFECYCLE_ON_INIT_COMPLETE] = "the second script"};
+    enum lifecycle_part part;
+    const char *refusal = service_lifecycle_refusal(&job, &part);
     if (refusal == NULL)
         return STEP_GO_ON;
-    work_say(w, "the group's LifeCycleConfig cannot be carried out: %s", refusal);
+    work_say(w, "the group's lifecycle scripts cannot be run: %s: %s", parts[part], refusal);
     return STEP_FAIL;
 }
 
@@ -72,7 +76,7 @@ static enum step_result ask(struct work *w)
     struct lifecycle_job job;
     int status = read_job(w, &job);
     if (status == STATUS_NOT_FOUND) {
-        work_say(w, "the group's LifeCycleConfig was taken back");
+        work_say(w, "the group has no lifecycle scripts any more");
         return STEP_SKIP;
     }
     if (work_did(w, status))

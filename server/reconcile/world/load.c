@@ -146,13 +146,13 @@ int reconcile_load_rollout(const void *row, void *arg)
 int reconcile_load_roles(struct reconcile *r, struct db_tx *tx)
 {
     for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
-        autofree char *document = NULL;
+        AUTO(group_spec) struct group_spec spec = {0};
         if (group->role_known || group->cluster->link == NULL)
             continue;
-        int status = db_group_document_get(tx, group->id, &document);
-        if (status < 0 && status != STATUS_NOT_FOUND)
+        int status = db_group_spec_get(tx, group->id, &spec);
+        if (status < 0)
             return status;
-        group->off_scheduler = service_slurm_role(document) != SLURM_ROLE_COMPUTE;
+        group->off_scheduler = group_spec_role(&spec) != SLURM_ROLE_COMPUTE;
         group->role_known = true;
     }
     return 0;

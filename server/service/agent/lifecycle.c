@@ -18,52 +18,21 @@
 
 /* --- what a group wants ---------------------------------------------------------------------------- */
 
-/* NOT_FOUND when it is absent or empty. */
-static int read_text(json_t *config, const char *name, char *dst, size_t size)
+const char *service_lifecycle_refusal(const struct lifecycle_job *job, enum lifecycle_part *ret_part)
 {
-    const char *text = json_string_value(json_object_get(config, name));
-    return text == NULL || text[0] == '\0' ? STATUS_NOT_FOUND : text_copy(dst, size, text);
-}
-
-int service_lifecycle_read(const char *group_document, struct lifecycle_job *ret_job)
-{
-    static const char *const names[LIFECYCLE_SCRIPTS_MAX] = {"OnCreate", "OnInitComplete"};
-    struct lifecycle_job job = {0};
-    char error[JSON_ERROR_MAX];
-    auto_json json_t *document = NULL;
-    int wanted = 0;
-    int status = json_parse(group_document, strlen(group_document), CLUSTER_DOCUMENT_BYTES_MAX, &document, error);
-    if (status != 0)
-        return status;
-    json_t *config = json_object_get(document, "LifeCycleConfig");
-    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++) {
-        status = read_text(config, names[i], job.scripts[i], sizeof(job.scripts[i]));
-        if (status < 0 && status != STATUS_NOT_FOUND)
-            return status;
-        wanted += status == 0;
-    }
-    if (wanted == 0)
-        return STATUS_NOT_FOUND;
-    status = read_text(config, "SourceS3Uri", job.source, sizeof(job.source));
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    *ret_job = job;
-    return 0;
-}
-
-const char *service_lifecycle_refusal(const struct lifecycle_job *job)
-{
+    *ret_part = LIFECYCLE_SOURCE;
     if (job->source[0] == '\0')
-        return "it has no SourceS3Uri";
+        return "there are scripts to run, and nothing says where they are";
     if (text_starts_with(job->source, "s3://"))
         return "hp-agent reads scripts from https:// or from a directory (file:///…), not from s3://; serve the bucket "
-               "over "
-               "https and name that address";
+               "over https and name that address";
     if (!text_starts_with(job->source, "https://") && !text_starts_with(job->source, "file:///"))
-        return "SourceS3Uri must be https://… or file:///…";
-    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++)
+        return "it must be https://… or file:///…";
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++) {
+        *ret_part = i == 0 ? LIFECYCLE_ON_CREATE : LIFECYCLE_ON_INIT_COMPLETE;
         if (job->scripts[i][0] != '\0' && !lifecycle_is_script_name(job->scripts[i]))
-            return "OnCreate and OnInitComplete must name files below SourceS3Uri";
+            return "it must name a file below the source of the scripts";
+    }
     return NULL;
 }
 

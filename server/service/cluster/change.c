@@ -265,45 +265,22 @@ static int scale_to_count(struct change *change, const struct instance_group *gr
     return status == 0 && growth.count > 0 ? slots_grow(&change->slots, &growth) : status;
 }
 
-/* Members of the newer document take the place of the older one's. Caller frees. TOO_LARGE: it has said so. */
-static int merge(struct problem *problem, const char *older, const char *newer, char **ret_whole)
+/* What the newer one says takes the place of what was said: of all of it, or with merge of the same. */
+static int put_group_spec(const struct change *change, const struct instance_group *group,
+                          const struct group_spec *wanted)
 {
-    char error[JSON_ERROR_MAX];
-    auto_json json_t *into = NULL, *from = NULL;
-    if (older == NULL || json_parse(older, strlen(older), CLUSTER_DOCUMENT_BYTES_MAX, &into, error) < 0 ||
-        json_parse(newer, strlen(newer), CLUSTER_DOCUMENT_BYTES_MAX, &from, error) < 0)
-        *ret_whole = own_strdup(newer);
-    else {
-        json_object_update(into, from);
-        *ret_whole = json_dumps(into, JSON_COMPACT);
-    }
-    size_t len = strlen(*ret_whole);
-    if (len < CLUSTER_DOCUMENT_BYTES_MAX)
-        return 0;
-    free(TAKE(*ret_whole));
-    return problem_say(
-        problem, STATUS_TOO_LARGE, PROBLEM_INVALID_VALUE,
-        "With what was there before, the description would have %zu bytes; %d are the most. Say anew, in short, "
-        "what takes so much room.",
-        len, CLUSTER_DOCUMENT_BYTES_MAX);
-}
-
-static int put_group_document(const struct change *change, const struct instance_group *group, const char *document)
-{
-    autofree char *older = NULL;
-    int status = db_group_document_get(change->slots.tx, group->id, &older);
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    autofree char *whole = NULL;
-    status = merge(change->problem, change->wanted->merge ? older : NULL, document, &whole);
-    if (status < 0)
-        return status;
-    if (service_slurm_role(older) != service_slurm_role(whole))
+    AUTO(group_spec) struct group_spec spec, newer = group_spec_copy(wanted);
+    int status = db_group_spec_get(change->slots.tx, group->id, &spec);
+    const enum slurm_role before = group_spec_role(&spec);
+    if (!change->wanted->merge)
+        group_spec_free(&spec);
+    group_spec_merge(&spec, &newer);
+    if (status == 0 && group_spec_role(&spec) != before)
         return problem_say(change->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                           "What the nodes of the group \"%s\" are to Slurm (NodeType) cannot be changed. Add another "
-                           "group, and delete this one.",
-                           group->name);
-    return db_group_document_put(change->slots.tx, group->id, whole);
+                           "What the nodes of the group \"%s\" are to Slurm (%s) cannot be changed. Add another group, "
+                           "and delete this one.",
+                           group->name, slurm_role_text(before));
+    return status < 0 ? status : db_group_spec_put(change->slots.tx, group->id, &spec);
 }
 
 static int change_group(struct change *change, struct instance_group *group, const struct service_group_spec *given)
@@ -328,8 +305,8 @@ static int change_group(struct change *change, struct instance_group *group, con
     if (spec->release[0] != '\0')
         text_copy_cut(group->release, sizeof(group->release), spec->release);
     status = db_group_update(tx, group);
-    if (status == 0 && spec->document != NULL)
-        status = put_group_document(change, group, spec->document);
+    if (status == 0 && spec->spec != NULL)
+        status = put_group_spec(change, group, spec->spec);
     if (status < 0)
         return status;
     return spec->node_names != NULL ? scale_to_names(change, group, spec) : scale_to_count(change, group);
@@ -408,7 +385,7 @@ static int change_groups(struct change *change)
     slots_close(&change->slots);
     bool described = false;
     for (size_t i = 0; i < wanted->group_count; i++)
-        described = described || change->provisioned->groups[i].document != NULL;
+        described = described || change->provisioned->groups[i].spec != NULL;
     if (status >= 0 && described)
         status = slurm_config_check_stored(change->slots.tx, change->cluster.id, change->problem);
     return status < 0 ? status : check_whole(change);
@@ -428,27 +405,24 @@ static void change_words(struct change *change)
     }
 }
 
-/* Members that are not named stay. */
-static int put_cluster_document(const struct change *change, struct db_tx *tx)
+/* What is not said stays. */
+static int put_cluster_spec(const struct change *change, struct db_tx *tx)
 {
-    autofree char *older = NULL;
-    int status = db_cluster_document_get(tx, change->cluster.id, &older);
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    autofree char *whole = NULL;
-    status = merge(change->problem, older, change->wanted->document, &whole);
-    return status < 0 ? status : db_cluster_document_put(tx, change->cluster.id, whole);
+    AUTO(cluster_spec) struct cluster_spec spec, newer = cluster_spec_copy(change->wanted->spec);
+    int status = db_cluster_spec_get(tx, change->cluster.id, &spec);
+    cluster_spec_merge(&spec, &newer);
+    return status < 0 ? status : db_cluster_spec_put(tx, change->cluster.id, &spec);
 }
 
 static int change_store(struct change *change, struct db_tx *tx)
 {
     struct cluster *cluster = &change->cluster;
-    if (change->wanted->document != NULL) {
-        int status = put_cluster_document(change, tx);
+    if (change->wanted->spec != NULL) {
+        int status = put_cluster_spec(change, tx);
         if (status < 0)
             return status;
     }
-    if (change->said.len == 0 && !change->groups_change && change->wanted->document == NULL &&
+    if (change->said.len == 0 && !change->groups_change && change->wanted->spec == NULL &&
         change->wanted->group_count == 0)
         return 0;
     if (change->groups_change && cluster->provisioning == PROVISIONING_ALL_OR_NOTHING) {
@@ -509,7 +483,7 @@ int service_cluster_update(struct service *s, const struct actor *actor, const c
     if (status < 0)
         return status;
     const struct provisioning_request request = {.cluster = name,
-                                                 .document = wanted->document,
+                                                 .spec = wanted->spec,
                                                  .groups = wanted->groups,
                                                  .group_count = wanted->group_count,
                                                  .groups_to_delete = wanted->groups_to_delete,

@@ -60,8 +60,8 @@ static int create_write(struct db_tx *tx, void *arg)
         return problem_say(creation->problem, status, PROBLEM_NAME_TAKEN,
                            "A cluster named \"%s\" exists. Choose another name, or delete that cluster first.",
                            cluster->name);
-    if (status == 0 && creation->spec->document != NULL)
-        status = db_cluster_document_put(tx, cluster->id, creation->spec->document);
+    if (status == 0 && creation->spec->spec != NULL)
+        status = db_cluster_spec_put(tx, cluster->id, creation->spec->spec);
     if (status == 0)
         status = tags_put(tx, TAG_OWNER_CLUSTER, cluster->id, creation->spec->tags, creation->spec->tag_count,
                           creation->problem);
@@ -114,7 +114,7 @@ int service_cluster_create(struct service *s, const struct actor *actor, const s
     if (status < 0)
         return status;
     const struct provisioning_request request = {.orchestrator = spec->orchestrator,
-                                                 .document = spec->document,
+                                                 .spec = spec->spec,
                                                  .groups = spec->groups,
                                                  .group_count = spec->group_count,
                                                  .dry_run = spec->dry_run};

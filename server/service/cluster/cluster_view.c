@@ -93,8 +93,8 @@ static int describe_group(struct db_tx *tx, struct service_group_view *view)
 {
     int status = db_cluster_count(tx, view->group.cluster_id, view->group.id, &view->counts);
     if (status == 0)
-        status = db_group_document_get(tx, view->group.id, &view->document);
-    if (status == 0 || status == STATUS_NOT_FOUND)
+        status = db_group_spec_get(tx, view->group.id, &view->spec);
+    if (status == 0)
         status = db_rollout_get(tx, view->group.id, &view->rollout);
     if (status == 0)
         status =
@@ -105,8 +105,8 @@ static int describe_group(struct db_tx *tx, struct service_group_view *view)
 static int describe_groups(struct describe *describe)
 {
     struct service_cluster_view *view = describe->view;
-    int status = db_cluster_document_get(describe->tx, view->cluster.id, &view->document);
-    if (status == 0 || status == STATUS_NOT_FOUND)
+    int status = db_cluster_spec_get(describe->tx, view->cluster.id, &view->spec);
+    if (status == 0)
         status = db_group_list(describe->tx, view->cluster.id, add_group, describe);
     for (size_t i = 0; status == 0 && i < view->group_count; i++)
         status = describe_group(describe->tx, &view->groups[i]);
@@ -136,8 +136,8 @@ void service_cluster_view_free(struct service_cluster_view *view)
     if (view == NULL)
         return;
     for (size_t i = 0; i < view->group_count; i++)
-        free(view->groups[i].document);
-    free(view->document);
+        group_spec_free(&view->groups[i].spec);
+    cluster_spec_free(&view->spec);
     free(view->groups);
     free(view->active);
     free(view->attention);
@@ -212,33 +212,27 @@ int service_cluster_search(struct service *s, const struct db_cluster_search *se
     return service_read(s, search_read, &work, ret_problem);
 }
 
-/* --- documents ------------------------------------------------------------------------------------- */
+/* --- what was asked for ----------------------------------------------------------------------------- */
 
-struct documents {
-    const struct node *node;
-    char *group, *cluster;
+struct spec_reading {
+    int64_t group_id;
+    struct group_spec *spec;
 };
 
-static int documents_read(struct db_tx *tx, void *arg)
+static int spec_read(struct db_tx *tx, void *arg)
 {
-    struct documents *documents = arg;
-    int status = db_group_document_get(tx, documents->node->group_id, &documents->group);
-    if (status == 0 || status == STATUS_NOT_FOUND)
-        status = db_cluster_document_get(tx, documents->node->cluster_id, &documents->cluster);
-    return status == STATUS_NOT_FOUND ? 0 : status;
+    struct spec_reading *reading = arg;
+    group_spec_free(reading->spec); /* of a run that was begun anew */
+    return db_group_spec_get(tx, reading->group_id, reading->spec);
 }
 
-int service_node_documents(struct service *s, const struct node *node, char **ret_group, char **ret_cluster,
-                           struct problem *ret_problem)
+int service_node_spec(struct service *s, const struct node *node, struct group_spec *ret_spec,
+                      struct problem *ret_problem)
 {
-    struct documents documents = {.node = node};
-    int status = service_read(s, documents_read, &documents, ret_problem);
-    if (status < 0) {
-        free(documents.group);
-        free(documents.cluster);
-        return status;
-    }
-    *ret_group = documents.group;
-    *ret_cluster = documents.cluster;
-    return 0;
+    struct spec_reading reading = {.group_id = node->group_id, .spec = ret_spec};
+    *ret_spec = (struct group_spec){0};
+    int status = service_read(s, spec_read, &reading, ret_problem);
+    if (status < 0)
+        group_spec_free(ret_spec);
+    return status;
 }

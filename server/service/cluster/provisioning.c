@@ -3,7 +3,7 @@
  * directories (file:///) that their SourceS3Uri name, as this machine has them. An https address is the agents' to read, so there
  * it is not looked for.
  *
- * The file counts in the lifecycle path of the group that it calls the controller. What it says goes into the documents of the
+ * The file counts in the lifecycle path of the group that it calls the controller. What it says goes into the specs of the
  * request's groups, beside what was asked for; it stays when the file goes, as SlurmConfig does when it is left out.
  */
 #include "server/service/cluster/provisioning.h"
@@ -26,8 +26,8 @@
 /* A group of the cluster, as it will be. */
 struct party {
     char name[NAME_MAX_BYTES];
-    json_t *document; /* owned, an object */
-    char *directory;  /* owned; NULL: its scripts lie in none */
+    struct group_spec spec; /* owned */
+    char *directory;        /* owned; NULL: its scripts lie in none */
     bool by_address;
 };
 
@@ -44,22 +44,6 @@ struct finding {
 };
 
 /* --- the groups as they will be ----------------------------------------------------------------- */
-
-static json_t *parse(const char *document)
-{
-    char error[JSON_ERROR_MAX];
-    json_t *json = NULL;
-    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
-        return NULL;
-    return json;
-}
-
-static bool names_strategy(const char *document)
-{
-    auto_json json_t *json = parse(document);
-    return json_object_get(json_object_get(json_object_get(json, "Orchestrator"), "Slurm"), "SlurmConfigStrategy") !=
-           NULL;
-}
 
 static struct party *party_of(const struct finding *f, const char *name)
 {
@@ -82,37 +66,29 @@ static int take_stored(const void *row, void *arg)
 {
     const struct instance_group *group = row;
     struct finding *f = arg;
-    autofree char *document = NULL;
     if (group->state == GROUP_STATE_DELETING)
         return 0;
     for (size_t i = 0; i < f->request->delete_count; i++)
         if (text_equal(f->request->groups_to_delete[i], group->name))
             return 0;
-    int status = db_group_document_get(f->tx, group->id, &document);
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    add_party(f, group->name)->document = parse(document);
-    return 0;
+    return db_group_spec_get(f->tx, group->id, &add_party(f, group->name)->spec);
 }
 
 static int read_stored(struct db_tx *tx, void *arg)
 {
     struct finding *f = arg;
-    autofree char *document = NULL;
+    AUTO(cluster_spec) struct cluster_spec spec = {0};
     f->tx = tx;
     int status = place_find_cluster(tx, f->request->cluster, &f->cluster, f->problem);
     if (status == 0)
-        status = db_cluster_document_get(tx, f->cluster.id, &document);
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    f->has_strategy = f->has_strategy || names_strategy(document);
-    return f->cluster.id == 0 ? status : db_group_list(tx, f->cluster.id, take_stored, f);
+        status = db_cluster_spec_get(tx, f->cluster.id, &spec);
+    f->has_strategy = f->has_strategy || spec.strategy.given;
+    return status < 0 ? status : db_group_list(tx, f->cluster.id, take_stored, f);
 }
 
 static void find_path(struct party *party)
 {
-    const json_t *config = json_object_get(party->document, "LifeCycleConfig");
-    const char *source = json_string_value(json_object_get(config, "SourceS3Uri"));
+    const char *source = party->spec.lifecycle.source;
     party->by_address = source != NULL && text_starts_with(source, ADDRESS_PREFIX);
     if (source == NULL || !text_starts_with(source, DIRECTORY_PREFIX "/"))
         return;
@@ -131,22 +107,21 @@ static void take_request(struct finding *f)
         struct party *party = party_of(f, group->name);
         if (party == NULL)
             party = add_party(f, group->name);
-        json_t *newer = parse(group->document);
-        if (newer == NULL)
+        if (group->spec == NULL)
             continue;
-        json_t *kept = json_object_get(party->document, PROVISIONING_MEMBER);
-        if (f->request->merge && party->document != NULL)
-            json_object_update_missing(newer, party->document);
-        else if (kept != NULL && json_object_get(newer, "SlurmConfig") == NULL)
-            json_object_set(newer, PROVISIONING_MEMBER, kept);
-        json_decref(party->document);
-        party->document = newer;
+        AUTO(group_spec) struct group_spec newer = group_spec_copy(group->spec);
+        if (!f->request->merge) {
+            AUTO(group_spec) struct group_spec older = party->spec;
+            party->spec = (struct group_spec){0};
+            if (!newer.slurm.given) { /* what the file said stays */
+                party->spec.slurm_by_file = older.slurm_by_file;
+                older.slurm_by_file = (struct slurm_spec){0};
+            }
+        }
+        group_spec_merge(&party->spec, &newer);
     }
-    for (size_t i = 0; i < f->count; i++) {
-        if (f->parties[i].document == NULL)
-            f->parties[i].document = json_object();
+    for (size_t i = 0; i < f->count; i++)
         find_path(&f->parties[i]);
-    }
 }
 
 /* --- the file ----------------------------------------------------------------------------------- */
@@ -222,7 +197,7 @@ static int find_file(struct finding *f)
 static bool has_config(const struct finding *f)
 {
     for (size_t i = 0; i < f->count; i++)
-        if (json_is_object(json_object_get(f->parties[i].document, "SlurmConfig")))
+        if (f->parties[i].spec.slurm.given)
             return true;
     return false;
 }
@@ -246,29 +221,36 @@ static int check_file(const struct finding *f)
 
 /* --- what it comes to --------------------------------------------------------------------------- */
 
-/* What the file says of a group, as SlurmConfig would; NULL: nothing. Owned by the caller. */
-static json_t *member_of(const struct provisioning_file *file, const char *group)
+/* What the file says of a group, as if it had been asked for. Nothing of one that it does not name, which a merge does not bring back. */
+static struct slurm_spec slurm_of(const struct provisioning_file *file, const char *group)
 {
+    struct slurm_spec slurm = {.given = true};
     if (text_equal(group, file->controller))
-        return json_pack("{s:s}", "NodeType", "Controller");
+        slurm.role = (struct optional){true, SLURM_ROLE_CONTROLLER};
     if (text_equal(group, file->login))
-        return json_pack("{s:s}", "NodeType", "Login");
-    for (size_t i = 0; i < file->count; i++)
-        if (text_equal(group, file->workers[i].group))
-            return json_pack("{s:s, s:[s]}", "NodeType", "Compute", "PartitionNames", file->workers[i].partition);
-    return NULL;
+        slurm.role = (struct optional){true, SLURM_ROLE_LOGIN};
+    for (size_t i = 0; i < file->count; i++) {
+        if (!text_equal(group, file->workers[i].group))
+            continue;
+        char **names = own_calloc(1, sizeof(*names));
+        names[0] = own_strdup(file->workers[i].partition);
+        slurm.role = (struct optional){true, SLURM_ROLE_COMPUTE};
+        slurm.partitions = (struct optional_list){true, 1, names};
+    }
+    return slurm;
 }
 
-/* NULL: as the request has it. Caller frees. */
-static char *document_of(const struct finding *f, const struct party *party, const char *asked)
+/* True: the party's spec is what is to be kept; else what the request has. */
+static bool take_file(const struct finding *f, struct party *party, bool asked)
 {
-    bool had = json_object_get(party->document, PROVISIONING_MEMBER) != NULL;
-    json_t *member = f->where == NULL ? NULL : member_of(&f->file, party->name);
-    if (f->where == NULL ? !had || asked == NULL : !had && member == NULL)
-        return NULL;
-    if (f->where != NULL) /* null: it says so no more, which a merge does not bring back */
-        json_object_set_new(party->document, PROVISIONING_MEMBER, member != NULL ? member : json_null());
-    return json_dumps(party->document, JSON_COMPACT);
+    const bool had = party->spec.slurm_by_file.given;
+    if (f->where == NULL)
+        return had && asked;
+    AUTO(group_spec) struct group_spec by_file = {.slurm_by_file = slurm_of(&f->file, party->name)};
+    if (!had && !by_file.slurm_by_file.role.given)
+        return false;
+    group_spec_merge(&party->spec, &by_file);
+    return true;
 }
 
 static void say_missing(const struct finding *f, char told[SENTENCE_MAX_BYTES])
@@ -276,7 +258,7 @@ static void say_missing(const struct finding *f, char told[SENTENCE_MAX_BYTES])
     const struct party *in = NULL, *away = NULL;
     for (size_t i = 0; i < f->count; i++) {
         const struct party *party = &f->parties[i];
-        if (json_object_get(party->document, PROVISIONING_MEMBER) != NULL) {
+        if (party->spec.slurm_by_file.given) {
             say_cut(told, SENTENCE_MAX_BYTES,
                     PROVISIONING_FILE " is not in the lifecycle path of the controller group any more; what it said of "
                                       "the groups stays");
@@ -316,32 +298,24 @@ static void say_found(const struct finding *f, struct provisioned *provisioned)
                 file->ignored);
 }
 
-static int provide(const struct finding *f, struct provisioned *provisioned)
+static void provide(const struct finding *f, struct provisioned *provisioned)
 {
     const struct provisioning_request *request = f->request;
     provisioned->groups = own_calloc(request->group_count + 1, sizeof(*provisioned->groups));
-    provisioned->documents = own_calloc(request->group_count + 1, sizeof(*provisioned->documents));
+    provisioned->specs = own_calloc(request->group_count + 1, sizeof(*provisioned->specs));
     provisioned->count = request->group_count;
     for (size_t i = 0; i < request->group_count; i++) {
         provisioned->groups[i] = request->groups[i];
-        const struct party *party = party_of(f, request->groups[i].name);
-        if (party == NULL) /* no cluster of Slurm */
+        struct party *party = party_of(f, request->groups[i].name);
+        if (party == NULL || !take_file(f, party, request->groups[i].spec != NULL)) /* NULL: no cluster of Slurm */
             continue;
-        provisioned->documents[i] = document_of(f, party, request->groups[i].document);
-        if (provisioned->documents[i] == NULL)
-            continue;
-        provisioned->groups[i].document = provisioned->documents[i];
-        if (strlen(provisioned->documents[i]) >= CLUSTER_DOCUMENT_BYTES_MAX)
-            return problem_say(f->problem, STATUS_TOO_LARGE, PROBLEM_INVALID_VALUE,
-                               "With what " PROVISIONING_FILE " says the description of the group \"%s\" would have "
-                               "more than %d bytes.",
-                               party->name, CLUSTER_DOCUMENT_BYTES_MAX);
+        provisioned->specs[i] = group_spec_copy(&party->spec);
+        provisioned->groups[i].spec = &provisioned->specs[i];
     }
     if (f->where != NULL)
         say_found(f, provisioned);
     else if (!has_config(f))
         say_missing(f, provisioned->told);
-    return 0;
 }
 
 static int tell_refusal(struct db_tx *tx, void *arg)
@@ -357,7 +331,7 @@ int provisioning_find(struct service *s, const struct provisioning_request *requ
     struct problem unused;
     struct finding f = {.request = request,
                         .problem = problem != NULL ? problem : &unused,
-                        .has_strategy = names_strategy(request->document),
+                        .has_strategy = request->spec != NULL && request->spec->strategy.given,
                         .cluster.orchestrator = request->orchestrator};
     int status = 0;
     if (request->cluster != NULL && request->group_count > 0)
@@ -373,9 +347,9 @@ int provisioning_find(struct service *s, const struct provisioning_request *requ
             service_events_added(s);
     }
     if (status == 0)
-        status = provide(&f, ret_provisioned);
+        provide(&f, ret_provisioned);
     for (size_t i = 0; i < f.count; i++) {
-        json_decref(f.parties[i].document);
+        group_spec_free(&f.parties[i].spec);
         free(f.parties[i].directory);
     }
     free(f.parties);
@@ -395,8 +369,8 @@ int provisioning_tell(struct db_tx *tx, const struct cluster *cluster, const str
 void provisioned_free(struct provisioned *provisioned)
 {
     for (size_t i = 0; i < provisioned->count; i++)
-        free(provisioned->documents[i]);
-    free(provisioned->documents);
+        group_spec_free(&provisioned->specs[i]);
+    free(provisioned->specs);
     free(provisioned->groups);
     *provisioned = (struct provisioned){0};
 }

@@ -1,7 +1,7 @@
 /*
  * provisioning_parameters.json, HyperPod's older way to say what the groups of a cluster are to Slurm: a file beside the lifecycle
  * scripts of the controller group. provisioning_file.c reads its text, and is pure; provisioning.c finds it and puts what it says
- * into the groups' documents, where it counts as SlurmConfig does.
+ * into the groups' specs, where it counts where nothing is asked for.
  */
 #ifndef HOLDFAST_SERVER_SERVICE_PROVISIONING_H
 #define HOLDFAST_SERVER_SERVICE_PROVISIONING_H
@@ -9,7 +9,6 @@
 #include "server/service/service.h"
 
 #define PROVISIONING_FILE "provisioning_parameters.json"
-#define PROVISIONING_MEMBER "ProvisioningParameters" /* of a group's document: as SlurmConfig, and by the file */
 #define PROVISIONING_BYTES_MAX 65536
 #define PROVISIONING_WORKERS_MAX 100 /* as many groups as a cluster may have */
 #define PROVISIONING_ERROR_MAX 384
@@ -29,19 +28,19 @@ struct provisioning_file {
 int provisioning_file_parse(const char *data, size_t len, struct provisioning_file *ret_file,
                             char ret_error[PROVISIONING_ERROR_MAX]);
 
-/* The groups that a request describes, with what the file says in their documents, and what is to be told of it. */
+/* The groups that a request describes, with what the file says in their specs, and what is to be told of it. */
 struct provisioned {
     struct service_group_spec
-        *groups;      /* as many as the request has; what they point to is the request's, but for documents */
-    char **documents; /* owned, of the groups */
+        *groups;              /* as many as the request has; what they point to is the request's, but for specs */
+    struct group_spec *specs; /* owned, of the groups */
     size_t count;
     char told[SENTENCE_MAX_BYTES];   /* "": nothing */
     char warned[SENTENCE_MAX_BYTES]; /* what of the file has no effect; "": nothing */
 };
 struct provisioning_request {
-    const char *cluster;            /* that is changed; NULL: a new one */
-    enum orchestrator orchestrator; /* of a new one */
-    const char *document;           /* the cluster's, may be NULL */
+    const char *cluster;             /* that is changed; NULL: a new one */
+    enum orchestrator orchestrator;  /* of a new one */
+    const struct cluster_spec *spec; /* may be NULL */
     const struct service_group_spec *groups;
     size_t group_count;
     const char *const *groups_to_delete;

@@ -92,35 +92,17 @@ static void add_zone(struct zones *zones, const char *zone)
         text_copy_cut(zones->name[zones->count++], ZONE_MAX_BYTES, zone);
 }
 
-/* The subnets of a document's member of this name; NULL when it has none. Borrowed. */
-static const json_t *subnets_in(const json_t *document, const char *member)
+static int map_subnets(const struct slots *slots, const struct instance_group *group,
+                       const struct optional_list *subnets, struct zones *zones)
 {
-    return json_object_get(json_object_get(document, member), "Subnets");
-}
-
-static json_t *parse_document(const char *text)
-{
-    json_t *json = NULL;
-    char error[JSON_ERROR_MAX];
-    if (text == NULL || json_parse(text, strlen(text), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) != 0)
-        return NULL; /* what we wrote ourselves parses; what does not asks for nothing */
-    return json;
-}
-
-static int map_subnets(const struct slots *slots, const struct instance_group *group, const json_t *subnets,
-                       struct zones *zones)
-{
-    size_t i;
-    const json_t *subnet;
-    json_array_foreach(subnets, i, subnet)
-    {
-        const char *zone = zone_of_subnet(slots->s->backends, json_string_value(subnet));
+    for (size_t i = 0; i < subnets->count; i++) {
+        const char *subnet = ((char **)subnets->items)[i], *zone = zone_of_subnet(slots->s->backends, subnet);
         if (zone == NULL)
             return problem_say(
                 slots->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                 "The group \"%s\" wants the subnet \"%s\", which hpd's configuration does not name. Add it "
                 "there under subnets, or name another.",
-                group->name, json_string_value(subnet));
+                group->name, subnet);
         add_zone(zones, zone);
     }
     return 0;
@@ -132,17 +114,13 @@ static int zones_read(const struct slots *slots, const struct instance_group *gr
     *ret_zones = (struct zones){.count = 0};
     if (slots->s->backends == NULL || slots->s->backends->subnet_count == 0)
         return 0;
-    autofree char *own = NULL, *whole = NULL;
-    int status = db_group_document_get(slots->tx, group->id, &own);
-    if (status == 0 || status == STATUS_NOT_FOUND)
-        status = db_cluster_document_get(slots->tx, group->cluster_id, &whole);
-    if (status < 0 && status != STATUS_NOT_FOUND)
-        return status;
-    auto_json json_t *own_json = parse_document(own), *whole_json = parse_document(whole);
-    const json_t *subnets = subnets_in(own_json, "OverrideVpcConfig");
-    if (subnets == NULL)
-        subnets = subnets_in(whole_json, "VpcConfig");
-    return map_subnets(slots, group, subnets, ret_zones);
+    AUTO(group_spec) struct group_spec own = {0};
+    AUTO(cluster_spec) struct cluster_spec whole = {0};
+    int status = db_group_spec_get(slots->tx, group->id, &own);
+    if (status == 0)
+        status = db_cluster_spec_get(slots->tx, group->cluster_id, &whole);
+    const struct network_spec *network = own.network.given ? &own.network : &whole.network;
+    return status < 0 ? status : map_subnets(slots, group, &network->subnets, ret_zones);
 }
 
 /* Takes the one with fewest slots among those that are allowed (none named: all); "" when the group has no zones. */
@@ -363,8 +341,8 @@ int slots_add_group(const struct slots *slots, const struct service_group_spec *
     text_copy_cut(group.release, sizeof(group.release),
                   spec->release[0] != '\0' ? spec->release : spec_default_release(slots->s->backends));
     int status = db_group_insert(slots->tx, &group);
-    if (status == 0 && spec->document != NULL)
-        status = db_group_document_put(slots->tx, group.id, spec->document);
+    if (status == 0 && spec->spec != NULL)
+        status = db_group_spec_put(slots->tx, group.id, spec->spec);
     const struct slots_growth growth = {.group = &group, .count = spec->instance_count, .names = spec->node_names};
     if (status == 0)
         status = slots_grow(slots, &growth);

@@ -146,7 +146,7 @@ int spec_check(const struct service_cluster_spec *spec, struct problem *problem)
     int status = groups_check_unique(spec->groups, spec->group_count, problem);
     struct slurm_config_check slurm = {.problem = problem};
     for (size_t i = 0; status == 0 && i < spec->group_count; i++)
-        status = slurm_config_add(&slurm, spec->groups[i].name, spec->groups[i].document);
+        status = slurm_config_add(&slurm, spec->groups[i].name, spec->groups[i].spec);
     if (status == 0)
         status = slurm_config_end(&slurm);
     AUTO(map) struct map *seen = map_new();

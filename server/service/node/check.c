@@ -142,7 +142,7 @@ static int lacks_spare(struct db_tx *tx, const struct place *place, char *ret_wh
 static int refusal(struct db_tx *tx, const struct place *place, bool needs_spare, char *ret_why, size_t size)
 {
     struct operation active;
-    autofree char *document = NULL;
+    AUTO(group_spec) struct group_spec spec = {0};
     ret_why[0] = '\0';
     int status = db_operation_active(tx, place->node.id, &active);
     if (status < 0 && status != STATUS_NOT_FOUND)
@@ -153,10 +153,9 @@ static int refusal(struct db_tx *tx, const struct place *place, bool needs_spare
                 busy ? ", and at work on it is a " : "", busy ? operation_kind_text(active.kind) : "");
         return 0;
     }
-    status = db_group_document_get(tx, place->group.id, &document);
-    if (status == 0 && service_slurm_role(document) != SLURM_ROLE_COMPUTE)
+    status = db_group_spec_get(tx, place->group.id, &spec);
+    if (status == 0 && group_spec_role(&spec) != SLURM_ROLE_COMPUTE)
         say_cut(ret_why, size, "only nodes that compute are checked");
-    status = status == STATUS_NOT_FOUND ? 0 : status;
     return status == 0 && needs_spare && ret_why[0] == '\0' ? lacks_spare(tx, place, ret_why, size) : status;
 }
 
@@ -257,25 +256,6 @@ void service_check_result_free(struct service_check_result *result)
 {
     free(TAKE(result->nodes));
     result->count = result->capacity = 0;
-}
-
-/* --- what groups ask for --------------------------------------------------------------------------- */
-
-int64_t service_checks_on_start(const char *group_document)
-{
-    static const char *const words[] = {
-        [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};
-    char error[JSON_ERROR_MAX];
-    auto_json json_t *document = NULL;
-    int64_t checks = 0;
-    size_t i;
-    const json_t *item;
-    if (json_parse(group_document, strlen(group_document), CLUSTER_DOCUMENT_BYTES_MAX, &document, error) != 0)
-        return 0;
-    json_array_foreach(json_object_get(document, "OnStartDeepHealthChecks"), i,
-                       item) for (size_t k = 0; k < ARRAY_LEN(words);
-                                  k++) if (text_equal(json_string_value(item), words[k])) checks |= SM_BIT(k);
-    return checks;
 }
 
 /* --- runs as people see them ----------------------------------------------------------------------- */

@@ -110,39 +110,12 @@ int place_find_row(struct db_tx *tx, int64_t node_id, struct place *ret_place)
     return status;
 }
 
-/* NULL: none, or nothing that can be read. */
-static json_t *parse_document(const char *document)
-{
-    char error[JSON_ERROR_MAX];
-    json_t *json = NULL;
-    if (document == NULL || json_parse(document, strlen(document), CLUSTER_DOCUMENT_BYTES_MAX, &json, error) < 0)
-        return NULL;
-    return json;
-}
-
-enum slurm_role service_slurm_role(const char *group_document)
-{
-    auto_json json_t *json = parse_document(group_document);
-    const char *type = json_string_value(json_object_get(slurm_config_of(json), "NodeType"));
-    if (text_equal(type, "Controller"))
-        return SLURM_ROLE_CONTROLLER;
-    return text_equal(type, "Login") ? SLURM_ROLE_LOGIN : SLURM_ROLE_COMPUTE;
-}
-
-int service_slurm_partition(const char *group_document, char ret_partition[NAME_MAX_BYTES])
-{
-    auto_json json_t *json = parse_document(group_document);
-    const json_t *names = json_object_get(slurm_config_of(json), "PartitionNames");
-    const char *name = json_string_value(json_array_get(names, 0));
-    return name == NULL ? STATUS_NOT_FOUND : text_copy(ret_partition, NAME_MAX_BYTES, name);
-}
-
 int place_is_controller(struct db_tx *tx, const struct place *place, bool *ret_is_controller)
 {
-    autofree char *document = NULL;
-    int status = db_group_document_get(tx, place->group.id, &document);
-    *ret_is_controller = service_slurm_role(document) == SLURM_ROLE_CONTROLLER;
-    return status == STATUS_NOT_FOUND ? 0 : status;
+    AUTO(group_spec) struct group_spec spec;
+    int status = db_group_spec_get(tx, place->group.id, &spec);
+    *ret_is_controller = group_spec_role(&spec) == SLURM_ROLE_CONTROLLER;
+    return status;
 }
 
 int place_event_add(struct db_tx *tx, const struct place *place, const struct operation *operation, struct event *event,

@@ -13,7 +13,6 @@ static int setup(void **state)
         .instance_type = "ml.p5.48xlarge",
         .provider = "local",
         .instance_count = 3,
-        .document = "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}",
     };
     struct service_group_spec groups[2] = {group, group};
     const struct service_cluster_spec spec = {
@@ -22,7 +21,7 @@ static int setup(void **state)
     (void)state;
     world_open(&world, DB_INLINE);
     snprintf(groups[1].name, sizeof(groups[1].name), "head");
-    groups[0].document = NULL;
+    groups[1].spec = group_spec_of("{\"slurm\":{\"role\":\"controller\"}}");
     assert_int_equal(service_cluster_create(&world.service, &world_admin, &spec, &cluster, &world.problem), 0);
     world_ready(&world, "train", "gpu-1", INSTANCE, NULL);
     return 0;

@@ -190,7 +190,7 @@ static void test_what_cannot_be_done_is_refused_by_name(void **state)
         {", 'CapacityRequirements': {'Spot': {}}", "", "CapacityRequirements.Spot"},
         {", 'InstanceRequirements': {'InstanceTypes': ['ml.p5.48xlarge']}", "", "exactly one of InstanceType"},
         {", 'MinInstanceCount': 3", "", "minInstanceCount is 3"},
-        {", 'LifeCycleConfig': {'OnCreate': 'a.sh'}", "", "no SourceS3Uri"},
+        {", 'LifeCycleConfig': {'OnCreate': 'a.sh'}", "", "nothing says where they are"},
         {", 'LifeCycleConfig': {'SourceS3Uri': 's3://bucket/x', 'OnCreate': 'x'}", "", "s3://"},
         {", 'LifeCycleConfig': {'SourceS3Uri': 'https://a/b', 'OnCreate': '/etc/x'}", "", "OnCreate"},
         {", 'LifeCycleConfig': {'SourceS3Uri': 'https://a/b', 'OnInitComplete': 'a/../../x'}", "", "OnInitComplete"},

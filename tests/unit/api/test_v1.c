@@ -121,16 +121,16 @@ static void test_cluster_specs_that_are_refused(void **state)
     }
 }
 
-/* The group that is wrong is not looked at any more, nor are its names. */
+/* No names are made of more nodes than there may be. */
 static void test_groups_are_read_only_up_to_what_a_cluster_holds(void **state)
 {
     (void)state;
     auto_json json_t *problem = ask("POST", "/v1/clusters", NULL,
                                     GROUPS("{\"name\":\"a\",\"instanceCount\":60000,\"nodeNames\":\"a-[1-60000]\"},"
                                            "{\"name\":\"b\",\"instanceCount\":60000,\"nodeNames\":\"b-[1-60000]\"},"
-                                           "{\"name\":\"c\",\"instanceCount\":1,\"colour\":1}"),
+                                           "{\"name\":\"c\",\"instanceCount\":1,\"nodeNames\":\"c[\"}"),
                                     400, NULL, NULL);
-    assert_non_null(strstr(text_at(problem, "detail"), "more than 100000 nodes"));
+    assert_non_null(strstr(text_at(problem, "detail"), "have 120001 nodes together, and a cluster has at most 100000"));
 }
 
 /* As a file that was exported says it: both ways at once. */

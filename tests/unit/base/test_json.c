@@ -266,11 +266,11 @@ static const struct {
     {"{\"name\":\"ab\",\"array\":[]}", "\"array\" is an array of 0: must be an array of 1 to 2"},
     {"{\"name\":\"ab\",\"array\":[1,2,3]}", "\"array\" is an array of 3: must be an array of 1 to 2"},
     {"{\"name\":\"ab\",\"even\":\"odd\"}", "\"even\" is \"odd\": must be of even length"},
-    {"{\"name\":\"ab\",\"nam\":\"ab\"}", "\"nam\" is not a member that is known here"},
-    {"{\"name\":\"ab\",\"Name\":\"ab\"}", "\"Name\" is not a member that is known here"},
-    {"{\"name\":\"ab\",\"\":1}", "\"\" is not a member that is known here"},
-    {"{\"name\":\"ab\",\"a\\nb\":1}", "\"a\\nb\" is not a member that is known here"},
-    {"{\"name\":\"ab\",\"a\x7f\":1}", "\"a?\" is not a member that is known here"},
+    {"{\"name\":\"ab\",\"nam\":\"ab\"}", "\"nam\" is not known here (the nearest is \"name\")"},
+    {"{\"name\":\"ab\",\"Name\":\"ab\"}", "\"Name\" is not known here (the nearest is \"name\")"},
+    {"{\"name\":\"ab\",\"\":1}", "\"\" is not known here"},
+    {"{\"name\":\"ab\",\"a\\nb\":1}", "\"a\\nb\" is not known here"},
+    {"{\"name\":\"ab\",\"a\x7f\":1}", "\"a?\" is not known here"},
     {"{\"name\":\"ab\",\"on\":\"\xc2\x9b\"}", "\"on\" is \"??\": must be true or false"},
 };
 

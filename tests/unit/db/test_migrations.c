@@ -307,6 +307,75 @@ static void test_a_database_of_a_newer_holdfast_is_refused_in_words(void **state
     }
 }
 
+#define DOCUMENT_OF_ALL                                                                                                \
+    "{\"LifeCycleConfig\":{\"SourceS3Uri\":\"file:///x\",\"OnCreate\":\"a.sh\",\"OnInitComplete\":\"b.sh\"},"          \
+    "\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"p\"]},\"OverrideVpcConfig\":{\"Subnets\":"        \
+    "[\"s-1\",\"s-2\"],\"SecurityGroupIds\":[\"g\"]},\"OnStartDeepHealthChecks\":[\"InstanceConnectivity\","           \
+    "\"InstanceStress\"],\"InstanceRequirements\":{\"InstanceTypes\":[\"ml.x\"]},\"ExecutionRole\":\"it''s\","         \
+    "\"ThreadsPerCore\":2,\"InstanceStorageConfigs\":[{\"EbsVolumeConfig\":{\"VolumeSizeInGB\":5,\"VolumeKmsKeyId\":"  \
+    "\"k\",\"RootVolume\":false}},{\"FsxLustreConfig\":{\"DnsName\":\"d\",\"MountName\":\"m\",\"MountPath\":\"/m\"}}," \
+    "{\"FsxOpenZfsConfig\":{\"DnsName\":\"z\"}}],\"NetworkInterface\":{\"InterfaceType\":\"efa-only\"},"               \
+    "\"CapacityRequirements\":{\"OnDemand\":{}}}"
+#define SPEC_OF_ALL                                                                                                    \
+    "{\"lifecycle\":{\"source\":\"file:///x\",\"onCreate\":\"a.sh\",\"onInitComplete\":\"b.sh\"},\"slurm\":{\"role\":" \
+    "\"compute\",\"partitions\":[\"p\"]},\"network\":{\"subnets\":[\"s-1\",\"s-2\"],\"securityGroups\":[\"g\"]},"      \
+    "\"checksOnStart\":[\"instance-stress\",\"instance-connectivity\"],\"requirements\":{\"instanceTypes\":"           \
+    "[\"ml.x\"]},\"executionRole\":\"it's\",\"threadsPerCore\":2,\"storage\":[{\"volume\":{\"sizeGb\":5,"              \
+    "\"key\":\"k\",\"root\":false}},{\"lustre\":{\"address\":\"d\",\"name\":\"m\",\"path\":\"/"                        \
+    "m\"}},{\"zfs\":{\"address\":"                                                                                     \
+    "\"z\"}}],\"interface\":{\"kind\":\"efa-only\"},\"capacity\":{\"onDemand\":{}}}"
+static const char SQL_DOCUMENTS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1), (2, 'b', 'b', 'in-service', 'Automatic', 'slurm', 7, "
+    "7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) SELECT value, 1, 'g' || value, '', 'local', 1, 0, 7 FROM json_each('[1,2,3,4,5]'); "
+    "INSERT INTO group_document (group_id, document) VALUES (1, '" DOCUMENT_OF_ALL "'), "
+    "(2, '{\"ProvisioningParameters\":{\"NodeType\":\"Controller\"},\"SlurmConfig\":{\"NodeType\":\"Login\"}}'), "
+    "(3, '{\"ProvisioningParameters\":null,\"CapacityRequirements\":{}}'), (4, '{\"LifeCycleConfig\":'); "
+    "INSERT INTO cluster_document (cluster_id, document) VALUES (1, '{\"VpcConfig\":{\"Subnets\":[\"s\"],"
+    "\"SecurityGroupIds\":[\"g\"]},\"ClusterRole\":\"r\",\"Orchestrator\":{\"Slurm\":{\"SlurmConfigStrategy\":"
+    "\"Overwrite\"}},\"TieredStorageConfig\":{\"Mode\":\"Disable\",\"InstanceMemoryAllocationPercentage\":0},"
+    "\"AutoScaling\":{\"Mode\":\"Disable\",\"AutoScalerType\":\"Karpenter\"},\"Invocation\":\"k\"}'), "
+    "(2, '{\"Orchestrator\":{\"Slurm\":{}}}')";
+
+/* Written anew it is the same, so that nothing of it was left out; members may come in another order. */
+static void assert_group_spec(struct db_tx *tx, int64_t group, const char *expected)
+{
+    AUTO(group_spec) struct group_spec spec = {0};
+    MUST(db_group_spec_get(tx, group, &spec));
+    autofree char *text = group_spec_write(&spec);
+    assert_string_equal(text, expected);
+}
+
+static void assert_cluster_spec(struct db_tx *tx, int64_t cluster, const char *expected)
+{
+    AUTO(cluster_spec) struct cluster_spec spec = {0};
+    MUST(db_cluster_spec_get(tx, cluster, &spec));
+    autofree char *text = cluster_spec_write(&spec);
+    assert_string_equal(text, expected);
+}
+
+/* What was asked for in the AWS model's words is asked for in ours. What could not be read before asks for nothing, as before. */
+static void test_documents_become_specs(void **state)
+{
+    struct db db;
+    struct db_tx *tx = upgraded_from(*state, &db, 41, SQL_DOCUMENTS_BEFORE);
+    assert_group_spec(tx, 1, SPEC_OF_ALL);
+    assert_group_spec(tx, 2, "{\"slurm\":{\"role\":\"login\"},\"slurmByFile\":{\"role\":\"controller\"}}");
+    assert_group_spec(tx, 3, "{\"capacity\":{}}");
+    assert_group_spec(tx, 4, "{}");
+    assert_group_spec(tx, 5, "{}");
+    assert_cluster_spec(tx, 1,
+                        "{\"network\":{\"subnets\":[\"s\"],\"securityGroups\":[\"g\"]},\"role\":\"r\",\"strategy\":"
+                        "\"Overwrite\",\"tieredStorage\":{\"mode\":\"off\",\"memoryPercent\":0},\"autoScaling\":{"
+                        "\"mode\":\"off\",\"scaler\":\"karpenter\"},\"madeBy\":\"k\"}");
+    assert_cluster_spec(tx, 2, "{}");
+    MUST(db_script(tx, "DELETE FROM instance_group WHERE id = 1"));
+    assert_int_equal(number(tx, "SELECT count(*) FROM group_spec WHERE group_id = 1"), 0);
+    db_tx_close(tx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +384,7 @@ int main(void)
         EMPTY_TEST(test_critical_verdicts_become_node_faults),
         EMPTY_TEST(test_groups_get_the_state_of_their_cluster),
         EMPTY_TEST(test_operations_of_nodes_stay_what_they_are),
+        EMPTY_TEST(test_documents_become_specs),
         EMPTY_TEST(test_decisions_keep_their_gates_and_evidence),
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),

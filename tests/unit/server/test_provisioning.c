@@ -101,18 +101,18 @@ static void put_file(const char *text)
         assert_int_equal(file_write(path, text, strlen(text), 0600), 0);
 }
 
-/* A document with the directory as lifecycle path, and more members. Caller frees. */
-static char *document(const char *more)
+/* A spec with the directory as lifecycle path, and more members. Caller frees. */
+static char *spec_text(const char *more)
 {
-    return own_printf("{\"LifeCycleConfig\":{\"SourceS3Uri\":\"file://%s/\",\"OnCreate\":\"x\"}%s}", directory, more);
+    return own_printf("{\"lifecycle\":{\"source\":\"file://%s/\",\"onCreate\":\"x\"}%s}", directory, more);
 }
 
 static int create_groups(const char *head, const char *gpu)
 {
     struct cluster cluster;
     struct service_group_spec groups[] = {a_spec("head", 0), a_spec("gpu", 1)};
-    groups[0].document = head;
-    groups[1].document = gpu;
+    groups[0].spec = group_spec_of(head);
+    groups[1].spec = group_spec_of(gpu);
     const struct service_cluster_spec spec = {
         .name = "ml", .orchestrator = ORCHESTRATOR_SLURM, .groups = groups, .group_count = 2};
     return service_cluster_create(&world.service, &world_admin, &spec, &cluster, &world.problem);
@@ -120,7 +120,7 @@ static int create_groups(const char *head, const char *gpu)
 
 static int create_beside(const char *more)
 {
-    autofree char *head = document(more), *gpu = document("");
+    autofree char *head = spec_text(more), *gpu = spec_text("");
     return create_groups(head, gpu);
 }
 
@@ -128,7 +128,7 @@ static int change_one(const char *name, const char *with)
 {
     struct cluster cluster;
     struct service_group_spec spec = a_spec(name, text_equal(name, "gpu"));
-    spec.document = with;
+    spec.spec = group_spec_of(with);
     return service_cluster_update(&world.service, &world_operator, "ml",
                                   &(struct service_cluster_change){.groups = &spec, .group_count = 1}, &cluster,
                                   &world.problem);
@@ -140,8 +140,8 @@ static void assert_group(const char *name, enum slurm_role role, const char *par
     char named[NAME_MAX_BYTES] = "";
     for (size_t i = 0; i < view.group_count; i++)
         if (text_equal(view.groups[i].group.name, name)) {
-            assert_int_equal(service_slurm_role(view.groups[i].document), role);
-            (void)service_slurm_partition(view.groups[i].document, named);
+            assert_int_equal(group_spec_role(&view.groups[i].spec), role);
+            text_copy_cut(named, sizeof(named), text_or_empty(group_spec_partition(&view.groups[i].spec)));
         }
     service_cluster_view_free(&view);
     assert_string_equal(named, partition);
@@ -171,7 +171,7 @@ static void test_it_says_what_groups_are_and_stays_when_it_goes(void **state)
     assert_told("the lifecycle path of the controller group head: 1 worker group");
     change_world_state_set(&world, CLUSTER_STATE_IN_SERVICE);
     put_file(NULL);
-    autofree char *again = document(",\"ThreadsPerCore\":1");
+    autofree char *again = spec_text(",\"threadsPerCore\":1");
     assert_int_equal(change_one("head", again), 0);
     assert_int_equal(change_one("gpu", NULL), 0);
     assert_told("not in the lifecycle path of the controller group any more");
@@ -179,7 +179,7 @@ static void test_it_says_what_groups_are_and_stays_when_it_goes(void **state)
     assert_group("gpu", SLURM_ROLE_COMPUTE, "train_a");
     /* HyperPod's way over: the file is gone, and SlurmConfig says it. */
     change_world_state_set(&world, CLUSTER_STATE_IN_SERVICE);
-    autofree char *by_api = document(",\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"test\"]}");
+    autofree char *by_api = spec_text(",\"slurm\":{\"role\":\"compute\",\"partitions\":[\"test\"]}");
     assert_int_equal(change_one("gpu", by_api), 0);
     assert_group("gpu", SLURM_ROLE_COMPUTE, "test");
 }
@@ -202,7 +202,7 @@ static void test_both_ways_at_once_are_refused(void **state)
 {
     (void)state;
     put_file(SMALL);
-    assert_int_equal(create_beside(",\"SlurmConfig\":{\"NodeType\":\"Controller\"}"), STATUS_INVALID);
+    assert_int_equal(create_beside(",\"slurm\":{\"role\":\"controller\"}"), STATUS_INVALID);
     assert_string_equal(world.problem.detail,
                         "The LifeCycleConfig cannot include both a SLURM Orchestrator Config and a "
                         "provisioning_parameters.json file simultaneously.");
@@ -261,7 +261,7 @@ static void test_it_counts_in_the_controller_groups_path_alone(void **state)
 {
     (void)state;
     put_file(SMALL);
-    autofree char *gpu = document("");
+    autofree char *gpu = spec_text("");
     assert_int_equal(create_groups("{}", gpu), 0);
     assert_told("was not found in");
     assert_group("head", SLURM_ROLE_COMPUTE, "");
@@ -271,7 +271,7 @@ static void test_it_counts_in_the_controller_groups_path_alone(void **state)
 static void test_an_address_is_not_looked_at(void **state)
 {
     (void)state;
-    assert_int_equal(create_groups("{\"LifeCycleConfig\":{\"SourceS3Uri\":\"https://x/y\"}}", "{}"), 0);
+    assert_int_equal(create_groups("{\"lifecycle\":{\"source\":\"https://x/y\"}}", "{}"), 0);
     assert_told("was not looked for");
 }
 

@@ -200,7 +200,7 @@ static void test_slots_are_spread_over_zones(void **state)
     (void)state;
     world_open(&world, DB_INLINE);
     world.service.backends = &backends;
-    group.document = "{\"OverrideVpcConfig\":{\"Subnets\":[\"s-1\",\"s-2\",\"s-3\"]}}";
+    group.spec = group_spec_of("{\"network\":{\"subnets\":[\"s-1\",\"s-2\",\"s-3\"]}}");
     change_world_create(&world, PROVISIONING_CONTINUOUS, &group, 1);
     assert_string_equal(world_node_get(&world, "ml", "a-1").zone, "z-1");
     assert_string_equal(world_node_get(&world, "ml", "a-2").zone, "z-2");
@@ -267,7 +267,7 @@ static void test_what_is_not_removed(void **state)
     struct cluster cluster;
     struct operation operation;
     (void)state;
-    spec.document = "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}";
+    spec.spec = group_spec_of("{\"slurm\":{\"role\":\"controller\"}}");
     assert_int_equal(service_cluster_update(&world.service, &world_operator, "ml", &wanted, &cluster, &world.problem),
                      0);
     assert_refused(

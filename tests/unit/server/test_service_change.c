@@ -163,16 +163,13 @@ static void test_a_role_in_slurm_stays(void **state)
 {
     struct service_group_spec spec = a_spec("c", 0);
     (void)state;
-    spec.document = "{\"SlurmConfig\":{\"NodeType\":\"Login\"}}";
+    spec.spec = group_spec_of("{\"slurm\":{\"role\":\"login\"}}");
     assert_int_equal(change_group(spec), 0);
     assert_int_equal(change_group(spec), 0);
-    spec.document = "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}";
+    spec.spec = group_spec_of("{\"slurm\":{\"role\":\"controller\"}}");
     assert_refused(change_group(spec), STATUS_INVALID, PROBLEM_INVALID_VALUE);
-    spec.document = "{\"ExecutionRole\":\"r\"}";
+    spec.spec = group_spec_of("{\"executionRole\":\"r\"}");
     assert_refused(change_group(spec), STATUS_INVALID, PROBLEM_INVALID_VALUE);
-    assert_int_equal(service_slurm_role(NULL), SLURM_ROLE_COMPUTE);
-    assert_int_equal(service_slurm_role("{\"SlurmConfig\":{\"NodeType\":\"Compute\"}}"), SLURM_ROLE_COMPUTE);
-    assert_int_equal(service_slurm_role("{"), SLURM_ROLE_COMPUTE);
 }
 
 /* HyperPod's words, with what stands in the store counted. */
@@ -181,23 +178,22 @@ static void test_what_groups_are_to_slurm_together(void **state)
     static const struct {
         const char *name, *config, *said;
     } cases[] = {
-        {"head", "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}", NULL},
-        {"head2", "{\"SlurmConfig\":{\"NodeType\":\"Controller\"}}",
+        {"head", "{\"slurm\":{\"role\":\"controller\"}}", NULL},
+        {"head2", "{\"slurm\":{\"role\":\"controller\"}}",
          "2 Controller Groups found: SlurmConfig for InstanceGroups may only have one Controller Group."},
-        {"door", "{\"SlurmConfig\":{\"NodeType\":\"Login\"}}", NULL},
-        {"door2", "{\"SlurmConfig\":{\"NodeType\":\"Login\"}}", "2 Login Groups found"},
-        {"door", "{\"SlurmConfig\":{\"NodeType\":\"Login\",\"PartitionNames\":[\"x\"]}}",
+        {"door", "{\"slurm\":{\"role\":\"login\"}}", NULL},
+        {"door2", "{\"slurm\":{\"role\":\"login\"}}", "2 Login Groups found"},
+        {"door", "{\"slurm\":{\"role\":\"login\",\"partitions\":[\"x\"]}}",
          "Partitions can only be assigned to Compute node types"},
-        {"gpu", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"train\"]}}", NULL},
-        {"gpu2", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"Default\"]}}",
-         "neither DEFAULT nor ALL"},
-        {"gpu2", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"\"]}}", "1 to 63 letters"},
-        {"gpu2", "{\"SlurmConfig\":{\"NodeType\":\"Compute\",\"PartitionNames\":[\"a b\"]}}", "1 to 63 letters"},
+        {"gpu", "{\"slurm\":{\"role\":\"compute\",\"partitions\":[\"train\"]}}", NULL},
+        {"gpu2", "{\"slurm\":{\"role\":\"compute\",\"partitions\":[\"Default\"]}}", "neither DEFAULT nor ALL"},
+        {"gpu2", "{\"slurm\":{\"role\":\"compute\",\"partitions\":[\"\"]}}", "1 to 63 letters"},
+        {"gpu2", "{\"slurm\":{\"role\":\"compute\",\"partitions\":[\"a b\"]}}", "1 to 63 letters"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct service_group_spec spec = a_spec(cases[i].name, 0);
-        spec.document = cases[i].config;
+        spec.spec = group_spec_of(cases[i].config);
         if (cases[i].said == NULL) {
             assert_int_equal(change_group(spec), 0);
             continue;
@@ -295,54 +291,45 @@ static void test_continuous_remembers_only_for_a_minimum(void **state)
     assert_int_equal(change_world_group(&world, "b").state, GROUP_STATE_UPDATING);
 }
 
-/* --- documents --------------------------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------------- */
 
-static void assert_documents(const char *cluster, const char *group)
+static void assert_specs(const char *cluster, const char *group)
 {
     struct service_cluster_view view = change_world_view(&world);
-    assert_string_equal(view.document == NULL ? "" : view.document, cluster);
-    assert_string_equal(view.groups[0].document == NULL ? "" : view.groups[0].document, group);
+    autofree char *of_cluster = cluster_spec_write(&view.spec), *of_group = group_spec_write(&view.groups[0].spec);
+    assert_string_equal(of_cluster, cluster);
+    assert_string_equal(of_group, group);
     service_cluster_view_free(&view);
 }
 
-static void test_documents_are_kept(void **state)
+static void test_what_is_asked_for_is_kept(void **state)
 {
     struct service_group_spec spec = a_spec("a", 2);
     (void)state;
-    assert_documents("", "");
-    spec.document = "{\"ThreadsPerCore\":1}";
-    assert_int_equal(change(&(struct service_cluster_change){.groups = &spec,
-                                                             .group_count = 1,
-                                                             .document = "{\"ClusterRole\":\"r\",\"A\":1}",
-                                                             .notice = "ThreadsPerCore"}),
+    assert_specs("{}", "{}");
+    spec.spec = group_spec_of("{\"threadsPerCore\":1}");
+    assert_int_equal(change(&(struct service_cluster_change){
+                         .groups = &spec,
+                         .group_count = 1,
+                         .spec = cluster_spec_of("{\"role\":\"r\",\"network\":{\"subnets\":[\"a\"]}}"),
+                         .notice = "ThreadsPerCore"}),
                      0);
-    assert_documents("{\"ClusterRole\":\"r\",\"A\":1}", "{\"ThreadsPerCore\":1}");
+    assert_specs("{\"network\":{\"subnets\":[\"a\"]},\"role\":\"r\"}", "{\"threadsPerCore\":1}");
     struct event last;
     assert_int_equal(world_events(&world, EVENT_KIND_CLUSTER_UPDATED, &last), 2);
     assert_true(last.level == EVENT_LEVEL_WARN && strstr(last.message, "no effect here: ThreadsPerCore") != NULL);
-    spec.document = "{\"ExecutionRole\":\"x\"}"; /* of a group the whole, of a cluster what changes */
+    spec.spec = group_spec_of("{\"executionRole\":\"x\"}"); /* of a group the whole, of a cluster what changes */
     assert_int_equal(
-        change(&(struct service_cluster_change){.groups = &spec, .group_count = 1, .document = "{\"A\":2}"}), 0);
-    assert_documents("{\"ClusterRole\":\"r\",\"A\":2}", "{\"ExecutionRole\":\"x\"}");
-    spec.document = "{\"ThreadsPerCore\":2}";
+        change(&(struct service_cluster_change){
+            .groups = &spec, .group_count = 1, .spec = cluster_spec_of("{\"network\":{\"subnets\":[\"b\"]}}")}),
+        0);
+    assert_specs("{\"network\":{\"subnets\":[\"b\"]},\"role\":\"r\"}", "{\"executionRole\":\"x\"}");
+    spec.spec = group_spec_of("{\"threadsPerCore\":2}");
     spec.instance_count = spec.min_count = -1; /* stays */
     assert_int_equal(change(&(struct service_cluster_change){.groups = &spec, .group_count = 1, .merge = true}), 0);
-    assert_documents("{\"ClusterRole\":\"r\",\"A\":2}", "{\"ExecutionRole\":\"x\",\"ThreadsPerCore\":2}");
+    assert_specs("{\"network\":{\"subnets\":[\"b\"]},\"role\":\"r\"}",
+                 "{\"executionRole\":\"x\",\"threadsPerCore\":2}");
     assert_int_equal(change_world_group(&world, "a").desired, 2);
-}
-
-/* Each within its limit, and together beyond: refused, and nothing of what was kept is lost. */
-static void test_documents_that_grow_too_large_are_refused(void **state)
-{
-    (void)state;
-    size_t len = CLUSTER_DOCUMENT_BYTES_MAX * 2 / 3;
-    autofree char *filling = own_calloc(1, len + 1);
-    memset(filling, 'x', len);
-    autofree char *first = own_printf("{\"A\":\"%s\"}", filling), *second = own_printf("{\"B\":\"%s\"}", filling);
-    assert_int_equal(change(&(struct service_cluster_change){.document = first}), 0);
-    assert_int_equal(change(&(struct service_cluster_change){.document = second}), STATUS_TOO_LARGE);
-    assert_problem(&world, PROBLEM_INVALID_VALUE);
-    assert_documents(first, "");
 }
 
 int main(void)
@@ -361,8 +348,7 @@ int main(void)
         TEST(whole, test_all_or_nothing_remembers_what_stood_before),
         TEST(whole, test_a_new_group_goes_back_to_nothing),
         TEST(continuous, test_continuous_remembers_only_for_a_minimum),
-        TEST(continuous, test_documents_are_kept),
-        TEST(continuous, test_documents_that_grow_too_large_are_refused),
+        TEST(continuous, test_what_is_asked_for_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
