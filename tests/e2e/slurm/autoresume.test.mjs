@@ -36,7 +36,7 @@ before(async () => {
   contained = process.env.AUTO_RESUME_CGROUPS !== 'no' && mayMakeCgroups();
   const cgroups = contained ? { LAB_CGROUP: 'yes' } : {};
   console.log(`# jobs are contained by ${contained ? 'cgroups' : 'process groups: this machine lets nobody make cgroups of version 1'}`);
-  Object.assign(process.env, { LAB_PROLOG_FLAGS: 'Alloc,Contain', LAB_TASK_PLUGIN: 'task/affinity', LAB_GPUS: '2', ...cgroups });
+  Object.assign(process.env, { LAB_PROLOG_FLAGS: process.env.AUTO_RESUME_PROLOG_FLAGS ?? 'Alloc,Contain', LAB_TASK_PLUGIN: 'task/affinity', LAB_GPUS: '2', ...cgroups });
   world = new World({ recovery: { breakerMin: 100, replacesMax: 100 } }); // four slots for all these faults
   world.wayConfig = () => ({ surveyInterval: '2s' }); // what nobody is left to end is found there
   await world.start();
