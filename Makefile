@@ -1,6 +1,6 @@
 # Holdfast. `make` builds, `make demo` shows it, `make check` proves it, `make bench` measures it.
 #
-#   make                    build/hpd build/hpctl build/hp-agent build/hp-auto-resume, and srun's plugin
+#   make                    build/hpd build/hpctl build/hp-agent build/hprun build/hp-auto-resume, and srun's plugin
 #   make BUILD=dir CC=clang SANITIZE=address,undefined     the same elsewhere, otherwise
 #   make unit [T=tests/unit/base/test_text.c]              unit tests (all, or some)
 #   make check              everything; installs what the tests need
@@ -41,7 +41,7 @@ LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat -lssh2 -lh
 LIBS_http := -lcurl
 
 .PHONY: all
-all: $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(BUILD)/hp-auto-resume $(BUILD)/holdfast_auto_resume.so
+all: $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(BUILD)/hprun $(BUILD)/hp-auto-resume $(BUILD)/holdfast_auto_resume.so
 
 define room_rules
 $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1)))
@@ -89,6 +89,9 @@ $(BUILD)/hp-agent: $(BUILD)/agents/node/main.o $(BUILD)/libagents.a $(BUILD)/lib
 $(BUILD)/hp-auto-resume: $(BUILD)/agents/slurm/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_http) $(LIBS_base))
 
+$(BUILD)/hprun: $(BUILD)/agents/launcher/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+	$(call link,$^,-lmicrohttpd $(LIBS_base))
+
 # The plugin is loaded into the site's own srun, so it is built without sanitizers and of nothing but libc.
 PLUGIN_SOURCES := agents/slurm/spank.c agents/slurm/option.c
 $(BUILD)/holdfast_auto_resume.so: $(PLUGIN_SOURCES) $(wildcard agents/slurm/*.h) Makefile $(BUILD)/flags
@@ -99,7 +102,7 @@ $(BUILD)/holdfast_auto_resume.so: $(PLUGIN_SOURCES) $(wildcard agents/slurm/*.h)
 # --- unit tests: one program per tests/unit/ROOM/test_*.c, linked with the rooms --------------------------------
 T ?= $(shell find $(foreach room,$(ROOMS),tests/unit/$(room)) tests/policy tests/sim -name 'test_*.c' 2>/dev/null | sort)
 UNIT := $(patsubst %.c,$(BUILD)/%,$(T))
-LIBS_unit := -lcmocka -lpthread $(LIBS_base) $(if $(filter db server api,$(ROOMS)),-lsqlite3) $(if $(filter api,$(ROOMS)),-lmicrohttpd) $(LIBS_http)
+LIBS_unit := -lcmocka -lpthread $(LIBS_base) $(if $(filter db server api,$(ROOMS)),-lsqlite3) $(if $(filter agents api,$(ROOMS)),-lmicrohttpd) $(LIBS_http)
 TEST_SUPPORT = $(call objects,$(call sources,tests/support))
 
 $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(TEST_SUPPORT) $(ROOM_LIBS)

@@ -5,17 +5,20 @@ docdir = $(PREFIX)/share/doc/holdfast
 unitdir = $(PREFIX)/lib/systemd/system
 libexecdir = $(PREFIX)/libexec
 slurmdir = $(PREFIX)/lib/slurm
-INSTALLED = $(addprefix $(bindir)/,hpd hpctl hp-agent) $(mandir)/man1/hpctl.1 $(addprefix $(mandir)/man8/,hpd.8 hp-agent.8 hp-auto-resume.8) \
-            $(libexecdir)/hp-auto-resume $(slurmdir)/holdfast_auto_resume.so \
+pythondir = $(PREFIX)/share/holdfast/python
+INSTALLED = $(addprefix $(bindir)/,hpd hpctl hp-agent hprun hyperpodrun) $(addprefix $(mandir)/man1/,hpctl.1 hprun.1) $(addprefix $(mandir)/man8/,hpd.8 hp-agent.8 hp-auto-resume.8) \
+            $(libexecdir)/hp-auto-resume $(slurmdir)/holdfast_auto_resume.so $(PREFIX)/share/holdfast \
             $(addprefix $(unitdir)/,hpd.service hp-agent.service) $(docdir)
 
 .PHONY: install uninstall
 install: all
-	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(mandir)/man8 $(docdir)/examples $(unitdir) $(libexecdir) $(slurmdir))
-	install -m 755 $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(DESTDIR)$(bindir)
+	install -d $(addprefix $(DESTDIR),$(bindir) $(mandir)/man1 $(mandir)/man8 $(docdir)/examples $(unitdir) $(libexecdir) $(slurmdir) $(pythondir))
+	install -m 755 $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(BUILD)/hprun $(DESTDIR)$(bindir)
+	ln -sf hprun $(DESTDIR)$(bindir)/hyperpodrun
+	install -m 644 agents/launcher/python/hprun.py $(DESTDIR)$(pythondir)
 	install -m 755 $(BUILD)/hp-auto-resume $(DESTDIR)$(libexecdir)
 	install -m 644 $(BUILD)/holdfast_auto_resume.so $(DESTDIR)$(slurmdir)
-	install -m 644 docs/man/hpctl.1 $(DESTDIR)$(mandir)/man1
+	install -m 644 docs/man/hpctl.1 docs/man/hprun.1 $(DESTDIR)$(mandir)/man1
 	install -m 644 docs/man/hpd.8 docs/man/hp-agent.8 docs/man/hp-auto-resume.8 $(DESTDIR)$(mandir)/man8
 	install -m 644 docs/examples/* $(DESTDIR)$(docdir)/examples
 	install -m 644 README.md LICENSE openapi.yaml docs/aws-door.md docs/slurm-metrics.md docs/slurm-states.md $(DESTDIR)$(docdir)

@@ -240,6 +240,14 @@ bool rules_is_stopped(const struct rules *rules, size_t rule)
     return rule >= rules->list.count || rules->states[rule].stopped;
 }
 
+int64_t rules_matches(const struct rules *rules, size_t rule)
+{
+    int64_t count = 0;
+    for (int i = 0; i < rules->ranks; i++)
+        count += rules->states[rule].ranks[i].matches;
+    return count;
+}
+
 /* --- times -------------------------------------------------------------------------------------------- */
 
 /* The rank whose last line is the oldest. */

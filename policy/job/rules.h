@@ -105,6 +105,8 @@ void rules_match(struct rules *rules, size_t rule, int rank, int64_t now_ms, con
 /* A line that matches its stop pattern; after rules_match where a line matches both. */
 void rules_stop(struct rules *rules, size_t rule);
 bool rules_is_stopped(const struct rules *rules, size_t rule);
+/* How many lines have matched its pattern so far, on all ranks. */
+int64_t rules_matches(const struct rules *rules, size_t rule);
 /* Looks at the times. */
 void rules_tick(struct rules *rules, int64_t now_ms);
 /* When rules_tick would say something new; INT64_MAX when never. */

@@ -19,7 +19,7 @@ before(() => make('install'));
 after(() => rmSync(prefix, { recursive: true, force: true }));
 
 test('the programs run from where they were put', () => {
-  for (const name of ['hpd', 'hpctl', 'hp-agent'])
+  for (const name of ['hpd', 'hpctl', 'hp-agent', 'hprun', 'hyperpodrun'])
     assert.match(execFileSync(join(prefix, 'bin', name), ['--version'], { encoding: 'utf8' }), /\d+\.\d+\.\d+/);
 });
 

@@ -41,6 +41,7 @@ const BAD = [
     ['include', 'paths begin at the root', { 'cli/a.c': '#include "cli.h" // BAD\n' }],
     ['include', 'no way around by dots', { 'cli/a.c': '#include "../db/db.h" // BAD\n' }],
     ['owner', 'microhttpd outside the API', { 'server/a.c': '#include <microhttpd.h> // BAD\n' }],
+    ['owner', 'microhttpd in another file of the launcher', { 'agents/launcher/api.c': '#include <microhttpd.h> // BAD\n' }],
     ['owner', 'microhttpd in two files', {
         'api/a.c': '#include <microhttpd.h> // BAD\n',
         'api/b.c': '#include <microhttpd.h> // BAD\n',
@@ -123,7 +124,7 @@ const GOOD = [
     ['include', 'tests and benches see everything', { 'tests/unit/api/test_a.c': '#include "db/db.h"\n', 'bench/a.c': '#include "api/api.h"\n' }],
     ['include', 'not in a comment', { 'cli/a.c': '/*\n#include "db/db.h"\n*/\n// #include "db/db.h"\n' }],
     ['owner', 'each where it belongs', {
-        'api/http.c': '#include <microhttpd.h>\n', 'db/a.c': '#include <sqlite3.h>\n', 'db/b.h': '#include <sqlite3.h>\n',
+        'api/http.c': '#include <microhttpd.h>\n', 'agents/launcher/http.c': '#include <microhttpd.h>\n', 'db/a.c': '#include <sqlite3.h>\n', 'db/b.h': '#include <sqlite3.h>\n',
         'base/http.c': '#include <curl/curl.h>\n', 'base/json.h': '#include <jansson.h>\n', 'base/tls.c': '#include <gnutls/x509.h>\n',
         'base/id.c': '#include <nettle/sha2.h>\n', 'base/yaml.c': '#include <yaml.h>\n',
         'server/a.c': '#include <stdio.h>\n#include <sys/stat.h>\n#include <arpa/inet.h>\n',

@@ -8,6 +8,7 @@ const program = (name, variable) => process.env[variable] ?? join(root, 'build',
 export const hpdPath = program('hpd', 'HPD');
 export const hpctlPath = program('hpctl', 'HPCTL');
 export const agentPath = program('hp-agent', 'HP_AGENT');
+export const hprunPath = program('hprun', 'HPRUN');
 
 export const agentService = {
   name: 'hp-agent',
