@@ -62,6 +62,10 @@ static json_t *row_json(const struct fault_table *table, const struct fault_row 
         json_put_text(json, "nvidiaAsksFor", row->nvidia);
     if (row->rate_count != 0)
         json_object_set_new(json, "rate", rate_json(row));
+    if (row->lasts_ms != 0)
+        json_object_set_new(json, "lasts",
+                            json_pack("{s:I, s:s}", "hours", (json_int_t)(row->lasts_ms / HOUR_MS), "action",
+                                      action_class_text(row->lasts_action)));
     if (row->sympathetic)
         json_object_set_new(json, "sympathetic", json_true());
     if (row->driver_word)

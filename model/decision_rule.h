@@ -19,6 +19,10 @@
     X(APPLICATION_FAULT, "application-fault", "The fault is the program's, not the node's")                            \
     X(UNKNOWN_CODE, "unknown-code", "No fault table has the code: a person has to say what it means")                  \
     X(DRIVER_WORD, "driver-word", "The driver itself says what to do; its word stands above the table")                \
+    X(LASTS, "lasts", "The sign has lasted as long as its row gives it")                                               \
+    X(WEAK_SIGNS_TOGETHER, "weak-signs-together", "Several weak signs on one node have lasted long enough together")   \
+    X(SHARED_BY_MANY, "shared-by-many", "Many nodes show the same: the cause is what they share")                      \
+    X(ENOUGH_ARE_OUT, "enough-are-out", "Time alone takes no more nodes out of service")                               \
     X(RATE_EXCEEDED, "rate-exceeded", "The fault came too often on one part")                                          \
     /* what the history of the device, the machine and the slot adds */                                                \
     X(RESET_FALLS_BACK_TO_REBOOT, "reset-falls-back-to-reboot",                                                        \

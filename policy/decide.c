@@ -124,7 +124,9 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
     struct fault_judgement judgement;
     fault_judge_in(&snapshot->faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
     char lines[128] = "", span[POLICY_SPAN_MAX];
-    if (incident->lead.rate_exceeded && choice->outcome.action == ACTION_REBOOT)
+    if (incident->lead.lasted_ms > 0)
+        snprintf(lines, sizeof(lines), ", for more than %s", policy_span(incident->lead.row->lasts_ms, span));
+    else if (incident->lead.rate_exceeded && choice->outcome.action == ACTION_REBOOT)
         snprintf(lines, sizeof(lines), ", %d times within %s", incident->lead.bursts,
                  policy_span(incident->lead.row->rate_window_ms, span));
     else if (incident->company[0] != '\0')
@@ -142,6 +144,16 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
     policy_jobs_put(&choice->jobs, decision);
 }
 
+/* Nothing is done about it; who reads it shall know that it is not this node's alone. */
+static void tell_shared(struct thought *thought)
+{
+    const struct policy_incident *incident = thought->node->incident;
+    if (!thought->shared || incident == NULL)
+        return;
+    policy_add(&thought->decision, "It is one of %" PRId64 " nodes of the %s %s with incident %" PRId64 ".",
+               incident->nodes, topology_level_title(incident->level), incident->domain, incident->id);
+}
+
 static void think_of_incident(const struct policy_snapshot *snapshot, const struct folded *folded,
                               const struct choice *choice, struct thought *thought)
 {
@@ -153,12 +165,18 @@ static void think_of_incident(const struct policy_snapshot *snapshot, const stru
     thought->shared = policy_sign_of(&snapshot->settings, choice->incident->lead.verdict, &sign);
     tell_incident(snapshot, choice, decision);
     policy_tell_fresh(thought->node, folded, decision);
+    const struct sight *lead = &choice->incident->lead;
+    bool together = choice->outcome.rule == RULE_WEAK_SIGNS_TOGETHER;
+    thought->lasting = choice->outcome.rule == RULE_LASTS || together;
+    thought->weak = thought->lasting || lead->rate_exceeded;
     if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
         policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, thought);
         return;
     }
     policy_rule(decision, choice->outcome.action, choice->outcome.rule);
     policy_refuse(decision, choice->outcome.refused, choice->outcome.refused_why);
+    tell_shared(thought);
+    decision->retry_at = folded->weak_at;
 }
 
 /* --- silence, staleness, people ------------------------------------------------------------------------------- */
@@ -374,6 +392,8 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
     struct choice choice;
     policy_fold(snapshot, node, &folded);
     bool found = choose(snapshot, node, &folded, &choice);
+    if (found && choice.outcome.action <= ACTION_WATCH && folded.weak_codes > 1 && folded.weak_permille >= 1000)
+        choice.outcome = policy_after_weak_signs(&folded);
     bool fault = found && rank(&choice.outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
     enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
     const struct policy_repair *no_return = no_return_of(snapshot, node);

@@ -269,6 +269,9 @@ static struct policy_outcome watch(const struct sight *lead)
     if (lead->bursts > 0 && lead->action == ACTION_CLASS_WATCH)
         policy_say(because, sizeof(because), "Recorded and counted, %d of %d within %s", lead->bursts,
                    lead->row->rate_count, policy_span(lead->row->rate_window_ms, span));
+    else if (lead->row != NULL && lead->row->lasts_ms > 0)
+        policy_say(because, sizeof(because), "Recorded; after %s of it %s", policy_span(lead->row->lasts_ms, span),
+                   lead->row->lasts_action == ACTION_CLASS_REBOOT ? "a reboot is due" : "a person has to look");
     return quiet(ACTION_WATCH, lead->driver_word ? RULE_DRIVER_WORD : RULE_WATCH, because,
                  "the code alone is no reason to touch the node");
 }
@@ -281,6 +284,25 @@ static struct policy_outcome ignore(const struct sight *lead)
     return quiet(ACTION_NONE, RULE_NO_ACTION, "The table asks for nothing", "the code only informs");
 }
 
+/* The row gave it so long, and it is still there. */
+static struct policy_outcome after_lasting(const struct policy_snapshot *snapshot, const struct sight *lead,
+                                           const struct ledger *ledger)
+{
+    char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
+    policy_span(lead->row->lasts_ms, span);
+    if (lead->action == ACTION_CLASS_REBOOT)
+        return reboot_or_more(snapshot, lead, ledger, RULE_LASTS, NULL);
+    if (lead->row->lasts_action == ACTION_CLASS_REBOOT)
+        policy_say(because, sizeof(because), "It has lasted more than %s, from the boot on: a person has to look",
+                   span);
+    else
+        policy_say(because, sizeof(because), "It has lasted more than %s: a person has to look", span);
+    return policy_person(RULE_LASTS, because,
+                         lead->row->lasts_action == ACTION_CLASS_REBOOT
+                             ? "it was there from the boot on, so another boot does not help"
+                             : "what was only watched names no part that another machine would mend");
+}
+
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
                                       const struct ledger *ledger)
 {
@@ -288,6 +310,8 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
                               : lead->rate_exceeded ? RULE_RATE_EXCEEDED
                                                     : RULE_NONE;
     char because[REASON_MAX_BYTES] = "The table asks for a new machine", span[POLICY_SPAN_MAX];
+    if (lead->lasted_ms > 0)
+        return after_lasting(snapshot, lead, ledger);
     if (lead->rate_exceeded)
         policy_say(because, sizeof(because), "%d times within %s on the same part: %s", lead->bursts,
                    policy_span(lead->row->rate_window_ms, span),

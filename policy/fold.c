@@ -138,20 +138,27 @@ static bool same_fault(const struct sight *a, const struct sight *b)
 /* Rates look at no more than this many sights of a device: a flood must cost a glance, not a square. */
 #define RATE_SIGHTS_MAX 256
 
-/* How often the fault of `at` came in the window that ends with it; sightings within a fold window are one burst. */
+/* How often the fault of `at` came in the window that ends with it; sightings within a fold window are one burst, for as long as
+ * that is short. */
 static int count_bursts(const struct sight *sights, size_t at, int64_t fold_ms)
 {
     const struct sight *newest = &sights[at];
     int64_t since = newest->verdict->last_at - newest->row->rate_window_ms;
+    int64_t part_ms = newest->row->rate_window_ms / newest->row->rate_count;
     int bursts = 0;
-    int64_t burst_end = 0;
+    int64_t burst_at = 0, burst_end = 0;
     for (size_t i = at < RATE_SIGHTS_MAX ? 0 : at - RATE_SIGHTS_MAX; i <= at; i++) {
         const struct verdict *verdict = sights[i].verdict;
         if (verdict->last_at <= since || !same_fault(newest, &sights[i]))
             continue;
-        if (bursts == 0 || verdict->first_at > burst_end + fold_ms)
+        if (bursts == 0 || verdict->first_at > burst_end + fold_ms) {
             bursts++;
+            burst_at = verdict->first_at > since ? verdict->first_at : since;
+        }
         burst_end = verdict->last_at > burst_end ? verdict->last_at : burst_end;
+        /* What goes on without a pause is no single event: it counts again with each part of the window. */
+        for (; burst_end - burst_at >= part_ms; burst_at += part_ms)
+            bursts++;
     }
     return bursts;
 }
@@ -313,8 +320,10 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
         obey_driver(sights + from, to - from);
         take_back(sights + from, to - from);
         apply_rates(sights + from, to - from, snapshot->settings.fold_window_ms);
+        policy_apply_lasting(snapshot, node, sights + from, to - from);
         folded.incidents[folded.count++] = make_incident(sights + from, to - from, snapshot->settings.fold_window_ms);
     }
+    policy_weigh_lasting(snapshot, sights, count, &folded);
     *ret_folded = folded;
 }
 

@@ -210,4 +210,5 @@ void policy_limit(const struct policy_snapshot *snapshot, struct thought *though
     qsort(queue, waiting, sizeof(*queue), by_need);
     for (size_t i = 0; i < waiting; i++)
         ask_limits(snapshot, &breaker, &room, &thoughts[queue[i] - thoughts]);
+    policy_limit_lasting(snapshot, thoughts, count);
 }

@@ -2,6 +2,7 @@
  * Inside the policy: the pieces that the order of thought hands from one file to the next.
  *
  *   fold.c    a node's open verdicts → one incident per device
+ *   lasting.c weak signs that last, or that come together → a repair or a person
  *   ledger.c  past repairs → what may still be tried
  *   probation.c, came_back.c, lemon.c less tolerance after a return, and for hardware with a past
  *   escalate.c what an incident asks for, raised by the ledger
@@ -54,8 +55,9 @@ struct sight {
     enum severity severity;
     bool driver_word;
     bool rate_exceeded;
-    int bursts;   /* how often within the rate's window, when the row has one */
-    bool dropped; /* superseded by the driver's word, or taken back by another code: shown, not weighed */
+    int bursts;        /* how often within the rate's window, when the row has one */
+    int64_t lasted_ms; /* how long it has lasted, when that made it ask for more; 0: it did not */
+    bool dropped;      /* superseded by the driver's word, or taken back by another code: shown, not weighed */
 };
 
 /* What happened on one device, led by the sight that asks for most. */
@@ -73,15 +75,34 @@ struct incident {
 struct folded {
     struct incident *incidents; /* by device; owned */
     size_t count;
-    size_t stale_count;                     /* open verdicts of another boot or instance */
-    const struct verdict *stale;            /* the newest of those */
-    size_t cleared_by_reset_count;          /* open ones that a reset has answered */
+    int64_t weak_permille;         /* what the weak signs of the node weigh together (lasting.c) */
+    int weak_codes;                /* of so many codes */
+    char weak[128];                /* which */
+    int64_t weak_at;               /* when time alone will make one of them, or all together, ask for more; 0: never */
+    size_t stale_count;            /* open verdicts of another boot or instance */
+    const struct verdict *stale;   /* the newest of those */
+    size_t cleared_by_reset_count; /* open ones that a reset has answered */
     const struct verdict *cleared_by_reset; /* the newest of those */
 };
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded);
 void policy_folded_free(struct folded *folded);
 /* The codes that fall to a person when they come too often although each time the node was rebooted. */
 bool policy_is_gsp_like(const struct fault_row *row);
+
+/* --- lasting.c ----------------------------------------------------------------------------------------------- */
+
+/* Signs that have lasted as long as their rows say ask for what these say. */
+void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
+                          size_t count);
+/* What is left of them, taken together. */
+void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct sight *sights, size_t count,
+                          struct folded *folded);
+struct policy_outcome policy_after_weak_signs(const struct folded *folded);
+/* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
+bool policy_is_of_a_place(const char *code);
+struct thought;
+/* A sign that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
+void policy_limit_lasting(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count);
 
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 
@@ -177,6 +198,8 @@ struct thought {
     bool requested;  /* a person's repair: takes room in the budget, needs none */
     bool may_reboot; /* where it is to be replaced: its reboots are not used up */
     bool shared;     /* what it is about may be the fault of what many nodes share */
+    bool weak;       /* it asks for a person by a rate, or because it has lasted */
+    bool lasting;    /* by time alone */
     enum severity severity;
     int64_t since; /* oldest evidence */
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define NUMBER_TEXT 24
+#define PASSED_AFTER_MS INT64_C(3600000) /* ours: what a file system or a link does to one job is over within an hour */
 
 /* A node as the policy sees it, with all that its pointers point to. */
 struct view {
@@ -43,7 +44,9 @@ static void view_verdict(const struct world *w, const struct trouble *trouble, c
     text_copy_cut(ret_verdict->code, sizeof(ret_verdict->code), code_of(w, note->class));
     fault_judge(ret_verdict->source, ret_verdict->code, "", &judgement);
     ret_verdict->severity = judgement.row != NULL ? judgement.row->severity : SEVERITY_WARN;
-    ret_verdict->state = VERDICT_STATE_OPEN;
+    /* A sign that may last is over when its fault has passed; one that only another machine cures does not pass. */
+    bool passes = judgement.row != NULL && judgement.row->lasts_ms > 0 && trouble->hard != note->class;
+    ret_verdict->state = passes && w->now - note->at > PASSED_AFTER_MS ? VERDICT_STATE_RESOLVED : VERDICT_STATE_OPEN;
     ret_verdict->count = 1;
     ret_verdict->first_at = ret_verdict->last_at = ret_verdict->received_at = note->at;
 }

@@ -31,10 +31,12 @@ struct fault_row {
     int rate_count;         /* WATCH and APP: this many within rate_window_ms ask for rate_action; 0: never */
     int64_t rate_window_ms;
     enum action_class rate_action;
-    bool sympathetic;    /* goes with other codes within a minute: folded into them */
-    bool driver_word;    /* what the driver itself asks for: supersedes other codes on that device */
-    const char *cancels; /* this code takes that one back ("xid.162" takes "xid.163" back); "": none */
-    const char *sources; /* "[V] NVIDIA catalog: RESTART_BM; [V] NVSentinel …; [P] …" */
+    int64_t lasts_ms;               /* WATCH: still there after this long asks for lasts_action; 0: never */
+    enum action_class lasts_action; /* WATCH without lasts_ms: it is there to be read, however long it lasts */
+    bool sympathetic;               /* goes with other codes within a minute: folded into them */
+    bool driver_word;               /* what the driver itself asks for: supersedes other codes on that device */
+    const char *cancels;            /* this code takes that one back ("xid.162" takes "xid.163" back); "": none */
+    const char *sources;            /* "[V] NVIDIA catalog: RESTART_BM; [V] NVSentinel …; [P] …" */
 };
 
 /* The codes of a table begin with its name: "xid.", "node." */

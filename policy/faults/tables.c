@@ -6,7 +6,10 @@
  *   FAULT(code, meaning, first, again, urgency, severity, rate, folding, who says so)
  *
  * first, again: ACTION_CLASS_…; the second after a repair of the same device within the repeat window. rate: NEVER, or
- * RATE(times, hours, what it then asks for) for WATCH and APP: sights within a minute count once. folding: PLAIN;
+ * RATE(times, hours, what it then asks for) for WATCH and APP: sights within a minute count once, and what goes on without a
+ * pause counts again with each such part of the window. LASTS(hours, what it then asks for) for WATCH: a state that is still there
+ * after that time, or an event that nobody has dealt with; RATE_LASTS for both. TOLD: a state that is there to be read, however
+ * long it lasts. folding: PLAIN;
  * SYMPATHETIC goes with other codes and is folded into them; CANCELS("code"); DRIVER_WORD is what the driver asks for and
  * comes before other codes of the device.
  *
@@ -25,9 +28,13 @@
 /* Raised with every change of a .def file; agents send it with each verdict. */
 #define TABLE_VERSION "2026-11-23.1"
 
-/* Columns: the rate fills three fields, folding three. */
-#define NEVER 0, 0, ACTION_CLASS_IGNORE
-#define RATE(times, hours, action) (times), (hours)*HOUR_MS, ACTION_CLASS_##action
+/* Columns: the rate fills five fields, folding three. */
+#define NEVER 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_IGNORE
+#define RATE(times, hours, action) (times), (hours)*HOUR_MS, ACTION_CLASS_##action, 0, ACTION_CLASS_IGNORE
+#define LASTS(hours, action) 0, 0, ACTION_CLASS_IGNORE, (hours)*HOUR_MS, ACTION_CLASS_##action
+#define TOLD 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_WATCH
+#define RATE_LASTS(times, within, rate, hours, action) \
+    (times), (within)*HOUR_MS, ACTION_CLASS_##rate, (hours)*HOUR_MS, ACTION_CLASS_##action
 #define PLAIN false, false, ""
 #define SYMPATHETIC true, false, ""
 #define DRIVER_WORD false, true, ""
@@ -57,7 +64,8 @@
 /* --- DCGM: the same ------------------------------------------------------------------------------------------------ */
 
 #define DCGM_SETUP ASKS(IGNORE, IGNORE, AFTER_JOBS, OK), NEVER, PLAIN
-#define DCGM_MONITOR ASKS(WATCH, WATCH, AFTER_JOBS, WARN), NEVER, PLAIN
+/* A second witness: what lasts is judged where nvidia-smi says it, with the numbers behind it. */
+#define DCGM_MONITOR ASKS(WATCH, WATCH, AFTER_JOBS, WARN), TOLD, PLAIN
 #define DCGM_COMPANION ASKS(WATCH, WATCH, AFTER_JOBS, WARN), NEVER, SYMPATHETIC
 #define DCGM_PERSON ASKS(SUPPORT, SUPPORT, AFTER_JOBS, WARN), NEVER, PLAIN
 #define DCGM_RESET ASKS(RESET, REPLACE, AFTER_JOBS, CRITICAL), NEVER, PLAIN
@@ -66,7 +74,7 @@
 #define DCGM_REPLACE ASKS(REPLACE, REPLACE, AFTER_JOBS, CRITICAL), NEVER, PLAIN
 #define DCGM_RECOVERY_RESET ASKS(RESET, REPLACE, NOW, CRITICAL), NEVER, DRIVER_WORD
 #define DCGM_RECOVERY_REBOOT ASKS(REBOOT, REPLACE, NOW, CRITICAL), NEVER, DRIVER_WORD
-#define DCGM_RECOVERY_DRAIN_P2P ASKS(WATCH, WATCH, AFTER_JOBS, WARN), NEVER, DRIVER_WORD
+#define DCGM_RECOVERY_DRAIN_P2P ASKS(WATCH, WATCH, AFTER_JOBS, WARN), LASTS(12, SUPPORT), DRIVER_WORD
 #define DCGM_RECOVERY_DRAIN_RESET ASKS(RESET, REPLACE, AFTER_JOBS, CRITICAL), NEVER, DRIVER_WORD
 #define DCGM(number, text, name, words, group, who) {text, number, name, words, "", DCGM_##group, who},
 

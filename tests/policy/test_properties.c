@@ -567,9 +567,10 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
 /* What the limits of a group say, which see all of its nodes. */
 static bool is_of_the_limits(const struct decision *d)
 {
-    static const enum decision_rule rules[] = {
-        RULE_BREAKER_HOLD, RULE_MIN_HEALTHY_HOLD, RULE_CLASS_BUDGET_HOLD, RULE_BUDGET_HOLD, RULE_CAPACITY_HOLD,
-        RULE_SPARES_HOLD,  RULE_PROTECTED_HOLD,   RULE_REBOOT_FOR_NOW,    RULE_WINDOW_HOLD, RULE_SPACING_HOLD};
+    static const enum decision_rule rules[] = {RULE_BREAKER_HOLD,   RULE_MIN_HEALTHY_HOLD, RULE_CLASS_BUDGET_HOLD,
+                                               RULE_BUDGET_HOLD,    RULE_CAPACITY_HOLD,    RULE_SPARES_HOLD,
+                                               RULE_PROTECTED_HOLD, RULE_REBOOT_FOR_NOW,   RULE_WINDOW_HOLD,
+                                               RULE_SPACING_HOLD,   RULE_SHARED_BY_MANY,   RULE_ENOUGH_ARE_OUT};
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (d->rule == rules[i])
             return true;
@@ -589,6 +590,7 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
         alone.group.machine_capacity = (struct machine_capacity){0};
         alone.group.last_repair_at = alone.settings.not_during.count = 0;
         alone.settings.spares_min = 0;
+        alone.group.healthy_elsewhere = alone.group.desired;
         alone.settings.min_healthy_percent = alone.settings.min_healthy_count = 0;
         struct policy_plan one;
         policy_decide(&alone, &one);

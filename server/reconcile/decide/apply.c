@@ -511,10 +511,18 @@ static bool is_settled(const struct decide_item *item)
            item->decision.action == ACTION_NONE && item->decision.gates[GATE_FRESH].result == GATE_RESULT_PASSED;
 }
 
+/* What is only watched asks for more when it has lasted. */
+static int64_t watched_until(const struct decide_item *item)
+{
+    bool watched = item->has_decision && item->decision.action == ACTION_WATCH && item->node->op == NULL;
+    return watched ? item->decision.retry_at : 0;
+}
+
 static void apply_quiet(struct turn *turn, const struct decide_item *item)
 {
     struct effect *effect = turn_effect(turn, EFFECT_DECIDED, item->node);
     effect->u.decided.clear = !item->has_decision;
+    effect->u.decided.look_at = watched_until(item);
     effect->u.decided.settled = is_settled(item);
     effect->u.decided.unheard = reconcile_is_unheard(&item->row, &item->live);
 }
@@ -564,7 +572,7 @@ static int apply_item(struct turn *turn, struct decide_item *item)
     if (status == 0 && a.unwritten)
         status = write_row(&a);
     turn->effects[at].u.decided.stored = stored;
-    turn->effects[at].u.decided.look_at = a.look_at;
+    turn->effects[at].u.decided.look_at = a.look_at != 0 ? a.look_at : watched_until(item);
     turn->effects[at].u.decided.again = (item->node->notes & NOTE_LIFTED) != 0; /* its evidence is gone */
     return status;
 }

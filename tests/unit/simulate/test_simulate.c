@@ -237,8 +237,8 @@ static void test_without_repairs_jobs_wait(void **state)
     (void)state;
     run("rsc-1", NULL);
     double kept = outcome.effective_percent;
-    assert_true(is_near(outcome.goodput_possible, 98, 0.2)); /* all but the spares have jobs */
-    assert_int_equal(outcome.by_people, 0);
+    assert_true(is_near(outcome.goodput_possible, 98, 0.2));    /* all but the spares have jobs */
+    assert_in_range(outcome.by_people, 1, outcome.faults / 20); /* PCIe faults that last: nothing repairs them */
     run("rsc-1", WORDS("automatic=0", "person=90d"));
     assert_true(outcome.effective_percent < kept - 20);
     assert_true(outcome.out_end > 100 && outcome.by_people == 0);

@@ -98,6 +98,67 @@ static void check_row(const struct fault_table *table, const struct fault_row *r
         fail_msg("%s: %s", row->code, wrong);
 }
 
+/* A check that says the same in every run: the agent tells it anew, as another verdict, once in an hour (standing.h). */
+#define STATE_EACH_MS INT64_C(3600000)
+
+/* The codes that agents/checks finds as states: string literals behind check_found, and those of the checks' own tables, which are
+ * states but for the few that are events. */
+static bool is_state(const char *code)
+{
+    static const char *const events[] = {"nvidia.ecc.uncorrected",
+                                         "nvidia.pcie.replays",
+                                         "net.link.flapping",
+                                         "net.ib.flapping",
+                                         "efa.port.flapping",
+                                         "node.edac.corrected",
+                                         "node.edac.uncorrected",
+                                         "node.machine-check",
+                                         "node.reboot.unexpected",
+                                         "node.pcie.aer-corrected",
+                                         "node.pcie.aer-nonfatal",
+                                         "node.pcie.aer-fatal",
+                                         "efa.errors",
+                                         "efa.drops",
+                                         "efa.retransmits",
+                                         "efa.unresponsive",
+                                         "net.ib.firmware",
+                                         "neuron.sram.corrected",
+                                         "neuron.memory.corrected",
+                                         "neuron.hardware.error",
+                                         "neuron.execution.failed",
+                                         "neuron.execution.timeout",
+                                         "dcgm.policy.violation"};
+    for (size_t i = 0; i < ARRAY_LEN(events); i++)
+        if (strcmp(events[i], code) == 0)
+            return false;
+    return strncmp(code, "kernel.", 7) != 0 && strncmp(code, "deep.", 5) != 0;
+}
+
+static void check_lasting(const struct fault_table *table, const struct fault_row *row)
+{
+    const char *wrong = NULL;
+    if (!is_text_table(table))
+        return;
+    bool says = row->lasts_ms > 0 || row->lasts_action == ACTION_CLASS_WATCH;
+    if (is_state(row->code) && row->action == ACTION_CLASS_WATCH && row->rate_count > 0 && row->lasts_ms == 0 &&
+        (row->rate_count - 1) * STATE_EACH_MS >= row->rate_window_ms)
+        wrong = "a state is told once in an hour, so that it never reaches this rate";
+    if (is_state(row->code) && row->action == ACTION_CLASS_WATCH && row->rate_count == 0 && !says && !row->sympathetic)
+        wrong = "a state that lasts is watched for ever: LASTS says for how long, or TOLD that it is only told";
+    if (row->lasts_ms > 0 && row->action != ACTION_CLASS_WATCH)
+        wrong = "only what is watched may last";
+    if (row->lasts_ms > 0 && row->lasts_action != ACTION_CLASS_REBOOT && row->lasts_action != ACTION_CLASS_SUPPORT)
+        wrong = "what lasts is for a reboot or for a person";
+    if (wrong != NULL)
+        fail_msg("%s: %s", row->code, wrong);
+}
+
+static void what_lasts_is_not_watched_for_ever(void **state)
+{
+    (void)state;
+    for_each_row(check_lasting);
+}
+
 static void rows_are_whole(void **state)
 {
     (void)state;
@@ -215,6 +276,10 @@ static void check_second_side(const struct fault_table *table, const struct faul
         assert_told(table, "rows-again", row);
     if (row->rate_count > 0 && row->action <= ACTION_CLASS_WATCH)
         assert_told(table, "rates-one-short", row);
+    if (row->lasts_ms > 0) {
+        assert_told(table, "lasts", row);
+        assert_told(table, "lasts-one-short", row);
+    }
 }
 
 static void repeats_and_rates_have_a_golden_case(void **state)
@@ -226,9 +291,13 @@ static void repeats_and_rates_have_a_golden_case(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_are_found),         cmocka_unit_test(rows_are_whole),
-        cmocka_unit_test(repairs_have_a_source),   cmocka_unit_test(rows_have_a_class),
-        cmocka_unit_test(rows_have_a_golden_case), cmocka_unit_test(repeats_and_rates_have_a_golden_case),
+        cmocka_unit_test(codes_are_found),
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(repairs_have_a_source),
+        cmocka_unit_test(rows_have_a_class),
+        cmocka_unit_test(what_lasts_is_not_watched_for_ever),
+        cmocka_unit_test(rows_have_a_golden_case),
+        cmocka_unit_test(repeats_and_rates_have_a_golden_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

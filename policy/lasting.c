@@ -1,0 +1,191 @@
+/*
+ * Weak signs that last: one is nothing, and nothing may be watched for ever.
+ *
+ *   a row says how long (lasts_ms) and what follows (lasts_action): a repair, or a person
+ *   what was so from the boot on is no driver that hangs: another boot does not help, a person looks
+ *   several weak signs on one node: each weighs its age as a share of its row's time, and together they ask for a person as soon as
+ *   that is a whole
+ *
+ * Age is the server's: since the oldest open verdict of the same code and device came. A state that was over in between has no open
+ * verdict from before, so it begins anew.
+ *
+ * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that
+ * hangs are no node's, and no more nodes are taken out by time alone than open the breaker.
+ */
+#include "policy/think.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define FROM_BOOT_MS INT64_C(900000) /* drivers and services are up a quarter of an hour after a boot, or never */
+#define LOOK_AGAIN_MS INT64_C(3600000)
+
+static bool may_last(const struct sight *sight)
+{
+    return !sight->dropped && sight->action == ACTION_CLASS_WATCH && sight->row != NULL && sight->row->lasts_ms > 0;
+}
+
+static bool is_same_sign(const struct sight *a, const struct sight *b)
+{
+    return text_equal(a->verdict->code, b->verdict->code) && text_equal(a->verdict->device, b->verdict->device);
+}
+
+/* Since when the sign of `at` is open. */
+static int64_t open_since(const struct sight *sights, size_t count, size_t at)
+{
+    int64_t since = sights[at].verdict->received_at;
+    for (size_t i = 0; i < count; i++)
+        if (!sights[i].dropped && is_same_sign(&sights[i], &sights[at]) && sights[i].verdict->received_at < since)
+            since = sights[i].verdict->received_at;
+    return since;
+}
+
+void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
+                          size_t count)
+{
+    if (policy_silence(snapshot, node) != SILENCE_NONE)
+        return; /* nobody looks any more, so nobody knows whether it lasts */
+    for (size_t i = 0; i < count; i++) {
+        struct sight *sight = &sights[i];
+        int64_t since = may_last(sight) ? open_since(sights, count, i) : snapshot->now_ms;
+        if (!may_last(sight) || snapshot->now_ms - since < sight->row->lasts_ms)
+            continue;
+        bool from_boot = since - node->boot_at < FROM_BOOT_MS;
+        bool repairs = sight->row->lasts_action != ACTION_CLASS_SUPPORT;
+        sight->lasted_ms = snapshot->now_ms - since;
+        sight->action = repairs && from_boot ? ACTION_CLASS_SUPPORT : sight->row->lasts_action;
+        sight->again =
+            ACTION_CLASS_SUPPORT; /* no source says that another machine helps against what was only watched */
+    }
+}
+
+/* Each code once, by its oldest sign. */
+static bool is_first_of_code(const struct policy_snapshot *snapshot, const struct sight *sights, size_t count,
+                             size_t at, int64_t *ret_age_ms)
+{
+    int64_t since = open_since(sights, count, at);
+    for (size_t i = 0; i < count; i++) {
+        if (i == at || !may_last(&sights[i]) || !text_equal(sights[i].verdict->code, sights[at].verdict->code))
+            continue;
+        int64_t other = open_since(sights, count, i);
+        if (other < since || (other == since && i < at))
+            return false;
+    }
+    *ret_age_ms = snapshot->now_ms > since ? snapshot->now_ms - since : 0;
+    return true;
+}
+
+void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct sight *sights, size_t count,
+                          struct folded *folded)
+{
+    int64_t per_hour = 0; /* by how much it grows, in permille */
+    for (size_t i = 0; i < count; i++) {
+        int64_t age = 0;
+        if (!may_last(&sights[i]) || !is_first_of_code(snapshot, sights, count, i, &age))
+            continue;
+        int64_t lasts = sights[i].row->lasts_ms, due = snapshot->now_ms + lasts - age;
+        size_t len = strlen(folded->weak);
+        folded->weak_permille += age * 1000 / lasts;
+        folded->weak_codes++;
+        per_hour += LOOK_AGAIN_MS * 1000 / lasts;
+        folded->weak_at = folded->weak_at == 0 || due < folded->weak_at ? due : folded->weak_at;
+        snprintf(folded->weak + len, sizeof(folded->weak) - len, "%s%s", len > 0 ? ", " : "", sights[i].verdict->code);
+    }
+    int64_t left = 1000 - folded->weak_permille;
+    if (folded->weak_codes > 1 && left > 0 && per_hour > 0) {
+        int64_t due = snapshot->now_ms + left * LOOK_AGAIN_MS / per_hour + 1;
+        folded->weak_at = due < folded->weak_at ? due : folded->weak_at;
+    }
+}
+
+struct policy_outcome policy_after_weak_signs(const struct folded *folded)
+{
+    char because[REASON_MAX_BYTES];
+    policy_say(because, sizeof(because),
+               "Each of %d signs (%s) is weak, and together they have lasted long enough: a person has to look",
+               folded->weak_codes, folded->weak);
+    return policy_person(RULE_WEAK_SIGNS_TOGETHER, because, "nothing says which part a repair would be for");
+}
+
+bool policy_is_of_a_place(const char *code)
+{
+    static const char *const beginnings[] = {"net.link",      "net.ib.port", "net.ib.rate",  "net.ib.errors",
+                                             "net.ib.flap",   "net.route",   "net.dns",      "net.errors",
+                                             "net.drops",     "net.tcp",     "efa.port",     "kernel.link",
+                                             "node.mount",    "node.clock",  "nvidia.clock", "nvidia.temperature",
+                                             "node.temperat", "node.power",  "kernel.therm", "neuron.temperature"};
+    for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
+        if (text_starts_with(code, beginnings[i]))
+            return true;
+    return false;
+}
+
+static int64_t apart(const struct thought *a, const struct thought *b)
+{
+    return a->since > b->since ? a->since - b->since : b->since - a->since;
+}
+
+/* How many nodes show the same, and of these how many about when this one began to. */
+static int64_t count_alike(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
+                           const struct thought *thought, int64_t *ret_together)
+{
+    int64_t alike = 0, together = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!thoughts[i].present || !text_equal(thoughts[i].decision.code, thought->decision.code) ||
+            thoughts[i].node->incident != NULL ||     /* its place explains it */
+            (!thought->lasting && !thoughts[i].weak)) /* what flapped once is not like what flaps all the time */
+            continue;
+        alike++;
+        together += apart(&thoughts[i], thought) <= snapshot->settings.incident_window_ms;
+    }
+    *ret_together = together;
+    return alike;
+}
+
+static void leave_watched(const struct policy_snapshot *snapshot, struct thought *thought, enum decision_rule rule,
+                          const char *why)
+{
+    struct decision *decision = &thought->decision;
+    policy_rule(decision, ACTION_WATCH, rule);
+    policy_add(decision, "The node stays in service: %s.", why);
+    policy_refuse(decision, ACTION_SUPPORT, why);
+    decision->retry_at = snapshot->now_ms + LOOK_AGAIN_MS;
+}
+
+static int64_t count_out(const struct policy_snapshot *snapshot)
+{
+    int64_t in_service = snapshot->group.healthy_elsewhere;
+    for (size_t i = 0; i < snapshot->node_count; i++)
+        in_service += snapshot->nodes[i].state == NODE_STATE_READY;
+    return snapshot->group.desired - in_service;
+}
+
+void policy_limit_lasting(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count)
+{
+    const struct policy_settings *settings = &snapshot->settings;
+    int64_t out = count_out(snapshot), limit = policy_breaker_limit(settings, snapshot->group.desired);
+    char why[REASON_MAX_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        struct thought *thought = &thoughts[i];
+        int64_t together = 0;
+        if (!thought->weak || thought->decision.action != ACTION_SUPPORT)
+            continue;
+        int64_t alike = count_alike(snapshot, thoughts, count, thought, &together);
+        bool at_once = together >= settings->incident_nodes, most = alike * 2 >= snapshot->group.desired;
+        if (policy_is_of_a_place(thought->decision.code) && alike >= settings->incident_nodes && (at_once || most)) {
+            policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share",
+                       alike, snapshot->group.desired);
+            leave_watched(snapshot, thought, RULE_SHARED_BY_MANY, why);
+        } else if (thought->lasting && thought->node->state == NODE_STATE_READY && out >= limit) {
+            policy_say(why, sizeof(why),
+                       "%" PRId64 " of %" PRId64
+                       " nodes are out of service, and time alone takes out no more than %" PRId64,
+                       out, snapshot->group.desired, limit);
+            leave_watched(snapshot, thought, RULE_ENOUGH_ARE_OUT, why);
+        } else if (thought->lasting) {
+            out += thought->node->state == NODE_STATE_READY;
+        }
+    }
+}
