@@ -38,6 +38,9 @@
       (double)loop.short_groups)                                                                                      \
     X("holdfast_groups_protected", "gauge", "Instance groups whose new machines do not come up: nothing is replaced", \
       (double)loop.protected_groups)                                                                                  \
+    X("holdfast_evidence_left_out_total", "counter",                                                                  \
+      "Looks at a node that had more evidence or past repairs than a decision is shown",                              \
+      (double)loop.evidence_left_out)                                                                                 \
     X("holdfast_scheduler_errors_total", "counter", "Failed calls to the scheduler", (double)loop.scheduler_errors)   \
     X("holdfast_provider_errors_total", "counter", "Failed calls to providers", (double)loop.provider_errors)         \
     X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never",   \

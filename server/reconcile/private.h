@@ -448,6 +448,7 @@ struct reconcile {
     struct map *domain_names;
     struct domain **domains; /* by their numbers */
     size_t domain_count;
+    bool domains_full;              /* that was told */
     struct idqueue places_unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
     struct rincident *incidents;    /* that go on */
     struct idqueue signs;           /* nodes with sign_at, and some that had it */

@@ -54,6 +54,7 @@ void reconcile_stop(struct reconcile *reconcile);
 struct reconcile_stats {
     uint64_t turns, decisions, operations_started, operations_succeeded, operations_failed;
     uint64_t scheduler_errors, provider_errors;
+    uint64_t evidence_left_out; /* looks at nodes that had more evidence than the policy is shown */
     int64_t active_operations, held_nodes, open_breakers, short_groups, protected_groups;
     int64_t last_observed_at; /* 0: never */
     int64_t unrecorded_since; /* monotonic ms: since then the loop has something to record and could not; 0: all is */

@@ -128,6 +128,7 @@ static void count_decided(struct reconcile *r, const struct decide_batch *batch)
         if (node->verdict_us > 0)
             count_latency(r, now_us - node->verdict_us);
         node->verdict_us = 0;
+        r->stats.evidence_left_out += batch->items[i].left_out;
     }
 }
 

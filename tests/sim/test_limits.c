@@ -5,6 +5,29 @@
 #define DOUBLE_BIT 48
 #define NOT_REMAPPED 64
 
+/* More evidence than a decision is shown is counted: nothing is left out without a word. */
+static void evidence_that_is_left_out_is_counted(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 41, true);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < 256; i++)
+        sim_verdict(&sim, "gpu-1", NOT_REMAPPED, SEVERITY_WARN);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.evidence_left_out, 0);
+    for (int i = 0; i < 257; i++)
+        sim_verdict(&sim, "gpu-2", NOT_REMAPPED, SEVERITY_WARN);
+    sim_verdict(&sim, "gpu-2", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_true(stats.evidence_left_out > 0);
+    sim_close(&sim);
+}
+
 static const char *name_of(int i)
 {
     static char names[FAKE_NODES_MAX + 1][NODE_NAME_MAX_BYTES];
@@ -562,6 +585,7 @@ int main(void)
         cmocka_unit_test(what_nobody_hears_is_rebooted),
         cmocka_unit_test(a_rack_that_vanishes_is_not_rebooted),
         cmocka_unit_test(a_restart_looks_like_no_silence),
+        cmocka_unit_test(evidence_that_is_left_out_is_counted),
         cmocka_unit_test(repairs_go_before_launches),
         cmocka_unit_test(many_holds_are_marked_in_turn),
         cmocka_unit_test(a_slot_that_eats_machines_ends_with_a_person),

@@ -24,7 +24,6 @@
 #define STAT_START_TIME_AT 20 /* and field 22 */
 #define ENVIRONMENT_BYTES_MAX (2 * 1024 * 1024)
 #define RECORD_BYTES_MAX (256 * 1024)
-#define RECORD_PROCESSES_MAX 4096
 #define LIST_FIRST 256
 #define PASS_PAUSE_MS 20
 #define HOST_BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -228,16 +227,12 @@ char *processes_record(void)
     AUTO(list) struct list list = {0};
     AUTO(text) struct text out = {0};
     autofree char *boot_id = host_boot_id();
-    size_t count = 0;
     list_read(&list);
     mark_descendants(&list, getpid());
     text_printf(&out, "%s\n", boot_id);
-    for (size_t i = 0; i < list.count && count < RECORD_PROCESSES_MAX; i++) {
-        if (!list.items[i].ours)
-            continue;
-        text_printf(&out, "%ld %" PRIu64 "\n", (long)list.items[i].pid, list.items[i].ticks);
-        count++;
-    }
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].ours)
+            text_printf(&out, "%ld %" PRIu64 "\n", (long)list.items[i].pid, list.items[i].ticks);
     return text_take(&out);
 }
 

@@ -27,7 +27,7 @@ static int read_why(struct reconcile *r, const struct rnode *node, char ret_why[
 {
     struct db_tx *tx = NULL;
     struct operation last = {0};
-    const struct db_operation_filter newest = {.node_id = node->id, .state = -1, .limit = 8};
+    const struct db_operation_filter newest = {.node_id = node->id, .state = -1};
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
         status = db_operation_list(tx, &newest, take_failed, &last);

@@ -39,8 +39,10 @@ static int take_verdict(const void *row, void *arg)
 {
     struct decide_item *item = arg;
     const struct verdict *verdict = row;
-    if (verdict->severity != SEVERITY_CRITICAL && item->plain_count++ >= DECIDE_VERDICTS_MAX)
+    if (verdict->severity != SEVERITY_CRITICAL && item->plain_count++ >= DECIDE_VERDICTS_MAX) {
+        item->left_out = true;
         return 0;
+    }
     if (item->verdict_count % 8 == 0)
         item->verdicts = own_realloc(item->verdicts, item->verdict_count + 8, sizeof(*item->verdicts));
     item->verdicts[item->verdict_count++] = *verdict;
@@ -54,6 +56,7 @@ static int read_verdicts(struct db_tx *tx, struct decide_item *item)
     int status = db_verdict_list(tx, &filter, take_verdict, item);
     if (status != 0)
         return status;
+    item->left_out = item->left_out || item->verdict_count == DECIDE_ROWS_MAX;
     item->verdict_refs = own_calloc(item->verdict_count + 1, sizeof(*item->verdict_refs));
     for (size_t i = 0; i < item->verdict_count; i++)
         item->verdict_refs[i] = &item->verdicts[i];
@@ -67,8 +70,10 @@ static int take_repair(const void *row, void *arg)
     const struct operation *op = row;
     if (op->state != OPERATION_STATE_SUCCEEDED && op->state != OPERATION_STATE_FAILED)
         return 0;
-    if (item->repair_count == LEDGER_MAX)
+    if (item->repair_count == LEDGER_MAX) {
+        item->left_out = true;
         return 1;
+    }
     if (item->ledger == NULL)
         item->ledger = own_calloc(LEDGER_MAX, sizeof(*item->ledger));
     item->ledger[item->repair_count++] = *op;
@@ -135,6 +140,7 @@ static int read_repairs(struct db_tx *tx, struct decide_item *item, int64_t sinc
         status = db_hardware_list(tx, item->instance.id, take_hardware, item);
     if (status >= 0 && item->hardware_count > 0)
         status = db_hardware_past(tx, item->instance.id, since, PASTS_MAX, take_past, item);
+    item->left_out = item->left_out || item->past_count == PASTS_MAX;
     if (status < 0)
         return status;
     item->repairs = own_calloc(item->repair_count + item->past_count + 1, sizeof(*item->repairs));

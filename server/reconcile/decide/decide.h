@@ -12,6 +12,7 @@ struct decide_item {
     struct verdict *verdicts;
     const struct verdict **verdict_refs;
     size_t verdict_count, plain_count;
+    bool left_out; /* there is more evidence than the policy is shown */
     struct operation *ledger;
     struct db_past *pasts; /* of its hardware, in other machines */
     struct policy_repair *repairs;

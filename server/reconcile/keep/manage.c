@@ -17,7 +17,6 @@
 #define LOOK_FACTOR \
     4 /* looked at again after so many times the interval of observing, and at what changed with the next */
 #define MIX UINT64_C(0x100000001b3)
-#define CLUSTERS_MAX 1000
 
 struct manage {
     bool in_flight;
@@ -161,33 +160,10 @@ static int collect(struct reconcile *r, const struct scheduler_link *link, struc
     c->layout->strategy = link->strategy;
     int status = db_read_begin(r->db, &c->tx);
     if (status == 0)
-        status = db_cluster_list(c->tx, "", CLUSTERS_MAX, take_cluster, c);
+        status = db_cluster_list(c->tx, "", 0, take_cluster, c);
     db_read_end(r->db, c->tx);
     mix(&c->number, layout_strategy_text(c->layout->strategy));
     return status;
-}
-
-bool reconcile_manage(struct reconcile *r, struct scheduler_link *link, int64_t now)
-{
-    struct manage *manage = link->manage;
-    int64_t interval_ms = r->deps.settings.observe_interval_ms;
-    struct collecting c;
-    if (!link->managed || manage->in_flight || manage->due_at > now)
-        return false;
-    manage->due_at = now + interval_ms;
-    int status = collect(r, link, &c);
-    if (status != 0 || c.layout->count > LAYOUT_NODES_MAX || (c.number == manage->asked && manage->forced_at > now)) {
-        scheduler_desired_free(c.layout);
-        return false;
-    }
-    manage->asked = c.number;
-    manage->forced_at = now + LOOK_FACTOR * interval_ms;
-    struct rcall *call = reconcile_call_new(CALL_CONFIGURE, 0, 0);
-    reconcile_call_to(call, link);
-    call->layout = c.layout;
-    manage->in_flight = true;
-    reconcile_call_send(r, call);
-    return true;
 }
 
 /* --- what came of it ---------------------------------------------------------------------------- */
@@ -265,6 +241,13 @@ static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const
         text_copy_cut(manage->trouble, sizeof(manage->trouble), trouble);
 }
 
+static void tell_size(struct reconcile *r, struct scheduler_link *link, size_t count)
+{
+    char trouble[SCHEDULER_ERROR_MAX];
+    snprintf(trouble, sizeof(trouble), "its clusters have %zu nodes, %d can be written", count, LAYOUT_NODES_MAX);
+    tell_trouble(r, link, trouble);
+}
+
 /* A pause that grows while it fails. */
 static void pause(struct reconcile *r, struct scheduler_link *link, bool failed)
 {
@@ -277,6 +260,33 @@ static void pause(struct reconcile *r, struct scheduler_link *link, bool failed)
         manage->due_at = reconcile_now(r) + manage->pause_ms;
         manage->asked = 0;
     }
+}
+
+/* --- one look ----------------------------------------------------------------------------------- */
+bool reconcile_manage(struct reconcile *r, struct scheduler_link *link, int64_t now)
+{
+    struct manage *manage = link->manage;
+    int64_t interval_ms = r->deps.settings.observe_interval_ms;
+    struct collecting c;
+    if (!link->managed || manage->in_flight || manage->due_at > now)
+        return false;
+    manage->due_at = now + interval_ms;
+    int status = collect(r, link, &c);
+    bool too_large = status == 0 && c.layout->count > LAYOUT_NODES_MAX;
+    if (too_large)
+        tell_size(r, link, c.layout->count);
+    if (status != 0 || too_large || (c.number == manage->asked && manage->forced_at > now)) {
+        scheduler_desired_free(c.layout);
+        return false;
+    }
+    manage->asked = c.number;
+    manage->forced_at = now + LOOK_FACTOR * interval_ms;
+    struct rcall *call = reconcile_call_new(CALL_CONFIGURE, 0, 0);
+    reconcile_call_to(call, link);
+    call->layout = c.layout;
+    manage->in_flight = true;
+    reconcile_call_send(r, call);
+    return true;
 }
 
 void reconcile_manage_take(struct reconcile *r, struct rcall *call)

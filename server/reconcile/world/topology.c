@@ -23,8 +23,13 @@ static uint32_t intern(struct reconcile *r, const struct rcluster *cluster, enum
     struct domain *domain = map_get(r->domain_names, key);
     if (domain != NULL)
         return domain->number;
-    if (r->domain_count == DOMAINS_MAX)
+    if (r->domain_count == DOMAINS_MAX) {
+        if (!r->domains_full)
+            log_warn("%d racks, switches and other places are known; what comes beyond is not part of any incident",
+                     DOMAINS_MAX);
+        r->domains_full = true;
         return 0;
+    }
     domain = own_calloc(1, sizeof(*domain));
     text_copy_cut(domain->name, sizeof(domain->name), name);
     r->domains = own_realloc(r->domains, r->domain_count + 1, sizeof(struct domain *));

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORDS_MAX 64 /* features of a node */
-
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
 static bool has(const char *state, const char *word)
@@ -204,10 +202,9 @@ static int by_text(const void *a, const void *b)
 static void sort_features(const char *features, struct text *ret_sorted)
 {
     autofree char *copy = own_strdup(features);
-    char *words[WORDS_MAX];
     size_t count = 0;
-    for (char *save = NULL, *word = strtok_r(copy, ",", &save); word != NULL && count < WORDS_MAX;
-         word = strtok_r(NULL, ",", &save))
+    autofree char **words = own_calloc(strlen(features) / 2 + 1, sizeof(*words)); /* one of each two bytes at most */
+    for (char *save = NULL, *word = strtok_r(copy, ",", &save); word != NULL; word = strtok_r(NULL, ",", &save))
         words[count++] = word;
     qsort(words, count, sizeof(words[0]), by_text);
     for (size_t i = 0; i < count; i++)

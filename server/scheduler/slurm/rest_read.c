@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define MS_OF_S INT64_C(1000)
-#define WORDS_MAX 64 /* of a list of states, features or partitions */
 #define NODES_OF_JOB_MAX 100000
 #define TOKEN_END_S_MAX 253402300800 /* the year 10000 */
 
@@ -75,7 +74,7 @@ static char *joined(const json_t *value, char separator)
     struct text text AUTO(text) = {0};
     const char *one = json_string_value(value);
     text_add(&text, one == NULL ? "" : one);
-    for (size_t i = 0; i < json_array_size(value) && i < WORDS_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(value); i++) {
         const char *word = json_string_value(json_array_get(value, i));
         if (word != NULL && word[0] != '\0')
             text_printf(&text, "%s%s", text.len > 0 ? (char[]){separator, '\0'} : "", word);
@@ -169,7 +168,7 @@ char *slurm_json_job_state(const json_t *job)
     if (one != NULL)
         return own_strdup(one);
     for (size_t i = 0; i < ARRAY_LEN(shown); i++)
-        for (size_t at = 1; at < json_array_size(state) && at < WORDS_MAX; at++) {
+        for (size_t at = 1; at < json_array_size(state); at++) {
             const char *word = json_string_value(json_array_get(state, at));
             if (word != NULL && strcmp(word, shown[i]) == 0)
                 return own_strdup(word);

@@ -152,6 +152,14 @@ static void write_message(struct reporting *reporting, const struct operation *o
                 script_state_text(report->state), report->attempt);
 }
 
+/* Whoever reads the timeline sees that it ends here, and why. */
+static void say_last(struct reporting *reporting)
+{
+    autofree char *text = own_printf("%s; this operation has %d lines, further reports are not written down",
+                                     reporting->message, EVENTS_MAX);
+    say_cut(reporting->message, sizeof(reporting->message), "%s", text);
+}
+
 static int report_write(struct db_tx *tx, void *arg)
 {
     struct reporting *reporting = arg;
@@ -171,6 +179,8 @@ static int report_write(struct db_tx *tx, void *arg)
         status = db_event_list(tx, &filter, find_same, reporting);
     if (status < 0 || reporting->known || reporting->events >= EVENTS_MAX)
         return status < 0 ? status : 0;
+    if (reporting->events == EVENTS_MAX - 1)
+        say_last(reporting);
     reporting->added = true;
     return report_event(tx, reporting, &place, &operation);
 }

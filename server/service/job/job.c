@@ -17,8 +17,6 @@
 
 #include <string.h>
 
-#define JOB_VERDICTS_MAX 200 /* of one node that are looked through */
-
 /* --- which jobs are the cluster's -------------------------------------------------------------- */
 struct known {
     struct map *nodes;      /* name → 1 + row id */
@@ -330,7 +328,7 @@ static int tell_node(struct db_tx *tx, struct job_look *look, const struct windo
     if (id == 0)
         return 0; /* it is not this cluster's */
     look->window = window;
-    const struct db_verdict_filter filter = {.node_id = (int64_t)id - 1, .state = -1, .limit = JOB_VERDICTS_MAX};
+    const struct db_verdict_filter filter = {.node_id = (int64_t)id - 1, .state = -1};
     int status = db_verdict_list(tx, &filter, tell_fault, look);
     return status < 0 ? status : db_operation_repairs(tx, (int64_t)id - 1, window->since, tell_repair, look);
 }

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLUSTERS_MAX 10000
-
 static bool is_started(const struct cluster_job *job)
 {
     return job->started_at > 0 && job->nodes[0] != '\0' && strcmp(job->state, "PENDING") != 0;
@@ -105,7 +103,7 @@ int job_start_keep_found(struct db_tx *tx, struct job_start_finding *finding)
     if (finding == NULL)
         return 0;
     finding->cluster_count = 0;
-    int status = db_cluster_list(tx, "", CLUSTERS_MAX, add_cluster, finding);
+    int status = db_cluster_list(tx, "", 0, add_cluster, finding);
     for (size_t i = 0; i < finding->count && status == 0; i++) {
         const struct news *news = &finding->news[i];
         if (news->was != NULL && is_started(news->was) && news->was->restarts < news->job->restarts)

@@ -8,7 +8,6 @@
 
 #define PREFIX "auto-resume-"
 #define DIGITS "0123456789"
-#define CLUSTERS_MAX 10000
 #define WAITERS_MAX 1000 /* of one picture; the rest is with the next */
 
 /* How many bytes at text are a number, a given byte before it; 0: none. */
@@ -116,7 +115,7 @@ static int tell_all(struct db_tx *tx, void *arg)
 {
     struct search *search = arg;
     search->cluster_count = 0;
-    int status = db_cluster_list(tx, "", CLUSTERS_MAX, add_cluster, search);
+    int status = db_cluster_list(tx, "", 0, add_cluster, search);
     for (size_t i = 0; i < search->count && status >= 0; i++) {
         struct job_waiter *waiter = &search->waiters[i];
         size_t known = 0;

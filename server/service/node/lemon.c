@@ -14,6 +14,8 @@
 #define PIECES_MAX 256
 #define LOOK_BACK_MS (365 * MS_PER_DAY) /* no window is longer */
 
+_Static_assert(PIECES_MAX >= HARDWARE_STORED_MAX, "all that is stored of a machine");
+
 struct past {
     struct operation operations[REPAIRS_MAX];
     struct db_past elsewhere[REPAIRS_MAX];

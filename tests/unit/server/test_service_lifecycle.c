@@ -57,7 +57,10 @@ static void test_an_agent_that_never_ends_fills_no_timeline(void **state)
     (void)state;
     for (int i = 1; i <= 300; i++)
         assert_int_equal(say(i, SCRIPT_STATE_STARTED, false), 0);
-    assert_in_range(told(), 82, 128);
+    struct event last;
+    assert_in_range(world_events(&world, EVENT_KIND_LIFECYCLE_SCRIPT, &last), 82, 128);
+    assert_non_null(
+        strstr(last.message, "further reports are not written down")); /* and the timeline says where it ends */
 }
 
 /* --- resource_config.json ---------------------------------------------------------------------------- */

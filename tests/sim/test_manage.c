@@ -1,0 +1,105 @@
+/* What is put to a scheduler whose nodes and partitions are ours to write: all that is wanted, or a word on why not. */
+#include "tests/sim/sim_world.h"
+
+static struct scheduler_ops ops; /* the fake's, and one more */
+static size_t asked_nodes;
+static int asked;
+
+static int configure(struct scheduler *s, struct scheduler_desired *layout, char *ret_error)
+{
+    (void)s;
+    (void)ret_error;
+    asked_nodes = layout->count;
+    asked++;
+    return 0;
+}
+
+struct fleet {
+    int clusters, nodes; /* nodes of each */
+};
+
+static int write_fleet(struct db_tx *tx, void *arg)
+{
+    const struct fleet *fleet = arg;
+    for (int c = 0; c < fleet->clusters; c++) {
+        struct cluster cluster = {.state = CLUSTER_STATE_IN_SERVICE, .orchestrator = ORCHESTRATOR_SLURM};
+        snprintf(cluster.name, sizeof(cluster.name), "c%d", c);
+        snprintf(cluster.uid, sizeof(cluster.uid), "uid%d", c);
+        int status = db_cluster_insert(tx, &cluster);
+        struct instance_group group = {
+            .cluster_id = cluster.id, .name = "gpu", .state = GROUP_STATE_IN_SERVICE, .desired = fleet->nodes};
+        snprintf(group.provider, sizeof(group.provider), "fake");
+        if (status == 0)
+            status = db_group_insert(tx, &group);
+        for (int n = 0; n < fleet->nodes && status == 0; n++) {
+            struct node node = {.cluster_id = cluster.id, .group_id = group.id, .state = NODE_STATE_READY};
+            snprintf(node.name, sizeof(node.name), "c%d-%d", c, n);
+            status = db_node_insert(tx, &node);
+        }
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+/* A store with such a fleet, and a loop that writes its scheduler's configuration. */
+static void open_managed(struct sim *sim, struct fleet fleet)
+{
+    sim_open(sim, 1, true);
+    assert_int_equal(db_write(sim->service.db, "test", write_fleet, &fleet), 0);
+    executor_free(sim->executor);
+    reconcile_free(sim->reconcile);
+    sim->executor = executor_inline_new();
+    struct reconcile_deps deps = {
+        .service = &sim->service, .executor = sim->executor, .settings = sim->settings, .scheduler_count = 1};
+    struct scheduler_driver driver = fake_scheduler_driver(&sim->scheduler);
+    ops = *driver.ops;
+    ops.configure = configure;
+    driver.ops = &ops;
+    deps.schedulers[0] = (struct reconcile_scheduler){
+        .name = "slurm", .driver = driver, .managed = true, .strategy = LAYOUT_STRATEGY_OVERWRITE};
+    assert_int_equal(reconcile_new(&deps, &sim->reconcile), 0);
+    asked = 0;
+    asked_nodes = 0;
+}
+
+static void turn_some(struct sim *sim)
+{
+    int64_t next;
+    for (int i = 0; i < 4; i++)
+        (void)reconcile_run_once(sim->reconcile, &next);
+}
+
+static void no_cluster_is_left_out(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_managed(&sim, (struct fleet){.clusters = 1100, .nodes = 1});
+    turn_some(&sim);
+    assert_int_equal(asked, 1);
+    assert_int_equal(asked_nodes, 1100);
+    sim_close(&sim);
+}
+
+/* Said once, and no more while it stays so. */
+static void what_is_too_large_to_be_written_is_told(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_managed(&sim, (struct fleet){.clusters = 1, .nodes = LAYOUT_NODES_MAX + 1});
+    turn_some(&sim);
+    clock_fake_advance(&sim.clock, MS_PER_MIN);
+    turn_some(&sim);
+    assert_int_equal(asked, 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "100001 nodes, 100000 can be written"), 1);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_cluster_is_left_out),
+        cmocka_unit_test(what_is_too_large_to_be_written_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
