@@ -35,8 +35,9 @@ struct check_context {
     const char *path; /* where tools (nvidia-smi, dcgmi, fi_info …) are looked for; NULL: $PATH */
     const char *instance_type; /* "" when not known */
     const char *state_dir;     /* the agent's own; "" when it has none */
-    int64_t now_ms;            /* wall clock: to be shown, and never to measure by, as it is set forward and back */
-    int64_t uptime_ms;         /* since boot, without the time asleep: in a suspend nothing fails and nothing mends */
+    /* Since boot, without the time asleep: in a suspend nothing fails and nothing mends. There is no wall clock: somebody may set
+     * it, and a check measures. */
+    int64_t uptime_ms;
     const char *memory; /* what the run before left by check_remember: counters to compare with; "" at the first */
     size_t memory_len;
     const void *own;                       /* the check's */

@@ -370,7 +370,6 @@ static void start(struct checks *checks, struct slot *slot, struct run *run, che
                                           .instance_type = checks->options.instance_type,
                                           .state_dir = checks->options.state_dir,
                                           .own = slot->check->own,
-                                          .now_ms = clock_wall_ms(clock_system()),
                                           .uptime_ms = now_ms(),
                                           .memory = slot->memory != NULL ? slot->memory : "",
                                           .memory_len = slot->memory_len,

@@ -157,9 +157,10 @@ static void ask_monitor_if_due(const struct check_context *context, struct check
     bool is_silent = false, is_mute = json_is_true(json_object_get(memory, "mute"));
     for (int i = 0; i < count; i++)
         is_silent |= devices[i].counts[NEURON_COUNTER_MEMORY] < 0 && devices[i].counts[NEURON_COUNTER_SRAM] < 0;
-    if (is_silent && (asked_ms > context->now_ms || context->now_ms - asked_ms >= MONITOR_EVERY_MS)) {
+    if (is_silent &&
+        (asked_ms == 0 || asked_ms > context->uptime_ms || context->uptime_ms - asked_ms >= MONITOR_EVERY_MS)) {
         is_mute = !ask_monitor(context, out, devices, count);
-        asked_ms = context->now_ms;
+        asked_ms = context->uptime_ms;
     }
     if (is_silent && is_mute)
         check_unknown(out, "memory errors: neither the driver nor neuron-monitor tells them");

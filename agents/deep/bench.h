@@ -16,13 +16,14 @@ struct deep_bench {
     char *report_path, *output_path, *scratch, *told_path, *log_path;
     char boot_id[BOOT_ID_MAX_BYTES];
     struct deep_test test; /* in hand */
+    int64_t test_from_ms;  /* monotonic; of one that an earlier runner began, when this one took it up */
     struct text log;
 };
 
 int64_t bench_wall_ms(void);
 int64_t bench_mono_ms(void);
 /* What is remembered, onto the disk. */
-int bench_save(const struct deep_bench *bench);
+int bench_save(struct deep_bench *bench);
 int64_t bench_time_left_ms(const struct deep_bench *bench);
 /* Says once more that the test runs; false: the server wants no more. */
 bool bench_is_wanted(struct deep_bench *bench);

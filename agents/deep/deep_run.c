@@ -51,9 +51,25 @@ static void bench_close(struct deep_bench *bench)
 
 /* --- what is remembered -------------------------------------------------------------------------------------- */
 
-int bench_save(const struct deep_bench *bench)
+/* How much of the order's time is gone. How long a machine was down nobody knows, and it takes nothing of it. */
+static int64_t used_ms(const struct deep_bench *bench)
+{
+    const struct deep_memory *memory = &bench->memory;
+    int64_t now = clock_boot_ms(), wall = bench_wall_ms();
+    if (memory->began_at == 0)
+        return 0;
+    if (memory->clock_ms == 0)
+        return wall > memory->began_at ? wall - memory->began_at : 0;
+    bool same = text_equal(memory->clock_boot_id, bench->boot_id) && memory->clock_ms <= now;
+    return memory->used_ms + (same ? now - memory->clock_ms : 0);
+}
+
+int bench_save(struct deep_bench *bench)
 {
     AUTO(text) struct text out = {0};
+    bench->memory.used_ms = used_ms(bench);
+    bench->memory.clock_ms = clock_boot_ms();
+    memcpy(bench->memory.clock_boot_id, bench->boot_id, sizeof(bench->boot_id));
     deep_write_memory(&out, &bench->memory);
     return runner_save(&bench->runner, &out);
 }
@@ -90,11 +106,10 @@ static int read_order(const char *body, size_t len, void *arg)
     for (size_t i = 0; i < deep_test_count; i++)
         if ((bench->job.checks & SM_BIT(deep_tests[i].check)) != 0)
             bench->plan[bench->total++] = &deep_tests[i];
-    int64_t now = bench_wall_ms(), used = memory->began_at > 0 && memory->began_at < now ? now - memory->began_at : 0;
-    bench->ends_at = bench_mono_ms() + bench->job.time_limit_ms - used;
+    bench->ends_at = bench_mono_ms() + bench->job.time_limit_ms - used_ms(bench);
     if (memory->began_at > 0)
         return 0;
-    memory->began_at = now;
+    memory->began_at = bench_wall_ms();
     return bench_save(bench);
 }
 
@@ -183,6 +198,7 @@ static void take_up(struct deep_bench *bench)
                                      .check = ops->check,
                                      .state = DEEP_STATE_RUNNING,
                                      .started_at = bench->memory.begun > 0 ? bench->memory.test_at : bench_wall_ms()};
+    bench->test_from_ms = bench_mono_ms();
     text_copy_cut(bench->test.name, sizeof(bench->test.name), ops->name);
     text_clear(&bench->log);
 }
@@ -212,6 +228,7 @@ static int begin_test(struct deep_bench *bench)
     memory->begun++;
     memory->pid = 0;
     memory->test_at = bench->test.started_at = bench_wall_ms();
+    bench->test_from_ms = bench_mono_ms();
     memcpy(memory->boot_id, bench->boot_id, sizeof(memory->boot_id));
     log_info("deep check: %s begins", bench->test.name);
     int status = bench_save(bench);
@@ -246,9 +263,7 @@ static int run_test(struct deep_bench *bench)
     if (status != 0)
         return status;
     struct deep_test *test = &bench->test;
-    test->duration_ms = test->state == DEEP_STATE_SKIPPED ? 0 : bench_wall_ms() - test->started_at;
-    if (test->duration_ms < 0)
-        test->duration_ms = 0; /* the clock was set back */
+    test->duration_ms = test->state == DEEP_STATE_SKIPPED ? 0 : bench_mono_ms() - bench->test_from_ms;
     if (test->state == DEEP_STATE_SKIPPED)
         deep_log(bench, "info", "%s skipped: %s", test->name, test->detail);
     log_info("deep check: %s %s %s", test->name, deep_state_text(test->state), test->detail);

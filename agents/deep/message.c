@@ -204,6 +204,9 @@ void deep_write_memory(struct text *out, const struct deep_memory *memory)
     shape_put_i64(out, ",\"pid\":", memory->pid);
     shape_put_i64(out, ",\"ticks\":", memory->ticks);
     shape_put_i64(out, ",\"over\":", memory->over);
+    shape_put_i64(out, ",\"usedMs\":", memory->used_ms);
+    shape_put_i64(out, ",\"clockMs\":", memory->clock_ms);
+    shape_put_text(out, ",\"clockBootId\":", memory->clock_boot_id);
     text_add_char(out, '}');
 }
 
@@ -221,8 +224,11 @@ int deep_read_memory(const char *data, size_t len, struct deep_memory *ret_memor
         SHAPE_I64("pid", m.pid, 0),
         SHAPE_I64("ticks", m.ticks, 0),
         SHAPE_I64("over", m.over, 0),
+        SHAPE_I64("usedMs", m.used_ms, 0), /* these three are not what an older agent wrote */
+        SHAPE_I64("clockMs", m.clock_ms, 0),
+        SHAPE_TEXT("clockBootId", m.clock_boot_id),
     };
-    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)))
+    if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots) - 3))
         return STATUS_INVALID;
     *ret_memory = m;
     return 0;

@@ -22,8 +22,11 @@ struct deep_memory {
     int64_t at;                      /* the test that is next or being run, from 0 */
     int64_t begun;                   /* how often that was begun */
     int64_t test_at;                 /* when, wall clock */
-    int64_t pid, ticks;              /* of its process while it runs; pid 0: it does not */
-    int64_t over;                    /* all tests have ended */
+    int64_t used_ms;                 /* of the order's time, when this was written … */
+    int64_t clock_ms; /* … by the clock of this boot, the time asleep included; 0: by a version before */
+    char clock_boot_id[BOOT_ID_MAX_BYTES];
+    int64_t pid, ticks; /* of its process while it runs; pid 0: it does not */
+    int64_t over;       /* all tests have ended */
 };
 void deep_write_memory(struct text *out, const struct deep_memory *memory);
 int deep_read_memory(const char *data, size_t len, struct deep_memory *ret_memory);

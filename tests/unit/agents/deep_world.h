@@ -229,6 +229,20 @@ static inline int runs(const struct world *world)
     return count;
 }
 
+/* Runs it in a process of its own and ends that in the middle of the test. */
+static inline void interrupt_by(struct world *world, int number)
+{
+    int before = runs(world);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(deep(world, world->tools, world->key, PATIENCE_MS) == 0 ? 0 : 1);
+    for (int i = 0; runs(world) == before && i < PATIENCE_MS / 10; i++)
+        (void)poll(NULL, 0, 10);
+    kill(pid, number);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(runs(world), before + 1);
+}
+
 /* What becomes of one test, beside a stress test that is well. */
 static inline void run_one(struct world *world, const char *test, const char *key)
 {

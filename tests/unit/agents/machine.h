@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MACHINE_START_MS INT64_C(1795000000000)
 #define MACHINE_OLD_MS INT64_C(86400000) /* up since a day */
 
 struct machine {
@@ -19,7 +18,7 @@ struct machine {
     char *root, *bin;
     const char *instance_type;
     const struct agent_settings *settings; /* NULL: nothing is said otherwise */
-    int64_t now_ms, uptime_ms;
+    int64_t uptime_ms;
     char *memory;
     size_t memory_len;
 };
@@ -30,7 +29,6 @@ static inline struct machine machine_new(struct place *place, const char *instan
                               .root = own_printf("%s/root", place->dir),
                               .bin = own_printf("%s/bin", place->dir),
                               .instance_type = instance_type,
-                              .now_ms = MACHINE_START_MS,
                               .uptime_ms = MACHINE_OLD_MS};
     assert_int_equal(file_make_dirs(machine.root, 0755), 0);
     assert_int_equal(file_make_dirs(machine.bin, 0755), 0);
@@ -77,7 +75,6 @@ static inline struct check_report machine_run(struct machine *machine, const str
                                           .path = machine->bin,
                                           .instance_type = machine->instance_type,
                                           .state_dir = "",
-                                          .now_ms = machine->now_ms,
                                           .uptime_ms = machine->uptime_ms,
                                           .settings = machine->settings,
                                           .memory = machine->memory != NULL ? machine->memory : "",
@@ -88,7 +85,6 @@ static inline struct check_report machine_run(struct machine *machine, const str
         machine->memory = TAKE(report.memory);
         machine->memory_len = report.memory_len;
     }
-    machine->now_ms += 60000;
     machine->uptime_ms += 60000;
     return report;
 }

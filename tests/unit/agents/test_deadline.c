@@ -122,7 +122,6 @@ static struct run begin(const struct machine *machine, const struct check *check
                                           .instance_type = machine->instance_type,
                                           .state_dir = "",
                                           .own = check->own,
-                                          .now_ms = machine->now_ms,
                                           .uptime_ms = machine->uptime_ms,
                                           .memory = ""};
     struct run run;

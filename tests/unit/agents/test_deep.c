@@ -122,20 +122,6 @@ static void test_what_is_wanted_no_more_is_ended(void **state)
     assert_int_equal(runs(world), 1);
 }
 
-/* Runs it in a process of its own and ends that in the middle of the test. */
-static void interrupt_by(struct world *world, int number)
-{
-    int before = runs(world);
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(deep(world, world->tools, "k1", PATIENCE_MS) == 0 ? 0 : 1);
-    for (int i = 0; runs(world) == before && i < PATIENCE_MS / 10; i++)
-        (void)poll(NULL, 0, 10);
-    kill(pid, number);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(runs(world), before + 1);
-}
-
 static void interrupt(struct world *world)
 {
     interrupt_by(world, SIGKILL);

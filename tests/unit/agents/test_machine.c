@@ -216,19 +216,19 @@ static const struct hardware gpu_a = {.kind = HARDWARE_KIND_GPU,
 
 static void look_at_gpus(const struct check_context *context, struct check_out *out)
 {
-    int64_t count = context->now_ms >= PARTLY ? context->now_ms - PARTLY : context->now_ms;
+    int64_t count = context->uptime_ms >= PARTLY ? context->uptime_ms - PARTLY : context->uptime_ms;
     if (count > 0)
         check_hardware(out, &gpu_a);
     if (count > 1)
         check_hardware(out, &gpu_b);
-    if (count < 0 || context->now_ms >= PARTLY)
+    if (count < 0 || context->uptime_ms >= PARTLY)
         check_unknown(out, "nvidia-smi did not answer");
 }
 
 static void tell(struct inventory *inventory, const char *name, int64_t count)
 {
     const struct check check = {.name = name, .run = look_at_gpus};
-    const struct check_context context = {.root = "", .memory = "", .now_ms = count};
+    const struct check_context context = {.root = "", .memory = "", .uptime_ms = count};
     struct check_report report;
     report_of(&check, &context, &report);
     inventory_take(inventory, name, &report);

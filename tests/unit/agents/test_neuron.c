@@ -292,10 +292,10 @@ static void test_monitor_is_asked(void **state)
     expect(&machine, CHECK_RESULT_FOUND, "!neuron.memory.uncorrected neuron2*4");
     monitor_says(&machine, 5);
     expect(&machine, CHECK_RESULT_OK, ""); /* not each minute */
-    machine.now_ms += 600000;
+    machine.uptime_ms += 600000;
     expect(&machine, CHECK_RESULT_FOUND, "!neuron.memory.uncorrected neuron2*1");
     machine_says(&machine, "neuron-monitor", "", 0);
-    machine.now_ms += 600000;
+    machine.uptime_ms += 600000;
     expect(&machine, CHECK_RESULT_FOUND, "neuron.monitor.hung *1");
     machine_free(&machine);
 }

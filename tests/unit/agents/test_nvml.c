@@ -250,7 +250,6 @@ static void test_the_same_verdicts(void **state)
                             .root = machine.root,
                             .bin = own_printf("%s/smi", machine.bin),
                             .instance_type = "",
-                            .now_ms = machine.now_ms,
                             .uptime_ms = machine.uptime_ms};
     autofree char *data = read_file("tests/data/nvidia/sick.xml");
     static struct nvidia_report smi;
