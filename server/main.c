@@ -259,54 +259,75 @@ static void tell_backends(struct hpd *hpd)
 }
 
 /* What is not there now may come with a mount, so it is no error; but whoever starts hpd by hand sees it at once. */
-static void warn_of_slurm(const struct config *c)
+static void warn_of_slurm(const struct config_scheduler *scheduler)
 {
-    autofree char *scontrol = own_printf("%s/scontrol", c->slurm_bin_dir);
-    if (c->slurm_over_ssh)
+    const struct config_slurm *slurm = &scheduler->slurm;
+    autofree char *scontrol = own_printf("%s/scontrol", slurm->bin_dir);
+    if (slurm->over_ssh)
         return;
-    if (*c->slurm_bin_dir != 0 && access(scontrol, X_OK) != 0)
-        log_warn("slurm.binDir has no scontrol that could be run path=%s error=%s", scontrol, strerror(errno));
-    if (*c->slurm_conf != 0 && access(c->slurm_conf, R_OK) != 0)
-        log_warn("slurm.conf cannot be read path=%s error=%s", c->slurm_conf, strerror(errno));
+    if (*slurm->bin_dir != 0 && access(scontrol, X_OK) != 0)
+        log_warn("%s.binDir has no scontrol that could be run path=%s error=%s", scheduler->path, scontrol,
+                 strerror(errno));
+    if (*slurm->conf != 0 && access(slurm->conf, R_OK) != 0)
+        log_warn("%s.conf cannot be read path=%s error=%s", scheduler->path, slurm->conf, strerror(errno));
+}
+
+static int make_slurm(const struct config_slurm *slurm, struct scheduler_driver *ret_driver)
+{
+    const struct ssh_options ssh = {.host = slurm->ssh.host,
+                                    .user = slurm->ssh.user,
+                                    .port = (int)slurm->ssh.port,
+                                    .key_file = slurm->ssh.key_file,
+                                    .agent = slurm->ssh.agent,
+                                    .known_hosts = slurm->ssh.known_hosts};
+    const struct slurm_rest_options rest = {.url = slurm->rest.url,
+                                            .user = slurm->rest.user,
+                                            .token_file = slurm->rest.token_file,
+                                            .ca_file = slurm->rest.ca_file};
+    const struct slurm_manage_options manage = {
+        .file = slurm->manage.file,
+        .gres = *slurm->manage.gres ? slurm->manage.gres : NULL,
+        .topology = *slurm->manage.topology ? slurm->manage.topology : NULL,
+        .restart = (const char *const *)slurm->manage.restart,
+        .site = &slurm->manage.site,
+    };
+    const struct slurm_options options = {.bin_dir = *slurm->bin_dir ? slurm->bin_dir : NULL,
+                                          .conf = *slurm->conf ? slurm->conf : NULL,
+                                          .timeout_ms = slurm->timeout_ms,
+                                          .ssh = slurm->over_ssh ? &ssh : NULL,
+                                          .rest = slurm->over_rest ? &rest : NULL,
+                                          .manage = *slurm->manage.file ? &manage : NULL};
+    return slurm_new(&options, ret_driver);
+}
+
+static int make_schedulers(struct hpd *hpd)
+{
+    _Static_assert(CONFIG_SCHEDULERS_MAX <= RECONCILE_SCHEDULERS_MAX, "the loop has room for all");
+    for (size_t i = 0; i < hpd->config.schedulers.count; i++) {
+        const struct config_scheduler *from = &hpd->config.schedulers.list[i];
+        struct reconcile_scheduler *scheduler = &hpd->deps.schedulers[i];
+        int64_t jobs_ms = from->job_snapshot_interval_ms;
+        *scheduler = (struct reconcile_scheduler){.name = from->name,
+                                                  .managed = *from->slurm.manage.file != 0,
+                                                  .strategy = from->slurm.manage.strategy,
+                                                  .observe_interval_ms = from->observe_interval_ms,
+                                                  .job_snapshot_interval_ms = jobs_ms > 0 ? jobs_ms : RECONCILE_NEVER};
+        warn_of_slurm(from);
+        int rc = make_slurm(&from->slurm, &scheduler->driver);
+        if (rc != 0)
+            return fail(from->path, status_meaning(rc));
+        hpd->deps.scheduler_count++;
+    }
+    return 0;
 }
 
 static int make_backends(struct hpd *hpd)
 {
     struct config *c = &hpd->config;
     hpd->deps = (struct reconcile_deps){.service = &hpd->service, .settings = c->reconcile};
-    if (c->slurm_enabled) {
-        struct ssh_options ssh = {.host = c->slurm_ssh.host,
-                                  .user = c->slurm_ssh.user,
-                                  .port = (int)c->slurm_ssh.port,
-                                  .key_file = c->slurm_ssh.key_file,
-                                  .agent = c->slurm_ssh.agent,
-                                  .known_hosts = c->slurm_ssh.known_hosts};
-        struct slurm_rest_options rest = {.url = c->slurm_rest.url,
-                                          .user = c->slurm_rest.user,
-                                          .token_file = c->slurm_rest.token_file,
-                                          .ca_file = c->slurm_rest.ca_file};
-        const struct slurm_manage_options manage = {
-            .file = c->slurm_manage.file,
-            .gres = *c->slurm_manage.gres ? c->slurm_manage.gres : NULL,
-            .topology = *c->slurm_manage.topology ? c->slurm_manage.topology : NULL,
-            .restart = (const char *const *)c->slurm_manage.restart,
-            .site = &c->slurm_manage.site,
-        };
-        struct reconcile_scheduler *scheduler = &hpd->deps.schedulers[0];
-        *scheduler = (struct reconcile_scheduler){
-            .name = "slurm", .managed = *c->slurm_manage.file != 0, .strategy = c->slurm_manage.strategy};
-        struct slurm_options options = {.bin_dir = *c->slurm_bin_dir ? c->slurm_bin_dir : NULL,
-                                        .conf = *c->slurm_conf ? c->slurm_conf : NULL,
-                                        .timeout_ms = c->slurm_timeout_ms,
-                                        .ssh = c->slurm_over_ssh ? &ssh : NULL,
-                                        .rest = c->slurm_over_rest ? &rest : NULL,
-                                        .manage = scheduler->managed ? &manage : NULL};
-        warn_of_slurm(c);
-        int rc = slurm_new(&options, &scheduler->driver);
-        if (rc != 0)
-            return fail("slurm", status_meaning(rc));
-        hpd->deps.scheduler_count++;
-    }
+    int rc = make_schedulers(hpd);
+    if (rc != 0)
+        return rc;
     if (c->local_enabled) {
         if (*c->local_dir == 0)
             snprintf(c->local_dir, sizeof(c->local_dir), "%.4000s/instances", c->state_dir);
@@ -315,7 +336,7 @@ static int make_backends(struct hpd *hpd)
                                         .services = c->local_services,
                                         .service_count = c->local_service_count,
                                         .boot_delay_ms = c->local_boot_delay_ms};
-        int rc = local_new(&options, &hpd->deps.providers[hpd->deps.provider_count]);
+        rc = local_new(&options, &hpd->deps.providers[hpd->deps.provider_count]);
         if (rc != 0)
             return fail("providers.local", status_meaning(rc));
         hpd->deps.provider_count++;
@@ -323,9 +344,10 @@ static int make_backends(struct hpd *hpd)
     /* Last: a group that names no provider is the first one's, and people are asked only when there is none that was configured. */
     hpd->deps.providers[hpd->deps.provider_count++] = manual_driver();
     tell_backends(hpd);
-    hpd->executor = executor_threads_new(c->reconcile.steps_in_flight_max, EXECUTOR_QUEUE_MAX);
+    hpd->executor =
+        executor_threads_new(reconcile_threads(&c->reconcile, hpd->deps.scheduler_count), EXECUTOR_QUEUE_MAX);
     hpd->deps.executor = hpd->executor;
-    int rc = reconcile_new(&hpd->deps, &hpd->reconcile);
+    rc = reconcile_new(&hpd->deps, &hpd->reconcile);
     if (rc != 0)
         return fail(
             "what the store holds cannot be read",

@@ -7,25 +7,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/ssh.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "server/config/check_limits.h"
-#include "server/scheduler/slurm/rest.h"
+#include "server/config/section.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-
-enum key_type { KEY_TEXT, KEY_PATH, KEY_DURATION, KEY_INT, KEY_LOG_LEVEL, KEY_LISTEN };
-
-struct key {
-    const char *name;
-    enum key_type type;
-    void *target;
-    size_t size;      /* KEY_TEXT: bytes of target; KEY_INT: that of an int, else it is an int64_t */
-    int64_t min, max; /* KEY_INT: the value; KEY_DURATION: milliseconds */
-};
 
 void config_default(struct config *ret_config)
 {
@@ -35,9 +24,6 @@ void config_default(struct config *ret_config)
         .log_level = LOG_LEVEL_INFO,
         .workers = 2,
         .heartbeat_interval_ms = 5 * MS_PER_S,
-        .slurm_timeout_ms = 20 * MS_PER_S,
-        .slurm_ssh = {.user = "slurm", .port = SSH_PORT},
-        .slurm_rest = {.user = "slurm"},
         .local_boot_delay_ms = MS_PER_S,
     };
     loop_settings_default(&ret_config->reconcile);
@@ -74,104 +60,6 @@ int config_parse_listen(struct config *config, const char *text)
 bool config_is_loopback(const struct config *config)
 {
     return text_starts_with(config->listen_host, "127.") || text_equal(config->listen_host, "::1");
-}
-
-static int key_error(char *ret_error, const char *section, const struct key *key, const char *rule)
-{
-    snprintf(ret_error, CONFIG_ERROR_MAX, "%s%s%s must be %s", section, *section ? "." : "", key->name, rule);
-    return STATUS_INVALID;
-}
-
-static int read_duration(const struct key *key, const json_t *value, const char *section, char *ret_error)
-{
-    int64_t ms;
-    if (!json_is_string(value) || clock_parse_duration(json_string_value(value), &ms) != 0)
-        return key_error(ret_error, section, key, "a duration with a unit, such as 250ms, 30s, 5m, 2h or 7d");
-    if (ms < key->min || ms > key->max) {
-        char low[CLOCK_TEXT_MAX], high[CLOCK_TEXT_MAX], rule[128];
-        snprintf(rule, sizeof(rule), "between %s and %s", clock_format_duration(key->min, low),
-                 clock_format_duration(key->max, high));
-        return key_error(ret_error, section, key, rule);
-    }
-    *(int64_t *)key->target = ms;
-    return 0;
-}
-
-static int read_int(const struct key *key, const json_t *value, const char *section, char *ret_error)
-{
-    if (!json_is_integer(value) || json_integer_value(value) < key->min || json_integer_value(value) > key->max) {
-        char rule[128];
-        snprintf(rule, sizeof(rule), "a whole number from %lld to %lld", (long long)key->min, (long long)key->max);
-        return key_error(ret_error, section, key, rule);
-    }
-    if (key->size == sizeof(int))
-        *(int *)key->target = (int)json_integer_value(value);
-    else
-        *(int64_t *)key->target = json_integer_value(value);
-    return 0;
-}
-
-static int read_key(struct config *config, const struct key *key, const json_t *value, const char *section,
-                    char *ret_error)
-{
-    const char *text = json_string_value(value);
-    switch (key->type) {
-    case KEY_DURATION:
-        return read_duration(key, value, section, ret_error);
-    case KEY_INT:
-        return read_int(key, value, section, ret_error);
-    case KEY_TEXT:
-        if (text == NULL || *text == 0 || text_copy(key->target, key->size, text) != 0)
-            return key_error(ret_error, section, key, "a non-empty text that is not too long");
-        return 0;
-    case KEY_PATH:
-        if (text == NULL || text[0] != '/' || strpbrk(text, " ?#") != NULL ||
-            text_copy(key->target, key->size, text) != 0)
-            return key_error(ret_error, section, key, "a path that begins with a slash, such as /hyperpod");
-        return 0;
-    case KEY_LOG_LEVEL:
-        if (text == NULL || log_level_parse(text, key->target) != 0)
-            return key_error(ret_error, section, key, "debug, info, warn or error");
-        return 0;
-    case KEY_LISTEN:
-        if (text == NULL || config_parse_listen(config, text) != 0)
-            return key_error(ret_error, section, key, "an IP address and a port, such as 127.0.0.1:8700");
-        return 0;
-    }
-    return STATUS_INVALID;
-}
-
-/* Reads an object by its keys; members named in skip (NULL-terminated) are somebody else's. */
-static int read_section(struct config *config, json_t *object, const char *section, const struct key *keys,
-                        size_t count, const char *const *skip, char *ret_error)
-{
-    if (!json_is_object(object)) {
-        snprintf(ret_error, CONFIG_ERROR_MAX, "%s must be a mapping of keys to values",
-                 *section ? section : "the file");
-        return STATUS_INVALID;
-    }
-    const char *name;
-    json_t *value;
-    json_object_foreach(object, name, value)
-    {
-        size_t i = 0;
-        while (i < count && !text_equal(keys[i].name, name))
-            i++;
-        bool skipped = false;
-        for (size_t k = 0; skip != NULL && skip[k] != NULL; k++)
-            skipped = skipped || text_equal(skip[k], name);
-        if (skipped)
-            continue;
-        if (i == count) {
-            snprintf(ret_error, CONFIG_ERROR_MAX, "%s%s%s is not a key of this file; see hpd(8) for the list", section,
-                     *section ? "." : "", name);
-            return STATUS_INVALID;
-        }
-        int rc = read_key(config, &keys[i], value, section, ret_error);
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
 }
 
 static int read_command(struct local_service *service, const json_t *command, char *ret_error)
@@ -251,7 +139,7 @@ static int read_services(struct config *config, const json_t *services, char *re
 static int read_providers(struct config *config, json_t *providers, char *ret_error)
 {
     static const char *const known[] = {"local", NULL};
-    int rc = read_section(config, providers, "providers", NULL, 0, known, ret_error);
+    int rc = section_read(providers, "providers", NULL, 0, known, ret_error);
     json_t *local = json_object_get(providers, "local");
     if (rc != 0 || local == NULL)
         return rc;
@@ -260,7 +148,7 @@ static int read_providers(struct config *config, json_t *providers, char *ret_er
         {"bootDelay", KEY_DURATION, &config->local_boot_delay_ms, 0, 0, MS_PER_HOUR},
     };
     static const char *const skip[] = {"services", NULL};
-    rc = read_section(config, local, "providers.local", keys, ARRAY_LEN(keys), skip, ret_error);
+    rc = section_read(local, "providers.local", keys, ARRAY_LEN(keys), skip, ret_error);
     json_t *services = json_object_get(local, "services");
     if (rc == 0 && services != NULL)
         rc = read_services(config, services, ret_error);
@@ -306,86 +194,13 @@ static int read_subnets(struct config *config, json_t *subnets, char *ret_error)
     return 0;
 }
 
-static int read_slurm_ssh(struct config *config, json_t *ssh, char *ret_error)
-{
-    const struct key keys[] = {
-        {"host", KEY_TEXT, config->slurm_ssh.host, sizeof(config->slurm_ssh.host), 0, 0},
-        {"port", KEY_INT, &config->slurm_ssh.port, sizeof(config->slurm_ssh.port), 1, UINT16_MAX},
-        {"user", KEY_TEXT, config->slurm_ssh.user, sizeof(config->slurm_ssh.user), 0, 0},
-        {"keyFile", KEY_TEXT, config->slurm_ssh.key_file, sizeof(config->slurm_ssh.key_file), 0, 0},
-        {"agent", KEY_TEXT, config->slurm_ssh.agent, sizeof(config->slurm_ssh.agent), 0, 0},
-        {"knownHosts", KEY_TEXT, config->slurm_ssh.known_hosts, sizeof(config->slurm_ssh.known_hosts), 0, 0},
-    };
-    int rc = read_section(config, ssh, "slurm.ssh", keys, ARRAY_LEN(keys), NULL, ret_error);
-    if (rc != 0)
-        return rc;
-    const char *missing = config->slurm_ssh.host[0] == '\0'          ? "host, the machine on which Slurm's commands are"
-                          : config->slurm_ssh.known_hosts[0] == '\0' ? "knownHosts, a file with that machine's host key"
-                                                                     : NULL;
-    if (missing != NULL) {
-        snprintf(ret_error, CONFIG_ERROR_MAX, "slurm.ssh needs %s", missing);
-        return STATUS_INVALID;
-    }
-    config->slurm_over_ssh = true;
-    return 0;
-}
-
-static int read_slurm_rest(struct config *config, json_t *rest, char *ret_error)
-{
-    const struct key keys[] = {
-        {"url", KEY_TEXT, config->slurm_rest.url, sizeof(config->slurm_rest.url), 0, 0},
-        {"user", KEY_TEXT, config->slurm_rest.user, sizeof(config->slurm_rest.user), 0, 0},
-        {"tokenFile", KEY_TEXT, config->slurm_rest.token_file, sizeof(config->slurm_rest.token_file), 0, 0},
-        {"caFile", KEY_TEXT, config->slurm_rest.ca_file, sizeof(config->slurm_rest.ca_file), 0, 0},
-    };
-    const char *why = "";
-    int rc = read_section(config, rest, "slurm.rest", keys, ARRAY_LEN(keys), NULL, ret_error);
-    if (rc != 0)
-        return rc;
-    if (!slurm_rest_is_url(config->slurm_rest.url, &why)) {
-        snprintf(ret_error, CONFIG_ERROR_MAX, "slurm.rest.url, where slurmrestd listens: %s", why);
-        return STATUS_INVALID;
-    }
-    bool socket = text_starts_with(config->slurm_rest.url, "unix:");
-    if (!socket && config->slurm_rest.token_file[0] == '\0') {
-        snprintf(
-            ret_error, CONFIG_ERROR_MAX,
-            "slurm.rest needs tokenFile, a file with what 'scontrol token' prints; only a Unix socket does without");
-        return STATUS_INVALID;
-    }
-    config->slurm_over_rest = true;
-    return 0;
-}
-
-static int read_slurm(struct config *config, json_t *slurm, char *ret_error)
-{
-    const struct key keys[] = {
-        {"binDir", KEY_TEXT, config->slurm_bin_dir, sizeof(config->slurm_bin_dir), 0, 0},
-        {"conf", KEY_TEXT, config->slurm_conf, sizeof(config->slurm_conf), 0, 0},
-        {"timeout", KEY_DURATION, &config->slurm_timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
-        {"surveyInterval", KEY_DURATION, &config->reconcile.job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
-    };
-    static const char *const skip[] = {"ssh", "rest", "manage", NULL};
-    config->slurm_enabled = true;
-    int rc = read_section(config, slurm, "slurm", keys, ARRAY_LEN(keys), skip, ret_error);
-    json_t *ssh = json_object_get(slurm, "ssh"), *rest = json_object_get(slurm, "rest");
-    json_t *manage = json_object_get(slurm, "manage");
-    if (rc == 0 && ssh != NULL)
-        rc = read_slurm_ssh(config, ssh, ret_error);
-    if (rc == 0 && rest != NULL)
-        rc = read_slurm_rest(config, rest, ret_error);
-    if (rc == 0 && manage != NULL)
-        rc = config_manage_read(&config->slurm_manage, manage, ret_error);
-    return rc;
-}
-
 /* A section that is all settings. */
 static int read_settings(struct config *config, json_t *object, const char *section, char *ret_error)
 {
     const char *name;
     json_t *value;
     if (!json_is_object(object))
-        return read_section(config, object, section, NULL, 0, NULL, ret_error); /* which says so */
+        return section_read(object, section, NULL, 0, NULL, ret_error); /* which says so */
     json_object_foreach(object, name, value)
     {
         const struct setting *setting = setting_find(section, name);
@@ -434,7 +249,7 @@ static int read_checks(struct config *config, json_t *checks, char *ret_error)
         {"stressTime", KEY_DURATION, &r->check_stress_ms, 0, MS_PER_S, MS_PER_HOUR},
     };
     static const char *const skip[] = {"limits", NULL};
-    int rc = read_section(config, checks, "checks", keys, ARRAY_LEN(keys), skip, ret_error);
+    int rc = section_read(checks, "checks", keys, ARRAY_LEN(keys), skip, ret_error);
     json_t *limits = json_object_get(checks, "limits");
     return rc != 0 || limits == NULL ? rc : check_limits_read(limits, &r->check_limits, ret_error, CONFIG_ERROR_MAX);
 }
@@ -454,13 +269,13 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
     static const struct {
         const char *name;
         int (*read)(struct config *config, json_t *object, char *ret_error);
-    } sections[] = {{"slurm", read_slurm},   {"subnets", read_subnets},   {"providers", read_providers},
-                    {"agents", read_agents}, {"recovery", read_recovery}, {"history", read_history},
-                    {"checks", read_checks}, {"webhooks", read_webhooks}};
-    static const char *const skip[] = {"slurm",   "subnets", "providers", "agents", "recovery",
-                                       "history", "checks",  "webhooks",  "tls",    NULL};
+    } sections[] = {{"subnets", read_subnets},   {"providers", read_providers}, {"agents", read_agents},
+                    {"recovery", read_recovery}, {"history", read_history},     {"checks", read_checks},
+                    {"webhooks", read_webhooks}};
+    static const char *const skip[] = {"slurm",   "schedulers", "subnets",  "providers", "agents", "recovery",
+                                       "history", "checks",     "webhooks", "tls",       NULL};
     const struct key keys[] = {
-        {"listen", KEY_LISTEN, NULL, 0, 0, 0},
+        {"listen", KEY_LISTEN, config, 0, 0, 0},
         {"publicUrl", KEY_TEXT, config->public_url, sizeof(config->public_url), 0, 0},
         {"awsPathPrefix", KEY_PATH, config->aws_path_prefix, sizeof(config->aws_path_prefix), 0, 0},
         {"logLevel", KEY_LOG_LEVEL, &config->log_level, 0, 0, 0},
@@ -472,10 +287,13 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
         {"certificate", KEY_TEXT, config->tls_certificate, sizeof(config->tls_certificate), 0, 0},
         {"key", KEY_TEXT, config->tls_key, sizeof(config->tls_key), 0, 0},
     };
-    int rc = read_section(config, root, "", keys, ARRAY_LEN(keys), skip, ret_error);
+    int rc = section_read(root, "", keys, ARRAY_LEN(keys), skip, ret_error);
     json_t *object = json_object_get(root, "tls");
     if (rc == 0 && object != NULL)
-        rc = read_section(config, object, "tls", tls, ARRAY_LEN(tls), NULL, ret_error);
+        rc = section_read(object, "tls", tls, ARRAY_LEN(tls), NULL, ret_error);
+    if (rc == 0)
+        rc = config_schedulers_read(&config->schedulers, json_object_get(root, "slurm"),
+                                    json_object_get(root, "schedulers"), ret_error);
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(sections); i++) {
         object = json_object_get(root, sections[i].name);
         if (object != NULL)
@@ -515,5 +333,5 @@ void config_free(struct config *config)
             config->local_services[i].argv[k] = NULL;
         }
     check_limits_free(&config->reconcile.check_limits);
-    config_manage_free(&config->slurm_manage);
+    config_schedulers_free(&config->schedulers);
 }

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "server/config/loop_settings.h"
-#include "server/config/manage.h"
+#include "server/config/scheduler.h"
 #include "server/config/setting.h"
 #include "server/config/webhook.h"
 #include "server/provider/lab/local.h"
@@ -33,21 +33,7 @@ struct config {
     int64_t workers;
     int64_t heartbeat_interval_ms;
 
-    bool slurm_enabled;
-    char slurm_bin_dir[PATH_MAX], slurm_conf[PATH_MAX];
-    int64_t slurm_timeout_ms;
-    bool slurm_over_ssh;
-    struct config_manage slurm_manage;
-    struct {
-        char host[ADDRESS_MAX_BYTES], user[NAME_MAX_BYTES];
-        int64_t port;
-        char key_file[PATH_MAX], agent[PATH_MAX], known_hosts[PATH_MAX];
-    } slurm_ssh;
-    bool slurm_over_rest;
-    struct {
-        char url[PATH_MAX], user[NAME_MAX_BYTES];
-        char token_file[PATH_MAX], ca_file[PATH_MAX];
-    } slurm_rest;
+    struct config_schedulers schedulers;
 
     struct {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];

@@ -19,8 +19,8 @@ struct config_manage {
     struct slurm_conf_site site;
 };
 
-/* ret_error: CONFIG_ERROR_MAX bytes. */
-int config_manage_read(struct config_manage *manage, json_t *json, char *ret_error);
+/* path: of its mapping, "slurm.manage". ret_error: CONFIG_ERROR_MAX bytes. */
+int config_manage_read(struct config_manage *manage, const char *path, json_t *json, char *ret_error);
 void config_manage_free(struct config_manage *manage);
 
 #endif

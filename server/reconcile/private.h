@@ -249,7 +249,7 @@ struct rop {
     bool past_return; /* no cancel any more */
     bool ready;
     bool in_flight;
-    bool waits_for_slot;
+    bool waits_for_slot, waits_for_link; /* the latter: for one of its scheduler's share */
     int64_t due_at;
     struct rcall *result;
     struct rop_scratch scratch;
@@ -317,8 +317,11 @@ struct rcall {
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);
 void reconcile_call_free(struct rcall *call);
 AUTO_DEFINE(struct rcall *, rcall, reconcile_call_free)
-/* Runs it on the executor; its result comes through the inbox. Takes the call; FULL as a result when there is no room. */
+/* Runs it on the executor; its result comes through the inbox. Takes the call; UNAVAILABLE as a result when there is no room. One of a
+ * scheduler that has its share under way waits until another comes back; only looks at its nodes go at once. */
 void reconcile_call_send(struct reconcile *r, struct rcall *call);
+/* Its result is here: the next one that waits is sent. */
+void reconcile_call_is_back(struct reconcile *r, const struct rcall *call);
 /* The call is this scheduler's. */
 void reconcile_call_to(struct rcall *call, struct scheduler_link *link);
 /* A backend's answer that asking again cannot change. */
@@ -356,7 +359,7 @@ struct effect {
             enum fault_class fault;
             enum step_kind step;
             enum operation_state end;
-            bool past_return, waits_for_slot;
+            bool past_return, waits_for_slot, waits_for_link;
             uint8_t leftover;
             int64_t due_at;
             struct rop_scratch scratch;

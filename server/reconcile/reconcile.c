@@ -109,32 +109,45 @@ static void take_operation_result(struct reconcile *r, struct rcall *call)
     reconcile_operation_poke(r, node);
 }
 
-static bool poke_first(struct reconcile *r, struct idqueue *waiting)
+/* Whether the operation may have the slot that is free: of this scheduler's share, or, with NULL, any. */
+static bool may_have_slot(const struct reconcile *r, const struct rnode *node, const struct scheduler_link *link)
+{
+    const struct scheduler_link *own = reconcile_link(node);
+    if (link != NULL)
+        return node->op->waits_for_link && own == link;
+    return !node->op->waits_for_link || reconcile_link_room(r, own) > 0;
+}
+
+/* In the order in which they came; those of a scheduler that has no room stay where they are. */
+static bool poke_first(struct reconcile *r, struct idqueue *waiting, const struct scheduler_link *link)
 {
     int64_t id;
-    while (idqueue_pop(waiting, &id)) {
+    bool poked = false;
+    for (size_t left = waiting->count; left > 0 && idqueue_pop(waiting, &id); left--) {
         struct rnode *node = reconcile_node_find(r, id);
         if (node == NULL || node->op == NULL || !node->op->waits_for_slot)
             continue;
+        if (poked || !may_have_slot(r, node, link)) {
+            idqueue_push(waiting, id);
+            continue;
+        }
         node->op->waits_for_slot = false;
         reconcile_operation_poke(r, node);
-        return true;
+        poked = true;
     }
-    return false;
+    return poked;
 }
 
-static void free_slot(struct reconcile *r)
+static void free_slot(struct reconcile *r, const struct scheduler_link *link)
 {
     for (int class = 0; class < OPERATION_CLASSES; class ++)
-        if (poke_first(r, &r->slotless[class]))
+        if (poke_first(r, &r->slotless[class], link))
             return;
 }
 
 static void take_result(struct reconcile *r, struct rcall *call)
 {
-    r->calls_in_flight--;
-    if (call->link != NULL)
-        call->link->calls_in_flight--;
+    reconcile_call_is_back(r, call);
     r->tick++;
     if (changes_scheduler(call->kind)) {
         struct rnode *node = reconcile_node_find(r, call->node_id);
@@ -142,7 +155,9 @@ static void take_result(struct reconcile *r, struct rcall *call)
             node->touched_seq = r->tick; /* pictures asked for before now say nothing about it */
         reconcile_observe_soon(r, call->link);
     }
-    free_slot(r);
+    free_slot(r, NULL);
+    if (call->link != NULL)
+        free_slot(r, call->link);
     reconcile_manage_heard(call);
     if (call->kind == CALL_OBSERVE) {
         reconcile_observe_take(r, call);
@@ -244,14 +259,14 @@ static void take_due(struct reconcile *r, int64_t now)
 
 /* When a scheduler is looked at next; INT64_MAX: not while things stand so. One without a cluster is looked at for people who would make
  * one of its nodes, as often as its jobs are. */
-static int64_t observe_due(const struct reconcile *r, const struct scheduler_link *link, int64_t now)
+static int64_t observe_due(const struct scheduler_link *link, int64_t now)
 {
     if (!reconcile_link_is_configured(link) || link->observing)
         return INT64_MAX;
     if (link->clusters > 0)
         return link->observe_now ? now : link->observe_at;
-    bool jobs = link->driver.ops->job_snapshot != NULL && r->deps.settings.job_snapshot_interval_ms > 0 &&
-                !link->job_snapshot_running;
+    bool jobs =
+        link->driver.ops->job_snapshot != NULL && link->job_snapshot_interval_ms > 0 && !link->job_snapshot_running;
     return !jobs ? INT64_MAX : link->job_snapshot_at > link->observe_at ? link->job_snapshot_at : link->observe_at;
 }
 
@@ -259,7 +274,7 @@ static bool observe_what_is_due(struct reconcile *r, int64_t now)
 {
     bool any = false;
     for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
-        if (observe_due(r, link, now) <= now) {
+        if (observe_due(link, now) <= now) {
             reconcile_observe_send(r, link);
             any = true;
         }
@@ -312,11 +327,11 @@ static int64_t earlier(int64_t a, int64_t b)
     return b < a ? b : a;
 }
 
-static int64_t link_due(const struct reconcile *r, const struct scheduler_link *link, int64_t now)
+static int64_t link_due(const struct scheduler_link *link, int64_t now)
 {
     const int64_t due[] = {reconcile_govern_due(link, now), reconcile_manage_due(link),
                            reconcile_quarantine_due(link, now), reconcile_addresses_due(link, now)};
-    int64_t next = observe_due(r, link, now);
+    int64_t next = observe_due(link, now);
     for (size_t i = 0; i < ARRAY_LEN(due); i++)
         if (due[i] > 0)
             next = earlier(next, due[i]);
@@ -341,7 +356,7 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
         if (group->look_at > 0)
             next = earlier(next, group->look_at);
     for (const struct scheduler_link *link = r->links; link != NULL; link = link->next)
-        next = earlier(next, link_due(r, link, now));
+        next = earlier(next, link_due(link, now));
     int64_t provision = reconcile_provision_due(r, now);
     return provision > 0 ? earlier(next, provision) : next;
 }

@@ -24,9 +24,12 @@
 struct reconcile_scheduler {
     const char *name; /* by which clusters name it; the first takes over clusters that name none */
     struct scheduler_driver driver;
-    bool managed;                  /* its nodes and partitions are written by us … */
-    enum layout_strategy strategy; /* … by this, where a cluster does not say another */
+    bool managed;                     /* its nodes and partitions are written by us … */
+    enum layout_strategy strategy;    /* … by this, where a cluster does not say another */
+    int64_t observe_interval_ms;      /* 0: as the settings say */
+    int64_t job_snapshot_interval_ms; /* likewise; RECONCILE_NEVER: it is never asked for its jobs */
 };
+#define RECONCILE_NEVER (-1)
 
 struct reconcile_deps {
     struct service *service; /* db, fleet, clock, ids */
@@ -40,6 +43,8 @@ struct reconcile_deps {
 
 struct reconcile;
 
+/* Threads that the executor needs, so that each scheduler has its share of them, and the providers have theirs. */
+int reconcile_threads(const struct loop_settings *settings, size_t scheduler_count);
 /* Reads the store and sets the service's ears (service->wake and friends). */
 int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reconcile);
 /* Comes after executor_free, which ends the backend calls that are under way. */

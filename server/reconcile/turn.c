@@ -88,6 +88,14 @@ static int write_housekeeping(struct turn *turn)
     return status != 0 ? status : db_token_prune(turn->tx, turn->now);
 }
 
+static void count_slots(struct turn *turn)
+{
+    struct reconcile *r = turn->r;
+    turn->slots_left = reconcile_threads(&r->deps.settings, r->deps.scheduler_count) - r->calls_in_flight;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        link->slots_left = reconcile_link_room(r, link);
+}
+
 static int write_turn(struct db_tx *tx, void *arg)
 {
     struct turn *turn = arg;
@@ -95,7 +103,7 @@ static int write_turn(struct db_tx *tx, void *arg)
     turn->tx = tx;
     if (turn->batch != NULL)
         turn->batch->nodes_as_read = tx != NULL && db_nodes_are_as_read(tx, turn->batch->nodes_stamp);
-    turn->slots_left = turn->r->deps.settings.steps_in_flight_max - turn->r->calls_in_flight;
+    count_slots(turn);
     int status = write_link_events(turn);
     if (status == 0 && turn->batch != NULL)
         status = reconcile_apply(turn);

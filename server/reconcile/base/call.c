@@ -159,15 +159,8 @@ static void call_run(void *arg)
     inbox_call_done(call->inbox, call);
 }
 
-void reconcile_call_send(struct reconcile *r, struct rcall *call)
+static void submit(struct reconcile *r, struct rcall *call)
 {
-    call->inbox = r->inbox;
-    call->seq = ++r->tick;
-    if (call->kind == CALL_MARK || call->kind == CALL_HOLD || call->kind == CALL_RESUME) {
-        struct rnode *node = reconcile_node_find(r, call->node_id);
-        if (node != NULL)
-            node->touched_seq = UINT64_MAX; /* no picture counts until it is back */
-    }
     r->calls_in_flight++;
     if (call->link != NULL)
         call->link->calls_in_flight++;
@@ -179,4 +172,39 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
     call->status = STATUS_UNAVAILABLE;
     text_copy_cut(call->error, sizeof(call->error), "too many backend calls are waiting");
     inbox_call_done(r->inbox, call);
+}
+
+void reconcile_call_send(struct reconcile *r, struct rcall *call)
+{
+    call->inbox = r->inbox;
+    call->seq = ++r->tick;
+    if (call->kind == CALL_MARK || call->kind == CALL_HOLD || call->kind == CALL_RESUME) {
+        struct rnode *node = reconcile_node_find(r, call->node_id);
+        if (node != NULL)
+            node->touched_seq = UINT64_MAX; /* no picture counts until it is back */
+    }
+    struct scheduler_link *link = call->link;
+    if (link != NULL && call->kind != CALL_OBSERVE && reconcile_link_room(r, link) <= 0) {
+        call->next = NULL;
+        *link->calls_end = call;
+        link->calls_end = &call->next;
+        return;
+    }
+    submit(r, call);
+}
+
+void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
+{
+    struct scheduler_link *link = call->link;
+    r->calls_in_flight--;
+    if (link == NULL)
+        return;
+    link->calls_in_flight--;
+    while (link->calls != NULL && reconcile_link_room(r, link) > 0) {
+        struct rcall *next = link->calls;
+        link->calls = next->next;
+        if (link->calls == NULL)
+            link->calls_end = &link->calls;
+        submit(r, next);
+    }
 }

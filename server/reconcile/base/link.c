@@ -7,7 +7,7 @@
 #include "server/reconcile/keep/manage.h"
 #include "server/reconcile/keep/quarantine.h"
 
-#define LINK_CALLS_MIN 2
+#define LINK_CALLS_MIN 4 /* of each scheduler, however many there are */
 
 static struct scheduler_link *link_add(struct reconcile *r, const char *name)
 {
@@ -15,6 +15,9 @@ static struct scheduler_link *link_add(struct reconcile *r, const char *name)
     text_copy_cut(link->name, sizeof(link->name), name);
     link->nodes = map_new();
     link->event = link->event_written = -1;
+    link->calls_end = &link->calls;
+    link->observe_interval_ms = r->deps.settings.observe_interval_ms;
+    link->job_snapshot_interval_ms = r->deps.settings.job_snapshot_interval_ms;
     link->govern = reconcile_govern_new();
     link->quarantine = reconcile_quarantine_new();
     link->addresses = reconcile_addresses_new();
@@ -35,12 +38,16 @@ void reconcile_links_make(struct reconcile *r)
         link->driver = from->driver;
         link->managed = from->managed;
         link->strategy = from->strategy;
+        if (from->observe_interval_ms > 0)
+            link->observe_interval_ms = from->observe_interval_ms;
+        if (from->job_snapshot_interval_ms != 0)
+            link->job_snapshot_interval_ms = from->job_snapshot_interval_ms > 0 ? from->job_snapshot_interval_ms : 0;
         link->shown = service_scheduler_new(from->name, from->driver.ops->name);
         s->schedulers[s->scheduler_count++] = link->shown;
-        if (r->deps.settings.job_snapshot_interval_ms == 0)
+        if (link->job_snapshot_interval_ms == 0)
             service_scheduler_show(
                 link->shown, NULL,
-                "slurm.surveyInterval of hpd's configuration is 0s, so it is never asked for its nodes and jobs");
+                "its surveyInterval in hpd's configuration is 0s, so it is never asked for its nodes and jobs");
     }
 }
 
@@ -52,6 +59,11 @@ static void link_free(struct scheduler_link *link)
     reconcile_quarantine_free(link->quarantine);
     reconcile_addresses_free(link->addresses);
     reconcile_manage_free(link->manage);
+    while (link->calls != NULL) {
+        struct rcall *call = link->calls;
+        link->calls = call->next;
+        reconcile_call_free(call);
+    }
     idqueue_free(&link->holds);
     map_free(link->nodes);
     free(link);
@@ -98,9 +110,32 @@ const char *reconcile_link_lacks(const struct scheduler_link *link)
                                               : "waits: hpd's configuration has no scheduler of the cluster's name";
 }
 
+static int calls_max(const struct loop_settings *settings, size_t scheduler_count)
+{
+    int most = settings->steps_in_flight_max;
+    int share = scheduler_count > 1 ? most / (int)scheduler_count : most;
+    return share > LINK_CALLS_MIN || share == most ? share : LINK_CALLS_MIN;
+}
+
+int reconcile_threads(const struct loop_settings *settings, size_t scheduler_count)
+{
+    if (scheduler_count <= 1)
+        return settings->steps_in_flight_max;
+    return settings->steps_in_flight_max + (int)scheduler_count * calls_max(settings, scheduler_count);
+}
+
 int reconcile_link_room(const struct reconcile *r, const struct scheduler_link *link)
 {
-    int most = r->deps.settings.steps_in_flight_max, configured = (int)r->deps.scheduler_count;
-    int share = configured > 1 ? most / configured : most;
-    return (share > LINK_CALLS_MIN ? share : LINK_CALLS_MIN) - link->calls_in_flight;
+    return calls_max(&r->deps.settings, r->deps.scheduler_count) - link->calls_in_flight;
+}
+
+int64_t reconcile_link_age_max(const struct scheduler_link *link)
+{
+    return link->observe_interval_ms * SNAPSHOT_AGE_FACTOR;
+}
+
+int64_t reconcile_group_observe_interval(const struct rgroup *group)
+{
+    const struct scheduler_link *link = group->cluster->link;
+    return link != NULL ? link->observe_interval_ms : group->settings.observe_interval_ms;
 }

@@ -8,6 +8,8 @@
 #include "server/reconcile/base/parts.h"
 #include "server/reconcile/reconcile.h"
 
+struct rgroup;
+
 struct scheduler_link {
     struct scheduler_link *next;
     char name[NAME_MAX_BYTES];
@@ -17,12 +19,16 @@ struct scheduler_link {
     struct map *nodes;              /* name → rnode of the clusters under it */
     int clusters;                   /* that name it */
 
-    /* Calls of this scheduler under way: one that hangs may not take the threads of the others. */
+    /* Calls of this scheduler under way: one that hangs may not take the threads of the others. What is sent beyond its share waits
+     * here, in order. */
     int calls_in_flight, holds_in_flight;
+    struct rcall *calls, **calls_end;
+    int slots_left;       /* of its share, in the turn that is being written */
     struct idqueue holds; /* nodes whose hold waits for others to come back */
 
     /* The snapshot of its nodes */
-    uint64_t observed_seq; /* of the newest one */
+    int64_t observe_interval_ms, job_snapshot_interval_ms; /* the latter 0: never */
+    uint64_t observed_seq;                                 /* of the newest one */
     bool observing, observe_now, down;
     int64_t observe_at, observed_at, asked_at, took_ms; /* observed_at 0: never */
     int failures;                                       /* looks that failed in a row */
@@ -61,5 +67,9 @@ bool reconcile_link_is_usable(const struct scheduler_link *link);
 const char *reconcile_link_lacks(const struct scheduler_link *link);
 /* Calls that may still be sent to it at once: while it hangs, threads are left to the others. */
 int reconcile_link_room(const struct reconcile *r, const struct scheduler_link *link);
+/* How old its snapshot may be to be believed. */
+int64_t reconcile_link_age_max(const struct scheduler_link *link);
+/* How long until there is another snapshot of the group's nodes; where it has no scheduler as the settings say. */
+int64_t reconcile_group_observe_interval(const struct rgroup *group);
 
 #endif

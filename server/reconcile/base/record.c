@@ -279,6 +279,7 @@ static void do_operation(struct reconcile *r, struct effect *effect)
     }
     if (effect->u.operation.waits_for_slot && !op->waits_for_slot) {
         op->waits_for_slot = true;
+        op->waits_for_link = effect->u.operation.waits_for_link;
         idqueue_push(&r->slotless[reconcile_operation_class(op->kind)], effect->node->id);
     }
     if (op->due_at > 0)

@@ -36,8 +36,7 @@ static bool is_blind(const struct reconcile *r, const struct rgroup *group)
     const struct scheduler_link *link = group->cluster->link;
     if (!reconcile_link_is_configured(link))
         return false;
-    int64_t age_max = r->deps.settings.observe_interval_ms * SNAPSHOT_AGE_FACTOR;
-    return link->down || link->observed_at == 0 || reconcile_now(r) - link->observed_at > age_max;
+    return link->down || link->observed_at == 0 || reconcile_now(r) - link->observed_at > reconcile_link_age_max(link);
 }
 
 static void order_victims(struct reconcile *r, struct rgroup *group, int64_t goes, bool blind)
@@ -93,7 +92,7 @@ int64_t reconcile_batch_room(struct reconcile *r, struct rgroup *group)
         return 0;
     for (const struct rnode *node = group->first; node != NULL; node = node->group_next)
         room += may_be_updated(r, node);
-    group->batch_look_at = room == 0 ? reconcile_now(r) + r->deps.settings.observe_interval_ms : 0;
+    group->batch_look_at = room == 0 ? reconcile_now(r) + reconcile_group_observe_interval(group) : 0;
     return room;
 }
 

@@ -215,7 +215,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
     cluster->look_at = p->plan.look_at;
     for (size_t i = 0; i < p->plan.group_count; i++) {
         const struct provision_part *part = &p->parts[i];
-        int64_t at = part->blind                ? now + r->deps.settings.observe_interval_ms
+        int64_t at = part->blind                ? now + reconcile_group_observe_interval(part->group)
                      : part->group->has_rollout ? part->group->batch_look_at
                                                 : 0;
         if (at > now && (cluster->look_at == 0 || at < cluster->look_at))

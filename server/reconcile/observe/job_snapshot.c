@@ -10,7 +10,7 @@
 
 void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed)
 {
-    int64_t now = reconcile_now(r), interval_ms = r->deps.settings.job_snapshot_interval_ms;
+    int64_t now = reconcile_now(r), interval_ms = observed->link->job_snapshot_interval_ms;
     struct scheduler_link *link = observed->link;
     if (link->driver.ops->job_snapshot == NULL || interval_ms == 0 || link->job_snapshot_running ||
         now < link->job_snapshot_at)
@@ -53,12 +53,10 @@ void reconcile_cancel_take(const struct rcall *call)
 
 void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call)
 {
-    const struct loop_settings *settings = &r->deps.settings;
-    int64_t every_ms = settings->job_snapshot_interval_ms > settings->observe_interval_ms
-                           ? settings->job_snapshot_interval_ms
-                           : settings->observe_interval_ms;
-    int64_t age_max = SNAPSHOT_AGE_INTERVALS * every_ms;
     struct scheduler_link *link = call->link;
+    int64_t every_ms = link->job_snapshot_interval_ms > link->observe_interval_ms ? link->job_snapshot_interval_ms
+                                                                                  : link->observe_interval_ms;
+    int64_t age_max = SNAPSHOT_AGE_INTERVALS * every_ms;
     link->job_snapshot_running = false;
     if (call->status == 0) {
         text_copy_cut(call->snapshot->scheduler, sizeof(call->snapshot->scheduler), link->name);

@@ -1,5 +1,5 @@
 /*
- * Looking: at the scheduler every observe_interval_ms through the executor, at silent agents once a second.
+ * Looking: at each scheduler every observe_interval_ms of its own through the executor, at silent agents once a second.
  *
  * A picture is believed for a node only when it was asked for after our own last change there had come back; an older
  * one would show our own mark as a person's wish, or a node that we gave back as still held. What is seen is
@@ -13,10 +13,9 @@
 
 bool reconcile_sees(const struct reconcile *r, const struct rnode *node)
 {
-    int64_t age_max = r->deps.settings.observe_interval_ms * SNAPSHOT_AGE_FACTOR;
     const struct scheduler_link *link = reconcile_link(node);
     return link != NULL && node->seen_seq > node->touched_seq && node->seen_seq == link->observed_seq &&
-           reconcile_now(r) - link->observed_at <= age_max;
+           reconcile_now(r) - link->observed_at <= reconcile_link_age_max(link);
 }
 
 bool reconcile_unknown_there(const struct rnode *node)
@@ -43,7 +42,7 @@ void reconcile_observe_send(struct reconcile *r, struct scheduler_link *link)
     call->with_places = reconcile_now(r) >= link->places_at;
     link->observing = true;
     link->observe_now = false;
-    link->observe_at = reconcile_now(r) + r->deps.settings.observe_interval_ms;
+    link->observe_at = reconcile_now(r) + link->observe_interval_ms;
     link->asked_at = reconcile_now(r);
     reconcile_call_send(r, call);
 }

@@ -64,7 +64,7 @@ static enum step_result may_take(struct work *w)
         if (is_spare(w, node))
             return STEP_GO_ON;
     if (w->now < w->op.created_at + w->node->group->settings.check_wait_ms) {
-        work_due(w, w->now + w->node->group->settings.observe_interval_ms);
+        work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
         return STEP_WAIT;
     }
     work_say(w, "there is no spare: no other node of the group is in service, healthy, idle and not under test; "
@@ -233,7 +233,7 @@ static enum step_result take_room(struct work *w, const struct rcall *call)
         return STEP_SKIP;
     }
     work_say(w, "waits for %zu jobs", call->job_count);
-    work_due(w, w->now + settings->observe_interval_ms);
+    work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
     return STEP_WAIT;
 }
 

@@ -332,7 +332,8 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "%zu jobs do not go; going on without them", call->job_count);
         return STEP_DONE;
     }
-    int64_t pause = w->scratch.evicted_at > 0 ? settings->retry_min_ms : settings->observe_interval_ms;
+    int64_t pause =
+        w->scratch.evicted_at > 0 ? settings->retry_min_ms : reconcile_group_observe_interval(w->node->group);
     work_due(w, w->now + pause);
     if (w->scratch.evicted_at == 0)
         work_due(w, evict_at(w));

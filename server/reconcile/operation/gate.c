@@ -212,11 +212,11 @@ static enum step_result verify_run(struct work *w)
         lacks = scheduler_lacks(w);
     if (lacks != NULL) {
         work_say(w, "%s", lacks);
-        work_due(w, w->now + settings->observe_interval_ms);
+        work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
         return STEP_WAIT;
     }
     if (work_checks_lack(w)) {
-        work_due(w, w->now + settings->observe_interval_ms);
+        work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
         return STEP_WAIT;
     }
     int64_t quiet_until = quiet_since(w) + settings->verify_quiet_ms;

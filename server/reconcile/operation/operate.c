@@ -364,17 +364,21 @@ static int slots_left(const struct work *w)
 
 bool work_may_call(const struct work *w)
 {
-    return slots_left(w) > 0;
+    const struct scheduler_link *link = w->call != NULL ? w->call->link : reconcile_link(w->node);
+    return slots_left(w) > 0 && (link == NULL || link->slots_left > 0);
 }
 
 static void step_send(struct work *w)
 {
     if (!work_may_call(w)) {
         w->waits_for_slot = true;
+        w->waits_for_link = slots_left(w) > 0;
         reconcile_call_free(TAKE(w->call));
         return;
     }
     w->turn->slots_left--;
+    if (w->call->link != NULL)
+        w->call->link->slots_left--;
     if (w->quiet)
         return;
     w->step->attempts++;
@@ -481,6 +485,7 @@ static void note_effect(struct work *w)
     effect->u.operation.due_at = w->due_at;
     effect->u.operation.scratch = w->scratch;
     effect->u.operation.waits_for_slot = w->waits_for_slot;
+    effect->u.operation.waits_for_link = w->waits_for_link;
     effect->u.operation.took = w->node->op->result;
     effect->u.operation.call = TAKE(w->call);
 }

@@ -35,7 +35,7 @@ struct work {
     bool relapsed;                       /* there is fresh evidence against the node: the policy has the next word */
     struct rcall *call;
     bool quiet; /* the call only looks: not an attempt */
-    bool waits_for_slot;
+    bool waits_for_slot, waits_for_link;
     int64_t due_at;
     bool
         operation_changed; /* op's own row, and which of its steps: written once, when all of the turn's looks are done */

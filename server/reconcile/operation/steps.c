@@ -28,7 +28,7 @@ enum step_result work_needs_scheduler(struct work *w)
 static enum step_result wait_for_snapshot(struct work *w)
 {
     reconcile_link(w->node)->observe_now = true;
-    work_due(w, w->now + w->node->group->settings.observe_interval_ms);
+    work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
     return STEP_WAIT;
 }
 

@@ -52,13 +52,15 @@ static void test_full_file(void **state)
     assert_string_equal(config.aws_path_prefix, "/hyperpod");
     assert_int_equal(config.heartbeat_interval_ms, 10 * MS_PER_S);
     assert_int_equal(config.reconcile.policy.unreachable_after_ms, MS_PER_HOUR);
-    assert_true(config.slurm_enabled && config.local_enabled);
-    assert_string_equal(config.slurm_conf, "/etc/slurm.conf");
-    assert_true(config.slurm_over_ssh);
-    assert_string_equal(config.slurm_ssh.host, "ctl");
-    assert_string_equal(config.slurm_ssh.user, "slurm");
-    assert_int_equal(config.slurm_ssh.port, 2222);
-    assert_string_equal(config.slurm_ssh.known_hosts, "/h");
+    assert_true(config.schedulers.count == 1 && config.local_enabled);
+    const struct config_slurm *slurm = &config.schedulers.list[0].slurm;
+    assert_string_equal(config.schedulers.list[0].name, "slurm");
+    assert_string_equal(slurm->conf, "/etc/slurm.conf");
+    assert_true(slurm->over_ssh);
+    assert_string_equal(slurm->ssh.host, "ctl");
+    assert_string_equal(slurm->ssh.user, "slurm");
+    assert_int_equal(slurm->ssh.port, 2222);
+    assert_string_equal(slurm->ssh.known_hosts, "/h");
     assert_int_equal(config.local_boot_delay_ms, 250);
     assert_int_equal(config.local_service_count, 1);
     assert_string_equal(config.local_services[0].argv[1], "{node}");
@@ -72,7 +74,8 @@ static void test_full_file(void **state)
 static void test_examples_are_taken(void **state)
 {
     (void)state;
-    static const char *const files[] = {"docs/examples/local.yaml", "docs/examples/slurm.yaml"};
+    static const char *const files[] = {"docs/examples/local.yaml", "docs/examples/slurm.yaml",
+                                        "docs/examples/schedulers.yaml"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         struct config config;
         char error[CONFIG_ERROR_MAX] = "";
@@ -80,7 +83,7 @@ static void test_examples_are_taken(void **state)
         if (config_read_file(&config, files[i], error) != 0)
             fail_msg("%s: %s", files[i], error);
         assert_int_equal(config.local_enabled, i == 0);
-        assert_int_equal(config.slurm_enabled, i == 1);
+        assert_int_equal(config.schedulers.count, i);
         config_free(&config);
     }
 }
@@ -92,7 +95,7 @@ static void test_empty_file_keeps_the_defaults(void **state)
     char error[CONFIG_ERROR_MAX] = "";
     assert_int_equal(read_text(&config, "# nothing\n", error), 0);
     assert_int_equal(config.listen_port, 8700);
-    assert_false(config.slurm_enabled || config.local_enabled);
+    assert_false(config.schedulers.count > 0 || config.local_enabled);
     config_free(&config);
 }
 
@@ -133,6 +136,64 @@ static void assert_refused(const struct refusal *cases, size_t count)
             fail_msg("\"%s\" says \"%s\" instead of \"%s\"", cases[i].yaml, error, cases[i].says);
         config_free(&config);
     }
+}
+
+static void test_any_number_of_schedulers(void **state)
+{
+    (void)state;
+    struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    int rc = read_text(&config,
+                       "schedulers:\n"
+                       "- {name: east, kind: slurm, conf: /east.conf, observeInterval: 2s, surveyInterval: 0s}\n"
+                       "- {name: west, kind: slurm, conf: /west.conf, timeout: 5s,\n"
+                       "   ssh: {host: ctl, knownHosts: /h}, manage: {file: /etc/slurm/holdfast.conf}}\n",
+                       error);
+    assert_string_equal(error, "");
+    assert_int_equal(rc, 0);
+    assert_int_equal(config.schedulers.count, 2);
+    const struct config_scheduler *east = &config.schedulers.list[0], *west = &config.schedulers.list[1];
+    assert_string_equal(east->name, "east");
+    assert_string_equal(east->slurm.conf, "/east.conf");
+    assert_int_equal(east->observe_interval_ms, 2 * MS_PER_S);
+    assert_int_equal(east->job_snapshot_interval_ms, 0);
+    assert_false(east->slurm.over_ssh);
+    assert_string_equal(west->path, "schedulers.west");
+    assert_int_equal(west->observe_interval_ms, 0);
+    assert_int_equal(west->job_snapshot_interval_ms, 15 * MS_PER_S);
+    assert_int_equal(west->slurm.timeout_ms, 5 * MS_PER_S);
+    assert_string_equal(west->slurm.ssh.user, "slurm");
+    assert_true(west->slurm.over_ssh && !west->slurm.over_rest);
+    assert_string_equal(west->slurm.manage.file, "/etc/slurm/holdfast.conf");
+    config_free(&config);
+}
+
+static void test_refuses_schedulers(void **state)
+{
+    (void)state;
+    static const struct refusal cases[] = {
+        {"slurm: {}\nschedulers: [{name: a, kind: slurm}]", "slurm: it is the short form of schedulers, and both"},
+        {"schedulers: {name: a}", "schedulers must be a list of 1 to 32"},
+        {"schedulers: []", "schedulers must be a list of 1 to 32"},
+        {"schedulers: [a]", "schedulers, entry 1: it must be a mapping"},
+        {"schedulers: [{kind: slurm}]", "schedulers, entry 1: name must be"},
+        {"schedulers: [{name: a, kind: slurm}, {name: \"b c\", kind: slurm}]", "schedulers, entry 2: name must be"},
+        {"schedulers: [{name: a, kind: slurm}, {name: a, kind: slurm}]",
+         "schedulers, entry 2: entry 1 has the same name"},
+        {"schedulers: [{name: a, kind: slurm}, {name: b, kind: slurm, timeout: 5s}]",
+         "schedulers, entry 2: it is reached as entry 1 is"},
+        {"schedulers: [{name: a}]", "schedulers.a.kind must be slurm"},
+        {"schedulers: [{name: a, kind: lsf}]", "schedulers.a.kind must be slurm"},
+        {"schedulers: [{name: a, kind: slurm, bindir: /x}]", "schedulers.a.bindir is not a key"},
+        {"schedulers: [{name: a, kind: slurm, observeInterval: 5}]", "schedulers.a.observeInterval must be a duration"},
+        {"schedulers: [{name: a, kind: slurm, ssh: {host: h}}]", "schedulers.a.ssh needs knownHosts"},
+        {"schedulers: [{name: a, kind: slurm, ssh: {hots: h}}]", "schedulers.a.ssh.hots is not a key"},
+        {"schedulers: [{name: a, kind: slurm, rest: {url: x}}]", "schedulers.a.rest.url"},
+        {"schedulers: [{name: a, kind: slurm, manage: {file: x}}]", "schedulers.a.manage: file, gres"},
+        {"slurm: {name: a}", "slurm.name is not a key"},
+        {"slurm: {manage: {file: x}}", "slurm.manage: file, gres"},
+    };
+    assert_refused(cases, ARRAY_LEN(cases));
 }
 
 static void test_refuses_webhooks(void **state)
@@ -211,15 +272,12 @@ static void test_refuses(void **state)
     assert_non_null(strstr(error, "/nonexistent/hpd.yaml"));
 }
 
-/* The last words of all keys that the reader knows, found in its own source, must be in the man page. */
-static void test_man_page_names_every_key(void **state)
+static int count_keys(const char *path, const char *page)
 {
-    (void)state;
-    autofree char *page = NULL, *source = NULL;
+    autofree char *source = NULL;
     size_t len;
     int keys = 0;
-    assert_int_equal(file_read("docs/man/hpd.8", 1 << 20, &page, &len), 0);
-    assert_int_equal(file_read("server/config/config.c", 1 << 20, &source, &len), 0);
+    assert_int_equal(file_read(path, 1 << 20, &source, &len), 0);
     for (const char *at = source; (at = strstr(at, "\", KEY_")) != NULL; at++) {
         const char *start = at;
         while (start[-1] != '"')
@@ -230,6 +288,20 @@ static void test_man_page_names_every_key(void **state)
             fail_msg("docs/man/hpd.8 does not name %s", key);
         keys++;
     }
+    return keys;
+}
+
+/* The last words of all keys that the reader knows, found in its own source, must be in the man page. */
+static void test_man_page_names_every_key(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {"server/config/config.c", "server/config/scheduler.c"};
+    autofree char *page = NULL;
+    size_t len;
+    int keys = 0;
+    assert_int_equal(file_read("docs/man/hpd.8", 1 << 20, &page, &len), 0);
+    for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+        keys += count_keys(sources[i], page);
     for (size_t i = 0; i < setting_count; i++) {
         if (settings[i].section[0] != '\0' && strstr(page, settings[i].name) == NULL)
             fail_msg("docs/man/hpd.8 does not name %s", settings[i].name);
@@ -291,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_full_file),
         cmocka_unit_test(test_examples_are_taken),
         cmocka_unit_test(test_empty_file_keeps_the_defaults),
+        cmocka_unit_test(test_any_number_of_schedulers),
+        cmocka_unit_test(test_refuses_schedulers),
         cmocka_unit_test(test_limits_go_to_their_type_of_instance),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_refuses_webhooks),
