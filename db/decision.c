@@ -21,12 +21,15 @@
 #define DECISION_SELECT                                                                                             \
     "SELECT id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, evidence_count, " \
     "retry_at, operation_id, table_version, fault_class, "                                                          \
-    "policy_version, job_signal, job_wait_ms, gates, evidence FROM decision "
+    "policy_version, job_signal, job_wait_ms, group_desired, group_failing, group_healthy, group_in_repair, "       \
+    "group_in_repair_alike, gates, evidence FROM decision "
 
 static const char SQL_INSERT[] =
     "INSERT INTO decision (node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
     "evidence_count, newest_verdict, retry_at, operation_id, table_version, fault_class, policy_version, job_signal, "
-    "job_wait_ms, gates, evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "job_wait_ms, group_desired, group_failing, group_healthy, group_in_repair, group_in_repair_alike, gates, "
+    "evidence) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_SET_OPERATION[] = "UPDATE decision SET operation_id = ? WHERE id = ?";
 static const char SQL_GET_ROW[] = DECISION_SELECT "WHERE id = ?";
 static const char SQL_LIST[] = DECISION_SELECT "WHERE node_id = ? ORDER BY id DESC LIMIT ?";
@@ -123,6 +126,11 @@ static void decision_read(struct db_query *q, void *row)
     decision->policy_version = db_get_i64(q);
     DB_GET_ENUM(q, job_signal, &decision->job_signal);
     decision->job_wait_ms = db_get_i64(q);
+    decision->group.desired = db_get_i64(q);
+    decision->group.failing = db_get_i64(q);
+    decision->group.healthy = db_get_i64(q);
+    decision->group.in_repair = db_get_i64(q);
+    decision->group.in_repair_alike = db_get_i64(q);
     gates_read(q, decision);
     evidence_read(q, decision);
 }
@@ -215,6 +223,11 @@ int db_decision_insert(struct db_tx *tx, struct decision *decision)
     db_bind_i64(&q, decision->policy_version);
     db_bind_text(&q, job_signal_text(decision->job_signal));
     db_bind_i64(&q, decision->job_wait_ms);
+    db_bind_i64(&q, decision->group.desired);
+    db_bind_i64(&q, decision->group.failing);
+    db_bind_i64(&q, decision->group.healthy);
+    db_bind_i64(&q, decision->group.in_repair);
+    db_bind_i64(&q, decision->group.in_repair_alike);
     db_bind_text(&q, gates);
     db_bind_text(&q, evidence);
     return db_query_insert(&q, &decision->id);

@@ -5,14 +5,14 @@
 
 #define INCIDENT_SELECT                                                                                       \
     "SELECT i.id, i.cluster_id, c.name, i.level, i.domain, i.cause, i.started_at, i.calm_since, i.ended_at, " \
-    "i.ended_by, (SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id), "                         \
+    "i.ended_by, i.part_of, (SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id), "              \
     "(SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id AND n.back_at = 0) "                    \
     "FROM incident i JOIN cluster c ON c.id = i.cluster_id "
 
 static const char SQL_INSERT[] = "INSERT INTO incident (cluster_id, level, domain, cause, started_at, calm_since, "
-                                 "ended_at, ended_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+                                 "ended_at, ended_by, part_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_UPDATE[] = "UPDATE incident SET level = ?, domain = ?, cause = ?, calm_since = ?, ended_at = ?, "
-                                 "ended_by = ? WHERE id = ? AND ended_at = 0";
+                                 "ended_by = ?, part_of = ? WHERE id = ? AND ended_at = 0";
 static const char SQL_GET[] = INCIDENT_SELECT "WHERE i.id = ?";
 static const char SQL_LIST[] = INCIDENT_SELECT "WHERE i.id < ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_LIST_CLUSTER[] = INCIDENT_SELECT "WHERE i.id < ? AND i.cluster_id = ? ORDER BY i.id DESC LIMIT ?";
@@ -40,6 +40,7 @@ static void incident_read(struct db_query *q, void *row)
     incident->settled_since = db_get_i64(q);
     incident->ended_at = db_get_i64(q);
     DB_GET_TEXT(q, incident->ended_by);
+    incident->part_of = db_get_i64(q);
     incident->nodes = db_get_i64(q);
     incident->affected = db_get_i64(q);
 }
@@ -56,6 +57,7 @@ int db_incident_insert(struct db_tx *tx, struct shared_incident *incident)
     db_bind_i64(&q, incident->settled_since);
     db_bind_i64(&q, incident->ended_at);
     db_bind_text(&q, incident->ended_by);
+    db_bind_row(&q, incident->part_of);
     return db_query_insert(&q, &incident->id);
 }
 
@@ -69,6 +71,7 @@ int db_incident_update(struct db_tx *tx, const struct shared_incident *incident)
     db_bind_i64(&q, incident->settled_since);
     db_bind_i64(&q, incident->ended_at);
     db_bind_text(&q, incident->ended_by);
+    db_bind_row(&q, incident->part_of);
     db_bind_i64(&q, incident->id);
     return db_query_hit(&q);
 }

@@ -57,6 +57,7 @@ EMBED(migration_0039, "migrations/0039_node_in_order.sql");
 EMBED(migration_0040, "migrations/0040_node_facts.sql");
 EMBED(migration_0041, "migrations/0041_cluster_scheduler.sql");
 EMBED(migration_0042, "migrations/0042_specs.sql");
+EMBED(migration_0043, "migrations/0043_facts_of_texts.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -101,6 +102,7 @@ static const struct db_migration migrations[] = {
     {"0040_node_facts", migration_0040_data, migration_0040_end},
     {"0041_cluster_scheduler", migration_0041_data, migration_0041_end},
     {"0042_specs", migration_0042_data, migration_0042_end},
+    {"0043_facts_of_texts", migration_0043_data, migration_0043_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -51,6 +51,7 @@ struct shared_incident {
     int64_t started_at, settled_since; /* settled_since: its nodes are back since then; 0: they are not */
     int64_t ended_at;                  /* 0: it goes on */
     char ended_by[SENTENCE_MAX_BYTES];
+    int64_t part_of;         /* the incident that took its nodes over, and counts for both; 0: none */
     int64_t nodes, affected; /* all it ever took, and those that still wait for it */
 };
 

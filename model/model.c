@@ -4,6 +4,7 @@
 ENUM_DEFINE(orchestrator, ORCHESTRATOR_LIST)
 ENUM_DEFINE(scheduler_state, SCHEDULER_STATE_LIST)
 ENUM_DEFINE(verdict_state, VERDICT_STATE_LIST)
+ENUM_DEFINE(attention, ATTENTION_LIST)
 ENUM_DEFINE(gate, GATE_LIST)
 ENUM_DEFINE(gate_result, GATE_RESULT_LIST)
 ENUM_DEFINE(event_level, EVENT_LEVEL_LIST)
@@ -27,6 +28,7 @@ void node_move(struct node *node, enum node_state to, int64_t now_ms)
     node->state_since = now_ms;
     node->served = node->served || to == NODE_STATE_READY;
     node->cordoned = node->cordoned && node_is_out(node);
+    node->attention = ATTENTION_NONE;
 }
 
 const char *node_domain(const struct node *node, enum topology_level level)

@@ -108,11 +108,20 @@ struct instance_group {
     int64_t created_at;
 };
 
-/* How a node's reason begins when it is in service and somebody else holds it in the scheduler. */
-#define NODE_REASON_HELD "held in Slurm"
-#define NODE_REASON_DOWNED "Slurm took it out by itself" /* and hears it again */
-#define NODE_REASON_KEPT_OUT \
-    "Slurm keeps it out by itself" /* for something that it found, as that a job's end failed there */
+/* Why people should look at a node although it is in service. */
+#define ATTENTION_LIST(X)                                                                          \
+    X(NONE, "")                                                                                    \
+    X(HELD, "held")         /* somebody else holds it in the scheduler */                          \
+    X(DOWNED, "downed")     /* the scheduler took it out by itself, and hears it again */          \
+    X(KEPT_OUT, "kept-out") /* the scheduler keeps it out for what it found: a job's end failed */ \
+    X(UNHEARD, "unheard")   /* its agent is silent */                                              \
+    X(DECIDED, "decided")   /* the policy leaves what was seen to a person */
+enum attention {
+#define X(SYMBOL, text) ATTENTION_##SYMBOL,
+    ATTENTION_LIST(X)
+#undef X
+};
+ENUM_DECLARE(attention);
 
 struct node {
     int64_t id, cluster_id, group_id;
@@ -120,6 +129,7 @@ struct node {
     enum node_state state;
     enum health health;
     char reason[REASON_MAX_BYTES]; /* why it is in this state, for people */
+    enum attention attention;      /* of a node in service: what that is about */
     int64_t instance_row;          /* current instance, 0: none */
     int64_t state_since, health_since;
     int64_t retry_at;     /* when a HOLD is looked at again; 0: only when something changes */
@@ -237,6 +247,14 @@ ENUM_DECLARE(gate_result);
 
 #define DECISION_EVIDENCE_MAX 8
 
+/* What the limits saw of the group; -1: they were not asked. */
+struct decision_group {
+    int64_t desired, failing;           /* the breaker: nodes, and those of them that failed */
+    int64_t healthy;                    /* nodes that are, without those taken out by the same plan */
+    int64_t in_repair, in_repair_alike; /* nodes, and those of them for faults of the same class */
+};
+#define DECISION_GROUP_NOT_ASKED ((struct decision_group){-1, -1, -1, -1, -1})
+
 /* One decision, with all that explains it. Evidence beyond the limit is counted, not listed. */
 struct decision {
     int64_t id, node_id;
@@ -258,8 +276,9 @@ struct decision {
     } gates[GATE_COUNT];
     int64_t evidence[DECISION_EVIDENCE_MAX]; /* verdict rows */
     int evidence_count;                      /* all of them, listed or not */
-    int64_t retry_at;                        /* for HOLD: when to ask again; 0: on change */
-    int64_t operation_id;                    /* what it started; 0: nothing */
+    struct decision_group group;
+    int64_t retry_at;     /* for HOLD: when to ask again; 0: on change */
+    int64_t operation_id; /* what it started; 0: nothing */
     char table_version[TABLE_VERSION_MAX_BYTES];
     int64_t policy_version; /* of the policy document; 0: there was none */
 };

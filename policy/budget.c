@@ -79,6 +79,7 @@ static bool enough_are_healthy(const struct policy_snapshot *snapshot, const str
         return true;
     policy_say(detail, sizeof(detail), "%" PRId64 " of %" PRId64 " healthy, at least %" PRId64 " have to be",
                room->healthy, snapshot->group.desired, least);
+    decision->group.healthy = room->healthy;
     policy_gate(decision, GATE_MIN_HEALTHY, room->healthy >= least ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
     if (room->healthy >= least)
         return true;
@@ -108,6 +109,7 @@ static bool class_has_room(const struct policy_snapshot *snapshot, const struct 
     bool fits = room->in_repair_of[fault] < limit;
     policy_say(detail, sizeof(detail), "%" PRId64 " in repair for %s faults, at most %" PRId64,
                room->in_repair_of[fault], fault_class_text(fault), limit);
+    decision->group.in_repair_alike = room->in_repair_of[fault];
     policy_gate(decision, GATE_CLASS_BUDGET, fits ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
     if (fits)
         return true;
@@ -125,6 +127,7 @@ static bool group_has_room(const struct policy_snapshot *snapshot, const struct 
     bool fits = room->in_repair < limit;
     policy_say(detail, sizeof(detail), "%" PRId64 " in repair, at most %" PRId64 " of %" PRId64, room->in_repair, limit,
                snapshot->group.desired);
+    decision->group.in_repair = room->in_repair;
     policy_gate(decision, GATE_BUDGET, fits ? GATE_RESULT_PASSED : GATE_RESULT_FAILED, detail);
     if (!fits)
         policy_hold(decision, RULE_BUDGET_HOLD, "the group has no room for another repair now; it is taken in turn",

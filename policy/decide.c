@@ -23,6 +23,7 @@ static struct thought new_thought(const struct policy_snapshot *snapshot, const 
     thought.decision.node_id = node->id;
     thought.decision.at = snapshot->now_ms;
     thought.decision.refused = ACTION_NONE;
+    thought.decision.group = DECISION_GROUP_NOT_ASKED;
     thought.decision.policy_version = snapshot->policy_version;
     text_copy_cut(thought.decision.table_version, sizeof(thought.decision.table_version),
                   fault_version_in(&snapshot->faults));

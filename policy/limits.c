@@ -135,6 +135,8 @@ static bool breaker_lets(const struct policy_snapshot *snapshot, const struct br
     policy_span(snapshot->settings.breaker_close_after_ms, settled);
     policy_say(detail, sizeof(detail), "%s: %" PRId64 " of %" PRId64 " nodes failed within %s, the limit is %" PRId64,
                breaker->open ? "open" : "closed", breaker->failing, snapshot->group.desired, window, breaker->limit);
+    decision->group.desired = snapshot->group.desired;
+    decision->group.failing = breaker->failing;
     policy_gate(decision, GATE_BREAKER, breaker->open ? GATE_RESULT_FAILED : GATE_RESULT_PASSED, detail);
     if (!breaker->open)
         return true;

@@ -1,6 +1,5 @@
 /*
- * The snapshot of one node at one recorded decision: evidence, attempts and people's holds as they were stored, the group's numbers
- * as the gates noted them.
+ * The snapshot of one node at one recorded decision: evidence, attempts, people's holds and the group's numbers as they were stored.
  */
 #include "policy/replay.h"
 
@@ -10,31 +9,26 @@
 
 ENUM_DEFINE(replay_result, REPLAY_RESULT_LIST)
 
-/* The number behind a word of a gate's detail ("" begins it), as "closed: 3 of 64 nodes failed …"; otherwise what is known. */
-static int64_t number_after(const struct decision *decision, enum gate gate, const char *word, int64_t otherwise)
+static int64_t known_or(int64_t number, int64_t otherwise)
 {
-    const char *at = strstr(decision->gates[gate].detail, word);
-    char *end = NULL;
-    int64_t number = at == NULL ? 0 : strtoll(at + strlen(word), &end, 10);
-    return at == NULL || end == at + strlen(word) ? otherwise : number;
+    return number >= 0 ? number : otherwise;
 }
 
 static void take_group(const struct policy_replay *replay, struct policy_group *group)
 {
     const struct decision *d = replay->decision;
-    const char *details = d->gates[GATE_BREAKER].detail;
-    bool open = text_starts_with(details, "open");
+    bool open = d->gates[GATE_BREAKER].result == GATE_RESULT_FAILED;
     *group = (struct policy_group){
         .cluster = replay->cluster,
         .name = replay->group,
         .recovery = d->gates[GATE_RECOVERY].result == GATE_RESULT_FAILED ? NODE_RECOVERY_NONE : NODE_RECOVERY_AUTOMATIC,
-        .desired = number_after(d, GATE_BREAKER, " of ", replay->desired),
-        .in_repair = number_after(d, GATE_BUDGET, "", 0),
-        .healthy_elsewhere = number_after(d, GATE_MIN_HEALTHY, "", replay->desired),
-        .failed_recently = number_after(d, GATE_BREAKER, ": ", 0),
+        .desired = known_or(d->group.desired, replay->desired),
+        .in_repair = known_or(d->group.in_repair, 0),
+        .healthy_elsewhere = known_or(d->group.healthy, replay->desired),
+        .failed_recently = known_or(d->group.failing, 0),
         .breaker_opened_at = open ? d->at - 1 : 0,
     };
-    group->in_repair_of[policy_repair_class(d->code)] = number_after(d, GATE_CLASS_BUDGET, "", 0);
+    group->in_repair_of[policy_repair_class(d->code)] = known_or(d->group.in_repair_alike, 0);
 }
 
 /* Nobody heard it: for as long as the policy of then waits, as it is decided at once when that is over. */
@@ -106,15 +100,13 @@ static size_t take_verdicts(const struct policy_replay *replay, struct verdict *
     return replay->verdict_count;
 }
 
-/* What failed was the machine, and not who was asked to reboot or to give one: the error begins with the step's name. */
+/* What failed was the machine, and not who was asked to reboot or to give one. */
 static bool is_not_cleared(const struct operation *op)
 {
-    static const enum step_kind of_machine[] = {STEP_KIND_JOIN, STEP_KIND_CHECK, STEP_KIND_VERIFY};
-    for (size_t i = 0; op->state == OPERATION_STATE_FAILED && i < ARRAY_LEN(of_machine); i++) {
-        const char *step = step_kind_text(of_machine[i]);
-        size_t len = strlen(step);
-        if (strncmp(op->error, step, len) == 0 && op->error[len] == ':')
-            return true;
+    for (int i = 0; op->state == OPERATION_STATE_FAILED && i < op->step_count; i++) {
+        enum step_kind kind = op->steps[i].kind;
+        if (op->steps[i].state == STEP_STATE_FAILED)
+            return kind == STEP_KIND_JOIN || kind == STEP_KIND_CHECK || kind == STEP_KIND_VERIFY;
     }
     return false;
 }

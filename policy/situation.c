@@ -447,7 +447,7 @@ static void tell_paused(const struct policy_scene *scene, struct policy_situatio
 
 static bool is_foreign(const struct policy_scene *scene)
 {
-    return scene->held_by_others;
+    return scene->node->attention == ATTENTION_HELD;
 }
 
 static void tell_foreign(const struct policy_scene *scene, struct policy_situation *told)
@@ -461,7 +461,7 @@ static void tell_foreign(const struct policy_scene *scene, struct policy_situati
 
 static bool is_downed(const struct policy_scene *scene)
 {
-    return scene->downed;
+    return scene->node->attention == ATTENTION_DOWNED;
 }
 
 static void tell_downed(const struct policy_scene *scene, struct policy_situation *told)
@@ -547,7 +547,7 @@ static bool is_quiet(const struct policy_scene *scene)
 static void tell_quiet(const struct policy_scene *scene, struct policy_situation *told)
 {
     char span[POLICY_SPAN_MAX];
-    if (text_starts_with(scene->node->reason, NODE_REASON_KEPT_OUT)) {
+    if (scene->node->attention == ATTENTION_KEPT_OUT) {
         say(told,
             "%s. Nothing follows by itself: that is no fault of the node that its agent, which spoke %s ago, has seen.",
             scene->node->reason, ago(scene, scene->last_heartbeat_at, span));

@@ -48,8 +48,6 @@ struct policy_scene {
     const struct operation *active, *last; /* at work; the newest of all */
     const struct decision *decision;       /* the last one */
     bool decision_stands;                  /* what it stands on is still open */
-    bool held_by_others;                   /* in the scheduler */
-    bool downed;                           /* by the scheduler, for an absence that is over */
     bool silent;
     int64_t last_heartbeat_at; /* 0: none since the server started */
     int64_t open_verdicts;

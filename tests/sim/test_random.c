@@ -386,7 +386,7 @@ static void check_machines(struct sim *sim, const char *name)
     if (alive > 1 || (alive == 0 && reading.row.state == NODE_STATE_READY))
         sim_fail(sim, name, "%s has %d machines", name, alive);
     const struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, name);
-    bool left = there->by_itself && text_starts_with(reading.row.reason, NODE_REASON_DOWNED); /* and it says why */
+    bool left = there->by_itself && reading.row.attention == ATTENTION_DOWNED; /* and it says why */
     bool out = there->out && !left;
     if (out == (reading.row.state == NODE_STATE_READY))
         sim_fail(sim, name, "%s is %s, and in the scheduler it is the other way round: %s", name,

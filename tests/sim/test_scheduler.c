@@ -410,7 +410,7 @@ static void a_node_that_is_back_is_given_back(void **state)
     assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_string_equal(back.operation.actor, "policy");
     assert_string_equal(back.operation.code, POLICY_CODE_ABSENCE);
-    assert_string_equal(back.operation.reason, NODE_REASON_DOWNED " (" REBOOTED "), and hears it again");
+    assert_string_equal(back.operation.reason, "Slurm took it out by itself (" REBOOTED "), and hears it again");
     assert_int_equal(sim.provider.reboots, 0);
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(count_releases(&sim, "gpu-1"), 1);
@@ -454,7 +454,8 @@ static void the_third_time_in_a_day_is_for_a_person(void **state)
     sim_run(&sim, MS_PER_HOUR);
     assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
-    assert_attention(&sim, "gpu-1", NODE_REASON_DOWNED " (" REBOOTED "); 3 times within 24 h, so a person has to look");
+    assert_attention(&sim, "gpu-1",
+                     "Slurm took it out by itself (" REBOOTED "); 3 times within 24 h, so a person has to look");
     fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
     sim_run(&sim, MS_PER_MIN);
     assert_attention(&sim, "", "");
@@ -477,7 +478,8 @@ static void where_nothing_is_to_be_done_it_is_told(void **state)
     fake_scheduler_give_up(&sim.scheduler, "gpu-1", REBOOTED);
     sim_run(&sim, MS_PER_HOUR);
     assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
-    assert_attention(&sim, "gpu-1", NODE_REASON_DOWNED " (" REBOOTED "); NodeRecovery None leaves that to a person");
+    assert_attention(&sim, "gpu-1",
+                     "Slurm took it out by itself (" REBOOTED "); NodeRecovery None leaves that to a person");
     assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes, resumes);
     sim_close(&sim);
 }
@@ -496,8 +498,8 @@ static void a_mode_that_does_not_act_tells_it(void **state)
     sim_run(&sim, MS_PER_HOUR);
     assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_attention(&sim, "gpu-1",
-                     NODE_REASON_DOWNED " (" REBOOTED
-                                        "); the policy's mode for the class host leaves that to a person");
+                     "Slurm took it out by itself (" REBOOTED
+                     "); the policy's mode for the class host leaves that to a person");
     sim_close(&sim);
 }
 

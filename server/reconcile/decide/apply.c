@@ -80,15 +80,17 @@ static int apply_notes(struct apply *a, uint8_t notes)
 static int apply_health(struct apply *a)
 {
     enum health was = a->row.health, is = a->item->health;
-    char reason[REASON_MAX_BYTES];
-    bool reworded = reconcile_ready_reason(a->item, &a->row, reason);
-    if (reworded)
-        memcpy(a->row.reason, reason, sizeof(reason));
+    struct ready_reason reason;
+    bool reworded = reconcile_ready_reason(a->item, &a->row, &reason);
+    if (reworded) {
+        a->row.attention = reason.attention;
+        memcpy(a->row.reason, reason.text, sizeof(reason.text));
+    }
     a->unwritten = a->unwritten || reworded;
     bool left = reworded && a->item->downed && a->item->return_to_service >= POLICY_RETURN_TO_SERVICE_MANUAL &&
-                reason[0] != '\0';
+                reason.text[0] != '\0';
     int status =
-        left ? turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL, "%s", reason) : 0;
+        left ? turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL, "%s", reason.text) : 0;
     if (status != 0)
         return status;
     if (was == is || (is == HEALTH_UNKNOWN && reconcile_is_unheard(&a->row, &a->item->live)))
@@ -234,7 +236,7 @@ static int give_back_again(struct apply *a)
         snprintf(reason, sizeof(reason), "Slurm came up again with the mark of the repair before (%.*s), which is over",
                  TEXT_FIT(text_or_empty(a->node->reason), 60));
     else
-        snprintf(reason, sizeof(reason), NODE_REASON_DOWNED " (%.*s), and hears it again",
+        snprintf(reason, sizeof(reason), "Slurm took it out by itself (%.*s), and hears it again",
                  TEXT_FIT(text_or_empty(a->node->reason), 60));
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
                                           .urgency = URGENCY_NOW,
@@ -497,11 +499,11 @@ bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
 {
     const struct rnode *node = item->node;
     bool unheard = item->health == HEALTH_UNKNOWN && reconcile_is_unheard(&item->row, &item->live);
-    char reason[REASON_MAX_BYTES];
+    struct ready_reason reason;
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
            !(is_given_back(item) && says_nothing(item)) && !reconcile_approval_is_open(&item->approval, now) &&
            node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
-           !reconcile_ready_reason(item, &item->row, reason);
+           !reconcile_ready_reason(item, &item->row, &reason);
 }
 
 /* More evidence that costs nothing can then change nothing. */

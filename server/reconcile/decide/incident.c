@@ -33,8 +33,6 @@ struct rincident {
     bool over; /* ended and stored: kept for what the breaker counts */
 };
 
-#define PART_OF "it is part of incident "
-
 /* --- memory ------------------------------------------------------------------------------------ */
 static struct rincident *incident_new(struct reconcile *r, struct rcluster *cluster)
 {
@@ -181,7 +179,8 @@ static void take_over(struct reconcile *r, struct rincident *from, struct rincid
         member->unstored = true;
     }
     from->row.ended_at = now;
-    snprintf(from->row.ended_by, sizeof(from->row.ended_by), PART_OF "%" PRId64, to->row.id);
+    from->row.part_of = to->row.id;
+    snprintf(from->row.ended_by, sizeof(from->row.ended_by), "it is part of incident %" PRId64, to->row.id);
     from->unstored = true;
 }
 
@@ -482,7 +481,7 @@ int64_t reconcile_incidents_count(const struct reconcile *r, const struct rgroup
     int64_t count = 0;
     for (const struct rincident *incident = r->incidents; incident != NULL; incident = incident->next) {
         bool here = false;
-        if (text_starts_with(incident->row.ended_by, PART_OF))
+        if (incident->row.part_of != 0)
             continue; /* it counts with the other one */
         for (size_t i = 0; i < incident->count && !here && incident->row.started_at >= since; i++) {
             const struct rnode *node = reconcile_node_find(r, incident->members[i].node_id);

@@ -14,8 +14,6 @@ bool reconcile_is_unheard(const struct node *row, const struct fleet_view *live)
     return serves && row->instance_row != 0 && live->last_heartbeat_at == 0 && !live->silent;
 }
 
-#define UNHEARD_SINCE "agent silent since "
-
 static bool is_held_by_person(const struct rnode *node)
 {
     return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_external_drain(node);
@@ -24,7 +22,7 @@ static bool is_held_by_person(const struct rnode *node)
 static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
 {
     bool user = node->reason_user != NULL, reason = node->reason != NULL;
-    autofree char *text = own_printf(NODE_REASON_HELD "%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
+    autofree char *text = own_printf("held in Slurm%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
                                      reason ? ": " : "", reason ? node->reason : "");
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
@@ -42,11 +40,10 @@ static bool is_kept_out(const struct rnode *node)
 static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
 {
     bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
-    return (unseen &&
-            (text_starts_with(row->reason, NODE_REASON_HELD) || text_starts_with(row->reason, NODE_REASON_DOWNED) ||
-             text_starts_with(row->reason, NODE_REASON_KEPT_OUT))) ||
+    return (unseen && (row->attention == ATTENTION_HELD || row->attention == ATTENTION_DOWNED ||
+                       row->attention == ATTENTION_KEPT_OUT)) ||
            (!node->lost && (node->silent_since > 0 || reconcile_is_unheard(row, live)) &&
-            text_starts_with(row->reason, UNHEARD_SINCE));
+            row->attention == ATTENTION_UNHEARD);
 }
 
 /* The node's reason while the scheduler keeps it out though it hears it; "" while it is given back. */
@@ -69,7 +66,7 @@ static void say_downed(const struct decide_item *item, char ret_reason[REASON_MA
     else
         why = own_strdup("the policy's mode for the class host leaves that to a person");
     autofree char *text =
-        own_printf(NODE_REASON_DOWNED " (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
+        own_printf("Slurm took it out by itself (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
@@ -106,25 +103,41 @@ static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
-bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, char ret_reason[REASON_MAX_BYTES])
+static enum attention say_attention(const struct decide_item *item, char ret_reason[REASON_MAX_BYTES])
 {
     char at[CLOCK_TEXT_MAX];
     const struct rnode *node = item->node;
-    const struct fleet_view *live = &item->live;
-    ret_reason[0] = '\0';
+    if (item->downed) {
+        say_downed(item, ret_reason);
+        return ATTENTION_DOWNED;
+    }
+    if (item->health == HEALTH_UNKNOWN && node->silent_since > 0) {
+        snprintf(ret_reason, REASON_MAX_BYTES, "agent silent since %s", clock_format(node->silent_since, at));
+        return ATTENTION_UNHEARD;
+    }
+    if (item->has_decision && reconcile_is_for_people(&item->decision)) {
+        say_for_people(&item->decision, ret_reason);
+        return ATTENTION_DECIDED;
+    }
+    if (!is_kept_out(node))
+        return ATTENTION_NONE;
+    snprintf(ret_reason, REASON_MAX_BYTES, "Slurm keeps it out by itself: %.*s", TEXT_FIT(node->reason, 100));
+    return ATTENTION_KEPT_OUT;
+}
+
+bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, struct ready_reason *ret_reason)
+{
+    const struct rnode *node = item->node;
+    *ret_reason = (struct ready_reason){.attention = ATTENTION_HELD};
     if (row->state != NODE_STATE_READY || node->op != NULL)
         return false;
     if (is_held_by_person(node))
-        say_held(node, ret_reason);
-    else if (reason_still_stands(node, row, live))
+        say_held(node, ret_reason->text);
+    else if (reason_still_stands(node, row, &item->live))
         return false;
-    else if (item->downed)
-        say_downed(item, ret_reason);
-    else if (item->health == HEALTH_UNKNOWN && node->silent_since > 0)
-        snprintf(ret_reason, REASON_MAX_BYTES, UNHEARD_SINCE "%s", clock_format(node->silent_since, at));
-    else if (item->has_decision && reconcile_is_for_people(&item->decision))
-        say_for_people(&item->decision, ret_reason);
-    else if (is_kept_out(node))
-        snprintf(ret_reason, REASON_MAX_BYTES, NODE_REASON_KEPT_OUT ": %.*s", TEXT_FIT(node->reason, 100));
-    return !text_equal(ret_reason, row->reason);
+    else
+        ret_reason->attention = say_attention(item, ret_reason->text);
+    if (ret_reason->text[0] == '\0')
+        ret_reason->attention = ATTENTION_NONE;
+    return ret_reason->attention != row->attention || !text_equal(ret_reason->text, row->reason);
 }

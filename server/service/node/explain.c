@@ -171,8 +171,6 @@ static void find_situation(struct service *s, const struct explain *explain)
         .last = &explain->last,
         .decision = &explanation->decision,
         .decision_stands = decision_stands(explanation, live.silent),
-        .held_by_others = text_starts_with(place->node.reason, NODE_REASON_HELD),
-        .downed = text_starts_with(place->node.reason, NODE_REASON_DOWNED),
         .silent = live.silent,
         .last_heartbeat_at = live.last_heartbeat_at,
         .open_verdicts = explain->open_verdicts,

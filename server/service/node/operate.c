@@ -152,6 +152,7 @@ static void decide(const struct request *request, struct decision *ret_decision)
                                                 : request->kind == OPERATION_KIND_REPLACE ? ACTION_REPLACE
                                                                                           : ACTION_NONE};
     ret_decision->rule = RULE_PERSON_REQUEST;
+    ret_decision->group = DECISION_GROUP_NOT_ASKED;
     request_sentence(request, ret_decision->sentence, sizeof(ret_decision->sentence));
     ret_decision->gates[GATE_ONE_OPERATION].result = GATE_RESULT_PASSED;
     snprintf(ret_decision->gates[GATE_ONE_OPERATION].detail, sizeof(ret_decision->gates[0].detail),

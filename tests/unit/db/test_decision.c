@@ -16,6 +16,7 @@ static struct decision full_decision(int64_t node_id)
                                 .refused = ACTION_REPLACE,
                                 .refused_why = "1 of 1 in repair",
                                 .evidence_count = DECISION_EVIDENCE_MAX + 3,
+                                .group = {64, 3, -1, 1, 0},
                                 .retry_at = WORLD_NOW + 1,
                                 .operation_id = 5,
                                 .table_version = "2026-11-20"};
@@ -44,6 +45,7 @@ static void assert_same_decision(const struct decision *a, const struct decision
     assert_int_equal(a->refused, b->refused);
     assert_string_equal(a->refused_why, b->refused_why);
     assert_int_equal(a->evidence_count, b->evidence_count);
+    assert_memory_equal(&a->group, &b->group, sizeof(a->group));
     assert_int_equal(a->retry_at, b->retry_at);
     assert_int_equal(a->operation_id, b->operation_id);
     assert_string_equal(a->table_version, b->table_version);

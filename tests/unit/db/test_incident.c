@@ -18,6 +18,7 @@ static void test_an_end_is_not_taken_back(void **state)
     struct shared_incident person = loop;
     person.ended_at = WORLD_NOW + 2;
     SET(person.ended_by, "alice says so");
+    person.part_of = 12;
     MUST(db_incident_update(w->tx, &person));
     loop.settled_since = 0;
     assert_int_equal(db_incident_update(w->tx, &loop), STATUS_NOT_FOUND);
@@ -25,6 +26,7 @@ static void test_an_end_is_not_taken_back(void **state)
     assert_int_equal(told.ended_at, WORLD_NOW + 2);
     assert_int_equal(told.settled_since, WORLD_NOW + 1);
     assert_string_equal(told.ended_by, "alice says so");
+    assert_int_equal(told.part_of, 12);
 }
 
 int main(void)

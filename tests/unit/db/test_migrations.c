@@ -1,6 +1,8 @@
 /* Migrations: from nothing, step by step, a failing one, a changed one, a newer database. */
 #include "db_world.h"
 
+#include "db/incident.h"
+
 #define MIGRATION(name, text)               \
     {                                       \
         name, text, text + sizeof(text) - 1 \
@@ -220,6 +222,65 @@ static void test_nodes_get_the_facts_of_their_events_and_operations(void **state
     db_tx_close(tx);
 }
 
+/* What was read back from texts until then. */
+static const char SQL_TEXTS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) VALUES (1, 1, 'x', '', 'local', 5, 0, 7); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, state_since, health_since, retry_at, "
+    "opted_out, created_at) SELECT key + 1, 1, 1, 'x-' || key, CASE key WHEN 6 THEN 'held' ELSE 'ready' END, "
+    "'healthy', value, 7, 7, 0, 0, 7 FROM json_each('[\"\", \"held in Slurm by ana: swapping a DIMM\", "
+    "\"Slurm took it out by itself (Not responding); a person opted it out\", \"Slurm keeps it out by itself: Low "
+    "RealMemory\", \"agent silent since 2026-11-20\", \"recommended: reboot, for xid.79\", \"held in Slurm by "
+    "ana\"]'); "
+    "INSERT INTO incident (id, cluster_id, level, domain, cause, started_at, calm_since, ended_at, ended_by) VALUES "
+    "(1, 1, 'rack', 'r1', 'unreachable', 7, 0, 9, 'it is part of incident 12'), "
+    "(2, 1, 'rack', 'r2', 'unreachable', 7, 0, 9, 'ana says so'); "
+    "INSERT INTO decision (id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
+    "evidence_count, newest_verdict, retry_at, table_version, gates) VALUES "
+    "(1, 1, 7, 'hold', 'now', 'breaker-hold', 'xid.79', '', '', 'none', '', 0, 0, 0, '', "
+    "'owner passed 40 group-budget failed 3 x' || char(10) || 'min-healthy passed 40 60 of 64 healthy, at least 10 "
+    "have to be' || char(10) || 'class-budget failed 30 2 in repair for gpu faults, at most 2' || char(10) || "
+    "'group-budget passed 31 3 in repair, at most 3 of 64' || char(10) || 'group-breaker failed 65 open: 20 of 64 "
+    "nodes "
+    "failed within 15 min, the limit is 12' || char(10)), "
+    "(2, 1, 7, 'reboot', 'now', 'operator-request', '', '', '', 'none', '', 0, 0, 0, '', 'group-budget not-asked 37 a "
+    "person''s request needs no budget' || char(10) || 'group-breaker not-asked 37 a person''s request passes the "
+    "breaker' || char(10))";
+
+static void assert_group(struct db_tx *tx, int64_t decision, struct decision_group expected)
+{
+    autofree char *sql = own_printf(
+        "SELECT count(*) FROM decision WHERE id = %lld AND group_desired = %lld AND group_failing = %lld AND "
+        "group_healthy = %lld AND group_in_repair = %lld AND group_in_repair_alike = %lld",
+        (long long)decision, (long long)expected.desired, (long long)expected.failing, (long long)expected.healthy,
+        (long long)expected.in_repair, (long long)expected.in_repair_alike);
+    assert_int_equal(number(tx, sql), 1);
+}
+
+static void test_facts_of_texts_become_columns(void **state)
+{
+    static const enum attention expected[] = {ATTENTION_NONE,     ATTENTION_HELD,    ATTENTION_DOWNED,
+                                              ATTENTION_KEPT_OUT, ATTENTION_UNHEARD, ATTENTION_DECIDED,
+                                              ATTENTION_NONE};
+    struct db db;
+    struct node node;
+    struct shared_incident incident;
+    struct db_tx *tx = upgraded_from(*state, &db, 42, SQL_TEXTS_BEFORE);
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        MUST(db_node_get_row(tx, (int64_t)i + 1, &node));
+        assert_int_equal(node.attention, expected[i]);
+    }
+    MUST(db_incident_get(tx, 1, &incident));
+    assert_int_equal(incident.part_of, 12);
+    MUST(db_incident_get(tx, 2, &incident));
+    assert_int_equal(incident.part_of, 0);
+    assert_group(tx, 1, (struct decision_group){64, 20, 60, 3, 2});
+    assert_group(tx, 2, DECISION_GROUP_NOT_ASKED);
+    db_tx_close(tx);
+}
+
 static const char SQL_DECISIONS_BEFORE[] =
     "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
     "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
@@ -387,6 +448,7 @@ int main(void)
         EMPTY_TEST(test_documents_become_specs),
         EMPTY_TEST(test_decisions_keep_their_gates_and_evidence),
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
+        EMPTY_TEST(test_facts_of_texts_become_columns),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),

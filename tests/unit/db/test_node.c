@@ -15,6 +15,7 @@ static void full_node(const struct world *w, struct node *node)
                           .cordoned = true,
                           .served = true,
                           .launch_tries = 3,
+                          .attention = ATTENTION_KEPT_OUT,
                           .created_at = WORLD_NOW + 4};
     SET(node->near_miss, "action:replace");
     SET(node->name, "gpu-full");
@@ -39,6 +40,7 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_int_equal(a->served, b->served);
     assert_int_equal(a->launch_tries, b->launch_tries);
     assert_string_equal(a->near_miss, b->near_miss);
+    assert_int_equal(a->attention, b->attention);
     assert_int_equal(a->created_at, b->created_at);
 }
 

@@ -184,6 +184,31 @@ static void limits(void **state)
     assert_int_equal(replay(), REPLAY_RESULT_SAME); /* nobody had failed */
 }
 
+/* Nothing is read from what people read: other words lead to the same. */
+static void texts_are_only_texts(void **state)
+{
+    struct operation op = {.kind = OPERATION_KIND_REPLACE,
+                           .state = OPERATION_STATE_FAILED,
+                           .actor = "policy",
+                           .error = "verify: said the provider, which has none",
+                           .step_count = 1};
+    (void)state;
+    begin("xid.79");
+    group.in_repair = 3;
+    group.failed_recently = 5;
+    record();
+    for (int gate = 0; gate < GATE_COUNT; gate++)
+        text_copy_cut(recorded.gates[gate].detail, sizeof(recorded.gates[gate].detail),
+                      "open: 99 of 98 in other words");
+    assert_int_equal(recorded.rule, RULE_BUDGET_HOLD);
+    assert_int_equal(replay(), REPLAY_RESULT_SAME);
+    op.steps[0] = (struct operation_step){.kind = STEP_KIND_LAUNCH, .state = STEP_STATE_FAILED};
+    assert_false(policy_replay_repair(&op).not_cleared);
+    op.steps[0].kind = STEP_KIND_VERIFY;
+    op.error[0] = '\0';
+    assert_true(policy_replay_repair(&op).not_cleared);
+}
+
 /* A repair that treats the jobs otherwise is another one; of what is only held, nobody's jobs are touched. */
 static void jobs(void **state)
 {
@@ -266,6 +291,7 @@ int main(void)
         cmocka_unit_test(resets),
         cmocka_unit_test(probation),
         cmocka_unit_test(limits),
+        cmocka_unit_test(texts_are_only_texts),
         cmocka_unit_test(jobs),
         cmocka_unit_test(modes),
         cmocka_unit_test(silence),

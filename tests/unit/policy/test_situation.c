@@ -110,12 +110,14 @@ static void in_service(void **state)
         "Nothing has happened because nothing is wrong: its agent spoke 3 s ago, and nothing that it reported asks for "
         "anything.",
         "");
-    text_copy_cut(node.reason, sizeof(node.reason), NODE_REASON_KEPT_OUT ": Kill task failed");
+    text_copy_cut(node.reason, sizeof(node.reason), "Slurm keeps it out by itself: Kill task failed");
+    node.attention = ATTENTION_KEPT_OUT;
     assert_told(
         SITUATION_QUIET,
         "Slurm keeps it out by itself: Kill task failed. Nothing follows by itself: that is no fault of the node that "
         "its agent, which spoke 3 s ago, has seen.",
         "scontrol update nodename=gpu-7 state=resume");
+    node.attention = ATTENTION_NONE;
     node.reason[0] = '\0';
     decide(ACTION_NONE, RULE_APPLICATION_FAULT,
            "0000:b9:00: Xid 31 (page fault). A fault of the program, not of the node.");
@@ -140,17 +142,17 @@ static void in_service(void **state)
         "fault). A fault of the program, not of the node.",
         "hpctl node opt-in gpu-7 --cluster train");
     begin();
-    scene.held_by_others = true;
-    text_copy_cut(node.reason, sizeof(node.reason), NODE_REASON_HELD " by ana: swapping a DIMM");
+    node.attention = ATTENTION_HELD;
+    text_copy_cut(node.reason, sizeof(node.reason), "held in Slurm by ana: swapping a DIMM");
     assert_told(SITUATION_FOREIGN,
                 "Somebody else holds it in the scheduler, so nothing is done to it by itself: held in Slurm by ana: "
                 "swapping a DIMM. "
                 "Nothing that is open asks for a repair either.",
                 "scontrol update nodename=gpu-7 state=resume");
     begin();
-    scene.downed = true;
+    node.attention = ATTENTION_DOWNED;
     text_copy_cut(node.reason, sizeof(node.reason),
-                  NODE_REASON_DOWNED " (Node unexpectedly rebooted); a person opted it out");
+                  "Slurm took it out by itself (Node unexpectedly rebooted); a person opted it out");
     assert_told(SITUATION_DOWNED,
                 "Slurm took it out by itself (Node unexpectedly rebooted); a person opted it out. Nothing that is open "
                 "asks for a repair either.",
@@ -396,7 +398,7 @@ static void every_combination_says_something(void **state)
             node.opted_out = bits & 1;
             scene.silent = bits & 2;
             scene.last_heartbeat_at = bits & 4 ? 0 : NOW - 1000;
-            scene.held_by_others = bits & 8;
+            node.attention = bits & 8 ? ATTENTION_HELD : ATTENTION_NONE;
             if (bits & 16)
                 decide((enum action)(bits % 7), (enum decision_rule)(bits % RULE_COUNT), "A sentence.");
             scene.decision_stands = (bits & 16) && (bits & 32);

@@ -5,9 +5,10 @@
 struct told {
     struct world *world;
     int64_t node_id, instance_row;
-    const char *instance, *device, *actor, *error;
+    const char *instance, *device, *actor;
     enum operation_kind kind;
     enum operation_state state;
+    enum step_kind failed_step; /* MARK: none */
     int64_t at;
     const char *identity; /* a GPU that is there now */
 };
@@ -38,7 +39,8 @@ static int tell(struct db_tx *tx, void *arg)
     snprintf(op.device, sizeof(op.device), "%s", told->device);
     snprintf(op.code, sizeof(op.code), "xid.79");
     snprintf(op.old_instance, sizeof(op.old_instance), "%s", told->instance);
-    snprintf(op.error, sizeof(op.error), "%s", told->error != NULL ? told->error : "");
+    if (told->failed_step != STEP_KIND_MARK)
+        op.steps[op.step_count++] = (struct operation_step){.kind = told->failed_step, .state = STEP_STATE_FAILED};
     return db_operation_insert(tx, &op);
 }
 
@@ -55,7 +57,7 @@ static void tell_past(struct world *world, int64_t id, int64_t half)
                               .device = "0000:b9:00",
                               .kind = OPERATION_KIND_REBOOT,
                               .state = OPERATION_STATE_FAILED,
-                              .error = "verify: it showed xid.79 again",
+                              .failed_step = STEP_KIND_VERIFY,
                               .at = half});
     past(world, (struct told){.node_id = id,
                               .instance = "i-1",
@@ -68,7 +70,7 @@ static void tell_past(struct world *world, int64_t id, int64_t half)
                               .device = "0000:4e:00",
                               .kind = OPERATION_KIND_REBOOT,
                               .state = OPERATION_STATE_FAILED,
-                              .error = "reboot: the provider said no",
+                              .failed_step = STEP_KIND_REBOOT,
                               .at = half});
     past(world, (struct told){.node_id = id,
                               .instance = "i-1",
