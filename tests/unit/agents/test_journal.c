@@ -267,14 +267,17 @@ static void test_it_ends_with_us(void **state)
 
 struct findings {
     int count;
-    struct finding first, last;
+    struct finding first, second, last;
 };
 
 static void find(const struct finding *finding, void *arg)
 {
     struct findings *findings = arg;
-    if (findings->count++ == 0)
+    if (findings->count == 0)
         findings->first = *finding;
+    if (findings->count == 1)
+        findings->second = *finding;
+    findings->count++;
     findings->last = *finding;
 }
 
@@ -312,6 +315,32 @@ static void test_findings(void **state)
     assert_string_equal(kmsg_position(kmsg).cursor, "c4");
     assert_int_equal(kmsg_position(kmsg).file, 0);
     kmsg_free(kmsg);
+}
+
+/* What an entry is known by is its sequence and its number in it, however its clocks differ; of a cursor of another form, all of it. */
+static void test_places(void **state)
+{
+    static const char stream[] =
+        KERNEL("s=4c0e;i=1f;b=77;m=5;t=6;x=7", XID) KERNEL("s=4c0e;i=a0;b=77;m=9;t=9;x=8", XID) KERNEL("later", XID);
+    const struct place *place = *state;
+    autofree char *tool = make_tool(place);
+    autofree char *path = own_printf("%s:%s", place->dir, getenv("PATH"));
+    struct findings findings[2] = {{0}, {0}};
+    struct clock clock;
+    setenv("PATH", path, 1);
+    say(place, stream, sizeof(stream) - 1);
+    for (int life = 0; life < 2; life++) {
+        clock_fake_init(&clock, NOW_MS + life * 1000);
+        struct kmsg *kmsg = kmsg_new(KMSG_JOURNAL, NULL, &clock);
+        find_until(kmsg, &findings[life], 3);
+        kmsg_free(kmsg);
+    }
+    assert_int_equal(findings[0].first.place.offset, 0x1f);
+    assert_int_equal(findings[0].second.place.offset, 0xa0);
+    assert_true(findings[0].first.place.log == findings[0].second.place.log && findings[0].first.place.log > 0);
+    assert_true(findings[0].last.place.log != findings[0].first.place.log);
+    assert_memory_equal(&findings[0].first.place, &findings[1].first.place, sizeof(struct log_place));
+    assert_memory_equal(&findings[0].last.place, &findings[1].last.place, sizeof(struct log_place));
 }
 
 static void count_only(const struct journal_entry *entry, void *arg)
@@ -375,6 +404,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_cursor_that_it_cannot_read, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_it_ends_with_us, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_findings, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(test_places, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_a_real_journal, make_place, remove_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

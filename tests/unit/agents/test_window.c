@@ -139,6 +139,29 @@ static void test_what_makes_a_verdict_of_its_own(void **state)
     }
 }
 
+/* Somebody sets the wall clock between two lines: a minute is one of the monotonic clock. */
+static void test_steps_of_the_wall_clock(void **state)
+{
+    (void)state;
+    for (int64_t step = -MS_PER_HOUR; step <= MS_PER_HOUR; step += 2 * MS_PER_HOUR) {
+        autofree struct windows *windows = windows_of();
+        struct told told = {0};
+        struct finding finding = finding_of("xid.79", "a", START_MS);
+        windows_add(windows, &finding, 0, tell, &told);
+        finding.at_ms += step;
+        finding.mono_ms += MS_PER_S;
+        windows_add(windows, &finding, MS_PER_S, tell, &told);
+        windows_flush(windows, MS_PER_S, true, tell, &told);
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.last.count, 2);
+        finding.mono_ms += MS_PER_MIN; /* and another one is another */
+        windows_add(windows, &finding, MS_PER_S + MS_PER_MIN, tell, &told);
+        windows_flush(windows, MS_PER_S + MS_PER_MIN, true, tell, &told);
+        assert_int_equal(told.count, 2);
+        assert_int_equal(told.last.count, 1);
+    }
+}
+
 static void test_growth_is_told_now_and_then(void **state)
 {
     autofree struct windows *windows = windows_of();
@@ -238,13 +261,10 @@ static void test_the_same_place_with_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_flood_is_one_verdict),
-        cmocka_unit_test(test_the_key),
-        cmocka_unit_test(test_what_makes_a_verdict_of_its_own),
-        cmocka_unit_test(test_growth_is_told_now_and_then),
-        cmocka_unit_test(test_a_flood_of_devices),
-        cmocka_unit_test(test_restored_windows_go_on),
-        cmocka_unit_test(test_what_is_read_again_counts_once),
+        cmocka_unit_test(test_a_flood_is_one_verdict),          cmocka_unit_test(test_the_key),
+        cmocka_unit_test(test_what_makes_a_verdict_of_its_own), cmocka_unit_test(test_steps_of_the_wall_clock),
+        cmocka_unit_test(test_growth_is_told_now_and_then),     cmocka_unit_test(test_a_flood_of_devices),
+        cmocka_unit_test(test_restored_windows_go_on),          cmocka_unit_test(test_what_is_read_again_counts_once),
         cmocka_unit_test(test_the_same_place_with_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
