@@ -49,13 +49,15 @@ struct policy_outcome policy_replace_or_person(const struct policy_snapshot *sna
         return policy_lemon_for_person(snapshot, ledger);
     policy_span(snapshot->settings.repeat_window_ms, span);
     text_copy_cut(outcome.because, sizeof(outcome.because), because);
-    if (ledger->replaces < snapshot->settings.replaces_max)
+    if (ledger->replaces_weighed < snapshot->settings.replaces_max)
         return outcome;
     outcome.action = ACTION_SUPPORT;
     outcome.rule = RULE_REPLACES_EXHAUSTED;
     outcome.attempts_used = outcome.slot_used = true;
     outcome.refused = ACTION_REPLACE;
-    say_slot_used(&outcome, ledger->replaces, snapshot->settings.replaces_max, span);
+    bool of_weeks = ledger->replaces < snapshot->settings.replaces_max;
+    say_slot_used(&outcome, of_weeks ? ledger->known_replaces : ledger->replaces, snapshot->settings.replaces_max,
+                  of_weeks ? policy_span(POLICY_MEMORY_MS, span) : span);
     return outcome;
 }
 
@@ -104,6 +106,25 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
     return outcome;
 }
 
+/* Each of its reboots is too long ago to count in full, and together they weigh as much as one that does. */
+static struct policy_outcome after_weeks(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                         const struct sight *lead)
+{
+    char span[POLICY_SPAN_MAX], count[TIMES_MAX], because[REASON_MAX_BYTES];
+    bool for_person = lead->again == ACTION_CLASS_SUPPORT;
+    policy_say(because, sizeof(because), "It was rebooted %s for this device in %s, so %s",
+               times(ledger->known_reboots, count), policy_span(POLICY_MEMORY_MS, span),
+               for_person ? "a person has to look" : "the machine is replaced");
+    if (for_person)
+        return used_up(policy_person(RULE_REPEAT_WITHIN_WEEKS, because,
+                                     "no source says that another machine helps against this code"));
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_REPEAT_WITHIN_WEEKS, because);
+    if (outcome.action == ACTION_REPLACE)
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why),
+                   "its reboots of %s weigh as much as one of the last days", span);
+    return outcome;
+}
+
 static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
                                           const struct sight *lead, enum decision_rule rule, const char *no_reset)
 {
@@ -130,13 +151,15 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
     const struct policy_settings *settings = &snapshot->settings;
     char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
     bool for_person = lead->again == ACTION_CLASS_SUPPORT || (policy_is_gsp_like(lead->row) && !lead->driver_word);
-    policy_span(settings->repeat_window_ms, span);
+    bool of_weeks = ledger->reboots < settings->reboots_max;
+    int reboots = of_weeks ? ledger->known_reboots : ledger->reboots;
+    policy_span(of_weeks ? POLICY_MEMORY_MS : settings->repeat_window_ms, span);
     const char *so = for_person ? "a person has to look" : "the machine is replaced";
     if (settings->reboots_max == 0)
         policy_say(because, sizeof(because), "A reboot would be due, and none is allowed here, so %s", so);
     else
         policy_say(because, sizeof(because), "Rebooted %s in %s without clearing it, so %s",
-                   times(ledger->reboots, (char[TIMES_MAX]){0}), span, so);
+                   times(reboots, (char[TIMES_MAX]){0}), span, so);
     if (for_person)
         return used_up(policy_person(RULE_REBOOTS_EXHAUSTED, because,
                                      "no source says that another machine helps against this code"));
@@ -144,8 +167,8 @@ static struct policy_outcome after_all_reboots(const struct policy_snapshot *sna
     if (outcome.action == ACTION_REPLACE && settings->reboots_max == 0)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "no reboots are allowed here");
     else if (outcome.action == ACTION_REPLACE)
-        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d reboots for it in %s are used",
-                   ledger->reboots, settings->reboots_max, span);
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%d of %d reboots for it in %s are used", reboots,
+                   settings->reboots_max, span);
     return outcome;
 }
 
@@ -171,7 +194,8 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
     if (policy_is_gsp_like(lead->row) && !lead->driver_word && ledger->gsp_reboots + 1 >= lead->row->rate_count) {
         policy_say(because, sizeof(because),
                    "Time %d within %s despite reboots: the driver or its firmware needs a person",
-                   ledger->gsp_reboots + 1, span);
+                   ledger->gsp_reboots + 1,
+                   ledger->reboots < ledger->gsp_reboots ? policy_span(POLICY_MEMORY_MS, span) : span);
         return used_up(policy_person(RULE_RATE_EXCEEDED, because,
                                      "the driver and its firmware would be the same on another machine"));
     }
@@ -179,7 +203,9 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return policy_lemon_for_person(snapshot, ledger); /* and stays so, whatever was done to it meanwhile */
     if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
         return after_reboot(snapshot, ledger, lead);
-    if (ledger->reboots >= settings->reboots_max)
+    if (ledger->came_again >= 1000 && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
+        return after_weeks(snapshot, ledger, lead);
+    if (ledger->reboots >= settings->reboots_max || ledger->reboots_weighed >= settings->reboots_max)
         return after_all_reboots(snapshot, lead, ledger);
     if (ledger->no_return != NULL)
         return after_no_return(snapshot, ledger);
@@ -213,9 +239,11 @@ static struct policy_outcome reset_or_more(const struct policy_snapshot *snapsho
         policy_say(why, sizeof(why), "The reset of %s failed%s", policy_time(last->at, time), policy_error(last, told));
         return reboot_or_more(snapshot, lead, ledger, RULE_RESET_FAILED, why);
     }
-    if (ledger->resets >= settings->resets_max) {
-        policy_say(why, sizeof(why), "Reset %s in %s without clearing it", times(ledger->resets, (char[TIMES_MAX]){0}),
-                   policy_span(settings->repeat_window_ms, span));
+    if (ledger->resets_weighed >= settings->resets_max) {
+        bool of_weeks = ledger->resets < settings->resets_max;
+        policy_say(why, sizeof(why), "Reset %s in %s without clearing it",
+                   times(of_weeks ? ledger->known_resets : ledger->resets, (char[TIMES_MAX]){0}),
+                   policy_span(of_weeks ? POLICY_MEMORY_MS : settings->repeat_window_ms, span));
         return reboot_or_more(snapshot, lead, ledger, RULE_RESETS_EXHAUSTED, why);
     }
     if (failed != NULL && failed->kind == OPERATION_KIND_RESET) {

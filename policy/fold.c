@@ -1,7 +1,7 @@
 /*
  * Folding: many lines, many codes, one incident per device.
  *
- * Order: evidence of this boot and instance only, and none that a reset of its device has answered since → the driver's own word supersedes what came before it → codes that take
+ * Order: evidence of this boot and instance only (rates count that of earlier boots of the instance, too), and none that a reset of its device has answered since → the driver's own word supersedes what came before it → codes that take
  * others back → rates → the sight that asks for most leads, and what lies within a minute of it is its company. So 672
  * cleanup lines are one incident, and an ECC error with its five companions is one too.
  *
@@ -73,15 +73,25 @@ static int by_device_and_time(const void *left, const void *right)
     return order;
 }
 
-static size_t gather(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
-                     struct folded *folded)
+/* Of an earlier boot of this machine: no evidence of what is wrong now, but it was the same part. */
+static bool is_of_an_earlier_boot(const struct policy_node *node, const struct verdict *verdict)
 {
-    size_t count = 0;
+    return text_equal(verdict->instance_id, text_or_empty(node->instance_id)) &&
+           !text_equal(verdict->boot_id, text_or_empty(node->boot_id));
+}
+
+/* The sights that count: *ret_past of the earlier boots of this machine stand in past, for rates alone. */
+static size_t gather(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
+                     struct sight *past, size_t *ret_past, struct folded *folded)
+{
+    size_t count = 0, past_count = 0;
     for (size_t i = 0; i < node->verdict_count; i++) {
         const struct verdict *verdict = node->verdicts[i];
         if (verdict->state != VERDICT_STATE_OPEN)
             continue;
         if (!is_fresh(node, verdict)) {
+            if (is_of_an_earlier_boot(node, verdict))
+                past[past_count++] = look(snapshot, verdict);
             folded->stale_count++;
             folded->stale = newer_of(folded->stale, verdict);
         } else if (policy_cleared_by_reset_by(node, verdict) != NULL) {
@@ -92,6 +102,8 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
         }
     }
     qsort(sights, count, sizeof(sights[0]), by_device_and_time);
+    qsort(past, past_count, sizeof(past[0]), by_device_and_time);
+    *ret_past = past_count;
     return count;
 }
 
@@ -138,9 +150,47 @@ static bool same_fault(const struct sight *a, const struct sight *b)
 /* Rates look at no more than this many sights of a device: a flood must cost a glance, not a square. */
 #define RATE_SIGHTS_MAX 256
 
+/* Sights of a node's earlier boots: what a repair of ours has answered since does not count against its device again. */
+struct past {
+    const struct policy_node *node;
+    const struct sight *sights;
+    size_t count;
+};
+
+static int64_t repaired_at(const struct policy_node *node, const char *device)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < node->repair_count; i++) {
+        const struct policy_repair *repair = &node->repairs[i];
+        if (!repair->by_person && repair->at > at && policy_same_device(node, text_or_empty(repair->device), device))
+            at = repair->at;
+    }
+    return at;
+}
+
+/* How often the fault came in earlier boots of this machine, since that time and the last repair of its device. */
+static int count_past(const struct past *past, const struct sight *newest, int64_t since, int64_t fold_ms)
+{
+    int bursts = 0;
+    int64_t burst_end = 0, repaired = -1;
+    for (size_t i = past->count < RATE_SIGHTS_MAX ? 0 : past->count - RATE_SIGHTS_MAX; i < past->count; i++) {
+        const struct verdict *verdict = past->sights[i].verdict;
+        if (verdict->last_at <= since || !text_equal(verdict->device, newest->verdict->device) ||
+            !same_fault(newest, &past->sights[i]))
+            continue;
+        if (repaired < 0)
+            repaired = repaired_at(past->node, verdict->device);
+        if (verdict->received_at <= repaired)
+            continue;
+        bursts += bursts == 0 || verdict->first_at > burst_end + fold_ms;
+        burst_end = verdict->last_at > burst_end ? verdict->last_at : burst_end;
+    }
+    return bursts;
+}
+
 /* How often the fault of `at` came in the window that ends with it; sightings within a fold window are one burst, for as long as
  * that is short. */
-static int count_bursts(const struct sight *sights, size_t at, int64_t fold_ms)
+static int count_bursts(const struct sight *sights, size_t at, const struct past *past, int64_t fold_ms)
 {
     const struct sight *newest = &sights[at];
     int64_t since = newest->verdict->last_at - newest->row->rate_window_ms;
@@ -160,7 +210,7 @@ static int count_bursts(const struct sight *sights, size_t at, int64_t fold_ms)
         for (; burst_end - burst_at >= part_ms; burst_at += part_ms)
             bursts++;
     }
-    return bursts;
+    return bursts + count_past(past, newest, since, fold_ms);
 }
 
 /* Programs cause what the table calls theirs, however often: it may earn a reboot, but a repeat after that is for a person,
@@ -175,13 +225,13 @@ static void raise_by_rate(struct sight *sight)
         sight->severity = SEVERITY_CRITICAL;
 }
 
-static void apply_rates(struct sight *sights, size_t count, int64_t fold_ms)
+static void apply_rates(struct sight *sights, size_t count, const struct past *past, int64_t fold_ms)
 {
     for (size_t i = count < RATE_SIGHTS_MAX ? 0 : count - RATE_SIGHTS_MAX; i < count; i++) {
         struct sight *sight = &sights[i];
         bool counted = sight->row != NULL && sight->row->rate_count > 0 && !sight->dropped &&
                        (sight->action == ACTION_CLASS_APP || sight->action == ACTION_CLASS_WATCH);
-        sight->bursts = counted ? count_bursts(sights, i, fold_ms) : 0;
+        sight->bursts = counted ? count_bursts(sights, i, past, fold_ms) : 0;
     }
     /* Only now, as counting looks at the sights themselves. */
     for (size_t i = 0; i < count; i++)
@@ -312,14 +362,16 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
 {
     struct folded folded = {0};
     autofree struct sight *sights = own_calloc(node->verdict_count + 1, sizeof(*sights));
-    size_t count = gather(snapshot, node, sights, &folded);
+    autofree struct sight *of_past = own_calloc(node->verdict_count + 1, sizeof(*of_past));
+    struct past past = {.node = node, .sights = of_past};
+    size_t count = gather(snapshot, node, sights, of_past, &past.count, &folded);
     folded.incidents = own_calloc(count + 1, sizeof(*folded.incidents));
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && text_equal(sights[to].verdict->device, sights[from].verdict->device);)
             to++;
         obey_driver(sights + from, to - from);
         take_back(sights + from, to - from);
-        apply_rates(sights + from, to - from, snapshot->settings.fold_window_ms);
+        apply_rates(sights + from, to - from, &past, snapshot->settings.fold_window_ms);
         policy_apply_lasting(snapshot, node, sights + from, to - from);
         folded.incidents[folded.count++] = make_incident(sights + from, to - from, snapshot->settings.fold_window_ms);
     }

@@ -83,8 +83,8 @@ void policy_lemon(const struct policy_settings *settings, const struct policy_no
 
 int64_t policy_history_ms(const struct policy_settings *settings)
 {
-    bool further = settings->lemon_score > 0 && settings->lemon_window_ms > settings->repeat_window_ms;
-    return further ? settings->lemon_window_ms : settings->repeat_window_ms;
+    int64_t lemon_ms = settings->lemon_score > 0 ? settings->lemon_window_ms : 0;
+    return policy_at_least(policy_at_least(POLICY_MEMORY_MS, settings->repeat_window_ms), lemon_ms);
 }
 
 bool policy_is_lemon(const struct policy_settings *settings, const struct ledger *ledger)

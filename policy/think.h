@@ -27,6 +27,9 @@
 /* A watched code colours the node's health for a day. */
 #define POLICY_WATCH_MEMORY_MS INT64_C(86400000)
 
+/* How far back repairs are remembered: those older than the repeat window weigh less and less. */
+#define POLICY_MEMORY_MS (30 * INT64_C(86400000))
+
 /* --- say.c: text -------------------------------------------------------------------------------------------- */
 
 /* printf that cuts between characters. */
@@ -107,11 +110,15 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct thought
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 
 struct ledger {
-    int resets;                        /* attempts on this device within the window, wherever it was */
-    const struct policy_repair *reset; /* the newest of these; NULL: none */
-    const char *no_reset;              /* why none is possible; NULL: one is */
-    int reboots;                       /* attempts on this device of this instance within the window */
-    int replaces;                      /* attempts on the slot within the window, any instance */
+    int resets_weighed, reboots_weighed,
+        replaces_weighed;                            /* those of POLICY_MEMORY_MS, each by its age, as so many of now */
+    int64_t came_again;                              /* in permille: reboots after which the device came back */
+    int known_resets, known_reboots, known_replaces; /* of POLICY_MEMORY_MS, so many in all */
+    int resets;                                      /* attempts on this device within the window, wherever it was */
+    const struct policy_repair *reset;               /* the newest of these; NULL: none */
+    const char *no_reset;                            /* why none is possible; NULL: one is */
+    int reboots;                                     /* attempts on this device of this instance within the window */
+    int replaces;                                    /* attempts on the slot within the window, any instance */
     int gsp_reboots;
     int by_people, elsewhere;              /* shown, not counted: people's repairs; reboots of earlier instances */
     const struct policy_repair *reboot;    /* the newest after which the device came back; NULL: none */

@@ -270,7 +270,6 @@ static inline void live_run_check(struct live *live, struct live_node *node, con
                                           .path = node->bin,
                                           .instance_type = live->story->type,
                                           .state_dir = "",
-                                          .now_ms = live->now,
                                           .uptime_ms = live->now - node->boot_at,
                                           .memory = node->memory[slot] != NULL ? node->memory[slot] : "",
                                           .memory_len = node->memory_len[slot]};
