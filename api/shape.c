@@ -5,6 +5,8 @@
 #include "api/audit.h"
 #include "api/call.h"
 #include "api/choose.h"
+
+#include "base/nearest.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -114,10 +116,14 @@ static int query_one(const char *name, const char *sent, void *arg)
     struct query_read *q = arg;
     char value[QUERY_VALUE_MAX];
     size_t i = 0;
-    while (i < q->count && strcmp(q->fields[i].name, name) != 0)
-        i++;
-    if (i == q->count)
-        return query_refuse(q, is_plain(name) ? name : "?", "is not one of this path's");
+    struct nearest nearest = {.word = name};
+    for (; i < q->count && strcmp(q->fields[i].name, name) != 0; i++)
+        nearest_see(&nearest, q->fields[i].name);
+    if (i == q->count) {
+        char hint[NEAREST_HINT_MAX], what[NEAREST_HINT_MAX + 32];
+        snprintf(what, sizeof what, "is not one of this path's%s", nearest_hint(&nearest, hint));
+        return query_refuse(q, is_plain(name) ? name : "?", what);
+    }
     if (q->seen & (1u << i))
         return query_refuse(q, name, "was given more than once");
     q->seen |= 1u << i;

@@ -5,9 +5,9 @@
 #include "base/own.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-#define WORD_BYTES_MAX 64 /* no word that we know is longer */
 #define LETTERS_FOR_A_CHANGE 3
 
 static size_t least(size_t a, size_t b)
@@ -20,10 +20,10 @@ static size_t cost(char a, char b)
     return tolower((unsigned char)a) != tolower((unsigned char)b);
 }
 
-/* Both are shorter than WORD_BYTES_MAX. */
+/* Both are shorter than NEAREST_WORD_MAX. */
 static size_t distance_of(const char *a, const char *b)
 {
-    size_t rows[3][WORD_BYTES_MAX + 1], *before = rows[0], *last = rows[1], *row = rows[2];
+    size_t rows[3][NEAREST_WORD_MAX], *before = rows[0], *last = rows[1], *row = rows[2];
     size_t len = strlen(b);
     for (size_t k = 0; k <= len; k++)
         last[k] = before[k] = k;
@@ -45,19 +45,34 @@ static size_t distance_of(const char *a, const char *b)
 void nearest_see(struct nearest *nearest, const char *known)
 {
     size_t len = strlen(nearest->word);
-    if (len > WORD_BYTES_MAX || strlen(known) > WORD_BYTES_MAX)
+    if (len >= NEAREST_WORD_MAX || strlen(known) >= NEAREST_WORD_MAX)
         return;
     size_t distance = distance_of(nearest->word, known), allowed = len / LETTERS_FOR_A_CHANGE;
-    if (distance > (allowed > 0 ? allowed : 1) || (nearest->found != NULL && distance >= nearest->distance))
+    if (distance > (allowed > 0 ? allowed : 1) || (nearest->found[0] != '\0' && distance >= nearest->distance))
         return;
-    nearest->found = known;
+    snprintf(nearest->found, sizeof(nearest->found), "%s", known);
     nearest->distance = distance;
+}
+
+const char *nearest_hint(const struct nearest *nearest, char ret_hint[NEAREST_HINT_MAX])
+{
+    ret_hint[0] = '\0';
+    if (nearest->found[0] != '\0')
+        snprintf(ret_hint, NEAREST_HINT_MAX, " (the nearest is \"%s\")", nearest->found);
+    return ret_hint;
+}
+
+const char *nearest_hint_of(const char *word, const char *const *known, char ret_hint[NEAREST_HINT_MAX])
+{
+    struct nearest nearest = {.word = word};
+    for (; *known != NULL; known++)
+        nearest_see(&nearest, *known);
+    return nearest_hint(&nearest, ret_hint);
 }
 
 char *nearest_say(const struct nearest *nearest)
 {
+    char hint[NEAREST_HINT_MAX];
     autofree char *shown = json_show_text(nearest->word);
-    if (nearest->found == NULL)
-        return own_printf("%s is not known here", shown);
-    return own_printf("%s is not known here (the nearest is \"%s\")", shown, nearest->found);
+    return own_printf("%s is not known here%s", shown, nearest_hint(nearest, hint));
 }

@@ -7,19 +7,109 @@
  */
 #include "cli/cli.h"
 
+#include "base/map.h"
+#include "base/nearest.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+AUTO_DEFINE(struct map *, map, map_free)
+
 #define SHOWN_GONE_MAX 8 /* of the names of nodes that go */
 
 /* --- a cluster as a file --------------------------------------------------------------------------- */
 
-static void drop(json_t *object, const char *const *members)
+/* What a person may ask for, as the server reads it (api/v1/spec_words.c); a test compares. */
+const char *const cli_cluster_keys[] = {"name",
+                                        "orchestrator",
+                                        "nodeRecovery",
+                                        "nodeProvisioningMode",
+                                        "vpcConfig",
+                                        "clusterRole",
+                                        "slurmConfigStrategy",
+                                        "tieredStorageConfig",
+                                        "autoScaling",
+                                        "instanceGroups",
+                                        "clusterName",
+                                        "tags",
+                                        "restrictedInstanceGroups",
+                                        "restrictedInstanceGroupsConfig",
+                                        NULL};
+const char *const cli_group_keys[] = {"name",
+                                      "instanceCount",
+                                      "minInstanceCount",
+                                      "instanceType",
+                                      "provider",
+                                      "imageId",
+                                      "imageReleaseVersion",
+                                      "nodeNames",
+                                      "nodesFrom",
+                                      "lifeCycleConfig",
+                                      "slurmConfig",
+                                      "overrideVpcConfig",
+                                      "onStartDeepHealthChecks",
+                                      "instanceRequirements",
+                                      "executionRole",
+                                      "threadsPerCore",
+                                      "instanceStorageConfigs",
+                                      "networkInterface",
+                                      "capacityRequirements",
+                                      "instanceGroupName",
+                                      "trainingPlanArn",
+                                      "scheduledUpdateConfig",
+                                      "autoPatchConfig",
+                                      "kubernetesConfig",
+                                      NULL};
+
+/* The first of object that is none of keys; NULL: there is none. */
+static const char *unknown_in(json_t *object, const char *const *keys)
 {
-    for (size_t i = 0; members[i] != NULL; i++)
-        json_object_del(object, members[i]);
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        size_t i = 0;
+        while (keys[i] != NULL && !text_equal(keys[i], name))
+            i++;
+        if (keys[i] == NULL)
+            return name;
+    }
+    return NULL;
+}
+
+/* What the server shows and nobody may ask for goes. */
+static void keep(json_t *object, const char *const *keys)
+{
+    for (const char *name = unknown_in(object, keys); name != NULL; name = unknown_in(object, keys))
+        json_object_del(object, name);
+}
+
+static int check_keys(struct cli *cli, json_t *object, const char *const *keys, const char *where)
+{
+    struct nearest nearest = {.word = unknown_in(object, keys)};
+    if (nearest.word == NULL)
+        return CLI_EXIT_OK;
+    for (; *keys != NULL; keys++)
+        nearest_see(&nearest, *keys);
+    autofree char *unknown = nearest_say(&nearest);
+    return cli_usage(cli, "%s: %s%s", cli->option[CLI_OPTION_FILE], where, unknown);
+}
+
+/* What the server would not know is said at once, and not shown as a difference. */
+static int check_file(struct cli *cli, json_t *wanted)
+{
+    size_t i;
+    json_t *group;
+    int rc = check_keys(cli, wanted, cli_cluster_keys, "");
+    json_array_foreach(json_object_get(wanted, "instanceGroups"), i, group)
+    {
+        autofree char *where = own_printf("instanceGroups[%zu]: ", i);
+        if (rc == CLI_EXIT_OK && json_is_object(group))
+            rc = check_keys(cli, group, cli_group_keys, where);
+    }
+    return rc;
 }
 
 static int by_group(const void *a, const void *b)
@@ -74,9 +164,7 @@ static void export_names(json_t *group, const json_t *nodes)
 
 static void export_group(json_t *group, const json_t *nodes)
 {
-    static const char *const shown[] = {"state",    "stateSince", "failureMessage", "softwareUpdate", "breaker",
-                                        "capacity", "protection", "nodesByState",   "nodesByHealth",  NULL};
-    drop(group, shown);
+    keep(group, cli_group_keys);
     if (text_equal(json_string_value(json_object_get(group, "instanceType")), ""))
         json_object_del(group, "instanceType");
     export_names(group, nodes);
@@ -85,12 +173,9 @@ static void export_group(json_t *group, const json_t *nodes)
 /* Makes a view what a file holds. */
 static void export_cluster(json_t *view, const json_t *nodes)
 {
-    static const char *const shown[] = {
-        "id",           "state",     "failureMessage", "createdAt",        "updatedAt",      "revision",  "nodeCount",
-        "nodesByState", "attention", "nodesByHealth",  "activeOperations", "attentionTotal", "scheduler", NULL};
     size_t i;
     json_t *group;
-    drop(view, shown);
+    keep(view, cli_cluster_keys);
     json_array_foreach(json_object_get(view, "instanceGroups"), i, group) export_group(group, nodes);
 }
 
@@ -116,11 +201,15 @@ static int fetch(struct cli *cli, const char *name, json_t **ret_cluster, json_t
 /* Of a group that was made of nodes of Slurm's, that is what is said: which they are is found out anew. */
 static void export_sources(json_t *cluster)
 {
-    static const char *const found_out[] = {"instanceCount", "nodeNames", NULL};
     size_t i;
     json_t *group;
-    json_array_foreach(json_object_get(cluster, "instanceGroups"), i,
-                       group) if (json_object_get(group, "nodesFrom") != NULL) drop(group, found_out);
+    json_array_foreach(json_object_get(cluster, "instanceGroups"), i, group)
+    {
+        if (json_object_get(group, "nodesFrom") == NULL)
+            continue;
+        json_object_del(group, "instanceCount");
+        json_object_del(group, "nodeNames");
+    }
 }
 
 int cli_cluster_export(struct cli *cli)
@@ -364,6 +453,54 @@ static int look_up_all(struct apply *apply, json_t *wanted)
     return CLI_EXIT_OK;
 }
 
+/* --- a count that was edited ------------------------------------------------------------------------ */
+
+static bool are_among(const char *const *names, size_t count, const struct map *others)
+{
+    for (size_t i = 0; i < count; i++)
+        if (map_get(others, names[i]) == NULL)
+            return false;
+    return true;
+}
+
+/* An exported file has the names that nodes had, and somebody has edited the count beside them, now or before an earlier apply: then
+ * the count holds, and the server chooses the names. Names that were edited, too, are the server's to refuse. */
+static void settle_names(const struct apply *apply, json_t *group)
+{
+    char **names = NULL;
+    size_t count = 0, now = 0;
+    const char *list = json_string_value(json_object_get(group, "nodeNames"));
+    const char *name = json_string_value(json_object_get(group, "name"));
+    const json_t *wanted = json_object_get(group, "instanceCount");
+    if (list == NULL || name == NULL || !json_is_integer(wanted) || find_group(apply->current, name) == NULL ||
+        text_hostlist_expand(list, CLI_NODES_MAX, &names, &count) != 0)
+        return;
+    autofree const char **present = names_of(apply->nodes, name, &now);
+    AUTO(map) struct map *in_file = map_new(), *there = map_new();
+    for (size_t i = 0; i < count; i++)
+        map_set(in_file, names[i], group);
+    for (size_t i = 0; i < now; i++)
+        map_set(there, present[i], group);
+    bool is_older = are_among((const char *const *)names, count, there) || are_among(present, now, in_file);
+    if ((json_int_t)count != json_integer_value(wanted) && is_older) {
+        fprintf(apply->cli->err,
+                "hpctl: group %s: nodeNames has %zu name%s and instanceCount is %lld; the count holds\n", name, count,
+                text_plural((int64_t)count), (long long)json_integer_value(wanted));
+        json_object_del(group, "nodeNames");
+    }
+    text_list_free(names, count);
+}
+
+static void settle_all_names(const struct apply *apply, json_t *wanted)
+{
+    size_t i;
+    json_t *group;
+    json_array_foreach(json_object_get(wanted, "instanceGroups"), i, group)
+    {
+        settle_names(apply, group);
+    }
+}
+
 /* --- doing it -------------------------------------------------------------------------------------- */
 
 /* Whether the cluster is there is no error here. */
@@ -453,13 +590,17 @@ int cli_apply(struct cli *cli)
                           .timeout_ms = timeout_ms,
                           .lines = json_array(),
                           .patch = json_object()};
-    rc = look_up_all(&apply, wanted);
+    rc = check_file(cli, wanted);
+    if (rc == CLI_EXIT_OK)
+        rc = look_up_all(&apply, wanted);
     if (rc == CLI_EXIT_OK)
         rc = read_current(&apply);
     if (rc == CLI_EXIT_OK && apply.current == NULL)
         describe_new(&apply);
-    else if (rc == CLI_EXIT_OK)
+    else if (rc == CLI_EXIT_OK) {
+        settle_all_names(&apply, wanted);
         rc = compare(&apply);
+    }
     if (rc == CLI_EXIT_OK)
         rc = apply_changes(&apply);
     json_decref(apply.lines);

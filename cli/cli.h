@@ -217,6 +217,8 @@ int cli_check_watch(struct cli *cli);
 int cli_check_logs(struct cli *cli);
 int cli_check_baseline(struct cli *cli);
 int cli_apply(struct cli *cli);
+/* The keys of a cluster file and of its groups; they end with NULL. */
+extern const char *const cli_cluster_keys[], *const cli_group_keys[];
 int cli_node_list(struct cli *cli);
 int cli_node_add(struct cli *cli);
 int cli_node_remove(struct cli *cli);

@@ -6,6 +6,8 @@
  */
 #include "cli/cli.h"
 
+#include "base/nearest.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -111,6 +113,16 @@ static bool is_noun(const char *word)
     return false;
 }
 
+static int unknown_noun(struct cli *cli, const char *noun)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = noun};
+    for (size_t i = 0; i < cli_verb_count; i++)
+        nearest_see(&nearest, cli_verbs[i].noun);
+    return cli_usage(cli, "there is no \"%s\"%s; hpctl --help lists the nouns and verbs", noun,
+                     nearest_hint(&nearest, hint));
+}
+
 static int unknown_verb(struct cli *cli, const char *noun, const char *name)
 {
     struct text verbs AUTO(text) = {0};
@@ -118,10 +130,16 @@ static int unknown_verb(struct cli *cli, const char *noun, const char *name)
         if (text_equal(cli_verbs[i].noun, noun))
             text_printf(&verbs, "%s%s", verbs.len > 0 ? ", " : "", cli_verbs[i].verb);
     if (verbs.len == 0)
-        return cli_usage(cli, "there is no \"%s\"; hpctl --help lists the nouns and verbs", noun);
+        return unknown_noun(cli, noun);
     if (name == NULL)
         return cli_usage(cli, "%s what? Verbs: %s", noun, text_get(&verbs));
-    return cli_usage(cli, "%s has no verb \"%s\"; verbs: %s", noun, name, text_get(&verbs));
+    struct nearest nearest = {.word = name};
+    for (size_t i = 0; i < cli_verb_count; i++)
+        if (text_equal(cli_verbs[i].noun, noun))
+            nearest_see(&nearest, cli_verbs[i].verb);
+    char hint[NEAREST_HINT_MAX];
+    return cli_usage(cli, "%s has no verb \"%s\"%s; verbs: %s", noun, name, nearest_hint(&nearest, hint),
+                     text_get(&verbs));
 }
 
 /* Finds the option that arg names; *ret_value is what stands behind "=". -1: none. */
@@ -146,13 +164,27 @@ static int find_option(const char *arg, const char **ret_value)
     return -1;
 }
 
+static int unknown_option(struct cli *cli, const char *arg)
+{
+    char hint[NEAREST_HINT_MAX], name[NEAREST_WORD_MAX];
+    struct nearest nearest = {.word = name};
+    text_copy_cut(name, sizeof(name), arg);
+    name[strcspn(name, "=")] = '\0';
+    for (int i = 0; i < CLI_OPTIONS; i++) {
+        autofree char *known = own_printf("--%s", options[i].name);
+        nearest_see(&nearest, known);
+    }
+    return cli_usage(cli, "unknown option %s%s; add --help to see those of the verb", arg,
+                     nearest_hint(&nearest, hint));
+}
+
 /* Reads one option at argv[*at]. */
 static int take_option(struct cli *cli, int argc, char **argv, int *at)
 {
     const char *value;
     int option = find_option(argv[*at], &value);
     if (option < 0)
-        return cli_usage(cli, "unknown option %s; add --help to see those of the verb", argv[*at]);
+        return unknown_option(cli, argv[*at]);
     if (options[option].placeholder == NULL) {
         if (value != NULL)
             return cli_usage(cli, "--%s takes no value", options[option].name);

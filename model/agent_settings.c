@@ -2,6 +2,7 @@
 #include "model/agent_settings.h"
 
 #include "base/duration.h"
+#include "base/nearest.h"
 #include "base/own.h"
 
 #include <inttypes.h>
@@ -187,6 +188,23 @@ static void add(struct agent_settings *settings, const struct agent_setting *set
     settings->rows[settings->count++] = *setting;
 }
 
+/* A rule for every check is guessed at as one for the check that is named. */
+static int refuse_unknown(const struct reading *r, const char *name, const char *shown)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = name};
+    for (size_t i = 0; i < agent_setting_rule_count; i++) {
+        const char *rule = agent_setting_rules[i].name, *star = strchr(rule, '*');
+        autofree char *known = star == NULL ? own_strdup(rule)
+                                            : own_printf("%.*s%.*s%s", (int)(star - rule), rule,
+                                                         (int)strcspn(name + strnlen(name, (size_t)(star - rule)), "."),
+                                                         name + strnlen(name, (size_t)(star - rule)), star + 1);
+        if (is_of(&agent_setting_rules[i], known))
+            nearest_see(&nearest, known);
+    }
+    return refuse(r, "\"%s\" is no setting of agents%s", shown, nearest_hint(&nearest, hint));
+}
+
 static int read_setting(struct reading *r, const char *name, const char *value)
 {
     const struct agent_setting_rule *rule = rule_of(name);
@@ -194,7 +212,7 @@ static int read_setting(struct reading *r, const char *name, const char *value)
     char rule_text[80], shown[AGENT_SETTING_NAME_MAX_BYTES];
     text_copy_cut(shown, sizeof(shown), name); /* between characters: it goes into replies */
     if (rule == NULL || text_copy(setting.name, sizeof(setting.name), name) != 0)
-        return refuse(r, "\"%s\" is no setting of agents", shown);
+        return refuse_unknown(r, name, shown);
     if (find(&r->settings, name) != NULL)
         return refuse(r, "%s is there twice", shown);
     if (r->settings.count == AGENT_SETTINGS_MAX)

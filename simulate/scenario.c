@@ -2,6 +2,7 @@
 #include "simulate/simulate.h"
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "base/text.h"
 
@@ -60,8 +61,12 @@ int simulate_set(struct simulate_scenario *scenario, const char *name, const cha
     const struct simulate_number_row *row = find_row(name);
     int64_t parsed = 0;
     if (row == NULL) {
-        snprintf(ret_error, SIMULATE_ERROR_MAX, "there is no number %.60s; hpctl simulate --list-profiles shows all",
-                 name);
+        char hint[NEAREST_HINT_MAX];
+        struct nearest nearest = {.word = name};
+        for (size_t i = 0; i < SIMULATE_NUMBERS; i++)
+            nearest_see(&nearest, simulate_numbers[i].name);
+        snprintf(ret_error, SIMULATE_ERROR_MAX, "there is no number %.60s%s; hpctl simulate --list-profiles shows all",
+                 name, nearest_hint(&nearest, hint));
         return STATUS_INVALID;
     }
     int status = row->unit == SIMULATE_UNIT_TIME && strcmp(value, "0") != 0
@@ -92,24 +97,36 @@ static int refuse(char ret_error[SIMULATE_ERROR_MAX], const char *why)
     return STATUS_INVALID;
 }
 
-static bool only_has(const json_t *object, const char *const *names, size_t count)
+/* The one of object that is none of names, which end with NULL; NULL: there is none. */
+static const char *unknown_in(const json_t *object, const char *const *names)
 {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        bool known = false;
-        for (size_t i = 0; i < count; i++)
-            known = known || strcmp(key, names[i]) == 0;
-        if (!known)
-            return false;
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(key, names[i]) != 0)
+            i++;
+        if (names[i] == NULL)
+            return key;
     }
-    return true;
+    return NULL;
+}
+
+static int check_names(const json_t *object, const char *const *names, const char *rule, char *ret_error)
+{
+    char hint[NEAREST_HINT_MAX];
+    const char *unknown = unknown_in(object, names);
+    if (unknown != NULL)
+        snprintf(ret_error, SIMULATE_ERROR_MAX, "\"%.40s\" is not known here%s: %s", unknown,
+                 nearest_hint_of(unknown, names, hint), rule);
+    return unknown == NULL ? 0 : STATUS_INVALID;
 }
 
 static int read_fault(const json_t *json, struct simulate_fault *ret_fault, char ret_error[SIMULATE_ERROR_MAX])
 {
-    static const char *const names[] = {"name", "code", "per1000NodeDays", "hardPercent", "effect", "instanceType"};
+    static const char *const names[] = {"name",         "code", "per1000NodeDays", "hardPercent", "effect",
+                                        "instanceType", NULL};
     const char *type = json_string_value(json_object_get(json, "instanceType"));
     struct simulate_fault fault = {.effect = SIMULATE_EFFECT_FAULT};
     const char *name = json_string_value(json_object_get(json, "name"));
@@ -118,10 +135,11 @@ static int read_fault(const json_t *json, struct simulate_fault *ret_fault, char
     const json_t *hard = json_object_get(json, "hardPercent");
     fault.per_1000_node_days = json_number_value(json_object_get(json, "per1000NodeDays"));
     fault.hard_percent = json_integer_value(hard);
-    if (!json_is_object(json) || !only_has(json, names, ARRAY_LEN(names)) || name == NULL ||
-        text_copy(fault.name, sizeof(fault.name), name) != 0)
-        return refuse(ret_error,
-                      "each of faults has name, code, per1000NodeDays, hardPercent, effect and instanceType");
+    static const char rule[] = "each of faults has name, code, per1000NodeDays, hardPercent, effect and instanceType";
+    if (check_names(json, names, rule, ret_error) != 0)
+        return STATUS_INVALID;
+    if (!json_is_object(json) || name == NULL || text_copy(fault.name, sizeof(fault.name), name) != 0)
+        return refuse(ret_error, rule);
     if (text_copy(fault.instance_type, sizeof(fault.instance_type), type != NULL ? type : "") != 0)
         return refuse(ret_error, "instanceType is too long");
     if (effect != NULL && simulate_effect_parse(effect, &fault.effect) != 0)
@@ -140,25 +158,31 @@ static int read_fault(const json_t *json, struct simulate_fault *ret_fault, char
 
 static int read_job(const json_t *json, struct simulate_size *ret_size, char ret_error[SIMULATE_ERROR_MAX])
 {
-    static const char *const names[] = {"nodes", "share"};
+    static const char *const names[] = {"nodes", "share", NULL};
     struct simulate_size size = {.nodes = json_integer_value(json_object_get(json, "nodes")),
                                  .share = json_number_value(json_object_get(json, "share"))};
-    if (!only_has(json, names, ARRAY_LEN(names)) || size.nodes < 1 || size.nodes > 200000 || !(size.share > 0))
-        return refuse(ret_error, "each of jobs has nodes, from 1 to 200000, and share, in percent");
+    static const char rule[] = "each of jobs has nodes, from 1 to 200000, and share, in percent";
+    if (check_names(json, names, rule, ret_error) != 0)
+        return STATUS_INVALID;
+    if (size.nodes < 1 || size.nodes > 200000 || !(size.share > 0))
+        return refuse(ret_error, rule);
     *ret_size = size;
     return 0;
 }
 
 static int read_group(const json_t *json, struct simulate_group *ret_group, char ret_error[SIMULATE_ERROR_MAX])
 {
-    static const char *const names[] = {"name", "instanceType", "nodes"};
+    static const char *const names[] = {"name", "instanceType", "nodes", NULL};
     struct simulate_group group = {.nodes = json_integer_value(json_object_get(json, "nodes"))};
     const char *name = json_string_value(json_object_get(json, "name"));
     const char *type = json_string_value(json_object_get(json, "instanceType"));
-    if (!only_has(json, names, ARRAY_LEN(names)) || group.nodes < 1 || group.nodes > 400000 || name == NULL ||
+    static const char rule[] = "each of groups has name, nodes, from 1, and instanceType";
+    if (check_names(json, names, rule, ret_error) != 0)
+        return STATUS_INVALID;
+    if (group.nodes < 1 || group.nodes > 400000 || name == NULL ||
         text_copy(group.name, sizeof(group.name), name) != 0 ||
         text_copy(group.instance_type, sizeof(group.instance_type), type != NULL ? type : "") != 0)
-        return refuse(ret_error, "each of groups has name, nodes, from 1, and instanceType");
+        return refuse(ret_error, rule);
     *ret_group = group;
     return 0;
 }

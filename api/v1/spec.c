@@ -53,8 +53,8 @@ static bool read_node_names(struct api_call *call, const char *where, struct ser
     }
     text_list_free(names, count);
     api_problem_printf(call, PROBLEM_INVALID_VALUE,
-                       "%s.nodeNames makes %zu names and instanceCount is %lld; they must agree.", where, count,
-                       (long long)group->instance_count);
+                       "%s.nodeNames makes %zu name%s and instanceCount is %lld; they must agree.", where, count,
+                       text_plural((int64_t)count), (long long)group->instance_count);
     return false;
 }
 

@@ -1,39 +1,12 @@
 /*
- * Descriptions of clusters and groups as the REST door takes and shows them: spec_words.c has the words, spec.c what they mean.
+ * Descriptions of clusters and groups as the REST door takes and shows them: spec_words.h has the words, this is what they mean.
  */
 #ifndef HOLDFAST_API_V1_SPEC_H
 #define HOLDFAST_API_V1_SPEC_H
 
 #include "api/aws/model.h"
 #include "api/call.h"
-#include "model/group_spec.h"
-
-/* --- the words (spec_words.c) ------------------------------------------------------------------------ */
-
-struct source_words {
-    bool given;
-    char *partition, *feature;
-};
-struct group_words {
-    char *name, *instance_type, *provider, *image_id, *release, *node_names;
-    struct optional instance_count, min_count;
-    struct source_words source;
-    struct group_spec spec;
-};
-struct cluster_words {
-    char *name;
-    struct optional recovery, orchestrator, provisioning; /* of the enums in model/ */
-    struct optional_list groups;                          /* struct group_words */
-    struct optional_list deleted;                         /* names of groups */
-    struct cluster_spec spec;
-};
-/* A new cluster, and a change of one. */
-extern const struct record cluster_words_new, cluster_words_change;
-/* Adds what was asked for to a description that is shown. */
-void api_show_group_spec(json_t *json, const struct group_spec *spec);
-void api_show_cluster_spec(json_t *json, const struct cluster_spec *spec);
-
-/* --- what they mean (spec.c) ------------------------------------------------------------------------- */
+#include "api/v1/spec_words.h"
 
 /* A body that was read, and its groups as the use cases take them. Freed with api_cluster_body_free, also when reading it failed. */
 struct api_cluster_body {

@@ -2,9 +2,10 @@
  * The words of clusters and groups at the REST door, and what each may be. Most are HyperPod's in another spelling, so that a file for
  * one is soon a file for the other; what cannot be done here is known by name and refused with its reason.
  */
-#include "api/v1/spec.h"
+#include "api/v1/spec_words.h"
 
 #include "model/deep.h"
+#include "model/model.h"
 
 #define NAME_PATTERN "[a-zA-Z0-9](?:-*[a-zA-Z0-9])*"
 #define NAME_RULE "1 to 63 letters, digits and inner hyphens"

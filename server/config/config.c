@@ -207,9 +207,9 @@ static int read_settings(struct config *config, json_t *object, const char *sect
         char rule[SETTING_RULE_MAX];
         struct setting_value read = {0};
         if (setting == NULL) {
-            snprintf(ret_error, CONFIG_ERROR_MAX, "%s.%s is not a key of this file; see hpd(8) for the list", section,
-                     name);
-            return STATUS_INVALID;
+            struct nearest nearest = {.word = name};
+            setting_near(section, &nearest);
+            return section_unknown(section, &nearest, ret_error);
         }
         if (setting_read(setting, value, &read, rule) != 0) {
             snprintf(ret_error, CONFIG_ERROR_MAX, "%s.%s must be %s", section, name, rule);

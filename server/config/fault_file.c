@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "model/health.h"
@@ -76,8 +77,12 @@ static int check_members(struct reading *reading, const json_t *object, const ch
         size_t i = 0;
         while (known[i] != NULL && !text_equal(known[i], name))
             i++;
-        if (known[i] == NULL)
-            return refuse(reading, name, "is not a key of this file; see hpd(8) for the list");
+        if (known[i] != NULL)
+            continue;
+        char hint[NEAREST_HINT_MAX];
+        autofree char *why =
+            own_printf("is not a key of this file%s; see hpd(8) for the list", nearest_hint_of(name, known, hint));
+        return refuse(reading, name, why);
     }
     return 0;
 }

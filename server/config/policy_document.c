@@ -1,6 +1,7 @@
 /* Reads the policy document into assignments, and applies them. What may be said is the list of settings.c. */
 #include "server/config/policy_document.h"
 
+#include "base/nearest.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "base/yaml.h"
@@ -57,8 +58,26 @@ static int refuse(const struct reading *r, const char *fmt, ...)
     return STATUS_INVALID;
 }
 
+static const char *const none[] = {NULL};
+static const char *const match_keys[] = {"cluster", "group", "instanceType", NULL};
+static const char *const group_keys[] = {"match", "classes", NULL};
+static const char *const root_keys[] = {"version", "defaults", "classes", "groups", NULL};
+
 /* Of the text's own words no more than a line's worth is repeated. */
 #define SHOWN "%.60s"
+
+/* A word that is none of known (ends with NULL), nor, with sections, a section of settings. what says so, which what there is instead. */
+static int refuse_unknown(const struct reading *r, const char *name, const char *const *known, bool sections,
+                          const char *what, const char *which)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = name};
+    for (; *known != NULL; known++)
+        nearest_see(&nearest, *known);
+    for (size_t i = 0; sections && i < setting_count; i++)
+        nearest_see(&nearest, settings[i].section);
+    return refuse(r, "\"" SHOWN "\" %s%s%s", name, what, nearest_hint(&nearest, hint), which);
+}
 
 static void enter(struct reading *r, const char *part)
 {
@@ -99,6 +118,15 @@ static int read_setting(struct reading *r, const struct setting *setting, const 
     return 0;
 }
 
+static int refuse_setting(struct reading *r, const char *section, const char *name)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = name};
+    setting_near(section, &nearest);
+    return refuse(r, "%s." SHOWN " is no setting%s; hpctl policy show lists them", section, name,
+                  nearest_hint(&nearest, hint));
+}
+
 static int read_section(struct reading *r, const char *section, const json_t *object, enum rank rank)
 {
     const char *name;
@@ -109,7 +137,7 @@ static int read_section(struct reading *r, const char *section, const json_t *ob
         const struct setting *setting = setting_find(section, name);
         enter(r, name);
         if (setting == NULL)
-            rc = refuse(r, "%s." SHOWN " is no setting; hpctl policy show lists them", section, name);
+            rc = refuse_setting(r, section, name);
         else if (!setting_is_grouped(setting))
             rc = refuse(r, "%s.%s is one for all groups: it is said in hpd's configuration file", section, name);
         else
@@ -140,9 +168,25 @@ static const struct setting *find_classed(const char *name)
 static int refuse_class(struct reading *r, const char *name)
 {
     AUTO(text) struct text classes = {0};
-    for (int i = FAULT_CLASS_NONE + 1; i < FAULT_CLASS_COUNT; i++)
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = name};
+    for (int i = FAULT_CLASS_NONE + 1; i < FAULT_CLASS_COUNT; i++) {
         text_printf(&classes, "%s%s", classes.len > 0 ? ", " : "", fault_class_text((enum fault_class)i));
-    return refuse(r, "\"" SHOWN "\" is no class of faults; these are: %s", name, text_get(&classes));
+        nearest_see(&nearest, fault_class_text((enum fault_class)i));
+    }
+    return refuse(r, "\"" SHOWN "\" is no class of faults%s; these are: %s", name, nearest_hint(&nearest, hint),
+                  text_get(&classes));
+}
+
+static int refuse_classed(struct reading *r, const char *member)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = member};
+    for (size_t i = 0; i < setting_count; i++)
+        if (settings[i].classed)
+            nearest_see(&nearest, settings[i].name);
+    return refuse(r, "\"" SHOWN "\" is nothing that is said by class%s; hpctl policy show lists what is", member,
+                  nearest_hint(&nearest, hint));
 }
 
 static int read_class(struct reading *r, const char *name, const json_t *object, enum rank rank)
@@ -157,9 +201,7 @@ static int read_class(struct reading *r, const char *name, const json_t *object,
     {
         const struct setting *setting = find_classed(member);
         enter(r, member);
-        rc = setting == NULL
-                 ? refuse(r, "\"" SHOWN "\" is nothing that is said by class; hpctl policy show lists what is", member)
-                 : read_setting(r, setting, value, rank, fault);
+        rc = setting == NULL ? refuse_classed(r, member) : read_setting(r, setting, value, rank, fault);
         leave(r);
         if (rc != 0)
             return rc;
@@ -193,7 +235,7 @@ static int read_defaults(struct reading *r, const json_t *object)
         enter(r, name);
         rc = is_section(name)
                  ? read_section(r, name, value, RANK_DEFAULTS)
-                 : refuse(r, "\"" SHOWN "\" is no section of settings; hpctl policy show lists them", name);
+                 : refuse_unknown(r, name, none, true, "is no section of settings", "; hpctl policy show lists them");
         leave(r);
         if (rc != 0)
             return rc;
@@ -221,7 +263,8 @@ static int read_match(struct reading *r, const json_t *object)
             i++;
         enter(r, name);
         if (i == ARRAY_LEN(parts))
-            rc = refuse(r, "\"" SHOWN "\" is nothing to match by: cluster, group and instanceType are", name);
+            rc = refuse_unknown(r, name, match_keys, false, "is nothing to match by",
+                                ": cluster, group and instanceType are");
         else if (text == NULL || text[0] == '\0' || text_copy(parts[i].target, NAME_MAX_BYTES, text) != 0)
             rc = refuse(r, "%s must be a name, which may end with *", name);
         leave(r);
@@ -255,7 +298,8 @@ static int read_group(struct reading *r, const json_t *object)
         else if (is_section(name))
             rc = read_section(r, name, value, RANK_GROUP);
         else
-            rc = refuse(r, "\"" SHOWN "\" is no key here: match, classes and sections of settings are", name);
+            rc = refuse_unknown(r, name, group_keys, true, "is no key here",
+                                ": match, classes and sections of settings are");
         leave(r);
         if (rc != 0)
             return rc;
@@ -316,7 +360,8 @@ static int read_root(struct reading *r, const json_t *root)
         else if (text_equal(name, "groups"))
             rc = read_groups(r, value);
         else
-            rc = refuse(r, "\"" SHOWN "\" is no key of a policy: version, defaults, classes and groups are", name);
+            rc = refuse_unknown(r, name, root_keys, false, "is no key of a policy",
+                                ": version, defaults, classes and groups are");
         leave(r);
         if (rc != 0)
             return rc;

@@ -74,6 +74,14 @@ static int read_key(const struct key *key, const json_t *value, const char *sect
     return STATUS_INVALID;
 }
 
+int section_unknown(const char *section, const struct nearest *nearest, char *ret_error)
+{
+    char hint[NEAREST_HINT_MAX];
+    snprintf(ret_error, CONFIG_ERROR_MAX, "%s%s%s is not a key of this file%s; see hpd(8) for the list", section,
+             *section ? "." : "", nearest->word, nearest_hint(nearest, hint));
+    return STATUS_INVALID;
+}
+
 int section_read(json_t *object, const char *section, const struct key *keys, size_t count, const char *const *skip,
                  char *ret_error)
 {
@@ -86,19 +94,19 @@ int section_read(json_t *object, const char *section, const struct key *keys, si
     json_t *value;
     json_object_foreach(object, name, value)
     {
+        struct nearest nearest = {.word = name};
         size_t i = 0;
-        while (i < count && !text_equal(keys[i].name, name))
-            i++;
+        for (; i < count && !text_equal(keys[i].name, name); i++)
+            nearest_see(&nearest, keys[i].name);
         bool skipped = false;
-        for (size_t k = 0; skip != NULL && skip[k] != NULL; k++)
+        for (size_t k = 0; skip != NULL && skip[k] != NULL; k++) {
+            nearest_see(&nearest, skip[k]);
             skipped = skipped || text_equal(skip[k], name);
+        }
         if (skipped)
             continue;
-        if (i == count) {
-            snprintf(ret_error, CONFIG_ERROR_MAX, "%s%s%s is not a key of this file; see hpd(8) for the list", section,
-                     *section ? "." : "", name);
-            return STATUS_INVALID;
-        }
+        if (i == count)
+            return section_unknown(section, &nearest, ret_error);
         int rc = read_key(&keys[i], value, section, ret_error);
         if (rc != 0)
             return rc;

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_CONFIG_SECTION_H
 
 #include "base/json.h"
+#include "base/nearest.h"
 
 enum key_type { KEY_TEXT, KEY_PATH, KEY_DURATION, KEY_INT, KEY_LOG_LEVEL, KEY_LISTEN };
 
@@ -18,5 +19,7 @@ struct key {
  * with the key's path in ret_error (CONFIG_ERROR_MAX bytes). */
 int section_read(json_t *object, const char *section, const struct key *keys, size_t count, const char *const *skip,
                  char *ret_error);
+/* INVALID, with words for a key that is none of the section. */
+int section_unknown(const char *section, const struct nearest *nearest, char *ret_error);
 
 #endif

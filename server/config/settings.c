@@ -181,6 +181,13 @@ const struct setting *setting_find(const char *section, const char *name)
     return NULL;
 }
 
+void setting_near(const char *section, struct nearest *nearest)
+{
+    for (size_t i = 0; i < setting_count; i++)
+        if (text_equal(settings[i].section, section))
+            nearest_see(nearest, settings[i].name);
+}
+
 bool setting_is_grouped(const struct setting *setting)
 {
     return !setting->server_only && setting->offset >= RECONCILE_AT &&

@@ -7,6 +7,7 @@
 #define HOLDFAST_SERVER_SETTINGS_H
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "server/config/config.h"
 #include "server/config/setting.h"
 
@@ -24,6 +25,8 @@ extern const size_t setting_count;
 
 /* NULL: there is none of this name in this section. */
 const struct setting *setting_find(const char *section, const char *name);
+/* Shows the names of the section. */
+void setting_near(const char *section, struct nearest *nearest);
 /* The policy document may say it, for all groups or for some. */
 bool setting_is_grouped(const struct setting *setting);
 

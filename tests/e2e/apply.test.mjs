@@ -120,6 +120,47 @@ test('groups shrink and go as the file says, and the others are not touched', as
   assert.deepEqual((await world.get('/v1/clusters/demo')).instanceGroups.map((group) => group.name), ['gpu']);
 });
 
+test('an unknown key is named with the nearest known one, and is no difference', async () => {
+  for (const [from, to, says] of [
+    ['instanceCount: 1', 'instanceCont: 1', /instanceGroups\[0\]: "instanceCont" is not known here \(the nearest is "instanceCount"\)/],
+    ['orchestrator: none', 'orchestartor: none', /"orchestartor" is not known here \(the nearest is "orchestrator"\)/],
+  ]) {
+    write(spec(1).replace(from, to));
+    for (const args of [['--dry-run'], ['--yes']]) {
+      const run = apply(...args);
+      assert.deepEqual([run.code, run.out], [2, ''], run.err);
+      assert.match(run.err, says);
+    }
+  }
+});
+
+test('after a removal an exported file can be edited and applied, and applied again', async () => {
+  write(spec(3));
+  assert.equal(apply('--yes', '--wait').code, 0);
+  assert.equal(hpctl(['node', 'remove', 'gpu-2', '--now', '--yes']).code, 0);
+  await allReady(2);
+  const exported = hpctl(['cluster', 'export', 'demo']).out;
+  assert.match(exported, /nodeNames: "?gpu-1,gpu-3/);
+  const edited = exported.replace('instanceCount: 2', 'instanceCount: 4');
+  assert.notEqual(edited, exported);
+  write(edited);
+  const grown = apply('--yes', '--wait');
+  assert.equal(grown.code, 0, grown.err);
+  assert.equal(grown.out.split('\n')[0], '~ group gpu: instanceCount: 2 -> 4');
+  assert.match(grown.err, /group gpu: nodeNames has 2 names and instanceCount is 4; the count holds/);
+  await allReady(4);
+  assert.equal(apply('--yes').out, 'cluster demo is what the file says\n');
+  write(exported.replace('instanceCount: 2', 'instanceCount: 1'));
+  assert.equal(apply('--yes', '--wait').code, 0);
+  await allReady(1);
+  assert.equal(apply('--yes').out, 'cluster demo is what the file says\n');
+  write(spec(2, '    nodeNames: "gpu-7"\n')); // other names, and no count of theirs: the server refuses
+  assert.match(apply('--yes').err, /nodeNames makes 1 name and instanceCount is 2/);
+  write(spec(1, '    nodeNames: "gpu-1"\n'));
+  apply('--yes');
+  await allReady(1);
+});
+
 test('names in the file are the nodes of the group', async () => {
   write(spec(2, '    nodeNames: "gpu-1,special"\n'));
   assert.equal(apply('--yes').code, 0);

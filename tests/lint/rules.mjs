@@ -81,7 +81,7 @@ const CLOCK_READ = /(?<![\w.>])(time|gettimeofday|clock_gettime|timespec_get|fti
 const CLOCK_NAMED = /\b(pthread_condattr_setclock|timerfd_create)\s*\([^;{}]*$/;
 const CLOCK_IN_SQL = /\bCURRENT_(TIMESTAMP|DATE|TIME)\b|\b(datetime|date|time|julianday|unixepoch)\s*\(\s*(\)|'now')|\bstrftime\s*\([^)]*'now'/i;
 
-const IMPURE_HEADER = /^(base\/(?!own\.h|json\.h|record\.h|duration\.h|text\.h|status\.h|enum\.h|sm\.h|id\.h|embed\.h)|(db|api|server|agents|cli)\/|(sys|net|netinet|arpa|linux)\/|(unistd|fcntl|pthread|poll|signal|netdb|dirent|threads|stdatomic|errno|locale)\.h$)/;
+const IMPURE_HEADER = /^(base\/(?!own\.h|json\.h|nearest\.h|record\.h|duration\.h|text\.h|status\.h|enum\.h|sm\.h|id\.h|embed\.h)|(db|api|server|agents|cli)\/|(sys|net|netinet|arpa|linux)\/|(unistd|fcntl|pthread|poll|signal|netdb|dirent|threads|stdatomic|errno|locale)\.h$)/;
 const IMPURE_CALL = /(?<![\w.>])(printf|fprintf|vfprintf|puts|fputs|putchar|perror|fopen|open|read|write|close|getenv|rand|random|srand|rand_r|drand48|getrandom|sleep|usleep|nanosleep)\s*\(/g;
 // A static at column 0 up to its value or its end; one with a bracket before that is a function.
 const STATIC_OBJECT = /^(?:static|_Thread_local)\b([^;={(]*)[;=]/gm;

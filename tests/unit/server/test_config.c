@@ -220,7 +220,7 @@ static void test_refuses(void **state)
 {
     (void)state;
     static const struct refusal cases[] = {
-        {"listne: 127.0.0.1:1", "listne is not a key"},
+        {"listne: 127.0.0.1:1", "listne is not a key of this file (the nearest is \"listen\")"},
         {"awsPathPrefix: hyperpod", "awsPathPrefix must be a path that begins with a slash"},
         {"awsPathPrefix: /a?b", "awsPathPrefix must be a path that begins with a slash"},
         {"listen: 8700", "listen must be an IP address and a port"},

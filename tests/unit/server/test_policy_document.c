@@ -153,7 +153,8 @@ static void test_refuses_with_its_line(void **state)
         {"version: 1\ncolour: red\n", "line 2: \"colour\" is no key of a policy"},
         {"version: 1\nversion: 1\n", "line 2, column 1: the key \"version\" is there twice"},
         {"version: 1\ndefaults:\n  colours: {}\n", "line 3: \"colours\" is no section"},
-        {"version: 1\ndefaults:\n  recovery:\n    rebootMax: 2\n", "line 4: recovery.rebootMax is no setting"},
+        {"version: 1\ndefaults:\n  recovery:\n    rebootMax: 2\n",
+         "line 4: recovery.rebootMax is no setting (the nearest is \"rebootsMax\")"},
         {"version: 1\ndefaults:\n  recovery:\n\n    rebootsMax: 101\n", "line 5: rebootsMax must be a whole number"},
         {"version: 1\ndefaults:\n  recovery: {rebootsMax: two}\n", "line 3: rebootsMax must be a whole number"},
         {"version: 1\ndefaults:\n  recovery: {verifyQuiet: 30}\n", "line 3: verifyQuiet must be a duration"},
@@ -174,8 +175,8 @@ static void test_refuses_with_its_line(void **state)
         {"version: 1\nclasses: {gpu: {signalDeadline: 0s}}\n", "line 2: signalDeadline must be between 1s and 14d"},
         {"version: 1\ndefaults:\n  agents: {heartbeatInterval: 1s}\n",
          "line 3: agents.heartbeatInterval is one for all groups"},
-        {"version: 1\nclasses:\n  gpus: {mode: act}\n",
-         "line 3: \"gpus\" is no class of faults; these are: application, gpu, gpu-memory, fabric, "},
+        {"version: 1\nclasses:\n  gpus: {mode: act}\n", "line 3: \"gpus\" is no class of faults (the nearest is "
+                                                        "\"gpu\"); these are: application, gpu, gpu-memory, fabric, "},
         {"version: 1\nclasses:\n  none: {mode: act}\n", "line 3: \"none\" is no class of faults"},
         {"version: 1\nclasses:\n  gpu: {rebootsMax: 1}\n", "line 3: \"rebootsMax\" is nothing that is said by class"},
         {"version: 1\ngroups: {}\n", "line 2: groups must be a list"},
@@ -186,7 +187,8 @@ static void test_refuses_with_its_line(void **state)
          "line 4: cluster must be a name"},
         {"version: 1\ngroups:\n  - match: {cluster: a}\n  - match:\n      cluster: a\n",
          "line 4: entry 1 of groups matches the same"},
-        {"version: 1\ngroups:\n  - match: {cluster: a}\n    reccovery: {}\n", "line 4: \"reccovery\" is no key here"},
+        {"version: 1\ngroups:\n  - match: {cluster: a}\n    reccovery: {}\n",
+         "line 4: \"reccovery\" is no key here (the nearest is \"recovery\"): match"},
         {"version: 1\nclasses: &a {gpu: {mode: act}}\n", "line 2, column"},
     };
     for (size_t i = 0; i < ARRAY_LEN(told); i++) {
