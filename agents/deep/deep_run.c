@@ -7,6 +7,7 @@
  */
 #include "agents/deep/bench.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/own.h"
