@@ -331,8 +331,8 @@ static void set_next(struct checks *checks, struct slot *slot)
     slot->due_at = checks->options.once ? INT64_MAX : now_ms() + period_ms(checks, slot->check);
 }
 
-static void tell(const struct checks *checks, struct slot *slot, const struct check_report *report,
-                 checks_report_fn *fn, void *arg)
+static void hand_over(const struct checks *checks, struct slot *slot, const struct check_report *report,
+                      checks_report_fn *fn, void *arg)
 {
     if (report->result != slot->result && !checks->options.once)
         log_info("check=%s result=%s%s%s", slot->check->name, check_result_text(report->result),
@@ -351,7 +351,7 @@ static void finish(struct checks *checks, struct run *run, checks_report_fn *fn,
     slot->left = left;
     take_memory(slot, &report);
     set_next(checks, slot);
-    tell(checks, slot, &report, fn, arg);
+    hand_over(checks, slot, &report, fn, arg);
     report_free(&report);
 }
 
@@ -360,7 +360,7 @@ static void say_unknown(const struct checks *checks, struct slot *slot, const ch
 {
     struct check_report report = {.result = CHECK_RESULT_UNKNOWN};
     report_fail(&report, "%s", why);
-    tell(checks, slot, &report, fn, arg);
+    hand_over(checks, slot, &report, fn, arg);
 }
 
 static void start(struct checks *checks, struct slot *slot, struct run *run, checks_report_fn *fn, void *arg)

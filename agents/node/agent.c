@@ -63,7 +63,7 @@ struct agent {
     bool more_to_read, disk_complained, spooled_now;
     struct kmsg_position saved;
     int64_t save_at, read_at, disk_at;
-    int64_t dropped_told;
+    int64_t dropped_reported;
     struct text record;
     char boot_id[BOOT_ID_MAX_BYTES];
 };
@@ -84,7 +84,7 @@ static uint64_t short_id(const char *key)
     return id;
 }
 
-static void tell(const struct verdict *verdict, const struct reach *reach, void *arg)
+static void on_verdict(const struct verdict *verdict, const struct reach *reach, void *arg)
 {
     struct agent *agent = arg;
     text_clear(&agent->record);
@@ -99,15 +99,15 @@ static void tell(const struct verdict *verdict, const struct reach *reach, void 
                   status_meaning(status));
         agent->disk_complained = true;
     }
-    if (spool_dropped(agent->spool) > agent->dropped_told)
+    if (spool_dropped(agent->spool) > agent->dropped_reported)
         log_error("the spool is full; verdicts were dropped dropped=%" PRId64, spool_dropped(agent->spool));
-    agent->dropped_told = spool_dropped(agent->spool);
+    agent->dropped_reported = spool_dropped(agent->spool);
 }
 
 static void on_finding(const struct finding *finding, void *arg)
 {
     struct agent *agent = arg;
-    windows_add(&agent->windows, finding, now_ms(), tell, agent);
+    windows_add(&agent->windows, finding, now_ms(), on_verdict, agent);
 }
 
 static void save_progress(struct agent *agent)
@@ -141,7 +141,7 @@ static void read_log(struct agent *agent)
 /* Tells what is due. Whenever something was told, or it is time, how far we have read follows. */
 static void flush(struct agent *agent, bool all)
 {
-    windows_flush(&agent->windows, now_ms(), all, tell, agent);
+    windows_flush(&agent->windows, now_ms(), all, on_verdict, agent);
     if (all || agent->spooled_now || now_ms() >= agent->save_at)
         save_progress(agent);
     agent->spooled_now = false;
@@ -174,7 +174,7 @@ static void on_report(const struct check *check, const struct check_report *repo
     inventory_take(&agent->inventory, check->name, report);
     agent->link.machine_changed |= agent->inventory.changed;
     agent->inventory.changed = false;
-    const struct standing_to to = {tell, save_standing, agent};
+    const struct standing_to to = {on_verdict, save_standing, agent};
     standing_take(&agent->standing, check->name, report, now_ms(), wall_ms, &to);
 }
 
@@ -384,7 +384,7 @@ static void take_checks(struct agent *agent)
     inventory_expect(&agent->inventory, KMSG_SOURCE);
     for (size_t i = 0; checks_at(agent->checks, i) != NULL; i++)
         inventory_expect(&agent->inventory, checks_at(agent->checks, i)->name);
-    if (standing_end_others(&agent->standing, may_run, now_ms(), clock_wall_ms(clock_system()), tell, agent))
+    if (standing_end_others(&agent->standing, may_run, now_ms(), clock_wall_ms(clock_system()), on_verdict, agent))
         save_standing(agent);
 }
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* The checks that tell of hardware (check_hardware): until each of them has looked, what is not there is not known. */
-static const char *const tellers[INVENTORY_TELLERS] = {"machine", "nvidia"};
+/* The checks that report hardware (check_hardware): until each of them has looked, what is not there is not known. */
+static const char *const reporters[INVENTORY_REPORTERS] = {"machine", "nvidia"};
 
 void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id)
 {
@@ -77,11 +77,11 @@ static bool is_equal(const struct hardware *a, const struct hardware *b)
            text_equal(a->location, b->location) && text_equal(a->detail, b->detail);
 }
 
-static bool tells_the_same(const struct inventory *inventory, const char *name, const struct check_report *said)
+static bool reports_the_same(const struct inventory *inventory, const char *name, const struct check_report *said)
 {
     size_t found = 0;
     for (size_t i = 0; i < inventory->report.hardware_count; i++) {
-        if (!text_equal(inventory->tellers[i], name))
+        if (!text_equal(inventory->reporters[i], name))
             continue;
         if (found >= said->hardware_count || !is_equal(&inventory->report.hardware[i], &said->hardware[found]))
             return false;
@@ -95,10 +95,10 @@ static void drop(struct inventory *inventory, const char *name)
     struct machine_report *report = &inventory->report;
     size_t kept = 0;
     for (size_t i = 0; i < report->hardware_count; i++) {
-        if (text_equal(inventory->tellers[i], name))
+        if (text_equal(inventory->reporters[i], name))
             continue;
         report->hardware[kept] = report->hardware[i];
-        inventory->tellers[kept++] = inventory->tellers[i];
+        inventory->reporters[kept++] = inventory->reporters[i];
     }
     report->hardware_count = kept;
 }
@@ -106,12 +106,12 @@ static void drop(struct inventory *inventory, const char *name)
 static void take_hardware(struct inventory *inventory, const char *name, const struct check_report *said)
 {
     struct machine_report *report = &inventory->report;
-    if (tells_the_same(inventory, name, said))
+    if (reports_the_same(inventory, name, said))
         return;
     inventory->changed = true;
     drop(inventory, name);
     for (size_t i = 0; i < said->hardware_count && report->hardware_count < HARDWARE_MAX; i++) {
-        inventory->tellers[report->hardware_count] = name;
+        inventory->reporters[report->hardware_count] = name;
         report->hardware[report->hardware_count++] = said->hardware[i];
     }
 }
@@ -120,7 +120,7 @@ static bool is_of(const struct inventory *inventory, size_t i, const char *name,
 {
     const struct hardware *known = &inventory->report.hardware[i];
     bool same = piece->identity[0] != '\0' && text_equal(known->identity, piece->identity);
-    return text_equal(inventory->tellers[i], name) && known->kind == piece->kind &&
+    return text_equal(inventory->reporters[i], name) && known->kind == piece->kind &&
            (same || text_equal(known->location, piece->location));
 }
 
@@ -136,25 +136,25 @@ static void merge_piece(struct inventory *inventory, const char *name, const str
         same |= match && is_equal(&report->hardware[i], piece);
         if (match && matches > 1)
             continue;
-        inventory->tellers[kept] = inventory->tellers[i];
+        inventory->reporters[kept] = inventory->reporters[i];
         report->hardware[kept++] = match ? *piece : report->hardware[i];
     }
     report->hardware_count = kept;
     bool is_new = matches == 0 && kept < HARDWARE_MAX;
     if (is_new) {
-        inventory->tellers[kept] = name;
+        inventory->reporters[kept] = name;
         report->hardware[report->hardware_count++] = *piece;
     }
     inventory->changed |= is_new || matches > 1 || (matches == 1 && !same);
 }
 
 /* Which of them all have looked at all there is, or found that there is nothing to look at. */
-static bool note_teller(struct inventory *inventory, const char *name, const struct check_report *said)
+static bool note_reporter(struct inventory *inventory, const char *name, const struct check_report *said)
 {
     bool all = true;
-    for (size_t i = 0; i < ARRAY_LEN(tellers); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(reporters); i++) {
         bool looked = said->whole || said->result == CHECK_RESULT_NOT_APPLICABLE;
-        inventory->looked[i] |= looked && text_equal(tellers[i], name);
+        inventory->looked[i] |= looked && text_equal(reporters[i], name);
         all &= inventory->looked[i];
     }
     return all;
@@ -167,6 +167,6 @@ void inventory_take(struct inventory *inventory, const char *name, const struct 
         take_hardware(inventory, name, said);
     for (size_t i = 0; !said->whole && i < said->hardware_count; i++)
         merge_piece(inventory, name, &said->hardware[i]);
-    if (note_teller(inventory, name, said))
+    if (note_reporter(inventory, name, said))
         inventory->report.hardware_known = true;
 }

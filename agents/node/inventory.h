@@ -7,12 +7,12 @@
 
 #include "agents/checks/report.h"
 
-#define INVENTORY_TELLERS 2
+#define INVENTORY_REPORTERS 2
 
 struct inventory {
     struct machine_report report;
-    const char *tellers[HARDWARE_MAX]; /* the check that told of each piece; static */
-    bool looked[INVENTORY_TELLERS];    /* those that tell of hardware, and have had a whole run */
+    const char *reporters[HARDWARE_MAX]; /* the check that reported each piece; static */
+    bool looked[INVENTORY_REPORTERS];    /* those that report hardware, and have had a whole run */
     bool changed;
 };
 

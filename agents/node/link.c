@@ -343,7 +343,7 @@ static bool ask_report(struct link *link)
     return link->batch_len > 0 && ask(link, LINK_REPORT, "/v1/agent/verdicts", link->enrolled.credential);
 }
 
-static bool may_tell_machine(const struct link *link)
+static bool may_report_machine(const struct link *link)
 {
     return link->machine_changed && link->write_machine != NULL;
 }
@@ -372,7 +372,7 @@ static bool ask_settings(struct link *link)
     return ask(link, LINK_SETTINGS, "/v1/agent/settings", link->enrolled.credential);
 }
 
-static bool tell_settings(struct link *link)
+static bool report_settings(struct link *link)
 {
     text_clear(&link->body);
     link->write_settings(&link->body, link->arg);
@@ -412,8 +412,8 @@ static bool ask_next(struct link *link)
     if (link->settings_wanted)
         return ask_settings(link);
     if (link->settings_changed)
-        return tell_settings(link);
-    return may_tell_machine(link) && now >= link->machine_at && ask_machine(link);
+        return report_settings(link);
+    return may_report_machine(link) && now >= link->machine_at && ask_machine(link);
 }
 
 void link_turn(struct link *link)
@@ -441,7 +441,7 @@ int64_t link_due_ms(const struct link *link)
         return link->not_before;
     bool now = spool_count(link->spool) > 0 || link->settings_wanted || link->settings_changed;
     int64_t due = now ? 0 : link->heartbeat_at;
-    if (may_tell_machine(link) && link->machine_at < due)
+    if (may_report_machine(link) && link->machine_at < due)
         due = link->machine_at;
     return due > link->not_before ? due : link->not_before;
 }

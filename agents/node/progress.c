@@ -78,7 +78,7 @@ int progress_save(const struct state *state, const char *boot_id, const struct k
         const struct window *window = &windows->slots[i];
         if (!window->used)
             continue;
-        text_add(&out, window->grew || !window->told ? "grew " : "told ");
+        text_add(&out, window->grew || !window->reported ? "grew " : "told ");
         message_write_record(&out, &window->verdict, &window->reach);
         text_add_char(&out, '\n');
     }

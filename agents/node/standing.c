@@ -25,7 +25,7 @@ void standing_clear(struct standing *standing)
 void standing_renew(struct standing *standing)
 {
     for (size_t i = 0; i < standing->count; i++)
-        standing->states[i].told_at = -STANDING_REPEAT_MS;
+        standing->states[i].reported_at = -STANDING_REPEAT_MS;
 }
 
 static struct standing_state *find(struct standing *standing, const char *source, const char *code, const char *device)
@@ -70,7 +70,7 @@ static bool go_on(const struct standing *standing, struct standing_state *state,
     state->verdict.count++;
     if (wall_ms > state->verdict.last_at)
         state->verdict.last_at = wall_ms;
-    return now_ms - state->told_at >= STANDING_REPEAT_MS;
+    return now_ms - state->reported_at >= STANDING_REPEAT_MS;
 }
 
 static bool note(struct standing *standing, const char *source, const struct check_sighting *sighting, int64_t now_ms,
@@ -90,7 +90,7 @@ static bool note(struct standing *standing, const char *source, const struct che
     state->seen = true;
     state->due = due;
     if (due)
-        state->told_at = now_ms;
+        state->reported_at = now_ms;
     return due;
 }
 
@@ -103,7 +103,7 @@ static void make_over_key(struct verdict *over, const struct verdict *begun)
 
 /* Dated behind all that was said of it. */
 static void end(const struct standing_state *state, const char *why, int64_t now_ms, int64_t wall_ms,
-                window_tell_fn *tell, void *arg)
+                verdict_fn *on_verdict, void *arg)
 {
     struct verdict over = state->verdict;
     over.over = true;
@@ -114,18 +114,18 @@ static void end(const struct standing_state *state, const char *why, int64_t now
     clock_format_duration(now_ms - state->began_at, duration);
     snprintf(over.raw_line, sizeof(over.raw_line), "over after %s%s", duration, why);
     make_over_key(&over, &state->verdict);
-    tell(&over, NULL, arg);
+    on_verdict(&over, NULL, arg);
 }
 
 static bool end_missing(struct standing *standing, const char *source, int64_t now_ms, int64_t wall_ms,
-                        window_tell_fn *tell, void *arg)
+                        verdict_fn *on_verdict, void *arg)
 {
     size_t kept = 0;
     for (size_t i = 0; i < standing->count; i++) {
         struct standing_state *state = &standing->states[i];
         bool missing = !state->seen && strcmp(state->verdict.source, source) == 0;
         if (missing && ++state->misses >= STANDING_CLEAR_RUNS)
-            end(state, "", now_ms, wall_ms, tell, arg);
+            end(state, "", now_ms, wall_ms, on_verdict, arg);
         else
             standing->states[kept++] = *state;
     }
@@ -144,16 +144,16 @@ void standing_take(struct standing *standing, const char *source, const struct c
         if (!report->sightings[i].is_event)
             changed |= note(standing, source, &report->sightings[i], now_ms, wall_ms);
     if (report->whole)
-        changed |= end_missing(standing, source, now_ms, wall_ms, to->tell, to->arg);
+        changed |= end_missing(standing, source, now_ms, wall_ms, to->on_verdict, to->arg);
     if (changed)
         to->save(to->arg);
     for (size_t i = 0; i < standing->count; i++)
         if (standing->states[i].due)
-            to->tell(&standing->states[i].verdict, NULL, to->arg);
+            to->on_verdict(&standing->states[i].verdict, NULL, to->arg);
 }
 
 bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int64_t now_ms, int64_t wall_ms,
-                         window_tell_fn *tell, void *arg)
+                         verdict_fn *on_verdict, void *arg)
 {
     size_t kept = 0, before = standing->count;
     for (size_t i = 0; i < before; i++) {
@@ -161,7 +161,7 @@ bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int6
         if (runs(state->verdict.source, arg))
             standing->states[kept++] = *state;
         else
-            end(state, ": its check is not run any more", now_ms, wall_ms, tell, arg);
+            end(state, ": its check is not run any more", now_ms, wall_ms, on_verdict, arg);
     }
     standing->count = kept;
     return kept != before;
@@ -193,7 +193,7 @@ void standing_read(struct standing *standing, const char *data, size_t len, int6
                 return;
             state->verdict = verdict;
             state->began_at = reach.began_at > 0 ? reach.began_at : now_ms; /* of versions before: not known */
-            state->told_at = now_ms - STANDING_REPEAT_MS;                   /* perhaps it was not told */
+            state->reported_at = now_ms - STANDING_REPEAT_MS;               /* perhaps it was not told */
         }
         data += line + (feed != NULL);
     }

@@ -20,8 +20,8 @@
 struct standing_state {
     struct verdict verdict;
     int misses;
-    int64_t began_at, told_at; /* monotonic */
-    bool seen, due;            /* in the report at hand; to be told */
+    int64_t began_at, reported_at; /* monotonic */
+    bool seen, due;                /* in the report at hand; to be told */
 };
 
 struct standing {
@@ -37,7 +37,7 @@ void standing_clear(struct standing *standing);
 /* Who hears of it, and who stores the list (standing_write). What ends is told before the list is stored, everything else after:
  * whoever is killed in between says the same again, under the same key, and forgets nothing. */
 struct standing_to {
-    window_tell_fn *tell;
+    verdict_fn *on_verdict;
     void (*save)(void *arg);
     void *arg;
 };
@@ -48,7 +48,7 @@ void standing_take(struct standing *standing, const char *source, const struct c
 /* Ends the states of checks that are not run any more, as nobody looks at them. True when the list changed. */
 typedef bool standing_runs_fn(const char *source, void *arg);
 bool standing_end_others(struct standing *standing, standing_runs_fn *runs, int64_t now_ms, int64_t wall_ms,
-                         window_tell_fn *tell, void *arg);
+                         verdict_fn *on_verdict, void *arg);
 /* The list as lines of records (message_write_record), and back: those of this boot. */
 void standing_write(const struct standing *standing, struct text *out);
 void standing_read(struct standing *standing, const char *data, size_t len, int64_t now_ms);

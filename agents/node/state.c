@@ -109,10 +109,10 @@ int state_save_credential(const struct state *state, const char *instance_id, co
  * installation, and images are published without one. What cannot be read now says nothing. */
 static const struct {
     const char *name, *path;
-} marks[] = {{"product_uuid", "/sys/class/dmi/id/product_uuid"}, {"machine-id", "/etc/machine-id"}};
+} identities[] = {{"product_uuid", "/sys/class/dmi/id/product_uuid"}, {"machine-id", "/etc/machine-id"}};
 
 /* The value that the file "machine" has for name; "" for none. */
-static void find_mark(const char *kept, const char *name, char value[WORD_MAX_BYTES])
+static void find_identity(const char *kept, const char *name, char value[WORD_MAX_BYTES])
 {
     size_t len = strlen(name);
     value[0] = '\0';
@@ -122,19 +122,19 @@ static void find_mark(const char *kept, const char *name, char value[WORD_MAX_BY
             value[0] = '\0';
 }
 
-/* True when one of the marks is another one; what is known now goes to ret_marks, beside what was kept and cannot be read. */
-static bool is_another_machine(const char *root, const char *kept, struct text *ret_marks)
+/* True when one of the identities is another one; what is known now goes to ret_identities, beside what was kept and cannot be read. */
+static bool is_another_machine(const char *root, const char *kept, struct text *ret_identities)
 {
     bool differs = false;
-    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(identities); i++) {
         char now[WORD_MAX_BYTES], before[WORD_MAX_BYTES];
-        autofree char *path = own_printf("%s%s", root, marks[i].path);
-        find_mark(kept, marks[i].name, before);
+        autofree char *path = own_printf("%s%s", root, identities[i].path);
+        find_identity(kept, identities[i].name, before);
         if (state_read_line(path, now, sizeof(now)) != 0)
             memcpy(now, before, sizeof(now));
         differs |= before[0] != '\0' && strcmp(before, now) != 0;
         if (now[0] != '\0')
-            text_printf(ret_marks, "%s %s\n", marks[i].name, now);
+            text_printf(ret_identities, "%s %s\n", identities[i].name, now);
     }
     return differs;
 }

@@ -64,17 +64,18 @@ static struct window *find_counted(struct windows *windows, const struct finding
     return NULL;
 }
 
-static void tell_one(struct windows *windows, struct window *window, int64_t now_ms, window_tell_fn *tell, void *arg)
+static void report_one(struct windows *windows, struct window *window, int64_t now_ms, verdict_fn *on_verdict,
+                       void *arg)
 {
-    tell(&window->verdict, &window->reach, arg);
-    window->told = true;
+    on_verdict(&window->verdict, &window->reach, arg);
+    window->reported = true;
     window->grew = false;
-    window->told_at = now_ms;
+    window->reported_at = now_ms;
     windows->changed = true;
 }
 
 /* A free slot, or the one that was quiet for longest. */
-static struct window *take_slot(struct windows *windows, int64_t now_ms, window_tell_fn *tell, void *arg)
+static struct window *take_slot(struct windows *windows, int64_t now_ms, verdict_fn *on_verdict, void *arg)
 {
     struct window *oldest = &windows->slots[0];
     for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
@@ -84,8 +85,8 @@ static struct window *take_slot(struct windows *windows, int64_t now_ms, window_
         if (window->touched_at < oldest->touched_at)
             oldest = window;
     }
-    if (!oldest->told || oldest->grew)
-        tell_one(windows, oldest, now_ms, tell, arg);
+    if (!oldest->reported || oldest->grew)
+        report_one(windows, oldest, now_ms, on_verdict, arg);
     return oldest;
 }
 
@@ -144,7 +145,7 @@ static void add_again(struct window *window, const struct finding *finding, int6
     window->reach.place_count = finding->count;
 }
 
-void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, window_tell_fn *tell,
+void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, verdict_fn *on_verdict,
                  void *arg)
 {
     struct window *window = find_counted(windows, finding);
@@ -155,7 +156,7 @@ void windows_add(struct windows *windows, const struct finding *finding, int64_t
     }
     window = find(windows, finding);
     if (window == NULL) {
-        window = take_slot(windows, now_ms, tell, arg);
+        window = take_slot(windows, now_ms, on_verdict, arg);
         open_window(windows, window, finding, now_ms);
         return;
     }
@@ -185,23 +186,23 @@ void windows_restore(struct windows *windows, const struct verdict *verdict, con
                               .reach = *reach,
                               .action = judgement.action,
                               .used = true,
-                              .told = true,
+                              .reported = true,
                               .grew = grew,
-                              .told_at = now_ms,
+                              .reported_at = now_ms,
                               .touched_at = now_ms};
     windows->changed = true;
 }
 
-void windows_flush(struct windows *windows, int64_t now_ms, bool all, window_tell_fn *tell, void *arg)
+void windows_flush(struct windows *windows, int64_t now_ms, bool all, verdict_fn *on_verdict, void *arg)
 {
     for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
         struct window *window = &windows->slots[i];
         if (!window->used)
             continue;
         bool over = now_ms - window->touched_at >= WINDOW_MS;
-        bool due = all || over || now_ms - window->told_at >= WINDOW_UPDATE_MS;
-        if (!window->told || (window->grew && due))
-            tell_one(windows, window, now_ms, tell, arg);
+        bool due = all || over || now_ms - window->reported_at >= WINDOW_UPDATE_MS;
+        if (!window->reported || (window->grew && due))
+            report_one(windows, window, now_ms, on_verdict, arg);
         if (over)
             window->used = false;
         windows->changed |= over;
@@ -215,9 +216,9 @@ int64_t windows_due_ms(const struct windows *windows)
         const struct window *window = &windows->slots[i];
         if (!window->used)
             continue;
-        int64_t at = !window->told  ? 0
-                     : window->grew ? window->told_at + WINDOW_UPDATE_MS
-                                    : window->touched_at + WINDOW_MS;
+        int64_t at = !window->reported ? 0
+                     : window->grew    ? window->reported_at + WINDOW_UPDATE_MS
+                                       : window->touched_at + WINDOW_MS;
         if (at < due)
             due = at;
     }
@@ -227,7 +228,7 @@ int64_t windows_due_ms(const struct windows *windows)
 bool windows_grew(const struct windows *windows)
 {
     for (size_t i = 0; i < WINDOW_COUNT_MAX; i++)
-        if (windows->slots[i].used && (windows->slots[i].grew || !windows->slots[i].told))
+        if (windows->slots[i].used && (windows->slots[i].grew || !windows->slots[i].reported))
             return true;
     return false;
 }

@@ -26,8 +26,8 @@ struct window {
     struct verdict verdict;
     struct reach reach;
     enum action_class action;
-    bool used, told, grew;
-    int64_t told_at, touched_at; /* monotonic */
+    bool used, reported, grew;
+    int64_t reported_at, touched_at; /* monotonic */
 };
 
 struct windows {
@@ -37,18 +37,18 @@ struct windows {
 };
 
 /* Takes over a verdict that is ready to be told. reach: NULL of what is folded by nobody. */
-typedef void window_tell_fn(const struct verdict *verdict, const struct reach *reach, void *arg);
+typedef void verdict_fn(const struct verdict *verdict, const struct reach *reach, void *arg);
 
 void windows_init(struct windows *windows, const char *instance_id, const char *boot_id);
 /* now_ms is monotonic. Tells at once only what has to leave the table to make room. */
-void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, window_tell_fn *tell,
+void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, verdict_fn *on_verdict,
                  void *arg);
 /* Puts a verdict of this boot back, so that it goes on growing; grew: with something that was not told yet. Of two with one key
  * the one that has counted more stays. */
 void windows_restore(struct windows *windows, const struct verdict *verdict, const struct reach *reach, bool grew,
                      int64_t now_ms);
 /* Tells what is new, and what grew and is due (all: whether due or not), and forgets what is over. */
-void windows_flush(struct windows *windows, int64_t now_ms, bool all, window_tell_fn *tell, void *arg);
+void windows_flush(struct windows *windows, int64_t now_ms, bool all, verdict_fn *on_verdict, void *arg);
 /* When windows_flush has something to do next, monotonic; INT64_MAX: nothing. */
 int64_t windows_due_ms(const struct windows *windows);
 /* Something was folded since it was last told. */
