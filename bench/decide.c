@@ -7,6 +7,8 @@
  *                                              these nodes has its decision on disk, while a person writes W times a second
  *   decide writes STATE_DIR NODES_FILE COUNT   the same fleet at rest: the loop's time for each of COUNT writes about a node, and
  *                                              about the whole cluster
+ *   decide drain STATE_DIR NODES_FILE COUNT    the same in a cluster of Slurm's, with a scheduler that answers at once: from a
+ *                                              critical verdict's arrival to the call that takes its node out of scheduling
  *   decide simulate N                          54 days of N nodes at Meta's rates, and the memory it took
  *
  * Prints one JSON line.
@@ -240,11 +242,10 @@ static void decide_all(struct burst *burst, uint64_t before, double ret_part[3],
     }
 }
 
-static void open_fleet(struct burst *burst, const char *state_dir, const char *nodes_file)
+static void open_fleet(struct burst *burst, const char *state_dir, const struct scheduler_driver *scheduler)
 {
     struct service *s = &burst->service;
     char error[DB_ERROR_MAX] = "";
-    read_nodes(burst, nodes_file);
     log_set_level(LOG_LEVEL_ERROR + 1); /* operations fail in the end: these machines have no provider */
     if (db_open(state_dir, clock_system(), 0, &s->db, error) != 0)
         die(error);
@@ -257,6 +258,10 @@ static void open_fleet(struct burst *burst, const char *state_dir, const char *n
     burst->executor = deps.executor;
     loop_settings_default(&deps.settings);
     deps.settings.policy.silent_after_ms = MS_PER_HOUR;
+    if (scheduler != NULL) {
+        deps.settings.policy.breaker_min = 1000000; /* each of them is repaired */
+        deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){.name = "slurm", .driver = *scheduler};
+    }
     if (reconcile_new(&deps, &burst->reconcile) != 0)
         die("the loop does not begin");
     hear_all(burst);
@@ -309,7 +314,8 @@ static void burst(char **argv)
         text_parse_i64(argv[4], 1, 1000, &burst->stride) != 0 ||
         text_parse_i64(argv[5], 0, 1000, &burst->writes_per_s) != 0)
         die("verdicts, nodes, stride and writes a second are numbers");
-    open_fleet(burst, argv[0], argv[1]);
+    read_nodes(burst, argv[1]);
+    open_fleet(burst, argv[0], NULL);
     if ((size_t)(burst->over * burst->stride) > burst->node_count)
         die("the fleet has not so many nodes");
     uint64_t before = decided(burst);
@@ -372,13 +378,142 @@ static void writes(char **argv)
     int64_t count;
     if (text_parse_i64(argv[2], 2, 100000, &count) != 0)
         die("how many writes is a number");
-    open_fleet(burst, argv[0], argv[1]);
+    read_nodes(burst, argv[1]);
+    open_fleet(burst, argv[0], NULL);
     printf("{");
     time_writes(burst, write_about_node, count, "node");
     printf(",");
     time_writes(burst, write_about_cluster, count, "cluster");
     printf("}\n");
     close_fleet(burst);
+}
+
+/* --- from a verdict to the drain ------------------------------------------------------------------------------------ */
+
+#define DRAIN_STRIDE 40     /* of a thousand nodes so few that no budget holds one back */
+#define DRAIN_PAUSE_US 5000 /* between two of them, so that each finds the loop asleep */
+#define DRAIN_WAIT_US 10000000
+
+/* A scheduler that answers at once. */
+static struct {
+    size_t count;
+    atomic_bool *marked;                   /* by the node's number */
+    atomic_int_fast64_t number, marked_at; /* of the newest */
+} lab;
+
+static int64_t number_of(const char *node)
+{
+    int64_t number = -1;
+    const char *dash = strrchr(node, '-');
+    if (dash == NULL || text_parse_i64(dash + 1, 0, (int64_t)lab.count - 1, &number) != 0)
+        die("a node that nobody made");
+    return number;
+}
+
+static int lab_observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error)
+{
+    (void)s;
+    (void)ret_error;
+    ret_observation->at_ms = clock_wall_ms(clock_system());
+    ret_observation->count = lab.count;
+    ret_observation->nodes = own_calloc(lab.count, sizeof(*ret_observation->nodes));
+    for (size_t i = 0; i < lab.count; i++) {
+        struct scheduler_node *node = &ret_observation->nodes[i];
+        bool out = atomic_load(&lab.marked[i]);
+        snprintf(node->name, sizeof(node->name), "bench-%06zu", i);
+        snprintf(node->state, sizeof(node->state), "%s", out ? "IDLE+FAIL" : "IDLE");
+        node->responding = true;
+        node->drained = out;
+        node->schedulable = !out;
+    }
+    return 0;
+}
+
+static int lab_mark(struct scheduler *s, const char *node, const char *reason, const char *replaceable, char *ret_error)
+{
+    int64_t number = number_of(node);
+    (void)s;
+    (void)reason;
+    (void)replaceable;
+    (void)ret_error;
+    if (!atomic_exchange(&lab.marked[number], true)) {
+        atomic_store(&lab.marked_at, clock_stopwatch_us());
+        atomic_store(&lab.number, number);
+    }
+    return 0;
+}
+
+static int lab_jobs(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+                    char *ret_error)
+{
+    (void)s;
+    (void)node;
+    (void)ret_error;
+    *ret_jobs = NULL;
+    *ret_count = 0;
+    return 0;
+}
+
+static int lab_evict(struct scheduler *s, const char *node, const char *reason, char *ret_error)
+{
+    (void)s;
+    (void)node;
+    (void)reason;
+    (void)ret_error;
+    return 0;
+}
+
+static const struct scheduler_ops lab_ops = {.name = "bench",
+                                             .observe = lab_observe,
+                                             .mark = lab_mark,
+                                             .jobs = lab_jobs,
+                                             .evict = lab_evict,
+                                             .resume = lab_evict};
+
+static int64_t drain_one(struct burst *burst, size_t at)
+{
+    struct problem problem;
+    const struct message_node *node = &burst->nodes[at];
+    int64_t now = clock_wall_ms(clock_system()), from = clock_stopwatch_us();
+    const struct verdict verdict = off_the_bus(node->instance, node->boot, (int64_t)at, now);
+    if (service_agent_verdicts(&burst->service, node->row, &verdict, 1, now, one_stored, burst, &problem) != 0)
+        die(problem.detail);
+    while (atomic_load(&lab.number) != (int64_t)at) {
+        usleep(50);
+        if (clock_stopwatch_us() - from > DRAIN_WAIT_US)
+            die("a node is not drained");
+    }
+    return atomic_load(&lab.marked_at) - from;
+}
+
+static void drain(char **argv)
+{
+    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
+    const struct scheduler_driver driver = {.ops = &lab_ops};
+    int64_t count;
+    if (text_parse_i64(argv[2], 2, 100000, &count) != 0)
+        die("how many nodes is a number");
+    read_nodes(burst, argv[1]);
+    if ((size_t)count * DRAIN_STRIDE > burst->node_count)
+        die("the fleet has not so many nodes");
+    lab.count = burst->node_count;
+    lab.marked = own_calloc(lab.count, sizeof(*lab.marked));
+    atomic_store(&lab.number, -1);
+    open_fleet(burst, argv[0], &driver);
+    autofree int64_t *us = own_calloc((size_t)count, sizeof(*us));
+    if (reconcile_start(burst->reconcile) != 0)
+        die("no thread");
+    sleep(1); /* it has seen the scheduler by then */
+    for (int64_t i = 0; i < count; i++) {
+        us[i] = drain_one(burst, (size_t)(i * DRAIN_STRIDE));
+        usleep(DRAIN_PAUSE_US);
+    }
+    reconcile_stop(burst->reconcile);
+    qsort(us, (size_t)count, sizeof(*us), compare_us);
+    printf("{\"p50Us\":%" PRId64 ",\"p99Us\":%" PRId64 ",\"mostUs\":%" PRId64 "}\n", us[count / 2],
+           us[count * 99 / 100], us[count - 1]);
+    close_fleet(burst);
+    free(lab.marked);
 }
 
 /* --- a fleet that is not there -------------------------------------------------------------------------------------- */
@@ -411,11 +546,13 @@ int main(int argc, char **argv)
         burst(argv + 2);
     else if (argc == 5 && strcmp(argv[1], "writes") == 0)
         writes(argv + 2);
+    else if (argc == 5 && strcmp(argv[1], "drain") == 0)
+        drain(argv + 2);
     else if (argc == 3 && strcmp(argv[1], "simulate") == 0)
         simulate(argv[2]);
     else
         die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE WRITES_PER_S | writes STATE_DIR NODES_FILE "
             "COUNT | "
-            "simulate NODES");
+            "drain STATE_DIR NODES_FILE COUNT | simulate NODES");
     return 0;
 }

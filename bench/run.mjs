@@ -97,13 +97,14 @@ async function decide() {
     if (done.status !== 0) throw new Error(done.stderr);
     return JSON.parse(done.stdout);
   };
-  const onFleet = (what, fleet, ...words) => {
+  const onSeeded = ({ state: from, file }, what, ...words) => {
     const state = join(dir, 'burst');
-    cpSync(seeded(fleet, `fleet-${fleet}`).state, state, { recursive: true });
-    const got = run(what, state, seeded(fleet, `fleet-${fleet}`).file, ...words);
+    cpSync(from, state, { recursive: true });
+    const got = run(what, state, file, ...words);
     rmSync(state, { recursive: true });
     return got;
   };
+  const onFleet = (what, fleet, ...words) => onSeeded(seeded(fleet, `fleet-${fleet}`), what, ...words);
   const burst = (fleet, verdicts, nodes, stride, writes = 0) => onFleet('burst', fleet, verdicts, nodes, stride, writes);
   const each = (fn) => Array.from({ length: rounds }, fn);
   const pure = each(() => run('policy'));
@@ -115,6 +116,9 @@ async function decide() {
     say(`a burst of ${number(verdicts)} verdicts of ${number(nodes)} nodes decided, ${number(fleet)} nodes`, `${pick(got, 'seconds').toFixed(3)} s`,
         `p50 ${pick(got, 'p50Seconds').toFixed(2)} s; ${pick(got, 'cpuSeconds').toFixed(2)} s of a core; stored before it in ${pick(got, 'storedSeconds').toFixed(2)} s`);
   }
+  const drained = each(() => onSeeded(seeded(10000, 'slurm-10000', 10000, 'slurm'), 'drain', 200));
+  say('critical verdict received to the call that drains its node, 10,000 nodes', `p50 ${(pick(drained, 'p50Us') / 1000).toFixed(1)} ms`,
+      `p99 ${(pick(drained, 'p99Us') / 1000).toFixed(1)} ms; one after another, a scheduler that answers at once`);
   for (const [beside, asked] of [['50 writes/s by people beside them', 50], ['nobody writing', 0]]) {
     const got = each(() => burst(100000, 20000, 20000, 5, asked));
     say(`a burst of 20,000 verdicts of 20,000 nodes decided, 100,000 nodes, ${beside}`, `${pick(got, 'seconds').toFixed(3)} s`,

@@ -360,6 +360,7 @@ struct effect {
             enum step_kind step;
             enum operation_state end;
             bool past_return, waits_for_slot, waits_for_link;
+            bool operated; /* one that is new was advanced in this turn already */
             uint8_t leftover;
             int64_t due_at;
             struct rop_scratch scratch;

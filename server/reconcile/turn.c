@@ -96,6 +96,43 @@ static void count_slots(struct turn *turn)
         link->slots_left = reconcile_link_room(r, link);
 }
 
+/* Memory learns of the operation after the commit: until then it is known here alone. */
+static int operate_one_new(struct turn *turn, size_t at)
+{
+    const struct effect effect = turn->effects[at]; /* they move when more are noted */
+    struct rnode *node = effect.node;
+    int count;
+    struct rop op = {.id = effect.u.operation.id,
+                     .kind = effect.u.operation.kind,
+                     .fault = effect.u.operation.fault,
+                     .step = operation_steps(effect.u.operation.kind, &count)[0]};
+    if (node->op != NULL)
+        return 0;
+    turn->effects[at].u.operation.operated = true;
+    node->op = &op;
+    int status = reconcile_operate(turn, node);
+    node->op = NULL;
+    return status;
+}
+
+/* A new operation takes its first step with the commit that stores it, after those that waited longer. */
+static int operate_new(struct turn *turn)
+{
+    size_t left = turn->r->isolating > 0 ? 0 : OPERATE_MAX - turn->ready_count;
+    const size_t count = turn->effect_count;
+    int status = 0;
+    for (int class = 0; class < OPERATION_CLASSES; class ++)
+        for (size_t i = 0; i < count && left > 0 && status == 0; i++) {
+            const struct effect *effect = &turn->effects[i];
+            if (effect->kind != EFFECT_OPERATION_NEW || reconcile_operation_class(effect->u.operation.kind) != class ||
+                turn->r->ready[class].count > 0)
+                continue;
+            status = operate_one_new(turn, i);
+            left--;
+        }
+    return status;
+}
+
 static int write_turn(struct db_tx *tx, void *arg)
 {
     struct turn *turn = arg;
@@ -116,7 +153,7 @@ static int write_turn(struct db_tx *tx, void *arg)
         status = write_housekeeping(turn);
     if (status == 0 && turn->housekeeping)
         status = reconcile_idle_checks(turn);
-    return status;
+    return status == 0 ? operate_new(turn) : status;
 }
 
 /* --- after it ---------------------------------------------------------------------------------- */

@@ -2,6 +2,25 @@
 #include "tests/sim/sim_world.h"
 #include "tests/support/recovery.h"
 
+/* One commit lies between the verdict and the drain: what is decided takes its first step with it. */
+static void the_turn_that_decides_also_begins(void **state)
+{
+    struct sim sim;
+    int64_t next;
+    (void)state;
+    sim_open(&sim, 90, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    (void)reconcile_run_once(sim.reconcile, &next);
+    const struct sim_reading reading = sim_read(&sim, "gpu-1");
+    assert_int_equal(reading.row.state, NODE_STATE_REPAIRING);
+    assert_int_equal(reading.operation.state, OPERATION_STATE_RUNNING);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    sim_close(&sim);
+}
+
 #define OFF_THE_BUS 79 /* the table asks for a reboot, and for another machine when it comes again */
 #define PROGRAM_FAULT 31
 
@@ -513,6 +532,7 @@ static void lost_replies_have_no_second_effect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_turn_that_decides_also_begins),
         cmocka_unit_test(a_new_cluster_comes_into_service),
         cmocka_unit_test(a_lost_gpu_is_rebooted_then_replaced),
         cmocka_unit_test(decisions_are_fast_and_not_repeated),

@@ -250,8 +250,9 @@ static void do_fleet(struct reconcile *r, struct effect *effect)
 static void do_operation_new(struct turn *turn, struct effect *effect)
 {
     struct reconcile *r = turn->r;
-    reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
-                            effect->u.operation.fault, turn->now);
+    struct rop *op = reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
+                                             effect->u.operation.fault, turn->now);
+    op->ready = !effect->u.operation.operated;
     r->stats.operations_started++;
 }
 

@@ -492,6 +492,7 @@ static int adopt_operation(struct apply *a)
     struct effect *effect = turn_effect(a->turn, EFFECT_OPERATION_NEW, a->node);
     effect->u.operation.id = op.id;
     effect->u.operation.kind = op.kind;
+    effect->u.operation.fault = policy_repair_class(op.code);
     return 0;
 }
 
