@@ -105,9 +105,9 @@ static json_t *render_protection(const struct machine_capacity *machine_capacity
     json_t *json = json_object();
     put_bool(json, "on", machine_capacity->protected_at > 0);
     json_put_time(json, "since", machine_capacity->protected_at);
-    if (machine_capacity->unborn > 0)
-        json_put_i64(json, "failedInARow", machine_capacity->unborn);
-    json_put_time(json, "lastFailedAt", machine_capacity->unborn_at);
+    if (machine_capacity->failures > 0)
+        json_put_i64(json, "failedInARow", machine_capacity->failures);
+    json_put_time(json, "lastFailedAt", machine_capacity->failed_at);
     return json;
 }
 

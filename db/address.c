@@ -1,21 +1,22 @@
 /*
- * What the scheduler was told of where the machines of slots live. A slot has one row that is told, the present machine's, and one for
- * each address that it had before; what agents told of machines before is in their own rows.
+ * Where the scheduler looks for the machines of slots. A slot has one row that was reported to it, the present machine's, and one for
+ * each address that it had before; what agents reported of machines before is in their own rows.
  */
 #include "db/address.h"
 
 #include "db/intern.h"
 
 static const char SQL_ASK[] =
-    "INSERT INTO scheduler_address (node_id, address, told) VALUES (?, ?, 0) ON CONFLICT DO NOTHING";
-static const char SQL_TELL[] = "INSERT INTO scheduler_address (node_id, address, told) VALUES (?, ?, 1) "
-                               "ON CONFLICT DO UPDATE SET told = 1";
-static const char SQL_DROP[] = "DELETE FROM scheduler_address WHERE node_id = ? AND address = ? AND told = 0";
-static const char SQL_LEAVE[] = "UPDATE scheduler_address SET told = 0 WHERE node_id = ? AND told = 1";
-static const char SQL_LIST_TOLD[] = "SELECT node_id, address FROM scheduler_address WHERE told = 1";
-static const char SQL_LIST_PAST[] = "SELECT node_id, address FROM scheduler_address WHERE node_id = ?1 AND told = 0 "
-                                    "UNION SELECT i.node_id, i.address FROM instance i JOIN node n ON n.id = i.node_id "
-                                    "WHERE i.node_id = ?1 AND i.address != '' AND i.id IS NOT n.instance_row";
+    "INSERT INTO scheduler_address (node_id, address, reported) VALUES (?, ?, 0) ON CONFLICT DO NOTHING";
+static const char SQL_REPORTED[] = "INSERT INTO scheduler_address (node_id, address, reported) VALUES (?, ?, 1) "
+                                   "ON CONFLICT DO UPDATE SET reported = 1";
+static const char SQL_DROP[] = "DELETE FROM scheduler_address WHERE node_id = ? AND address = ? AND reported = 0";
+static const char SQL_LEAVE[] = "UPDATE scheduler_address SET reported = 0 WHERE node_id = ? AND reported = 1";
+static const char SQL_LIST_REPORTED[] = "SELECT node_id, address FROM scheduler_address WHERE reported = 1";
+static const char SQL_LIST_PAST[] =
+    "SELECT node_id, address FROM scheduler_address WHERE node_id = ?1 AND reported = 0 "
+    "UNION SELECT i.node_id, i.address FROM instance i JOIN node n ON n.id = i.node_id "
+    "WHERE i.node_id = ?1 AND i.address != '' AND i.id IS NOT n.instance_row";
 
 static const char SQL_HOST[] = "SELECT h.kind, h.detail FROM node n JOIN hardware h ON h.instance_row = n.instance_row "
                                "AND h.kind = 'host-name' AND h.present = 1 WHERE n.id = ?";
@@ -44,7 +45,7 @@ int db_address_tell(struct db_tx *tx, int64_t node_id, const char *address, cons
     int status = db_address_leave(tx, node_id);
     if (status == 0 && before[0] != '\0')
         status = put(tx, SQL_ASK, node_id, before, NULL);
-    return status != 0 ? status : put(tx, SQL_TELL, node_id, address, NULL);
+    return status != 0 ? status : put(tx, SQL_REPORTED, node_id, address, NULL);
 }
 
 int db_address_drop(struct db_tx *tx, int64_t node_id, const char *address)
@@ -67,11 +68,11 @@ static void address_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, address->address);
 }
 
-int db_address_list_told(struct db_tx *tx, db_row_fn fn, void *arg)
+int db_address_list_reported(struct db_tx *tx, db_row_fn fn, void *arg)
 {
     struct address_row row;
     auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_LIST_TOLD);
+    db_query_open(&q, tx, SQL_LIST_REPORTED);
     return db_query_walk(&q, address_read, &row, fn, arg);
 }
 

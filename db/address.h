@@ -21,7 +21,7 @@ int db_address_drop(struct db_tx *tx, int64_t node_id, const char *address);
 int db_address_leave(struct db_tx *tx, int64_t node_id);
 
 /* What was told of the machines that fill their slots; rows are struct address_row. */
-int db_address_list_told(struct db_tx *tx, db_row_fn fn, void *arg);
+int db_address_list_reported(struct db_tx *tx, db_row_fn fn, void *arg);
 /* Addresses of machines that filled the slot before, whoever said so; rows are struct address_row. */
 int db_address_list_past(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *arg);
 

@@ -13,9 +13,9 @@ static const char SQL_PUT[] =
     "ON CONFLICT (group_row) DO UPDATE SET revision = excluded.revision, document = excluded.document, "
     "comment = excluded.comment, author = excluded.author, updated_at = excluded.updated_at";
 static const char SQL_TOLD_GET[] =
-    "SELECT revision, refused, file_refused, settings, at FROM agent_settings_told WHERE instance_row = ?";
+    "SELECT revision, refused, file_refused, settings, at FROM agent_settings_report WHERE instance_row = ?";
 static const char SQL_TOLD_PUT[] =
-    "INSERT INTO agent_settings_told (instance_row, revision, refused, file_refused, settings, at) "
+    "INSERT INTO agent_settings_report (instance_row, revision, refused, file_refused, settings, at) "
     "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (instance_row) DO UPDATE SET revision = excluded.revision, "
     "refused = excluded.refused, file_refused = excluded.file_refused, settings = excluded.settings, at = excluded.at";
 
@@ -59,7 +59,7 @@ int db_agent_settings_list(struct db_tx *tx, db_row_fn fn, void *arg)
     return db_query_walk(&q, settings_read, settings, fn, arg);
 }
 
-/* --- told ---------------------------------------------------------------------------------------- */
+/* --- reported ------------------------------------------------------------------------------------ */
 
 static void split(const char *text, struct agent_settings_report *report)
 {
@@ -71,7 +71,7 @@ static void split(const char *text, struct agent_settings_report *report)
     }
 }
 
-static void told_read(struct db_query *q, void *row)
+static void report_read(struct db_query *q, void *row)
 {
     struct agent_settings_report *report = row;
     autofree char *lines = own_calloc(1, sizeof(report->lines) + 1);
@@ -83,15 +83,15 @@ static void told_read(struct db_query *q, void *row)
     report->at = db_get_i64(q);
 }
 
-int db_agent_told_get(struct db_tx *tx, int64_t instance_row, struct agent_settings_report *ret_report)
+int db_agent_report_get(struct db_tx *tx, int64_t instance_row, struct agent_settings_report *ret_report)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_TOLD_GET);
     db_bind_i64(&q, instance_row);
-    return db_query_take(&q, told_read, ret_report);
+    return db_query_take(&q, report_read, ret_report);
 }
 
-int db_agent_told_put(struct db_tx *tx, int64_t instance_row, const struct agent_settings_report *report)
+int db_agent_report_put(struct db_tx *tx, int64_t instance_row, const struct agent_settings_report *report)
 {
     AUTO(text) struct text lines = {0};
     auto_query struct db_query q;

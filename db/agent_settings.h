@@ -20,7 +20,7 @@ int db_agent_settings_put(struct db_tx *tx, const struct group_agent_settings *s
 int db_agent_settings_list(struct db_tx *tx, db_row_fn fn, void *arg);
 
 /* NOT_FOUND: the agent has told of none. */
-int db_agent_told_get(struct db_tx *tx, int64_t instance_row, struct agent_settings_report *ret_report);
-int db_agent_told_put(struct db_tx *tx, int64_t instance_row, const struct agent_settings_report *report);
+int db_agent_report_get(struct db_tx *tx, int64_t instance_row, struct agent_settings_report *ret_report);
+int db_agent_report_put(struct db_tx *tx, int64_t instance_row, const struct agent_settings_report *report);
 
 #endif

@@ -287,7 +287,7 @@ int db_cluster_adopt_scheduler(struct db_tx *tx, const char *scheduler)
 {
     static const char *const sql[] = {
         "UPDATE cluster SET scheduler = ? WHERE scheduler = '' AND orchestrator <> 'none'",
-        "UPDATE apart SET scheduler = ? WHERE scheduler = ''",
+        "UPDATE quarantine SET scheduler = ? WHERE scheduler = ''",
         "UPDATE governance_held SET scheduler = ? WHERE scheduler = ''",
     };
     int status = 0;

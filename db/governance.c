@@ -36,11 +36,11 @@ static const char SQL_WANTED[] =
 static const char SQL_SETTLE[] = "UPDATE governance_version SET status = ?, reason = ?, details = ?, applied_at = ? "
                                  "WHERE governance_id = ? AND version = ?";
 static const char SQL_HELD[] =
-    "SELECT thing, name, mark, former, value, previous FROM governance_held WHERE scheduler = ?";
+    "SELECT object, name, mark, former, value, previous FROM governance_held WHERE scheduler = ?";
 static const char SQL_HOLD[] =
-    "INSERT OR REPLACE INTO governance_held (scheduler, thing, name, mark, former, value, previous) "
+    "INSERT OR REPLACE INTO governance_held (scheduler, object, name, mark, former, value, previous) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)";
-static const char SQL_LET_GO[] = "DELETE FROM governance_held WHERE scheduler = ? AND thing = ? AND name = ?";
+static const char SQL_LET_GO[] = "DELETE FROM governance_held WHERE scheduler = ? AND object = ? AND name = ?";
 static const char SQL_DELETE[] = "DELETE FROM governance WHERE id = ?";
 
 /* ?1 kind, ?2 part of the name, ?3 cluster, ?4 status, ?5 and ?6 the window, ?7 and ?8 the cursor, ?9 limit. There are few:
@@ -258,7 +258,7 @@ int db_governance_settle(struct db_tx *tx, const struct governance *governance)
 static void held_read(struct db_query *q, void *row)
 {
     struct governance_held *held = row;
-    DB_GET_ENUM(q, governance_object, &held->thing);
+    DB_GET_ENUM(q, governance_object, &held->object);
     DB_GET_TEXT(q, held->name);
     DB_GET_TEXT(q, held->mark);
     held->former = db_get_i64(q);
@@ -280,7 +280,7 @@ int db_governance_hold(struct db_tx *tx, const char *scheduler, const struct gov
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_HOLD);
     db_bind_text(&q, scheduler);
-    db_bind_text(&q, governance_object_text(held->thing));
+    db_bind_text(&q, governance_object_text(held->object));
     db_bind_text(&q, held->name);
     db_bind_text(&q, held->mark);
     db_bind_i64(&q, held->former);
@@ -294,7 +294,7 @@ int db_governance_let_go(struct db_tx *tx, const char *scheduler, const struct g
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_LET_GO);
     db_bind_text(&q, scheduler);
-    db_bind_text(&q, governance_object_text(held->thing));
+    db_bind_text(&q, governance_object_text(held->object));
     db_bind_text(&q, held->name);
     return db_query_run(&q, NULL);
 }

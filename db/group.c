@@ -5,7 +5,8 @@
 #define GROUP_SELECT                                                                                               \
     "SELECT id, cluster_id, name, instance_type, provider, state, failure, desired, min_count, previous_desired, " \
     "state_since, image_id, release, breaker_opened_at, breaker_closed_at, short_at, short_until, short_times, "   \
-    "unborn_at, unborn, protected_at, source_partition, source_feature, created_at FROM instance_group "
+    "provision_failed_at, provision_failures, protected_at, source_partition, source_feature, created_at FROM "    \
+    "instance_group "
 
 static const char SQL_INSERT[] =
     "INSERT INTO instance_group "
@@ -21,8 +22,9 @@ static const char SQL_UPDATE[] =
     "previous_desired = ?, state_since = ?, image_id = ?, release = ?, source_partition = ?, source_feature = ? "
     "WHERE id = ?";
 static const char SQL_DELETE[] = "DELETE FROM instance_group WHERE id = ?";
-static const char SQL_MACHINE_CAPACITY[] = "UPDATE instance_group SET short_at = ?, short_until = ?, short_times = ?, "
-                                           "unborn_at = ?, unborn = ?, protected_at = ? WHERE id = ?";
+static const char SQL_MACHINE_CAPACITY[] =
+    "UPDATE instance_group SET short_at = ?, short_until = ?, short_times = ?, "
+    "provision_failed_at = ?, provision_failures = ?, protected_at = ? WHERE id = ?";
 static const char SQL_BREAKER[] = "UPDATE instance_group SET breaker_opened_at = ? WHERE id = ?";
 static const char SQL_CLOSE[] = "UPDATE instance_group SET breaker_opened_at = 0, breaker_closed_at = ? WHERE id = ?";
 
@@ -47,8 +49,8 @@ static void group_read(struct db_query *q, void *row)
     group->machine_capacity.short_at = db_get_i64(q);
     group->machine_capacity.short_until = db_get_i64(q);
     group->machine_capacity.short_times = db_get_i64(q);
-    group->machine_capacity.unborn_at = db_get_i64(q);
-    group->machine_capacity.unborn = db_get_i64(q);
+    group->machine_capacity.failed_at = db_get_i64(q);
+    group->machine_capacity.failures = db_get_i64(q);
     group->machine_capacity.protected_at = db_get_i64(q);
     DB_GET_TEXT(q, group->source.partition);
     DB_GET_TEXT(q, group->source.feature);
@@ -155,8 +157,8 @@ int db_group_set_machine_capacity(struct db_tx *tx, int64_t id, const struct mac
     db_bind_i64(&q, machine_capacity->short_at);
     db_bind_i64(&q, machine_capacity->short_until);
     db_bind_i64(&q, machine_capacity->short_times);
-    db_bind_i64(&q, machine_capacity->unborn_at);
-    db_bind_i64(&q, machine_capacity->unborn);
+    db_bind_i64(&q, machine_capacity->failed_at);
+    db_bind_i64(&q, machine_capacity->failures);
     db_bind_i64(&q, machine_capacity->protected_at);
     db_bind_i64(&q, id);
     return db_query_hit(&q);

@@ -55,7 +55,8 @@ static const char SQL_CHECKS_OLD[] =
     "DELETE FROM check_state WHERE (instance_row, name) IN (SELECT t.instance_row, t.name " OF_GONE("check_state") ")";
 
 static const char SQL_SETTINGS_OLD[] =
-    "DELETE FROM agent_settings_told WHERE instance_row IN (SELECT t.instance_row " OF_GONE("agent_settings_told") ")";
+    "DELETE FROM agent_settings_report WHERE instance_row IN (SELECT t.instance_row " OF_GONE(
+        "agent_settings_report") ")";
 
 static int forget(struct db_tx *tx, const char *sql, int64_t node_id, int64_t bound, int rows_max, int64_t *rows)
 {

@@ -3,16 +3,17 @@
 
 #include "db/intern.h"
 
-#define INCIDENT_SELECT                                                                                       \
-    "SELECT i.id, i.cluster_id, c.name, i.level, i.domain, i.cause, i.started_at, i.calm_since, i.ended_at, " \
-    "i.ended_by, i.part_of, (SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id), "              \
-    "(SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id AND n.back_at = 0) "                    \
+#define INCIDENT_SELECT                                                                                          \
+    "SELECT i.id, i.cluster_id, c.name, i.level, i.domain, i.cause, i.started_at, i.settled_since, i.ended_at, " \
+    "i.ended_by, i.part_of, (SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id), "                 \
+    "(SELECT count(*) FROM incident_node n WHERE n.incident_id = i.id AND n.back_at = 0) "                       \
     "FROM incident i JOIN cluster c ON c.id = i.cluster_id "
 
-static const char SQL_INSERT[] = "INSERT INTO incident (cluster_id, level, domain, cause, started_at, calm_since, "
+static const char SQL_INSERT[] = "INSERT INTO incident (cluster_id, level, domain, cause, started_at, settled_since, "
                                  "ended_at, ended_by, part_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char SQL_UPDATE[] = "UPDATE incident SET level = ?, domain = ?, cause = ?, calm_since = ?, ended_at = ?, "
-                                 "ended_by = ?, part_of = ? WHERE id = ? AND ended_at = 0";
+static const char SQL_UPDATE[] =
+    "UPDATE incident SET level = ?, domain = ?, cause = ?, settled_since = ?, ended_at = ?, "
+    "ended_by = ?, part_of = ? WHERE id = ? AND ended_at = 0";
 static const char SQL_GET[] = INCIDENT_SELECT "WHERE i.id = ?";
 static const char SQL_LIST[] = INCIDENT_SELECT "WHERE i.id < ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_LIST_CLUSTER[] = INCIDENT_SELECT "WHERE i.id < ? AND i.cluster_id = ? ORDER BY i.id DESC LIMIT ?";

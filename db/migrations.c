@@ -58,6 +58,7 @@ EMBED(migration_0040, "migrations/0040_node_facts.sql");
 EMBED(migration_0041, "migrations/0041_cluster_scheduler.sql");
 EMBED(migration_0042, "migrations/0042_specs.sql");
 EMBED(migration_0043, "migrations/0043_facts_of_texts.sql");
+EMBED(migration_0044, "migrations/0044_words.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -103,6 +104,7 @@ static const struct db_migration migrations[] = {
     {"0041_cluster_scheduler", migration_0041_data, migration_0041_end},
     {"0042_specs", migration_0042_data, migration_0042_end},
     {"0043_facts_of_texts", migration_0043_data, migration_0043_end},
+    {"0044_words", migration_0044_data, migration_0044_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -6,10 +6,11 @@
 
 #include "db/intern.h"
 
-#define OPERATION_SELECT                                                                                         \
-    "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, " \
-    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster, "  \
-    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, mended_at FROM operation "
+#define OPERATION_SELECT                                                                                           \
+    "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, "   \
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster, "    \
+    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, cleared_by_reset_at FROM " \
+    "operation "
 #define OPERATION_IS_ACTIVE "state IN ('pending', 'running') "
 /* ?1 scope, ?2 state ("" for any), ?3 the cursor, ?4 limit, ?5 kind ("" for any). */
 #define OPERATION_KIND "AND (?5 = '' OR kind = ?5) "
@@ -29,7 +30,7 @@ static const char SQL_CHANGE[] =
 static const char SQL_UPDATE[] =
     "UPDATE operation SET state = ?, urgency = ?, reason = ?, new_instance = ?, old_instance = ?, old_boot = ?, "
     "cancel_asked = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, nodes_in_service = ?, "
-    "nodes_failed = ?, nodes_left = ?, mended_at = ? WHERE id = ?";
+    "nodes_failed = ?, nodes_left = ?, cleared_by_reset_at = ? WHERE id = ?";
 static const char SQL_REPAIRS[] = OPERATION_SELECT
     "WHERE node_id = ? AND kind IN ('reset', 'reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 

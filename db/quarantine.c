@@ -1,18 +1,18 @@
-/* Nodes that are set apart in their scheduler. A handful of rows at a time, and mostly none. */
+/* Nodes that are in quarantine in their scheduler. A handful of rows at a time, and mostly none. */
 #include "db/quarantine.h"
 
 #include "db/intern.h"
 
 #define QUARANTINE_COLUMNS "node_id, name, wanted, state, had, why"
 static const char SQL_ASK[] =
-    "INSERT INTO apart (scheduler, " QUARANTINE_COLUMNS ") VALUES (?, ?, ?, 1, 'asked', 0, '') "
+    "INSERT INTO quarantine (scheduler, " QUARANTINE_COLUMNS ") VALUES (?, ?, ?, 1, 'asked', 0, '') "
     "ON CONFLICT (node_id) DO UPDATE SET wanted = 1";
-static const char SQL_LEAVE[] = "UPDATE apart SET wanted = 0 WHERE node_id = ?";
-static const char SQL_GET[] = "SELECT " QUARANTINE_COLUMNS " FROM apart WHERE node_id = ?";
-static const char SQL_LIST[] = "SELECT " QUARANTINE_COLUMNS " FROM apart WHERE scheduler = ? ORDER BY node_id";
-static const char SQL_UPDATE[] = "UPDATE apart SET state = ?, had = ?, why = ? WHERE node_id = ?";
-static const char SQL_DROP[] = "DELETE FROM apart WHERE node_id = ? AND wanted = 0";
-static const char SQL_AGAIN[] = "UPDATE apart SET state = 'asked', had = 0, why = '' WHERE node_id = ?";
+static const char SQL_LEAVE[] = "UPDATE quarantine SET wanted = 0 WHERE node_id = ?";
+static const char SQL_GET[] = "SELECT " QUARANTINE_COLUMNS " FROM quarantine WHERE node_id = ?";
+static const char SQL_LIST[] = "SELECT " QUARANTINE_COLUMNS " FROM quarantine WHERE scheduler = ? ORDER BY node_id";
+static const char SQL_UPDATE[] = "UPDATE quarantine SET state = ?, had = ?, why = ? WHERE node_id = ?";
+static const char SQL_DROP[] = "DELETE FROM quarantine WHERE node_id = ? AND wanted = 0";
+static const char SQL_AGAIN[] = "UPDATE quarantine SET state = 'asked', had = 0, why = '' WHERE node_id = ?";
 
 static int run_of_node(struct db_tx *tx, const char *sql, int64_t node_id)
 {

@@ -3,10 +3,10 @@
 
 #include "db/intern.h"
 
-static const char SQL_GET[] = "SELECT position, delivered, refused, given_up, delivered_at, failing_since, failures, "
-                              "told, stopped, error FROM webhook WHERE name = ?";
-static const char SQL_PUT[] = "INSERT OR REPLACE INTO webhook (name, position, delivered, refused, given_up, "
-                              "delivered_at, failing_since, failures, told, stopped, error) "
+static const char SQL_GET[] = "SELECT position, delivered, refused, expired, delivered_at, failing_since, failures, "
+                              "reported, stopped, error FROM webhook WHERE name = ?";
+static const char SQL_PUT[] = "INSERT OR REPLACE INTO webhook (name, position, delivered, refused, expired, "
+                              "delivered_at, failing_since, failures, reported, stopped, error) "
                               "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 static void progress_read(struct db_query *q, void *row)
@@ -15,11 +15,11 @@ static void progress_read(struct db_query *q, void *row)
     progress->position = db_get_i64(q);
     progress->delivered = db_get_i64(q);
     progress->refused = db_get_i64(q);
-    progress->downed = db_get_i64(q);
+    progress->expired = db_get_i64(q);
     progress->delivered_at = db_get_i64(q);
     progress->failing_since = db_get_i64(q);
     progress->failures = db_get_i64(q);
-    progress->told = db_get_i64(q) != 0;
+    progress->reported = db_get_i64(q) != 0;
     progress->stopped = db_get_i64(q) != 0;
     DB_GET_TEXT(q, progress->error);
 }
@@ -40,11 +40,11 @@ int db_webhook_put(struct db_tx *tx, const char *name, const struct webhook_prog
     db_bind_i64(&q, progress->position);
     db_bind_i64(&q, progress->delivered);
     db_bind_i64(&q, progress->refused);
-    db_bind_i64(&q, progress->downed);
+    db_bind_i64(&q, progress->expired);
     db_bind_i64(&q, progress->delivered_at);
     db_bind_i64(&q, progress->failing_since);
     db_bind_i64(&q, progress->failures);
-    db_bind_i64(&q, progress->told);
+    db_bind_i64(&q, progress->reported);
     db_bind_i64(&q, progress->stopped);
     db_bind_text(&q, progress->error);
     return db_query_run(&q, NULL);

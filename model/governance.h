@@ -120,7 +120,7 @@ ENUM_DECLARE(governance_object);
 /* A thing there that is made or changed for a configuration or a quota. It is written down before it is touched, and is what
  * says later that it may be changed again or taken away, and to what it goes back. */
 struct governance_held {
-    enum governance_object thing;
+    enum governance_object object;
     char name[NODE_NAME_MAX_BYTES];
     char mark[ID_CLUSTER_MAX];       /* what is made carries it: that a thing of the name is the one that we made */
     int64_t former, value, previous; /* of a partition: what it had; has, or is to have; and may still have */

@@ -68,8 +68,8 @@ struct machine_capacity {
     int64_t short_at;     /* the provider had none then, short_times times in a row … */
     int64_t short_until;  /* … and is not asked again before */
     int64_t short_times;  /* 0: it had one when it was asked last */
-    int64_t unborn_at;    /* one that was new did not come up then … */
-    int64_t unborn;       /* … the so-and-so-many-th in a row */
+    int64_t failed_at;    /* one that was new did not come up then … */
+    int64_t failures;     /* … the so-and-so-many-th in a row */
     int64_t protected_at; /* nothing is replaced in the group since; 0: it is not protected */
 };
 

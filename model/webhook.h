@@ -43,11 +43,11 @@ struct webhook_progress {
     int64_t position;  /* id of the last event that is dealt with */
     int64_t delivered; /* messages that were taken */
     int64_t refused;   /* messages that the receiver can do nothing with, as it said several times */
-    int64_t downed;    /* messages that were too old before anybody took them */
+    int64_t expired;   /* messages that were too old before anybody took them */
     int64_t delivered_at;
     int64_t failing_since; /* 0: the last message was taken */
     int64_t failures;      /* in a row, of the message after position */
-    bool told;             /* that it fails, in the timeline */
+    bool reported;         /* that it fails, in the timeline */
     bool stopped;          /* the receiver said that it is gone (410); until hpd starts again */
     char error[SENTENCE_MAX_BYTES];
 };

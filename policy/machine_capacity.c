@@ -39,11 +39,11 @@ bool policy_machine_capacity_launched(struct machine_capacity *machine_capacity)
 bool policy_machine_capacity_unborn(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
                                     int64_t now_ms)
 {
-    if (machine_capacity->protected_at == 0 && now_ms - machine_capacity->unborn_at > settings->protect_window_ms)
-        machine_capacity->unborn = 0;
-    machine_capacity->unborn++;
-    machine_capacity->unborn_at = now_ms;
-    bool trips = settings->protect_after > 0 && machine_capacity->unborn >= settings->protect_after &&
+    if (machine_capacity->protected_at == 0 && now_ms - machine_capacity->failed_at > settings->protect_window_ms)
+        machine_capacity->failures = 0;
+    machine_capacity->failures++;
+    machine_capacity->failed_at = now_ms;
+    bool trips = settings->protect_after > 0 && machine_capacity->failures >= settings->protect_after &&
                  machine_capacity->protected_at == 0;
     if (trips)
         machine_capacity->protected_at = now_ms;
@@ -53,7 +53,7 @@ bool policy_machine_capacity_unborn(const struct policy_settings *settings, stru
 bool policy_machine_capacity_came_up(struct machine_capacity *machine_capacity)
 {
     bool news = machine_capacity->protected_at > 0;
-    machine_capacity->unborn = machine_capacity->unborn_at = machine_capacity->protected_at = 0;
+    machine_capacity->failures = machine_capacity->failed_at = machine_capacity->protected_at = 0;
     return news;
 }
 
@@ -78,10 +78,10 @@ static void ask_protection(const struct policy_snapshot *snapshot, const struct 
     char detail[REASON_MAX_BYTES], last[POLICY_TIME_MAX];
     if (machine_capacity->protected_at == 0 || snapshot->settings.protect_after == 0)
         return;
-    int64_t try_at = machine_capacity->unborn_at + snapshot->settings.protect_pause_ms;
+    int64_t try_at = machine_capacity->failed_at + snapshot->settings.protect_pause_ms;
     bool may_try = snapshot->now_ms >= try_at && room->replacing == 0;
     policy_say(detail, sizeof(detail), "%" PRId64 " new machines in a row did not come up, the last at %s: %s",
-               machine_capacity->unborn, policy_time(machine_capacity->unborn_at, last),
+               machine_capacity->failures, policy_time(machine_capacity->failed_at, last),
                may_try                      ? "this one is tried"
                : snapshot->now_ms >= try_at ? "one is being tried"
                                             : "one is tried after a pause");
@@ -92,7 +92,7 @@ static void ask_protection(const struct policy_snapshot *snapshot, const struct 
                "%" PRId64
                " new machines of the group in a row did not come up, so the image or its scripts are at fault, "
                "and nothing is replaced before one does, or a person says so",
-               machine_capacity->unborn);
+               machine_capacity->failures);
     lacks(lack, RULE_PROTECTED_HOLD, snapshot->now_ms < try_at ? try_at : snapshot->now_ms + POLICY_HOLD_RETRY_MS);
 }
 

@@ -236,7 +236,7 @@ static void say_protection(const struct policy_scene *scene, struct policy_situa
         say(told,
             "Its group is protected since %s, as %lld new machines in a row did not come up: look at the image and its "
             "scripts first.",
-            policy_time(machine_capacity->protected_at, at), (long long)machine_capacity->unborn);
+            policy_time(machine_capacity->protected_at, at), (long long)machine_capacity->failures);
 }
 
 static void tell_launch_again(const struct policy_scene *scene, struct policy_situation *told)

@@ -66,7 +66,7 @@ void agent_report_settings(struct api_call *call)
     autofree struct agent_settings_report *report = own_calloc(1, sizeof *report);
     if (api_media_check(call) != 0 || !read_report(call, report))
         return;
-    if (service_agent_settings_told(call->service, call->node_id, report, &problem) != 0)
+    if (service_agent_settings_report(call->service, call->node_id, report, &problem) != 0)
         api_problem(call, &problem);
     else
         api_reply_nothing(call);

@@ -60,7 +60,7 @@ static json_t *render_webhook(const struct service_webhook_row *row)
     json_put_i64(json, "position", progress->position);
     json_put_i64(json, "delivered", progress->delivered);
     json_put_i64(json, "refused", progress->refused);
-    json_put_i64(json, "givenUp", progress->downed);
+    json_put_i64(json, "givenUp", progress->expired);
     json_put_time(json, "deliveredAt", progress->delivered_at);
     return json;
 }

@@ -439,8 +439,8 @@ int service_agent_settings_apply(struct service *s, const struct actor *actor,
                                  struct group_agent_settings *ret_settings, struct problem *ret_problem);
 int service_agent_settings_fetch(struct service *s, int64_t node_id, struct group_agent_settings *ret_settings,
                                  struct problem *ret_problem);
-int service_agent_settings_told(struct service *s, int64_t node_id, const struct agent_settings_report *report,
-                                struct problem *ret_problem);
+int service_agent_settings_report(struct service *s, int64_t node_id, const struct agent_settings_report *report,
+                                  struct problem *ret_problem);
 /* Before the first agent is answered. */
 int service_agent_settings_load(struct service *s, struct problem *ret_problem);
 

@@ -235,7 +235,7 @@ static int64_t turn(struct sender *sender)
     if (status < 0)
         return STORE_ERROR_WAIT_MS;
     if (is_too_old(sender, item)) {
-        pass(sender, item, &p->downed);
+        pass(sender, item, &p->expired);
     } else {
         int result = post(sender, item, error);
         if (is_stopping(all) && result < 0)

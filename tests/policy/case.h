@@ -104,7 +104,7 @@ static inline bool case_group(struct policy_case *c, const char *word)
         {"replacing", &group->replacing},
         {"failed", &group->failed_recently},
         {"short", &group->machine_capacity.short_times},
-        {"unborn", &group->machine_capacity.unborn},
+        {"unborn", &group->machine_capacity.failures},
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if ((value = case_value(word, numbers[i].name)) != NULL)
@@ -125,7 +125,7 @@ static inline bool case_group(struct policy_case *c, const char *word)
            case_when(word, "last_repair", &group->last_repair_at) ||
            case_when(word, "short_at", &group->machine_capacity.short_at) ||
            case_when(word, "short_until", &group->machine_capacity.short_until) ||
-           case_when(word, "unborn_at", &group->machine_capacity.unborn_at) ||
+           case_when(word, "unborn_at", &group->machine_capacity.failed_at) ||
            case_when(word, "protected", &group->machine_capacity.protected_at);
 }
 

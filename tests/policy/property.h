@@ -281,7 +281,7 @@ static inline void make_limits(struct world *w)
     group->machine_capacity.short_until = NOW + 5 * MINUTE - below(w, 10 * MINUTE);
     if (chance(w, 30))
         group->machine_capacity.protected_at = NOW - below(w, 100 * MINUTE);
-    group->machine_capacity.unborn_at = NOW - below(w, 60 * MINUTE);
+    group->machine_capacity.failed_at = NOW - below(w, 60 * MINUTE);
 }
 
 /* How far repairs go, how often, and what a past is worth. */

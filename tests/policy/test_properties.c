@@ -182,7 +182,7 @@ static const char *check_nothing_is_replaced_without_a_successor(struct world *w
     }
     bool protected = group->machine_capacity.protected_at > 0;
     bool short_now = group->machine_capacity.short_times > 0 && settings->without_replacement != POLICY_WITHOUT_REPLACE;
-    int64_t from = protected ? group->machine_capacity.unborn_at + settings->protect_pause_ms : 0;
+    int64_t from = protected ? group->machine_capacity.failed_at + settings->protect_pause_ms : 0;
     if (short_now && group->machine_capacity.short_until > from)
         from = group->machine_capacity.short_until;
     met(PREMISE_NO_SUCCESSOR,

@@ -57,7 +57,7 @@ static void bring(struct fake_scheduler *fake, struct scheduler_governance *requ
 {
     struct fake_partition *partition = fake_partition_find(fake, class->name);
     const struct governance_held *held = held_find(request, class->name, claimed);
-    struct governance_held next = {.thing = GOVERNANCE_OBJECT_PARTITION, .value = class->weight};
+    struct governance_held next = {.object = GOVERNANCE_OBJECT_PARTITION, .value = class->weight};
     if (partition == NULL) {
         say(answer, SCHEDULER_OUTCOME_FAILED, "no partition named ", class->name);
         return;

@@ -97,7 +97,7 @@ static int load_told(const void *row, void *arg)
 
 int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx)
 {
-    return db_address_list_told(tx, load_told, r);
+    return db_address_list_reported(tx, load_told, r);
 }
 
 void reconcile_address_heard(struct rnode *node)

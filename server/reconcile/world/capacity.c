@@ -89,13 +89,13 @@ void work_machine_capacity_failed(struct work *w, enum step_kind failed)
                  turn_group_event(w->turn, EVENT_LEVEL_ERROR, EVENT_KIND_GROUP_PROTECTED, group, "",
                                   "%" PRId64 " new machines in a row did not come up, %s the last: nothing is replaced "
                                   "until one does or a person says so; look at the image and its scripts",
-                                  machine_capacity.unborn, w->node->name));
+                                  machine_capacity.failures, w->node->name));
 }
 
 void work_machine_capacity_came_up(struct work *w)
 {
     struct machine_capacity machine_capacity;
-    if (!makes_machines(w) || w->node->group->row.machine_capacity.unborn == 0 || !read(w, &machine_capacity))
+    if (!makes_machines(w) || w->node->group->row.machine_capacity.failures == 0 || !read(w, &machine_capacity))
         return;
     bool news = policy_machine_capacity_came_up(&machine_capacity);
     write(w, &machine_capacity);

@@ -13,7 +13,7 @@
 
 /* A change that Slurm did not take. */
 struct slurm_refusal {
-    enum governance_object thing;
+    enum governance_object object;
     char name[NODE_NAME_MAX_BYTES];
     struct scheduler_answer answer;
 };

@@ -32,22 +32,22 @@ void slurm_say(struct scheduler_answer *answer, enum scheduler_outcome outcome, 
 
 /* --- holding ------------------------------------------------------------------------------------------------------ */
 
-static struct governance_held *held_find(const struct slurm_governing *g, enum governance_object thing,
+static struct governance_held *held_find(const struct slurm_governing *g, enum governance_object object,
                                          const char *name)
 {
     for (size_t i = 0; i < g->request->held_count; i++)
-        if (g->request->held[i].thing == thing && strcmp(g->request->held[i].name, name) == 0)
+        if (g->request->held[i].object == object && strcmp(g->request->held[i].name, name) == 0)
             return &g->request->held[i];
     return NULL;
 }
 
-static bool is_taken(const struct slurm_governing *g, const struct governance_held *held, enum governance_object thing,
+static bool is_taken(const struct slurm_governing *g, const struct governance_held *held, enum governance_object object,
                      const char *name)
 {
     if (held != NULL)
         return g->claimed[held - g->request->held];
     for (size_t i = 0; i < g->request->wanted_count; i++)
-        if (g->request->wanted[i].thing == thing && strcmp(g->request->wanted[i].name, name) == 0)
+        if (g->request->wanted[i].object == object && strcmp(g->request->wanted[i].name, name) == 0)
             return true;
     return false;
 }
@@ -74,15 +74,15 @@ static struct governance_held held_for(const struct governance_held *held, int64
 }
 
 /* NULL, with an answer: it may not be touched, or not yet. mark is for a thing that is not held yet. */
-static const struct governance_held *claim(struct slurm_governing *g, enum governance_object thing, const char *name,
+static const struct governance_held *claim(struct slurm_governing *g, enum governance_object object, const char *name,
                                            const char *mark, int64_t seen, int64_t value,
                                            struct scheduler_answer *answer)
 {
-    struct governance_held *held = held_find(g, thing, name), next = {.thing = thing};
-    if (is_taken(g, held, thing, name)) {
+    struct governance_held *held = held_find(g, object, name), next = {.object = object};
+    if (is_taken(g, held, object, name)) {
         slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "another cluster's %s claims Slurm's %s %s",
-                  thing == GOVERNANCE_OBJECT_PARTITION ? "scheduler configuration" : "configuration or quota",
-                  governance_object_text(thing), name);
+                  object == GOVERNANCE_OBJECT_PARTITION ? "scheduler configuration" : "configuration or quota",
+                  governance_object_text(object), name);
         return NULL;
     }
     if (held != NULL) {
@@ -97,21 +97,22 @@ static const struct governance_held *claim(struct slurm_governing *g, enum gover
         next.value = value;
     }
     want(g, &next);
-    slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm's %s %s is about to be set", governance_object_text(thing), name);
+    slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm's %s %s is about to be set", governance_object_text(object),
+              name);
     return NULL;
 }
 
 /* True when what carries this description was made for what is held; else it is somebody else's, with an answer. */
-static bool is_ours(const struct slurm_governing *g, enum governance_object thing, const char *name,
+static bool is_ours(const struct slurm_governing *g, enum governance_object object, const char *name,
                     const char *description, struct scheduler_answer *answer)
 {
-    const struct governance_held *held = held_find(g, thing, name);
+    const struct governance_held *held = held_find(g, object, name);
     if (held != NULL && text_starts_with(description, MADE_BY) &&
         strcmp(description + strlen(MADE_BY), held->mark) == 0)
         return true;
     if (answer != NULL)
         slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm has %s named %s that this server did not make",
-                  thing == GOVERNANCE_OBJECT_QOS ? "a QOS" : "an account", name);
+                  object == GOVERNANCE_OBJECT_QOS ? "a QOS" : "an account", name);
     return false;
 }
 
@@ -119,19 +120,19 @@ static bool is_ours(const struct slurm_governing *g, enum governance_object thin
 
 /* A thing that differs from what is wanted. */
 struct spot {
-    enum governance_object thing;
+    enum governance_object object;
     const char *name;
 };
 
 static void say_settled(const struct slurm_governing *g, const struct spot *spot, struct scheduler_answer *answer)
 {
     for (size_t i = 0; i < g->refusal_count; i++)
-        if (g->refusals[i].thing == spot->thing && strcmp(g->refusals[i].name, spot->name) == 0) {
+        if (g->refusals[i].object == spot->object && strcmp(g->refusals[i].name, spot->name) == 0) {
             *answer = g->refusals[i].answer;
             return;
         }
     slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm took the change of its %s %s and does not show it",
-              governance_object_text(spot->thing), spot->name);
+              governance_object_text(spot->object), spot->name);
 }
 
 static bool may_change(struct slurm_governing *g, const struct spot *spot, struct scheduler_answer *answer)
@@ -151,7 +152,7 @@ static void note_refusal(struct slurm_governing *g, const struct spot *spot, con
 {
     g->refusals = own_realloc(g->refusals, g->refusal_count + 1, sizeof(*g->refusals));
     struct slurm_refusal *refusal = &g->refusals[g->refusal_count++];
-    *refusal = (struct slurm_refusal){.thing = spot->thing, .answer = *answer};
+    *refusal = (struct slurm_refusal){.object = spot->object, .answer = *answer};
     text_copy_cut(refusal->name, sizeof(refusal->name), spot->name);
 }
 
@@ -390,7 +391,7 @@ static bool release_qos(struct slurm_governing *g, const struct governance_held 
 {
     const struct slurm_qos *there = slurm_qos_find(&g->snapshot, held->name);
     struct scheduler_answer ignored;
-    if (there == NULL || !is_ours(g, held->thing, held->name, there->description, NULL))
+    if (there == NULL || !is_ours(g, held->object, held->name, there->description, NULL))
         return true;
     AUTO(arguments) struct arguments a;
     command(&a, g, "delete", "qos");
@@ -424,7 +425,7 @@ static bool release_account(struct slurm_governing *g, const struct governance_h
 {
     const struct slurm_account *there = slurm_account_find(&g->snapshot, held->name);
     struct scheduler_answer ignored;
-    if (there == NULL || !is_ours(g, held->thing, held->name, there->description, NULL))
+    if (there == NULL || !is_ours(g, held->object, held->name, there->description, NULL))
         return true;
     if (there->used)
         return loosen_account(g, there);
@@ -437,11 +438,11 @@ static bool release_account(struct slurm_governing *g, const struct governance_h
 
 static bool release(struct slurm_governing *g, const struct governance_held *held)
 {
-    if (held->thing == GOVERNANCE_OBJECT_PARTITION)
+    if (held->object == GOVERNANCE_OBJECT_PARTITION)
         return release_partition(g, held);
     if (!g->snapshot.accounts_kept || g->snapshot.accounting != 0)
         return false; /* it lies where nobody can look now */
-    return held->thing == GOVERNANCE_OBJECT_QOS ? release_qos(g, held) : release_account(g, held);
+    return held->object == GOVERNANCE_OBJECT_QOS ? release_qos(g, held) : release_account(g, held);
 }
 
 void slurm_release(struct slurm_governing *g)
@@ -451,7 +452,7 @@ void slurm_release(struct slurm_governing *g)
                                                    GOVERNANCE_OBJECT_QOS};
     for (size_t o = 0; o < ARRAY_LEN(order); o++)
         for (size_t i = 0; i < g->request->held_count; i++)
-            if (g->request->held[i].thing == order[o])
+            if (g->request->held[i].object == order[o])
                 g->request->gone[i] = !g->claimed[i] && release(g, &g->request->held[i]);
 }
 

@@ -59,7 +59,7 @@ static int node_read(struct db_tx *tx, void *arg)
     if (status == 0)
         status = get(tx, place.node.group_id, asking->ret);
     if (status == 0)
-        status = db_agent_told_get(tx, place.instance.id, asking->ret_told);
+        status = db_agent_report_get(tx, place.instance.id, asking->ret_told);
     if (status != STATUS_NOT_FOUND || asking->ret_told == NULL)
         return status;
     memset(asking->ret_told, 0, sizeof(*asking->ret_told));
@@ -215,12 +215,12 @@ static int tell_write(struct db_tx *tx, void *arg)
                            telling->report->instance_id);
     struct agent_settings_report report = *telling->report;
     report.at = telling->now_ms;
-    status = db_agent_told_get(tx, place.instance.id, before);
+    status = db_agent_report_get(tx, place.instance.id, before);
     if (status == 0 || status == STATUS_NOT_FOUND)
         status = tell_refusal(tx, &place, before->refused, report.refused, "the settings of its group");
     if (status == 0)
         status = tell_refusal(tx, &place, before->file_refused, report.file_refused, "the node's own settings");
-    return status != 0 ? status : db_agent_told_put(tx, place.instance.id, &report);
+    return status != 0 ? status : db_agent_report_put(tx, place.instance.id, &report);
 }
 
 static const char *wrong(const struct agent_settings_report *report)
@@ -235,8 +235,8 @@ static const char *wrong(const struct agent_settings_report *report)
     return NULL;
 }
 
-int service_agent_settings_told(struct service *s, int64_t node_id, const struct agent_settings_report *report,
-                                struct problem *ret_problem)
+int service_agent_settings_report(struct service *s, int64_t node_id, const struct agent_settings_report *report,
+                                  struct problem *ret_problem)
 {
     struct telling telling = {.node_id = node_id, .now_ms = service_now(s), .report = report, .problem = ret_problem};
     const char *why = wrong(report);

@@ -30,7 +30,7 @@ static int tell(struct db_tx *tx, const struct resuming *resuming, enum event_ki
 static int end_protection(struct db_tx *tx, struct resuming *resuming)
 {
     struct machine_capacity *machine_capacity = &resuming->group.machine_capacity;
-    machine_capacity->unborn = machine_capacity->unborn_at = machine_capacity->protected_at = 0;
+    machine_capacity->failures = machine_capacity->failed_at = machine_capacity->protected_at = 0;
     int status = db_group_set_machine_capacity(tx, resuming->group.id, machine_capacity);
     return status < 0 ? status
                       : tell(tx, resuming, EVENT_KIND_GROUP_UNPROTECTED,

@@ -67,7 +67,7 @@ static int tell(struct db_tx *tx, const struct standing *standing)
     else
         say_cut(event.message, sizeof(event.message),
                 "The webhook %s takes messages again; %" PRId64 " were given up or refused so far.",
-                standing->webhook->name, p->downed + p->refused);
+                standing->webhook->name, p->expired + p->refused);
     return db_event_insert(tx, &event);
 }
 
@@ -76,7 +76,7 @@ static int store_write(struct db_tx *tx, void *arg)
     const struct standing *standing = arg;
     struct webhook_progress p = *standing->progress;
     int status = standing->tells ? tell(tx, standing) : 0;
-    p.told = p.told != standing->tells;
+    p.reported = p.reported != standing->tells;
     return status < 0 ? status : db_webhook_put(tx, standing->webhook->name, &p);
 }
 
@@ -85,12 +85,12 @@ int service_webhook_store(struct service *s, const struct webhook *webhook, stru
     struct problem problem;
     struct standing standing = {.webhook = webhook, .progress = progress, .now_ms = service_now(s)};
     bool left = progress->failing_since != 0 && progress->failures == 0; /* a message was, and the next is tried */
-    standing.tells = progress->told ? progress->failing_since == 0
-                                    : left || progress->stopped || progress->failures >= WEBHOOK_TELL_FAILURES;
+    standing.tells = progress->reported ? progress->failing_since == 0
+                                        : left || progress->stopped || progress->failures >= WEBHOOK_TELL_FAILURES;
     int status = service_write(s, "webhook-store", store_write, &standing, &problem);
     if (status < 0)
         return status;
-    progress->told = progress->told != standing.tells;
+    progress->reported = progress->reported != standing.tells;
     if (standing.tells)
         service_events_added(s);
     return 0;

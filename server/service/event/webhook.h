@@ -19,7 +19,7 @@ int service_webhook_open(struct service *s, const struct webhook *webhook, struc
 int service_webhook_next(struct service *s, const struct webhook *webhook, int64_t *position,
                          struct service_webhook_item *ret_item);
 /* Stores how far it has come, with a line in the timeline when it has failed for long (WEBHOOK_TELL_FAILURES), or is back after that:
- * progress->told is set. */
+ * progress->reported is set. */
 #define WEBHOOK_TELL_FAILURES 3
 int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress);
 

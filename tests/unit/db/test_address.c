@@ -20,7 +20,7 @@ static int add(const void *row, void *arg)
 static void assert_told(struct world *w, const char *expected)
 {
     struct found found = {0};
-    MUST(db_address_list_told(w->tx, add, &found));
+    MUST(db_address_list_reported(w->tx, add, &found));
     assert_string_equal(found.text, expected);
 }
 

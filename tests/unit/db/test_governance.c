@@ -137,7 +137,7 @@ static void test_what_is_held(void **state)
     MUST(db_governance_let_go(w->tx, "slurm", &qos)); /* it is gone already */
     MUST(db_governance_held(w->tx, "slurm", note_held, &out));
     assert_int_equal(out.count, 1);
-    assert_int_equal(out.rows[0].thing, tier.thing);
+    assert_int_equal(out.rows[0].object, tier.object);
     assert_string_equal(out.rows[0].name, tier.name);
     assert_string_equal(out.rows[0].mark, tier.mark);
     assert_int_equal(out.rows[0].former, 1);

@@ -1,7 +1,11 @@
 /* Migrations: from nothing, step by step, a failing one, a changed one, a newer database. */
 #include "db_world.h"
 
+#include "db/address.h"
+#include "db/agent_settings.h"
 #include "db/incident.h"
+#include "db/quarantine.h"
+#include "db/webhook.h"
 
 #define MIGRATION(name, text)               \
     {                                       \
@@ -281,6 +285,70 @@ static void test_facts_of_texts_become_columns(void **state)
     db_tx_close(tx);
 }
 
+/* A row in each table whose name or columns have other words since. */
+static const char SQL_WORDS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at, unborn, unborn_at) VALUES (1, 1, 'x', '', 'local', 5, 0, 7, 3, 11); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, instance_row, state_since, health_since, "
+    "retry_at, opted_out, created_at) VALUES (1, 1, 1, 'x-1', 'ready', 'healthy', '', 1, 7, 7, 0, 0, 7); "
+    "INSERT INTO instance (id, node_id, instance_id, state, boot_id, boot_at, launched_at, terminated_at) VALUES "
+    "(1, 1, 'i-1', 'running', '', 0, 7, 0); "
+    "INSERT INTO apart (node_id, name, wanted, state, had, why, scheduler) VALUES (1, 'x-1', 1, 'held', 5, 'w', 's'); "
+    "INSERT INTO agent_settings_told (instance_row, revision, refused, file_refused, settings, at) VALUES (1, 4, 'r', "
+    "'f', '', 9); "
+    "INSERT INTO scheduler_address (node_id, address, told) VALUES (1, '10.0.0.1', 1), (1, '10.0.0.2', 0); "
+    "INSERT INTO webhook VALUES ('hook', 12, 3, 2, 5, 6, 7, 8, 1, 0, 'e'); "
+    "INSERT INTO incident (id, cluster_id, level, domain, cause, started_at, calm_since, ended_at, ended_by) VALUES "
+    "(1, 1, 'rack', 'r1', 'unreachable', 7, 13, 0, ''); "
+    "INSERT INTO operation (id, uid, cluster_id, cluster, node_id, kind, state, urgency, key, reason, actor, device, "
+    "code, old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, mended_at) "
+    "VALUES (1, 'o', 1, 'a', 1, 'reset', 'succeeded', 'now', 'k', '', '', '', '', '', '', '', 0, 7, 7, 7, '', 17); "
+    "INSERT INTO governance_held (scheduler, thing, name, mark, former, value, previous) VALUES ('s', 'partition', "
+    "'p', "
+    "'m', 1, 2, 3)";
+
+static int count_row(const void *row, void *arg)
+{
+    (void)row;
+    (*(int *)arg)++;
+    return 0;
+}
+
+static void test_what_was_renamed_keeps_its_rows(void **state)
+{
+    struct db db;
+    struct webhook_progress progress;
+    struct shared_incident incident;
+    struct instance_group group;
+    struct operation operation;
+    struct quarantine quarantine;
+    struct agent_settings_report report;
+    int addresses = 0;
+    struct db_tx *tx = upgraded_from(*state, &db, 43, SQL_WORDS_BEFORE);
+    MUST(db_group_get(tx, 1, "x", &group));
+    assert_int_equal(group.machine_capacity.failures, 3);
+    assert_int_equal(group.machine_capacity.failed_at, 11);
+    MUST(db_quarantine_get(tx, 1, &quarantine));
+    assert_int_equal(quarantine.had, 5);
+    MUST(db_agent_report_get(tx, 1, &report));
+    assert_int_equal(report.revision, 4);
+    MUST(db_address_list_reported(tx, count_row, &addresses));
+    assert_int_equal(addresses, 1);
+    MUST(db_webhook_get(tx, "hook", &progress));
+    assert_int_equal(progress.expired, 5);
+    assert_true(progress.reported);
+    MUST(db_incident_get(tx, 1, &incident));
+    assert_int_equal(incident.settled_since, 13);
+    MUST(db_operation_get(tx, "o", &operation));
+    assert_int_equal(operation.cleared_by_reset_at, 17);
+    assert_int_equal(number(tx, "SELECT count(*) FROM governance_held WHERE object = 'partition' AND previous = 3"), 1);
+    MUST(db_script(tx, "DELETE FROM instance WHERE id = 1"));
+    assert_int_equal(number(tx, "SELECT count(*) FROM agent_settings_report"), 0); /* it still goes with its machine */
+    db_tx_close(tx);
+}
+
 static const char SQL_DECISIONS_BEFORE[] =
     "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
     "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
@@ -449,6 +517,7 @@ int main(void)
         EMPTY_TEST(test_decisions_keep_their_gates_and_evidence),
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_facts_of_texts_become_columns),
+        EMPTY_TEST(test_what_was_renamed_keeps_its_rows),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),

@@ -37,7 +37,7 @@ static void call_lists_of_machines(struct db_tx *tx)
     db_address_tell(tx, 999, "x", "y");
     db_address_drop(tx, 999, "x");
     db_address_leave(tx, 999);
-    db_address_list_told(tx, ignore, NULL);
+    db_address_list_reported(tx, ignore, NULL);
     db_address_list_past(tx, 1, ignore, NULL);
     bool past;
     db_address_host(tx, 1, &piece);
@@ -246,8 +246,8 @@ static const struct {
     {"ORDER BY n.id LIMIT", "a whole group in the order it was made: read at start"},
     {"FROM instance_group ORDER BY id", "all groups are read at start"},
     {"FROM credential ORDER BY node_id", "all credentials are read at start"},
-    {"FROM scheduler_address WHERE told = 1", "so is what the scheduler was told of addresses"},
-    {"FROM scheduler_address WHERE node_id = ?1 AND told = 0 UNION", "a slot's few addresses, each once"},
+    {"FROM scheduler_address WHERE reported = 1", "so is what was reported to the scheduler of addresses"},
+    {"FROM scheduler_address WHERE node_id = ?1 AND reported = 0 UNION", "a slot's few addresses, each once"},
     {"SELECT DISTINCT v.node_id FROM verdict", "reads the index of the open verdicts, once at start"},
     {"FROM token ORDER BY id", "tokens are few"},
     {"FROM access_key ORDER BY id", "so are access keys"},

@@ -349,7 +349,7 @@ static void not_in_service(void **state)
                 "node takes no work until a person has looked.",
                 "hpctl operation describe k7d2");
     group.machine_capacity =
-        (struct machine_capacity){.unborn = 3, .unborn_at = NOW, .protected_at = NOW - 10 * MINUTE};
+        (struct machine_capacity){.failures = 3, .failed_at = NOW, .protected_at = NOW - 10 * MINUTE};
     assert_told(
         SITUATION_FAILED,
         "Its replace gave up at 2026-11-20 11:55:00 UTC: join: nothing was heard for 30 min. Its group is "

@@ -90,7 +90,7 @@ static void test_what_agents_tell(void **state)
     snprintf(report->lines[1], sizeof(report->lines[1]), "load.enabled false group");
     report->count = 2;
     report->revision = 4;
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), 0);
     assert_int_equal(service_agent_settings_of_node(&world.service, "ml", "gpu-1", settings, told, &world.problem), 0);
     assert_int_equal(told->revision, 4);
     assert_string_equal(told->refused, "line 1: no");
@@ -99,19 +99,19 @@ static void test_what_agents_tell(void **state)
     assert_int_equal(told->at, WORLD_T0);
     report->count = 0;
     report->refused[0] = '\0';
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), 0);
     assert_int_equal(service_agent_settings_of_node(&world.service, "ml", "gpu-1", settings, told, &world.problem), 0);
     assert_int_equal(told->count, 0);
     /* whom it counts from, and what goes onto no terminal */
     snprintf(report->instance_id, sizeof(report->instance_id), "i-9");
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), STATUS_STALE);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), STATUS_STALE);
     snprintf(report->instance_id, sizeof(report->instance_id), "i-1");
     snprintf(report->file_refused, sizeof(report->file_refused), "\x1b[2J");
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), STATUS_INVALID);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), STATUS_INVALID);
     report->file_refused[0] = '\0';
     snprintf(report->lines[0], sizeof(report->lines[0]), "warp.factor 9 file");
     report->count = 1;
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), STATUS_INVALID);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), STATUS_INVALID);
     world_close(&world);
 }
 
@@ -149,11 +149,11 @@ static void test_the_timeline(void **state)
     assert_int_equal(apply(&world, ROLE_OPERATOR, TEXT, -1, settings), 0);
     assert_int_equal(settings->revision, 1);
     snprintf(report->refused, sizeof(report->refused), "line 1: no");
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0);
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0); /* said once */
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), 0); /* said once */
     report->refused[0] = '\0';
     snprintf(report->file_refused, sizeof(report->file_refused), "line 2: no");
-    assert_int_equal(service_agent_settings_told(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_agent_settings_report(&world.service, id, report, &world.problem), 0);
     assert_int_equal(apply(&world, ROLE_OPERATOR, "", -1, settings), 0);
     assert_told(&world,
                 "info: token:ci gave settings to the agents of group workers (revision 1): scratch\n"

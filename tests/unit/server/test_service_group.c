@@ -5,7 +5,7 @@ static int hold(struct db_tx *tx, void *arg)
 {
     struct instance_group group;
     const struct machine_capacity machine_capacity = {
-        .short_at = 7, .short_until = 8, .short_times = 2, .unborn_at = 9, .unborn = 3, .protected_at = 9};
+        .short_at = 7, .short_until = 8, .short_times = 2, .failed_at = 9, .failures = 3, .protected_at = 9};
     (void)arg;
     assert_int_equal(db_group_get_row(tx, 1, &group), 0);
     assert_int_equal(db_group_set_machine_capacity(tx, group.id, &machine_capacity), 0);
@@ -29,7 +29,7 @@ static void test_ends_both(void **state)
     world.wakes = 0;
     assert_int_equal(resume(&world, &world_operator, "workers", "the image is mended", &group), 0);
     assert_int_equal(
-        group.machine_capacity.protected_at + group.machine_capacity.unborn + group.machine_capacity.unborn_at, 0);
+        group.machine_capacity.protected_at + group.machine_capacity.failures + group.machine_capacity.failed_at, 0);
     assert_int_equal(group.machine_capacity.short_times, 2); /* the provider's word stands */
     assert_int_equal(group.breaker_opened_at, 0);
     assert_true(group.breaker_closed_at >= WORLD_T0);

@@ -291,13 +291,13 @@ static struct scheduler_rule *team_rule(struct scheduler_governance *request, co
     return rule;
 }
 
-static void hold(struct scheduler_governance *request, enum governance_object thing, const char *name, int64_t former,
+static void hold(struct scheduler_governance *request, enum governance_object object, const char *name, int64_t former,
                  int64_t value, int64_t previous)
 {
     request->held = own_realloc(request->held, request->held_count + 1, sizeof(*request->held));
     struct governance_held *held = &request->held[request->held_count++];
     *held =
-        (struct governance_held){.thing = thing, .mark = UID, .former = former, .value = value, .previous = previous};
+        (struct governance_held){.object = object, .mark = UID, .former = former, .value = value, .previous = previous};
     text_copy_cut(held->name, sizeof(held->name), name);
 }
 
@@ -342,7 +342,7 @@ static void test_nothing_is_touched_that_is_not_held(void **state)
     const struct governance_held *held = request->wanted;
     assert_string_equal(held->name, "dev");
     assert_string_equal(held->mark, UID);
-    assert_true(held->thing == GOVERNANCE_OBJECT_PARTITION && held->former == 3 && held->value == 70 &&
+    assert_true(held->object == GOVERNANCE_OBJECT_PARTITION && held->former == 3 && held->value == 70 &&
                 held->previous == 3);
     assert_answer(request->rules, SCHEDULER_PART_PRIORITY_CLASSES, SCHEDULER_OUTCOME_LATER, "dev");
 }
