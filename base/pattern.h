@@ -36,7 +36,7 @@ struct pattern_group {
     size_t len;
 };
 
-/* As Python's re.match: from the start of a line, not to its end. Bytes that are no UTF-8 match nothing. NULL with a message when
+/* As Python's re.match: from the start of a line, not to its end. Bytes that are no UTF-8 match nothing, or end the match. NULL with a message when
  * regex is not one. One thread at a time may match with it. Caller frees. */
 struct pattern *pattern_new_line(const char *regex, char ret_error[PATTERN_ERROR_MAX]);
 /* ret_group is the first group of a line that matches. */

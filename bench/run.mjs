@@ -12,6 +12,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agent, faults, kmsg } from './agent.mjs';
+import { joblog, launcher } from './launcher.mjs';
 import { slurm } from './slurm.mjs';
 import {
   bare, build, cleanUp, dir, etcd, hpd, load, loadBeside, median, memoryMb, nginx, number, rounds, say, seconds, seeded, stop, table,
@@ -220,7 +221,7 @@ async function hpctl() {
   await stop(server.child);
 }
 
-const sections = { heartbeats, verdicts, decisions, decide, reads, signatures, connections, kmsg, faults, agent, slurm, hpctl };
+const sections = { heartbeats, verdicts, decisions, decide, reads, signatures, connections, kmsg, faults, agent, slurm, hpctl, joblog, launcher };
 for (const name of only) if (!(name in sections)) throw new Error(`no such section: ${name}; there are ${Object.keys(sections).join(', ')}`);
 console.log(`${cpus().length} cores, ${cpus()[0].model}; medians of ${rounds} rounds of ${seconds} s\n`);
 let failed = false;

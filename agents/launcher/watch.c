@@ -39,6 +39,7 @@ struct watch {
     const char *line; /* in hand */
     size_t line_len;
     uint64_t hit, hit_stop; /* bits of rules whose patterns the line may match */
+    char readable[WATCH_LINE_MAX + 1];
 };
 
 /* --- making ------------------------------------------------------------------------------------------- */
@@ -200,6 +201,16 @@ static const char *line_end(const char *from, const char *end)
     return newline != NULL ? newline : end;
 }
 
+/* A line that is no UTF-8, in ASCII: what is not is a question mark. */
+static const char *make_readable(struct watch *watch, const char *line, size_t len)
+{
+    size_t shown = len < WATCH_LINE_MAX ? len : WATCH_LINE_MAX;
+    for (size_t i = 0; i < shown; i++)
+        watch->readable[i] = (unsigned char)line[i] < 0x80 ? line[i] : '?';
+    watch->readable[shown] = '\n';
+    return watch->readable;
+}
+
 /* Every rule that the scan does not know, or every rule, on each line. */
 static void look_at_each(struct watch *watch, const char *block, size_t len, bool every_rule)
 {
@@ -211,7 +222,8 @@ static void look_at_each(struct watch *watch, const char *block, size_t len, boo
     }
     for (const char *line = block; line < end;) {
         const char *line_over = line_end(line, end);
-        take_line(watch, line, (size_t)(line_over - line));
+        size_t line_len = (size_t)(line_over - line);
+        take_line(watch, text_is_utf8(line, line_len) ? line : make_readable(watch, line, line_len), line_len);
         watch->hit = hit;
         watch->hit_stop = hit_stop;
         finish_line(watch);

@@ -23,7 +23,8 @@ struct rank_state {
 struct rule_state {
     int64_t began_at, matched_at;
     bool matched, stopped, hangs; /* hangs: as a whole */
-    char line[RULE_LINE_MAX];
+    char line[RULE_LINE_MAX];     /* as it came */
+    size_t line_len;
     struct rank_state *ranks;
 };
 
@@ -127,7 +128,7 @@ static void add_finding(struct rules *rules, enum rule_kind kind, size_t rule, i
     }
     struct rule_finding *finding = &rules->found[rules->found_count++];
     *finding = (struct rule_finding){.kind = kind, .rule = rule, .rank = rank, .at_ms = now_ms, .since_ms = since_ms};
-    text_copy_cut(finding->line, sizeof(finding->line), rules->states[rule].line);
+    text_copy_clean(finding->line, sizeof(finding->line), rules->states[rule].line, rules->states[rule].line_len);
 }
 
 static bool is_worse(const struct rule_finding *a, const struct rule_finding *b)
@@ -222,7 +223,8 @@ void rules_match(struct rules *rules, size_t rule, int rank, int64_t now_ms, con
     state->matched = true;
     state->matched_at = now_ms;
     state->hangs = false;
-    text_copy_clean(state->line, sizeof(state->line), line, len);
+    state->line_len = len < sizeof(state->line) ? len : sizeof(state->line);
+    memcpy(state->line, line, state->line_len);
     if (rules->list.rules[rule].fault_on_match)
         add_finding(rules, RULE_FAULT, rule, rank, now_ms, now_ms);
     if (rules->list.rules[rule].has_threshold && value != NULL && rule_value(value, value_len, &number))

@@ -13,7 +13,7 @@ const TRAIN = join(root, 'tests/support/hprun_train.py');
 const STEPS = 20;
 const RULES = `
 - {name: JobStartGracePeriod, logPattern: '.*Train Epoch.*', expectedStartCutOffInSeconds: 60}
-- {name: JobHangingDetection, logPattern: '.*step \\d+ training_loss_step.*', expectedRecurringFrequencyInSeconds: 2}
+- {name: JobHangingDetection, logPattern: '.*step \\d+ training_loss_step.*', expectedRecurringFrequencyInSeconds: 6}
 - {name: LossSpikeDetection, logPattern: '.*training_loss_step (\\d+(?:\\.\\d+)?).*', metricThreshold: 20.0, operator: gt, metricEvaluationDataPoints: 5}
 - {name: TFLOPs, logPattern: '.* (.+) TFLOPs.*', metricThreshold: 50.5, operator: lt, metricEvaluationDataPoints: 5}
 - {name: GPUError, logPattern: '.*RuntimeError: .*out of memory.*', faultOnMatch: true}
@@ -215,4 +215,12 @@ rule Absent: 0 lines
   assert.match(test(log, '-f', rules, '--line-seconds', '61').stdout, /LogHang_Gap/);
   assert.equal(test(log).status, 2);
   assert.equal(test(log, '-f', log).status, 2);
+});
+
+test('the rules of the documentation are rules, and know the lines of its example', () => {
+  const log = place.path('example.log');
+  writeFileSync(log, '2026-01-01T00:00:00Z [step 1] loss 0.5\n2026-01-01T00:06:00Z [step 2] loss nan\n2026-01-01T00:06:01Z training is over\n');
+  const told = spawnSync(process.env.HPRUN ?? join(root, 'build/hprun'), ['rules', 'test', log, '-f', join(root, 'docs/examples/log-rules.yaml')], { encoding: 'utf8' });
+  assert.match(told.stdout, /^2026-01-01T00:05:00.001Z line 2 LogHang_JobHangingDetection: /m);
+  assert.match(told.stdout, /^rule LossSpikeDetection: 2 lines$/m);
 });

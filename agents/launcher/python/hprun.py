@@ -11,7 +11,8 @@
 
 elastic_event_detected() is True on all ranks at the same step once any rank was asked to leave (SIGUSR1). It is a collective call while
 torch.distributed is initialized, so every rank has to call it equally often. HYPERPOD_SIGNAL_COORDINATION=disabled asks the own process only;
-unlike in HyperPod's own module, coordination is on unless it is disabled, and a signal is never ignored.
+unlike in HyperPod's own module, coordination is on unless it is disabled, and a signal is never ignored. also_on(signal.SIGTERM) makes
+SIGTERM ask for the same, so that a job that is ended has its time for an emergency checkpoint.
 
 heartbeat() never blocks and never raises: where there is no hprun, or it is busy, nothing is sent.
 """
@@ -22,7 +23,7 @@ import socket
 import struct
 import threading
 
-__all__ = ["elastic_event_detected", "heartbeat", "report_fault"]
+__all__ = ["also_on", "elastic_event_detected", "heartbeat", "report_fault"]
 
 _asked = False
 _lock = threading.Lock()
@@ -37,6 +38,11 @@ def _on_signal(_number, _frame):
 
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGUSR1, _on_signal)
+
+
+def also_on(number):
+    """Makes another signal ask for the same as SIGUSR1. From the main thread."""
+    signal.signal(number, _on_signal)
 
 
 def _all_ranks(asked):
