@@ -69,7 +69,6 @@ static void test_the_memory_of_a_version_before(void **state)
 
 int main(void)
 {
-#define DEEP_TEST(name) cmocka_unit_test_setup_teardown(name, make_world, remove_world)
     const struct CMUnitTest tests[] = {
         DEEP_TEST(test_a_step_of_the_clock_takes_no_time),
         DEEP_TEST(test_what_has_passed_counts),
