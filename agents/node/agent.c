@@ -4,10 +4,11 @@
  *     kernel log ─┬─finding──► window ──verdict──┬─► spool (fsync) ──report──► server (200) ──► gone from the spool
  *     checks ─────┴──state───► standing ─────────┘
  *
- * Nothing blocks but a lookup of the server's name: a server that answers slowly keeps no line waiting. How far the log was read is
- * stored with the windows that were open there, after the verdicts of the lines before it are in the spool and before they
- * are sent. A crash in between reads some lines twice; their windows know what they have counted, and a verdict's key is the place
- * of its first line, so it is the same verdict with the same count.
+ * Only the lookup of the server's name blocks. A slow server delays no line.
+ *
+ * The position in the log is stored together with the open windows. It is stored after the verdicts of the lines before it are in the
+ * spool, and before they are sent. After a crash some lines are read twice. A window knows which lines it has counted, and the
+ * key of a verdict is made from the place of its first line, so the result is the same verdict with the same count.
  */
 #include "agents/node/agent.h"
 
@@ -36,8 +37,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRESS_SAVE_MS 30000 /* lines without a fault: reading them again is cheap, writing a file is not */
-#define UNWATCHED_READ_MS 1000 /* a log that cannot wake us */
+#define PROGRESS_SAVE_MS 30000 /* without faults: reading lines again is cheaper than writing a file */
+#define UNWATCHED_READ_MS 1000 /* for a log that cannot be polled */
 #define RETRY_DISK_MS 10000
 #define STANDING_BYTES_MAX (STANDING_MAX * SPOOL_RECORD_BYTES_MAX)
 
@@ -48,18 +49,18 @@ struct agent {
     struct kmsg *kmsg;
     struct windows windows;
     struct checks *checks;
-    struct metrics *metrics; /* NULL: nobody asks */
+    struct metrics *metrics; /* NULL: no listener is configured */
     struct standing standing;
     struct inventory inventory;
     struct settings settings;
     bool log_level_given, log_level_said;
     struct link link;
     struct runner_options runners;
-    char *program;  /* of them */
-    bool was_reset; /* a device, or is being */
+    char *program;  /* that is started as a runner */
+    bool was_reset; /* a reset is under way, or its end is not handled yet */
     char instance_id[ID_INSTANCE_MAX];
     bool allow_inject;
-    bool is_known; /* how far the kernel log was read in an earlier life */
+    bool is_known; /* progress of an earlier process was loaded */
     bool more_to_read, disk_complained, spooled_now;
     struct kmsg_position saved;
     int64_t save_at, read_at, disk_at;
@@ -75,7 +76,7 @@ static int64_t now_ms(void)
 
 /* --- lines to spool ------------------------------------------------------------------------------------------ */
 
-/* The first half of the key stands for all of it. */
+/* The first 64 bits of the key. */
 static uint64_t short_id(const char *key)
 {
     uint64_t id = 0;
@@ -138,7 +139,7 @@ static void read_log(struct agent *agent)
         log_info("kernel log %s", was_open ? "can no longer be read" : "is being read");
 }
 
-/* Tells what is due. Whenever something was told, or it is time, how far we have read follows. */
+/* Reports what is due. Progress is stored after each report, and from time to time. */
 static void flush(struct agent *agent, bool all)
 {
     windows_flush(&agent->windows, now_ms(), all, on_verdict, agent);
@@ -205,7 +206,7 @@ static bool on_inject(const char *line, void *arg)
     return status == 0;
 }
 
-/* The reset of a device changes no boot: what was seen before it is looked for anew when it is over. */
+/* A device reset keeps the boot id. So states and hardware are reported again after it. */
 static void look_anew(struct agent *agent)
 {
     agent->was_reset = false;
@@ -214,7 +215,7 @@ static void look_anew(struct agent *agent)
     agent->link.machine_changed = true;
 }
 
-/* A runner that is at work goes on; one that ended without the last word is begun again by the next heartbeat. */
+/* A running runner continues. One that ended before its final report is started again by the next heartbeat. */
 static void on_order(enum runner_id id, const char *key, void *arg)
 {
     struct agent *agent = arg;
@@ -246,7 +247,7 @@ static void take_checks(struct agent *agent);
 
 _Static_assert(LOG_LEVEL_DEBUG == 0 && LOG_LEVEL_ERROR == 3, "levels of settings are these");
 
-/* At once, without a new start. */
+/* Takes effect without a restart. */
 static void apply_settings(struct agent *agent)
 {
     const struct settings *settings = &agent->settings;
@@ -331,8 +332,7 @@ static int open_state(struct agent *agent, const struct agent_options *options, 
     return 0;
 }
 
-/* Verdicts of this boot that still wait may have been told after the progress was stored; those of versions before have no
- * reach. */
+/* A spooled verdict of this boot may be newer than the stored progress. Records of older versions have no reach. */
 static void restore_windows(struct agent *agent)
 {
     struct verdict verdict;
@@ -375,7 +375,7 @@ static bool may_run(const char *source, void *arg)
     return checks_may_run(agent->checks, source);
 }
 
-/* What is known of checks is of those that are run. What lasts ends only with a check that is surely not run: over says that it is mended. */
+/* Forgets checks that no longer run. A state ends only if its check surely does not run: its end is reported as a recovery. */
 static void take_checks(struct agent *agent)
 {
     inventory_forget(&agent->inventory, is_run, agent);
@@ -416,7 +416,7 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
                               status == STATUS_INVALID ? "no loopback address and port" : "cannot be listened at");
 }
 
-/* The program by its name, so that people know the process; by what it was made from when an update has taken the name. */
+/* The path of this program, so that ps shows a known name. After an update has replaced the file: /proc/self/exe. */
 static char *find_runner(const struct agent_options *options)
 {
     char path[PATH_MAX];
@@ -480,12 +480,12 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     apply_settings(agent);
     agent->link.arg = agent;
     agent->kmsg = kmsg_new(options->kmsg, agent->is_known ? &agent->saved : NULL, clock_system());
-    kmsg_take_tests(agent->kmsg, options->allow_inject); /* what we inject is a program's, too */
+    kmsg_take_tests(agent->kmsg, options->allow_inject); /* injected test lines have facility user */
     agent->link.kmsg_covered = kmsg_is_open(agent->kmsg);
     if (!agent->link.kmsg_covered)
         log_warn("the kernel log cannot be read yet path=%s", options->kmsg != NULL ? options->kmsg : KMSG_DEVICE);
     else if (agent->saved.earlier_boot)
-        save_progress(agent); /* from here on it is this boot's: a crash must not pass over more */
+        save_progress(agent); /* what follows belongs to this boot: a crash must not skip it */
     return 0;
 }
 

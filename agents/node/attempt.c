@@ -1,9 +1,9 @@
 /*
- * One process that a runner waits for: a session of its own, nothing to read, its output in a file, and a limit to its time and
- * to what it writes.
+ * A process that a runner waits for: in its own session, without input, with its output in a file, and with limits on its time
+ * and its output.
  *
- * It is made by fork and held at a gate until its number stands on disk, so that whoever comes after a crash can end it. What it
- * leaves running when it succeeds is a service and lives on; when it fails or is ended, its group goes with it.
+ * After fork the process waits at a pipe until its pid is stored on disk, so that the next runner can end it after a crash. If it
+ * succeeds, processes that it left running are services and stay. If it fails or is ended, its process group is killed.
  */
 #include "agents/node/attempt.h"
 
@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_MS 500 /* how often the size of its output is looked at */
+#define LOOK_MS 500 /* how often the size of the output is checked */
 #define EXIT_NOT_FOUND 127
 #define EXIT_NOT_RUN 126
 
@@ -53,7 +53,7 @@ static void become(const struct attempt *attempt, const char *const *shell, int 
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
     if (read(gate, &byte, 1) != 1)
-        _exit(EXIT_NOT_RUN); /* whoever was to open it is gone */
+        _exit(EXIT_NOT_RUN); /* the runner is gone */
     int null = open("/dev/null", O_RDONLY);
     if (dup2(null, STDIN_FILENO) < 0 || dup2(attempt->log_fd, STDOUT_FILENO) < 0 ||
         dup2(attempt->log_fd, STDERR_FILENO) < 0 || chdir(attempt->directory) != 0)
@@ -80,7 +80,7 @@ static const char **with_shell(const char *const *argv)
     return shell;
 }
 
-/* The process stands at its gate. */
+/* The process waits at the pipe. */
 static int start(const struct attempt *attempt, pid_t *ret_pid, int *ret_gate)
 {
     int gate[2];
@@ -115,7 +115,7 @@ static bool has_ended(int pidfd, int64_t wait_ms)
     return poll(&fd, 1, wait_ms < 0 ? 0 : (int)wait_ms) > 0;
 }
 
-/* TERM, and KILL to what does not go. The leader is not reaped yet, so the group's number is nobody else's. */
+/* SIGTERM, then SIGKILL. The leader is not reaped yet, so its group id cannot be reused. */
 static void end_group(pid_t pid, int pidfd, int64_t grace_ms)
 {
     kill(-pid, SIGTERM);
@@ -125,7 +125,7 @@ static void end_group(pid_t pid, int pidfd, int64_t grace_ms)
     kill(-pid, SIGKILL);
 }
 
-/* False when it has to be ended; the end says why. */
+/* False when the process has to be ended; end->why has the reason. */
 static bool watch(const struct attempt *attempt, int pidfd, off_t log_from, struct attempt_end *end)
 {
     int64_t began = now_ms(), probe_at = began + attempt->probe_ms;
@@ -203,7 +203,7 @@ int attempt_run(const struct attempt *attempt, struct attempt_end *ret_end)
         status = attempt->on_begin(pid, ticks, attempt->arg);
     if (status == 0 && write(gate, "", 1) != 1)
         status = STATUS_IO;
-    close(gate); /* unopened, it lets the process end */
+    close(gate); /* closed without a byte, it ends the process */
     if (status == 0)
         follow(attempt, pid, pidfd, &end);
     else

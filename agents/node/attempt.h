@@ -15,13 +15,13 @@ struct attempt {
     char *const *env;        /* NULL: ours */
     const char *directory;   /* where it runs */
     int log_fd;              /* its output */
-    int64_t log_bytes_max;   /* more would fill the disk: it is ended */
+    int64_t log_bytes_max;   /* a process that writes more is ended */
     int64_t time_limit_ms;
     int64_t grace_ms; /* between SIGTERM and SIGKILL */
     int64_t probe_ms;
-    /* The process is there and waits; it runs when this has returned 0, and never otherwise. */
+    /* The process exists and waits. It runs only when this returns 0. */
     int (*on_begin)(pid_t pid, uint64_t ticks, void *arg);
-    /* Every probe_ms; false: it is wanted no more. */
+    /* Called every probe_ms; false: no longer wanted. */
     bool (*on_probe)(void *arg);
     void *arg;
 };
@@ -31,7 +31,7 @@ struct attempt_end {
     char why[ATTEMPT_ERROR_MAX];
 };
 int attempt_run(const struct attempt *attempt, struct attempt_end *ret_end);
-/* Ends what an earlier runner left running. */
+/* Ends the process of an earlier runner. */
 void attempt_kill_left(pid_t pid, uint64_t ticks);
 
 #endif

@@ -1,4 +1,4 @@
-/* The same processes and the same clockwork as in the agent's loop, with a table at the end of it. */
+/* `hp-agent check`: runs the checks once, with the code of the agent's loop, and prints a table or JSON. */
 #include "agents/node/by_hand.h"
 
 #include "agents/checks/checks.h"
@@ -27,9 +27,9 @@ struct line {
 
 struct hand {
     struct checks_options options;
-    const char *settings, *state_dir; /* of the agent whose settings count */
+    const char *settings, *state_dir; /* of the agent whose settings are used */
     bool json;
-    struct line *lines; /* in the order in which they ended */
+    struct line *lines; /* in the order of completion */
     size_t count;
 };
 
@@ -55,7 +55,7 @@ static void print_help(void)
         printf("  %-12s %s\n", table[i]->name, table[i]->about);
 }
 
-/* -1: go on; else the exit code. names: what was asked for, with commas between. */
+/* -1: continue; else the exit code. names: the requested checks, comma-separated. */
 static int parse(int argc, char **argv, struct hand *hand, struct text *names)
 {
     int letter;
@@ -92,7 +92,7 @@ static int parse(int argc, char **argv, struct hand *hand, struct text *names)
     return -1;
 }
 
-/* The report stays the caller's: what is shown of it is copied, field by field, and nothing else is shared. */
+/* The caller owns the report. Copies the fields that are shown. */
 static void on_report(const struct check *check, const struct check_report *report, void *arg)
 {
     struct hand *hand = arg;
@@ -193,7 +193,7 @@ static int show(struct hand *hand)
     return code;
 }
 
-/* As the agent of this machine has them; what is refused is said by the log. False when a file that was named is not there. */
+/* The settings of this machine's agent. Refusals are logged. False when a named file does not exist. */
 static bool read_settings(const struct hand *hand, struct settings *settings)
 {
     log_set_level(LOG_LEVEL_WARN);
@@ -227,7 +227,7 @@ int by_hand(int argc, char **argv)
         return EXIT_USAGE;
     if (settings.own_refused[0] != '\0') {
         fprintf(stderr,
-                "hp-agent: nothing was checked: %s is refused; mend it, or check without it: --settings /dev/null\n",
+                "hp-agent: nothing was checked: %s is refused; fix it, or check without it: --settings /dev/null\n",
                 hand.settings);
         settings_close(&settings);
         return EXIT_USAGE;

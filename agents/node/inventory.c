@@ -1,11 +1,11 @@
-/* A run that was not whole says nothing about pieces that it did not name: what was known of them stays. */
+/* An incomplete run says nothing about devices that it did not name. They stay known. */
 #include "agents/node/inventory.h"
 
 #include "base/text.h"
 
 #include <string.h>
 
-/* The checks that report hardware (check_hardware): until each of them has looked, what is not there is not known. */
+/* The checks that report hardware (check_hardware). Absence is known only after a complete run of each. */
 static const char *const reporters[INVENTORY_REPORTERS] = {"machine", "nvidia"};
 
 void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id)
@@ -124,7 +124,7 @@ static bool is_of(const struct inventory *inventory, size_t i, const char *name,
            (same || text_equal(known->location, piece->location));
 }
 
-/* In place of what is known of that piece, or of that place. */
+/* Replaces the known device with this identity, or at this location. */
 static void merge_piece(struct inventory *inventory, const char *name, const struct hardware *piece)
 {
     struct machine_report *report = &inventory->report;
@@ -148,7 +148,7 @@ static void merge_piece(struct inventory *inventory, const char *name, const str
     inventory->changed |= is_new || matches > 1 || (matches == 1 && !same);
 }
 
-/* Which of them all have looked at all there is, or found that there is nothing to look at. */
+/* Whether every reporter had a complete run, or found that it does not apply. */
 static bool note_reporter(struct inventory *inventory, const char *name, const struct check_report *said)
 {
     bool all = true;

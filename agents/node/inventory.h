@@ -1,6 +1,6 @@
 /*
- * What this machine is made of and how its checks stand, as their runs say it: gathered for the server, which is told all of it
- * when something of it has changed. In memory alone: after a start of the agent the checks say it anew.
+ * The hardware of this machine and the state of its checks, as their runs report them. All of it is sent to the server when any of
+ * it changes. It is kept in memory only: after a restart of the agent the checks report it again.
  */
 #ifndef HOLDFAST_AGENTS_NODE_INVENTORY_H
 #define HOLDFAST_AGENTS_NODE_INVENTORY_H
@@ -17,13 +17,13 @@ struct inventory {
 };
 
 void inventory_init(struct inventory *inventory, const char *instance_id, const char *boot_id);
-/* A check that is to run and has not; one that is known already stays as it is. */
+/* A check that will run. A known one keeps its state. */
 void inventory_expect(struct inventory *inventory, const char *name);
-/* A check that is not run any more. */
-/* No check has looked since now. */
+/* Forgets checks that no longer run. */
+/* Forgets all results: every check has to report again. */
 void inventory_renew(struct inventory *inventory);
 void inventory_forget(struct inventory *inventory, bool (*is_run)(const char *name, void *arg), void *arg);
-/* The same of what is no check of checks.h: the kernel log. */
+/* The state of a check that is not in checks.h: the kernel log. */
 void inventory_note(struct inventory *inventory, const char *name, bool is_covered);
 void inventory_take(struct inventory *inventory, const char *name, const struct check_report *report);
 

@@ -6,7 +6,7 @@
  *                             source/                 what was fetched
  *                             resource_config.json    what the scripts may read
  *
- * A script that has succeeded is never run again on the same instance. That is on disk before it is said to anybody.
+ * A script that has succeeded never runs again on the same instance. Success is stored before it is reported.
  */
 #ifndef HOLDFAST_AGENTS_NODE_LIFECYCLE_H
 #define HOLDFAST_AGENTS_NODE_LIFECYCLE_H
@@ -19,15 +19,15 @@
 #define LIFECYCLE_SOURCE_TOTAL_MAX (64 * 1024 * 1024) /* bytes of a source: scripts and small files, no images */
 #define LIFECYCLE_SOURCE_FILES_MAX 4096
 #define LIFECYCLE_SOURCE_DEPTH_MAX 16
-#define LIFECYCLE_LOG_BYTES_MAX (64 * 1024 * 1024) /* a script that writes more fills the disk: it is ended */
+#define LIFECYCLE_LOG_BYTES_MAX (64 * 1024 * 1024) /* a script that writes more is ended before it fills the disk */
 
-/* lifecycle_source.c: what the job needs of its source, into directory, which is made anew. INVALID: it never will do. */
+/* lifecycle_source.c: fetches the scripts of the job into directory, which is emptied first. INVALID: a retry cannot help. */
 int lifecycle_fetch(const struct runner_options *options, const struct lifecycle_job *job, const char *directory,
                     char ret_error[LIFECYCLE_ERROR_MAX]);
 
-/* lifecycle_script.c: one attempt; what of it is not the script's own is filled in. */
+/* lifecycle_script.c: runs one attempt, and fills in what is not given by the script. */
 struct lifecycle_script {
-    const char *directory, *name, *resources; /* its place; the path it gets as its argument */
+    const char *directory, *name, *resources; /* where it is; the path it gets as its argument */
     const char *source;
 };
 int lifecycle_attempt(const struct lifecycle_script *script, struct attempt *attempt, struct attempt_end *ret_end);

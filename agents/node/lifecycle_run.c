@@ -1,8 +1,8 @@
 /*
- * The runner: fetches the order, the source and what the scripts may read, runs them one after the other, and says how each goes.
+ * The runner: fetches the order, the scripts and resource_config.json, runs the scripts one after the other, and reports each.
  *
- * The state on disk is written before whatever it speaks of is done or said, so a runner that comes after a crash knows what was
- * begun: it ends what is left of it, counts it as an attempt, and goes on. Once the order is over, it only repeats the last word.
+ * The state is stored before each action and each report. After a crash the next runner knows what was started: it ends the
+ * remaining process, counts it as an attempt, and continues. When the order is over, it only repeats the final report.
  */
 #include "agents/node/lifecycle.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_BYTES_MAX (2 * LIFECYCLE_RESOURCES_BYTES_MAX) /* its resources are escaped on the way */
+#define ORDER_BYTES_MAX (2 * LIFECYCLE_RESOURCES_BYTES_MAX) /* resources are escaped in JSON */
 #define OVER_DONE 1
 #define OVER_DOWNED 2
 
@@ -68,7 +68,7 @@ static int save(const struct run *run)
     return runner_save(&run->runner, &out);
 }
 
-/* Of another instance nothing counts; of another order only what succeeded does. */
+/* State of another instance is ignored. Of another order only the successes are kept. */
 static int load(struct run *run, const char *key)
 {
     autofree char *data = NULL;
@@ -117,7 +117,7 @@ static int64_t log_size(const struct run *run)
     return fstat(run->log_fd, &st) == 0 ? st.st_size : 0;
 }
 
-/* The end of what the last attempt wrote; our own lines are not of it. */
+/* The end of the output of the last attempt, without our own lines. */
 static size_t read_tail(const struct run *run, char *ret_tail, size_t size)
 {
     int64_t from = run->work.log_from, len = run->work.log_to - from;
@@ -169,7 +169,7 @@ static int finish(struct run *run, int over)
 
 static int give_up(struct run *run, const char *why)
 {
-    log_error("lifecycle: given up: %s", why);
+    log_error("lifecycle: failed: %s", why);
     text_copy_cut(run->work.detail, sizeof(run->work.detail), why);
     return finish(run, OVER_DOWNED);
 }
@@ -182,11 +182,11 @@ static int read_order(const char *body, size_t len, void *arg)
     if (status != 0)
         return status;
     if (!text_equal(run->job.key, run->work.key) || !text_equal(run->job.instance_id, run->work.instance_id))
-        return TALK_WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
+        return TALK_WITHDRAWN; /* the next heartbeat has the current key */
     return file_write(run->resources, resources, strlen(resources), 0644);
 }
 
-/* 0 when the source is there; the reason is in ret_error. */
+/* 0 when the source is complete; else ret_error has the reason. */
 static int fetch_source(struct run *run, char ret_error[LIFECYCLE_ERROR_MAX])
 {
     int status = STATUS_IO;
@@ -210,7 +210,7 @@ static int on_begin(pid_t pid, uint64_t ticks, void *arg)
     return save(run);
 }
 
-/* Says once more that it runs, which changes nothing there unless it is no longer wanted. */
+/* Reports "running" again. The answer says whether the order is still wanted. */
 static bool on_probe(void *arg)
 {
     struct run *run = arg;
@@ -328,7 +328,7 @@ static int carry_out(struct run *run)
     for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0 && run->work.over == 0; i++)
         if (run->job.scripts[i][0] != '\0')
             status = run_script(run, run->job.scripts[i]);
-    /* All of it was done before, under another order. */
+    /* All scripts had succeeded under another order. */
     return status == 0 && run->work.over == 0 ? finish(run, OVER_DONE) : status;
 }
 

@@ -1,4 +1,4 @@
-/* One attempt of one script: what it is given to read, in its argument and in two variables. */
+/* Runs one attempt of one script. Its argument and two variables name the files that it may read. */
 #include "agents/node/lifecycle.h"
 
 #include "base/own.h"
@@ -10,7 +10,7 @@
 #define SOURCE_VARIABLE "HOLDFAST_LIFECYCLE_SOURCE"
 #define EXTRA_VARIABLES 2
 
-/* Ours, with two of its own. The array is the caller's to free. */
+/* Our environment with two more variables. The caller frees the array. */
 static char **make_env(char *resources, char *source)
 {
     size_t count = 0, at = EXTRA_VARIABLES;

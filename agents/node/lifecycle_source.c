@@ -1,7 +1,7 @@
 /*
- * Where scripts come from: a directory that the machine has, copied whole, or an https address, below which each script is one
- * file. Both are bounded. A directory may hold files and directories and nothing else: a symbolic link would lead out of it, and
- * every name is opened relative to the directory it was found in, so nobody can slip one in meanwhile.
+ * Sources of scripts: a local directory, which is copied, or an https address with one file for each script. Both are bounded. A
+ * directory may hold only files and directories, because a symbolic link could lead out of it. Names are opened relative to their
+ * directory, so a link that is created meanwhile is not followed.
  */
 #include "agents/node/lifecycle.h"
 
@@ -112,7 +112,7 @@ static int copy_tree(struct copy *copy, int from, int to, int depth)
     return status;
 }
 
-/* The directory itself may be reached over links: who names it knows them. */
+/* The path of the directory itself may contain links: an administrator chose it. */
 static int fetch_directory(const char *path, const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
 {
     struct copy copy = {.error = ret_error};
@@ -214,7 +214,7 @@ static int fetch_address(const struct runner_options *options, const struct life
 
 /* --- both ---------------------------------------------------------------------------------------------------- */
 
-/* Its executable bit may have been lost on the way here. */
+/* The copy may have lost the executable bit. */
 static int check_scripts(const struct lifecycle_job *job, const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
 {
     for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++) {

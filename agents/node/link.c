@@ -1,13 +1,13 @@
 /*
- * What is sent when, and what an answer means. The table of answers:
+ * Decides what is sent when, and what an answer means:
  *
- *     200        done                          409 stale      the instance was replaced: enrol again or be silent
- *     401, 403   credential or token is bad    409 replayed   an earlier try got through: as good as 200
- *     400…       the server refuses the body: reports go on with single verdicts, and one that is
- *                refused alone is given up, loudly, or it would block all that come after it
- *     else       try again later, jittered, twice as long each time
+ *     200        done                          409 stale      the instance was replaced: enrol again or stop reporting
+ *     401, 403   credential or token invalid   409 replayed   an earlier try succeeded: same as 200
+ *     400…       the server refuses the body. Reports continue with single verdicts. A verdict that is
+ *                refused alone is dropped with an error in the log; else it would block all later ones
+ *     else       try again later, with jitter, after twice the time
  *
- * Every state is said once in the log and not at every try.
+ * A state is logged once, not at every try.
  */
 #include "agents/node/link.h"
 
@@ -60,7 +60,7 @@ int64_t link_next_seq(struct link *link)
 
 /* --- after an answer ----------------------------------------------------------------------------------------- */
 
-/* From half of delay to all of it, so that a fleet does not come back in step. */
+/* A random time from delay / 2 to delay, so that a fleet does not reconnect in step. */
 static int64_t jittered(int64_t delay_ms)
 {
     uint32_t random;
@@ -76,7 +76,7 @@ static void back_off(struct link *link, const char *why)
     if (delay > link->options.backoff_max_ms)
         delay = link->options.backoff_max_ms;
     link->failures++;
-    link->rested = false; /* a new connection will come, and a handshake with it */
+    link->rested = false; /* a new connection brings a new handshake */
     link->not_before = now_ms(link) + jittered(delay);
     if (!link->away)
         log_warn("server does not take our messages; trying again: %s waiting=%zu", why, spool_count(link->spool));
@@ -85,14 +85,14 @@ static void back_off(struct link *link, const char *why)
     link->away = true;
 }
 
-/* What is told of the machine is not kept anywhere: it has to be written anew. */
+/* The machine report is not stored: it has to be written again. */
 static void try_again(struct link *link, enum link_ask ask, const char *why)
 {
     if (ask == LINK_MACHINE) {
         link->machine_changed = true;
         link->machine_at = 0;
     }
-    link->settings_changed |= ask == LINK_SETTINGS_SAID; /* what is to be fetched is told again by the next heartbeat */
+    link->settings_changed |= ask == LINK_SETTINGS_SAID; /* the next heartbeat announces the settings to fetch again */
     back_off(link, why);
 }
 
@@ -110,7 +110,7 @@ static void lose_standing(struct link *link, enum link_standing standing, const 
     if (link->standing != standing)
         log_warn("%s; %s", why, link->options.token_file != NULL ? "enrolling again" : "no token to enrol with");
     if (link->standing == LINK_KNOWN) {
-        link->not_before = now_ms(link); /* the first try to enrol is at once */
+        link->not_before = now_ms(link); /* the first enrolment is tried at once */
         link->heartbeat_at = now_ms(link) + link->options.probe_ms;
     }
     link->standing = standing;
@@ -142,7 +142,7 @@ static void enrolled(struct link *link, const char *body, size_t len)
         return;
     }
     if (state_save_credential(link->state, link->instance_id, &enrolled) != 0)
-        log_error("the credential cannot be stored; it is lost when the agent ends"); /* but good until then */
+        log_error("the credential cannot be stored; it is lost when the agent ends"); /* it is valid until then */
     log_info("enrolled nodeId=%" PRId64 " heartbeatIntervalMs=%" PRId64, enrolled.node_id,
              enrolled.heartbeat_interval_ms);
     link->enrolled = enrolled;
@@ -167,21 +167,21 @@ static void report_refused(struct link *link, int status, const struct message_p
         link->batch_max = 1;
         return;
     }
-    log_error("the server refuses a verdict for good; it is given up status=%d code=%s detail=%s", status,
-              problem->code, problem->detail);
+    log_error("the server refuses a verdict; dropped status=%d code=%s detail=%s", status, problem->code,
+              problem->detail);
     link->refused++;
     spool_done(link->spool, link->batch[0]);
     came_through(link);
 }
 
-/* The body makes the server say no, whoever sends it and whenever. */
+/* The server refuses this body, also when it is sent again. */
 static bool is_final(int status)
 {
     return status >= 400 && status < 500 && status != 404 && status != 408 && status != 409 && status != 425 &&
            status != 429;
 }
 
-/* An older server does not know what this is: it is told again when it changes, as the server may have been renewed by then. */
+/* An older server does not know this report. It is sent again at the next change; the server may be newer by then. */
 static void aside_refused(struct link *link, enum link_ask ask, const char *why)
 {
     log_warn("the server does not %s of this machine: %s",
@@ -211,7 +211,7 @@ static void answered_badly(struct link *link, enum link_ask ask, int status, con
         try_again(link, ask, why);
 }
 
-/* What the server knows of the machine may be of a copy without us, or the refusal may have been of that report itself. */
+/* The server may have been restored without this report, or it may have refused the report itself. */
 static void note_standing(struct link *link, enum link_standing before)
 {
     if (before == LINK_KNOWN || link->standing != LINK_KNOWN)
@@ -275,7 +275,7 @@ static bool ask_to_enroll(struct link *link, const char *token)
     return ask(link, LINK_ENROLL, "/v1/agent/enroll", token);
 }
 
-/* The server hears it with every heartbeat and stores what is new. On the first one of a process there is no connection yet. */
+/* Sent with every heartbeat; the server stores changes. The first heartbeat of a process has no connection yet. */
 static const char *own_address(const struct link *link)
 {
     if (link->options.address != NULL)
@@ -301,7 +301,7 @@ static bool ask_heartbeat(struct link *link)
     return ask(link, LINK_HEARTBEAT, "/v1/agent/heartbeat", link->enrolled.credential);
 }
 
-/* Reads the next record into link->verdict; one that cannot be read is given up. */
+/* Reads the next record into link->verdict. A record that cannot be read is dropped. */
 static bool next_record(struct link *link, uint64_t *serial)
 {
     struct reach reach;
@@ -310,13 +310,13 @@ static bool next_record(struct link *link, uint64_t *serial)
             continue;
         if (message_read_record(link->record.data, link->record.len, &link->verdict, &reach) == 0)
             return true;
-        log_error("a spooled record makes no sense; it is given up");
+        log_error("dropped an invalid spooled record");
         spool_done(link->spool, *serial);
     }
     return false;
 }
 
-/* As many waiting verdicts as one report may hold; all of one boot, because the report names it once. */
+/* As many waiting verdicts as fit into one report; all of one boot, because a report has one boot id. */
 static void fill_report(struct link *link)
 {
     char boot_id[BOOT_ID_MAX_BYTES], instance_id[ID_INSTANCE_MAX];
@@ -380,8 +380,8 @@ static bool report_settings(struct link *link)
     return ask(link, LINK_SETTINGS_SAID, "/v1/agent/settings", link->enrolled.credential);
 }
 
-/* Not known to the server: see now and then whether the old credential is good again (a server restored from a
- * copy may not know it for a while), enrol, or wait for a token. */
+/* The server does not know this instance. Tries the old credential now and then (a restored server may not have it yet), enrols, or
+ * waits for a token. */
 static bool ask_for_standing(struct link *link)
 {
     char token[TOKEN_MAX_BYTES];

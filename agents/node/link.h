@@ -8,7 +8,7 @@
  * STRANGER  no credential yet
  * KNOWN     heartbeats and reports flow
  * REJECTED  the server does not know the credential (any more)
- * STALE     this instance was replaced: it must not speak for the node
+ * STALE     this instance was replaced: it must not report for the node
  */
 #ifndef HOLDFAST_AGENTS_NODE_LINK_H
 #define HOLDFAST_AGENTS_NODE_LINK_H
@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#define LINK_MACHINE_MS 5000              /* what changes together (all checks at the agent's start) is told together */
+#define LINK_MACHINE_MS 5000              /* changes within this time (all checks at the start) are sent together */
 #define LINK_REPORT_BYTES_MAX (96 * 1024) /* under AGENT_BODY_BYTES_MAX with the largest verdict on top */
 
 enum link_standing { LINK_STRANGER, LINK_KNOWN, LINK_REJECTED, LINK_STALE };
@@ -41,8 +41,8 @@ struct link_options {
     const char *address;    /* of this machine; NULL: this end of the connection */
     int64_t heartbeat_interval_ms;
     int64_t backoff_min_ms, backoff_max_ms;
-    int64_t probe_ms; /* REJECTED: how often to see whether the credential is good again */
-    int64_t token_ms; /* how often to see whether there is a token now */
+    int64_t probe_ms; /* REJECTED: how often to try whether the credential is valid again */
+    int64_t token_ms; /* how often to look for a token */
 };
 
 struct link {
@@ -60,35 +60,35 @@ struct link {
     int64_t deep_checks; /* as this */
     struct text body, record;
     struct verdict verdict;                /* scratch of a report */
-    uint64_t batch[VERDICTS_PER_POST_MAX]; /* serials under way */
+    uint64_t batch[VERDICTS_PER_POST_MAX]; /* serials of the report in flight */
     size_t batch_len, batch_max;           /* batch_max shrinks to 1 when a report was refused */
     int64_t heartbeat_at, not_before, last_seq;
     int failures;
     bool away, told_no_token, reported_last, rested;
     bool (*on_inject)(const char *line, void *arg);
-    /* With every heartbeat for as long as it is wanted; "" with each reply that asks for none. */
+    /* For each kind of runner, with every heartbeat. key "": nothing is requested. */
     void (*on_order)(enum runner_id id, const char *key, void *arg);
-    void (*write_machine)(struct text *out, void *arg); /* all that there is to tell of the machine; NULL: nothing */
-    bool machine_changed;                               /* set by the owner: it is to be told */
-    int64_t machine_at;                                 /* but not before */
-    /* What the server says for the node's group: whether a tag is news, the text itself, and what to tell of it. */
+    void (*write_machine)(struct text *out, void *arg); /* the machine report; NULL: none */
+    bool machine_changed;                               /* set by the owner: to be sent */
+    int64_t machine_at;                                 /* not before this time */
+    /* The settings of the node's group: whether a tag is new, the text itself, and the report about them. */
     bool (*is_settings_news)(uint64_t tag, void *arg); /* NULL: settings are not taken */
     void (*on_settings)(const char *body, size_t len, void *arg);
     void (*write_settings)(struct text *out, void *arg);
     uint64_t settings_tag;                /* set by the owner */
-    bool settings_said, settings_changed; /* likewise: there is anything to tell; it is to be told */
+    bool settings_said, settings_changed; /* set by the owner: there is a report; it is to be sent */
     bool settings_wanted;                 /* to be fetched */
     void *arg;
-    int64_t refused; /* verdicts that the server will never take */
+    int64_t refused; /* verdicts that the server refused for good */
 };
 
-/* Everything given outlives the link; wire and spool stay the caller's. */
+/* All arguments must outlive the link. The caller owns wire and spool. */
 void link_init(struct link *link, const struct link_options *options, const struct clock *clock, struct wire *wire,
                struct spool *spool, const struct state *state, const char *instance_id, const char *boot_id);
 void link_clear(struct link *link);
-/* Does what can be done now without waiting. */
+/* Does what is due. Never waits. */
 void link_turn(struct link *link);
-/* When link_turn wants to be called at the latest, monotonic. */
+/* When link_turn has to be called next, monotonic. */
 int64_t link_due_ms(const struct link *link);
 /* Seq of the protocol: CLOCK_BOOTTIME in milliseconds, and at least one more than the last. */
 int64_t link_next_seq(struct link *link);

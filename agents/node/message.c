@@ -1,5 +1,5 @@
 /*
- * The messages of the agent's loop, by agents/node/shape.h.
+ * The messages of the agent's loop; agents/node/shape.h reads and writes JSON.
  */
 #include "agents/node/message.h"
 
@@ -14,7 +14,7 @@
 #define RECORD_OPTIONAL 5 /* members of a record that may be missing */
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS (10 * MS_PER_MIN)
-#define MACHINE_WHY_UNTIL_BYTES (112 * 1024) /* what follows of a machine without it is under AGENT_BODY_BYTES_MAX */
+#define MACHINE_WHY_UNTIL_BYTES (112 * 1024) /* the rest of a report without reasons stays under AGENT_BODY_BYTES_MAX */
 
 /* --- writing ------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ static void write_hardware(struct text *out, const struct hardware *hardware)
     text_add_char(out, '}');
 }
 
-/* Why is the first to be left out of a body that grows too large: for people it stands in the node's log, too. */
+/* In a body that grows too large the reasons are left out; the log of the node has them. */
 static void write_check(struct text *out, const struct check_state *check)
 {
     shape_put_text(out, "{\"name\":", check->name);
@@ -151,7 +151,7 @@ int message_read_enrolled(const char *body, size_t len, struct message_enrolled 
                                  SHAPE_I64("heartbeatIntervalMs", enrolled.heartbeat_interval_ms, INTERVAL_MIN_MS)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)))
         return STATUS_INVALID;
-    /* It becomes part of a header line. */
+    /* The credential becomes part of a header line. */
     for (const char *at = enrolled.credential; *at != '\0'; at++)
         if (*at <= ' ' || *at >= 0x7f)
             return STATUS_INVALID;
@@ -207,7 +207,7 @@ int message_read_record(const char *data, size_t len, struct verdict *ret_verdic
         SHAPE_I64("count", v.count, 1),
         SHAPE_TEXT("severity", severity),
         SHAPE_TEXT("tableVersion", v.table_version),
-        SHAPE_BOOL("over", v.over), /* this one and those that follow may be missing */
+        SHAPE_BOOL("over", v.over), /* optional, like the rest */
         SHAPE_I64("log", reach.place.log, 0),
         SHAPE_I64("offset", reach.place.offset, 0),
         SHAPE_I64("placeCount", reach.place_count, 0),

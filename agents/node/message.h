@@ -1,5 +1,5 @@
 /*
- * The agent's few messages, written and read (the protocol is ARCHITECTURE.md's "agents").
+ * Writes and reads the messages between agent and server.
  */
 #ifndef HOLDFAST_AGENTS_NODE_MESSAGE_H
 #define HOLDFAST_AGENTS_NODE_MESSAGE_H
@@ -25,13 +25,13 @@ struct message_heartbeat {
     bool kmsg_covered;
     bool resets;           /* a GPU, if asked to */
     int64_t deep_checks;   /* that it could run: bits by enum deep_check */
-    uint64_t settings_tag; /* of its group's settings that count here, as the server says it; 0: none */
+    uint64_t settings_tag; /* of the group's settings that are in force here; 0: none */
     int64_t spooled;
     const char *address; /* NULL: not known */
 };
 void message_write_heartbeat(struct text *out, const struct message_heartbeat *heartbeat);
 
-/* What the machine is made of and how its checks stand; all of it, each time. */
+/* The complete machine report. */
 void message_write_machine(struct text *out, const struct machine_report *report, int64_t sent_at_ms);
 
 /* A report is opened, gets 1..VERDICTS_PER_POST_MAX verdicts, and is closed. */
@@ -44,26 +44,27 @@ struct message_enrolled {
     char credential[CREDENTIAL_MAX_BYTES];
     int64_t heartbeat_interval_ms;
 };
-/* INVALID when the server said something else than the protocol has. */
+/* INVALID when the reply does not follow the protocol. */
 int message_read_enrolled(const char *body, size_t len, struct message_enrolled *ret_enrolled);
 
 struct message_orders {
-    char inject[RAW_LINE_MAX_BYTES];             /* "" for none */
-    char runners[RUNNER_COUNT][KEY_MAX_BYTES];   /* the order of each kind; "" for none */
-    char settings[AGENT_SETTINGS_TAG_MAX_BYTES]; /* the tag of its group's; "": what it has is right */
-    int64_t heartbeat_interval_ms;               /* 0: as before */
+    char inject[RAW_LINE_MAX_BYTES];           /* "" for none */
+    char runners[RUNNER_COUNT][KEY_MAX_BYTES]; /* the order of each kind; "" for none */
+    char settings
+        [AGENT_SETTINGS_TAG_MAX_BYTES]; /* the tag of the group's settings; "": those of the agent are current */
+    int64_t heartbeat_interval_ms;      /* 0: as before */
 };
 int message_read_orders(const char *body, size_t len, struct message_orders *ret_orders);
 
-/* The stable code and the sentence of a problem document; "" when the body is none. */
+/* The code and the detail of a problem document; "" when the body is not one. */
 struct message_problem {
     char code[KEY_MAX_BYTES];
     char detail[SENTENCE_MAX_BYTES];
 };
 void message_read_problem(const char *body, size_t len, struct message_problem *ret_problem);
 
-/* What the disk keeps: a verdict with the instance and the boot it belongs to, and what its count holds. reach: NULL when that
- * is not known, as in records of versions before; ret_reach is then all zero. */
+/* A verdict on disk, with its instance, its boot and its reach. reach NULL: not stored. ret_reach is all zero for records without
+ * one, as older versions wrote them. */
 void message_write_record(struct text *out, const struct verdict *verdict, const struct reach *reach);
 int message_read_record(const char *data, size_t len, struct verdict *ret_verdict, struct reach *ret_reach);
 

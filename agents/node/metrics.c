@@ -1,6 +1,6 @@
 /*
- * A server for one question. Whatever a client sends is read up to the empty line and answered once; who is slow, or says
- * more than a request needs, is hung up on. Numbers are those of each check's last run, so they cost nothing to ask for.
+ * A minimal HTTP server. A request is read up to the empty line and answered once. A slow client or a long request is
+ * disconnected. The numbers are those of each check's last run, so a request causes no measurement.
  */
 #include "agents/node/metrics.h"
 
@@ -44,7 +44,7 @@ struct metrics {
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
-/* 127.0.0.0/8 and ::1: what a check measured is nobody else's business. */
+/* 127.0.0.0/8 and ::1 only: measurements are not for other machines. */
 static int parse_address(const char *address, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {
     char host[64];
@@ -263,7 +263,7 @@ size_t metrics_fds(const struct metrics *metrics, struct pollfd ret_fds[METRICS_
         if (metrics->clients[i].fd >= 0)
             ret_fds[count++] = (struct pollfd){.fd = metrics->clients[i].fd,
                                                .events = metrics->clients[i].answer.len > 0 ? POLLOUT : POLLIN};
-    if (count < METRICS_CLIENTS_MAX) /* who comes while all are taken waits in the kernel */
+    if (count < METRICS_CLIENTS_MAX) /* further clients wait in the backlog of the kernel */
         ret_fds[count++] = (struct pollfd){.fd = metrics->fd, .events = POLLIN};
     return count;
 }

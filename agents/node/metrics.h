@@ -1,5 +1,5 @@
 /*
- * What the checks measured, for Prometheus: GET /metrics on a loopback address. Few clients, short requests, no waiting.
+ * Serves the measurements of the checks to Prometheus: GET /metrics on a loopback address. Few clients, short requests, no waiting.
  */
 #ifndef HOLDFAST_AGENTS_NODE_METRICS_H
 #define HOLDFAST_AGENTS_NODE_METRICS_H
@@ -18,14 +18,14 @@ struct metrics;
 int metrics_open(const char *address, struct metrics **ret_metrics);
 void metrics_free(struct metrics *metrics);
 int metrics_port(const struct metrics *metrics);
-/* In place of what that check measured before. */
+/* Replaces the earlier measurements of the check. */
 void metrics_note(struct metrics *metrics, const struct check *check, const struct check_report *report);
-/* Forgets checks that are not run any more. */
+/* Forgets checks that no longer run. */
 void metrics_forget(struct metrics *metrics, bool (*is_run)(const char *name, void *arg), void *arg);
 /* The text of the answer. */
 void metrics_write(const struct metrics *metrics, struct text *out);
 size_t metrics_fds(const struct metrics *metrics, struct pollfd ret_fds[METRICS_FDS_MAX]);
-/* When a client is to be given up, monotonic; INT64_MAX: there is none. */
+/* When the next client times out, monotonic; INT64_MAX: no client. */
 int64_t metrics_due_ms(const struct metrics *metrics);
 void metrics_turn(struct metrics *metrics);
 

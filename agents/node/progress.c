@@ -1,4 +1,4 @@
-/* A file that makes no sense is as good as none: everything is read again, and is known again by its keys. */
+/* An invalid file counts as missing: the log is read again, and its verdicts have the same keys. */
 #include "agents/node/progress.h"
 
 #include "agents/node/message.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PROGRESS_NAME "kernel-log"
-#define POSITION_NAME "position" /* of the versions before: "BOOT FILE OFFSET [CURSOR]" alone */
+#define POSITION_NAME "position" /* of older versions: "BOOT FILE OFFSET [CURSOR]" */
 #define LINE_BYTES_MAX 16384     /* a verdict with every byte escaped is under 8 KiB */
 #define PROGRESS_BYTES_MAX ((WINDOW_COUNT_MAX + 1) * LINE_BYTES_MAX)
 

@@ -1,8 +1,8 @@
 /*
- * The runner of a reset, reset.h says which way it goes.
+ * The runner of a reset (see reset.h).
  *
- * Somebody who has the GPU open is waited for within the order's time: nvidia-smi refuses then and has done nothing. It is not begun
- * again where the rest of the time may end it in the middle. Any other refusal, a time-out and an end by a signal are final.
+ * While a process has the GPU open, nvidia-smi refuses and does nothing. The runner then tries again within the order's time, but not
+ * when the rest of the time could end a reset in the middle. Any other refusal, a timeout and a signal are final.
  */
 #include "agents/node/reset.h"
 
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define TOOL "nvidia-smi"
-#define TRY_MS 20000 /* nvidia-smi takes seconds; one that is killed in the middle leaves a GPU of which nobody knows */
+#define TRY_MS 20000 /* nvidia-smi takes seconds; if it is killed in the middle, the state of the GPU is unknown */
 #define LINE_MAX_BYTES 200
 enum { OVER_DONE = 1, OVER_FAILED = 2 };
 
@@ -36,7 +36,7 @@ bool reset_is_offered(const char *path)
 
 /* --- words ---------------------------------------------------------------------------------------------------- */
 
-/* "GPU-" and digits; nvidia-smi takes a list, too, which is none of ours. */
+/* "GPU-" and hex digits. nvidia-smi also accepts lists; they are refused here. */
 static bool is_uuid(const char *device)
 {
     if (!text_starts_with(device, "GPU-") || device[4] == '\0')
@@ -121,7 +121,7 @@ static int save(struct run *run)
     return runner_save(&run->runner, &out);
 }
 
-/* What another order left on disk is of no use; its process is ended. */
+/* State of another order is dropped, and its process is ended. */
 static void load(struct run *run, const char *key)
 {
     autofree char *data = NULL;
@@ -181,7 +181,7 @@ static int read_order(const char *body, size_t len, void *arg)
     struct run *run = arg;
     char boot_id[BOOT_ID_MAX_BYTES];
     if (work_read_reset(body, len, &run->job) != 0)
-        return TALK_WITHDRAWN; /* of another kind: a heartbeat brings the key of what is wanted now */
+        return TALK_WITHDRAWN; /* an order of another kind: the next heartbeat has the current key */
     int status = state_read_line(run->options->boot_id_file, boot_id, sizeof(boot_id));
     if (status != 0)
         return status == STATUS_INVALID ? STATUS_IO : status;
@@ -254,7 +254,7 @@ static int reset(struct run *run, const char *tool, const char *device)
     const struct clock *clock = clock_system();
     int64_t until = clock_mono_ms(clock) + run->job.time_limit_ms, left_ms = run->job.time_limit_ms;
     struct told told;
-    do { /* the first try has all of the time, however little a site gives */
+    do { /* the first try may use all of the time */
         told = (struct told){.line = ""};
         int status = call_tool(run, tool, device, left_ms, &told);
         if (status != 0)
@@ -266,7 +266,7 @@ static int reset(struct run *run, const char *tool, const char *device)
         if (told.end.exit_code < 0 || !told.busy ||
             clock_mono_ms(clock) + run->options->times.busy_pause_ms + run->options->times.try_ms > until)
             return refuse(run, device, &told);
-        run->work.pid = 0; /* it was refused, and nothing was done */
+        run->work.pid = 0; /* refused: nothing was done */
         if ((status = save(run)) != 0)
             return status;
         talk_pause(run->options->times.busy_pause_ms);
@@ -277,7 +277,7 @@ static int reset(struct run *run, const char *tool, const char *device)
     return refuse(run, device, &told);
 }
 
-/* The server hears of it first: an operation that is over by now is not carried out. */
+/* Reports the start first: an operation that is over by then is not executed. */
 static int carry_out(struct run *run)
 {
     char device[DEVICE_MAX_BYTES + 2];

@@ -4,11 +4,11 @@
  *     <state-dir>/reset/  state     agents/node/work.h
  *                         output    of the last nvidia-smi
  *
- * That it begins is on disk before it begins, and what came of it before it is said. A runner that finds that another one began
- * and did not end says so and resets nothing: whether it was done is then not known, and it is never done twice.
+ * The start is stored before the reset, and the result before its report. If a runner finds a reset that was started and not
+ * finished, it reports that the result is unknown and resets nothing: a device is never reset twice for one order.
  *
- * Who has the GPU open is waited for, and before each further try the server is asked whether it is still wanted: the node may be a
- * job's again by then.
+ * The runner waits while a process has the GPU open. Before each further try it asks the server whether the order is still
+ * wanted, because a job may use the node again.
  */
 #ifndef HOLDFAST_AGENTS_NODE_RESET_H
 #define HOLDFAST_AGENTS_NODE_RESET_H
@@ -21,11 +21,11 @@
 
 #define RESET_OUTPUT_BYTES_MAX (64 * 1024)
 
-/* Whether this machine has what resets a GPU. */
+/* Whether this machine has nvidia-smi. */
 bool reset_is_offered(const char *path);
 /* The device as nvidia-smi -i takes it: a UUID as it is, an address on the bus with its function. INVALID: neither. */
 int reset_device(const char *device, char ret_name[DEVICE_MAX_BYTES + 2]);
-/* The one line of what nvidia-smi wrote that says most: the last one that has text. */
+/* The last line with text of the output of nvidia-smi. */
 void reset_last_line(const char *output, size_t len, char *ret_line, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Giving memory back once the agent has settled.
+ * Returns memory to the system after start.
  */
 #ifndef HOLDFAST_AGENTS_NODE_REST_H
 #define HOLDFAST_AGENTS_NODE_REST_H

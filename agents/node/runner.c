@@ -1,4 +1,4 @@
-/* A runner is spawned in a session of its own, with its output in a log. */
+/* A runner is spawned in its own session, with its output in a log. */
 #include "agents/node/runner.h"
 
 #include "base/child.h"
@@ -90,7 +90,7 @@ int runner_begin(const struct runner_kind *kind, const struct runner_options *op
         return status;
     park(log);
     status = spawn(kind, options, program, key, log, lock);
-    close(lock); /* the runner has it, too */
+    close(lock); /* the runner holds it, too */
     return status;
 }
 
@@ -112,7 +112,7 @@ int runner_main(const struct runner_kind *kind, struct runner_options options, c
     signal(SIGPIPE, SIG_IGN);
     (void)prctl(PR_SET_NAME, kind->process);
     if (runner_lock(kind, &options, &lock) != 0)
-        return EXIT_SUCCESS; /* another one is at work */
+        return EXIT_SUCCESS; /* another runner is running */
     options.times = kind->times;
     int status = kind->run(&options, key);
     close(lock);

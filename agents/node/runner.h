@@ -1,14 +1,13 @@
 /*
- * Runners: processes of hp-agent that do what takes long, one of a kind at a time, and that outlive the agent. The agent's loop
- * only starts them, with every heartbeat for as long as the server wants the order carried out.
+ * Runners: processes of hp-agent for long work. At most one of a kind runs at a time, and it outlives the agent. The agent's loop
+ * only starts it, with every heartbeat as long as the server wants the order.
  *
  *     agent ──heartbeat──► the order's key ──► runner_begin ──spawn──► hp-agent --OPTION KEY ──► runner_main
  *
  *     <state-dir>/<name>/  lock     held while a runner lives
- *                          <state>  what it remembers, in a form of its kind
+ *                          <state>  its state, in a format of its kind
  *
- * What all of them have in common is here: how one is started, its order, its state, its words to the server. What is different
- * is a struct runner_kind.
+ * This file has what all kinds share: start, lock, order, state, reports. The differences are in struct runner_kind.
  */
 #ifndef HOLDFAST_AGENTS_NODE_RUNNER_H
 #define HOLDFAST_AGENTS_NODE_RUNNER_H
@@ -33,7 +32,7 @@ struct runner_times {
     int64_t try_ms;    /* … and only while so much of the order's time is left */
 };
 
-/* What a runner is started with. A kind passes over what it does not need; NULL: not given. */
+/* The options of a runner. A kind ignores what it does not need. NULL: not given. */
 struct runner_options {
     const char *url, *fingerprint; /* of the server */
     const char *state_dir, *instance_id, *boot_id_file;
@@ -48,14 +47,15 @@ struct runner_options {
 
 struct runner_kind {
     const char *name;    /* of its directory and its log */
-    const char *state;   /* the file of what it remembers */
+    const char *state;   /* the name of its state file */
     const char *option;  /* of hp-agent, with the order's key */
     const char *process; /* as ps shows it */
     const char *about;   /* "lifecycle scripts" */
     const char *path;    /* of its order at the server, and of its reports */
     size_t order_bytes_max;
     struct runner_times times;
-    /* With the lock held. 0 when the server has heard the last word, or wants none; else it is to be begun again. */
+    /* Called with the lock held. 0: the final report is delivered, or the order is withdrawn. Else the runner has to be started
+     * again. */
     int (*run)(const struct runner_options *options, const char *key);
 };
 
@@ -66,8 +66,8 @@ const struct runner_kind *runner_kind(enum runner_id id);
 
 /* --- the agent's part ---------------------------------------------------------------------------------------- */
 
-/* Starts program for the order unless one of the kind is at work: CONFLICT. Never waits. The lock goes over without ever being
- * free. */
+/* Starts program for the order. CONFLICT when a runner of the kind is running. Never waits. The runner inherits the lock, so it is
+ * never free in between. */
 int runner_begin(const struct runner_kind *kind, const struct runner_options *options, const char *program,
                  const char *key);
 /* Caller frees. */
@@ -77,7 +77,7 @@ char *runner_log_path(const struct runner_kind *kind, const struct runner_option
 
 /* The whole process; its exit status. times of options are filled in. */
 int runner_main(const struct runner_kind *kind, struct runner_options options, const char *key);
-/* The lock that runner_begin left to this process, or a free one. */
+/* Takes the lock that runner_begin passed to this process, or a free one. */
 int runner_lock(const struct runner_kind *kind, const struct runner_options *options, int *ret_fd);
 
 struct runner {
@@ -87,14 +87,14 @@ struct runner {
     char *directory, *state_path;
 };
 
-/* Closed with runner_close in any case. */
+/* Call runner_close in any case. */
 int runner_open(struct runner *runner, const struct runner_kind *kind, const struct runner_options *options);
 void runner_close(struct runner *runner);
-/* Says itself what is wrong. */
+/* Logs errors. */
 int runner_save(const struct runner *runner, const struct text *state);
 /* Caller frees. */
 int runner_load(const struct runner *runner, char **ret_state, size_t *ret_len);
-/* Asks for the order and hands it to read. 0, TALK_WITHDRAWN, what read returns, or a status: to be asked again. */
+/* Fetches the order and passes it to read. 0, TALK_WITHDRAWN, the result of read, or a status for a retry. */
 typedef int runner_read_fn(const char *body, size_t len, void *arg);
 int runner_fetch(struct runner *runner, runner_read_fn *read, void *arg);
 

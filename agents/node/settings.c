@@ -1,4 +1,4 @@
-/* The two texts, read again when they change, and what becomes of them. */
+/* Reads the two texts again when they change, validates and merges them. */
 #include "agents/node/settings.h"
 
 #include "agents/checks/checks.h"
@@ -18,7 +18,7 @@
 
 /* --- what counts ---------------------------------------------------------------------------------------------- */
 
-/* Of whose check something is said that is not run: whoever switches it on hears why it stays off. */
+/* A setting for a check that does not run is reported, so that an administrator sees why it stays off. */
 static void leave_out(struct settings *settings)
 {
     for (size_t i = 0, count = settings->both.count; i < count && settings->names != NULL; i++) {
@@ -39,7 +39,7 @@ static void merge(struct settings *settings)
     leave_out(settings);
 }
 
-/* Takes the text in the place of *target; why goes to ret_why, "" when it counts. */
+/* Replaces *target by the text. ret_why: why it was refused; "" when it is in force. */
 static bool take_text(struct settings *settings, const char *text, size_t len, struct agent_settings *target,
                       char ret_why[AGENT_SETTINGS_ERROR_MAX])
 {
@@ -57,7 +57,7 @@ static bool take_text(struct settings *settings, const char *text, size_t len, s
 
 /* --- the group's ---------------------------------------------------------------------------------------------- */
 
-/* A line with whose it is and which, then the text. */
+/* One line with source and tag, then the text. */
 static void load_kept(struct settings *settings)
 {
     autofree char *data = NULL;
@@ -125,7 +125,7 @@ static bool is_same_file(const struct settings *settings, const struct stat *st)
            st->st_mtim.tv_sec == settings->file_at.tv_sec && st->st_mtim.tv_nsec == settings->file_at.tv_nsec;
 }
 
-/* A file that is gone says nothing any more. */
+/* A removed file sets nothing. */
 static bool forget_own(struct settings *settings)
 {
     if (!settings->file_known)
@@ -259,7 +259,7 @@ static bool print_times(const struct settings *settings, const struct agent_chec
     return first;
 }
 
-/* What is said stands first, then what is built in. */
+/* Set values first, then built-in ones. */
 void settings_print(const struct settings *settings, bool json)
 {
     char value[AGENT_SETTING_VALUE_MAX_BYTES], source[64];

@@ -1,9 +1,9 @@
 /*
- * What this node's checks go by: what is built in, over it what the server says for the node's group, over that what stands in a
- * file of the node's own. Who looks after one machine has the last word on it; the server is told, and shows it.
+ * Settings of this node's checks: built-in values, overridden by the server's settings for the node's group, overridden by a file
+ * on the node. The administrator of a machine has the last word; the server gets a report and shows it.
  *
- * A text that is refused changes nothing: the one before goes on counting. What the server said last and was good is kept on disk,
- * for a start without it.
+ * An invalid text is refused and changes nothing: the earlier one stays in force. The last valid text of the server is kept on
+ * disk for a start without the server.
  */
 #ifndef HOLDFAST_AGENTS_NODE_SETTINGS_H
 #define HOLDFAST_AGENTS_NODE_SETTINGS_H
@@ -22,10 +22,10 @@ struct settings {
     const char *names; /* of the checks that the agent was started with; NULL: all */
     char *kept;        /* where the group's is kept; NULL: nowhere */
     char instance_id[ID_INSTANCE_MAX];
-    struct agent_settings group, own, both; /* both is what counts */
+    struct agent_settings group, own, both; /* both: what is in force */
     int64_t revision;                       /* of the group's */
     uint64_t tag;
-    uint64_t refused_tag; /* of the group's text that does not count; 0: none */
+    uint64_t refused_tag; /* of the refused text of the group; 0: none */
     char refused[AGENT_SETTINGS_ERROR_MAX], own_refused[AGENT_SETTINGS_ERROR_MAX]; /* why; "" */
     struct timespec file_at;                                                       /* of the file that was read last */
     off_t file_bytes;
@@ -33,25 +33,24 @@ struct settings {
     int64_t look_at; /* monotonic */
 };
 
-/* file and kept may be NULL; file outlives the settings. What was kept for another instance is another machine's;
- * instance_id NULL: whichever it was. */
+/* file and kept may be NULL; file outlives the settings. Kept settings of another instance are ignored; instance_id NULL: any. */
 void settings_open(struct settings *settings, const char *file, const char *state_dir, const char *instance_id);
-/* What was left out on the command line is not run, whatever is said of it. names: of struct checks_options; outlive the settings. */
+/* Checks that the command line leaves out do not run, whatever the settings say. names outlives the settings. */
 void settings_leave_out(struct settings *settings, const char *names);
 void settings_close(struct settings *settings);
 
-/* Whether the server's word of a tag is news. */
+/* Whether the server announced a new tag. */
 bool settings_is_news(const struct settings *settings, uint64_t tag);
-/* The reply to GET /v1/agent/settings. INVALID when it is none; else what it says counts now, or is refused. */
+/* Takes a reply to GET /v1/agent/settings: applied or refused. INVALID when it is not such a reply. */
 int settings_take(struct settings *settings, const char *body, size_t len);
-/* Whether there is or was anything to tell of. */
+/* Whether there is or was anything to report. */
 bool settings_are_said(const struct settings *settings);
-/* Looks now and then whether the node's own file is another one. True when what counts, or why it does not, changed. */
+/* Reads the node's own file when it has changed. True when the settings in force, or a refusal, changed. */
 bool settings_scan(struct settings *settings, int64_t now_ms);
 
-/* What the server is told; sent as POST /v1/agent/settings. */
+/* The report to the server; sent as POST /v1/agent/settings. */
 void settings_write_report(const struct settings *settings, struct text *out);
-/* Everything that can be said, with what counts and whose word it is, as a table or as JSON. */
+/* Prints all settings with their values and sources, as a table or as JSON. */
 void settings_print(const struct settings *settings, bool json);
 
 #endif

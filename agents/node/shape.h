@@ -1,6 +1,6 @@
 /*
- * JSON by hand, in both directions: the agent's few shapes do not pay for a library in a process of two megabytes. Writers
- * escape everything that JSON wants escaped; a reader fills a list of members and refuses any other.
+ * Small JSON reader and writer: a library would be too large for a process of two megabytes. Writers escape as JSON requires.
+ * Readers fill a list of members and refuse unknown ones.
  */
 #ifndef HOLDFAST_AGENTS_NODE_SHAPE_H
 #define HOLDFAST_AGENTS_NODE_SHAPE_H

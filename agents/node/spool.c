@@ -3,12 +3,13 @@
  *
  *     frame: magic, length, flags, id, first bytes of SHA-256 over all of it but the digest; then the data
  *
- * A crash may leave half a frame at the end. Reading looks for the next frame whose digest is right, from every
- * byte on, so that neither a torn end nor a bad sector in the middle costs a whole record. Done records are only
- * forgotten in memory: after a crash they are sent once more, which the verdict's key makes harmless. The file is written
- * anew when it has reached the bound but not all in it still waits, and cut to nothing when nothing waits.
+ * A crash may leave half a frame at the end. Reading tries every byte as the start of a frame with a valid digest, so a torn end
+ * or a bad sector costs only the damaged record. Acknowledged records are removed in memory only. After a crash they are sent
+ * again; the key of the verdict makes the repeat harmless. The file is rewritten when it reaches its bound and some of its
+ * records are done. It is truncated when no record waits.
  *
- * When the bound is reached by what waits: the oldest that is not critical goes first, then, for a critical one, the oldest.
+ * If waiting records alone reach the bound, the oldest record that is not critical is dropped first. A critical record may also
+ * push out the oldest critical one.
  */
 #include "agents/node/spool.h"
 
@@ -25,7 +26,7 @@
 
 #define MAGIC UINT32_C(0x31534648) /* "HFS1" */
 #define FLAG_CRITICAL 1U
-#define DROP_SHARE 8 /* dropping frees an eighth at once, or every append would write the file anew */
+#define DROP_SHARE 8 /* a drop frees an eighth, so that not every append rewrites the file */
 
 struct frame {
     uint32_t magic, len, flags, spare;
@@ -35,7 +36,7 @@ struct frame {
 
 struct entry {
     uint64_t serial, id;
-    int64_t offset; /* of the frame; -1: in memory alone */
+    int64_t offset; /* of the frame; -1: only in memory */
     uint32_t len;   /* of the data */
     bool critical, waiting;
     char *memory;
@@ -109,7 +110,7 @@ static int write_at(int fd, int64_t offset, const char *data, size_t len)
     return 0;
 }
 
-/* A new name in a directory outlives a power failure only when the directory was synced too. */
+/* A new directory entry survives a power failure only after an fsync of the directory. */
 static int sync_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -149,7 +150,7 @@ static void finish(struct spool *spool, struct entry *entry)
     }
 }
 
-/* Forgets done entries; serials keep growing. */
+/* Removes done entries. */
 static void squeeze(struct spool *spool)
 {
     size_t kept = 0;
@@ -207,7 +208,7 @@ static int load(struct spool *spool, size_t *ret_damaged)
     struct stat st;
     if (fstat(spool->fd, &st) != 0)
         return STATUS_IO;
-    /* The bound may have been larger in an earlier life, but not without limit. */
+    /* An earlier process may have had a larger bound. */
     size_t len = st.st_size > 16 * SPOOL_BYTES_MAX ? 16 * SPOOL_BYTES_MAX : (size_t)st.st_size, at = 0;
     autofree char *data = own_calloc(len + 1, 1);
     while (at < len) {
@@ -295,7 +296,7 @@ static int copy_waiting(struct spool *spool, int fd, int64_t *ret_end)
     return fsync(fd) == 0 ? 0 : STATUS_IO;
 }
 
-/* Copies what waits into a new file, which takes the old one's place; until then the old one is the truth. */
+/* Copies waiting records into a new file, which then replaces the old one. */
 static int rewrite(struct spool *spool)
 {
     autofree char *path = own_printf("%s.new", spool->path);
@@ -324,7 +325,7 @@ static int rewrite(struct spool *spool)
     return sync_directory(spool->path);
 }
 
-/* Sees to it that size more bytes keep the file within its bound. */
+/* Makes room for size more bytes within the bound. */
 static int make_room(struct spool *spool, size_t size, bool critical)
 {
     if ((size_t)spool->end + size <= spool->bytes_max)
@@ -373,7 +374,7 @@ int spool_append(struct spool *spool, uint64_t id, bool critical, const void *da
     if (len > SPOOL_RECORD_BYTES_MAX)
         return STATUS_TOO_LARGE;
     int status = make_room(spool, frame_size(len), critical);
-    if (status == STATUS_TOO_LARGE) { /* full of what matters more */
+    if (status == STATUS_TOO_LARGE) { /* full of records that matter more */
         spool->dropped++;
         return STATUS_FULL;
     }
@@ -394,7 +395,7 @@ int spool_retry(struct spool *spool)
         if (!entry->waiting || entry->memory == NULL)
             continue;
         if ((size_t)spool->end + frame_size(entry->len) > spool->bytes_max)
-            return STATUS_FULL; /* leaves by being sent */
+            return STATUS_FULL; /* it stays in memory until it is sent */
         int status = put(spool, entry, entry->memory);
         if (status != 0)
             return status;

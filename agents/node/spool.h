@@ -1,8 +1,8 @@
 /*
- * What was seen and not yet taken over by the server, on disk, bounded.
+ * Verdicts that the server has not acknowledged yet, on disk, bounded.
  *
- * A record counts as spooled when spool_append has returned 0: it is then fsynced. Records leave in the order
- * they came. One process at a time (the state directory's lock sees to that).
+ * A record is durable when spool_append has returned 0. Records are sent in the order of arrival. Only one process may use the
+ * file; the lock of the state directory ensures that.
  */
 #ifndef HOLDFAST_AGENTS_NODE_SPOOL_H
 #define HOLDFAST_AGENTS_NODE_SPOOL_H
@@ -15,33 +15,33 @@
 
 #define SPOOL_BYTES_MAX (1024 * 1024) /* some 1,500 verdicts: a day of a very sick node */
 #define SPOOL_RECORD_BYTES_MAX 16384  /* a verdict with every byte escaped is under 8 KiB */
-#define SPOOL_MEMORY_RECORDS_MAX 32   /* kept in memory alone while the disk takes nothing */
+#define SPOOL_MEMORY_RECORDS_MAX 32   /* kept in memory while the disk rejects writes */
 
 struct spool;
 
-/* Reads what an earlier life left; bytes that are no whole record (a write cut short) are passed over and counted in
- * *ret_damaged. IO when the file cannot be opened or made. */
+/* Reads the file of an earlier process. Incomplete or damaged records are skipped; *ret_damaged counts their bytes. IO when the
+ * file cannot be opened or created. */
 int spool_open(const char *path, size_t bytes_max, struct spool **ret_spool, size_t *ret_damaged);
 void spool_free(struct spool *spool);
 
-/* id: a later record with the same id replaces an earlier one that still waits. Critical records are dropped last.
- * 0: durable. FULL or IO: the disk did not take it; it is kept in memory and tried again with spool_retry. */
+/* A record replaces a waiting one with the same id. Critical records are dropped last. 0: durable. FULL or IO: not on disk; the
+ * record is kept in memory, and spool_retry tries again. */
 int spool_append(struct spool *spool, uint64_t id, bool critical, const void *data, size_t len);
-/* Writes what is in memory alone. 0 when nothing is left there. */
+/* Writes the records that are only in memory. 0 when all of them are on disk. */
 int spool_retry(struct spool *spool);
 
 size_t spool_count(const struct spool *spool);
 int64_t spool_dropped(const struct spool *spool); /* since the start, because the bound was reached */
-bool spool_is_durable(const struct spool *spool); /* nothing is in memory alone */
+bool spool_is_durable(const struct spool *spool); /* all records are on disk */
 
-/* The first waiting record whose serial is above after (0: the first at all); false when there is none. serials grow
- * and stay a record's own. */
+/* The first waiting record with a serial above after (0: the very first); false when there is none. Serials grow, and a record
+ * keeps its own. */
 bool spool_next(const struct spool *spool, uint64_t after, uint64_t *ret_serial);
-/* Reads a waiting record. NOT_FOUND when it is gone, IO when it cannot be read any more (it is then given up). */
+/* Reads a waiting record. NOT_FOUND when it is gone. IO when it cannot be read; it is then dropped. */
 int spool_read(struct spool *spool, uint64_t serial, struct text *ret_data);
-/* The server has it. */
+/* The server has acknowledged the record. */
 void spool_done(struct spool *spool, uint64_t serial);
-/* Gives the disk space of done records back when nothing waits. */
+/* Truncates the file when no record waits. */
 void spool_trim(struct spool *spool);
 
 #endif

@@ -1,4 +1,4 @@
-/* A list that is short: a node with a hundred things wrong has one thing wrong. */
+/* The list of standing states is short, so it is searched linearly. */
 #include "agents/node/standing.h"
 
 #include "agents/node/message.h"
@@ -53,12 +53,12 @@ static void begin(const struct standing *standing, struct standing_state *state,
 {
     struct finding finding = check_finding(source, sighting, wall_ms);
     finding.place =
-        (struct log_place){LOG_STANDING, now_ms}; /* one of a kind in this boot, however the wall clock is set */
+        (struct log_place){LOG_STANDING, now_ms}; /* unique in this boot, also after a step of the wall clock */
     state->began_at = now_ms;
     window_make_verdict(&finding, standing->instance_id, standing->boot_id, wall_ms, &state->verdict);
 }
 
-/* True when it is to be told. */
+/* True when it is to be reported. */
 static bool go_on(const struct standing *standing, struct standing_state *state, const char *source,
                   const struct check_sighting *sighting, int64_t now_ms, int64_t wall_ms)
 {
@@ -78,7 +78,7 @@ static bool note(struct standing *standing, const char *source, const struct che
 {
     struct standing_state *state = find(standing, source, sighting->code, sighting->device);
     if (state != NULL && state->seen)
-        return false; /* said twice in one run */
+        return false; /* twice in one run */
     bool is_new = state == NULL;
     if (is_new && (state = add(standing)) == NULL) {
         log_error("too much is wrong at a time; not reported code=%s device=%s", sighting->code, sighting->device);
@@ -94,14 +94,14 @@ static bool note(struct standing *standing, const char *source, const struct che
     return due;
 }
 
-/* Of what it ends: an agent that is killed before its list is on disk says the same end again. */
+/* Made from the key of the state that ends. An agent that is killed before it stores the list reports the same end again. */
 static void make_over_key(struct verdict *over, const struct verdict *begun)
 {
     autofree char *text = own_printf("%s|over", begun->key);
     id_sha256_hex(text, strlen(text), over->key);
 }
 
-/* Dated behind all that was said of it. */
+/* Its time is after all reports of the state. */
 static void end(const struct standing_state *state, const char *why, int64_t now_ms, int64_t wall_ms,
                 verdict_fn *on_verdict, void *arg)
 {
@@ -192,8 +192,8 @@ void standing_read(struct standing *standing, const char *data, size_t len, int6
             if (state == NULL)
                 return;
             state->verdict = verdict;
-            state->began_at = reach.began_at > 0 ? reach.began_at : now_ms; /* of versions before: not known */
-            state->reported_at = now_ms - STANDING_REPEAT_MS;               /* perhaps it was not told */
+            state->began_at = reach.began_at > 0 ? reach.began_at : now_ms; /* 0 in files of older versions */
+            state->reported_at = now_ms - STANDING_REPEAT_MS;               /* it may not have been reported */
         }
         data += line + (feed != NULL);
     }

@@ -1,6 +1,5 @@
 /*
- * Small files, replaced whole (base/file.h), so that a crash leaves the old or the new. A file that makes no sense is
- * as good as none: the agent enrols, or reads, again.
+ * Small files that are replaced atomically (base/file.h). An invalid file counts as missing: the agent enrols, or reads, again.
  */
 #include "agents/node/state.h"
 
@@ -105,13 +104,13 @@ int state_save_credential(const struct state *state, const char *instance_id, co
 
 /* --- whose id it is ------------------------------------------------------------------------------------------ */
 
-/* What tells machines apart. The firmware's word may be read by root alone; the other is made by systemd, once for each
- * installation, and images are published without one. What cannot be read now says nothing. */
+/* The ids that distinguish machines. Only root can read product_uuid. machine-id is made by systemd once for each installation;
+ * published images have none. An id that cannot be read is ignored. */
 static const struct {
     const char *name, *path;
 } identities[] = {{"product_uuid", "/sys/class/dmi/id/product_uuid"}, {"machine-id", "/etc/machine-id"}};
 
-/* The value that the file "machine" has for name; "" for none. */
+/* The value of name in the file "machine"; "" if it has none. */
 static void find_identity(const char *kept, const char *name, char value[WORD_MAX_BYTES])
 {
     size_t len = strlen(name);
@@ -122,7 +121,7 @@ static void find_identity(const char *kept, const char *name, char value[WORD_MA
             value[0] = '\0';
 }
 
-/* True when one of the identities is another one; what is known now goes to ret_identities, beside what was kept and cannot be read. */
+/* True when one id differs. ret_identities gets the current ids, and the kept value of an id that cannot be read. */
 static bool is_another_machine(const char *root, const char *kept, struct text *ret_identities)
 {
     bool differs = false;

@@ -1,14 +1,14 @@
 /*
- * The agent's state directory: who it is to the server, and how far it has read.
+ * The agent's state directory.
  *
  *     lock          held while an agent runs
  *     credential    mode 0600: credential, instance it was given to, heartbeat interval
  *     kernel-log    agents/node/progress.h
  *     instance-id   made once when none is given
- *     machine       of which machine that id is: "NAME VALUE" lines of what tells machines apart
+ *     machine       the machine that the id belongs to, as "NAME VALUE" lines
  *     spool         agents/node/spool.h
  *     standing      agents/node/standing.h
- *     memory-CHECK  what a check's last run left for the next
+ *     memory-CHECK  what a check stores for its next run
  */
 #ifndef HOLDFAST_AGENTS_NODE_STATE_H
 #define HOLDFAST_AGENTS_NODE_STATE_H
@@ -28,11 +28,11 @@ void state_close(struct state *state);
 /* Caller frees. */
 char *state_path(const struct state *state, const char *name);
 
-/* NOT_FOUND also when it was given to another instance: a copied disk must not speak for its origin. */
+/* NOT_FOUND also when it belongs to another instance: a copied disk must not act as its origin. */
 int state_load_credential(const struct state *state, const char *instance_id, struct message_enrolled *ret_enrolled);
 int state_save_credential(const struct state *state, const char *instance_id, const struct message_enrolled *enrolled);
-/* CONFLICT when it was made on another machine: the disk is a copy, and two machines must not speak as one. root goes before
- * /sys and /etc: "" in life. */
+/* CONFLICT when it was made on another machine: the disk is a copy, and two machines must not share an id. root is a prefix of
+ * /sys and /etc, for tests; else "". */
 int state_own_instance_id(const struct state *state, const char *root, char ret_id[ID_INSTANCE_MAX]);
 
 /* First line of a small file: a token, a boot id. INVALID when it is empty, too long or not printable. */

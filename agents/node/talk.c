@@ -1,4 +1,4 @@
-/* Every exchange takes the credential anew from the state directory, because an enrolment may have brought another. */
+/* Every exchange reads the credential from the state directory again: an enrolment may have replaced it. */
 #include "agents/node/talk.h"
 
 #include "base/log.h"
@@ -8,7 +8,7 @@
 
 #include <poll.h>
 
-#define SAY_TRIES_MAX 120 /* then the agent begins another runner, while it is still asked for */
+#define SAY_TRIES_MAX 120 /* then the agent starts another runner if the order is still wanted */
 #define PAUSE_DOUBLINGS_MAX 5
 #define SHOWN_BYTES_MAX 300
 
@@ -52,7 +52,7 @@ int talk_exchange(struct talk *talk, const struct text *body, int *ret_answer, c
     return status;
 }
 
-/* 0, WITHDRAWN, or a status when it is to be said again. A credential that is not accepted may be followed by another. */
+/* 0, WITHDRAWN, or a status for a retry. A rejected credential may be replaced meanwhile. */
 static int meaning_of(int answer, const char *body, size_t len)
 {
     if (answer == 200)
@@ -60,7 +60,7 @@ static int meaning_of(int answer, const char *body, size_t len)
     if (answer == 404 || answer == 409)
         return TALK_WITHDRAWN;
     log_warn("the server answered %d: %.*s", answer, (int)(len < SHOWN_BYTES_MAX ? len : SHOWN_BYTES_MAX), body);
-    bool never = answer == 400 || answer == 413 || answer == 415; /* however often it is said */
+    bool never = answer == 400 || answer == 413 || answer == 415; /* a retry cannot help */
     return never ? 0 : STATUS_UNAVAILABLE;
 }
 

@@ -1,6 +1,6 @@
 /*
- * How a runner speaks to the server: it fetches its order at a path and posts reports to the same. It waits as long as it takes,
- * with pauses, because it is a process of its own.
+ * The exchanges of a runner with the server. It fetches its order from a path and posts reports to it. It may wait and retry as
+ * long as necessary, because it is a separate process.
  */
 #ifndef HOLDFAST_AGENTS_NODE_TALK_H
 #define HOLDFAST_AGENTS_NODE_TALK_H
@@ -25,16 +25,16 @@ struct talk {
     struct wire *wire;
 };
 
-/* What is answered beside 0 and the statuses: the server wants no more. */
+/* Returned beside 0 and statuses: the server has withdrawn the order. */
 #define TALK_WITHDRAWN 1
 
-/* Says itself what is wrong. Closed with talk_close in any case. */
+/* Logs errors. Call talk_close in any case. */
 int talk_open(struct talk *talk, const struct talk_options *options);
 void talk_close(struct talk *talk);
 /* One exchange; body NULL: a GET. *ret_body lives until the next one. */
 int talk_exchange(struct talk *talk, const struct text *body, int *ret_answer, const char **ret_body, size_t *ret_len);
 int talk_say_once(struct talk *talk, const struct text *body);
-/* Until the server has heard it, or for so long that the agent is to begin another runner. */
+/* Retries until the server has it, or until it is time for the agent to start another runner. */
 int talk_say(struct talk *talk, const struct text *body);
 void talk_pause(int64_t ms);
 

@@ -1,9 +1,9 @@
 /*
- * The table of open windows. What was folded is told again, under its key, so the newest telling is the whole truth
- * and an earlier one may be lost.
+ * The table of open windows. A window is reported again under the same key when it has grown. The latest report is complete; an
+ * earlier one may be lost.
  *
- * Two lines of one code that ask for different things are not the same evidence: Xid 154 is the driver's own word
- * on what to do, and "reboot" after "none" must not vanish into a count. They get windows of their own.
+ * Lines of one code that ask for different actions get separate windows. Example: Xid 154 carries the action that the driver
+ * requests, and "reboot" after "none" must not disappear in a count.
  */
 #include "agents/node/window.h"
 
@@ -52,7 +52,7 @@ static struct window *find(struct windows *windows, const struct finding *findin
     return NULL;
 }
 
-/* The window that has counted this already, in an earlier life of the agent. */
+/* The window that has counted this finding already, in an earlier process of the agent. */
 static struct window *find_counted(struct windows *windows, const struct finding *finding)
 {
     for (size_t i = 0; i < WINDOW_COUNT_MAX && finding->place.log != 0; i++) {
@@ -74,7 +74,7 @@ static void report_one(struct windows *windows, struct window *window, int64_t n
     windows->changed = true;
 }
 
-/* A free slot, or the one that was quiet for longest. */
+/* A free slot, or the least recently used one. */
 static struct window *take_slot(struct windows *windows, int64_t now_ms, verdict_fn *on_verdict, void *arg)
 {
     struct window *oldest = &windows->slots[0];
@@ -90,7 +90,7 @@ static struct window *take_slot(struct windows *windows, int64_t now_ms, verdict
     return oldest;
 }
 
-/* Two windows of one fault that begin in the same millisecond and at no place would have one key. */
+/* Without a place, two windows of one fault that begin in the same millisecond would share a key. */
 static int64_t free_start(const struct windows *windows, const struct finding *finding)
 {
     int64_t start = finding->at_ms;
@@ -135,7 +135,7 @@ static void grow(struct window *window, const struct finding *finding, int64_t c
     window->touched_at = now_ms;
 }
 
-/* What is read again counts as it did; only what stands at the last place may have become more since. */
+/* A finding that is read again adds nothing, except that the last one may have a larger count by now. */
 static void add_again(struct window *window, const struct finding *finding, int64_t now_ms)
 {
     int64_t more = finding->count - window->reach.place_count;

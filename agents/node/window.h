@@ -1,6 +1,6 @@
 /*
- * Folds findings into verdicts: the same fault on the same device within a minute of its first sight is one verdict
- * whose count and last time grow. Minutes are those of the monotonic clock.
+ * Folds findings into verdicts. The same fault on the same device within a minute of its first finding is one verdict,
+ * whose count and last time grow. The minute is measured by the monotonic clock.
  */
 #ifndef HOLDFAST_AGENTS_NODE_WINDOW_H
 #define HOLDFAST_AGENTS_NODE_WINDOW_H
@@ -11,15 +11,15 @@
 #include <stdbool.h>
 
 #define WINDOW_MS 60000
-#define WINDOW_COUNT_MAX 64   /* different faults within a minute; the oldest gives way */
-#define WINDOW_UPDATE_MS 5000 /* a verdict that grows is told again this often */
+#define WINDOW_COUNT_MAX 64   /* different faults within a minute; the oldest is evicted */
+#define WINDOW_UPDATE_MS 5000 /* a growing verdict is reported again this often */
 
-/* What a verdict's count holds, beside the verdict on disk: what stands at or before that place and is read again is
- * not counted again. */
+/* Which findings a verdict has counted; stored with it. A finding at this place or before it, when read again, is not counted
+ * again. */
 struct reach {
-    struct log_place place; /* of the last finding in it; log 0: none has a place */
-    int64_t place_count;    /* how much of the count is of that place */
-    int64_t began_at;       /* monotonic, of this boot; of the first finding in it */
+    struct log_place place; /* of the last finding; log 0: findings have no place */
+    int64_t place_count;    /* the part of the count that belongs to that place */
+    int64_t began_at;       /* of the first finding; monotonic, this boot */
 };
 
 struct window {
@@ -32,33 +32,33 @@ struct window {
 
 struct windows {
     char instance_id[ID_INSTANCE_MAX], boot_id[BOOT_ID_MAX_BYTES];
-    bool changed; /* since somebody set it false */
+    bool changed; /* since the caller last set it to false */
     struct window slots[WINDOW_COUNT_MAX];
 };
 
-/* Takes over a verdict that is ready to be told. reach: NULL of what is folded by nobody. */
+/* Takes a verdict to report. reach: NULL for states, which are not folded. */
 typedef void verdict_fn(const struct verdict *verdict, const struct reach *reach, void *arg);
 
 void windows_init(struct windows *windows, const char *instance_id, const char *boot_id);
-/* now_ms is monotonic. Tells at once only what has to leave the table to make room. */
+/* now_ms is monotonic. Reports at once only a window that is evicted. */
 void windows_add(struct windows *windows, const struct finding *finding, int64_t now_ms, verdict_fn *on_verdict,
                  void *arg);
-/* Puts a verdict of this boot back, so that it goes on growing; grew: with something that was not told yet. Of two with one key
- * the one that has counted more stays. */
+/* Restores a window of this boot, so that it continues to grow. grew: its last growth was not reported. Of two windows with one
+ * key the larger count stays. */
 void windows_restore(struct windows *windows, const struct verdict *verdict, const struct reach *reach, bool grew,
                      int64_t now_ms);
-/* Tells what is new, and what grew and is due (all: whether due or not), and forgets what is over. */
+/* Reports new windows, and grown ones that are due (all: due or not). Drops windows that are over. */
 void windows_flush(struct windows *windows, int64_t now_ms, bool all, verdict_fn *on_verdict, void *arg);
 /* When windows_flush has something to do next, monotonic; INT64_MAX: nothing. */
 int64_t windows_due_ms(const struct windows *windows);
-/* Something was folded since it was last told. */
+/* Some window grew after its last report. */
 bool windows_grew(const struct windows *windows);
 
 /* The verdict that a finding begins, with its key. */
 void window_make_verdict(const struct finding *finding, const char *instance_id, const char *boot_id, int64_t first_at,
                          struct verdict *ret_verdict);
-/* Hex SHA-256 over boot|source|code|device and the place, so that a line is one verdict in whichever life it is read; what
- * stands at no place has first_at in its stead. */
+/* Hex SHA-256 of boot|source|code|device|place. A line has the same key whenever it is read. Without a place first_at takes its
+ * position. */
 void verdict_make_key(struct verdict *verdict, const struct log_place *place);
 
 #endif

@@ -1,4 +1,4 @@
-/* Messages about work by agents/node/shape.h; only the order has a list in it, which that does not know. */
+/* Uses agents/node/shape.h, except for the order: it has a list, which shape.h does not read. */
 #include "agents/node/work.h"
 
 #include "agents/node/shape.h"
@@ -71,7 +71,7 @@ int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job,
     struct pull p;
     struct pull_view name;
     unsigned seen = 0;
-    autofree char *resources = own_calloc(1, len + 1); /* decoded it is never longer */
+    autofree char *resources = own_calloc(1, len + 1); /* decoding never makes it longer */
     pull_start(&p, body, len);
     pull_object(&p);
     while (pull_member(&p, &name)) {
@@ -81,7 +81,7 @@ int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job,
         seen |= bit;
     }
     if (pull_end(&p) != 0 || seen != W_ALL || job.key[0] == '\0')
-        return STATUS_INVALID; /* without a key one order could not be told from the next */
+        return STATUS_INVALID; /* without a key two orders could not be distinguished */
     *ret_job = job;
     *ret_resources = TAKE(resources);
     return 0;
@@ -111,7 +111,7 @@ static size_t character(const char *at, size_t len)
     return 0;
 }
 
-/* The end of a log as text: what cannot be shown is a question mark. */
+/* The end of a log as text; unprintable bytes become "?". */
 static void clean(const char *log, size_t log_len, char ret_text[LIFECYCLE_LOG_MAX_BYTES])
 {
     size_t room = LIFECYCLE_LOG_MAX_BYTES - 1, used = 0;
@@ -193,7 +193,7 @@ int work_read_state(const char *data, size_t len, struct work_state *ret_state)
         SHAPE_I64("over", s.over, 0),
         SHAPE_I64("exitCode", s.exit_code, -1),
         SHAPE_TEXT("detail", s.detail),
-        SHAPE_I64("endedAt", s.ended_at, 0), /* not what an older agent wrote */
+        SHAPE_I64("endedAt", s.ended_at, 0), /* older versions did not write it */
     };
     if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots) - 1))
         return STATUS_INVALID;

@@ -1,5 +1,5 @@
 /*
- * Work: the messages about lifecycle scripts and resets, and what is remembered of them.
+ * Messages about lifecycle scripts and resets, and their state on disk.
  */
 #ifndef HOLDFAST_AGENTS_NODE_WORK_H
 #define HOLDFAST_AGENTS_NODE_WORK_H
@@ -12,20 +12,20 @@
 int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job, char **ret_resources);
 /* The order to reset a device, at the same place. */
 int work_read_reset(const char *body, size_t len, struct reset_job *ret_job);
-/* log: the end of what the script wrote; what is no UTF-8 of it becomes "?". */
+/* log: the end of the output of the script; invalid UTF-8 becomes "?". */
 void work_write_report(struct text *out, const struct lifecycle_report *report, const char *log, size_t log_len);
 
-/* What the agent remembers of the work it was asked for, by instance and order. */
+/* The state of an order on disk. */
 struct work_state {
     char instance_id[ID_INSTANCE_MAX];
     char key[KEY_MAX_BYTES];
-    char done[LIFECYCLE_SCRIPTS_MAX][LIFECYCLE_FILE_MAX_BYTES]; /* succeeded on this instance, whatever asked for it */
-    char script[LIFECYCLE_FILE_MAX_BYTES];                      /* that was run last under this key */
+    char done[LIFECYCLE_SCRIPTS_MAX][LIFECYCLE_FILE_MAX_BYTES]; /* succeeded on this instance, under any order */
+    char script[LIFECYCLE_FILE_MAX_BYTES];                      /* the last one that ran under this key */
     int64_t attempts;                                           /* of it */
-    int64_t pid, ticks;                                         /* of its process while it runs; pid 0: it does not */
+    int64_t pid, ticks;                                         /* of its process; pid 0: none runs */
     int64_t log_from, log_to;                                   /* its output in the log */
-    int64_t over;                                               /* the order is done (1), or was given up (2) */
-    int64_t exit_code;                                          /* -1: it did not end by itself */
+    int64_t over;                                               /* the order succeeded (1) or failed (2) */
+    int64_t exit_code;                                          /* -1: it was ended */
     char detail[SENTENCE_MAX_BYTES];
     int64_t ended_at; /* when a reset had succeeded, by this machine's clock */
 };
