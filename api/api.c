@@ -13,6 +13,8 @@
 #include "api/repeat.h"
 #include "api/stream.h"
 #include "base/status.h"
+#include "server/service/access/access.h"
+#include "server/service/agent/agent.h"
 
 #include <stdio.h>
 #include <string.h>

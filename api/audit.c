@@ -10,6 +10,7 @@
 #include "api/intern.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "server/service/access/access.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #define HOLDFAST_API_AUDIT_H
 
 #include "api/call.h"
+#include "server/service/access/access.h"
 
 /* On a request thread, before anything else. A change has call->audit from here on; service_audit_end after the reply. */
 void audit_begin(struct api_call *call, struct service_audit *audit);

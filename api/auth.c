@@ -4,6 +4,8 @@
  */
 #include "api/audit.h"
 #include "api/intern.h"
+#include "server/service/access/access.h"
+#include "server/service/agent/agent.h"
 
 #include <string.h>
 #include <strings.h>

@@ -15,6 +15,7 @@
 #include "api/pool.h"
 #include "api/routes.h"
 #include "base/json.h"
+#include "server/service/access/access.h"
 
 #define API_PARAMS_MAX 2
 #define API_PARAM_BYTES 64

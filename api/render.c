@@ -2,7 +2,12 @@
 #include "api/render.h"
 #include "base/clock.h"
 #include "base/sm.h"
+#include "base/text.h"
 #include "model/alternatives.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/lemon.h"
+#include "server/service/node/node.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 

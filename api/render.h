@@ -6,7 +6,11 @@
 #define HOLDFAST_API_RENDER_H
 
 #include "base/json.h"
+#include "server/service/cluster/cluster.h"
 #include "server/service/event/webhook.h"
+#include "server/service/node/lemon.h"
+#include "server/service/node/node.h"
+#include "server/service/scheduler/scheduler.h"
 #include "server/service/service.h"
 
 /* A text as JSON. One that was cut to its limit inside of a character loses the rest of that character. */

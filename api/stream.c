@@ -11,6 +11,8 @@
 #include "api/render.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/service/access/access.h"
+#include "server/service/event/event.h"
 
 #include <pthread.h>
 #include <signal.h>

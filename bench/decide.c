@@ -20,7 +20,9 @@
 #include "base/text.h"
 #include "bench/message.h"
 #include "server/reconcile/reconcile.h"
+#include "server/service/agent/agent.h"
 #include "server/service/cluster/pause.h"
+#include "server/service/node/node.h"
 #include "simulate/simulate.h"
 
 #include <inttypes.h>

@@ -19,6 +19,9 @@
 #include "server/provider/manual/manual.h"
 #include "server/reconcile/reconcile.h"
 #include "server/scheduler/slurm/slurm.h"
+#include "server/service/access/access.h"
+#include "server/service/agent/agent_settings.h"
+#include "server/service/policy/policy.h"
 #include "server/service/service.h"
 #include "server/webhook/webhook.h"
 

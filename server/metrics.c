@@ -5,6 +5,7 @@
 #include "server/metrics.h"
 
 #include "base/clock.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <inttypes.h>
 

@@ -2,6 +2,7 @@
  * Deep health checks: an agent that was told of one in a heartbeat's reply fetches the order here, and says here what each test
  * came to. Rare, and on a request thread, because the reports wait for the store.
  */
+#include "server/service/node/check.h"
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/sm.h"

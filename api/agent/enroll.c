@@ -2,6 +2,8 @@
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/status.h"
+#include "server/service/access/access.h"
+#include "server/service/agent/agent.h"
 
 #include <string.h>
 

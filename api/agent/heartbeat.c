@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "model/agent_settings.h"
+#include "server/service/agent/agent.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/status.h"
+#include "server/service/agent/agent.h"
 
 enum { M_INSTANCE = 1, M_BOOT = 2, M_SENT = 4, M_KNOWN = 8, M_HARDWARE = 16, M_CHECKS = 32, M_ALL = 63 };
 enum { H_KIND = 1, H_IDENTITY = 2, H_SERIAL = 4, H_LOCATION = 8, H_DETAIL = 16 };

@@ -2,6 +2,7 @@
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/status.h"
+#include "server/service/node/check.h"
 
 enum {
     P_KEY = 1,

@@ -2,6 +2,7 @@
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/status.h"
+#include "server/service/agent/agent_settings.h"
 
 void agent_settings(struct api_call *call)
 {

@@ -5,6 +5,7 @@
 #include "api/agent/agent.h"
 #include "api/intern.h"
 #include "base/status.h"
+#include "server/service/agent/agent.h"
 
 #include <string.h>
 

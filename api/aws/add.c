@@ -7,6 +7,7 @@
 #include "api/aws/status.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "server/service/cluster/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  */
 #include "api/aws/operation.h"
 #include "base/status.h"
+#include "server/service/node/node.h"
 
 static int refuse_for_node(struct aws_call *call, const char *cluster, const char *what)
 {

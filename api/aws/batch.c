@@ -10,6 +10,9 @@
 #include "base/id.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "server/service/access/access.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 
 #include <stdio.h>
 #include <string.h>

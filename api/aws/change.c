@@ -13,6 +13,7 @@
 #include "api/aws/operation.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "server/service/cluster/cluster.h"
 
 #include <string.h>
 

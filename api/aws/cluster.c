@@ -1,4 +1,5 @@
 /* Clusters through the AWS door: ListClusters, DescribeCluster, DeleteCluster. */
+#include "server/service/cluster/cluster.h"
 #include "api/aws/cluster_document.h"
 #include "api/aws/operation.h"
 #include "api/aws/render.h"

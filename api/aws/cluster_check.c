@@ -12,6 +12,7 @@
 #include "api/aws/spec.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "server/service/agent/agent.h"
 
 #include <stdio.h>
 #include <string.h>

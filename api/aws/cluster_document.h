@@ -11,6 +11,8 @@
 #include "api/aws/model.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 #include "server/service/service.h"
 
 /* The input of CreateCluster or UpdateCluster as the use cases take it. Points into the input, which outlives it. */

@@ -5,6 +5,7 @@
 #include "api/aws/spec.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "server/service/cluster/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>

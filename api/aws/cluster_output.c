@@ -11,6 +11,8 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 
 #include <string.h>
 

@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/service/access/access.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  * An EventId is a UUID (version 8, RFC 9562) that holds the event's number, so one can be found again without a second name
  * in the store.
  */
+#include "server/service/event/event.h"
 #include "api/aws/operation.h"
 #include "api/aws/render.h"
 #include "base/own.h"

@@ -2,6 +2,7 @@
  * Nodes through the AWS door: ListClusterNodes, DescribeClusterNode. A slot's name is the NodeLogicalId, which stays when
  * the instance is replaced; the instance's id is the NodeId.
  */
+#include "server/service/node/node.h"
 #include "api/aws/cluster_document.h"
 #include "api/aws/operation.h"
 #include "base/own.h"

@@ -1,6 +1,8 @@
 /* What is done to the nodes of whole groups through the AWS door: UpdateClusterSoftware, StartClusterHealthCheck. */
 #include "api/aws/operation.h"
 #include "api/aws/software_input.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/check.h"
 
 int aws_update_cluster_software(struct aws_call *call, json_t **ret_output)
 {

@@ -9,6 +9,8 @@
 #include "base/sm.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
 #define HOLDFAST_API_AWS_SOFTWARE_INPUT_H
 
 #include "api/aws/cluster_document.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/check.h"
 
 /* The input of UpdateClusterSoftware. */
 struct software_input {

@@ -22,7 +22,7 @@
 #ifndef HOLDFAST_API_AWS_STATUS_H
 #define HOLDFAST_API_AWS_STATUS_H
 
-#include "server/service/service.h"
+#include "server/service/cluster/cluster.h"
 
 const char *aws_cluster_status(enum cluster_state state);
 const char *aws_group_status(const struct instance_group *group, const struct cluster_counts *counts);

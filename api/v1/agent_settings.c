@@ -1,4 +1,5 @@
 /* What the agents of an instance group do otherwise: read, tried, and made another. */
+#include "server/service/agent/agent_settings.h"
 #include "api/call.h"
 #include "api/v1/v1.h"
 #include "base/own.h"

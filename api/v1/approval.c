@@ -1,4 +1,5 @@
 /* Repairs that wait for a person's word: listed, approved and rejected. */
+#include "server/service/node/approval.h"
 #include "api/choose.h"
 #include "api/page.h"
 #include "api/v1/v1.h"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "server/service/node/approval.h"
 
 static void add_escaped(struct text *page, const char *words)
 {

@@ -2,6 +2,7 @@
 #include "api/page.h"
 #include "api/v1/v1.h"
 #include "base/text.h"
+#include "server/service/access/access.h"
 
 struct audit_query {
     char cluster[NAME_MAX_BYTES], actor[NAME_MAX_BYTES], operation[AUDIT_WORD_MAX_BYTES];

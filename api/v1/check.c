@@ -2,6 +2,7 @@
  * Deep health checks: started for a group or for nodes, listed, described and read. A run has the id of its operation, which is
  * what cancels it (POST /v1/operations/{operation}/cancel).
  */
+#include "server/service/node/check.h"
 #include "api/audit.h"
 #include "api/aws/model.h"
 #include "api/aws/software_input.h"

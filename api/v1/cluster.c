@@ -1,9 +1,11 @@
 /* Clusters: the only thing a person makes; all else follows from its instance groups. */
+#include "server/service/cluster/cluster.h"
 #include "api/choose.h"
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/spec.h"
 #include "api/v1/v1.h"
+#include "server/service/node/node.h"
 
 #include <stdio.h>
 #include <string.h>

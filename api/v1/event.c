@@ -1,9 +1,11 @@
 /* The timeline: newest first for people, upwards from an id for programs, live as a stream. */
+#include "server/service/event/event.h"
 #include "api/intern.h"
 #include "api/page.h"
 #include "api/render.h"
 #include "api/stream.h"
 #include "api/v1/v1.h"
+#include "server/service/node/node.h"
 
 struct event_query {
     char cluster[NAME_MAX_BYTES], node[NODE_NAME_MAX_BYTES], operation[ID_UUID_MAX];

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
+#include "server/service/cluster/cluster.h"
 
 void api_group_resume(struct api_call *call)
 {

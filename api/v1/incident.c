@@ -4,6 +4,7 @@
 #include "api/v1/v1.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/service/node/node.h"
 
 static int list_row(const void *row, void *arg)
 {

@@ -5,6 +5,8 @@
 #include "api/v1/v1.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "model/attempt.h"
+#include "model/health.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* What the past of a cluster's nodes weighs, the worst first. */
+#include "server/service/node/lemon.h"
 #include "api/call.h"
 #include "api/render.h"
 #include "api/v1/v1.h"

@@ -1,9 +1,12 @@
 /* Nodes: slots with a name that instances fill, and what a person may ask of one. */
+#include "server/service/node/node.h"
 #include "api/choose.h"
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
+#include "server/service/agent/agent_settings.h"
 #include "server/service/agent/machine.h"
+#include "server/service/node/lemon.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* The policy in force: which numbers hpd decides by, where each is from, and what of a cluster is its own choice. */
+#include "server/service/policy/policy.h"
 #include "api/call.h"
 #include "api/v1/v1.h"
 #include "base/clock.h"

@@ -4,6 +4,7 @@
 #include "api/v1/v1.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "server/service/policy/policy.h"
 
 static int check_time(const char *text)
 {

@@ -3,6 +3,7 @@
 #include "api/page.h"
 #include "api/v1/v1.h"
 #include "base/own.h"
+#include "server/service/policy/policy.h"
 
 static json_t *render(const struct policy_version *version)
 {

@@ -5,6 +5,7 @@
 #include "api/render.h"
 #include "api/v1/spec.h"
 #include "api/v1/v1.h"
+#include "server/service/cluster/cluster.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 /* The scheduler that hpd drives: what it has, and whose that is. Groups are made of it. */
+#include "server/service/scheduler/scheduler.h"
 #include "api/choose.h"
 #include "api/page.h"
 #include "api/render.h"

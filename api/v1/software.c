@@ -3,6 +3,7 @@
 #include "api/aws/software_input.h"
 #include "api/v1/spec.h"
 #include "api/v1/v1.h"
+#include "server/service/cluster/cluster.h"
 
 /* The body as a document of the model, without the cluster's name, which is in the path. False: it has answered. */
 static bool read_body(struct api_call *call, enum aws_shape_id shape, json_t **ret_input)

@@ -4,6 +4,8 @@
 #include "api/aws/render.h"
 #include "api/aws/validate.h"
 #include "base/status.h"
+#include "server/service/agent/agent.h"
+#include "server/service/cluster/cluster.h"
 #include "server/service/scheduler/discovery.h"
 
 #include <stdio.h>

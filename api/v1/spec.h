@@ -7,6 +7,7 @@
 #include "api/aws/model.h"
 #include "api/call.h"
 #include "api/v1/spec_words.h"
+#include "server/service/cluster/cluster.h"
 
 /* A body that was read, and its groups as the use cases take them. Freed with api_cluster_body_free, also when reading it failed. */
 struct api_cluster_body {

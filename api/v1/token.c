@@ -2,6 +2,7 @@
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
+#include "server/service/access/access.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 /* The handlers of the REST door, one file a noun; their names are in the route table and nowhere else. */
 #ifndef HOLDFAST_API_V1_V1_H
 #define HOLDFAST_API_V1_V1_H
+#include "model/hardware.h"
+
+#define HOLDFAST_API_V1_V1_H
 
 struct api_call;
 

@@ -3,6 +3,7 @@
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"
+#include "server/service/node/node.h"
 
 CHOOSE(verdict_state)
 

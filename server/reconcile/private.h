@@ -49,6 +49,7 @@
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/parts.h"
 #include "server/reconcile/reconcile.h"
+#include "server/service/access/access.h"
 
 #include <pthread.h>
 

@@ -14,6 +14,7 @@
 #include "server/reconcile/observe/job_snapshot.h"
 #include "server/reconcile/operation/step.h"
 #include "server/reconcile/world/load.h"
+#include "server/service/scheduler/scheduler.h"
 
 #define US_PER_MS 1000
 /* While evidence pours in that costs no node, three quarters of a core are left to those who take it in. */

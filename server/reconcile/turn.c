@@ -6,8 +6,12 @@
  * another matter: it is found by taking one thing a turn, and put aside, so that it does not stop all others.
  */
 #include "db/attempt.h"
+#include "db/event.h"
 #include "db/incident.h"
 #include "db/job_run.h"
+#include "db/node.h"
+#include "db/operation.h"
+#include "db/token.h"
 #include "server/reconcile/decide/decide.h"
 #include "server/reconcile/operation/step.h"
 

@@ -13,7 +13,10 @@
 #ifndef HOLDFAST_SERVER_SERVICE_PRIVATE_H
 #define HOLDFAST_SERVER_SERVICE_PRIVATE_H
 
+#include "server/service/access/access.h"
 #include "server/service/agent/machine.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/lemon.h"
 #include "server/service/scheduler/governance.h"
 #include "server/service/service.h"
 

@@ -8,6 +8,7 @@
 #include "api/v1/spec.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "server/service/cluster/cluster.h"
 
 #include <stdarg.h>
 

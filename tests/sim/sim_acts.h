@@ -2,6 +2,9 @@
 #ifndef HOLDFAST_TESTS_SIM_SIM_ACTS_H
 #define HOLDFAST_TESTS_SIM_SIM_ACTS_H
 
+#include "db/node.h"
+#include "db/operation.h"
+#include "db/verdict.h"
 #include "tests/sim/sim_world.h"
 
 /* "reboot/UID", "launch/UID", "terminate/INSTANCE": what a provider did follows from an operation of that kind, and that from a

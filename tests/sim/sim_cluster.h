@@ -2,6 +2,9 @@
 #ifndef HOLDFAST_TESTS_SIM_SIM_CLUSTER_H
 #define HOLDFAST_TESTS_SIM_SIM_CLUSTER_H
 
+#include "db/cluster.h"
+#include "db/operation.h"
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_world.h"
 
 SIM_FN bool sim_has_cluster(struct sim *sim, struct cluster *ret_cluster)

@@ -7,7 +7,9 @@
 #define HOLDFAST_TESTS_SIM_SIM_MODES_H
 
 #include "db/approval.h"
+#include "db/cluster.h"
 #include "db/incident.h"
+#include "db/operation.h"
 #include "tests/sim/sim_world.h"
 
 struct sim_repair_law {

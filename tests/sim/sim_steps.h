@@ -5,6 +5,8 @@
 #ifndef HOLDFAST_TESTS_SIM_SIM_STEPS_H
 #define HOLDFAST_TESTS_SIM_SIM_STEPS_H
 
+#include "db/operation.h"
+#include "db/verdict.h"
 #include "tests/sim/sim_acts.h"
 
 #define SIM_RELEASE_MAX_MS \

@@ -9,6 +9,14 @@
 #ifndef HOLDFAST_TESTS_SIM_SIM_WORLD_H
 #define HOLDFAST_TESTS_SIM_SIM_WORLD_H
 
+#include "db/cluster.h"
+#include "db/node.h"
+#include "db/operation.h"
+#include "model/model.h"
+#include "server/service/access/access.h"
+#include "server/service/agent/agent.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/check.h"
 #include "tests/sim/sim_base.h"
 
 /* --- what must hold at any time ---------------------------------------------------------------- */

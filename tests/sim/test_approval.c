@@ -1,5 +1,7 @@
 /* Stories of the modes: what is observed, and repairs that wait for a person's word, with crashes on both sides of it. */
 #include "server/service/cluster/pause.h"
+#include "server/service/node/approval.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

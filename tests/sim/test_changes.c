@@ -1,4 +1,5 @@
 /* Stories of the operations of whole clusters: how far a change is, how it ends, and what survives a crash. */
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_cluster.h"
 
 static struct operation only(struct sim *sim, enum operation_kind kind)

@@ -1,5 +1,7 @@
 /* Stories of deep health checks: a node takes no work while it is tested, and is given back as it was, or not at all. */
 #include "base/sm.h"
+#include "server/service/node/check.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_cluster.h"
 
 static void open_world(struct sim *sim, uint64_t seed, enum sim_deep deep, int nodes)

@@ -5,6 +5,8 @@
  * opened again, and in the end it must be as if nothing had happened: one effect, nothing acknowledged lost.
  */
 #include "base/log.h"
+#include "base/text.h"
+#include "server/service/access/access.h"
 #include "tests/sim/sim_world.h"
 
 #include <signal.h>

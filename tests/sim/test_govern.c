@@ -3,6 +3,7 @@
  * forgets or is away, and a process that dies at every point: in the end a partition has the tier that is asked for, or its old
  * one, and nothing is remembered that is not needed.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/scheduler/governance.h"
 #include "tests/sim/sim_world.h"
 

@@ -1,4 +1,5 @@
 /* What a flood of evidence must not do: hide what matters, or fill the disk. */
+#include "db/verdict.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

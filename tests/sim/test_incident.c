@@ -1,5 +1,6 @@
 /* Stories of what takes many nodes at once: found by where they sit, held, over, and remembered over a crash. */
 #include "db/incident.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_cluster.h"
 
 #include <sqlite3.h>

@@ -1,4 +1,6 @@
 /* Stories of lifecycle scripts: they run once on every new machine, before it takes work. */
+#include "db/event.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
 static void open_world(struct sim *sim, uint64_t seed, const char *spec)

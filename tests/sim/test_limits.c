@@ -1,4 +1,6 @@
 /* Stories of many nodes: the budget, the breaker, a rack that goes dark, agents that fall silent. */
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

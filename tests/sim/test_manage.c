@@ -1,4 +1,6 @@
 /* What is put to a scheduler whose nodes and partitions are ours to write: all that is wanted, or a word on why not. */
+#include "db/cluster.h"
+#include "db/node.h"
 #include "tests/sim/sim_world.h"
 
 static struct scheduler_ops ops; /* the fake's, and one more */

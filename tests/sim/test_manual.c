@@ -2,6 +2,9 @@
  * Stories of machines in a person's hands (provider "manual"): the loop asks once, waits, and goes on by what the agents
  * report. The test is the person; the fake provider only keeps the machines, and is never called.
  */
+#include "server/service/access/access.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

@@ -1,4 +1,6 @@
 /* Stories of people's operations: cancel at every step, release, opt out, delete. */
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

@@ -1,4 +1,5 @@
 /* Stories of clusters that come into service, grow, shrink, fail and are taken back. */
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_cluster.h"
 
 #define DAY_PART (6 * MS_PER_HOUR)

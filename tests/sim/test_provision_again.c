@@ -1,4 +1,5 @@
 /* Stories of groups that are changed while something of an earlier change is left. */
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_cluster.h"
 
 #define OFF_THE_BUS 79

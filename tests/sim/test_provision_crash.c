@@ -3,6 +3,8 @@
  * k-th turn of the loop, or at the k-th call to a backend, before or after its effect. In the end it must be as if nothing
  * had happened, and no machine may be left over.
  */
+#include "db/cluster.h"
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_cluster.h"
 
 enum death { DEATH_TURN, DEATH_BEFORE_CALL, DEATH_AFTER_CALL, DEATH_COUNT };

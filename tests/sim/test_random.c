@@ -18,7 +18,11 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "db/event.h"
+#include "db/verdict.h"
 #include "server/service/cluster/pause.h"
+#include "server/service/node/approval.h"
+#include "server/service/node/node.h"
 #include "tests/support/recovery.h"
 
 #define WORLDS 64 /* make sim lives some thousand */

@@ -1,4 +1,5 @@
 /* Stories of one repair: what a node goes through from a kernel line to service, and why. */
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 #include "tests/support/recovery.h"
 

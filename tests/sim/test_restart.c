@@ -1,4 +1,7 @@
 /* What is known of a node is known after a restart as well, however much was written about it meanwhile. */
+#include "db/event.h"
+#include "db/node.h"
+#include "db/operation.h"
 #include "tests/sim/sim_cluster.h"
 
 #define OFF_THE_BUS 79

@@ -1,4 +1,7 @@
 /* Stories of software updates: batch by batch, back when it goes wrong, and beside repairs. */
+#include "db/cluster.h"
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_cluster.h"
 
 #define OFF_THE_BUS 79

@@ -1,4 +1,5 @@
 /* Stories of the scheduler's side: people's hands in it, and days on which it does not answer. */
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79

@@ -3,6 +3,7 @@
  * people on others, and the real clock. Nothing here is timed; it ends when what must come has come. Worth most under
  * the thread sanitizer.
  */
+#include "server/service/cluster/cluster.h"
 #include "tests/sim/sim_world.h"
 
 #include <pthread.h>

@@ -2,7 +2,10 @@
 #include "tests/sim/sim_cluster.h"
 #include "tests/sim/sim_memory.h"
 
+#include "db/node.h"
+#include "server/service/cluster/cluster.h"
 #include "server/service/cluster/pause.h"
+#include "server/service/node/node.h"
 
 static struct rnode *remembered(struct sim *sim, const char *name)
 {

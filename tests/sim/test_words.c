@@ -1,6 +1,7 @@
 /* One decision, one wording: what the timeline, Slurm, both doors and the explanation say of a node is the same sentence. */
 #include "api/aws/status.h"
 #include "policy/policy.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
 /* An event holds all of it, a reason its end, as there is no room for more. */

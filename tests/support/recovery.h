@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_RECOVERY_H
 #define HOLDFAST_TESTS_SUPPORT_RECOVERY_H
 
+#include "server/service/cluster/cluster.h"
 #include "server/service/service.h"
 
 static inline int change_recovery(struct service *s, const struct actor *actor, const char *cluster,

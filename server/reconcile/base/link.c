@@ -6,6 +6,7 @@
 #include "server/reconcile/keep/govern.h"
 #include "server/reconcile/keep/manage.h"
 #include "server/reconcile/keep/quarantine.h"
+#include "server/service/scheduler/scheduler.h"
 
 #define LINK_CALLS_MIN 4 /* of each scheduler, however many there are */
 

@@ -2,6 +2,9 @@
  * Writing down what happens: moves of nodes, lines of the timeline, new operations. Inside the turn's transaction these
  * only touch the store; what they mean for the loop's memory is noted as effects and done after the commit.
  */
+#include "db/event.h"
+#include "db/node.h"
+#include "db/operation.h"
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/keep/quarantine.h"

@@ -4,6 +4,7 @@
  * Both walk over a group, which happens once for each shrinking and once for each batch. Victims are chosen together and
  * then taken a few in a turn; each is looked at again when its turn comes, because much may have happened to it meanwhile.
  */
+#include "db/operation.h"
 #include "server/reconcile/cluster/provision.h"
 
 #include <inttypes.h>

@@ -5,6 +5,7 @@
  * same transaction. How far it is comes from the counts of reconcile/world/recount.c, so that it costs a look at the groups, never
  * at the nodes; it is told at most once in PROGRESS_MS, as a large cluster changes with every turn.
  */
+#include "db/operation.h"
 #include "server/reconcile/cluster/provision.h"
 
 #include <inttypes.h>

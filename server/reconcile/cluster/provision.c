@@ -7,6 +7,9 @@
  * faster nothing is done, and the next resync brings what is new.
  */
 #include "server/reconcile/cluster/provision.h"
+#include "db/cluster.h"
+#include "db/node.h"
+#include "db/operation.h"
 #include "server/reconcile/world/load.h"
 
 #include <inttypes.h>

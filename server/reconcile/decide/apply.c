@@ -6,6 +6,11 @@
  * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
  * that is being deleted are deleted, and a held node that nothing speaks against any more is brought back.
  */
+#include "db/approval.h"
+#include "db/cluster.h"
+#include "db/node.h"
+#include "db/operation.h"
+#include "db/verdict.h"
 #include "server/reconcile/decide/decide.h"
 
 #include <inttypes.h>

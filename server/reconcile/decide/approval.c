@@ -3,6 +3,7 @@
  * answer any more is withdrawn. Inside the turn's transaction, beside the decision; the answer comes through the use cases and
  * is an input of the next decision, so that what was true when it was asked is never what is acted on.
  */
+#include "db/approval.h"
 #include "server/reconcile/decide/decide.h"
 
 #include <inttypes.h>

@@ -8,6 +8,10 @@
  */
 #include "server/reconcile/decide/decide.h"
 
+#include "db/approval.h"
+#include "db/node.h"
+#include "db/operation.h"
+#include "db/verdict.h"
 #include "policy/replay.h"
 
 #include <stdio.h>

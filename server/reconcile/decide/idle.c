@@ -10,6 +10,7 @@
 #include "base/sm.h"
 #include "db/cluster.h"
 #include "db/deep.h"
+#include "db/node.h"
 #include "db/operation.h"
 #include "server/live/fleet.h"
 

@@ -6,6 +6,7 @@
  * person put it there: that is respected, never fought.
  */
 #include "server/reconcile/keep/hold.h"
+#include "db/node.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  * one that nothing followed, is shown no longer.
  */
 #include "server/reconcile/observe/job_snapshot.h"
+#include "server/service/scheduler/scheduler.h"
 
 #define SNAPSHOT_AGE_INTERVALS 4
 #define SNAPSHOT_AGE_MIN_MS (30 * MS_PER_S) /* a slow Slurm is no absent one */

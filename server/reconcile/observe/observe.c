@@ -8,6 +8,7 @@
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/observe/job_snapshot.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 

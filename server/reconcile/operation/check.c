@@ -6,6 +6,8 @@
  * the step only reads that. So a restart of either loses nothing and runs nothing twice. A run that failed leaves verdicts, and
  * the node held: what follows is the policy's to say.
  */
+#include "db/cluster.h"
+#include "db/deep.h"
 #include "server/reconcile/operation/step.h"
 
 #include <inttypes.h>

@@ -4,6 +4,7 @@
  * other nodes of a job that runs on several, but a job is asked, requeued and ended as a whole.
  */
 #include "server/reconcile/operation/step.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include "db/attempt.h"
 #include "db/job.h"

@@ -6,6 +6,7 @@
  * policy has a next word; any other failure needs a person. A cancel takes our mark back when nothing else
  * speaks against the node, and leaves it held when something does.
  */
+#include "db/deep.h"
 #include "server/reconcile/operation/step.h"
 
 #include <string.h>

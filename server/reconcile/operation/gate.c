@@ -6,6 +6,8 @@
  * hears. What was seen before the repair is
  * resolved at join, when the new boot proves that the repair happened.
  */
+#include "db/node.h"
+#include "db/verdict.h"
 #include "server/reconcile/operation/step.h"
 
 #include <inttypes.h>

@@ -7,7 +7,10 @@
  * Machines in a person's hands are not called for: what is to be done is said once, in the timeline, and stands in the operation
  * while it is waited for.
  */
+#include "db/node.h"
+#include "db/verdict.h"
 #include "server/reconcile/operation/step.h"
+#include "server/service/access/access.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,6 +5,9 @@
  * call came back; so a crash anywhere leaves a step that is simply done again, under the same key. What went wrong is
  * retried with growing pauses until the step's deadline; then the operation has failed and says what to do.
  */
+#include "db/node.h"
+#include "db/operation.h"
+#include "db/verdict.h"
 #include "server/reconcile/operation/step.h"
 
 #include <stdio.h>

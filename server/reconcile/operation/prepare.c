@@ -8,7 +8,10 @@
  * A release has the step for the machine that was launched and never got through its scripts: it has to before it may take
  * work, whoever gives it back. The agent runs what had not succeeded.
  */
+#include "db/cluster.h"
+#include "db/operation.h"
 #include "server/reconcile/operation/step.h"
+#include "server/service/agent/agent.h"
 
 #include <inttypes.h>
 

@@ -11,6 +11,7 @@
  */
 #include "model/reset.h"
 #include "db/hardware.h"
+#include "db/verdict.h"
 #include "server/reconcile/operation/step.h"
 
 #define LAST_WORD_MS (2 * MS_PER_MIN) /* beyond the limit that the agent keeps, to hear from it what became of it */

@@ -10,6 +10,7 @@
 #include "server/reconcile/operation/step.h"
 
 #include "base/sm.h"
+#include "db/verdict.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  *
  * The row is read inside the transaction, because several operations of one group may have an answer in the same turn.
  */
+#include "db/cluster.h"
 #include "server/reconcile/operation/step.h"
 
 #include <inttypes.h>

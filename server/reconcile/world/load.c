@@ -3,6 +3,10 @@
  * verdicts that no decision has looked at are decided, held nodes are held. What changes afterwards is read by resync.c.
  */
 #include "server/reconcile/world/load.h"
+#include "db/cluster.h"
+#include "db/node.h"
+#include "db/operation.h"
+#include "db/verdict.h"
 #include "server/reconcile/keep/address.h"
 
 #include <string.h>

@@ -5,7 +5,10 @@
  * nodes are found by their row numbers, which only grow. A large change is read in slices of RESYNC_ROWS_MAX rows, so that it
  * never keeps a verdict waiting. Where more wakes come than are kept, all of the store is read again, in slices too.
  */
+#include "db/cluster.h"
 #include "db/incident.h"
+#include "db/node.h"
+#include "db/operation.h"
 #include "server/reconcile/keep/govern.h"
 #include "server/reconcile/world/load.h"
 

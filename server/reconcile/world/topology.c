@@ -3,6 +3,7 @@
  * which is asked for now and then and written down where it changed. Domains are numbers here, of one cluster each, so that
  * two nodes share something when two numbers are equal.
  */
+#include "db/node.h"
 #include "server/reconcile/private.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
  * to who made it, and in the memory of the request that it is to verify. On disk it is sealed under a key of its own file,
  * bound to the id, so neither a copy of the store nor a row that was moved lets anybody in.
  */
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 #include "base/log.h"

@@ -5,6 +5,7 @@
  * forgotten, the door says once which request its thread works on, and not each use case what to record. What was refused
  * changed nothing and is recorded beside the reply: it may be lost with a crash, and never holds up who was refused.
  */
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 #include "base/log.h"

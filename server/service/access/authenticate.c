@@ -2,6 +2,7 @@
  * From a bearer token to who asks. A token that was found is remembered for a few seconds, so that a client that
  * polls does not cost a look into the store each time; deleting a token forgets all of them at once.
  */
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 #include <string.h>

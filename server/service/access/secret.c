@@ -2,6 +2,7 @@
  * Secrets: 32 random bytes as base64url behind a prefix that says what they open. Only their SHA-256 is kept
  * anywhere, which is enough for a secret that nobody chose.
  */
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * API tokens open the door for people and scripts, with a role. Enrolment tokens let agents in for a short time and
  * only where they were made for.
  */
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 #include "base/text.h"

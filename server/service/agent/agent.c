@@ -7,6 +7,8 @@
  * registers whoever reports, in place of the machine that registered so before; but while that one speaks only a token
  * for this very node does, so that a machine that gives a wrong name takes no slot from another.
  */
+#include "server/service/agent/agent.h"
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 #include <inttypes.h>

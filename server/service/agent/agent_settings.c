@@ -6,8 +6,10 @@
 
 #include "base/text.h"
 #include "db/agent_settings.h"
+#include "db/event.h"
 #include "server/live/agent_registry.h"
 #include "server/live/fleet.h"
+#include "server/service/agent/agent_settings.h"
 
 #include <inttypes.h>
 #include <string.h>

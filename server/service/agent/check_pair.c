@@ -8,6 +8,7 @@
 #include "base/sm.h"
 #include "base/text.h"
 #include "server/live/pair_matching.h"
+#include "server/service/node/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

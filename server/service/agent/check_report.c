@@ -5,9 +5,11 @@
  * The last report of all sums the run up, in the same transaction that makes each failed test a verdict of the node: from there
  * on it is evidence like any other, and what follows is the policy's to say.
  */
+#include "server/service/node/check.h"
 #include "server/service/private.h"
 
 #include "base/text.h"
+#include "db/verdict.h"
 #include "policy/policy.h"
 
 #include <inttypes.h>

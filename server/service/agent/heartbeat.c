@@ -4,6 +4,7 @@
  * fetches next may name it), an agent that is back after silence, and a clock that went wrong or right (both only lines of
  * the timeline, so nobody waits).
  */
+#include "server/service/agent/agent.h"
 #include "server/service/private.h"
 
 #include "base/address.h"

@@ -4,6 +4,7 @@
  * needs an administrator, it is written into the timeline before it is sent, and the agent itself obeys only
  * when it was started to.
  */
+#include "server/service/node/node.h"
 #include "server/service/private.h"
 
 #include <ctype.h>

@@ -4,10 +4,12 @@
  * A report is a line of the timeline, once: whoever repeats one, because its answer was lost or because hpd asks again after a
  * restart, adds nothing. An agent that says more than there can be adds nothing either.
  */
+#include "server/service/agent/agent.h"
 #include "server/service/private.h"
 
 #include "base/json.h"
 #include "base/text.h"
+#include "db/event.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
  * It counts only from the instance that fills the slot, in the boot that is known: what a machine says of itself decides which
  * past is charged to it, and which checks have looked since the repair.
  */
+#include "server/service/agent/agent.h"
 #include "server/service/private.h"
 
 #include "base/text.h"

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_MACHINE_H
 #define HOLDFAST_SERVER_SERVICE_MACHINE_H
 
+#include "model/hardware.h"
 #include "server/service/service.h"
 
 /* What the node's instance is made of and how its checks stand; hardware that is gone is in it, too. Large. */

@@ -18,6 +18,7 @@
  * The timeline gets a line for a new verdict of severity warn or critical, at most one per node and code within a minute:
  * a line that a kernel repeats for eight devices is one piece of news, and each event is one more row on the hot path.
  */
+#include "server/service/agent/agent.h"
 #include "server/service/private.h"
 
 #include "base/text.h"

@@ -5,6 +5,7 @@
  * An addition under a client's token is kept with what it made for SERVICE_ADDITION_KEEP_MS: whoever repeats it, because the
  * answer was lost, gets the same slots and no others.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
 
 #include "base/json.h"

@@ -7,8 +7,10 @@
  * provider) is refused. With names of nodes the group's slots become exactly those: what is missing is made, what is not
  * named goes after its jobs.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/cluster/provisioning.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include "base/json.h"
 #include "base/map.h"

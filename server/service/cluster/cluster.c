@@ -4,8 +4,10 @@
  * of the whole cluster that can be watched (cluster_operation.c). How clusters are shown is in cluster_view.c, what a
  * description must look like in spec.c.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/cluster/provisioning.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include "base/text.h"
 

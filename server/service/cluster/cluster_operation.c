@@ -6,6 +6,7 @@
 #include "server/service/private.h"
 
 #include "base/text.h"
+#include "db/event.h"
 
 #include <stdio.h>
 

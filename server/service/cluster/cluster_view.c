@@ -2,7 +2,10 @@
  * Clusters as they are shown: counts, groups, what is under way, and the nodes that need a look. The description is
  * the page an engineer reads at night, so what needs attention comes worst first and is never hidden behind a page.
  */
+#include "server/service/cluster/cluster.h"
+#include "server/service/node/node.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 /* --- describe -------------------------------------------------------------------------------------- */
 

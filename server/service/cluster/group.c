@@ -3,6 +3,8 @@
  * breaker, once its cause is known. Both count anew from then on, so neither is back for what it was there for before.
  * A provider without capacity is asked again by itself and needs no word.
  */
+#include "db/event.h"
+#include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  */
 #include "server/service/cluster/pause.h"
 
+#include "base/text.h"
 #include "server/service/private.h"
 
 struct pausing {

@@ -7,6 +7,7 @@
  * request's groups, beside what was asked for; it stays when the file goes, as SlurmConfig does when it is left out.
  */
 #include "server/service/cluster/provisioning.h"
+#include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
 
 #include "base/file.h"

@@ -6,6 +6,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_PROVISIONING_H
 #define HOLDFAST_SERVER_SERVICE_PROVISIONING_H
 
+#include "server/service/cluster/cluster.h"
 #include "server/service/service.h"
 
 #define PROVISIONING_FILE "provisioning_parameters.json"

@@ -5,6 +5,7 @@
  * A new slot gets the lowest number that is free under the group's own pattern of names ("gpu-07" is followed by
  * "gpu-08"), and the zone that has fewest of the group's slots.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
 
 #include "base/json.h"

@@ -2,6 +2,7 @@
  * Another image for the nodes of whole groups, batch by batch. Here the intent is written; which node comes when is the
  * reconcile loop's.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
 
 #include "base/text.h"

@@ -6,6 +6,7 @@
  * scheduler (orchestrator none), and for pretend machines (provider "simulated"), a group may be as large as our own bound,
  * which then holds for the whole cluster too. What this refuses is named with its place in the request.
  */
+#include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
 
 #include "base/map.h"

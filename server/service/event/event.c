@@ -1,4 +1,5 @@
 /* The timeline as it is read: pages of it, and from a place on for those who follow. */
+#include "server/service/event/event.h"
 #include "server/service/private.h"
 
 struct listing {

@@ -2,6 +2,7 @@
  * One way to run a read or a write, so that every use case reports the store's failures alike, and the
  * small services that all of them need: now, the role check, the reconcile loop's ears.
  */
+#include "server/service/access/access.h"
 #include "server/service/private.h"
 
 struct run {

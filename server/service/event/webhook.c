@@ -4,7 +4,9 @@
  */
 #include "server/service/event/webhook.h"
 
+#include "db/event.h"
 #include "db/webhook.h"
+#include "server/service/node/approval.h"
 #include "server/service/private.h"
 
 #include <inttypes.h>

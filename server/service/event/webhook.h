@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_SERVICE_WEBHOOK_H
 
 #include "model/webhook.h"
+#include "server/service/node/approval.h"
 #include "server/service/service.h"
 
 /* What one message is about. */

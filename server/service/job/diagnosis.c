@@ -14,6 +14,7 @@
 #include "db/operation.h"
 #include "server/service/job/job_run.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include "base/map.h"
 #include "base/text.h"

@@ -14,6 +14,7 @@
 #include "server/service/job/job_life.h"
 #include "server/service/job/job_run.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 

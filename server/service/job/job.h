@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_JOB_H
 #define HOLDFAST_SERVER_SERVICE_JOB_H
 
+#include "model/attempt.h"
 #include "server/service/service.h"
 
 /* Node-milliseconds over a job's whole life (job_life.h). Times are milliseconds. */

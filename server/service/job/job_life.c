@@ -2,6 +2,7 @@
 #include "server/service/job/job_life.h"
 
 #include "base/own.h"
+#include "model/attempt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,6 +17,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_JOB_LIFE_H
 #define HOLDFAST_SERVER_SERVICE_JOB_LIFE_H
 
+#include "model/attempt.h"
 #include "server/service/job/job.h"
 
 struct life_attempt {

@@ -10,6 +10,7 @@
 #include "db/job_run.h"
 #include "server/service/job/job_start.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 

@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_SERVICE_JOB_RUN_H
 #define HOLDFAST_SERVER_SERVICE_JOB_RUN_H
 
+#include "model/attempt.h"
+#include "model/job.h"
 #include "server/service/job/job.h"
 
 #define JOB_RUNS_MAX 20000 /* attempts of one cluster that are kept, and starts of its jobs */

@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_SERVICE_JOB_START_H
 #define HOLDFAST_SERVER_SERVICE_JOB_START_H
 
+#include "model/attempt.h"
+#include "model/job.h"
 #include "server/service/job/job.h"
 
 /* Keeps the start that the job is in, if it is in one and that is not kept yet. */

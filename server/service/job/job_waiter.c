@@ -1,8 +1,10 @@
 /* Jobs that wait for nodes for one that is over. The name of such a job says for which one it waits: auto-resume-JOB.STEP-PID-ATTEMPT. */
 #include "base/text.h"
 #include "db/attempt.h"
+#include "db/event.h"
 #include "server/service/job/job_run.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 

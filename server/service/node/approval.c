@@ -2,6 +2,9 @@
  * A person's word to a repair that waits for it. The answer is only written down; the loop decides anew with it, by what is true
  * then, so that a yes to a fault that is over repairs nothing.
  */
+#include "server/service/node/approval.h"
+#include "base/text.h"
+#include "db/verdict.h"
 #include "server/service/private.h"
 
 #include <stdio.h>

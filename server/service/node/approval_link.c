@@ -6,6 +6,7 @@
  * leaves the state directory; so there is nothing in a link to be believed, and a link to another question, of another time or of
  * another hpd is none. It counts once: what was answered cannot be answered again.
  */
+#include "server/service/node/approval.h"
 #include "server/service/private.h"
 
 #include "base/hmac.h"

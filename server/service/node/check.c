@@ -2,6 +2,7 @@
  * Deep health checks that people ask for. Here the intent is written, a CHECK operation with its run for each node; when a node
  * is free for it is the reconcile loop's to see, and what is found is the agent's to say (check_report.c).
  */
+#include "server/service/node/check.h"
 #include "server/service/private.h"
 
 #include "base/json.h"

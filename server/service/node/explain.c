@@ -2,9 +2,12 @@
  * Why a node is as it is, in sentences: what it waits for, or why nothing has happened, and what a person can do; then the last
  * decision with its evidence, what came of it, and whether anybody has looked lately. Silence is never taken for health.
  */
+#include "server/service/node/lemon.h"
+#include "server/service/node/node.h"
 #include "server/service/private.h"
 
 #include "base/text.h"
+#include "db/approval.h"
 #include "policy/policy.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* Incidents of many nodes, and what nodes share: shown, said by people, and declared over by them. */
 #include "db/incident.h"
+#include "db/event.h"
+#include "server/service/node/node.h"
 #include "server/service/private.h"
 
 #include <stdio.h>

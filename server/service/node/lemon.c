@@ -1,5 +1,6 @@
 /* What the past of nodes weighs: of one that is described or explained, and of all of a cluster, the worst first. policy/lemon.c
  * has the sum. */
+#include "server/service/node/lemon.h"
 #include "db/hardware.h"
 #include "policy/replay.h"
 #include "server/config/policy_registry.h"

@@ -1,4 +1,5 @@
 /* Nodes as they are shown, their verdicts, and the one thing people set on them: hands off. */
+#include "server/service/node/node.h"
 #include "server/service/private.h"
 
 #include <string.h>

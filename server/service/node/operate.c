@@ -6,6 +6,7 @@
  * The idempotency key is the caller's. A repeat answers the operation of the first time, whatever became of
  * it; the same key for anything else is refused, because one of the two would silently not happen.
  */
+#include "server/service/node/node.h"
 #include "server/service/private.h"
 
 #include <stdio.h>

@@ -2,6 +2,9 @@
  * Operations as people see and stop them. What carries them out is the reconcile loop; here one is prepared, looked
  * up, and asked to stop as long as stopping leaves the node better off than going on.
  */
+#include "base/text.h"
+#include "db/approval.h"
+#include "server/service/node/node.h"
 #include "server/service/private.h"
 
 #include <stdio.h>

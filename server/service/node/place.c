@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "db/event.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,11 @@
  */
 #include "server/service/private.h"
 
+#include "db/event.h"
 #include "policy/policy.h"
 #include "server/config/policy_registry.h"
+#include "server/service/access/access.h"
+#include "server/service/policy/policy.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

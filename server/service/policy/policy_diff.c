@@ -8,8 +8,10 @@
 #include "server/service/private.h"
 
 #include "base/text.h"
+#include "db/verdict.h"
 #include "policy/replay.h"
 #include "server/config/policy_registry.h"
+#include "server/service/policy/policy.h"
 
 #include <stdatomic.h>
 #include <string.h>

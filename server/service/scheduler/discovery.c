@@ -11,6 +11,7 @@
 #include "db/cluster.h"
 #include "db/node.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * How the scheduler is, and its jobs: the reconcile loop knows and says so here, the doors read it. One short lock; all sides hold it
  * only to copy.
  */
+#include "server/service/scheduler/scheduler.h"
 #include "base/text.h"
 #include "db/cluster.h"
 #include "server/service/private.h"
