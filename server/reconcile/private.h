@@ -238,6 +238,7 @@ struct rop_scratch {
     bool conflict;        /* a CONFLICT is to be judged by the next picture */
     bool addressed;       /* the scheduler knows the instance's address */
     bool undoing;         /* the mark is being taken back now */
+    bool troubled;        /* the step says what the provider sees to be wrong with the machine */
     bool paused;          /* the scheduler was away: the step's time begins anew */
     bool marked, cleared; /* a new machine that is to be tested was taken out of scheduling, and has no jobs */
 };

@@ -119,6 +119,7 @@ struct scheduler; /* a backend's own state */
 
 struct scheduler_ops {
     const char *name;
+    const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
 
     /* required */
 

@@ -107,6 +107,7 @@ struct sim {
     uint64_t verdict_number;
     const char *spec;         /* of the group that is made next, in the words of the store; NULL: none */
     int scripts_fail;         /* so many runs of an instance's scripts fail */
+    bool daemons_stay_away;   /* no scheduler hears any node */
     bool scripts_stall;       /* they begin, and nothing more is heard of them */
     bool agents_tell_machine; /* how the check nvidia stands, and a GPU with that identity ("": none) */
     bool nvidia_has_run;

@@ -361,7 +361,8 @@ SIM_FN void sim_daemons(struct sim *sim)
     for (int i = 0; i < sim->scheduler.count; i++) {
         struct fake_scheduler_node *node = &sim->scheduler.nodes[i];
         const struct fake_instance *instance = fake_provider_of_node(&sim->provider, node->name);
-        node->heard = instance != NULL && fake_instance_is_up(&sim->provider, instance) && !instance->muted;
+        node->heard = instance != NULL && fake_instance_is_up(&sim->provider, instance) && !instance->muted &&
+                      !sim->daemons_stay_away && strcmp(sim->provider.no_daemon, node->name) != 0;
         if (!node->heard)
             node->jobs = 0;
     }

@@ -1,5 +1,5 @@
 /* The return gate by fault: the checks that are named for it have to look; and hardware that comes back is known again. */
-#include "tests/sim/sim_world.h"
+#include "tests/sim/sim_cluster.h"
 
 static void open_world(struct sim *sim, uint64_t seed)
 {
@@ -146,12 +146,74 @@ static void an_old_mark_is_no_request(void **state)
     }
 }
 
+static void assert_explained(struct sim *sim, const char *node, const char *words)
+{
+    struct service_explanation explanation;
+    struct problem problem;
+    assert_int_equal(service_node_explain(&sim->service, SIM_CLUSTER, node, &explanation, &problem), 0);
+    if (strstr(explanation.text, words) == NULL)
+        sim_fail(sim, node, "explain does not say \"%s\": %s", words, explanation.text);
+    service_explanation_free(&explanation);
+}
+
+/* A machine on which the scheduler's daemon does not start: what is wrong is said within seconds, where people look first. */
+static void a_daemon_that_never_came_is_told(void **state)
+{
+    static const char ended[] =
+        "the scheduler has not heard slurmd on gpu-2: its service slurmd ended with exit code 1: "
+        "Unable to initialize cgroup plugin";
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 91, true);
+    struct service_group_spec group = sim_spec("gpu", 3, 0);
+    snprintf(sim.provider.no_daemon, sizeof(sim.provider.no_daemon), "gpu-2");
+    sim_ask_cluster(&sim, PROVISIONING_CONTINUOUS, &group, 1);
+    sim_until(&sim, "gpu-2", NODE_STATE_VERIFYING, 10 * MS_PER_MIN);
+    sim_run(&sim, 20 * MS_PER_S);
+    struct sim_reading reading = sim_read(&sim, "gpu-2");
+    assert_string_equal(reading.row.reason, ended);
+    assert_explained(&sim, "gpu-2", ended);
+    sim_crash(&sim);
+    sim_run(&sim, 20 * MS_PER_S);
+    assert_string_equal(sim_read(&sim, "gpu-2").row.reason, ended);
+    sim.provider.no_daemon[0] = '\0';
+    sim_until(&sim, "gpu-2", NODE_STATE_READY, 5 * MS_PER_MIN);
+    assert_string_equal(sim_read(&sim, "gpu-2").row.reason, "");
+    sim_close(&sim);
+}
+
+/* Where nobody can look at the machine, the person who can is told how. */
+static void a_daemon_that_is_not_heard_asks_for_a_look(void **state)
+{
+    static const char look[] = "the scheduler has not heard slurmd on gpu-1; run on the node: systemctl status slurmd";
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 92, true);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    struct fake_instance *instance = fake_provider_of_node(&sim.provider, "gpu-1");
+    sim_verdict(&sim, "gpu-1", 79, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, 10 * MS_PER_MIN);
+    sim.daemons_stay_away = true;
+    sim_run(&sim, 20 * MS_PER_S);
+    assert_false(instance->gone);
+    assert_string_equal(sim_read(&sim, "gpu-1").row.reason, look);
+    assert_explained(&sim, "gpu-1", look);
+    sim.daemons_stay_away = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_check_has_to_look_first), cmocka_unit_test(what_does_not_apply_passes),
-        cmocka_unit_test(what_cannot_tell_fails),    cmocka_unit_test(an_earlier_agent_is_not_waited_for),
-        cmocka_unit_test(the_same_card_comes_back),  cmocka_unit_test(an_old_mark_is_no_request),
+        cmocka_unit_test(a_check_has_to_look_first),
+        cmocka_unit_test(what_does_not_apply_passes),
+        cmocka_unit_test(what_cannot_tell_fails),
+        cmocka_unit_test(an_earlier_agent_is_not_waited_for),
+        cmocka_unit_test(the_same_card_comes_back),
+        cmocka_unit_test(an_old_mark_is_no_request),
+        cmocka_unit_test(a_daemon_that_never_came_is_told),
+        cmocka_unit_test(a_daemon_that_is_not_heard_asks_for_a_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,9 @@ static void describe_to(const struct fake_provider *fake, const struct fake_inst
         .state = fake_instance_is_up(fake, instance) ? PROVIDER_INSTANCE_RUNNING : PROVIDER_INSTANCE_PENDING};
     snprintf(ret_instance->instance_id, sizeof(ret_instance->instance_id), "%s", instance->id);
     snprintf(ret_instance->address, sizeof(ret_instance->address), "%s.fake:6818", instance->id);
+    if (strcmp(fake->no_daemon, instance->node) == 0)
+        snprintf(ret_instance->trouble, sizeof(ret_instance->trouble),
+                 "its service slurmd ended with exit code 1: Unable to initialize cgroup plugin");
 }
 
 static int launch(struct provider *p, const struct provider_launch *request, struct provider_instance *ret_instance,

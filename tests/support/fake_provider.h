@@ -47,6 +47,7 @@ struct fake_provider {
     int key_count;
     int launches, reboots, terminations;            /* effects */
     bool full;                                      /* no capacity */
+    char no_daemon[NODE_NAME_MAX_BYTES];            /* the scheduler's daemon on this node ends as soon as it begins */
     bool failed_to_provision;                       /* new instances never come up */
     char cursed[NODE_NAME_MAX_BYTES];               /* none is made for this node; "": for any */
     char broken_release[RELEASE_VERSION_MAX_BYTES]; /* what is launched from it never comes up */

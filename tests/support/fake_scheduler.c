@@ -337,6 +337,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
 {
     static const struct scheduler_ops ops = {
         .name = "fake",
+        .daemon = "slurmd",
         .observe = observe,
         .mark = mark,
         .annotate = annotate,

@@ -126,6 +126,9 @@ const struct step_ops step_join = {
 };
 
 /* --- verify ------------------------------------------------------------------------------------ */
+#define UNPROVEN "alive, but not yet proven"
+#define UNHEARD_TOLD_AFTER_MS (5 * MS_PER_S) /* a daemon that starts with its machine is heard by then */
+
 static int64_t verify_deadline(const struct work *w)
 {
     return w->node->group->settings.verify_deadline_ms;
@@ -138,7 +141,7 @@ bool work_is_absence(const struct work *w)
 
 static enum step_result verify_enter(struct work *w)
 {
-    work_move(w, NODE_STATE_VERIFYING, "alive, but not yet proven");
+    work_move(w, NODE_STATE_VERIFYING, UNPROVEN);
     bool dealt_with = w->op.kind == OPERATION_KIND_RELEASE && !work_is_absence(w);
     if (dealt_with) /* by whoever gives the node back */
         work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, 0, NULL));
@@ -166,14 +169,75 @@ static const char *machine_lacks(struct work *w)
 
 static const char *scheduler_lacks(const struct work *w)
 {
-    if (!work_has_scheduler(w))
+    if (!work_has_scheduler(w) || reconcile_unknown_there(w->node))
         return NULL;
-    if (reconcile_unknown_there(w->node))
-        return "the scheduler does not know the node: add it there";
     if (!reconcile_sees(w->r, w->node))
         return "waits for the scheduler's picture of the node";
-    return w->node->responding ? NULL : "waits for the scheduler to hear the node";
+    bool soon = w->now < w->step->started_at + UNHEARD_TOLD_AFTER_MS;
+    return !w->node->responding && soon ? "waits for the scheduler to hear the node" : NULL;
 }
+
+/* --- a daemon that does not come --------------------------------------------------------------- */
+/* Where people look first: at the node. */
+static void tell(struct work *w, const char *what)
+{
+    work_say(w, "%s", what);
+    if (w->row.state == NODE_STATE_VERIFYING)
+        work_move(w, NODE_STATE_VERIFYING, what);
+}
+
+static void tell_unheard(struct work *w, const char *trouble)
+{
+    const char *daemon = reconcile_link(w->node)->driver.ops->daemon;
+    autofree char *look = own_printf("; run on the node: systemctl status %s", text_or_empty(daemon));
+    autofree char *what = own_printf("the scheduler has not heard %s%s%s%s%s", text_or_empty(daemon),
+                                     daemon != NULL ? " on " : "", w->node->name, trouble[0] != '\0' ? ": " : "",
+                                     trouble[0] != '\0' ? trouble
+                                     : daemon != NULL   ? look
+                                                        : "");
+    tell(w, what);
+}
+
+/* The provider may see why. It is asked more and more rarely. */
+static bool is_asked_why(const struct work *w)
+{
+    const struct loop_settings *settings = &w->node->group->settings;
+    int64_t pause = w->scratch.described_at - w->step->started_at;
+    pause = pause < settings->retry_min_ms ? settings->retry_min_ms : pause;
+    pause = pause > settings->retry_max_ms ? settings->retry_max_ms : pause;
+    return !work_by_person(w) && (w->scratch.described_at == 0 || w->now >= w->scratch.described_at + pause);
+}
+
+/* The agent is there, and the scheduler has never seen the node, or does not hear it. */
+static enum step_result wait_for_daemon(struct work *w)
+{
+    work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
+    if (reconcile_unknown_there(w->node)) {
+        tell(w, "the scheduler does not know the node: add it there");
+        return STEP_WAIT;
+    }
+    if (is_asked_why(w))
+        w->call = work_provider_call(w, CALL_DESCRIBE);
+    if (w->call == NULL && !w->scratch.troubled)
+        tell_unheard(w, "");
+    if (w->call == NULL)
+        return STEP_WAIT;
+    w->quiet = true;
+    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
+    return STEP_CALL;
+}
+
+static enum step_result take_why(struct work *w, const struct rcall *call)
+{
+    const char *trouble = call->status == 0 ? call->instance.trouble : "";
+    w->scratch.described_at = w->now;
+    w->scratch.troubled = trouble[0] != '\0' && work_has_scheduler(w) && !w->node->responding;
+    if (w->scratch.troubled)
+        tell_unheard(w, trouble);
+    return STEP_GO_ON;
+}
+
+/* --- the gate ---------------------------------------------------------------------------------- */
 
 /* Providers tell where their instances live when they make them; of a machine that people put there its agent does. */
 static bool has_moved(struct work *w)
@@ -213,10 +277,14 @@ static enum step_result verify_run(struct work *w)
     if (lacks == NULL)
         lacks = scheduler_lacks(w);
     if (lacks != NULL) {
+        w->scratch.troubled = false;
         work_say(w, "%s", lacks);
         work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
         return STEP_WAIT;
     }
+    if (work_has_scheduler(w) && (reconcile_unknown_there(w->node) || !w->node->responding))
+        return wait_for_daemon(w);
+    work_move(w, w->row.state, w->row.state == NODE_STATE_VERIFYING ? UNPROVEN : w->row.reason);
     if (work_checks_lack(w)) {
         work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
         return STEP_WAIT;
@@ -233,6 +301,8 @@ static enum step_result verify_run(struct work *w)
 
 static enum step_result verify_answer(struct work *w, const struct rcall *call)
 {
+    if (call->kind == CALL_DESCRIBE)
+        return take_why(w, call);
     if (call->kind != CALL_UPDATE_ADDRESS)
         return STEP_GO_ON;
     if (call->status != 0)

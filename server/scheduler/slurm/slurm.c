@@ -268,6 +268,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
 {
     static const struct scheduler_ops ops = {
         .name = "slurm",
+        .daemon = "slurmd",
         .observe = slurm_observe,
         .mark = mark,
         .annotate = annotate,
