@@ -22,20 +22,34 @@ void policy_tell_fresh(const struct policy_node *node, const struct folded *fold
     policy_gate(decision, GATE_FRESH, GATE_RESULT_PASSED, detail);
 }
 
+static enum policy_claim claim_on(const struct policy_node *node)
+{
+    const struct policy_claims claims = {.opted_out = node->opted_out,
+                                         .paused = text_or_empty(node->paused_why)[0] != '\0',
+                                         .external_drain = node->external_drain,
+                                         .at_work = node->has_active_operation};
+    return policy_claim(POLICY_ACT_REPAIR, &claims);
+}
+
 static bool owner_lets(const struct policy_node *node, const struct policy_outcome *outcome, struct decision *decision)
 {
     char why[REASON_MAX_BYTES];
     enum decision_rule rule = RULE_OPTED_OUT;
     const char *reason = text_or_empty(node->scheduler_reason)[0] != '\0' ? node->scheduler_reason : "no reason given";
-    if (node->opted_out) {
+    switch (claim_on(node)) {
+    case POLICY_CLAIM_OPTED_OUT:
         policy_say(why, sizeof(why), "a person took this node out of automatic repair");
-    } else if (text_or_empty(node->paused_why)[0] != '\0') {
+        break;
+    case POLICY_CLAIM_PAUSED:
         rule = RULE_PAUSED;
         policy_say(why, sizeof(why), "%s", node->paused_why);
-    } else if (node->external_drain) {
+        break;
+    case POLICY_CLAIM_EXTERNAL_DRAIN:
         rule = RULE_FOREIGN_DRAIN;
         policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));
-    } else {
+        break;
+    case POLICY_CLAIM_AT_WORK: /* the next gate's */
+    case POLICY_CLAIM_NONE:
         policy_gate(decision, GATE_OWNER, GATE_RESULT_PASSED, "nobody else holds it");
         return true;
     }
@@ -48,7 +62,7 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
 
 static bool idle_lets(const struct policy_node *node, const struct policy_outcome *outcome, struct decision *decision)
 {
-    if (!node->has_active_operation) {
+    if (claim_on(node) != POLICY_CLAIM_AT_WORK) {
         policy_gate(decision, GATE_ONE_OPERATION, GATE_RESULT_PASSED, "no other operation");
         return true;
     }

@@ -17,7 +17,8 @@ int64_t policy_absence_limit(void)
 
 enum policy_return_to_service policy_return_to_service(const struct policy_absence *absence)
 {
-    if (absence->left_alone || absence->recovery != NODE_RECOVERY_AUTOMATIC || absence->mode != REPAIR_MODE_ACT)
+    if (absence->claim != POLICY_CLAIM_NONE || absence->recovery != NODE_RECOVERY_AUTOMATIC ||
+        absence->mode != REPAIR_MODE_ACT)
         return POLICY_RETURN_TO_SERVICE_MANUAL;
     if (absence->earlier + 1 >= policy_absence_limit())
         return POLICY_RETURN_TO_SERVICE_SERIES;

@@ -15,6 +15,7 @@
 
 #include "model/hardware.h"
 #include "model/model.h"
+#include "policy/claim.h"
 #include "policy/faults/faults.h"
 #include "policy/window.h"
 
@@ -260,10 +261,10 @@ enum policy_return_to_service {
 };
 struct policy_absence {
     enum node_recovery recovery;
-    enum repair_mode mode; /* of the class of POLICY_CODE_ABSENCE */
-    bool left_alone;       /* a person opted it out, or paused its cluster */
-    bool heard;            /* its agent speaks */
-    int64_t earlier;       /* how often it was given back after an absence within policy_absence_window_ms */
+    enum repair_mode mode;   /* of the class of POLICY_CODE_ABSENCE */
+    enum policy_claim claim; /* that keeps it from being returned */
+    bool heard;              /* its agent speaks */
+    int64_t earlier;         /* how often it was given back after an absence within policy_absence_window_ms */
 };
 enum policy_return_to_service policy_return_to_service(const struct policy_absence *absence);
 /* By the row of POLICY_CODE_ABSENCE: it is for a person from so many on within that time. */

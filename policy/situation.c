@@ -207,7 +207,8 @@ static bool last_failed(const struct policy_scene *scene)
 
 static bool is_left_alone(const struct policy_scene *scene)
 {
-    return scene->node->opted_out || scene->cluster->paused_at > 0;
+    const struct policy_claims claims = {.opted_out = scene->node->opted_out, .paused = scene->cluster->paused_at > 0};
+    return policy_claim(POLICY_ACT_LAUNCH, &claims) != POLICY_CLAIM_NONE;
 }
 
 static bool is_launched_again(const struct policy_scene *scene)

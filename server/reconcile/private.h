@@ -409,7 +409,7 @@ struct turn {
     int slots_left;               /* backend calls that may still be sent */
     struct provision *provision;  /* a cluster that moves; NULL: none */
     const struct rcluster *asked; /* the cluster that the store was asked about in this turn; NULL: none yet … */
-    bool asked_same;              /* … and whether it is held by a person as the loop knows it */
+    bool asked_paused;            /* … and whether a person has paused it */
     bool muted;                   /* nothing is told: it was told the first time */
     bool housekeeping, link_events;
     struct effect *effects;
@@ -508,8 +508,6 @@ void reconcile_operation_drop(struct reconcile *r, struct rnode *node);
 void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max);
 /* All of its nodes that something else may be decided about, where what is decided by has changed. */
 void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group);
-/* A person holds it, or the whole cluster: nothing is done to it by itself. */
-bool reconcile_node_is_left_alone(const struct rnode *node);
 /* What failed until then the breaker counts no more. */
 int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now);
 void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at);

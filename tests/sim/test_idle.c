@@ -1,6 +1,8 @@
 /* Stories of nodes that are tested in the background because they have nothing to do. */
 #include "tests/sim/sim_cluster.h"
 
+#include "server/service/cluster/pause.h"
+
 #define NODES 4
 #define EVERY_MS MS_PER_DAY
 
@@ -34,6 +36,26 @@ static int most_out(struct sim *sim, int64_t ms)
         most = out > most ? out : most;
     }
     return most;
+}
+
+/* The loop has not heard of the pause yet, and asks the store before it begins. */
+static void no_test_begins_after_the_answer_to_who_paused(void **state)
+{
+    struct sim sim;
+    struct cluster cluster;
+    struct problem problem;
+    (void)state;
+    open_world(&sim, 707, EVERY_MS);
+    void (*wake)(void *arg, enum service_wake what, int64_t id) = sim.service.wake;
+    sim.service.wake = NULL;
+    assert_int_equal(service_cluster_pause(&sim.service, &sim_admin, SIM_CLUSTER, "", &cluster, &problem), 0);
+    sim.service.wake = wake;
+    assert_int_equal(most_out(&sim, MS_PER_HOUR), 0);
+    for (int i = 0; i < NODES; i++)
+        assert_int_equal(runs_of(&sim, i), 0);
+    assert_int_equal(service_cluster_resume(&sim.service, &sim_admin, SIM_CLUSTER, "", &cluster, &problem), 0);
+    assert_int_equal(most_out(&sim, MS_PER_HOUR), 1);
+    sim_close(&sim);
 }
 
 static void idle_nodes_are_tested_one_after_another(void **state)
@@ -140,6 +162,7 @@ static void many_that_cannot_be_tested_hide_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_test_begins_after_the_answer_to_who_paused),
         cmocka_unit_test(idle_nodes_are_tested_one_after_another),
         cmocka_unit_test(who_was_tested_longest_ago_is_next),
         cmocka_unit_test(nobody_asked_for_it),

@@ -228,11 +228,6 @@ void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group)
         }
 }
 
-bool reconcile_node_is_left_alone(const struct rnode *node)
-{
-    return node->opted_out || node->group->cluster->paused;
-}
-
 static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
 {
     if (group->failing_tail == group->failing_capacity && group->failing_head > 0) {

@@ -6,6 +6,7 @@
  */
 #include "db/operation.h"
 #include "server/reconcile/cluster/provision.h"
+#include "server/reconcile/decide/claim.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,8 +83,7 @@ void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t a
 /* --- who is updated ---------------------------------------------------------------------------- */
 static bool may_be_updated(const struct reconcile *r, const struct rnode *node)
 {
-    bool foreign = reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && reconcile_external_drain(node);
-    return node->tally.updatable && !foreign;
+    return node->tally.updatable && reconcile_claim(r, node, POLICY_ACT_UPDATE) == POLICY_CLAIM_NONE;
 }
 
 int64_t reconcile_batch_room(struct reconcile *r, struct rgroup *group)

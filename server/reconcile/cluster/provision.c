@@ -10,6 +10,7 @@
 #include "db/cluster.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "server/reconcile/decide/claim.h"
 #include "server/reconcile/world/load.h"
 
 #include <inttypes.h>
@@ -377,6 +378,10 @@ static int update_node(struct turn *turn, struct rnode *node, const struct rollo
     int status = db_node_get_row(turn->tx, node->id, &row);
     if (status != 0)
         return status == STATUS_NOT_FOUND ? 0 : status;
+    enum policy_claim claim = POLICY_CLAIM_NONE;
+    status = turn_claim(turn, node, &row, POLICY_ACT_UPDATE, &claim);
+    if (status != 0 || claim != POLICY_CLAIM_NONE)
+        return status == STATUS_NOT_FOUND ? 0 : status; /* it is left for a later batch */
     reconcile_member_key(node, rollout, key);
     snprintf(reason, sizeof(reason), "software update, batch %" PRId64, rollout->batch);
     const struct new_operation update = {.kind = OPERATION_KIND_UPDATE,

@@ -11,6 +11,7 @@
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "server/reconcile/decide/claim.h"
 #include "server/reconcile/decide/decide.h"
 
 #include <inttypes.h>
@@ -190,7 +191,8 @@ static bool is_tried_again(const struct apply *a)
     const struct operation *last = &a->item->last_operation;
     bool wanted = cluster->state != CLUSTER_STATE_ROLLING_BACK && cluster->state != CLUSTER_STATE_FAILED &&
                   node->group->row.state != GROUP_STATE_DELETING && node->group->row.state != GROUP_STATE_FAILED;
-    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready && !reconcile_node_is_left_alone(node) &&
+    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready &&
+           reconcile_claim(a->turn->r, node, POLICY_ACT_LAUNCH) == POLICY_CLAIM_NONE &&
            cluster->provisioning == PROVISIONING_CONTINUOUS && last->state == OPERATION_STATE_FAILED;
 }
 
@@ -219,8 +221,8 @@ static int bring_back(struct apply *a)
 {
     const struct rnode *node = a->node;
     const struct fleet_view *live = &a->item->live;
-    if (live->silent || live->last_heartbeat_at == 0 || reconcile_external_drain(node) ||
-        reconcile_node_is_left_alone(node))
+    if (live->silent || live->last_heartbeat_at == 0 ||
+        reconcile_claim(a->turn->r, node, POLICY_ACT_RETURN) != POLICY_CLAIM_NONE)
         return 0;
     char key[KEY_MAX_BYTES];
     snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, node->id, a->row.state_since);
@@ -454,14 +456,9 @@ static int apply_state(struct apply *a, bool *ret_stored)
 /* A person may have paused the cluster, or resumed it, since the loop read it: a plan that was made before does not begin after. */
 static int is_held_as_known(struct turn *turn, const struct rcluster *cluster, bool *ret_same)
 {
-    struct cluster row;
-    int status = 0;
-    if (turn->asked != cluster) {
-        status = db_cluster_get_row(turn->tx, cluster->id, &row);
-        turn->asked = status == 0 ? cluster : NULL;
-        turn->asked_same = status == 0 && cluster->paused == (row.paused_at > 0);
-    }
-    *ret_same = turn->asked == cluster && turn->asked_same;
+    bool paused = false;
+    int status = turn_is_paused(turn, cluster, &paused);
+    *ret_same = status == 0 && cluster->paused == paused;
     return status == STATUS_NOT_FOUND ? 0 : status;
 }
 

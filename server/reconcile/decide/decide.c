@@ -251,9 +251,11 @@ static int read_return_to_service(const struct reconcile *r, struct db_tx *tx, s
     if (!item->downed)
         return 0;
     const enum repair_mode *modes = node->group->settings.policy.modes;
+    /* What keeps it out is the scheduler's own finding, which is nobody's claim. */
+    const struct policy_claims claims = {.opted_out = item->row.opted_out, .paused = node->group->cluster->paused};
     struct policy_absence absence = {.recovery = node->group->cluster->recovery,
                                      .mode = modes[policy_repair_class(POLICY_CODE_ABSENCE)],
-                                     .left_alone = item->row.opted_out || node->group->cluster->paused,
+                                     .claim = policy_claim(POLICY_ACT_RETURN, &claims),
                                      .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
     int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);
     item->return_to_service = policy_return_to_service(&absence);

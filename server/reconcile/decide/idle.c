@@ -5,7 +5,7 @@
  * A node must have been seen idle in several looks in a row: work that waits in the scheduler would have taken it. What a run finds
  * is judged as any other's is.
  */
-#include "server/reconcile/private.h"
+#include "server/reconcile/decide/claim.h"
 
 #include "base/sm.h"
 #include "db/cluster.h"
@@ -20,18 +20,18 @@
 #define IDLE_LOOKS_MIN 5  /* a look is a housekeeping */
 #define CANDIDATES_MAX 32 /* of one group in one look, whose last run has to be read */
 
-static bool may_be_checked(const struct rnode *node)
+static bool may_be_checked(const struct reconcile *r, const struct rnode *node)
 {
     return node->tally.idle && reconcile_node_has_scheduler(node) && node->health == HEALTH_HEALTHY &&
-           !reconcile_node_is_left_alone(node) && !node->marked && node->incident == NULL;
+           reconcile_claim(r, node, POLICY_ACT_TEST) == POLICY_CLAIM_NONE && !node->marked && node->incident == NULL;
 }
 
 /* Counts the looks; false while one of the group is under test. */
-static bool look_at_all(struct rgroup *group)
+static bool look_at_all(const struct reconcile *r, struct rgroup *group)
 {
     bool none = true;
     for (struct rnode *node = group->first; node != NULL; node = node->group_next) {
-        if (!may_be_checked(node))
+        if (!may_be_checked(r, node))
             node->idle_looks = 0;
         else if (node->idle_looks < IDLE_LOOKS_MIN)
             node->idle_looks++;
@@ -58,10 +58,13 @@ static int is_free(struct turn *turn, const struct rnode *node, struct node *ret
     status = db_node_get_row(turn->tx, node->id, ret_row);
     if (status == STATUS_NOT_FOUND)
         return 0; /* it is gone, and the loop will hear of it */
-    *ret_free = status == 0 && ret_row->state == NODE_STATE_READY && !ret_row->opted_out &&
+    enum policy_claim claim = POLICY_CLAIM_NONE;
+    if (status == 0)
+        status = turn_claim(turn, node, ret_row, POLICY_ACT_TEST, &claim);
+    *ret_free = status == 0 && ret_row->state == NODE_STATE_READY && claim == POLICY_CLAIM_NONE &&
                 fleet_get(turn->r->service->fleet, node->id, &live) == 0 && !live.silent &&
                 (live.checks & FLEET_CHECK_DEEP(DEEP_CHECK_STRESS)) != 0;
-    return status;
+    return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
 static int begin(struct turn *turn, struct rnode *node, const struct node *row)
@@ -122,7 +125,7 @@ int reconcile_idle_checks(struct turn *turn)
     int status = 0;
     for (struct rgroup *group = turn->r->groups; group != NULL && status == 0; group = group->next)
         if (group->settings.check_idle_ms > 0 && group->cluster->state == CLUSTER_STATE_IN_SERVICE &&
-            look_at_all(group) && group->idle > 0)
+            look_at_all(turn->r, group) && group->idle > 0)
             status = check_group(turn, group);
     return status;
 }

@@ -7,6 +7,7 @@
  */
 #include "server/reconcile/keep/hold.h"
 #include "db/node.h"
+#include "server/reconcile/decide/claim.h"
 
 #include <stdio.h>
 
@@ -60,7 +61,7 @@ void reconcile_hold_check(struct reconcile *r, struct rnode *node)
 {
     if (!reconcile_node_is_out(node) || node->op != NULL || node->hold_call || node->hold_refused ||
         !reconcile_node_has_scheduler(node) || !reconcile_link_is_usable(reconcile_link(node)) ||
-        !reconcile_sees(r, node) || reconcile_node_is_left_alone(node))
+        !reconcile_sees(r, node) || reconcile_claim(r, node, POLICY_ACT_HOLD) != POLICY_CLAIM_NONE)
         return;
     if (node->marked && node->schedulable) {
         if ((node->notes & NOTE_LIFTED) == 0) {

@@ -8,6 +8,7 @@
  */
 #include "server/reconcile/keep/quarantine.h"
 #include "db/quarantine.h"
+#include "server/reconcile/decide/claim.h"
 #include "server/reconcile/operation/step.h"
 
 #define LOOK_FACTOR 12                     /* looked at again after so many times the interval of observing */
@@ -56,8 +57,9 @@ int64_t reconcile_quarantine_due(const struct scheduler_link *link, int64_t now)
 static bool waits_for_hold(const struct reconcile *r, const struct quarantine *row)
 {
     const struct rnode *node = reconcile_node_find(r, row->node_id);
-    return node != NULL && reconcile_node_is_out(node) && node->op == NULL && !reconcile_node_is_left_alone(node) &&
-           reconcile_node_has_scheduler(node) && !(reconcile_sees(r, node) && (node->drained || node->marked));
+    return node != NULL && reconcile_node_is_out(node) && node->op == NULL &&
+           reconcile_claim(r, node, POLICY_ACT_HOLD) == POLICY_CLAIM_NONE && reconcile_node_has_scheduler(node) &&
+           !(reconcile_sees(r, node) && (node->drained || node->marked));
 }
 
 struct reading {

@@ -1,0 +1,42 @@
+/*
+ * May this node be acted on now? Asked here by everything that is done without a person's word: the gates of a repair, returns to
+ * service, holds, tests in the background, launches that are tried again, software updates.
+ */
+#ifndef HOLDFAST_POLICY_CLAIM_H
+#define HOLDFAST_POLICY_CLAIM_H
+
+#include <stdbool.h>
+
+/* What is done, and which claims on the node stand in its way. What a person asked for of the whole cluster, an update, is no
+ * act by itself, so a pause does not stop it. A hold in the scheduler does not stop ours from being written beside it, nor a
+ * launch into an empty slot. */
+#define POLICY_ACT_LIST(X)                                 \
+    /* name, opted out, paused, external drain, at work */ \
+    X(REPAIR, true, true, true, true)                      \
+    X(RETURN, true, true, true, true)                      \
+    X(TEST, true, true, true, true)                        \
+    X(HOLD, true, true, false, true)                       \
+    X(LAUNCH, true, true, false, true)                     \
+    X(UPDATE, true, false, true, true)
+enum policy_act {
+#define X(name, opted_out, paused, external_drain, at_work) POLICY_ACT_##name,
+    POLICY_ACT_LIST(X)
+#undef X
+};
+
+/* Why not, the first that holds. */
+enum policy_claim {
+    POLICY_CLAIM_NONE,           /* it may */
+    POLICY_CLAIM_OPTED_OUT,      /* a person took the node out of automatic repair */
+    POLICY_CLAIM_PAUSED,         /* a person paused its cluster */
+    POLICY_CLAIM_EXTERNAL_DRAIN, /* somebody else holds it in the scheduler */
+    POLICY_CLAIM_AT_WORK,        /* an operation is under way */
+};
+
+struct policy_claims {
+    bool opted_out, paused, external_drain, at_work;
+};
+
+enum policy_claim policy_claim(enum policy_act act, const struct policy_claims *claims);
+
+#endif
