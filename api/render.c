@@ -171,13 +171,24 @@ static json_t *render_group(const struct service_group_view *view)
 json_t *render_scheduler(const struct service_scheduler_status *scheduler)
 {
     json_t *json = json_object();
+    put_text(json, "name", scheduler->name);
+    put_text(json, "kind", scheduler->kind);
     put_text(json, "state", scheduler_state_text(scheduler->state));
     json_put_time(json, "since", scheduler->since);
+    json_put_time(json, "seenAt", scheduler->seen_at);
     put_text(json, "error", scheduler->error);
-    put_text(json, "way", scheduler->way);
+    put_text(json, "transport", scheduler->transport);
     put_text(json, "configuration", scheduler->managed ? "manage" : "attach");
     put_text(json, "strategy", scheduler->strategy);
     put_text(json, "drift", scheduler->drift);
+    return json;
+}
+
+/* One that is no longer in hpd's configuration has a name, and nothing is known of it. */
+static json_t *render_cluster_scheduler(const struct service_cluster_view *view)
+{
+    json_t *json = render_scheduler(&view->scheduler);
+    put_text(json, "name", view->cluster.scheduler);
     return json;
 }
 
@@ -191,8 +202,8 @@ json_t *render_cluster_view(const struct service_cluster_view *view, const struc
         json_array_append_new(active, render_operation(&view->active[i], view->cluster.name, names[i].node));
     for (size_t i = 0; i < view->attention_count; i++)
         json_array_append_new(attention, render_node(&view->attention[i]));
-    if (view->cluster.orchestrator == ORCHESTRATOR_SLURM)
-        json_put(json, "scheduler", render_scheduler(&view->scheduler));
+    if (view->cluster.orchestrator != ORCHESTRATOR_NONE)
+        json_put(json, "scheduler", render_cluster_scheduler(view));
     json_put(json, "instanceGroups", groups);
     json_put(json, "activeOperations", active);
     json_put(json, "attention", attention);

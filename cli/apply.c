@@ -24,6 +24,7 @@ AUTO_DEFINE(struct map *, map, map_free)
 /* What a person may ask for, as the server reads it (api/v1/spec_words.c); a test compares. */
 const char *const cli_cluster_keys[] = {"name",
                                         "orchestrator",
+                                        "scheduler",
                                         "nodeRecovery",
                                         "nodeProvisioningMode",
                                         "vpcConfig",
@@ -174,8 +175,12 @@ static void export_group(json_t *group, const json_t *nodes)
 static void export_cluster(json_t *view, const json_t *nodes)
 {
     size_t i;
-    json_t *group;
+    json_t *group, *scheduler = json_incref(json_object_get(json_object_get(view, "scheduler"), "name"));
     keep(view, cli_cluster_keys);
+    json_object_del(view, "scheduler");
+    if (json_string_length(scheduler) > 0)
+        json_object_set(view, "scheduler", scheduler);
+    json_decref(scheduler);
     json_array_foreach(json_object_get(view, "instanceGroups"), i, group) export_group(group, nodes);
 }
 
@@ -392,6 +397,9 @@ static int compare(struct apply *apply)
         if (text_equal(member, "orchestrator"))
             return cli_usage(apply->cli, "the orchestrator of a cluster cannot be changed; %s has \"%s\"", apply->name,
                              json_string_value(now));
+        if (text_equal(member, "scheduler"))
+            return cli_usage(apply->cli, "the scheduler of a cluster cannot be changed; %s has %s", apply->name,
+                             now != NULL ? json_string_value(now) : "none");
         autofree char *old = show(now), *new = show(value);
         say(apply, "~ %s: %s -> %s", member, old, new);
         json_object_set(apply->patch, member, value);
@@ -416,7 +424,7 @@ static void describe_new(struct apply *apply)
 /* --- nodes of Slurm's ------------------------------------------------------------------------------- */
 
 /* What a group is made of that names a source, written down as names: what is shown is what is asked for. */
-static int look_up(struct apply *apply, json_t *group)
+static int look_up(struct apply *apply, const char *scheduler, json_t *group)
 {
     size_t i;
     const json_t *node, *source = json_object_get(group, "nodesFrom");
@@ -424,7 +432,8 @@ static int look_up(struct apply *apply, json_t *group)
     struct text path AUTO(text) = {0};
     if (!json_is_object(source) || json_object_get(group, "nodeNames") != NULL)
         return CLI_EXIT_OK;
-    text_add(&path, "/v1/scheduler/nodes");
+    autofree char *all = cli_scheduler_path(scheduler, "/nodes");
+    text_add(&path, all);
     cli_add_query(&path, "partition", json_string_value(json_object_get(source, "partition")));
     cli_add_query(&path, "feature", json_string_value(json_object_get(source, "feature")));
     int rc = cli_ask_list(apply->cli, text_get(&path), 0, &nodes);
@@ -444,9 +453,12 @@ static int look_up_all(struct apply *apply, json_t *wanted)
 {
     size_t i;
     json_t *group;
+    const char *scheduler = json_string_value(json_object_get(wanted, "scheduler"));
+    if (scheduler == NULL)
+        scheduler = json_string_value(json_object_get(apply->current, "scheduler"));
     json_array_foreach(json_object_get(wanted, "instanceGroups"), i, group)
     {
-        int rc = look_up(apply, group);
+        int rc = look_up(apply, scheduler, group);
         if (rc != CLI_EXIT_OK)
             return rc;
     }
@@ -592,9 +604,9 @@ int cli_apply(struct cli *cli)
                           .patch = json_object()};
     rc = check_file(cli, wanted);
     if (rc == CLI_EXIT_OK)
-        rc = look_up_all(&apply, wanted);
-    if (rc == CLI_EXIT_OK)
         rc = read_current(&apply);
+    if (rc == CLI_EXIT_OK)
+        rc = look_up_all(&apply, wanted);
     if (rc == CLI_EXIT_OK && apply.current == NULL)
         describe_new(&apply);
     else if (rc == CLI_EXIT_OK) {

@@ -92,6 +92,7 @@ enum cli_exit {
     X(PARTITION, "partition", 0, "NAME", "only nodes of this partition of Slurm")                                     \
     X(FEATURE, "feature", 0, "NAME", "only nodes with this feature in Slurm")                                         \
     X(UNASSIGNED, "unassigned", 0, NULL, "only nodes that are in no group")                                           \
+    X(SCHEDULER, "scheduler", 0, "NAME", "the scheduler; may be left out when there is only one")                     \
     X(BY, "by", 0, "partition|feature", "what the groups are made of (partition)")                                    \
     X(ASCII, "ascii", 0, NULL, "plots without characters beyond ASCII")
 enum cli_option {
@@ -234,7 +235,10 @@ int cli_node_verdicts(struct cli *cli);
 int cli_node_opt_out(struct cli *cli);
 int cli_node_opt_in(struct cli *cli);
 int cli_node_place(struct cli *cli);
+int cli_scheduler_list(struct cli *cli);
 int cli_scheduler_describe(struct cli *cli);
+/* The path of a scheduler and what is below it; NULL: of the only one. Caller frees. */
+char *cli_scheduler_path(const char *name, const char *below);
 int cli_scheduler_nodes(struct cli *cli);
 int cli_scheduler_discover(struct cli *cli);
 int cli_job_list(struct cli *cli);

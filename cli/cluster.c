@@ -134,7 +134,7 @@ static void print_layout(FILE *f, const json_t *view)
 
 static void print_head(FILE *f, json_t *view)
 {
-    char buffer[600], state[32];
+    char buffer[600], state[32], name[80];
     add_counts(view);
     print_scheduler(f, view);
     cli_print_field(f, "Cluster", cli_value(view, "name", buffer, sizeof(buffer)));
@@ -147,9 +147,10 @@ static void print_head(FILE *f, json_t *view)
             text_equal(recovery, "None") ? "  (faults are marked, nothing is repaired)" : "");
     const char *orchestrator = cli_value(view, "orchestrator", buffer, sizeof(buffer));
     const char *scheduler = cli_value(view, "scheduler.state", state, sizeof(state));
-    fprintf(f, "%-16s %s%s%s%s\n", "Orchestrator", orchestrator, *scheduler != 0 ? " (" : "", scheduler,
-            *scheduler != 0 ? ")" : "");
-    cli_print_field(f, "Spoken to by", cli_value(view, "scheduler.way", buffer, sizeof(buffer)));
+    fprintf(f, "%-16s %s\n", "Orchestrator", orchestrator);
+    if (*scheduler != 0)
+        fprintf(f, "%-16s %s (%s)\n", "Scheduler", cli_value(view, "scheduler.name", name, sizeof(name)), scheduler);
+    cli_print_field(f, "Spoken to by", cli_value(view, "scheduler.transport", buffer, sizeof(buffer)));
     print_layout(f, view);
     cli_print_field(f, "Nodes", cli_value(view, "nodeCount", buffer, sizeof(buffer)));
     cli_print_field(f, "By state", cli_value(view, "_states", buffer, sizeof(buffer)));

@@ -1,4 +1,4 @@
-/* hpctl scheduler …: what the Slurm has that hpd drives, and a file that makes a cluster of it. */
+/* hpctl scheduler …: the schedulers that hpd drives, what each has, and a file that makes a cluster of it. */
 #include "cli/cli.h"
 
 #include "base/map.h"
@@ -36,14 +36,54 @@ static void print_parts(struct cli *cli, json_t *parts, const char *title, const
     cli_print_table(cli->out, parts, columns, ARRAY_LEN(columns), none);
 }
 
+char *cli_scheduler_path(const char *name, const char *below)
+{
+    if (name == NULL)
+        return own_printf("/v1/scheduler%s", below);
+    autofree char *encoded = cli_encode(name);
+    return own_printf("/v1/schedulers/%s%s", encoded, below);
+}
+
+int cli_scheduler_list(struct cli *cli)
+{
+    static const struct cli_column columns[] = {{"NAME", "name"},
+                                                {"KIND", "kind"},
+                                                {"STATE", "state"},
+                                                {"SEEN", "_seen"},
+                                                {"NODES", "nodeCount"},
+                                                {"CLUSTERS", "clusters"},
+                                                {"SPOKEN TO BY", "transport"},
+                                                {"WHY", "error"}};
+    auto_json json_t *view = NULL;
+    size_t i;
+    json_t *item;
+    int rc = cli_ask(cli, "GET", "/v1/schedulers", NULL, NULL, &view);
+    json_t *items = json_object_get(view, "items");
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, items))
+        return rc;
+    join_lists(items, "clusters");
+    json_array_foreach(items, i, item)
+    {
+        char age[64];
+        const bool seen = json_object_get(item, "seenAt") != NULL;
+        autofree char *text =
+            seen ? own_printf("%s ago", cli_age(item, "seenAt", age, sizeof(age))) : own_strdup("never");
+        json_put_text(item, "_seen", text);
+    }
+    cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "hpd drives no scheduler");
+    return rc;
+}
+
 int cli_scheduler_describe(struct cli *cli)
 {
     static const struct {
         const char *title, *path;
-    } fields[] = {{"Slurm", "scheduler.state"},
+    } fields[] = {{"Scheduler", "scheduler.name"},
+                  {"Kind", "scheduler.kind"},
+                  {"State", "scheduler.state"},
                   {"Since", "scheduler.since"},
                   {"Why", "scheduler.error"},
-                  {"Spoken to by", "scheduler.way"},
+                  {"Spoken to by", "scheduler.transport"},
                   {"Configuration", "scheduler.configuration"},
                   {"Strategy", "scheduler.strategy"},
                   {"Drift", "scheduler.drift"},
@@ -52,7 +92,9 @@ int cli_scheduler_describe(struct cli *cli)
                   {"In no group", "unassignedCount"}};
     char buffer[600];
     auto_json json_t *view = NULL;
-    int rc = cli_ask(cli, "GET", "/v1/scheduler", NULL, NULL, &view);
+    const char *name = cli->argument_count > 0 ? cli->argument[0] : cli->option[CLI_OPTION_SCHEDULER];
+    autofree char *path = cli_scheduler_path(name, "");
+    int rc = cli_ask(cli, "GET", path, NULL, NULL, &view);
     if (rc != CLI_EXIT_OK || cli_print_data(cli, view))
         return rc;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
@@ -78,7 +120,8 @@ int cli_scheduler_nodes(struct cli *cli)
     int rc = cli_parse_limit(cli, 0, &limit);
     if (rc != CLI_EXIT_OK)
         return rc;
-    text_add(&path, "/v1/scheduler/nodes");
+    autofree char *nodes = cli_scheduler_path(cli->option[CLI_OPTION_SCHEDULER], "/nodes");
+    text_add(&path, nodes);
     cli_add_query(&path, "partition", cli->option[CLI_OPTION_PARTITION]);
     cli_add_query(&path, "feature", cli->option[CLI_OPTION_FEATURE]);
     cli_add_query(&path, "unassigned", cli->option[CLI_OPTION_UNASSIGNED] == NULL ? NULL : "true");
@@ -87,7 +130,7 @@ int cli_scheduler_nodes(struct cli *cli)
         return rc;
     join_lists(items, "partitions");
     join_lists(items, "features");
-    cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "Slurm has no such node");
+    cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "the scheduler has no such node");
     return rc;
 }
 
@@ -185,12 +228,19 @@ int cli_scheduler_discover(struct cli *cli)
     struct discover discover = {.cli = cli, .by = by == NULL ? "partition" : by, .taken = taken, .names = names};
     if (!text_equal(discover.by, "partition") && !text_equal(discover.by, "feature"))
         return cli_usage(cli, "--by is partition or feature, not \"%s\"", by);
-    int rc = cli_ask(cli, "GET", "/v1/scheduler", NULL, NULL, &view);
+    autofree char *path = cli_scheduler_path(cli->option[CLI_OPTION_SCHEDULER], "");
+    int rc = cli_ask(cli, "GET", path, NULL, NULL, &view);
     if (rc != CLI_EXIT_OK)
         return rc;
+    const json_t *scheduler = json_object_get(json_object_get(view, "scheduler"), "name");
+    const char *name = cli->argument_count > 0 ? cli->argument[0]
+                       : scheduler != NULL     ? json_string_value(scheduler)
+                                               : "slurm";
     discover.groups = json_array();
-    file = json_pack("{s:s, s:s, s:s, s:o}", "name", cli->argument_count > 0 ? cli->argument[0] : "slurm",
-                     "nodeRecovery", "Automatic", "orchestrator", "slurm", "instanceGroups", discover.groups);
+    file = json_pack("{s:s, s:s, s:s, s:o}", "name", name, "nodeRecovery", "Automatic", "orchestrator", "slurm",
+                     "instanceGroups", discover.groups);
+    if (cli->option[CLI_OPTION_SCHEDULER] != NULL && scheduler != NULL)
+        json_object_set(file, "scheduler", (json_t *)(uintptr_t)scheduler);
     add_groups(&discover, json_object_get(view, text_equal(discover.by, "partition") ? "partitions" : "features"));
     json_int_t left = json_integer_value(json_object_get(view, "unassignedCount")) - (json_int_t)map_count(taken);
     if (json_array_size(discover.groups) == 0) {

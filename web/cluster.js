@@ -10,8 +10,8 @@ export const pauseBanner = (cluster) => cluster.pause && h('p', { class: 'banner
 const nodePath = (cluster, node) => path('clusters', cluster, 'nodes', node);
 
 export async function overview() {
-  const [clusters, incidents, approvals, webhooks] = await Promise.all([
-    ask('clusters'), ask('incidents?state=open'), ask('approvals?state=asked'), ask('webhooks')]);
+  const [clusters, incidents, approvals, webhooks, schedulers] = await Promise.all([
+    ask('clusters'), ask('incidents?state=open'), ask('approvals?state=asked'), ask('webhooks'), ask('schedulers')]);
   const deaf = webhooks.items.filter((w) => w.state !== 'ok');
   const cards = clusters.items.map((c) => h('section', { class: 'card' }, h('h2', {}, link(path('clusters', c.name), c.name)), pauseBanner(c),
     facts([['State', word(c.state)], ['Failure', c.failureMessage], ['NodeRecovery', c.nodeRecovery], ['Nodes', `${c.nodeCount}`],
@@ -22,6 +22,9 @@ export async function overview() {
     deaf.map((w) => h('p', { class: 'banner' }, `The webhook ${w.name} takes nothing: ${w.error}`)),
     incidents.items.map((i) => h('p', { class: 'banner' }, link(path('clusters', i.cluster), i.cluster), ` ${i.level} ${i.domain}: ${i.affected} of ${i.nodes} nodes, ${i.cause}, since `, ago(i.startedAt))),
     cards.length > 0 ? cards : h('p', { class: 'quiet' }, 'No clusters yet. Make one with: ', h('code', {}, 'hpctl cluster create -f FILE')),
+    schedulers.items.length > 0 && [h('h2', {}, 'Schedulers'),
+      table([['Scheduler', (s) => s.name], ['Kind', (s) => s.kind], ['State', (s) => word(s.state)], ['Seen', (s) => (s.seenAt ? ago(s.seenAt) : 'never')],
+        ['Nodes', (s) => `${s.nodeCount ?? 'not known'}`], ['Clusters', (s) => s.clusters.join(', ')], ['Why', (s) => s.error]], schedulers.items, '')],
   ];
 }
 
@@ -55,7 +58,7 @@ export async function cluster(name, filter) {
   return [
     h('h1', {}, `Cluster ${name}`), pauseBanner(view),
     facts([['State', word(view.state)], ['Failure', view.failureMessage], ['NodeRecovery', view.nodeRecovery],
-      ['Scheduler', view.scheduler && `${view.scheduler.state}${view.scheduler.error ? `: ${view.scheduler.error}` : ''}`],
+      ['Scheduler', view.scheduler && `${view.scheduler.name} (${view.scheduler.state})${view.scheduler.error ? `: ${view.scheduler.error}` : ''}`],
       ['Nodes', `${view.nodeCount}`], ['By state', h('span', {}, counts(view.nodesByState))], ['By health', h('span', {}, counts(view.nodesByHealth))]]),
     h('h2', {}, 'Groups'),
     table([['Group', (g) => g.name], ['State', (g) => word(g.state)], ['Nodes', (g) => [counts(g.nodesByState), ` of ${g.instanceCount}`]], ['What holds its repairs', held]], groups, 'No groups.'),

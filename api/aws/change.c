@@ -13,7 +13,9 @@
 #include "api/aws/operation.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "server/service/cluster/cluster.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 
@@ -42,6 +44,14 @@ static int check_slurm(struct aws_call *call, const struct cluster_input *input,
 }
 
 /* --- create --------------------------------------------------------------------------------------------------------- */
+
+/* HyperPod's cluster names no scheduler: it gets the first of hpd's configuration. */
+static void choose_scheduler(const struct aws_call *call, struct service_cluster_spec *spec)
+{
+    const struct service *s = call->service;
+    if (spec->orchestrator != ORCHESTRATOR_NONE && s->scheduler_count > 0)
+        text_copy_cut(spec->scheduler, sizeof spec->scheduler, service_scheduler_name(s->schedulers[0]));
+}
 
 /* Slurm that is named and not there is refused by the use case. */
 static enum orchestrator orchestrator_of(const struct aws_call *call, const struct cluster_input *input)
@@ -86,6 +96,7 @@ static int create(struct aws_call *call, struct cluster_input *input, struct clu
     if (key[0] != '\0')
         input->spec.made_by = own_strdup(key);
     spec.spec = cluster_spec_is_empty(&input->spec) ? NULL : &input->spec;
+    choose_scheduler(call, &spec);
     text_copy_cut(spec.name, sizeof spec.name, aws_text(call, "ClusterName"));
     if (service_cluster_create(call->service, &call->actor, &spec, ret_cluster, &problem) == 0)
         return 0;

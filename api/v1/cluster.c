@@ -116,6 +116,7 @@ void api_cluster_create(struct api_call *call)
         return;
     const struct cluster_words *words = &body.words;
     text_copy_cut(spec.name, sizeof spec.name, words->name);
+    text_copy_cut(spec.scheduler, sizeof spec.scheduler, text_or_empty(words->scheduler));
     spec.recovery = words->recovery.given ? (enum node_recovery)words->recovery.value : NODE_RECOVERY_AUTOMATIC;
     spec.orchestrator = words->orchestrator.given ? (enum orchestrator)words->orchestrator.value : ORCHESTRATOR_SLURM;
     spec.provisioning =
@@ -153,6 +154,7 @@ void api_cluster_update(struct api_call *call)
     change.recovery = (enum node_recovery)words->recovery.value;
     change.has_provisioning = words->provisioning.given;
     change.provisioning = (enum provisioning)words->provisioning.value;
+    change.scheduler = words->scheduler;
     change.groups = body.groups;
     change.group_count = body.group_count;
     change.groups_to_delete = (const char *const *)words->deleted.items;

@@ -1,4 +1,7 @@
-/* The scheduler that hpd drives: what it has, and whose that is. Groups are made of it. */
+/*
+ * The schedulers that hpd drives: how each is, what it has, and whose that is. Groups are made of it. The paths without a name are the
+ * only scheduler's.
+ */
 #include "server/service/scheduler/scheduler.h"
 #include "api/choose.h"
 #include "api/page.h"
@@ -34,14 +37,43 @@ static json_t *parts_json(const struct discovered_part *parts, size_t count, con
     return list;
 }
 
+static json_t *view_json(const struct service_scheduler_view *view)
+{
+    json_t *json = render_scheduler(&view->status), *clusters = json_array();
+    if (view->counted) {
+        json_put_i64(json, "nodeCount", (int64_t)view->node_count);
+        json_put_i64(json, "unassignedCount", (int64_t)view->unassigned_count);
+    }
+    for (size_t i = 0; i < view->cluster_count; i++)
+        json_array_append_new(clusters, json_string(view->clusters[i]));
+    json_put(json, "clusters", clusters);
+    return json;
+}
+
+void api_scheduler_list(struct api_call *call)
+{
+    struct problem problem;
+    struct service_scheduler_view *views = NULL;
+    size_t count = 0;
+    if (service_scheduler_list(call->service, &views, &count, &problem) != 0) {
+        api_problem(call, &problem);
+        return;
+    }
+    json_t *items = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(items, view_json(&views[i]));
+    service_scheduler_views_free(views, count);
+    api_reply_json(call, 200, json_pack("{s:o}", "items", items));
+}
+
 void api_scheduler_describe(struct api_call *call)
 {
     struct problem problem;
     struct discovery discovery;
     struct service_scheduler_status status;
     struct service_scheduler *scheduler = NULL;
-    if (service_scheduler_find(call->service, "", &scheduler, &problem) != 0 ||
-        service_discovery(call->service, "", &discovery, &problem) != 0) {
+    if (service_scheduler_find(call->service, call->params[0], &scheduler, &problem) != 0 ||
+        service_discovery(call->service, call->params[0], &discovery, &problem) != 0) {
         api_problem(call, &problem);
         return;
     }
@@ -118,7 +150,7 @@ void api_scheduler_node_list(struct api_call *call)
     filter.unassigned = unassigned != 0;
     filter.after_name = page.key;
     filter.limit = page_rows(&page);
-    if (service_discovery_nodes(call->service, "", &filter, list_row, &page, &problem) != 0) {
+    if (service_discovery_nodes(call->service, call->params[0], &filter, list_row, &page, &problem) != 0) {
         page_free(&page);
         api_problem(call, &problem);
         return;

@@ -77,13 +77,14 @@ static bool same_names(char **names, char **others, size_t count)
 
 /* What the group has by its source. Names and a count that were said besides are what the sender has seen there, and hold as that. False:
  * it has answered. */
-static bool take_source(struct api_call *call, const char *where, struct service_group_spec *group)
+static bool take_source(struct api_call *call, const char *where, const char *scheduler,
+                        struct service_group_spec *group)
 {
     struct problem problem;
     char **names = NULL;
     size_t count = 0;
     bool same = true;
-    if (service_discovery_take(call->service, "", &group->source, &names, &count, &problem) != 0) {
+    if (service_discovery_take(call->service, scheduler, &group->source, &names, &count, &problem) != 0) {
         api_problem(call, &problem);
         return false;
     }
@@ -186,8 +187,9 @@ static int64_t said_or(struct optional number, int64_t otherwise)
     return number.given ? number.value : otherwise;
 }
 
-static bool read_group(struct api_call *call, const struct group_words *words, size_t at, bool change,
-                       struct service_group_spec *group)
+/* scheduler: by which the cluster is scheduled; "": by the only one. */
+static bool read_group(struct api_call *call, const struct group_words *words, size_t at, const char *scheduler,
+                       bool change, struct service_group_spec *group)
 {
     char where[WHERE_MAX];
     const bool counted = change || words->source.given;
@@ -209,7 +211,7 @@ static bool read_group(struct api_call *call, const struct group_words *words, s
            read_type(call, where, &words->spec.requirements, group) &&
            (words->node_names == NULL || read_node_names(call, where, group, words->node_names)) &&
            (!words->source.given ||
-            (read_source(call, where, &words->source, group) && take_source(call, where, group)));
+            (read_source(call, where, &words->source, group) && take_source(call, where, scheduler, group)));
 }
 
 /* Here already, because names of all groups would take much memory. */
@@ -227,6 +229,17 @@ static bool check_node_count(struct api_call *call, const struct cluster_words *
     return false;
 }
 
+/* A cluster that is changed keeps the scheduler that it has. False: it has answered. */
+static bool find_scheduler(struct api_call *call, const char *named, bool change, char ret_scheduler[NAME_MAX_BYTES])
+{
+    struct problem problem;
+    text_copy_cut(ret_scheduler, NAME_MAX_BYTES, text_or_empty(named));
+    if (!change || service_cluster_scheduler(call->service, call->params[0], ret_scheduler, &problem) == 0)
+        return true;
+    api_problem(call, &problem);
+    return false;
+}
+
 bool api_cluster_body_read(struct api_call *call, const json_t *json, bool change, struct api_cluster_body *ret_body)
 {
     char error[RECORD_ERROR_MAX];
@@ -236,13 +249,14 @@ bool api_cluster_body_read(struct api_call *call, const json_t *json, bool chang
         api_problem_printf(call, PROBLEM_INVALID_VALUE, "%s.", error);
         return false;
     }
-    if (!check_node_count(call, words))
+    char scheduler[NAME_MAX_BYTES];
+    if (!check_node_count(call, words) || !find_scheduler(call, words->scheduler, change, scheduler))
         return false;
     const struct group_words *groups = words->groups.items;
     ret_body->groups = own_calloc(words->groups.count + 1, sizeof *ret_body->groups);
     while (ret_body->group_count < words->groups.count) {
         size_t at = ret_body->group_count++;
-        if (!read_group(call, &groups[at], at, change, &ret_body->groups[at]))
+        if (!read_group(call, &groups[at], at, scheduler, change, &ret_body->groups[at]))
             return false;
     }
     return true;

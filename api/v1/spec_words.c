@@ -215,6 +215,7 @@ static const struct record auto_scaling = RECORD(struct auto_scaling_spec, auto_
 #define SHARED_FIELDS                                                                                                 \
     {.name = "nodeRecovery", .type = RECORD_WORD, AT(cluster_words, recovery), WORDS(recoveries)},                    \
         {.name = "nodeProvisioningMode", .type = RECORD_WORD, AT(cluster_words, provisioning), WORDS(provisionings)}, \
+        {TEXT("scheduler", cluster_words, scheduler, 1, NAME_MAX_BYTES - 1), MATCHES(NAME)},                          \
         {OBJECT("vpcConfig", cluster_words, spec.network, &network)},                                                 \
         {TEXT("clusterRole", cluster_words, spec.role, 20, 2048), MATCHES(ROLE)},                                     \
         {.name = "slurmConfigStrategy", .type = RECORD_WORD, AT(cluster_words, spec.strategy), WORDS(strategies)},    \

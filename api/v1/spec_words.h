@@ -15,7 +15,7 @@ struct group_words {
     struct group_spec spec;
 };
 struct cluster_words {
-    char *name;
+    char *name, *scheduler;
     struct optional recovery, orchestrator, provisioning; /* of the enums in model/ */
     struct optional_list groups;                          /* struct group_words */
     struct optional_list deleted;                         /* names of groups */

@@ -40,6 +40,7 @@ void api_group_resume(struct api_call *call);
 
 void api_verdict_list(struct api_call *call);
 
+void api_scheduler_list(struct api_call *call);
 void api_scheduler_describe(struct api_call *call);
 void api_scheduler_node_list(struct api_call *call);
 

@@ -149,7 +149,7 @@ static void show_scheduler(struct scheduler_link *link, enum scheduler_state sta
 {
     struct service_scheduler_status status = {.state = state, .since = since};
     text_copy_cut(status.error, sizeof(status.error), error);
-    text_copy_cut(status.way, sizeof(status.way), link->transport);
+    text_copy_cut(status.transport, sizeof(status.transport), link->transport);
     service_scheduler_set(link->shown, &status);
 }
 

@@ -72,6 +72,13 @@ static int check_cluster(const struct change *change)
                            "The creation of the cluster \"%s\" failed, and nothing of it is left to change. Delete it, "
                            "and create it again.",
                            cluster->name);
+    const char *named = change->wanted->scheduler;
+    if (named != NULL && !text_equal(named, cluster->scheduler))
+        return problem_say(change->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "scheduler is \"%s\", and the cluster \"%s\" has %s%s%s. It cannot be changed: delete the "
+                           "cluster and create it again.",
+                           named, cluster->name, cluster->scheduler[0] != '\0' ? "\"" : "none", cluster->scheduler,
+                           cluster->scheduler[0] != '\0' ? "\"" : "");
     struct service_scheduler_status scheduler;
     service_scheduler_get(service_scheduler_of(change->s, cluster), &scheduler);
     if (touches_groups(change->wanted) && scheduler.drift[0] != '\0' && text_equal(scheduler.strategy, "Managed"))

@@ -40,6 +40,7 @@ struct service_cluster_change {
     bool has_recovery, has_provisioning;
     enum node_recovery recovery;
     enum provisioning provisioning;
+    const char *scheduler; /* has to be the one that it has; NULL: not said */
     struct service_group_spec *groups;
     size_t group_count;
     const char *const *groups_to_delete;
@@ -91,6 +92,9 @@ int service_cluster_search(struct service *s, const struct db_cluster_search *se
  * nodes as the loop chooses them: those that are not in service first, then idle ones. CONFLICT while another update is under way (all
  * or nothing) or the cluster is not in a state that can be changed. A roll-back of a cluster with provisioning
  * ALL_OR_NOTHING goes back to what stood before. */
+/* The name of the scheduler that the cluster is scheduled by; "": of none. */
+int service_cluster_scheduler(struct service *s, const char *cluster, char ret_name[NAME_MAX_BYTES],
+                              struct problem *ret_problem);
 int service_cluster_update(struct service *s, const struct actor *actor, const char *name,
                            const struct service_cluster_change *change, struct cluster *ret_cluster,
                            struct problem *ret_problem);

@@ -162,6 +162,24 @@ int service_discovery_nodes(struct service *s, const char *scheduler, const stru
     return status;
 }
 
+int service_discovery_count(struct service *s, const char *scheduler, size_t *ret_count, size_t *ret_unassigned,
+                            struct problem *ret_problem)
+{
+    AUTO(job_snapshot) struct job_snapshot *snapshot = NULL;
+    AUTO(owners) struct owners owners = {.list = NULL};
+    struct service_scheduler *from = NULL;
+    int status = snapshot_take(s, scheduler, &from, &snapshot, ret_problem);
+    if (status == 0)
+        status = owners_read(s, from, &owners, ret_problem);
+    if (status < 0)
+        return status;
+    *ret_count = snapshot->node_count;
+    *ret_unassigned = 0;
+    for (size_t i = 0; i < snapshot->node_count; i++)
+        *ret_unassigned += map_get(owners.nodes, snapshot->nodes[i].name) == NULL;
+    return 0;
+}
+
 int service_discovery_take(struct service *s, const char *name, const struct node_source *source, char ***ret_names,
                            size_t *ret_count, struct problem *ret_problem)
 {
@@ -174,8 +192,9 @@ int service_discovery_take(struct service *s, const char *name, const struct nod
     service_scheduler_get(from, &scheduler);
     if (scheduler.managed)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                           "This hpd writes Slurm's nodes and partitions from its groups (slurm.manage), so groups "
-                           "cannot be made of them. Say instanceCount or nodeNames.");
+                           "This hpd writes the nodes and partitions of the scheduler %s from its groups (manage), so "
+                           "groups cannot be made of them. Say instanceCount or nodeNames.",
+                           scheduler.name);
     status = snapshot_take(s, name, &from, &snapshot, ret_problem);
     if (status < 0)
         return status;

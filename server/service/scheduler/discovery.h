@@ -23,6 +23,10 @@ struct discovery_filter {
 int service_discovery_nodes(struct service *s, const char *scheduler, const struct discovery_filter *filter,
                             db_row_fn fn, void *arg, struct problem *ret_problem);
 
+/* How many nodes the scheduler has, and how many of them are nobody's. */
+int service_discovery_count(struct service *s, const char *scheduler, size_t *ret_count, size_t *ret_unassigned,
+                            struct problem *ret_problem);
+
 /* The nodes of a partition, or those with a feature. */
 struct discovered_part {
     char *name;

@@ -103,7 +103,7 @@ void service_scheduler_set(struct service_scheduler *scheduler, const struct ser
     shown->state = status->state;
     shown->since = status->since;
     text_copy_cut(shown->error, sizeof(shown->error), status->error);
-    text_copy_cut(shown->way, sizeof(shown->way), status->way);
+    text_copy_cut(shown->transport, sizeof(shown->transport), status->transport);
     pthread_mutex_unlock(&scheduler->mutex);
 }
 

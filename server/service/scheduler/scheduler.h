@@ -17,12 +17,12 @@ struct service_scheduler_status {
     char kind[NAME_MAX_BYTES]; /* "slurm" */
     int64_t seen_at;           /* when it was last seen whole; 0: never */
     enum scheduler_state state;
-    int64_t since;                           /* 0: never looked at */
-    char error[SERVICE_SCHEDULER_ERROR_MAX]; /* of a scheduler that is down */
-    char way[SERVICE_SCHEDULER_ERROR_MAX];   /* by what it is spoken to; "": not known yet */
-    bool managed;                            /* its nodes and partitions are written by us */
-    char strategy[NAME_MAX_BYTES];           /* by this: Merge, Managed, Overwrite */
-    char drift[SERVICE_SCHEDULER_DRIFT_MAX]; /* how it is not as it was written; "": it is */
+    int64_t since;                               /* 0: never looked at */
+    char error[SERVICE_SCHEDULER_ERROR_MAX];     /* of a scheduler that is down */
+    char transport[SERVICE_SCHEDULER_ERROR_MAX]; /* by what it is spoken to; "": not known yet */
+    bool managed;                                /* its nodes and partitions are written by us */
+    char strategy[NAME_MAX_BYTES];               /* by this: Merge, Managed, Overwrite */
+    char drift[SERVICE_SCHEDULER_DRIFT_MAX];     /* how it is not as it was written; "": it is */
 };
 struct service_scheduler;
 struct service;
@@ -37,6 +37,17 @@ struct service_scheduler *service_scheduler_of(const struct service *s, const st
 const char *service_scheduler_name(const struct service_scheduler *scheduler);
 /* At the start: clusters and what is kept of them that name no scheduler are this one's. */
 int service_scheduler_adopt(struct service *s, const char *name);
+struct service_scheduler_view {
+    struct service_scheduler_status status;
+    bool counted; /* its nodes are known now */
+    size_t node_count, unassigned_count;
+    char (*clusters)[NAME_MAX_BYTES]; /* that it schedules, by name; owned */
+    size_t cluster_count;
+};
+/* All that are configured, in the order of the configuration. Caller frees *ret_views with service_scheduler_views_free. */
+int service_scheduler_list(struct service *s, struct service_scheduler_view **ret_views, size_t *ret_count,
+                           struct problem *ret_problem);
+void service_scheduler_views_free(struct service_scheduler_view *views, size_t count);
 void service_scheduler_seen(struct service_scheduler *scheduler, int64_t at);
 void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NULL */
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);

@@ -41,7 +41,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 const schemas = Object.fromEntries(Object.entries(openapi.components.schemas).map(([name, schema]) => [name, close(schema)]));
 // What others build on with allOf must stay open where it is a part; the closed one is the whole.
-for (const name of ['ClusterSummary', 'Node', 'Token', 'AccessKey', 'Incident', 'Job', 'Verdict']) schemas[`${name}Part`] = { ...schemas[name], unevaluatedProperties: undefined };
+for (const name of ['ClusterSummary', 'Node', 'Token', 'AccessKey', 'Incident', 'Job', 'Verdict', 'Scheduler']) schemas[`${name}Part`] = { ...schemas[name], unevaluatedProperties: undefined };
 const rewritten = JSON.parse(
   JSON.stringify(schemas, (key, value) =>
     key === 'allOf' ? value.map((s) => (s.$ref && schemas[`${s.$ref.split('/').pop()}Part`] ? { $ref: `${s.$ref}Part` } : s)) : value));

@@ -522,8 +522,10 @@ test('a cluster without a scheduler has no jobs', async () => {
   assert.deepEqual((await call('listJobs', 200, { params: { cluster } })).items, []);
   await call('listJobs', 404, { params: { cluster: 'nothing' } });
   await call('describeJob', 404, { params: { cluster, job: '4711' } });
-  await call('describeScheduler', 404);
-  await call('listSchedulerNodes', 404);
+  assert.deepEqual((await call('listSchedulers', 200)).items, []);
+  for (const operation of ['describeScheduler', 'listSchedulerNodes']) await call(operation, 404, { params: { scheduler: 'east' } });
+  await call('describeOnlyScheduler', 404);
+  await call('listOnlySchedulerNodes', 404);
   const attempt = { attempt: 0, state: 'running', nodes: 'elsewhere-[1-2]' };
   assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [], earlierRuns: 0, earlierFutile: 0 });
   await call('diagnoseJob', 400, { params: { cluster, job: '4711' }, body: { ...attempt, nodes: 'gpu-[1-' } });
@@ -827,6 +829,8 @@ const UNPROVOKED = new Set([
   'testWebhooks 202', // tests/e2e/webhook.test.mjs
   'describeScheduler 200', // tests/e2e/slurm/attach.test.mjs
   'listSchedulerNodes 200',
+  'describeOnlyScheduler 200',
+  'listOnlySchedulerNodes 200',
   'openDocs 404', // of a build without the pages
   'describeAgentWork 413', // of a cluster of more than ten thousand machines
 ]);

@@ -58,22 +58,22 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
   after(() => world?.end());
 
   test('what it has is shown, with what is in no group, and as a file for apply', async () => {
-    const view = await ask('/v1/scheduler', 200, 'describeScheduler');
+    const view = await ask('/v1/scheduler', 200, 'describeOnlyScheduler');
     assert.equal(view.scheduler.configuration, 'attach');
     assert.deepEqual([view.nodeCount, view.unassignedCount], [7, 7]);
     assert.deepEqual(view.partitions.map((p) => [p.name, p.nodes, p.unassigned, p.features.join()]), [
       ['dev', 'gpu-[1-7]', 'gpu-[1-7]', 'cpu,h100,nvlink'], ['gpu', 'gpu-[1-4]', 'gpu-[1-4]', 'h100,nvlink'], ['prep_cpu', 'gpu-[5-6]', 'gpu-[5-6]', 'cpu']]);
     assert.deepEqual(view.features.map((f) => [f.name, f.nodeCount, f.partitions.join()]), [['cpu', 2, 'dev,prep_cpu'], ['h100', 4, 'dev,gpu'], ['nvlink', 4, 'dev,gpu']]);
-    const page = await ask('/v1/scheduler/nodes?feature=h100&limit=3', 200, 'listSchedulerNodes');
+    const page = await ask('/v1/scheduler/nodes?feature=h100&limit=3', 200, 'listOnlySchedulerNodes');
     assert.deepEqual(page.items.map((n) => [n.name, n.features.join(), n.group]), ['gpu-1', 'gpu-2', 'gpu-3'].map((n) => [n, 'h100,nvlink', undefined]));
-    const rest = await ask(`/v1/scheduler/nodes?feature=h100&limit=3&cursor=${page.nextCursor}`, 200, 'listSchedulerNodes');
+    const rest = await ask(`/v1/scheduler/nodes?feature=h100&limit=3&cursor=${page.nextCursor}`, 200, 'listOnlySchedulerNodes');
     assert.deepEqual([rest.items.map((n) => n.name).join(), rest.nextCursor], ['gpu-4', undefined]);
 
     const shown = world.hpctl('scheduler', 'describe');
     assert.match(shown.out, /^PARTITION +COUNT +NODES +FEATURES +IN NO GROUP$/m);
     assert.match(shown.out, /Nobody looks after nodes that are in no group/);
     assert.match(world.hpctl('scheduler', 'nodes', '--partition', 'prep_cpu').out, /^gpu-5 +\S+ +dev,prep_cpu +cpu /m);
-    assert.match(world.hpctl('scheduler', 'nodes', '--partition', 'nobody').out, /Slurm has no such node/);
+    assert.match(world.hpctl('scheduler', 'nodes', '--partition', 'nobody').out, /the scheduler has no such node/);
 
     const made = world.hpctl('scheduler', 'discover', 'site');
     assert.equal(made.code, 0, made.err);
@@ -149,10 +149,10 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
     };
     refuse({ name: 'a', nodesFrom: { partition: 'nobody' } }, /Slurm has no node in the partition nobody: hpctl scheduler describe shows/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu', feature: 'cpu' } }, /Slurm has no node in the partition gpu with the feature cpu/);
-    refuse({ name: 'a', nodesFrom: {} }, /it names a partition, a feature, or both/);
-    refuse({ name: 'a', nodesFrom: { partition: 'a,b' } }, /"partition" is "a,b": must be one name of a partition/);
+    refuse({ name: 'a', nodesFrom: {} }, /must name a partition, a feature, or both/);
+    refuse({ name: 'a', nodesFrom: { partition: 'a,b' } }, /partition is "a,b"; it must be one name of a partition/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu', colour: 'red' } }, /colour/);
-    refuse({ name: 'a', nodesFrom: 'gpu' }, /"nodesFrom" is "gpu": must be an object/);
+    refuse({ name: 'a', nodesFrom: 'gpu' }, /nodesFrom is "gpu"; it must be an object/);
     refuse({ name: 'a', instanceCount: 3, nodesFrom: { partition: 'gpu' } }, /Slurm has 4 nodes for its nodesFrom now/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu' } }, /"gpu-1" belongs to the cluster "site" already/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu' } }, /orchestrator none/, { orchestrator: 'none' });
@@ -161,7 +161,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
     world.lab('end', world.slurm, 'slurmctld');
     await until('it is not known any more what Slurm has', () => {
       const run = world.hpctl('scheduler', 'describe');
-      return run.code === 3 && /What nodes Slurm has is not known now: /.test(run.err);
+      return run.code === 3 && /The nodes of the scheduler are not known now: /.test(run.err);
     });
   });
 });

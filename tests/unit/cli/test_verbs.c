@@ -204,6 +204,9 @@ static void a_limit_is_asked_for(void **state)
         {{"operation", "list"}, "GET /v1/operations?limit=100 "},
         {{"operation", "list", "--kind", "create-cluster"}, "GET /v1/operations?kind=create-cluster&limit=100 "},
         {{"quota", "list", "-cdemo"}, "GET /v1/clusters/demo/quotas?limit=1000 "},
+        {{"scheduler", "list"}, "GET /v1/schedulers HTTP"},
+        {{"scheduler", "nodes"}, "GET /v1/scheduler/nodes?limit=1000 "},
+        {{"scheduler", "nodes", "--scheduler", "east"}, "GET /v1/schedulers/east/nodes?limit=1000 "},
         {{"policy", "show"}, "GET /v1/policies HTTP"},
         {{"policy", "show", "-ca b"}, "GET /v1/clusters/a%20b/policies HTTP"},
         {{"token", "list"}, "GET /v1/tokens HTTP"}, /* has no pages, and its path refuses a limit */

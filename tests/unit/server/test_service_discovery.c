@@ -135,7 +135,7 @@ static void test_names_of_a_source(void **state)
     refuses(&world, "big", STATUS_UNAVAILABLE, "squeue failed");
     show(&world, six, ARRAY_LEN(six), 1, NOW);
     service_scheduler_manage(world.service.schedulers[0], "Merge", "");
-    refuses(&world, "big", STATUS_INVALID, "slurm.manage");
+    refuses(&world, "big", STATUS_INVALID, "(manage)");
     close_slurm(&world);
 }
 
@@ -219,14 +219,62 @@ static void test_a_source_needs_slurm(void **state)
     world_close(&world);
 }
 
+/* Node names are unique within a scheduler: each has its own gpu-1, and each counts its own. */
+static void test_two_schedulers(void **state)
+{
+    (void)state;
+    struct world world;
+    struct service_scheduler_view *views = NULL;
+    struct discovery seen;
+    struct cluster cluster;
+    char name[NAME_MAX_BYTES];
+    size_t count = 0;
+    world_open(&world, DB_INLINE);
+    struct service *s = &world.service;
+    s->schedulers[s->scheduler_count++] = service_scheduler_new("east", "slurm");
+    s->schedulers[s->scheduler_count++] = service_scheduler_new("west", "slurm");
+    show(&world, six, ARRAY_LEN(six), 1, NOW);
+    const struct actor actor = {.name = "token:admin", .role = ROLE_ADMIN, .token_id = 1};
+    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "manual"};
+    group.instance_count = 2;
+    struct service_cluster_spec spec = {.name = "one", .groups = &group, .group_count = 1};
+    spec.orchestrator = ORCHESTRATOR_SLURM;
+    assert_int_equal(service_cluster_create(s, &actor, &spec, &cluster, &world.problem), STATUS_INVALID);
+    assert_non_null(strstr(world.problem.detail, "name one of east, west"));
+    text_copy_cut(spec.scheduler, sizeof(spec.scheduler), "north");
+    assert_int_equal(service_cluster_create(s, &actor, &spec, &cluster, &world.problem), STATUS_INVALID);
+    assert_non_null(strstr(world.problem.detail, "\"north\""));
+    for (int i = 0; i < 2; i++) {
+        text_copy_cut(spec.scheduler, sizeof(spec.scheduler), i == 0 ? "east" : "west");
+        text_copy_cut(spec.name, sizeof(spec.name), i == 0 ? "one" : "two");
+        assert_int_equal(service_cluster_create(s, &actor, &spec, &cluster, &world.problem), 0);
+        assert_int_equal(service_cluster_scheduler(s, spec.name, name, &world.problem), 0);
+        assert_string_equal(name, spec.scheduler);
+    }
+    const struct service_cluster_change change = {.scheduler = "east"};
+    assert_int_equal(service_cluster_update(s, &actor, "two", &change, &cluster, &world.problem), STATUS_INVALID);
+    assert_non_null(strstr(world.problem.detail, "has \"west\". It cannot be changed"));
+    assert_int_equal(service_cluster_update(s, &actor, "one", &change, &cluster, &world.problem), 0);
+    assert_int_equal(service_scheduler_list(s, &views, &count, &world.problem), 0);
+    assert_int_equal(count, 2);
+    assert_string_equal(views[0].clusters[0], "one");
+    assert_true(views[0].counted && views[0].node_count == ARRAY_LEN(six));
+    assert_int_equal(views[0].unassigned_count, ARRAY_LEN(six) - 2);
+    assert_string_equal(views[1].clusters[0], "two");
+    assert_false(views[1].counted);
+    service_scheduler_views_free(views, count);
+    assert_int_equal(service_discovery(s, "", &seen, &world.problem), STATUS_INVALID);
+    while (s->scheduler_count > 0)
+        service_scheduler_free(s->schedulers[--s->scheduler_count]);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes_are_chosen_and_paged_by_name),
-        cmocka_unit_test(test_partitions_and_features),
-        cmocka_unit_test(test_names_of_a_source),
-        cmocka_unit_test(test_no_slurm_is_said),
-        cmocka_unit_test(test_what_differs_is_told_once),
+        cmocka_unit_test(test_two_schedulers),          cmocka_unit_test(test_nodes_are_chosen_and_paged_by_name),
+        cmocka_unit_test(test_partitions_and_features), cmocka_unit_test(test_names_of_a_source),
+        cmocka_unit_test(test_no_slurm_is_said),        cmocka_unit_test(test_what_differs_is_told_once),
         cmocka_unit_test(test_a_source_needs_slurm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
