@@ -76,12 +76,7 @@
 #define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
 #define STORE_PAUSE_MAX_MS 10000  /* a store that fails is tried again at least so often */
 
-/* A prefix of ours in the scheduler's reasons; the part behind it is for people. */
-#define HOLD_PREFIX "holdfast: "
-#define REASON_REBOOT "Action:Reboot"
-#define REASON_REPLACE "Action:Replace"
 #define ACTOR_POLICY "policy"
-#define ACTOR_SLURM_PREFIX "slurm:"
 struct rop;
 
 /* The open operation of a change of a whole cluster; id 0: there is none. */
@@ -183,6 +178,7 @@ struct rnode {
     uint64_t image; /* what its instance was launched from: reconcile_image; 0: none */
     char *name;
     char *reason, *reason_user; /* in the scheduler; NULL: none */
+    uint16_t note_at;           /* the byte of reason at which our own note begins; 0: the reason is not ours */
     struct raddress *address;   /* what the scheduler was told of where it lives; NULL: nothing */
     int64_t reason_at;          /* when it was given, by the scheduler's clock; 0: not known */
     int64_t due_at;             /* looked at again then; 0: only when something happens */
@@ -261,14 +257,14 @@ struct rop {
 enum call_kind {
     CALL_OBSERVE,
     CALL_JOB_SNAPSHOT,
-    CALL_MARK,
+    CALL_CORDON,
     CALL_HOLD,     /* a mark without an operation */
     CALL_ANNOTATE, /* a word behind a person's reason */
-    CALL_JOBS,
+    CALL_WORKLOADS,
     CALL_SIGNAL, /* jobs holds whom */
     CALL_EVICT,
     CALL_CANCEL, /* the job key, if its name is reason */
-    CALL_RESUME,
+    CALL_UNCORDON,
     CALL_UPDATE_ADDRESS, /* a machine of people's stands where another stood; without an operation: it was told and is forgotten */
     CALL_GOVERN,
     CALL_QUARANTINE,
@@ -293,7 +289,11 @@ struct rcall {
     char node[NODE_NAME_MAX_BYTES];
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];
     char instance_id[ID_INSTANCE_MAX];
-    char reason[REASON_MAX_BYTES], replaceable[REASON_MAX_BYTES]; /* "": any of ours, or none; a hint */
+    enum scheduler_request request; /* of the owner of a cordon … */
+    bool any_owner;                 /* … or whose of ours it is does not matter */
+    char reason[REASON_MAX_BYTES],
+        seen[REASON_MAX_BYTES];   /* the owner's note, and what may give way to it ("": nothing) */
+    char shown[REASON_MAX_BYTES]; /* answered: how a cordon stands in the scheduler */
     char key[KEY_MAX_BYTES];
     char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
     struct scheduler_move move; /* was is owned */
@@ -679,8 +679,8 @@ void reconcile_log_second(struct reconcile *r, int64_t now);
 
 /* reconcile/operation/operate.c: inside the transaction */
 int reconcile_operate(struct turn *turn, struct rnode *node);
-/* The exact reason the operation's mark has in the scheduler. */
-const char *reconcile_mark_reason(enum operation_kind kind);
-uint8_t reconcile_mark_request(enum operation_kind kind);
+/* Whose the cordon is that an operation puts on its node. */
+struct scheduler_owner reconcile_owner(enum operation_kind kind);
+void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner);
 
 #endif

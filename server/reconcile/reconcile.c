@@ -84,7 +84,7 @@ void reconcile_free(struct reconcile *r)
 /* --- what came in ------------------------------------------------------------------------------ */
 static bool changes_scheduler(enum call_kind kind)
 {
-    return kind == CALL_MARK || kind == CALL_HOLD || kind == CALL_RESUME;
+    return kind == CALL_CORDON || kind == CALL_HOLD || kind == CALL_UNCORDON;
 }
 
 static void count_error(struct reconcile *r, const struct rcall *call)
@@ -267,7 +267,7 @@ static int64_t observe_due(const struct scheduler_link *link, int64_t now)
     if (link->clusters > 0)
         return link->observe_now ? now : link->observe_at;
     bool jobs =
-        link->driver.ops->job_snapshot != NULL && link->job_snapshot_interval_ms > 0 && !link->job_snapshot_running;
+        link->driver.ops->jobs != NULL && link->job_snapshot_interval_ms > 0 && !link->job_snapshot_running;
     return !jobs ? INT64_MAX : link->job_snapshot_at > link->observe_at ? link->job_snapshot_at : link->observe_at;
 }
 

@@ -6,6 +6,25 @@
 
 #include "base/own.h"
 
+#include <stdlib.h>
+
+struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, struct scheduler *self)
+{
+    bool required = ops->name != NULL && ops->observe != NULL && ops->cordon != NULL && ops->uncordon != NULL &&
+                    ops->workloads != NULL && ops->evict != NULL;
+    bool requests = ops->requests == NULL || (ops->requests->explain != NULL && ops->requests->annotate != NULL);
+    bool jobs = ops->jobs == NULL || (ops->jobs->snapshot != NULL && ops->jobs->cancel != NULL);
+    bool others = (ops->signals == NULL || ops->signals->signal != NULL) &&
+                  (ops->addresses == NULL || ops->addresses->update != NULL) &&
+                  (ops->topology == NULL || ops->topology->places != NULL) &&
+                  (ops->governance == NULL || ops->governance->govern != NULL) &&
+                  (ops->quarantine == NULL || ops->quarantine->set != NULL) &&
+                  (ops->configuration == NULL || ops->configuration->apply != NULL);
+    if (!required || !requests || !jobs || !others)
+        abort(); /* ours: a backend with a part missing */
+    return (struct scheduler_driver){.ops = ops, .self = self};
+}
+
 void scheduler_observation_free(struct scheduler_observation *observation)
 {
     if (observation == NULL)

@@ -1,12 +1,11 @@
 /*
- * What a scheduler backend must be able to do. Slurm is the first; Kubernetes comes behind the
- * same table.
+ * What a scheduler backend can do: a small table that every backend has whole, and extension tables that it has whole or not at all.
+ * Which of them are there is what a scheduler is capable of; nothing asks for its kind.
  *
- * Every call has a deadline and may be repeated: the wish is "the node is marked so", not
- * "mark the node". A backend touches only what it marked itself: mark answers CONFLICT when a
- * person holds the node (drained or failed with a foreign reason), resume answers CONFLICT when the
- * reason there is no longer ours. Calls block; they run on the executor's threads. A backend that
- * does not answer is UNAVAILABLE or TIMEOUT; one that answers nonsense is BACKEND.
+ * Every call has a deadline and may be repeated: the request is "the node is cordoned so", not "cordon the node". A backend
+ * touches only what is ours: cordon answers CONFLICT when somebody else holds the node, uncordon answers CONFLICT when the cordon
+ * there is no longer ours. Calls block; they run on the executor's threads. A backend that does not answer is UNAVAILABLE or
+ * TIMEOUT; one that answers nonsense is BACKEND. error has SCHEDULER_ERROR_MAX bytes and is written on failure.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
@@ -24,15 +23,23 @@
 #define SCHEDULER_STATE_TEXT_MAX 96
 #define SCHEDULER_ERROR_MAX 256
 #define SCHEDULER_TRANSPORT_MAX 256
-#define SCHEDULER_ANNOTATE_BEGINNING " (holdfast: " /* of a word of ours behind somebody's reason */
+#define SCHEDULER_NOTE_ROOM \
+    16 /* a note is so much shorter than a reason: a backend writes a word of its own before it */
 #define SCHEDULER_JOB_ID_MAX JOB_ID_MAX_BYTES
 
 /* What a person asked for by hand on the scheduler's side. */
 enum scheduler_request {
     SCHEDULER_REQUEST_NONE,
-    SCHEDULER_REQUEST_REBOOT,    /* state fail or down with the exact reason Action:Reboot */
-    SCHEDULER_REQUEST_REPLACE,   /* … Action:Replace */
+    SCHEDULER_REQUEST_REBOOT,
+    SCHEDULER_REQUEST_REPLACE,
     SCHEDULER_REQUEST_NEAR_MISS, /* looks like one of them, but is not exact: warn, never act */
+};
+
+/* Whose a cordon is, as each backend writes it in its own way: Slurm as a reason, Kubernetes as a taint, labels and an annotation. */
+struct scheduler_owner {
+    enum scheduler_request
+        request;      /* the repair that is under way: shown as people ask for it; NONE: a hold, or other work */
+    const char *note; /* for people, why; borrowed. Not shown beside a request */
 };
 
 struct scheduler_node {
@@ -50,6 +57,9 @@ struct scheduler_node {
     bool
         downed; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
                        * but leaves it out until somebody says otherwise */
+    bool ours;  /* it is cordoned, and that is a hold of ours … */
+    size_t note;    /* … whose note begins at this byte of reason */
+    bool annotated; /* the person's request that is a near miss says what an exact one is */
     enum scheduler_request request;
     /* What it has and what jobs have of it; for the survey, 0 and "" where the backend does not say. */
     int64_t cpus, cpus_used, memory_mib, memory_used_mib;
@@ -117,65 +127,102 @@ void scheduler_quarantine_free(struct scheduler_quarantine *quarantine); /* acce
 
 struct scheduler; /* a backend's own state */
 
-struct scheduler_ops {
-    const char *name;
-    const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
+/* People's requests by hand that are nearly right. Absent where people cannot ask in the scheduler. */
+struct scheduler_requests_ops {
+    /* A sentence on why the reason is no request, with the command that is one. Any thread. */
+    void (*explain)(const char *node, const char *reason, char ret_sentence[SENTENCE_MAX_BYTES]);
+    /* Says the same, shortly, behind the reason that user gave, whose text stays as it is, and so does the node. CONFLICT when that
+     * is no longer its reason; TOO_LARGE when both together would have to be cut. */
+    int (*annotate)(struct scheduler *s, const char *node, const char *reason, const char *user, char *ret_error);
+};
 
-    /* required */
-
-    /* The whole picture. ret_error (SCHEDULER_ERROR_MAX bytes) is written on failure, for all calls. */
-    int (*observe)(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error);
-    /* No new work, state "fail", reason exactly as given ("Action:Reboot", or "holdfast: …" which is a
-     * drain). Running work goes on. ours says that reason already there may be replaced by ours (it is one
-     * we wrote, or the operator's request that we are carrying out). */
-    int (*mark)(struct scheduler *s, const char *node, const char *reason, const char *replaceable_reason,
-                char *ret_error);
-    /* Jobs that run or complete on the node; caller frees *ret_jobs. */
-    int (*jobs)(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
-                char *ret_error);
-    /* Ends the node's jobs now: requeues those that allow it, ends the rest. Returns before they are gone. */
-    int (*evict)(struct scheduler *s, const char *node, const char *reason, char *ret_error);
-    /* Back in service if the reason there is still our_reason (NULL: any "holdfast:" or Action: reason of ours). */
-    int (*resume)(struct scheduler *s, const char *node, const char *our_reason, char *ret_error);
-
-    /* optional (NULL when the backend has nothing to do) */
-
-    /* Adds a word of ours behind the reason that somebody gave, whose text stays as it is, and so does the node. CONFLICT when
-     * that is no longer its reason; TOO_LARGE when both together would have to be cut. */
-    int (*annotate)(struct scheduler *s, const char *node, const char *reason, const char *annotate, char *ret_error);
-
-    /* The narrowest domain of each node; none when it knows of no topology. Caller frees *ret_places. */
-    int (*places)(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
-    /* Sends a signal to these jobs of the node, whole jobs also where they run on other nodes, too, and answers into each. It
-     * fails only when nothing was sent to any of them. */
-    int (*signal)(struct scheduler *s, const char *node, enum job_signal signal, struct scheduler_job *jobs,
-                  size_t count, char *ret_error);
+/* Its jobs, beyond those of one node. */
+struct scheduler_jobs_ops {
+    /* All jobs, and what the scheduler says of itself as Prometheus text, beside what was just seen of its nodes. A part that cannot be
+     * had is missing from the text, which says so; without the jobs it fails. */
+    int (*snapshot)(struct scheduler *s, const struct scheduler_observation *seen, struct job_snapshot **ret_snapshot,
+                    char *ret_error);
     /* Ends a job, as long as it has that name; one that is gone is fine. */
     int (*cancel)(struct scheduler *s, const char *job, const char *name, char *ret_error);
+};
+
+/* Asking jobs to write a checkpoint. */
+struct scheduler_signals_ops {
+    /* Sends a signal to these jobs of the node, whole jobs also where they run on other nodes, too, and answers into each. It fails only
+     * when nothing was sent to any of them. */
+    int (*signal)(struct scheduler *s, const char *node, enum job_signal signal, struct scheduler_job *jobs,
+                  size_t count, char *ret_error);
+};
+
+/* Where the machines of its nodes are: the scheduler is told. */
+struct scheduler_addresses_ops {
     /* The node's daemon lives at another address now (a replaced instance); what is none of move's earlier addresses stays. */
-    int (*update_address)(struct scheduler *s, const char *node, struct scheduler_move *move, char *ret_error);
+    int (*update)(struct scheduler *s, const char *node, struct scheduler_move *move, char *ret_error);
+};
+
+struct scheduler_topology_ops {
+    /* The narrowest domain of each node; none when it knows of no topology. Caller frees *ret_places. */
+    int (*places)(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
+};
+
+struct scheduler_governance_ops {
     /* Makes priorities, shares and limits be as asked, as far as it can, and answers into governance what holds and why the
      * rest does not; see governance.h. On failure the answers say nothing. */
     int (*govern)(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);
-    /* Sets nodes apart beside their mark, in whatever way people of this scheduler know to mean "under test", and gives others
-     * back. A node that is ASKED is looked at only, and touched when it is asked for again with what it had written down. What
-     * was there before, and what others made, stays. On failure the answers say nothing. */
-    int (*quarantine)(struct scheduler *s, struct scheduler_quarantine *quarantine, char *ret_error);
-    /* Makes nodes and partitions be as wanted where the scheduler's configuration is ours, and answers into layout; see layout.h.
+};
+
+struct scheduler_quarantine_ops {
+    /* Quarantines nodes beside their cordon, in whatever way people of this scheduler know to mean "under test", and gives others back. A
+     * node that is ASKED is looked at only, and touched when it is asked for again with what it had written down. What was there
+     * before, and what others made, stays. On failure the answers say nothing. */
+    int (*set)(struct scheduler *s, struct scheduler_quarantine *quarantine, char *ret_error);
+};
+
+struct scheduler_configuration_ops {
+    /* Makes nodes and partitions be as wanted where the scheduler's configuration is ours, and answers into desired; see desired.h.
      * Jobs on nodes that stay run on. On failure it is as it was before. UNSUPPORTED: its configuration is the site's. */
-    int (*configure)(struct scheduler *s, struct scheduler_desired *layout, char *ret_error);
-    /* The jobs, and what the scheduler says of itself as Prometheus text, beside what was just seen of its nodes. A part that cannot
-     * be had is missing from the text, which says so; without the jobs it fails. */
-    int (*job_snapshot)(struct scheduler *s, const struct scheduler_observation *seen,
-                        struct job_snapshot **ret_snapshot, char *ret_error);
-    /* By what it is spoken to, for people; of any thread. */
+    int (*apply)(struct scheduler *s, struct scheduler_desired *desired, char *ret_error);
+};
+
+struct scheduler_ops {
+    const char *name;           /* its kind: "slurm" */
+    const char *daemon;         /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
+    const char *resume_command; /* by which people give a node back, with NODE for its name; for people */
+
+    /* The snapshot of all nodes. */
+    int (*observe)(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error);
+    /* No new work; running work goes on. seen is the reason that may give way to ours, as an observation showed it (NULL: only what is
+     * ours). ret_shown (REASON_MAX_BYTES) is how it stands there. */
+    int (*cordon)(struct scheduler *s, const char *node, const struct scheduler_owner *owner, const char *seen,
+                  char *ret_shown, char *ret_error);
+    /* Back in service if the cordon there is still this owner's (NULL: any of ours). */
+    int (*uncordon)(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error);
+    /* Jobs that run or complete on the node; caller frees *ret_jobs. */
+    int (*workloads)(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+                     char *ret_error);
+    /* Ends the node's jobs now: requeues those that allow it, ends the rest. Returns before they are gone. */
+    int (*evict)(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error);
+
+    /* By what it is reached, for people; any thread. May be NULL. */
     void (*transport)(struct scheduler *s, char ret_transport[SCHEDULER_TRANSPORT_MAX]);
-    void (*free)(struct scheduler *s);
+    void (*free)(struct scheduler *s); /* may be NULL */
+
+    /* NULL: it has no such thing */
+    const struct scheduler_requests_ops *requests;
+    const struct scheduler_jobs_ops *jobs;
+    const struct scheduler_signals_ops *signals;
+    const struct scheduler_addresses_ops *addresses;
+    const struct scheduler_topology_ops *topology;
+    const struct scheduler_governance_ops *governance;
+    const struct scheduler_quarantine_ops *quarantine;
+    const struct scheduler_configuration_ops *configuration;
 };
 
 struct scheduler_driver {
     const struct scheduler_ops *ops;
     struct scheduler *self;
 };
+/* Asserts that what must be there is, and that each extension is whole. */
+struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, struct scheduler *self);
 
 #endif

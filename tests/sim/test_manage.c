@@ -56,7 +56,8 @@ static void open_managed(struct sim *sim, struct fleet fleet)
         .service = &sim->service, .executor = sim->executor, .settings = sim->settings, .scheduler_count = 1};
     struct scheduler_driver driver = fake_scheduler_driver(&sim->scheduler);
     ops = *driver.ops;
-    ops.configure = configure;
+    static const struct scheduler_configuration_ops configuration = {.apply = configure};
+    ops.configuration = &configuration;
     driver.ops = &ops;
     deps.schedulers[0] = (struct reconcile_scheduler){
         .name = "slurm", .driver = driver, .managed = true, .strategy = LAYOUT_STRATEGY_OVERWRITE};

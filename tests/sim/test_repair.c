@@ -146,7 +146,7 @@ static void recovery_none_only_marks(void **state)
     struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
     assert_true(there->out && !there->failed);
     assert_true(text_starts_with(there->reason, "holdfast: xid.79"));
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_SCHEDULER_MARK, "holdfast: "), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_SCHEDULER_MARK, "taken out of scheduling: xid.79"), 1);
     sim_run(&sim, MS_PER_DAY);
     assert_int_equal(sim.provider.reboots, 0);
     assert_int_equal(there->marks, 1);

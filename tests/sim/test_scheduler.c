@@ -272,10 +272,8 @@ static void a_near_miss_is_told_once(void **state)
     /* The words are right, the state is not: that is what has to be said. */
     fake_scheduler_by_hand(&sim.scheduler, "gpu-2", false, "Action:Replace");
     sim_run(&sim, MS_PER_HOUR);
-    assert_int_equal(sim_events(&sim, "gpu-2", EVENT_KIND_NEAR_MISS,
-                                "counts in the states fail and down only: scontrol update nodename=gpu-2 state=fail "
-                                "reason=Action:Replace"),
-                     1);
+    assert_int_equal(
+        sim_events(&sim, "gpu-2", EVENT_KIND_NEAR_MISS, "counts in the states fail and down only: make gpu-2 fail"), 1);
     assert_int_equal(seen->annotations, 2); /* each text once, also after the crash */
     sim_close(&sim);
 }

@@ -33,10 +33,11 @@ static int locked_observe(struct scheduler *s, struct scheduler_observation *ret
     return status;
 }
 
-static int locked_mark(struct scheduler *s, const char *node, const char *reason, const char *replaceable, char *error)
+static int locked_cordon(struct scheduler *s, const char *node, const struct scheduler_owner *owner, const char *seen,
+                         char *shown, char *error)
 {
     pthread_mutex_lock(&live.backends);
-    int status = fake_scheduler_driver(&live.sim.scheduler).ops->mark(s, node, reason, replaceable, error);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->cordon(s, node, owner, seen, shown, error);
     pthread_mutex_unlock(&live.backends);
     return status;
 }
@@ -45,15 +46,15 @@ static int locked_jobs(struct scheduler *s, const char *node, struct scheduler_j
                        char *error)
 {
     pthread_mutex_lock(&live.backends);
-    int status = fake_scheduler_driver(&live.sim.scheduler).ops->jobs(s, node, ret_jobs, ret_count, error);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->workloads(s, node, ret_jobs, ret_count, error);
     pthread_mutex_unlock(&live.backends);
     return status;
 }
 
-static int locked_resume(struct scheduler *s, const char *node, const char *reason, char *error)
+static int locked_uncordon(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *error)
 {
     pthread_mutex_lock(&live.backends);
-    int status = fake_scheduler_driver(&live.sim.scheduler).ops->resume(s, node, reason, error);
+    int status = fake_scheduler_driver(&live.sim.scheduler).ops->uncordon(s, node, owner, error);
     pthread_mutex_unlock(&live.backends);
     return status;
 }
@@ -95,10 +96,10 @@ static int locked_terminate(struct provider *p, const char *instance_id, const c
 static const struct scheduler_ops scheduler_ops = {
     .name = "fake",
     .observe = locked_observe,
-    .mark = locked_mark,
-    .jobs = locked_jobs,
+    .cordon = locked_cordon,
+    .workloads = locked_jobs,
     .evict = NULL, /* no jobs here */
-    .resume = locked_resume,
+    .uncordon = locked_uncordon,
 };
 
 static const struct provider_ops provider_ops = {

@@ -9,6 +9,20 @@
 #include <string.h>
 #include <strings.h>
 
+#define OURS "holdfast: "
+
+static bool is_ours(const char *reason)
+{
+    return text_starts_with(reason, OURS);
+}
+
+static char *reason_of(const struct scheduler_owner *owner)
+{
+    return owner->request == SCHEDULER_REQUEST_REBOOT    ? own_strdup("Action:Reboot")
+           : owner->request == SCHEDULER_REQUEST_REPLACE ? own_strdup("Action:Replace")
+                                                         : own_printf(OURS "%s", owner->note);
+}
+
 static struct fake_scheduler *of(struct scheduler *s)
 {
     return (struct fake_scheduler *)(void *)s;
@@ -135,6 +149,9 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         to->downed = from->by_itself && from->heard;
         to->busy = from->jobs > 0;
         to->request = request_of(from);
+        to->ours = is_ours(from->reason);
+        to->note = strlen(OURS);
+        to->annotated = strstr(from->reason, " (" OURS) != NULL;
         to->address = words.len;
         text_add_bytes(&words, from->address, strlen(from->address) + 1);
         to->host = words.len;
@@ -144,13 +161,10 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
     return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static bool is_ours(const char *reason)
+static int cordon(struct scheduler *s, const char *name, const struct scheduler_owner *owner, const char *replaceable,
+                  char *shown, char *error)
 {
-    return text_starts_with(reason, "holdfast:");
-}
-
-static int mark(struct scheduler *s, const char *name, const char *reason, const char *replaceable, char *error)
-{
+    autofree char *reason = reason_of(owner);
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
     int status = find(fake, name, &node, error);
@@ -161,12 +175,22 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
         snprintf(error, SCHEDULER_ERROR_MAX, "%.40s holds %.40s: %.100s", node->user, name, node->reason);
         return fake_outcome_end(fake->outcome, STATUS_CONFLICT, error);
     }
+    text_copy_cut(shown, REASON_MAX_BYTES, reason);
     take_out(fake, node, !is_ours(reason), reason, "holdfast");
     node->marks++;
     return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static int annotate(struct scheduler *s, const char *name, const char *reason, const char *annotate_text, char *error)
+static void explain(const char *node, const char *reason, char ret_sentence[SENTENCE_MAX_BYTES])
+{
+    bool exact = strcmp(reason, "Action:Reboot") == 0 || strcmp(reason, "Action:Replace") == 0;
+    snprintf(ret_sentence, SENTENCE_MAX_BYTES,
+             exact ? "the reason %.150s counts in the states fail and down only: make %.60s fail"
+                   : "the reason \"%.150s\" of %.60s is not exact",
+             reason, node);
+}
+
+static int annotate(struct scheduler *s, const char *name, const char *reason, const char *user, char *error)
 {
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
@@ -175,7 +199,8 @@ static int annotate(struct scheduler *s, const char *name, const char *reason, c
         return status;
     if (strcmp(node->reason, reason) != 0)
         return fake_outcome_end(fake->outcome, STATUS_CONFLICT, error);
-    text_copy_cut(node->reason + strlen(reason), sizeof(node->reason) - strlen(reason), annotate_text);
+    autofree char *word = own_printf(" (" OURS "%.32s, use Action:Reboot or Action:Replace, state=fail)", user);
+    text_copy_cut(node->reason + strlen(reason), sizeof(node->reason) - strlen(reason), word);
     node->annotations++;
     return fake_outcome_end(fake->outcome, 0, error);
 }
@@ -227,11 +252,11 @@ static int send_signal(struct scheduler *s, const char *name, enum job_signal si
     return 0;
 }
 
-static int evict(struct scheduler *s, const char *name, const char *reason, char *error)
+static int evict(struct scheduler *s, const char *name, const struct scheduler_owner *owner, char *error)
 {
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
-    (void)reason;
+    (void)owner;
     int status = find(fake, name, &node, error);
     if (status != 0)
         return status;
@@ -243,8 +268,9 @@ static int evict(struct scheduler *s, const char *name, const char *reason, char
     return status;
 }
 
-static int resume(struct scheduler *s, const char *name, const char *our_reason, char *error)
+static int uncordon(struct scheduler *s, const char *name, const struct scheduler_owner *owner, char *error)
 {
+    autofree char *our_reason = owner == NULL ? NULL : reason_of(owner);
     struct fake_scheduler *fake = of(s);
     struct fake_scheduler_node *node;
     int status = find(fake, name, &node, error);
@@ -335,20 +361,27 @@ static int places(struct scheduler *s, struct scheduler_place **ret_places, size
 
 struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
 {
+    static const struct scheduler_requests_ops requests = {.explain = explain, .annotate = annotate};
+    static const struct scheduler_signals_ops signals = {.signal = send_signal};
+    static const struct scheduler_addresses_ops addresses = {.update = update_address};
+    static const struct scheduler_topology_ops topology = {.places = places};
+    static const struct scheduler_governance_ops governance = {.govern = fake_govern};
+    static const struct scheduler_quarantine_ops quarantining = {.set = quarantine};
     static const struct scheduler_ops ops = {
         .name = "fake",
         .daemon = "slurmd",
+        .resume_command = "scontrol update nodename=NODE state=resume",
         .observe = observe,
-        .mark = mark,
-        .annotate = annotate,
-        .jobs = jobs,
-        .signal = send_signal,
+        .cordon = cordon,
+        .uncordon = uncordon,
+        .workloads = jobs,
         .evict = evict,
-        .resume = resume,
-        .places = places,
-        .update_address = update_address,
-        .govern = fake_govern,
-        .quarantine = quarantine,
+        .requests = &requests,
+        .signals = &signals,
+        .addresses = &addresses,
+        .topology = &topology,
+        .governance = &governance,
+        .quarantine = &quarantining,
     };
-    return (struct scheduler_driver){&ops, (struct scheduler *)(void *)fake};
+    return scheduler_driver_make(&ops, (struct scheduler *)(void *)fake);
 }

@@ -28,6 +28,12 @@ void reconcile_call_free(struct rcall *call)
     free(call);
 }
 
+void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner)
+{
+    call->request = owner.request;
+    text_copy_cut(call->reason, sizeof(call->reason), owner.note);
+}
+
 void reconcile_call_to(struct rcall *call, struct scheduler_link *link)
 {
     call->link = link;
@@ -50,18 +56,24 @@ static int call_observe(struct rcall *call)
     const struct scheduler_ops *ops = call->scheduler.ops;
     int status = ops->observe(call->scheduler.self, &call->observation, call->error);
     char error[SCHEDULER_ERROR_MAX];
-    if (status == 0 && call->with_places && ops->places != NULL)
-        (void)ops->places(call->scheduler.self, &call->places, &call->place_count, error);
+    if (status == 0 && call->with_places && ops->topology != NULL)
+        (void)ops->topology->places(call->scheduler.self, &call->places, &call->place_count, error);
     return status;
+}
+
+static struct scheduler_owner owner_of(const struct rcall *call)
+{
+    return (struct scheduler_owner){.request = call->request, .note = call->reason};
 }
 
 static int call_evict(struct rcall *call)
 {
     const struct scheduler_ops *ops = call->scheduler.ops;
-    int status = ops->jobs(call->scheduler.self, call->node, &call->jobs, &call->job_count, call->error);
+    int status = ops->workloads(call->scheduler.self, call->node, &call->jobs, &call->job_count, call->error);
     if (status != 0 || call->job_count == 0)
         return status;
-    return ops->evict(call->scheduler.self, call->node, call->reason, call->error);
+    const struct scheduler_owner owner = owner_of(call);
+    return ops->evict(call->scheduler.self, call->node, &owner, call->error);
 }
 
 /* Where the instance lives is told to the scheduler as soon as the provider knows. */
@@ -70,12 +82,12 @@ static int call_update_address(struct rcall *call)
     const struct scheduler_ops *ops = call->scheduler.ops;
     if (!call->update_address || call->instance.address[0] == '\0')
         return 0;
-    if (ops == NULL || ops->update_address == NULL) {
+    if (ops == NULL || ops->addresses == NULL) {
         call->addressed = true;
         return 0;
     }
     text_copy_cut(call->move.address, sizeof(call->move.address), call->instance.address);
-    int status = ops->update_address(call->scheduler.self, call->node, &call->move, call->error);
+    int status = ops->addresses->update(call->scheduler.self, call->node, &call->move, call->error);
     call->addressed = status == 0;
     return status;
 }
@@ -111,34 +123,35 @@ static int call_do(struct rcall *call)
 {
     const struct scheduler_driver *s = &call->scheduler;
     const struct provider_driver *p = &call->provider;
+    const struct scheduler_owner owner = owner_of(call);
     switch (call->kind) {
     case CALL_OBSERVE:
         return call_observe(call);
     case CALL_JOB_SNAPSHOT:
-        return s->ops->job_snapshot(s->self, &call->observation, &call->snapshot, call->error);
-    case CALL_MARK:
+        return s->ops->jobs->snapshot(s->self, &call->observation, &call->snapshot, call->error);
+    case CALL_CORDON:
     case CALL_HOLD:
-        return s->ops->mark(s->self, call->node, call->reason, or_null(call->replaceable), call->error);
+        return s->ops->cordon(s->self, call->node, &owner, or_null(call->seen), call->shown, call->error);
     case CALL_ANNOTATE:
-        return s->ops->annotate(s->self, call->node, call->reason, call->replaceable, call->error);
-    case CALL_JOBS:
-        return s->ops->jobs(s->self, call->node, &call->jobs, &call->job_count, call->error);
+        return s->ops->requests->annotate(s->self, call->node, call->seen, call->reason, call->error);
+    case CALL_WORKLOADS:
+        return s->ops->workloads(s->self, call->node, &call->jobs, &call->job_count, call->error);
     case CALL_SIGNAL:
-        return s->ops->signal(s->self, call->node, call->signal, call->jobs, call->job_count, call->error);
+        return s->ops->signals->signal(s->self, call->node, call->signal, call->jobs, call->job_count, call->error);
     case CALL_EVICT:
         return call_evict(call);
     case CALL_CANCEL:
-        return s->ops->cancel(s->self, call->key, call->reason, call->error);
-    case CALL_RESUME:
-        return s->ops->resume(s->self, call->node, or_null(call->reason), call->error);
+        return s->ops->jobs->cancel(s->self, call->key, call->reason, call->error);
+    case CALL_UNCORDON:
+        return s->ops->uncordon(s->self, call->node, call->any_owner ? NULL : &owner, call->error);
     case CALL_UPDATE_ADDRESS:
-        return s->ops->update_address(s->self, call->node, &call->move, call->error);
+        return s->ops->addresses->update(s->self, call->node, &call->move, call->error);
     case CALL_GOVERN:
-        return s->ops->govern(s->self, call->governance, call->error);
+        return s->ops->governance->govern(s->self, call->governance, call->error);
     case CALL_QUARANTINE:
-        return s->ops->quarantine(s->self, call->quarantine, call->error);
+        return s->ops->quarantine->set(s->self, call->quarantine, call->error);
     case CALL_CONFIGURE:
-        return s->ops->configure(s->self, call->layout, call->error);
+        return s->ops->configuration->apply(s->self, call->layout, call->error);
     case CALL_REBOOT:
         return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
     case CALL_TERMINATE:
@@ -178,7 +191,7 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
 {
     call->inbox = r->inbox;
     call->seq = ++r->tick;
-    if (call->kind == CALL_MARK || call->kind == CALL_HOLD || call->kind == CALL_RESUME) {
+    if (call->kind == CALL_CORDON || call->kind == CALL_HOLD || call->kind == CALL_UNCORDON) {
         struct rnode *node = reconcile_node_find(r, call->node_id);
         if (node != NULL)
             node->touched_seq = UINT64_MAX; /* no picture counts until it is back */

@@ -53,16 +53,8 @@ static int note_near_miss(struct apply *a)
         return 0;
     memcpy(a->row.near_miss, warned, sizeof(warned));
     a->unwritten = true;
-    if (text_equal(reason, REASON_REBOOT) || text_equal(reason, REASON_REPLACE))
-        snprintf(message, sizeof(message),
-                 "the scheduler's reason %s asks for a repair, and counts in the states fail and down only: scontrol "
-                 "update nodename=%s state=fail reason=%s",
-                 reason, node->name, reason);
-    else
-        snprintf(message, sizeof(message),
-                 "the scheduler's reason \"%.*s\" looks like a request but is not exact: scontrol update nodename=%s "
-                 "state=fail reason=" REASON_REPLACE ", or reason=" REASON_REBOOT,
-                 TEXT_FIT(reason, 150), node->name);
+    const struct scheduler_requests_ops *requests = reconcile_link(node)->driver.ops->requests;
+    requests->explain(node->name, reason, message);
     return turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_NEAR_MISS, a->node, NULL, "%s", message);
 }
 
@@ -79,7 +71,7 @@ static int apply_notes(struct apply *a, uint8_t notes)
         status = note_near_miss(a);
     if (status == 0 && (notes & NOTE_MARKED))
         status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL,
-                            "taken out of scheduling: " HOLD_PREFIX "%s", a->row.reason);
+                            "taken out of scheduling: %s", a->row.reason);
     return status;
 }
 
@@ -285,7 +277,7 @@ static int give_back(struct apply *a)
 /* What sinfo and people read about a node that is out of service: the words of the decision. */
 static void out_reason(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
 {
-    policy_explain_short(d, ret_reason, REASON_MAX_BYTES - sizeof(HOLD_PREFIX));
+    policy_explain_short(d, ret_reason, REASON_MAX_BYTES - SCHEDULER_NOTE_ROOM);
 }
 
 static int hold_node(struct apply *a, const struct decision *d)
@@ -330,7 +322,7 @@ static int begin_repair(struct apply *a, struct decision *d)
         .kind = kind,
         .urgency = d->urgency,
         .key = key,
-        .reason = reconcile_mark_reason(kind),
+        .reason = reason,
         .actor = asked ? a->item->request_by : ACTOR_POLICY,
         .uid = is_approved(a, d) ? a->item->approval.uid : NULL,
         .decision = d,

@@ -237,8 +237,8 @@ static bool shows_old_mark(const struct decide_item *item)
     const struct operation_step *mark = &op->steps[0];
     return node->reason_at > 0 && op->id != 0 && op->state == OPERATION_STATE_SUCCEEDED && op->step_count > 0 &&
            mark->kind == STEP_KIND_MARK && mark->state == STEP_STATE_DONE &&
-           reconcile_mark_request(op->kind) != SCHEDULER_REQUEST_NONE &&
-           reconcile_mark_request(op->kind) == node->request && node->reason_at >= mark->started_at - CLOCKS_MS &&
+           reconcile_owner(op->kind).request != SCHEDULER_REQUEST_NONE &&
+           reconcile_owner(op->kind).request == node->request && node->reason_at >= mark->started_at - CLOCKS_MS &&
            node->reason_at <= mark->finished_at + CLOCKS_MS;
 }
 
@@ -319,8 +319,8 @@ static void view_item(struct reconcile *r, struct decide_item *item)
     struct rnode *node = item->node;
     node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
-    snprintf(item->request_by, sizeof(item->request_by), ACTOR_SLURM_PREFIX "%.*s",
-             TEXT_FIT(text_or_empty(node->reason_user), 40));
+    snprintf(item->request_by, sizeof(item->request_by), "%.*s:%.*s",
+             TEXT_FIT(known ? reconcile_link(node)->name : "", 40), TEXT_FIT(text_or_empty(node->reason_user), 40));
     item->view = (struct policy_node){
         .id = node->id,
         .name = node->name,

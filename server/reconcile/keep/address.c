@@ -244,7 +244,7 @@ static bool has_room(const struct scheduler_link *link, int64_t now)
 {
     return link->addresses->waiting.count > 0 && link->addresses->due_at <= now &&
            link->addresses->in_flight < IN_FLIGHT_MAX && reconcile_link_is_configured(link) &&
-           link->driver.ops->update_address != NULL;
+           link->driver.ops->addresses != NULL;
 }
 
 static void look_at_waiting(struct reconcile *r, struct scheduler_link *link, int64_t now)

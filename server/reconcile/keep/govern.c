@@ -254,7 +254,7 @@ static bool ask(struct reconcile *r, struct scheduler_link *link, struct wanted 
         return false;
     free(govern->versions);
     govern->versions = TAKE(wanted->versions);
-    if (ops == NULL || ops->govern == NULL)
+    if (ops == NULL || ops->governance == NULL)
         record(r, link, wanted->governance, STATUS_UNSUPPORTED, "this server drives no scheduler that could go by it");
     else
         send(r, link, TAKE(wanted->governance));

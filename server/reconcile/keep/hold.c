@@ -11,7 +11,8 @@
 
 #include <stdio.h>
 
-static int read_reason(struct reconcile *r, const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
+/* The note of the hold: why it is out of service. */
+static int read_note(struct reconcile *r, const struct rnode *node, char ret_note[REASON_MAX_BYTES])
 {
     struct db_tx *tx = NULL;
     struct node row;
@@ -21,18 +22,17 @@ static int read_reason(struct reconcile *r, const struct rnode *node, char ret_r
     db_read_end(r->db, tx);
     if (status != 0)
         return status;
-    autofree char *reason = own_printf(HOLD_PREFIX "%s", row.reason[0] != '\0' ? row.reason : "out of service");
-    text_copy_cut(ret_reason, REASON_MAX_BYTES, reason);
+    text_copy_cut(ret_note, REASON_MAX_BYTES, row.reason[0] != '\0' ? row.reason : "out of service");
     return 0;
 }
 
 static void send_mark(struct reconcile *r, struct rnode *node)
 {
-    char reason[REASON_MAX_BYTES];
-    if (read_reason(r, node, reason) != 0)
+    char note[REASON_MAX_BYTES];
+    if (read_note(r, node, note) != 0)
         return; /* the next picture asks again */
     node->hold_stale = false;
-    if (node->drained && node->reason != NULL && text_equal(node->reason, reason)) {
+    if (node->drained && reconcile_reason_is_ours(node) && text_equal(node->reason + node->note_at, note)) {
         if (!node->marked)
             reconcile_node_dirty(r, node); /* that it is there is stored */
         node->marked = true;
@@ -41,9 +41,9 @@ static void send_mark(struct reconcile *r, struct rnode *node)
     struct rcall *call = reconcile_call_new(CALL_HOLD, node->id, 0);
     reconcile_call_to(call, reconcile_link(node));
     text_copy_cut(call->node, sizeof(call->node), node->name);
-    text_copy_cut(call->reason, sizeof(call->reason), reason);
+    reconcile_call_owner(call, (struct scheduler_owner){.note = note});
     if (node->reason != NULL)
-        text_copy_cut(call->replaceable, sizeof(call->replaceable), node->reason);
+        text_copy_cut(call->seen, sizeof(call->seen), node->reason);
     node->hold_call = true;
     call->link->holds_in_flight++;
     reconcile_call_send(r, call);
@@ -86,17 +86,14 @@ void reconcile_hold_check(struct reconcile *r, struct rnode *node)
 void reconcile_annotate_send(struct reconcile *r, const struct rnode *node)
 {
     struct scheduler_link *link = reconcile_link(node);
-    if (!reconcile_link_is_configured(link) || link->driver.ops->annotate == NULL || node->op != NULL ||
+    if (!reconcile_link_is_configured(link) || link->driver.ops->requests == NULL || node->op != NULL ||
         node->reason == NULL || node->request != SCHEDULER_REQUEST_NEAR_MISS)
         return;
     struct rcall *call = reconcile_call_new(CALL_ANNOTATE, node->id, 0);
-    const char *user = text_or_empty(node->reason_user);
     reconcile_call_to(call, link);
     text_copy_cut(call->node, sizeof(call->node), node->name);
-    text_copy_cut(call->reason, sizeof(call->reason), node->reason);
-    snprintf(call->replaceable, sizeof(call->replaceable),
-             SCHEDULER_ANNOTATE_BEGINNING "%.*s, use " REASON_REBOOT " or " REASON_REPLACE ", state=fail)",
-             TEXT_FIT(user[0] != '\0' ? user : "whoever wrote this", 32));
+    text_copy_cut(call->seen, sizeof(call->seen), node->reason);
+    text_copy_cut(call->reason, sizeof(call->reason), text_or_empty(node->reason_user));
     reconcile_call_send(r, call);
 }
 

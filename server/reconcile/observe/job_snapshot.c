@@ -13,8 +13,7 @@ void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed)
 {
     int64_t now = reconcile_now(r), interval_ms = observed->link->job_snapshot_interval_ms;
     struct scheduler_link *link = observed->link;
-    if (link->driver.ops->job_snapshot == NULL || interval_ms == 0 || link->job_snapshot_running ||
-        now < link->job_snapshot_at)
+    if (link->driver.ops->jobs == NULL || interval_ms == 0 || link->job_snapshot_running || now < link->job_snapshot_at)
         return;
     struct rcall *call = reconcile_call_new(CALL_JOB_SNAPSHOT, 0, 0);
     reconcile_call_to(call, link);
@@ -30,7 +29,7 @@ static void cancel_left(struct reconcile *r, struct scheduler_link *link, const 
 {
     autofree struct job_waiter *waiters = NULL;
     size_t count = 0;
-    if (link->driver.ops->cancel == NULL)
+    if (link->driver.ops->jobs == NULL)
         return;
     int status = service_job_waiters(r->deps.service, link->followed, snapshot, &waiters, &count);
     if (status != 0)

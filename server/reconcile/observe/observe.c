@@ -27,7 +27,7 @@ bool reconcile_unknown_there(const struct rnode *node)
 
 bool reconcile_reason_is_ours(const struct rnode *node)
 {
-    return node->reason != NULL && text_starts_with(node->reason, HOLD_PREFIX);
+    return node->reason != NULL && node->note_at > 0;
 }
 
 bool reconcile_external_drain(const struct rnode *node)
@@ -81,8 +81,7 @@ static void see_request(struct rnode *node, const struct scheduler_node *seen, b
         node->request_fresh = true;
     if (!asks)
         node->request_fresh = false;
-    bool annotated = strstr(seen->reason, SCHEDULER_ANNOTATE_BEGINNING) != NULL;
-    if (request == SCHEDULER_REQUEST_NEAR_MISS && !annotated && (request != node->request || reason_changed))
+    if (request == SCHEDULER_REQUEST_NEAR_MISS && !seen->annotated && (request != node->request || reason_changed))
         node->notes |= NOTE_NEAR_MISS;
     node->request = request;
 }
@@ -95,6 +94,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
                    node->request != (uint8_t)seen->request;
     bool reason_changed = set_text(&node->reason, seen->reason);
     changed = set_text(&node->reason_user, seen->reason_user) || changed;
+    node->note_at = seen->ours ? (uint16_t)seen->note : 0;
     node->reason_at = seen->reason_at;
     node->responding = seen->responding;
     node->switched_off = seen->switched_off;

@@ -206,8 +206,8 @@ static bool needs_room(const struct work *w, const struct deep_run *run)
 static enum step_result make_room(struct work *w)
 {
     w->quiet = true;
-    w->call = work_scheduler_call(w, w->scratch.marked ? CALL_JOBS : CALL_MARK);
-    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(OPERATION_KIND_CHECK));
+    w->call = work_scheduler_call(w, w->scratch.marked ? CALL_WORKLOADS : CALL_CORDON);
+    reconcile_call_owner(w->call, reconcile_owner(OPERATION_KIND_CHECK));
     return STEP_CALL;
 }
 
@@ -220,7 +220,7 @@ static enum step_result take_room(struct work *w, const struct rcall *call)
         return STEP_RETRY;
     }
     w->scratch.failures = 0;
-    if (call->kind == CALL_MARK) {
+    if (call->kind == CALL_CORDON) {
         w->scratch.marked = true;
         return STEP_GO_ON;
     }

@@ -160,8 +160,8 @@ static enum step_result drain_run(struct work *w)
     }
     bool evict = is_time_to_evict(w) && !may_live_on(w);
     w->quiet = !evict;
-    w->call = work_scheduler_call(w, evict ? CALL_EVICT : CALL_JOBS);
-    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
+    w->call = work_scheduler_call(w, evict ? CALL_EVICT : CALL_WORKLOADS);
+    reconcile_call_owner(w->call, reconcile_owner(w->op.kind));
     return STEP_CALL;
 }
 
@@ -172,7 +172,7 @@ static enum step_result drain_error(struct work *w, const struct rcall *call)
     if (call->kind == CALL_SIGNAL)
         work_did(w, db_operation_job_unsent(w->turn->tx, w->op.id));
     work_say_error(w, call);
-    if (is_deletion(w) && reconcile_link(w->node)->managed && call->kind == CALL_JOBS &&
+    if (is_deletion(w) && reconcile_link(w->node)->managed && call->kind == CALL_WORKLOADS &&
         call->status == STATUS_NOT_FOUND)
         return STEP_SKIP; /* it was never written, or Slurm did not take it: no job can be there */
     if (w->now < give_up_at)
@@ -234,7 +234,7 @@ static const char *tell_asked(struct work *w, char *text, size_t size)
 static bool may_ask(const struct work *w)
 {
     return w->op.job_signal != JOB_SIGNAL_NONE && w->scratch.evicted_at == 0 && w->now < evict_at(w) &&
-           reconcile_link(w->node)->driver.ops->signal != NULL && work_may_call(w);
+           reconcile_link(w->node)->driver.ops->signals != NULL && work_may_call(w);
 }
 
 /* What was on its way when the process ended may have arrived: it is not sent again. */
@@ -320,7 +320,7 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
     }
     if (spares_jobs(w) && w->now >= evict_at(w))
         return leave_out(w);
-    if (is_time_to_evict(w) && call->kind == CALL_JOBS && may_live_on(w))
+    if (is_time_to_evict(w) && call->kind == CALL_WORKLOADS && may_live_on(w))
         return is_left_by_living(w, call) ? STEP_WAIT : STEP_GO_ON;
     if (call->kind == CALL_EVICT) {
         w->scratch.evicted_at = w->now;

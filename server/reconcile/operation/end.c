@@ -79,7 +79,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     bool marked = w->op.step_count > 0 && w->op.steps[0].kind == STEP_KIND_MARK &&
                   (w->op.steps[0].state == STEP_STATE_DONE || w->op.steps[0].attempts > 0);
     if (marked && state != OPERATION_STATE_SUCCEEDED)
-        effect->u.operation.leftover = reconcile_mark_request(w->op.kind);
+        effect->u.operation.leftover = (uint8_t)reconcile_owner(w->op.kind).request;
 }
 
 void work_end_succeeded(struct work *w)
@@ -208,8 +208,8 @@ enum step_result work_cancel_run(struct work *w)
         return STEP_WAIT;
     w->scratch.undoing = true;
     w->quiet = true;
-    w->call = work_scheduler_call(w, CALL_RESUME);
-    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
+    w->call = work_scheduler_call(w, CALL_UNCORDON);
+    reconcile_call_owner(w->call, reconcile_owner(w->op.kind));
     return STEP_CALL;
 }
 

@@ -244,7 +244,7 @@ static bool has_moved(struct work *w)
 {
     const struct scheduler_link *link = reconcile_link(w->node);
     if (w->scratch.addressed || !work_by_person(w) || !work_has_scheduler(w) || link->managed ||
-        link->driver.ops->update_address == NULL || w->instance.address[0] == '\0')
+        link->driver.ops->addresses == NULL || w->instance.address[0] == '\0')
         return false;
     AUTO(rcall) struct rcall *call = work_scheduler_call(w, CALL_UPDATE_ADDRESS);
     text_copy_cut(call->move.address, sizeof(call->move.address), w->instance.address);

@@ -12,29 +12,22 @@
 
 #include <stdio.h>
 
-const char *reconcile_mark_reason(enum operation_kind kind)
+struct scheduler_owner reconcile_owner(enum operation_kind kind)
 {
     switch (kind) {
     case OPERATION_KIND_REBOOT:
-        return REASON_REBOOT;
+        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REBOOT, .note = "the node is being rebooted"};
     case OPERATION_KIND_REPLACE:
-        return REASON_REPLACE;
+        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REPLACE, .note = "the node is being replaced"};
     case OPERATION_KIND_UPDATE:
-        return HOLD_PREFIX "the software is being updated";
+        return (struct scheduler_owner){.note = "the software is being updated"};
     case OPERATION_KIND_RESET:
-        return HOLD_PREFIX "a device is being reset";
+        return (struct scheduler_owner){.note = "a device is being reset"};
     case OPERATION_KIND_CHECK:
-        return HOLD_PREFIX "deep health checks";
+        return (struct scheduler_owner){.note = "deep health checks"};
     default:
-        return HOLD_PREFIX "the node is being deleted";
+        return (struct scheduler_owner){.note = "the node is being deleted"};
     }
-}
-
-uint8_t reconcile_mark_request(enum operation_kind kind)
-{
-    return kind == OPERATION_KIND_REBOOT    ? SCHEDULER_REQUEST_REBOOT
-           : kind == OPERATION_KIND_REPLACE ? SCHEDULER_REQUEST_REPLACE
-                                            : SCHEDULER_REQUEST_NONE;
 }
 
 const struct step_ops *step_ops_of(enum step_kind kind)

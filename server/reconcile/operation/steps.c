@@ -68,17 +68,17 @@ static enum step_result mark_run(struct work *w)
         say_foreign(w);
         return is_deletion(w) ? STEP_SKIP : STEP_CANCEL;
     }
-    w->call = work_scheduler_call(w, CALL_MARK);
-    text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
+    w->call = work_scheduler_call(w, CALL_CORDON);
+    reconcile_call_owner(w->call, reconcile_owner(w->op.kind));
     if (node->reason != NULL && (reconcile_reason_is_ours(node) || is_request(node->request)))
-        text_copy_cut(w->call->replaceable, sizeof(w->call->replaceable), node->reason);
+        text_copy_cut(w->call->seen, sizeof(w->call->seen), node->reason);
     return STEP_CALL;
 }
 
 static enum step_result mark_answer(struct work *w, const struct rcall *call)
 {
     if (call->status == 0) {
-        work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, "taken out of scheduling: %s", call->reason);
+        work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, "taken out of scheduling: %s", call->shown);
         if (w->op.kind == OPERATION_KIND_CHECK)
             work_quarantine_ask(w);
         return STEP_DONE;
@@ -127,9 +127,9 @@ static enum step_result resume_run(struct work *w)
         return STEP_WAIT;
     if (w->scratch.conflict)
         return resume_judge(w);
-    w->call = work_scheduler_call(w, CALL_RESUME);
-    if (reconcile_mark_request(w->op.kind) != SCHEDULER_REQUEST_NONE)
-        text_copy_cut(w->call->reason, sizeof(w->call->reason), reconcile_mark_reason(w->op.kind));
+    w->call = work_scheduler_call(w, CALL_UNCORDON);
+    reconcile_call_owner(w->call, reconcile_owner(w->op.kind));
+    w->call->any_owner = w->call->request == SCHEDULER_REQUEST_NONE;
     return STEP_CALL;
 }
 

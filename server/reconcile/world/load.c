@@ -326,7 +326,7 @@ static int load_out_node(struct db_tx *tx, struct rnode *node)
         return status;
     if (last.id != 0 && last.state != OPERATION_STATE_SUCCEEDED && last.step_count > 0 &&
         last.steps[0].kind == STEP_KIND_MARK && last.steps[0].state != STEP_STATE_SKIPPED)
-        node->leftover = reconcile_mark_request(last.kind);
+        node->leftover = (uint8_t)reconcile_owner(last.kind).request;
     return 0;
 }
 

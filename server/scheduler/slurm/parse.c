@@ -190,9 +190,9 @@ bool slurm_reason_is_ours(const char *reason)
 
 enum scheduler_request slurm_reason_action(const char *reason)
 {
-    if (strcmp(reason, "Action:Reboot") == 0)
+    if (strcmp(reason, SLURM_REASON_REBOOT) == 0)
         return SCHEDULER_REQUEST_REBOOT;
-    if (strcmp(reason, "Action:Replace") == 0)
+    if (strcmp(reason, SLURM_REASON_REPLACE) == 0)
         return SCHEDULER_REQUEST_REPLACE;
     return SCHEDULER_REQUEST_NONE;
 }
@@ -324,6 +324,9 @@ static void take_reason(char *value, char *user, struct slurm_node *node)
     }
     slurm_make_printable(value);
     node->seen.request = request_of(node->state, value);
+    node->seen.ours = slurm_reason_is_ours(value);
+    node->seen.note = text_starts_with(value, SLURM_REASON_OURS) ? strlen(SLURM_REASON_OURS) : strlen("holdfast:");
+    node->seen.annotated = strstr(value, SLURM_REASON_ANNOTATION) != NULL;
     text_copy_cut(node->seen.reason, sizeof(node->seen.reason), value);
     if (user == NULL)
         return;

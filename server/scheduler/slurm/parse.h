@@ -57,6 +57,11 @@ bool slurm_reason_is_cured(const char *reason);
 /* Slurm took the node down and kept the blank in place of its own words. */
 bool slurm_downed_unsaid(const struct slurm_node *node);
 /* Reasons that Holdfast writes for holding a node. */
+/* What we write as a node's reason: HyperPod's words for the repairs, and ours for a hold; and behind somebody else's reason. */
+#define SLURM_REASON_REBOOT "Action:Reboot"
+#define SLURM_REASON_REPLACE "Action:Replace"
+#define SLURM_REASON_OURS "holdfast: "
+#define SLURM_REASON_ANNOTATION " (holdfast: "
 bool slurm_reason_is_ours(const char *reason);
 /* REBOOT or REPLACE for the two exact texts, NONE else. */
 enum scheduler_request slurm_reason_action(const char *reason);

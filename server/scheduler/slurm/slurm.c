@@ -36,7 +36,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- mark --------------------------------------------------------------------------------------------------------- */
+/* --- cordon ------------------------------------------------------------------------------------------------------- */
 
 /* True when the reason on the node may give way to ours. A node that Slurm itself took out is nobody's. */
 static bool may_replace(const struct slurm_node *node, const char *reason, const char *replaceable)
@@ -53,22 +53,32 @@ static bool is_marked(const struct slurm_node *node, unsigned state, const char 
     return (node->state & state) != 0 && strcmp(node->seen.reason, reason) == 0;
 }
 
-static int mark(struct scheduler *s, const char *name, const char *reason, const char *replaceable_reason,
-                char *ret_error)
+/* The words that HyperPod has for a repair; a hold is "holdfast:" and the note. Caller frees. */
+static char *reason_of(const struct scheduler_owner *owner)
+{
+    return owner->request == SCHEDULER_REQUEST_REBOOT    ? own_strdup(SLURM_REASON_REBOOT)
+           : owner->request == SCHEDULER_REQUEST_REPLACE ? own_strdup(SLURM_REASON_REPLACE)
+                                                         : own_printf(SLURM_REASON_OURS "%s", owner->note);
+}
+
+static int cordon(struct scheduler *s, const char *name, const struct scheduler_owner *owner, const char *seen,
+                  char *ret_shown, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
-    bool fail = slurm_reason_action(reason) != SCHEDULER_REQUEST_NONE;
+    autofree char *reason = reason_of(owner);
+    bool fail = owner->request != SCHEDULER_REQUEST_NONE;
     unsigned want = fail ? SLURM_STATE_FAIL : SLURM_STATE_DRAIN;
-    if (!slurm_is_reason(reason) || !(fail || slurm_reason_is_ours(reason)))
-        return slurm_call_fail(&call, STATUS_INVALID, "not a reason that Holdfast writes: %.100s", reason);
+    if (!slurm_is_reason(reason))
+        return slurm_call_fail(&call, STATUS_INVALID, "not a reason that Slurm takes: %.100s", reason);
+    text_copy_cut(ret_shown, REASON_MAX_BYTES, reason);
     int status = slurm_look(&call, name, &node);
     if (status != 0)
         return status;
     if (is_marked(&node, want, reason))
         return 0;
-    if (!may_replace(&node, reason, replaceable_reason))
+    if (!may_replace(&node, reason, seen))
         return slurm_call_fail(&call, STATUS_CONFLICT, "%s is held by %s (%s: %s); resume it in Slurm first", name,
                                node.seen.reason_user[0] != '\0' ? node.seen.reason_user : "somebody", node.seen.state,
                                node.seen.reason);
@@ -79,21 +89,22 @@ static int mark(struct scheduler *s, const char *name, const char *reason, const
     if (status != 0)
         return status;
     if (!is_marked(&node, want, reason))
-        return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the mark on %s but shows %s, reason: %s", name,
+        return slurm_call_fail(&call, STATUS_BACKEND, "Slurm took the cordon of %s but shows %s, reason: %s", name,
                                node.seen.state, node.seen.reason);
     return 0;
 }
 
-/* --- hint --------------------------------------------------------------------------------------------------------- */
+/* --- requests by hand ------------------------------------------------------------------------------------------------------- */
 
 /* What is not printable there is shown as '?', and could not be written back as it was. */
-static int annotate(struct scheduler *s, const char *name, const char *reason, const char *annotate_text,
-                    char *ret_error)
+static int annotate(struct scheduler *s, const char *name, const char *reason, const char *user, char *ret_error)
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
-    autofree char *both = own_printf("%s%s", reason, annotate_text);
+    autofree char *both = own_printf("%s" SLURM_REASON_ANNOTATION "%.*s, use " SLURM_REASON_REBOOT
+                                     " or " SLURM_REASON_REPLACE ", state=fail)",
+                                     reason, TEXT_FIT(user[0] != '\0' ? user : "whoever wrote this", 32));
     if (strlen(both) >= REASON_MAX_BYTES)
         return slurm_call_fail(&call, STATUS_TOO_LARGE, "there is no room behind the reason: %.100s", reason);
     if (!slurm_is_reason(both) || strchr(reason, '?') != NULL)
@@ -106,7 +117,7 @@ static int annotate(struct scheduler *s, const char *name, const char *reason, c
     return slurm_update_node(&call, name, &(struct slurm_node_change){.reason = both});
 }
 
-/* --- resume ------------------------------------------------------------------------------------------------------- */
+/* --- uncordon ----------------------------------------------------------------------------------------------------- */
 
 /* What keeps a node out that may be given back: our own mark, and what Slurm found by itself when the mark had gone
  * before and the repair has ended. That a machine has too little of something is not ended by saying so. */
@@ -126,8 +137,9 @@ static void blank_reason(struct slurm_call *call, const char *name)
     (void)slurm_update_node(call, name, &(struct slurm_node_change){.reason = SLURM_REASON_BLANK});
 }
 
-static int resume(struct scheduler *s, const char *name, const char *our_reason, char *ret_error)
+static int uncordon(struct scheduler *s, const char *name, const struct scheduler_owner *owner, char *ret_error)
 {
+    autofree char *our_reason = owner == NULL ? NULL : reason_of(owner);
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
     struct slurm_node node;
@@ -154,7 +166,7 @@ static int resume(struct scheduler *s, const char *name, const char *our_reason,
                            after.seen.state, after.seen.reason);
 }
 
-/* --- readdress ---------------------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------------------------- */
 
 /* Host names and addresses; a port, if one is given, is the daemon's own business in slurm.conf. */
 static bool is_host(const char *s)
@@ -264,27 +276,56 @@ static void set_env(struct scheduler *s, const char *conf)
     s->env[count++] = own_printf("SLURM_TIME_FORMAT=%%s%s", s->stamp);
 }
 
+/* The two words count in the states fail and down only; else it is not exact. */
+static void explain_near_miss(const char *node, const char *reason, char ret_sentence[SENTENCE_MAX_BYTES])
+{
+    if (slurm_reason_action(reason) != SCHEDULER_REQUEST_NONE)
+        snprintf(ret_sentence, SENTENCE_MAX_BYTES,
+                 "the scheduler's reason %s asks for a repair, and counts in the states fail and down only: scontrol "
+                 "update nodename=%s state=fail reason=%s",
+                 reason, node, reason);
+    else
+        snprintf(ret_sentence, SENTENCE_MAX_BYTES,
+                 "the scheduler's reason \"%.*s\" looks like a request but is not exact: scontrol update nodename=%s "
+                 "state=fail reason=" SLURM_REASON_REPLACE ", or reason=" SLURM_REASON_REBOOT,
+                 TEXT_FIT(reason, 150), node);
+}
+
+static int evict(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error)
+{
+    autofree char *reason = reason_of(owner);
+    return slurm_evict(s, node, reason, ret_error);
+}
+
 int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_driver)
 {
+    static const struct scheduler_requests_ops requests = {.explain = explain_near_miss, .annotate = annotate};
+    static const struct scheduler_jobs_ops jobs = {.snapshot = slurm_job_snapshot, .cancel = slurm_cancel};
+    static const struct scheduler_signals_ops signals = {.signal = slurm_signal};
+    static const struct scheduler_addresses_ops addresses = {.update = update_address};
+    static const struct scheduler_topology_ops topology = {.places = slurm_places};
+    static const struct scheduler_governance_ops governance = {.govern = slurm_govern};
+    static const struct scheduler_quarantine_ops quarantine = {.set = slurm_quarantine};
+    static const struct scheduler_configuration_ops configuration = {.apply = slurm_configure};
     static const struct scheduler_ops ops = {
         .name = "slurm",
         .daemon = "slurmd",
         .observe = slurm_observe,
-        .mark = mark,
-        .annotate = annotate,
-        .jobs = slurm_jobs,
-        .signal = slurm_signal,
-        .evict = slurm_evict,
-        .cancel = slurm_cancel,
-        .resume = resume,
-        .places = slurm_places,
-        .update_address = update_address,
-        .govern = slurm_govern,
-        .quarantine = slurm_quarantine,
-        .configure = slurm_configure,
-        .job_snapshot = slurm_job_snapshot,
+        .resume_command = "scontrol update nodename=NODE state=resume",
+        .cordon = cordon,
+        .uncordon = uncordon,
+        .workloads = slurm_jobs,
+        .evict = evict,
         .transport = transport,
         .free = slurm_free,
+        .requests = &requests,
+        .jobs = &jobs,
+        .signals = &signals,
+        .addresses = &addresses,
+        .topology = &topology,
+        .governance = &governance,
+        .quarantine = &quarantine,
+        .configuration = &configuration,
     };
     if (options->timeout_ms <= 0)
         return STATUS_INVALID;
@@ -307,6 +348,6 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         slurm_free(s);
         return STATUS_INVALID;
     }
-    *ret_driver = (struct scheduler_driver){.ops = &ops, .self = s};
+    *ret_driver = scheduler_driver_make(&ops, s);
     return 0;
 }

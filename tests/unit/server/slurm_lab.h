@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/slurm.h"
+#include "tests/support/scheduler_owner.h"
 
 #include <pwd.h>
 #include <setjmp.h>
@@ -126,7 +127,7 @@ static bool in_service(const char *name)
 static void bring_back(const char *name, const char *reason)
 {
     for (int64_t end = clock_mono_ms(clock_system()) + TIMEOUT_MS; !in_service(name); usleep(POLL_US)) {
-        int status = slurm.ops->resume(slurm.self, name, reason, error);
+        int status = uncordon_as(&slurm, name, reason, error);
         if (status != 0 || clock_mono_ms(clock_system()) > end)
             fail_msg("%s does not come back: %d, %s", name, status, error);
     }
@@ -136,18 +137,18 @@ static size_t job_count(const char *node)
 {
     autofree struct scheduler_job *jobs = NULL;
     size_t count = 0;
-    OK(slurm.ops->jobs(slurm.self, node, &jobs, &count, error));
+    OK(slurm.ops->workloads(slurm.self, node, &jobs, &count, error));
     return count;
 }
 
 static int mark(const char *node, const char *reason, const char *replaceable)
 {
-    return slurm.ops->mark(slurm.self, node, reason, replaceable, error);
+    return cordon_as(&slurm, node, reason, replaceable, error);
 }
 
 static int resume(const char *node, const char *reason)
 {
-    return slurm.ops->resume(slurm.self, node, reason, error);
+    return uncordon_as(&slurm, node, reason, error);
 }
 
 static const struct passwd *us(void)

@@ -9,6 +9,7 @@
 #ifndef HOLDFAST_TESTS_UNIT_SERVER_SLURM_LIVE_H
 #define HOLDFAST_TESTS_UNIT_SERVER_SLURM_LIVE_H
 
+#include "tests/support/scheduler_owner.h"
 #include "tests/unit/server/slurm_lab.h"
 
 static void test_observe(void **state)
@@ -147,21 +148,25 @@ static void test_maintenance_and_findings(void **state)
 static void test_annotate(void **state)
 {
     need_lab(state);
-    static const char word[] = " (holdfast: use Action:Reboot)";
+    static const char word[] = "alice";
     RUN("scontrol", "update", "NodeName=gpu-2", "State=DRAIN", "Reason=action:reboot \"gpu 3\" now");
-    OK(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error));
-    OK(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error)); /* again: once */
-    assert_string_equal(seen("gpu-2").reason, "action:reboot \"gpu 3\" now (holdfast: use Action:Reboot)");
+    OK(slurm.ops->requests->annotate(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word, error));
+    OK(slurm.ops->requests->annotate(slurm.self, "gpu-2", "action:reboot \"gpu 3\" now", word,
+                                     error)); /* again: once */
+    assert_string_equal(
+        seen("gpu-2").reason,
+        "action:reboot \"gpu 3\" now (holdfast: alice, use Action:Reboot or Action:Replace, state=fail)");
     assert_string_equal(seen("gpu-2").state, "IDLE+DRAIN");
     assert_int_equal(seen("gpu-2").request, SCHEDULER_REQUEST_NEAR_MISS);
     assert_true(seen("gpu-2").drained); /* still that person's */
     assert_int_equal(mark("gpu-2", "holdfast: a fault", NULL), STATUS_CONFLICT);
-    assert_int_equal(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot", word, error), STATUS_CONFLICT);
-    assert_int_equal(slurm.ops->annotate(slurm.self, "gpu-2", "action:reboot ?", word, error), STATUS_INVALID);
+    assert_int_equal(slurm.ops->requests->annotate(slurm.self, "gpu-2", "action:reboot", word, error), STATUS_CONFLICT);
+    assert_int_equal(slurm.ops->requests->annotate(slurm.self, "gpu-2", "action:reboot ?", word, error),
+                     STATUS_INVALID);
     char full[REASON_MAX_BYTES];
     memset(full, 'a', sizeof(full) - 1);
     full[sizeof(full) - 1] = '\0';
-    assert_int_equal(slurm.ops->annotate(slurm.self, "gpu-2", full, word, error), STATUS_TOO_LARGE);
+    assert_int_equal(slurm.ops->requests->annotate(slurm.self, "gpu-2", full, word, error), STATUS_TOO_LARGE);
     RUN("scontrol", "update", "NodeName=gpu-2", "State=RESUME");
     AWAIT(in_service("gpu-2"));
 }
@@ -170,7 +175,7 @@ static void check_jobs(const char *both, const char *array, const char *once)
 {
     autofree struct scheduler_job *jobs = NULL;
     size_t count = 0;
-    OK(slurm.ops->jobs(slurm.self, "gpu-1", &jobs, &count, error));
+    OK(slurm.ops->workloads(slurm.self, "gpu-1", &jobs, &count, error));
     assert_int_equal(count, 4);
     autofree char *task = own_printf("%s_7", array);
     int found = 0;
@@ -201,8 +206,8 @@ static void test_evict(void **state)
     OK(mark("gpu-1", "Action:Replace", NULL));
     assert_true(seen("gpu-1").busy);
     assert_int_equal(job_count("gpu-1"), 4); /* a mark alone ends nothing */
-    OK(slurm.ops->evict(slurm.self, "gpu-1", "Action:Replace", error));
-    OK(slurm.ops->evict(slurm.self, "gpu-1", "Action:Replace", error));
+    OK(evict_as(&slurm, "gpu-1", "Action:Replace", error));
+    OK(evict_as(&slurm, "gpu-1", "Action:Replace", error));
     AWAIT(job_count("gpu-1") == 0 && !seen("gpu-1").busy);
     assert_true(job_is(both, "PENDING"));
     assert_true(job_is(array, "PENDING"));
@@ -212,7 +217,7 @@ static void test_evict(void **state)
     size_t len;
     assert_int_equal(file_read(log, OUT_BYTES_MAX, &told, &len), 0);
     assert_non_null(strstr(told, "node gpu-1 is taken out for repair (Action:Replace): this job is cancelled"));
-    OK(slurm.ops->evict(slurm.self, "gpu-1", "Action:Replace", error)); /* nobody there */
+    OK(evict_as(&slurm, "gpu-1", "Action:Replace", error)); /* nobody there */
     OK(resume("gpu-1", "Action:Replace"));
     AWAIT(job_is(both, "RUNNING") && job_is(array, "RUNNING"));
     RUN("scancel", both, array, other);
@@ -254,16 +259,17 @@ static void test_signal(void **state)
     struct scheduler_job asked[2] = {0};
     text_copy_cut(asked[0].id, sizeof(asked[0].id), id);
     text_copy_cut(asked[1].id, sizeof(asked[1].id), "999999");
-    OK(slurm.ops->signal(slurm.self, "gpu-1", JOB_SIGNAL_USR1, asked, 2, error));
+    OK(slurm.ops->signals->signal(slurm.self, "gpu-1", JOB_SIGNAL_USR1, asked, 2, error));
     assert_int_equal(asked[0].answer, 0);
     assert_int_equal(asked[1].answer, STATUS_NOT_FOUND); /* and no word of it to anybody else */
     AWAIT(was_told("step", "step\n"));
-    OK(slurm.ops->signal(slurm.self, "gpu-1", JOB_SIGNAL_B_USR1, asked, 1, error));
+    OK(slurm.ops->signals->signal(slurm.self, "gpu-1", JOB_SIGNAL_B_USR1, asked, 1, error));
     AWAIT(was_told("batch", "batch\n"));
     assert_true(was_told("step", "step\n"));
     assert_true(job_is(id, "RUNNING"));
     assert_true(job_is(other, "RUNNING")); /* sleep would have died of it */
-    assert_int_equal(slurm.ops->signal(slurm.self, "gpu-9", JOB_SIGNAL_USR1, asked, 1, error), STATUS_NOT_FOUND);
+    assert_int_equal(slurm.ops->signals->signal(slurm.self, "gpu-9", JOB_SIGNAL_USR1, asked, 1, error),
+                     STATUS_NOT_FOUND);
     RUN("scancel", id, other);
     AWAIT(job_count("gpu-1") == 0);
 }
@@ -279,7 +285,7 @@ static void test_heterogeneous_job(void **state)
     autofree char *id = out;
     id[strcspn(id, "\n;")] = '\0';
     AWAIT(job_count("gpu-1") == 1 && job_count("gpu-2") == 1);
-    OK(slurm.ops->evict(slurm.self, "gpu-2", "Action:Reboot", error)); /* the node of the part that does not lead */
+    OK(evict_as(&slurm, "gpu-2", "Action:Reboot", error)); /* the node of the part that does not lead */
     AWAIT(job_count("gpu-1") == 0 && job_count("gpu-2") == 0);
     RUN("scancel", id);
 }
@@ -352,19 +358,19 @@ static void test_wrong_arguments(void **state)
     size_t count;
     assert_int_equal(mark("gpu-9", "Action:Reboot", NULL), STATUS_NOT_FOUND);
     assert_int_equal(resume("gpu-9", NULL), STATUS_NOT_FOUND);
-    assert_int_equal(slurm.ops->jobs(slurm.self, "gpu-9", &jobs, &count, error), STATUS_NOT_FOUND);
-    assert_int_equal(slurm.ops->evict(slurm.self, "gpu-9", "x", error), STATUS_NOT_FOUND);
+    assert_int_equal(slurm.ops->workloads(slurm.self, "gpu-9", &jobs, &count, error), STATUS_NOT_FOUND);
+    assert_int_equal(evict_as(&slurm, "gpu-9", "x", error), STATUS_NOT_FOUND);
     static const char *const names[] = {"", "gpu-[1-2]", "ALL nodes", "-w", "gpu-1,gpu-2", "gpu-1\n"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         assert_int_equal(mark(names[i], "Action:Reboot", NULL), STATUS_INVALID);
         assert_int_equal(resume(names[i], NULL), STATUS_INVALID);
-        assert_int_equal(slurm.ops->jobs(slurm.self, names[i], &jobs, &count, error), STATUS_INVALID);
-        assert_int_equal(slurm.ops->evict(slurm.self, names[i], "x", error), STATUS_INVALID);
+        assert_int_equal(slurm.ops->workloads(slurm.self, names[i], &jobs, &count, error), STATUS_INVALID);
+        assert_int_equal(evict_as(&slurm, names[i], "x", error), STATUS_INVALID);
     }
-    static const char *const reasons[] = {"", "maintenance", "action:reboot", "holdfast: a\nb", "Action:Reboot "};
+    static const char *const reasons[] = {"holdfast: a\nb", "a\tb"};
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
         assert_int_equal(mark("gpu-1", reasons[i], NULL), STATUS_INVALID);
-    assert_int_equal(slurm.ops->evict(slurm.self, "gpu-1", "a\nb", error), STATUS_INVALID);
+    assert_int_equal(evict_as(&slurm, "gpu-1", "a\nb", error), STATUS_INVALID);
     assert_true(in_service("gpu-1"));
 }
 
@@ -375,7 +381,7 @@ static int update_address(const char *was, const char *address, struct scheduler
     *ret_move = (struct scheduler_move){.was = was[0] == '\0' ? NULL : earlier, .was_count = was[0] == '\0' ? 0 : 2};
     text_copy_cut(earlier[1], sizeof(earlier[1]), was);
     text_copy_cut(ret_move->address, sizeof(ret_move->address), address);
-    int status = slurm.ops->update_address(slurm.self, "gpu-1", ret_move, error);
+    int status = slurm.ops->addresses->update(slurm.self, "gpu-1", ret_move, error);
     ret_move->was = NULL;
     return status;
 }
@@ -437,7 +443,7 @@ static struct scheduler_move call_machine(const char *was, const char *host)
     struct scheduler_move move = {.address = "127.0.0.1"};
     text_copy_cut(move.host, sizeof(move.host), host);
     text_copy_cut(move.host_was, sizeof(move.host_was), was);
-    OK(slurm.ops->update_address(slurm.self, "gpu-1", &move, error));
+    OK(slurm.ops->addresses->update(slurm.self, "gpu-1", &move, error));
     assert_true(move.holds);
     return move;
 }
@@ -477,7 +483,7 @@ static void test_slurmctld_is_down(void **state)
     RUN(LAB, "end", dir, "slurmctld");
     int64_t before = clock_mono_ms(clock_system());
     assert_int_equal(hasty.ops->observe(hasty.self, &observation, error), STATUS_TIMEOUT);
-    assert_int_equal(hasty.ops->mark(hasty.self, "gpu-1", "Action:Reboot", NULL, error), STATUS_TIMEOUT);
+    assert_int_equal(cordon_as(&hasty, "gpu-1", "Action:Reboot", NULL, error), STATUS_TIMEOUT);
     assert_in_range(clock_mono_ms(clock_system()) - before, 1900, 6000);
     assert_non_null(strstr(error, "slurmctld"));
     assert_null(observation.nodes);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/scheduler/slurm/slurm.h"
+#include "tests/support/scheduler_owner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,14 +180,14 @@ static void test_arguments(void **state)
     script("scontrol", "case $1 in update) cat >$D/in; printf '%s' \"$4\" >$D/reason;;\n"
                        "*) if [ -e $D/reason ]; then printf '%s' '" NODE "IDLE+DRAIN '; cat $D/reason; "
                        "echo \" [root@$T]\"; else echo '" NODE "IDLE'; fi;; esac");
-    int status = slurm.ops->mark(slurm.self, "gpu-1", reason, NULL, error);
+    int status = cordon_as(&slurm, "gpu-1", reason, NULL, error);
     if (status != 0)
         fail_msg("%d, %s", status, error);
     autofree char *calls = note("calls");
     autofree char *want = own_printf("scontrol\nupdate\nNodeName=gpu-1\nState=DRAIN\nReason=%s\n.\n", reason);
     assert_non_null(strstr(calls, want));
     assert_int_equal(count_of(calls, "update\n"), 1);
-    assert_int_equal(slurm.ops->mark(slurm.self, "gpu-1", reason, NULL, error), 0); /* is there: nothing to do */
+    assert_int_equal(cordon_as(&slurm, "gpu-1", reason, NULL, error), 0); /* is there: nothing to do */
     autofree char *again = note("calls");
     assert_int_equal(count_of(again, "update\n"), 1);
     forget("reason");
@@ -220,8 +221,8 @@ static void test_updates_are_read_back(void **state)
         struct scheduler_driver slurm = driver(TIMEOUT_MS);
         autofree char *body = own_printf("[ $1 = update ] || echo \"%s\"", cases[i].shown);
         script("scontrol", body);
-        int marked = slurm.ops->mark(slurm.self, "gpu-1", "Action:Reboot", NULL, error);
-        int resumed = slurm.ops->resume(slurm.self, "gpu-1", NULL, error);
+        int marked = cordon_as(&slurm, "gpu-1", "Action:Reboot", NULL, error);
+        int resumed = uncordon_as(&slurm, "gpu-1", NULL, error);
         if (marked != cases[i].mark || resumed != cases[i].resume)
             fail_msg("%s: mark %d, resume %d", cases[i].shown, marked, resumed);
         slurm.ops->free(slurm.self);
@@ -263,7 +264,7 @@ static void test_evict(void **state)
         script("squeue", cases[i].squeue);
         script("scontrol", cases[i].scontrol);
         script("scancel", "");
-        int status = slurm.ops->evict(slurm.self, "gpu-1", "Action:Reboot", error);
+        int status = evict_as(&slurm, "gpu-1", "Action:Reboot", error);
         autofree char *calls = note("calls");
         if (status != cases[i].status || count_of(calls, "\nrequeue\n") != cases[i].requeues ||
             count_of(calls, "scancel\n") != cases[i].cancels)

@@ -306,7 +306,7 @@ static void govern(struct scheduler_governance *request)
     struct slurm_options options = {.bin_dir = dir, .conf = "/nowhere/slurm.conf", .timeout_ms = TIMEOUT_MS};
     struct scheduler_driver driver;
     assert_int_equal(slurm_new(&options, &driver), 0);
-    if (driver.ops->govern(driver.self, request, error) != 0)
+    if (driver.ops->governance->govern(driver.self, request, error) != 0)
         fail_msg("%s", error);
     driver.ops->free(driver.self);
 }

@@ -285,7 +285,7 @@ static int job_snapshot(struct scheduler_driver *slurm, struct job_snapshot **re
 {
     struct scheduler_observation seen = {0};
     assert_int_equal(slurm->ops->observe(slurm->self, &seen, ret_error), 0);
-    int status = slurm->ops->job_snapshot(slurm->self, &seen, ret_snapshot, ret_error);
+    int status = slurm->ops->jobs->snapshot(slurm->self, &seen, ret_snapshot, ret_error);
     scheduler_observation_free(&seen);
     return status;
 }

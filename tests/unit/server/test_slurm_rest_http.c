@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "server/scheduler/slurm/slurm.h"
 #include "tests/support/fake_server.h"
+#include "tests/support/scheduler_owner.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -325,13 +326,13 @@ static void test_changes_of_nodes(void **state)
         {"POST /slurm/v0.0.40/node/gpu-1 ", 200, "{\"errors\": []}"});
     struct scheduler_driver slurm = driver(TIMEOUT_MS);
     /* what is shown afterwards counts, not that it was taken */
-    assert_int_equal(slurm.ops->mark(slurm.self, "gpu-1", "holdfast: \"x\"", NULL, error), STATUS_BACKEND);
+    assert_int_equal(cordon_as(&slurm, "gpu-1", "holdfast: \"x\"", NULL, error), STATUS_BACKEND);
     autofree char *posted = heard(), *called = programs_called();
     assert_non_null(strstr(posted, "\r\nContent-Type: application/json\r\n"));
     assert_non_null(strstr(posted, "\r\n\r\n{\"state\":[\"DRAIN\"],\"reason\":\"holdfast: \\\"x\\\"\"}"));
     assert_string_equal(called, "");
     struct scheduler_move move = {.address = "10.0.0.1", .host = "ip-10-0-0-1"}; /* "": as it is shown here */
-    assert_int_equal(slurm.ops->update_address(slurm.self, "gpu-1", &move, error), STATUS_BACKEND);
+    assert_int_equal(slurm.ops->addresses->update(slurm.self, "gpu-1", &move, error), STATUS_BACKEND);
     autofree char *moved = heard();
     assert_non_null(strstr(moved, "\r\n\r\n{\"address\":[\"10.0.0.1\"],\"hostname\":[\"ip-10-0-0-1\"]}"));
     slurm.ops->free(slurm.self);
@@ -339,12 +340,12 @@ static void test_changes_of_nodes(void **state)
     /* 22.05 cannot: the program does it, with the quotes that it takes off */
     SAY({"GET /openapi", 200, OLD}, {"GET /slurm/v0.0.38/node/gpu-1 ", 200, ONE_NODE});
     slurm = driver(TIMEOUT_MS);
-    assert_int_equal(slurm.ops->mark(slurm.self, "gpu-1", "holdfast: \"x\"", NULL, error), STATUS_BACKEND);
+    assert_int_equal(cordon_as(&slurm, "gpu-1", "holdfast: \"x\"", NULL, error), STATUS_BACKEND);
     autofree char *old_called = programs_called();
     assert_string_equal(old_called, "update NodeName=gpu-1 State=DRAIN Reason=\"holdfast: \"x\"\" ");
     SAY({"GET /slurm/v0.0.38/node/gpu-1 ", 200, MARKED});
-    assert_int_equal(slurm.ops->mark(slurm.self, "gpu-1", "holdfast: \"x\"", NULL, error), 0);
-    assert_int_equal(slurm.ops->resume(slurm.self, "gpu-1", "holdfast: y", error), STATUS_CONFLICT);
+    assert_int_equal(cordon_as(&slurm, "gpu-1", "holdfast: \"x\"", NULL, error), 0);
+    assert_int_equal(uncordon_as(&slurm, "gpu-1", "holdfast: y", error), STATUS_CONFLICT);
     autofree char *none = programs_called();
     assert_string_equal(none, "");
     slurm.ops->free(slurm.self);
@@ -363,8 +364,8 @@ static void test_unknown_node(void **state)
         struct scheduler_driver slurm = driver(TIMEOUT_MS);
         autofree struct scheduler_job *jobs = NULL;
         size_t count;
-        assert_int_equal(slurm.ops->mark(slurm.self, "gpu-9", "holdfast: x", NULL, error), STATUS_NOT_FOUND);
-        assert_int_equal(slurm.ops->jobs(slurm.self, "gpu-9", &jobs, &count, error), STATUS_NOT_FOUND);
+        assert_int_equal(cordon_as(&slurm, "gpu-9", "holdfast: x", NULL, error), STATUS_NOT_FOUND);
+        assert_int_equal(slurm.ops->workloads(slurm.self, "gpu-9", &jobs, &count, error), STATUS_NOT_FOUND);
         slurm.ops->free(slurm.self);
     }
 }
@@ -383,7 +384,7 @@ static void test_end_of_jobs(void **state)
         {"DELETE /slurm/v0.0.38/job/9 ", 500,
          "{\"errors\": [{\"error_number\": 2021, \"error\": \"Job already finishing\"}]}"});
     struct scheduler_driver slurm = driver(TIMEOUT_MS);
-    int status = slurm.ops->evict(slurm.self, "gpu-1", "Action:Reboot", error);
+    int status = evict_as(&slurm, "gpu-1", "Action:Reboot", error);
     if (status != 0)
         fail_msg("%s", error);
     autofree char *called = programs_called(), *asked = heard();
