@@ -266,8 +266,7 @@ static int64_t observe_due(const struct scheduler_link *link, int64_t now)
         return INT64_MAX;
     if (link->clusters > 0)
         return link->observe_now ? now : link->observe_at;
-    bool jobs =
-        link->driver.ops->jobs != NULL && link->job_snapshot_interval_ms > 0 && !link->job_snapshot_running;
+    bool jobs = link->driver.ops->jobs != NULL && link->job_snapshot_interval_ms > 0 && !link->job_snapshot_running;
     return !jobs ? INT64_MAX : link->job_snapshot_at > link->observe_at ? link->job_snapshot_at : link->observe_at;
 }
 

@@ -67,6 +67,7 @@ struct collecting {
     const struct scheduler_link *link;
     struct db_tx *tx;
     struct scheduler_desired *layout;
+    size_t capacity; /* of its nodes */
     int64_t cluster_id, group_id;
     bool off;   /* the group's nodes are none of the scheduler's */
     bool named; /* a cluster has named the strategy */
@@ -106,7 +107,10 @@ static int take_node(const void *found, void *arg)
     if (status != 0 || c->off || row->node.state == NODE_STATE_DELETED)
         return status;
     struct scheduler_desired *layout = c->layout;
-    layout->nodes = own_realloc(layout->nodes, layout->count + 1, sizeof(*layout->nodes));
+    if (layout->count == c->capacity) {
+        c->capacity = c->capacity == 0 ? 64 : 2 * c->capacity;
+        layout->nodes = own_realloc(layout->nodes, c->capacity, sizeof(*layout->nodes));
+    }
     struct layout_node *node = &layout->nodes[layout->count++];
     *node = (struct layout_node){0};
     text_copy_cut(node->name, sizeof(node->name), row->node.name);
