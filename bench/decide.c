@@ -431,12 +431,14 @@ static int lab_observe(struct scheduler *s, struct scheduler_observation *ret_ob
     return 0;
 }
 
-static int lab_mark(struct scheduler *s, const char *node, const char *reason, const char *replaceable, char *ret_error)
+static int lab_mark(struct scheduler *s, const char *node, const struct scheduler_owner *owner, const char *seen,
+                    char *ret_shown, char *ret_error)
 {
     int64_t number = number_of(node);
     (void)s;
-    (void)reason;
-    (void)replaceable;
+    (void)owner;
+    (void)seen;
+    ret_shown[0] = '\0';
     (void)ret_error;
     if (!atomic_exchange(&lab.marked[number], true)) {
         atomic_store(&lab.marked_at, clock_stopwatch_us());
@@ -456,21 +458,21 @@ static int lab_jobs(struct scheduler *s, const char *node, struct scheduler_job 
     return 0;
 }
 
-static int lab_evict(struct scheduler *s, const char *node, const char *reason, char *ret_error)
+static int lab_evict(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error)
 {
     (void)s;
     (void)node;
-    (void)reason;
+    (void)owner;
     (void)ret_error;
     return 0;
 }
 
 static const struct scheduler_ops lab_ops = {.name = "bench",
                                              .observe = lab_observe,
-                                             .mark = lab_mark,
-                                             .jobs = lab_jobs,
+                                             .cordon = lab_mark,
+                                             .workloads = lab_jobs,
                                              .evict = lab_evict,
-                                             .resume = lab_evict};
+                                             .uncordon = lab_evict};
 
 static int64_t drain_one(struct burst *burst, size_t at)
 {

@@ -185,8 +185,8 @@ struct scheduler_configuration_ops {
 };
 
 struct scheduler_ops {
-    const char *name;           /* its kind: "slurm" */
-    const char *daemon;         /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
+    const char *name;   /* its kind: "slurm" */
+    const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
     const char *resume_command; /* by which people give a node back, with NODE for its name; for people */
 
     /* The snapshot of all nodes. */
