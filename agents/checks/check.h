@@ -1,15 +1,13 @@
 /*
- * What a check is: something that looks at the node every so often and says what it found.
+ * A check examines the node periodically and reports what it finds.
  *
- * A run has a process of its own (agents/checks/run.h). It may block, and what it writes into its memory is gone with
- * it: it speaks by the calls below, and nothing else of it is ever seen. A check's file, agents/checks/<name>.c, is a
- * reading of /proc, /sys or a tool's output, a pure parse that tests and fuzzers reach without any of that, and these
- * calls. It has one row in the table of agents/checks/checks.c.
+ * Each run is a process of its own (agents/checks/run.h). It may block. It reports only by the calls below; its memory is lost at
+ * its end. The file of a check, agents/checks/<name>.c, has a reader of /proc, /sys or a tool's output, a pure parser for
+ * tests and fuzzers, and these calls. The check has one row in the table of agents/checks/checks.c.
  *
- * A STATE is wrong now and can be right again ("the disk is full"): check_found, in every run for as long as it lasts.
- * When a whole run does not find it any more, the agent says that it is over. An EVENT has happened and stays true ("a
- * memory error that was not corrected"): check_event, with how many there were since the run before; nothing takes it
- * back but a repair.
+ * A STATE is wrong now and can become right again ("the disk is full"): check_found, in every run while it lasts. When complete runs
+ * no longer find it, the agent reports its end. An EVENT has happened and stays true ("an uncorrected memory error"): check_event,
+ * with the number since the last run. Only a repair clears it.
  */
 #ifndef HOLDFAST_AGENTS_CHECKS_CHECK_H
 #define HOLDFAST_AGENTS_CHECKS_CHECK_H
@@ -23,29 +21,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CHECK_NAME_MAX_BYTES SOURCE_MAX_BYTES /* it is the source of its verdicts */
+#define CHECK_NAME_MAX_BYTES SOURCE_MAX_BYTES /* the name is the source of its verdicts */
 #define CHECK_MEMORY_MAX_BYTES 16384
 #define CHECK_METRIC_MAX_BYTES 64
 #define CHECK_LABELS_MAX_BYTES 192
-#define CHECK_SIGHTINGS_MAX 64 /* of one run; more say the same */
+#define CHECK_SIGHTINGS_MAX 64 /* of one run; more add nothing */
 #define CHECK_VALUES_MAX 2048  /* of one run: 32 adapters with 64 counters each */
 
 struct check_context {
-    const char *root; /* goes before "/proc", "/sys", "/dev", "/etc": "" in life, a directory of the test's in tests */
-    const char *path; /* where tools (nvidia-smi, dcgmi, fi_info …) are looked for; NULL: $PATH */
+    const char *root;          /* prefix of "/proc", "/sys", "/dev", "/etc": "", or a directory in tests */
+    const char *path;          /* where tools (nvidia-smi, dcgmi, fi_info …) are looked for; NULL: $PATH */
     const char *instance_type; /* "" when not known */
     const char *state_dir;     /* the agent's own; "" when it has none */
-    /* Since boot, without the time asleep: in a suspend nothing fails and nothing mends. There is no wall clock: somebody may set
-     * it, and a check measures. */
+    /* Since boot, without suspend: nothing changes in that time. There is no wall clock here: it can be set, and a check measures. */
     int64_t uptime_ms;
-    const char *memory; /* what the run before left by check_remember: counters to compare with; "" at the first */
+    const char *memory; /* from check_remember of the last run; "" in the first run */
     size_t memory_len;
     const void *own;                       /* the check's */
-    const struct agent_settings *settings; /* what the site says otherwise: agent_settings_limit; NULL: nothing */
-    int64_t deadline_ms;                   /* in place of the check's own; 0: that */
+    const struct agent_settings *settings; /* the site's settings, for agent_settings_limit; NULL: none */
+    int64_t deadline_ms;                   /* replaces the check's own; 0: does not */
 };
 
-struct check_out; /* where a run's results go */
+struct check_out; /* takes the results of a run */
 
 /* code: a row of a fault table, "node.disk.full". device "" for the node. count is at least 1. */
 void check_found(struct check_out *out, const char *code, const char *device, int64_t count, const char *fmt, ...)
@@ -54,26 +51,26 @@ void check_event(struct check_out *out, const char *code, const char *device, in
     __attribute__((format(printf, 5, 6)));
 /* A measurement, which becomes a metric. labels as Prometheus writes them between the braces: gpu="0",uuid="GPU-…"; "". */
 void check_value(struct check_out *out, const char *metric, const char *labels, double value);
-/* A piece of the machine that the run has seen, with what tells it from others. All of them in each whole run: a piece that is
- * not in it is not there any more. */
+/* A device of the machine, with its identity. A complete run reports all devices: one that is missing has been removed. */
 void check_hardware(struct check_out *out, const struct hardware *hardware);
-/* The device or tool is not there, so there is nothing to say: never "ok". */
+/* The device or tool does not exist. The result is never "ok". */
 void check_not_applicable(struct check_out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* It, or a part of it, could not be found out, and why. States that were found before stand. */
+/* The result, or a part of it, is unknown, and why. Known states stay. */
 void check_unknown(struct check_out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* For the next run, at most CHECK_MEMORY_MAX_BYTES; a run that leaves nothing hands on what it got. */
+/* Data for the next run, at most CHECK_MEMORY_MAX_BYTES. Without a call the next run gets the same data again. */
 void check_remember(struct check_out *out, const char *data, size_t len);
 
 struct check {
     const char *name;  /* "disk" */
     const char *about; /* one line for help and man page */
     int64_t period_ms, deadline_ms;
-    void (*run)(const struct check_context *context, struct check_out *out); /* killed with its group at the deadline */
-    const void *own;                                                         /* the context's; NULL */
-    bool spans_boots; /* what it remembers is good after another boot, too: it sees to the rest by itself */
+    void (*run)(const struct check_context *context,
+                struct check_out *out); /* at the deadline its process group is killed */
+    const void *own;                    /* the context's; NULL */
+    bool spans_boots; /* its data stays valid after a reboot; the check handles the differences itself */
 };
 
-/* Of one of ours: the model has its times, for whoever shows what is built in. */
+/* Times of a built-in check, from the model. */
 #define CHECK_TIMES(name) \
     .period_ms = AGENT_PERIOD_S_##name * MS_PER_S, .deadline_ms = AGENT_DEADLINE_S_##name * MS_PER_S
 

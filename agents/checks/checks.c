@@ -1,7 +1,7 @@
 /*
- * The table of checks, and the clockwork around it: which is due, at most so many at once, the memory that one run hands to
- * the next, also to that of an agent that was started again. Whose process would not die even when it was killed is not started again until it has: a second one
- * would hang beside it.
+ * The table of checks and their schedule: which one is due, how many run at once, and the data that a run leaves for the next one,
+ * also across restarts of the agent. If a process does not die after SIGKILL, its check is not started again until it does: a second
+ * process would hang as well.
  */
 #include "agents/checks/checks.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define SCAN_MS (30 * MS_PER_S)
-#define KEEP_MS (10 * MS_PER_MIN) /* memories change with every run, and what they are worth is little */
+#define KEEP_MS (10 * MS_PER_MIN) /* data changes with every run, and losing some of it does little harm */
 
 struct slot {
     const struct check *check;
@@ -26,9 +26,9 @@ struct slot {
     pid_t left;
     char *memory;
     size_t memory_len;
-    int64_t base;    /* the memory on disk, as a log's id */
-    int64_t keep_at; /* when the memory may be written next; 0: what is on disk is it */
-    bool keep_now;   /* it belongs to something that was said */
+    int64_t base;    /* log id of the data on disk */
+    int64_t keep_at; /* when the data may be written next; 0: it is on disk */
+    bool keep_now;   /* a report depends on it */
 };
 
 struct checks {
@@ -155,7 +155,7 @@ static char *memory_path(const struct checks *checks, const struct slot *slot)
     return dir[0] == '\0' ? NULL : own_printf("%s/memory-%s", dir, slot->check->name);
 }
 
-/* The first line of the file says which machine and which boot: an image may hold the memory of the machine it was made of. */
+/* The first line has machine and boot: a disk image may contain the data of the machine that it was made from. */
 static char *memory_owner(const struct checks *checks)
 {
     return own_printf("%s %s\n", checks->options.instance_id, checks->options.boot_id);
@@ -177,7 +177,7 @@ static void load_memory(const struct checks *checks, struct slot *slot)
     slot->base = log_id(slot->memory, slot->memory_len);
 }
 
-/* What cannot be written now is written after a later run; what was said by then was said of this memory all the same. */
+/* After a failed write a later run writes the data. The base changes anyway: reports so far depended on this data. */
 static void keep_memory(const struct checks *checks, struct slot *slot)
 {
     autofree char *path = memory_path(checks, slot), *owner = memory_owner(checks);
@@ -197,7 +197,7 @@ static void take_memory(struct slot *slot, struct check_report *report)
         return;
     bool same = slot->memory != NULL && slot->memory_len == report->memory_len &&
                 memcmp(slot->memory, report->memory, report->memory_len) == 0;
-    report->base = same ? LOG_NONE : slot->base; /* what leaves no trace in the memory does not come from it */
+    report->base = same ? LOG_NONE : slot->base; /* without a change in the data, events do not depend on it */
     free(slot->memory);
     slot->memory_len = report->memory_len;
     slot->memory = TAKE(report->memory);

@@ -1,7 +1,7 @@
 /*
- * The programs run with the agent's rights, so who may write them may do what it may. One that somebody else than root and
- * the agent's own user could have written, it or its directory, is not run, and says so as unknown. That is looked at before
- * each run, as is the head: an edit counts at once. What is new or gone, and when each is due, is seen within half a minute.
+ * The programs run with the rights of the agent. A program that other users than root and the agent's user could have written, or whose
+ * directory they could write to, is not run; its result is unknown. Permissions and header are checked before each run, so an edit
+ * takes effect at once. New and removed programs, and new periods, are noticed within half a minute.
  */
 #include "agents/checks/custom.h"
 

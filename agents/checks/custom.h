@@ -1,12 +1,12 @@
 /*
- * A site's own checks: programs in a directory, in the way of Nagios plugins and of mej/nhc.
+ * A site's own checks: programs in a directory, like Nagios plugins and mej/nhc.
  *
- * A program's exit code is its word: 0 good, 1 warning, 2 critical, 3 it could not find out. The first line that it prints says
- * what. Comments at its head may say more:
+ * Exit codes: 0 good, 1 warning, 2 critical, 3 unknown. The first line of output is the text. Comments at the top of the program may
+ * set more:
  *
  *     # holdfast: period=5m timeout=30s severity=warn reason=The rest of the line is what to do about it.
  *
- * severity: what is found is that, whichever of 1 and 2 the exit code was.
+ * severity: overrides exit codes 1 and 2.
  */
 #ifndef HOLDFAST_AGENTS_CHECKS_CUSTOM_H
 #define HOLDFAST_AGENTS_CHECKS_CUSTOM_H

@@ -1,9 +1,8 @@
 /*
- * Is there room, and can it be written? A full disk takes jobs, logs and slurmd's own state down, and looks like anything
- * but a full disk; one that the kernel has made read-only after an error does the same.
+ * Checks that file systems have space and are writable. A full or read-only disk breaks jobs, logs and slurmd with misleading errors.
  *
- * Looked at are the file systems of /, /var, /tmp and of the agent's own state, and every other disk of this machine that
- * is mounted. What is read-only by /etc/fstab, or was so when it was first seen, is meant to be.
+ * Covers the file systems of /, /var, /tmp and of the agent's state, and all other mounted disks of this machine. A file system that
+ * /etc/fstab mounts read-only, or that was read-only at first, is ignored.
  */
 #include "agents/checks/disk.h"
 

@@ -1,4 +1,4 @@
-/* Ids of logs are digests, so that two logs have two. */
+/* The id of a log is a digest of what identifies it. */
 #include "agents/checks/finding.h"
 
 #include "base/id.h"

@@ -1,8 +1,8 @@
 /*
- * InfiniBand and RoCE: ports that went down, flap, run slower than they did or count errors, and devices that went away.
- * Elastic Fabric Adapters stand in the same place and have a check of their own (efa.c).
+ * InfiniBand and RoCE: ports that are down, flap, are slower than before or count errors, and missing devices. Elastic Fabric
+ * Adapters are in the same directory of sysfs and have their own check (efa.c).
  *
- * ibstat and ibv_devinfo are not asked: all that they print is read here from where they read it.
+ * Reads sysfs directly, as ibstat and ibv_devinfo do.
  */
 #include "agents/checks/rdma.h"
 #include "base/clock.h"

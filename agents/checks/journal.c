@@ -1,8 +1,8 @@
 /*
- * journalctl begins with the entry of our cursor itself (--cursor, not --after-cursor): when the first entry that it gives is
- * another one, the place we stood at was cleared away, and nobody knows how much behind it.
+ * journalctl starts with the entry of the cursor itself (--cursor, not --after-cursor). If the first entry is another one, the
+ * journal has dropped the cursor's entry and an unknown number after it.
  *
- * Beside the kernel's messages it is asked for those in which journald says that it missed some.
+ * journalctl also prints the messages of journald about missed kernel messages.
  */
 #include "agents/checks/journal.h"
 
@@ -22,20 +22,20 @@
 #define READ_BYTES 16384
 #define RETRY_MIN_MS MS_PER_S
 #define RETRY_MAX_MS MS_PER_MIN
-#define SILENT_STARTS_MAX 3 /* with a cursor; then it is one that journalctl cannot read */
+#define SILENT_STARTS_MAX 3 /* with a cursor; then the cursor is taken as invalid */
 
 struct journal {
     char *tool, *directory;
     const struct clock *clock;
     struct journal_reader *reader;
     char cursor[JOURNAL_CURSOR_MAX_BYTES];
-    pid_t pid; /* 0: none; also one that was killed and is not gone yet, when fd is -1 */
+    pid_t pid; /* 0: none; with fd -1 it was killed and is not reaped yet */
     int fd;
-    bool began;  /* it has given an entry */
-    bool gapped; /* the cursor was given up */
+    bool began;  /* it has printed an entry */
+    bool gapped; /* the cursor was dropped */
     int silent_starts;
     int64_t retry_at, retry_ms;
-    journal_entry_fn *fn; /* of the call at hand */
+    journal_entry_fn *fn; /* of the current call */
     void *arg;
 };
 
@@ -106,7 +106,7 @@ void journal_free(struct journal *journal)
     if (journal == NULL)
         return;
     stop(journal);
-    if (journal->pid > 0) /* SIGKILL takes a moment, and a process that reads files takes it at once */
+    if (journal->pid > 0) /* a process that only reads files dies at once */
         (void)waitpid(journal->pid, NULL, 0);
     journal_reader_free(journal->reader);
     free(journal->tool);

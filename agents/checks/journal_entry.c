@@ -1,9 +1,9 @@
 /*
- * Only fields that begin with "_" are the journal's own word; the others were said by whoever wrote the message. So an entry
- * counts when _TRANSPORT says that journald took it from the kernel log, or that it is journald's own.
+ * Only fields that begin with "_" are set by journald; the writer of a message sets the others. An entry is taken when _TRANSPORT
+ * says that it comes from the kernel log or from journald itself.
  *
- * journald parts what a program wrote into the kernel log ("NVRM: Xid …") into an identifier and a message; they are put
- * together again, as /dev/kmsg has them. What the kernel itself said has the identifier "kernel", and is whole.
+ * journald splits a message that a program wrote into the kernel log ("NVRM: Xid …") into identifier and message. They are joined
+ * again, as in /dev/kmsg. Messages of the kernel have the identifier "kernel" and are complete.
  */
 #include "agents/checks/journal_entry.h"
 
@@ -146,7 +146,7 @@ static void end_line(struct journal_reader *reader, journal_entry_fn *fn, void *
         return;
     }
     if (text_copy_bytes(reader->key, sizeof(reader->key), reader->line, key_len) != 0)
-        reader->key[0] = '\0'; /* no field that we know has a name so long */
+        reader->key[0] = '\0'; /* no known field has such a long name */
     if (equals != NULL) {
         take_field(reader, reader->key, equals + 1, reader->len - key_len - 1);
     } else {
@@ -157,7 +157,7 @@ static void end_line(struct journal_reader *reader, journal_entry_fn *fn, void *
     reader->len = 0;
 }
 
-/* What has no room is cut. */
+/* Bytes beyond the buffer are dropped. */
 static void keep(struct journal_reader *reader, const char *data, size_t len)
 {
     size_t room = sizeof(reader->line) - reader->len;

@@ -1,8 +1,8 @@
 /*
- * The stream of `journalctl -o export` taken apart into the kernel's messages. Pure.
+ * Parses the output of `journalctl -o export` into the kernel's messages. Pure.
  *
- * An entry is lines of KEY=value up to an empty line; a value with bytes that are no text is KEY, a line feed, its length as
- * eight bytes (the least first), that many bytes and a line feed (systemd: Journal Export Format).
+ * An entry is lines of KEY=value up to an empty line; a binary value is KEY, a line feed, its length as
+ * eight bytes (little-endian), that many bytes and a line feed (systemd: Journal Export Format).
  */
 #ifndef HOLDFAST_AGENTS_CHECKS_JOURNAL_ENTRY_H
 #define HOLDFAST_AGENTS_CHECKS_JOURNAL_ENTRY_H
@@ -17,11 +17,11 @@
 
 struct journal_entry {
     const char *cursor;
-    const char *text; /* as the kernel log has it; "" of an entry that says how many were lost */
+    const char *text; /* as in the kernel log; "" when the entry reports lost messages */
     size_t len;
     int64_t at_us;   /* since boot; -1: not said */
-    bool is_kernels; /* false: a program wrote it into the kernel log */
-    int64_t lost;    /* kernel messages that the journal did not get; 0: none */
+    bool is_kernels; /* false: written by a program */
+    int64_t lost;    /* kernel messages that journald missed; 0: none */
 };
 
 typedef void journal_entry_fn(const struct journal_entry *entry, void *arg);
@@ -30,9 +30,9 @@ struct journal_reader;
 
 struct journal_reader *journal_reader_new(void);
 void journal_reader_free(struct journal_reader *reader);
-/* The next bytes, in pieces of any size. Entries that are neither the kernel's nor about it are passed over. */
+/* Takes the next bytes, in pieces of any size. Other entries are skipped. */
 void journal_reader_feed(struct journal_reader *reader, const char *data, size_t len, journal_entry_fn *fn, void *arg);
-/* Another stream begins. */
+/* A new stream begins. */
 void journal_reader_restart(struct journal_reader *reader);
 
 #endif

@@ -1,15 +1,13 @@
 /*
- * Reads the kernel log and hands on the lines that kmsg_pattern.h knows; what they mean is policy/faults' business.
+ * Reads the kernel log and passes on the lines that kmsg_pattern.h recognizes. policy/faults has their meaning.
  *
- * The device gives one record per read and says EPIPE when it has overwritten records that were not read yet. That is
- * evidence too: nobody can say that the lost lines held no fault, so it becomes a finding. The same when the agent was
- * away for so long that sequence numbers are missing. A plain file (agents/checks/tail.h) may hold bare lines, lines
- * with syslog's stamps, or records.
+ * The device returns one record per read, and EPIPE when it has overwritten unread records. The lost records may have held a fault,
+ * so the loss is reported as a finding. The same holds for missing sequence numbers after a pause of the agent. A plain file
+ * (agents/checks/tail.h) may hold bare lines, lines with syslog headers, or records. The journal (agents/checks/journal.h) has the
+ * same messages, and reports lost ones as well.
  *
- * The journal (agents/checks/journal.h) has the same messages with a place of its own in it; it tells what is missing as well.
- *
- * The time of a record or an entry is the kernel's own; a line of a file is dated by its reading. What a line is known by is its
- * place: it is the same in every life of the agent that reads it.
+ * Records and entries have the kernel's timestamp. A line of a file gets the time of reading. The place of a line identifies it: it
+ * is the same for every process that reads it.
  */
 #include "agents/checks/kmsg.h"
 
@@ -32,18 +30,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_RECORDS_MAX 2048    /* then heartbeats get their turn */
+#define READ_RECORDS_MAX 2048    /* per turn, so that heartbeats are not delayed */
 #define READ_BYTES_MAX (1 << 19) /* the same for a file */
 #define INJECT_PREFIX "<3>"      /* KERN_ERR, as the driver logs an Xid */
 #define US_PER_MS 1000
 
 struct kmsg {
     char *path;
-    bool may_be_journal; /* nobody has said which log it is to be */
+    bool may_be_journal; /* no --kernel-log was given */
     const struct clock *clock;
     int fd; /* the device; -1 when it is a file or cannot be opened */
     struct tail *tail;
-    int64_t file[2], file_log; /* identity, how often it was emptied; and the log that this is */
+    int64_t file[2], file_log; /* identity and count of truncations; and the log id of both */
     struct journal *journal;
     struct kmsg_patterns *patterns;
     struct kmsg_position from;
@@ -62,7 +60,7 @@ static void judge(struct finding *finding)
     finding->action = judgement.action;
 }
 
-/* What a known line says, as a finding's code and device. */
+/* Fills in code and device of a recognized line. */
 static bool name_it(const struct kmsg_hit *hit, const char *line, size_t len, struct finding *finding)
 {
     struct xid_line xid;
@@ -72,16 +70,16 @@ static bool name_it(const struct kmsg_hit *hit, const char *line, size_t len, st
         return true;
     }
     if (xid_line_parse(line, len, &xid) != 0)
-        return false; /* a line that only looks like one names no code, so there is nothing to report */
+        return false; /* it only resembles an Xid line and has no code */
     snprintf(finding->code, sizeof(finding->code), "%s.%d", xid.is_sxid ? "sxid" : "xid", xid.code);
     text_copy_cut(finding->device, sizeof(finding->device), xid.device);
     return true;
 }
 
-/* What is known of a line beside its text. */
+/* Place and time of a line. */
 struct origin {
     struct log_place place;
-    int64_t at_us; /* since boot; -1: it does not say when it was */
+    int64_t at_us; /* since boot; -1: no timestamp */
 };
 
 static void date(const struct kmsg *kmsg, const struct origin *origin, struct finding *finding)
@@ -93,7 +91,7 @@ static void date(const struct kmsg *kmsg, const struct origin *origin, struct fi
     finding->at_ms = clock_wall_ms(kmsg->clock) - age_ms;
 }
 
-/* Nearly every line says nothing, so nothing is asked or made ready before one is known. */
+/* Most lines match no pattern, so all other work comes after the match. */
 static void take_text(const struct kmsg *kmsg, const char *line, size_t len, const struct origin *origin,
                       finding_fn *on_finding, void *arg)
 {
@@ -109,7 +107,7 @@ static void take_text(const struct kmsg *kmsg, const char *line, size_t len, con
     on_finding(&finding, arg);
 }
 
-/* What a program wrote into the log is no word of the kernel's, whatever it says. */
+/* A record of a program is ignored, whatever its text. */
 static bool counts(const struct kmsg *kmsg, const struct kmsg_record *record)
 {
     return record->priority <= KMSG_KERNEL_PRIORITY_MAX || kmsg->takes_tests;
@@ -131,7 +129,7 @@ void kmsg_take_line(struct kmsg *kmsg, const char *line, size_t len, finding_fn 
     take_line(kmsg, line, len, &nowhere, on_finding, arg);
 }
 
-/* Found out by reading what follows, at whose place it stands. */
+/* A loss is detected at the record after it, and has the place of that record. */
 static void report_overrun(struct kmsg *kmsg, int64_t lost, struct log_place place, finding_fn *on_finding, void *arg)
 {
     const struct origin origin = {.place = place, .at_us = -1};
@@ -151,8 +149,8 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
     if (kmsg_record_parse(data, len, &record) != 0)
         return;
     if (kmsg->next_seq >= 0 && record.seq < kmsg->next_seq)
-        return; /* reported before the agent was started again */
-    /* sequence numbers are those of one boot, as the keys of verdicts are */
+        return; /* an earlier process reported it */
+    /* a sequence number is unique in one boot; keys contain the boot id */
     const struct origin origin = {.place = {LOG_DEVICE, record.seq}, .at_us = record.at_us};
     int64_t lost = kmsg->next_seq >= 0 ? record.seq - kmsg->next_seq : 0;
     if (lost > 0 || kmsg->overrun)
@@ -166,11 +164,10 @@ void kmsg_take_record(struct kmsg *kmsg, const char *data, size_t len, finding_f
 bool kmsg_take_error(struct kmsg *kmsg, int error)
 {
     if (error == EPIPE)
-        kmsg->overrun = true; /* reported with the next record, which tells how many are missing */
+        kmsg->overrun = true; /* reported with the next record, whose number shows how many are lost */
     if (error == EPIPE || error == EINTR)
         return true;
-    if (error != EAGAIN &&
-        kmsg->fd >= 0) { /* nobody looks any more, and the heartbeats have to say so until it opens again */
+    if (error != EAGAIN && kmsg->fd >= 0) { /* heartbeats must not list the check until the device opens again */
         close(kmsg->fd);
         kmsg->fd = -1;
     }
@@ -211,7 +208,7 @@ static void on_file_line(const char *line, size_t len, const struct tail_positio
     take_line(target->kmsg, line, len, &origin, target->on_finding, target->arg);
 }
 
-/* "s=ID;i=1f;…": which sequence of a journal, and which entry of it. A cursor of another form is a log of its own. */
+/* "s=ID;i=1f;…": the sequence id of a journal and the number of the entry. Any other cursor is hashed as a whole. */
 static struct log_place place_of_entry(const struct journal_entry *entry)
 {
     const char *end = strchr(entry->cursor, ';');
@@ -245,7 +242,7 @@ static void open_journal(struct kmsg *kmsg)
     kmsg->journal = journal_new("journalctl", colon != NULL ? colon + 1 : NULL, kmsg->from.cursor, kmsg->clock);
 }
 
-/* A character device is read by records; everything else, also what is not there yet, is followed as a file. */
+/* A character device is read by records. Any other path is followed as a file, also when it does not exist yet. */
 static void open_log(struct kmsg *kmsg)
 {
     struct stat st;

@@ -1,17 +1,16 @@
 /*
- * The patterns and their little language:
+ * The patterns and their syntax:
  *
- *   {}         any text, as little as will do
- *   {word}     letters, digits and the marks of names, as little as will do; {device} the same, and it is what the
- *              line is about
+ *   {}         any text, the shortest match
+ *   {word}     letters, digits and punctuation of names, the shortest match; {device}: the same, and the device of the finding
  *   {n}        a number, all of its digits
- *   the rest   as it stands
+ *   the rest   literal text
  *
- * A pattern matches from the beginning of the kernel's text on; what follows it is free. There is no going back: each
- * part takes the first place that fits, so a match looks at a line once, whatever the line holds.
+ * A pattern matches at the start of the kernel's text; any text may follow. There is no backtracking: each part takes the first place
+ * that fits, so a match reads a line once.
  *
- * The longest piece of plain text of each pattern goes into one scan of the line (kmsg_scan.h), and only what that finds is
- * compared in full. The first row that matches is the line's.
+ * The longest literal of each pattern is searched in one scan of the line (kmsg_scan.h). Only patterns that the scan finds are
+ * compared in full. The first matching row wins.
  */
 #include "agents/checks/kmsg_pattern.h"
 

@@ -1,6 +1,5 @@
 /*
- * Takes one record apart. More fields may follow the flags in newer kernels; they are passed over, as
- * the ABI document asks of readers.
+ * Parses one record. Newer kernels may add fields after the flags; they are skipped, as the ABI document requires.
  */
 #include "agents/checks/kmsg_record.h"
 

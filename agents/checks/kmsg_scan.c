@@ -1,6 +1,6 @@
 /*
- * Wu and Manber's way: a window of as many bytes as the shortest word moves over the text. Its last two bytes say how far
- * no word can begin (mostly the whole window), and where they end the beginning of a word, these words are compared.
+ * The algorithm of Wu and Manber. A window as long as the shortest word moves over the text. Its last two bytes determine the step
+ * (mostly the whole window). Where they can end the start of a word, the words are compared.
  */
 #include "agents/checks/kmsg_scan.h"
 

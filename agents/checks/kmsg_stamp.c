@@ -1,8 +1,8 @@
 /*
- * What stands in front of a kernel message: the stamps of dmesg, of syslog and of the journal, in any order and number.
+ * Skips the headers before a kernel message: those of dmesg, syslog and the journal, in any order and number.
  *
- * Read from the left, so that the patterns may ask that a message begins with their words: what a program writes into the
- * same file ("… train.py[4711]: BUG: …"), or what a device calls itself, is then no message of the kernel's.
+ * Headers are parsed from the left, and a pattern has to match at the start of the message. So text of programs in the same file
+ * ("… train.py[4711]: BUG: …") and names of devices do not match.
  */
 #include "agents/checks/kmsg_pattern.h"
 

@@ -1,9 +1,9 @@
 /*
- * Do processes get on?
+ * Finds processes that make no progress.
  *
- * One that is in state D in run after run, and was never run in between (its context switches stand still), waits for a
- * device or a file server that does not answer: after five minutes it is stuck. Threads of the kernel wait so by habit
- * and are not looked at. Load itself is a job's doing; only what no job means to do is told.
+ * A process that stays in state D without context switches waits for a device or a file server that does not answer. After five
+ * minutes it counts as stuck. Kernel threads normally wait in this state and are ignored. High load is normal for jobs; only what no
+ * job causes on purpose is reported.
  */
 #include "agents/checks/load.h"
 

@@ -1,10 +1,9 @@
 /*
- * What this machine is, apart from its GPUs, which the driver tells of (nvidia.c): the serial of the system by DMI, Neuron
- * devices, and adapters for InfiniBand and RoCE. It finds no faults.
+ * Reports the hardware of this machine, except GPUs (nvidia.c): the serial number from DMI, Neuron devices, and adapters for
+ * InfiniBand and RoCE. It finds no faults.
  *
- * A hypervisor shows a machine that it has made up: serials of a virtual machine go with the instance, and the GUID of an
- * adapter may be one of many that share a port. So of those nothing is called an identity. A wrong one would be worse than
- * none, as the past of one machine would be another's.
+ * Serial numbers of a virtual machine belong to the instance, and virtual adapters may share a GUID. So they are not used as
+ * identities: a wrong identity would give one machine the history of another.
  */
 #include "agents/checks/lines.h"
 #include "agents/checks/neuron_tree.h"

@@ -1,8 +1,8 @@
 /*
- * Is there memory, and is it not spent on moving it about?
+ * Checks free memory, swapping and memory pressure.
  *
- * All of it is mostly a job's doing and is watched, never repaired; it says why a node is slow, or why its daemons die.
- * Huge pages that nobody has mapped are a crashed program's, and lost to the next one until somebody removes the file.
+ * Jobs cause most of this, so it is only reported, never repaired. It explains a slow node or dying daemons. Unmapped huge pages are
+ * left over from a crashed program, and stay lost until their file is removed.
  */
 #include "agents/checks/memory.h"
 

@@ -1,9 +1,8 @@
 /*
- * Is mounted what /etc/fstab asks for, and does it answer?
+ * Checks that the mounts of /etc/fstab exist and respond.
  *
- * A file server that went away stops whoever touches its mount, for ever. So each remote mount is touched by a process of
- * its own, all at the same time, with a limit; one that hangs is remembered, and while it still does, nobody else is
- * sent after it.
+ * Access to a mount of a dead file server blocks for ever. So a separate process with a time limit probes each remote mount, all in
+ * parallel. While such a process hangs, no other one is started for the same mount.
  */
 #include "agents/checks/check.h"
 #include "agents/checks/mountinfo.h"

@@ -1,10 +1,9 @@
 /*
- * Network interfaces that the node uses: down, flapping, slower than they were, counting errors.
+ * Network interfaces of the node: down, flapping, slower than before, errors.
  *
- * Looked at are interfaces of a device and bonds; what is made of software (lo, veth, bridges, tunnels, VLANs) goes down
- * with what it stands on, or with the container it belongs to. IPoIB is left to infiniband.c. Only an interface that was up
- * and in use can be missed: one without a cable, or that somebody switched off, is nobody's fault. The interface by which
- * the agent reaches its server is looked at too, and what was found is told when it is back.
+ * Covers physical interfaces and bonds. Virtual interfaces (lo, veth, bridges, tunnels, VLANs) depend on another interface or on a
+ * container. infiniband.c covers IPoIB. Only an interface that was up and in use can be reported as down: one without a cable, or
+ * switched off by an administrator, is not faulty. The interface to the server is covered, too; its outage is reported afterwards.
  */
 #include "agents/checks/net.h"
 

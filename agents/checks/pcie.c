@@ -1,9 +1,9 @@
 /*
- * Links of the devices that matter: errors that the kernel counts (Advanced Error Reporting), and links that have come up
- * slower or narrower than both of their ends can.
+ * PCIe links of important devices: errors that the kernel counts (Advanced Error Reporting), and links that are slower or narrower
+ * than both ends support.
  *
- * A GPU takes its link's speed down when it idles, so of GPUs only the width is judged here. Both ends are asked, because a
- * card in a slot with fewer lanes is as it was built.
+ * An idle GPU lowers the speed of its link, so only its width is checked. Both ends are compared, because a slot may have fewer lanes
+ * by design.
  */
 #include "agents/checks/pcie.h"
 
@@ -25,8 +25,8 @@
 #define WIDTH_NONE 255
 #define LOOKED "looked" /* remembered: not the first run */
 
-/* Judgement: a link that corrects now and then works; a hundred an hour cost bandwidth. What was not corrected is told at
- * its first sight. (A hundred, unless the settings say otherwise.) */
+/* Judgement: a link that corrects now and then works; a hundred an hour cost bandwidth. What was not corrected is reported at
+ * once. (A hundred, unless the settings say otherwise.) */
 #define CORRECTED_WINDOW_MS MS_PER_HOUR
 
 /* --- parse --------------------------------------------------------------------------------------------------- */

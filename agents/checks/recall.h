@@ -1,8 +1,8 @@
 /*
- * What a check remembers of many things at once, between its runs: of each a number and when that was written down.
+ * Stores a number and its time for each of many keys, between the runs of a check.
  *
- * A run takes in what the run before left, asks about things by their keys, and leaves what it has asked about: a thing
- * nobody asks about any more is forgotten. As text it is one line each, "key value at", so that a person can read it.
+ * A run loads the data of the last run, looks keys up, and stores the keys that it used. Unused keys are dropped. The text has one line
+ * for each key, "key value at".
  */
 #ifndef HOLDFAST_AGENTS_CHECKS_RECALL_H
 #define HOLDFAST_AGENTS_CHECKS_RECALL_H
@@ -15,25 +15,25 @@
 
 struct recall;
 
-/* now_ms is since boot, here and below. Lines that are none are passed over; what is later than now was written now. */
+/* now_ms is since boot, here and below. Invalid lines are skipped; a time in the future becomes now. */
 struct recall *recall_new(const char *data, size_t len, int64_t now_ms);
 void recall_free(struct recall *recall);
 AUTO_DEFINE(struct recall *, recall, recall_free)
-/* What was asked about, as text; what does not fit in bytes_max is left out by whole lines. Caller frees. */
+/* The used keys as text; lines beyond bytes_max are left out. Caller frees. */
 char *recall_text(const struct recall *recall, size_t bytes_max);
 void recall_keep(const struct recall *recall, struct check_out *out);
 
-/* The greatest value ever told, this one included. */
+/* The largest value so far, including this one. */
 int64_t recall_most(struct recall *recall, const char *key, int64_t value);
-/* The number written down last; otherwise when there is none. */
+/* The stored number, or otherwise. */
 int64_t recall_get(struct recall *recall, const char *key, int64_t otherwise);
 void recall_set(struct recall *recall, const char *key, int64_t value);
-/* How long ago it was written down; INT64_MAX: never. */
+/* Age of the stored number; INT64_MAX: none. */
 int64_t recall_age_ms(struct recall *recall, const char *key);
-/* Whether it is so now and was so in every look for at least for_ms. */
+/* Whether it holds now and held in every run for at least for_ms. */
 bool recall_lasts(struct recall *recall, const char *key, bool is, int64_t for_ms);
-/* How much a counter grew, when that is more than limit within window_ms; else 0. What was told is not told again, nothing
- * is said at the first look or when the counter began anew, and a longer time between two looks allows for more. */
+/* Growth of a counter if it exceeds limit within window_ms; else 0. Growth is reported once. The first run and a reset of the
+ * counter report nothing. A longer time between two runs raises the limit. */
 int64_t recall_growth(struct recall *recall, const char *key, int64_t value, int64_t limit, int64_t window_ms);
 
 #endif

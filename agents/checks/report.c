@@ -1,4 +1,4 @@
-/* The calls of agents/checks/check.h on one side of the pipe, and on the other what became of them. */
+/* Writes the records of check.h into a pipe, and reads them at the other end. */
 #include "agents/checks/report.h"
 
 #include "base/status.h"
@@ -15,7 +15,7 @@
 
 /* --- writing ------------------------------------------------------------------------------------------------- */
 
-/* The reader is the agent, and when that is gone there is nobody to tell. */
+/* The reader is the agent; without it a report has no use. */
 static void send(struct check_out *out)
 {
     for (size_t done = 0; out->fd >= 0 && done < out->text.len;) {
@@ -239,7 +239,7 @@ static bool take_memory(struct check_report *report, struct reader *reader, cons
     return true;
 }
 
-/* The first reason is the one that is kept. */
+/* Keeps the first reason. */
 static bool take_why(struct check_report *report, const struct field *field, bool *flag)
 {
     char why[REPORT_WHY_MAX_BYTES];

@@ -49,7 +49,7 @@ struct check_report {
     size_t hardware_count;
     char *memory; /* NULL: none was left */
     size_t memory_len;
-    int64_t base; /* the memory on disk that its events go on from, as a log's id; 0: they go on from none */
+    int64_t base; /* log id of the data that its events were counted from; 0: none */
 };
 
 /* The writing end. fd -1: into text alone. */
@@ -68,9 +68,9 @@ void report_fail(struct check_report *report, const char *fmt, ...) __attribute_
 /* Runs a check in this very process. For tests: a check may hang. */
 void report_of(const struct check *check, const struct check_context *context, struct check_report *ret_report);
 void report_free(struct check_report *report);
-/* A sighting as what is folded into verdicts, with the severity and the wish of the fault tables. source is static. */
+/* A sighting as a finding, with severity and action from the fault tables. source is static. */
 struct finding check_finding(const char *source, const struct check_sighting *sighting, int64_t at_ms);
-/* Where the event number i stands: it is found again by whoever begins from the same memory. */
+/* The place of event i: a later process that starts from the same data finds it at the same place. */
 struct log_place report_place(const struct check_report *report, size_t i);
 
 #endif

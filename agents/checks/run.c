@@ -1,7 +1,7 @@
 /*
- * The process is forked and not a program of its own: the agent is small and has one thread, and a check reads some
- * files. Its descriptors are closed, signals are as a fresh process has them, and it dies with the agent. Its group is
- * killed before it is reaped: until then the number belongs to nobody else.
+ * A run is a forked process without exec: the agent is small, has one thread, and a check only reads some files. Descriptors are
+ * closed, signals are reset, and the process dies with the agent. Its group is killed before it is reaped, because until then the
+ * pid cannot be reused.
  */
 #include "agents/checks/run.h"
 
@@ -22,7 +22,7 @@
 
 #define PIPE_FD 3
 #define READ_BYTES 16384
-#define KILLED_WAIT_MS 50 /* SIGKILL takes a moment; more means that it hangs in the kernel */
+#define KILLED_WAIT_MS 50 /* a process that lives longer hangs in the kernel */
 
 /* --- the check's process ------------------------------------------------------------------------------------- */
 

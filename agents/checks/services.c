@@ -1,9 +1,9 @@
 /*
- * Do the daemons run that a node of a cluster cannot do without?
+ * Checks that the daemons of a cluster node run.
  *
- * Only those that ought to be here: systemd starts them at boot, or they were seen running and systemd knows nothing of
- * them. Found is what two runs in a row did not see, because a restart is no outage. A process is known by its name, as
- * /proc/PID/comm has it: one more look than asking systemd, and it needs no bus, no rights, and no systemd.
+ * Only expected daemons are checked: those that systemd starts at boot, and those that ran before without a systemd unit. A daemon
+ * is reported when two runs in a row do not see it, because a restart is not an outage. Processes are identified by /proc/PID/comm,
+ * which needs no bus, no rights and no systemd.
  */
 #include "agents/checks/check.h"
 #include "agents/checks/recall.h"
@@ -53,7 +53,7 @@ static bool is_masked(const struct check_context *context, const char *unit)
     return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
-/* Where systemd is not what started this machine (a container) its wishes mean nothing. */
+/* In a container systemd did not start the machine, so its units mean nothing. */
 static bool is_enabled(const struct check_context *context, const char *unit)
 {
     autofree char *booted = check_path(context, "/run/systemd/system"); /* sd_booted(3) */

@@ -1,10 +1,9 @@
 /*
- * The file is read by offset, never by a moving descriptor, so that the position is always the truth: the first
- * byte of the first line that was not handed out whole.
+ * The file is read with pread. The position is always the first byte of the first line that was not handed out completely.
  *
- * At the end of the file two questions are asked. Is the path still this file? If not it was rotated: what is
- * left in the old one is its last line, then the new one is read from its start. Is the file shorter than where we
- * are? Then it was emptied in place. inotify only wakes us; an event that is lost costs a second, not a line.
+ * At the end of the file there are two checks. If the path names another file, the file was rotated: the rest of the old file is its
+ * last line, and the new file is read from its start. If the file is shorter than the position, it was truncated in place. inotify
+ * only wakes the reader; a lost event delays a line by a second.
  */
 #include "agents/checks/tail.h"
 
@@ -28,7 +27,7 @@ struct tail {
     int fd, inotify;
     int64_t file, offset, emptied;
     size_t partial; /* bytes of the unfinished line in buffer */
-    bool skipping;  /* inside the rest of a line that was too long */
+    bool skipping;  /* in the rest of a line that is too long */
     struct tail_position from;
     char buffer[TAIL_LINE_BYTES_MAX];
 };
@@ -38,7 +37,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * (uint64_t)IDENTITY_PRIME;
 }
 
-/* 0 is "no file". Inode numbers are used again soon; the time of birth tells two of them apart. */
+/* 0: no file. Inode numbers are reused soon, so the time of birth is part of the identity. */
 static int64_t identity_of(int fd, const char *path)
 {
     struct statx st;
@@ -48,7 +47,7 @@ static int64_t identity_of(int fd, const char *path)
     uint64_t hash = mix(mix(mix(mix(1, st.stx_dev_major), st.stx_dev_minor), st.stx_ino), 7);
     if (st.stx_mask & STATX_BTIME)
         hash = mix(mix(hash, (uint64_t)st.stx_btime.tv_sec), st.stx_btime.tv_nsec);
-    int64_t identity = (int64_t)(hash >> 1); /* fits any reader's idea of an integer */
+    int64_t identity = (int64_t)(hash >> 1); /* no sign bit */
     return identity != 0 ? identity : 1;
 }
 
@@ -82,7 +81,7 @@ static int open_path(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* The file that we stood in, when it was rotated while nobody read: it lies beside the new one, under a longer name. */
+/* The earlier file, if it was rotated while no agent ran: it is in the same directory, under a longer name. */
 static int open_rotated(const struct tail *tail)
 {
     const char *slash = strrchr(tail->path, '/'), *name = slash != NULL ? slash + 1 : tail->path;
@@ -172,7 +171,7 @@ struct tail_position tail_position(const struct tail *tail)
     return (struct tail_position){.file = tail->file, .offset = tail->offset, .emptied = tail->emptied};
 }
 
-/* What the events say does not matter: every wake-up reads all there is. */
+/* The content of events does not matter: each wake-up reads all that is available. */
 static void swallow_events(struct tail *tail)
 {
     char events[EVENT_BYTES];
@@ -184,12 +183,12 @@ static void give(struct tail *tail, const char *line, size_t len, tail_line_fn *
 {
     if (len > 0 && line[len - 1] == '\r')
         len--;
-    const struct tail_position at = tail_position(tail); /* nothing of the line is behind us yet */
+    const struct tail_position at = tail_position(tail); /* the offset of the first byte of the line */
     if (!tail->skipping)
         on_line(line, len, &at, arg);
 }
 
-/* Hands out the whole lines of the buffer and moves the rest to its front. */
+/* Hands out the complete lines of the buffer and moves the rest to its start. */
 static void give_lines(struct tail *tail, size_t len, tail_line_fn *on_line, void *arg)
 {
     char *at = tail->buffer, *end = tail->buffer + len, *newline;
@@ -209,13 +208,13 @@ static void give_lines(struct tail *tail, size_t len, tail_line_fn *on_line, voi
     tail->partial = 0;
 }
 
-/* At the end of what is there: true when there is a new file, or an emptied one, to go on with. */
+/* At the end of the file. True when a new or truncated file has to be read. */
 static bool turn_page(struct tail *tail, tail_line_fn *on_line, void *arg)
 {
     struct stat st;
     int64_t now = identity_of(-1, tail->path);
     if (now == 0)
-        return false; /* taken away; until a new one comes the old one may still be written to */
+        return false; /* removed; until a new file appears the old one may still grow */
     if (now != tail->file) {
         if (tail->partial > 0)
             give(tail, tail->buffer, tail->partial, on_line, arg);
@@ -243,7 +242,7 @@ bool tail_read(struct tail *tail, size_t bytes_max, tail_line_fn *on_line, void 
         if (n > 0) {
             total += (size_t)n;
             give_lines(tail, tail->partial + (size_t)n, on_line, arg);
-        } else if (n < 0) { /* opened anew at the next call, and gone on with where it stood */
+        } else if (n < 0) { /* the next call opens the file again and continues at this position */
             struct tail_position at = tail_position(tail);
             shut(tail);
             tail->from = at;
