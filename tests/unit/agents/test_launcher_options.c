@@ -50,7 +50,7 @@ static void expect_command(const struct options *options, const char *wanted)
 static void test_commands(void **state)
 {
     (void)state;
-    static char *python[] = {"PYTHON_EXEC=/opt/python", NULL};
+    static char exec[] = "PYTHON_EXEC=/opt/python", *python[] = {exec, NULL};
     static const struct {
         const char *words, *command;
         char *const *env;
@@ -86,7 +86,7 @@ static void test_torchrun_and_hyperpodrun(void **state)
     assert_int_equal(std_of_rank(&o.tee, 2), STD_OUT | STD_ERR);
     assert_int_equal(o.shutdown_signal, SIGTERM);
     options_free(&o);
-    static char *nodes[] = {"NNODES=16", "PET_NPROC_PER_NODE=8", NULL};
+    static char sixteen[] = "NNODES=16", eight[] = "PET_NPROC_PER_NODE=8", *nodes[] = {sixteen, eight, NULL};
     o = good("/bin/hyperpodrun --rdzv_backend=c10d --server-port 9000 --shutdown-timeout=30 --pre-train-args a x.py",
              nodes);
     assert_int_equal(o.backend, BACKEND_HYPERPOD);
@@ -178,7 +178,8 @@ static const char *value(char **env, const char *name)
 static void test_environment(void **state)
 {
     (void)state;
-    static char *env[] = {"PATH=/bin", "RANK=99", "OMP_NUM_THREADS=4", NULL};
+    static char path[] = "PATH=/bin", rank[] = "RANK=99", threads[] = "OMP_NUM_THREADS=4";
+    static char *env[] = {path, rank, threads, NULL};
     const struct place place = {.rank = 2,
                                 .nodes = 4,
                                 .ranks = 8,
