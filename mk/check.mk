@@ -4,6 +4,12 @@ check:
 	@scripts/deps test
 	@tests/check
 
+# make quick: what to run all day. Lint, the plain unit tests with the golden cases and the driver's contract, 300 random worlds.
+.PHONY: quick
+quick:
+	@scripts/deps test
+	@tests/check quick
+
 .PHONY: e2e
 e2e: bench-build
 	@tests/run-e2e
