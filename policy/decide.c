@@ -361,8 +361,8 @@ static void think_of_request(const struct policy_snapshot *snapshot, struct thou
     policy_rule(decision, reboot ? ACTION_REBOOT : ACTION_REPLACE, RULE_OPERATOR_REQUEST);
     decision->urgency = URGENCY_AFTER_JOBS;
     text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_OPERATOR);
-    policy_say(decision->sentence, sizeof(decision->sentence), "%s asked for a %s in the scheduler (Action:%s).", who,
-               reboot ? "reboot" : "replacement", reboot ? "Reboot" : "Replace");
+    policy_say(decision->sentence, sizeof(decision->sentence), "%s asked for a %s in the scheduler.", who,
+               reboot ? "reboot" : "replacement");
     policy_say(detail, sizeof(detail), "%s asked for it", who);
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "a request needs no evidence");
     policy_gate(decision, GATE_OWNER, GATE_RESULT_PASSED, detail);

@@ -190,7 +190,7 @@ struct policy_node {
     bool external_drain; /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;
     const struct policy_incident *incident; /* NULL: none */
-    enum policy_request request;            /* a person asked for it in the scheduler: Action:Reboot, Action:Replace */
+    enum policy_request request;            /* a person asked for it in the scheduler */
     const char *request_by;
     struct policy_approval approval;
     const struct verdict *const *verdicts; /* open ones */

@@ -63,6 +63,17 @@ static void way_resume(const struct policy_scene *scene, struct policy_situation
              scene->cluster->name);
 }
 
+/* By the scheduler's own command, as its backend names it. */
+static void way_give_back(const struct policy_scene *scene, struct policy_situation *told, const char *why)
+{
+    const char *command = text_or_empty(scene->resume_command), *at = strstr(command, "NODE");
+    if (at == NULL)
+        return;
+    struct policy_way *way = new_way(told, why);
+    snprintf(way->command, sizeof(way->command), "%.*s%s%s", (int)(at - command), command, scene->node->name,
+             at + strlen("NODE"));
+}
+
 static void way_operation(struct policy_situation *told, const char *verb, const struct operation *op, const char *why)
 {
     struct policy_way *way = new_way(told, why);
@@ -455,8 +466,7 @@ static void tell_foreign(const struct policy_scene *scene, struct policy_situati
 {
     say(told, "Somebody else holds it in the scheduler, so nothing is done to it by itself: %s.", scene->node->reason);
     say_standing(scene, told);
-    struct policy_way *way = new_way(told, "give it back, once that work is done");
-    snprintf(way->command, sizeof(way->command), "scontrol update nodename=%s state=resume", scene->node->name);
+    way_give_back(scene, told, "give it back, once that work is done");
     way_node(scene, told, "reboot", WHY_NOW);
 }
 
@@ -469,8 +479,7 @@ static void tell_downed(const struct policy_scene *scene, struct policy_situatio
 {
     say(told, "%s.", scene->node->reason);
     say_standing(scene, told);
-    struct policy_way *way = new_way(told, "put it back into service, once you have looked");
-    snprintf(way->command, sizeof(way->command), "scontrol update nodename=%s state=resume", scene->node->name);
+    way_give_back(scene, told, "put it back into service, once you have looked");
     way_node(scene, told, "reboot", WHY_NOW);
 }
 
@@ -552,8 +561,7 @@ static void tell_quiet(const struct policy_scene *scene, struct policy_situation
         say(told,
             "%s. Nothing follows by itself: that is no fault of the node that its agent, which spoke %s ago, has seen.",
             scene->node->reason, ago(scene, scene->last_heartbeat_at, span));
-        struct policy_way *way = new_way(told, "put it back into service, once you have looked");
-        snprintf(way->command, sizeof(way->command), "scontrol update nodename=%s state=resume", scene->node->name);
+        way_give_back(scene, told, "put it back into service, once you have looked");
         way_node(scene, told, "reboot", WHY_NOW);
         return;
     }

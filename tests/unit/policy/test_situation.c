@@ -31,7 +31,8 @@ static void begin(void)
     instance = (struct instance){.id = 1, .instance_id = "i-7", .boot_at = NOW - 60 * MINUTE};
     active = last = (struct operation){0};
     decision = (struct decision){0};
-    scene = (struct policy_scene){.now_ms = NOW,
+    scene = (struct policy_scene){.resume_command = "scontrol update nodename=NODE state=resume",
+                                  .now_ms = NOW,
                                   .cluster = &cluster,
                                   .group = &group,
                                   .node = &node,

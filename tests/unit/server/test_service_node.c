@@ -56,7 +56,7 @@ static void test_a_request_is_a_decision_and_an_operation(void **state)
     assert_int_equal(service_node_operate(&world.service, &world_operator, "ml", "gpu-1", OPERATION_KIND_REPLACE,
                                           URGENCY_NOW, "smells of smoke", "key-1", &operation, &world.problem),
                      0);
-    assert_string_equal(operation.reason, "Action:Replace");
+    assert_string_equal(operation.reason, "A person asked for a replacement");
     assert_string_equal(operation.actor, "token:oper");
     assert_string_equal(operation.old_instance, "i-1");
     assert_string_equal(operation.old_boot, WORLD_BOOT);
