@@ -1,6 +1,9 @@
 /* The agent while its server is away, refuses, answers by halves or not at all, and after its own sudden end. */
 #include "tests/unit/agents/agent_world.h"
 
+#include "agents/checks/kmsg.h"
+#include "agents/node/spool.h"
+
 /* --- bad days of the server ---------------------------------------------------------------------------------- */
 
 static void test_server_away(void **state)
@@ -61,6 +64,63 @@ static void test_agent_killed(void **state)
     turn_until(world, agent, has_delivered_one);
     assert_int_equal(map_count(world->delivered), 1); /* the line was read twice, and is one verdict all the same */
     agent_free(agent);
+}
+
+static void ignore_finding(const struct finding *finding, void *arg)
+{
+    (void)finding;
+    (void)arg;
+}
+
+/* How far the log was read, as versions before wrote it. */
+static void put_old_position(const struct world *world)
+{
+    struct kmsg *kmsg = kmsg_new(world->kmsg, NULL, clock_system());
+    while (kmsg_read(kmsg, ignore_finding, NULL))
+        ;
+    struct kmsg_position at = kmsg_position(kmsg);
+    kmsg_free(kmsg);
+    autofree char *position = own_printf("boot-1 %lld %lld \n", (long long)at.file, (long long)at.offset);
+    autofree char *path = own_printf("%s/position", world->state_dir);
+    put(path, position);
+}
+
+static bool has_counted_two(struct world *world, struct agent *agent)
+{
+    size_t cursor = 0;
+    const char *key;
+    void *delivery;
+    return agent_figures(agent).spooled == 0 && map_next(world->delivered, &cursor, &key, &delivery) &&
+           ((const struct delivery *)delivery)->count == 2;
+}
+
+/* A verdict that waits in the spool of a version before, under the key that it made, goes on growing. */
+static void test_files_of_the_version_before(void **state)
+{
+    struct world *world = *state;
+    autofree char *path = own_printf("%s/spool", world->state_dir);
+    long long now = (long long)clock_wall_ms(clock_system());
+    autofree char *record = own_printf(
+        "{\"instanceId\":\"i-0123456789abcdef0\",\"bootId\":\"boot-1\",\"key\":\"0123456789abcdef\",\"device\":"
+        "\"0000:b9:00\",\"source\":\"kmsg\",\"code\":\"xid.79\",\"rawLine\":\"%.*s\",\"firstAtMs\":%lld,"
+        "\"lastAtMs\":%lld,\"count\":1,\"severity\":\"critical\",\"tableVersion\":\"t.1\"}",
+        (int)strlen(XID_79) - 1, XID_79, now, now);
+    struct spool *spool = NULL;
+    size_t damaged;
+    assert_int_equal(file_make_dirs(world->state_dir, 0700), 0);
+    assert_int_equal(spool_open(path, SPOOL_BYTES_MAX, &spool, &damaged), 0);
+    assert_int_equal(spool_append(spool, 0x0123456789abcdef, true, record, strlen(record)), 0);
+    spool_free(spool);
+    log_lines(world, XID_79);
+    put_old_position(world);
+    struct agent *agent = start(world);
+    log_lines(world, XID_79);
+    turn_until(world, agent, has_delivered_one);
+    agent_free(agent);
+    agent = start(world);
+    turn_until(world, agent, has_counted_two);
+    agent_free(agent);
+    assert_int_equal(only_delivery(world).count, 2); /* one of then, one of now; none is read again */
 }
 
 static bool was_refused(struct world *world, struct agent *agent)
@@ -154,8 +214,9 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_world, remove_world)
     const struct CMUnitTest tests[] = {
-        CASE(test_server_away),        CASE(test_agent_killed), CASE(test_refusals_that_pass),
-        CASE(test_a_poisoned_verdict), CASE(test_half_replies), CASE(test_slow_replies),
+        CASE(test_server_away),        CASE(test_agent_killed),       CASE(test_files_of_the_version_before),
+        CASE(test_refusals_that_pass), CASE(test_a_poisoned_verdict), CASE(test_half_replies),
+        CASE(test_slow_replies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
