@@ -1,4 +1,4 @@
-/* What a test says on its way: its outcome, what it measured, and its lines of the log. */
+/* Collects what a test reports: its result, measurements and log lines. */
 #include "agents/deep/bench.h"
 
 #include "base/clock.h"
@@ -43,7 +43,7 @@ int64_t bench_time_left_ms(const struct deep_bench *bench)
 static void end_test(struct deep_bench *bench, enum deep_state state, const char *fmt, va_list ap)
 {
     autofree char *detail = own_vprintf(fmt, ap);
-    for (char *c = detail; *c != '\0'; c++) /* a tool's words may be in it */
+    for (char *c = detail; *c != '\0'; c++) /* it may contain output of a tool */
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = ' ';
     bench->test.state = state;

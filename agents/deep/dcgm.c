@@ -1,6 +1,6 @@
 /*
- * DCGM: NVIDIA's own diagnosis at the level of the order. What fails counts as the fault tables have it: that persistence mode is
- * off, say, is a matter of setup and no fault. A diagnosis that came to nothing is skipped, with DCGM's words for it.
+ * DCGM: NVIDIA's diagnostics at the level of the order. The fault tables judge failures; for example, disabled persistence mode is a
+ * configuration issue, not a fault. A diagnosis without result is skipped, with DCGM's message.
  */
 #include "agents/checks/dcgm_diag.h"
 #include "agents/deep/deep.h"
@@ -37,7 +37,7 @@ struct finding_sum {
     const struct dcgm_diag_result *first;
 };
 
-/* Of what failed, that which asks for something by the fault tables. */
+/* The failure for which the fault tables ask an action. */
 static struct finding_sum sum_up(const struct dcgm_diag *diag)
 {
     struct finding_sum sum = {0};

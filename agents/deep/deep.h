@@ -1,17 +1,16 @@
 /*
- * Deep health checks on this instance, by a runner (agents/node/runner.h), which runs the tests one after the other, as long as they
- * take.
+ * Deep health checks on this instance, by a runner (agents/node/runner.h), which runs the tests one after the other.
  *
  *     <state-dir>/deep/  memory   agents/deep/message.h: which test is next
- *                        report   what was said last, in case nobody heard it
- *                        output   of the tool that runs
- *                        scratch/ where it runs
- *                        told     there when the runner was told to end, as it is when the machine goes down in order
- *     <state-dir>/sagemaker-deep-health-check.log   in HyperPod's lines
+ *                        report   the last report, in case it was not delivered
+ *                        output   of the running tool
+ *                        scratch/ its working directory
+ *                        told     exists when the runner got SIGTERM, as in an orderly shutdown
+ *     <state-dir>/sagemaker-deep-health-check.log   in HyperPod's format
  *
- * A test whose result is remembered is never run again. That is before it is said to anybody. One that was interrupted is run once
- * more; interrupted again it is skipped. By a reboot that nobody asked for it has failed: a test that ends the machine is the
- * strongest finding of all. What could not be carried out, for want of room or of time, is skipped: it says nothing of the machine.
+ * The result of a test is stored before it is reported. A test with a stored result never runs again. An interrupted test runs once
+ * more; after a second interruption it is skipped. An unexpected reboot during a test is a failure: the test brought the machine
+ * down. A test that cannot run for lack of space or time is skipped, which says nothing about the machine.
  */
 #ifndef HOLDFAST_AGENTS_DEEP_DEEP_H
 #define HOLDFAST_AGENTS_DEEP_DEEP_H
@@ -21,7 +20,7 @@
 #include "agents/node/runner.h"
 #include "base/text.h"
 
-#define DEEP_OUTPUT_BYTES_MAX (1024 * 1024) /* of a tool: one that writes more is ended */
+#define DEEP_OUTPUT_BYTES_MAX (1024 * 1024) /* a tool that writes more is ended */
 
 /* --- what a test has in hand --------------------------------------------------------------------------------- */
 
@@ -29,30 +28,30 @@ struct deep_bench; /* deep_run.c */
 const struct runner_options *deep_bench_options(const struct deep_bench *bench);
 const struct deep_job *deep_bench_job(const struct deep_bench *bench);
 
-/* The outcome: one of these, the last one counts. Without any the test has failed. */
+/* The result of the test: the last call counts. A test without any has failed. */
 void deep_passed(struct deep_bench *bench);
-void deep_passed_but(struct deep_bench *bench, const char *word); /* "": nothing more is to be known */
+void deep_passed_but(struct deep_bench *bench, const char *word); /* word: a remark, or "" */
 void deep_failed(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void deep_skipped(struct deep_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* It is told, not judged. */
+/* A measurement without a limit. */
 void deep_measured(struct deep_bench *bench, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Judged by its limit, when there is one (limits.h): false when it misses it. The outcome is the test's own to say. */
+/* A measurement that is compared with its limit, if there is one (limits.h). False: it misses the limit. The test sets its result. */
 bool deep_judged(struct deep_bench *bench, const char *name, const struct deep_limit *limit, double value);
 /* A line of the log: level is info, warn or error. */
 void deep_log(struct deep_bench *bench, const char *level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Lines of a tool, as they are. */
+/* Output of a tool, unchanged. */
 void deep_log_raw(struct deep_bench *bench, const char *lines);
 
-/* A tool, looked for by its name, or found already where it has a slash. */
+/* A tool, by name or path. */
 struct deep_tool {
     bool found;
     struct attempt_end end;
     char *output;
     size_t output_len;
 };
-/* Runs it and waits. TALK_WITHDRAWN: the server wants no more, return at once. TIMEOUT: the time of the whole run was over.
- * Freed with deep_tool_free in any case. */
+/* Runs the tool and waits. TALK_WITHDRAWN: the order is withdrawn, return at once. TIMEOUT: the time of the whole run is over. Call
+ * deep_tool_free in any case. */
 int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t limit_ms, struct deep_tool *ret_tool);
 void deep_tool_free(struct deep_tool *tool);
 bool deep_tool_find(const struct deep_bench *bench, const char *name);
@@ -68,7 +67,7 @@ struct deep_test_ops {
 };
 extern const struct deep_test_ops deep_tests[];
 extern const size_t deep_test_count;
-/* What the tests are of: bits by enum deep_check. */
+/* The checks that have tests: bits by enum deep_check. */
 int64_t deep_offers(void);
 
 int deep_hardware_run(struct deep_bench *bench); /* hardware.c */

@@ -1,9 +1,8 @@
 /*
- * The runner: fetches the order, runs its tests one after the other, and says what each came to.
+ * The runner: fetches the order, runs its tests one after the other, and reports each result.
  *
- * What is on disk is written before whatever it speaks of is done or said, so a runner that comes after a crash knows what was
- * begun: it ends what is left of it, and goes on. What was said last is kept until the next thing is, and said again: the server
- * takes a repeat for what it is.
+ * The state is stored before each action and each report. After a crash the next runner ends the remaining process and continues. The
+ * last report is kept until the next one and sent again; the server recognizes a repeat.
  */
 #include "agents/deep/bench.h"
 
@@ -52,7 +51,7 @@ static void bench_close(struct deep_bench *bench)
 
 /* --- what is remembered -------------------------------------------------------------------------------------- */
 
-/* How much of the order's time is gone. How long a machine was down nobody knows, and it takes nothing of it. */
+/* The used part of the order's time. The downtime of a reboot is unknown and does not count. */
 static int64_t used_ms(const struct deep_bench *bench)
 {
     const struct deep_memory *memory = &bench->memory;
@@ -103,7 +102,7 @@ static int read_order(const char *body, size_t len, void *arg)
     if (status != 0)
         return status;
     if (!text_equal(bench->job.key, memory->key) || !text_equal(bench->job.instance_id, memory->instance_id))
-        return TALK_WITHDRAWN; /* a heartbeat will bring the key of what is wanted now */
+        return TALK_WITHDRAWN; /* the next heartbeat has the current key */
     for (size_t i = 0; i < deep_test_count; i++)
         if ((bench->job.checks & SM_BIT(deep_tests[i].check)) != 0)
             bench->plan[bench->total++] = &deep_tests[i];
@@ -123,7 +122,7 @@ static int say_running(struct deep_bench *bench)
     return talk_say(&bench->runner.talk, &body);
 }
 
-/* Says once more that it runs, which changes nothing there unless it is no longer wanted. */
+/* Reports "running" again. The answer says whether the order is still wanted. */
 bool bench_is_wanted(struct deep_bench *bench)
 {
     AUTO(text) struct text body = {0};
@@ -131,7 +130,7 @@ bool bench_is_wanted(struct deep_bench *bench)
     return talk_say_once(&bench->runner.talk, &body) != TALK_WITHDRAWN;
 }
 
-/* Kept until the next one, and said again by whoever comes after a crash. */
+/* The report is stored, so that the next runner can repeat it after a crash. */
 static int say_result(struct deep_bench *bench)
 {
     AUTO(text) struct text body = {0};
@@ -170,7 +169,7 @@ static int say_final(struct deep_bench *bench)
 
 static const char *told_path; /* of the run in this process */
 
-/* Who shuts a machine down says so to its processes first; a machine that dies says nothing. */
+/* An orderly shutdown sends SIGTERM first; a crash does not. */
 static void on_terminate(int number)
 {
     (void)number;
@@ -204,8 +203,8 @@ static void take_up(struct deep_bench *bench)
     text_clear(&bench->log);
 }
 
-/* True when it was begun before and is not to be begun again. Who ended the runner need not be the machine, and a machine that
- * was told to go down has not failed. */
+/* True when the test was started before and must not run again. The end of a runner is no failure of the machine; an unexpected
+ * reboot is. */
 static bool was_lost(struct deep_bench *bench)
 {
     const struct deep_memory *memory = &bench->memory;
@@ -237,7 +236,7 @@ static int begin_test(struct deep_bench *bench)
     return status != 0 ? status : say_running(bench);
 }
 
-/* 0 when it has ended, however. */
+/* 0 when the test has ended, with any result. */
 static int carry_out(struct deep_bench *bench)
 {
     if (bench_time_left_ms(bench) <= 0) {

@@ -1,9 +1,9 @@
 /*
- * DEVICE_COUNT: GPUs as nvidia-smi has them and as they are on the PCI bus, NVLinks that are up, fabric adapters, Neuron devices,
- * against what this type of instance has in it. Of a type that nobody knows they are counted and told, and nothing is judged.
+ * DEVICE_COUNT: compares the GPUs of nvidia-smi and of the PCI bus, active NVLinks, fabric adapters and Neuron devices with the
+ * instance type. For an unknown type the counts are only reported.
  *
- * One look that misses something says little: while a driver is loaded or a GPU reset, devices are in no list. So it is looked
- * again for a while before one is called missing.
+ * While a driver loads or a GPU is reset, devices are missing for a short time. So the count is repeated for a while before a device is
+ * reported as missing.
  */
 #include "agents/checks/neuron_tree.h"
 #include "agents/checks/nvidia_links.h"
@@ -21,11 +21,11 @@
 
 #define TOOL_LIMIT_MS (2 * MS_PER_MIN)
 #define LOOKS_MAX 6
-#define PAUSES 5 /* between two looks: 10 s as the agent has them */
+#define PAUSES 5 /* between two counts: 10 s with the agent's pause */
 #define PCI_DEVICES "/sys/bus/pci/devices"
 
 struct counts {
-    int gpus, gpus_on_bus, nvlinks, efa, infiniband, neuron; /* -1: there is no way to count it here */
+    int gpus, gpus_on_bus, nvlinks, efa, infiniband, neuron; /* -1: cannot be counted here */
 };
 
 /* --- counted ------------------------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ struct judgement {
     char missing[SENTENCE_MAX_BYTES];
 };
 
-/* What nobody expects and nobody sees is not told of. */
+/* A count of zero that nobody expects is not reported. */
 static void judge_count(struct deep_bench *bench, const char *measure, int count, bool tell,
                         struct judgement *judgement)
 {

@@ -1,6 +1,6 @@
 /*
- * EFA: each adapter talks to itself through libfabric, as HyperPod's loopback test does. AWS publishes no threshold, so what is
- * measured is judged by the site's limits, if it has any; an adapter that does not get through has failed.
+ * EFA: each adapter sends to itself through libfabric, like HyperPod's loopback test. AWS publishes no threshold, so only limits of
+ * the site apply. An adapter without a connection has failed.
  */
 #include "agents/checks/fabric.h"
 #include "agents/checks/rdma.h"

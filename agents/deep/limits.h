@@ -1,4 +1,4 @@
-/* What a measure is judged by on this type of instance: the site's word in the order, or the agent's own table. Pure. */
+/* Limits of measurements for an instance type: from the order, or from the agent's table. Pure. */
 #ifndef HOLDFAST_AGENTS_DEEP_LIMITS_H
 #define HOLDFAST_AGENTS_DEEP_LIMITS_H
 
@@ -18,6 +18,6 @@
 #define MEASURE_NCCOM_LOCAL "NCCOM local busbw GB/s"
 #define MEASURE_PAIR_SPEED "pair MB/s"
 
-/* False: there is none, and what is measured is told and not judged. */
+/* False: no limit; the measurement is only reported. */
 bool limits_find(const struct deep_job *job, const char *measure, struct deep_limit *ret_limit);
 #endif

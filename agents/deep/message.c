@@ -224,7 +224,7 @@ int deep_read_memory(const char *data, size_t len, struct deep_memory *ret_memor
         SHAPE_I64("pid", m.pid, 0),
         SHAPE_I64("ticks", m.ticks, 0),
         SHAPE_I64("over", m.over, 0),
-        SHAPE_I64("usedMs", m.used_ms, 0), /* these three are not what an older agent wrote */
+        SHAPE_I64("usedMs", m.used_ms, 0), /* older versions did not write these three */
         SHAPE_I64("clockMs", m.clock_ms, 0),
         SHAPE_TEXT("clockBootId", m.clock_boot_id),
     };

@@ -1,5 +1,5 @@
 /*
- * The messages about deep health checks, and what is remembered of them.
+ * The messages about deep health checks, and their state on disk.
  */
 #ifndef HOLDFAST_AGENTS_DEEP_MESSAGE_H
 #define HOLDFAST_AGENTS_DEEP_MESSAGE_H
@@ -9,11 +9,11 @@
 
 /* The order at /v1/agent/check. INVALID when it is something else. */
 int deep_read_order(const char *body, size_t len, struct deep_job *ret_job);
-/* How a test stands; log: its lines, the end of them when there are too many. */
+/* The state of a test. log: its lines; only the end if there are too many. */
 void deep_write_report(struct text *out, const char *key, int64_t total, const struct deep_test *test, const char *log);
 void deep_write_final(struct text *out, const char *key, int64_t total);
 
-/* What the runner remembers of the order it was asked for. */
+/* The state of an order on disk. */
 struct deep_memory {
     char instance_id[ID_INSTANCE_MAX];
     char key[KEY_MAX_BYTES];
@@ -22,8 +22,8 @@ struct deep_memory {
     int64_t at;                      /* the test that is next or being run, from 0 */
     int64_t begun;                   /* how often that was begun */
     int64_t test_at;                 /* when, wall clock */
-    int64_t used_ms;                 /* of the order's time, when this was written … */
-    int64_t clock_ms; /* … by the clock of this boot, the time asleep included; 0: by a version before */
+    int64_t used_ms;                 /* used part of the order's time, when this was written … */
+    int64_t clock_ms;                /* … by the boot clock; 0: written by an older version */
     char clock_boot_id[BOOT_ID_MAX_BYTES];
     int64_t pid, ticks; /* of its process while it runs; pid 0: it does not */
     int64_t over;       /* all tests have ended */

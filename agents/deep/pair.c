@@ -1,8 +1,9 @@
 /*
- * CONNECTIVITY: this node and another of the same type run an all-reduce, or what stands in for it, together. The server says who with
- * whom, and what it comes to (server/live/pair_matching.h): here is asked, carried out and told, until it says that this is the end.
+ * CONNECTIVITY: this node and another one of the same type run an all-reduce, or a substitute, together. The server chooses the
+ * partners and judges the results (server/live/pair_matching.h). The agent asks for a match, runs it and reports it, until the server
+ * ends the test.
  *
- * Each match is on disk before it begins, as one that came to nothing; so of a match that was interrupted nothing else is said.
+ * A match is stored before it starts, as one without result. So an interrupted match is reported as such.
  */
 #include "agents/deep/pair.h"
 
@@ -21,7 +22,7 @@
 #define PATH "/v1/agent/pair"
 #define REPLY_BYTES_MAX 4096
 #define MEMORY_BYTES_MAX 8192
-#define LATE_MS (30 * MS_PER_S) /* to end a tool and to say what came of it */
+#define LATE_MS (30 * MS_PER_S) /* to end a tool and to report its result */
 
 struct pair_matching {
     struct deep_bench *bench;

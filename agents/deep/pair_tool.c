@@ -1,10 +1,9 @@
 /*
- * What two nodes can be tested with, the best first: NCCL's all-reduce where there are GPUs, Neuron's where there are those; else
- * fi_pingpong, over the fabric's adapters or over TCP, or MPI where there is no fi_pingpong. These stand in for an all-reduce, say that
- * they do, and tell nothing of accelerators.
+ * The tools for a test between two nodes, the best first: the all-reduce of NCCL for GPUs, or of Neuron; else fi_pingpong over the
+ * fabric or TCP; else MPI. The last two are substitutes: their reports say so, and they do not test accelerators.
  *
- * A launcher that reaches the other machine itself (mpirun and nccom-test, by SSH) is run by the one that serves, while the other
- * only stays out of the way; a launcher that cannot start it there has found out nothing about either, and both go on to the next.
+ * mpirun and nccom-test start processes on the other machine by SSH. Only one node runs them; the other one waits. If the launcher
+ * cannot start its process there, the result is unknown for both, and they try the next tool.
  */
 #include "agents/checks/fabric.h"
 #include "agents/checks/neuron_tree.h"

@@ -1,4 +1,4 @@
-/* What stress-ng (Debian's 0.15 and others near it) says on its way: metrics, and complaints. Pure. */
+/* Parses the output of stress-ng (0.15 and similar versions): metrics and errors. Pure. */
 #ifndef HOLDFAST_AGENTS_DEEP_STRESS_H
 #define HOLDFAST_AGENTS_DEEP_STRESS_H
 

@@ -1,4 +1,4 @@
-/* The tools of a test: processes of their own, limited in time and in what they write, and ended with the order. */
+/* Runs the tools of a test as processes with limits on time and output. They end when the order is withdrawn. */
 #include "agents/deep/bench.h"
 
 #include "agents/checks/check.h"
@@ -85,7 +85,7 @@ int deep_tool_run(struct deep_bench *bench, const char *const argv[], int64_t li
     bench->memory.pid = 0;
     (void)file_remove_tree(bench->scratch);
     if (status == 0 && ret_tool->end.timed_out && attempt.time_limit_ms < limit_ms)
-        return STATUS_TIMEOUT; /* of the whole run: that says nothing of the tool */
+        return STATUS_TIMEOUT; /* the time of the whole run is over, which says nothing about the tool */
     return status == 0 && ret_tool->end.withdrawn ? TALK_WITHDRAWN : status;
 }
 
