@@ -116,6 +116,18 @@ static int read_number(const struct place *place, const struct record_field *fie
     return 0;
 }
 
+static int read_real(const struct place *place, const struct record_field *field, const json_t *value,
+                     struct optional_real *ret_real)
+{
+    double real = json_number_value(value);
+    if (!json_is_number(value) || real < (double)field->min || real > (double)field->max) {
+        autofree char *rule = own_printf("a number of %" PRId64 " to %" PRId64, field->min, field->max);
+        return refuse_value(place, value, rule);
+    }
+    *ret_real = (struct optional_real){true, real};
+    return 0;
+}
+
 static int read_flag(const struct place *place, const json_t *value, struct optional *ret_flag)
 {
     if (!json_is_boolean(value))
@@ -205,6 +217,8 @@ static int read_field(const struct place *place, const struct record_field *fiel
         return read_text(place, field, value, at);
     case RECORD_NUMBER:
         return read_number(place, field, value, at);
+    case RECORD_REAL:
+        return read_real(place, field, value, at);
     case RECORD_FLAG:
         return read_flag(place, value, at);
     case RECORD_WORD:
@@ -331,6 +345,8 @@ static json_t *write_field(const struct record_field *field, const void *at)
         return json_string(*(char *const *)at);
     case RECORD_NUMBER:
         return json_integer(one->value);
+    case RECORD_REAL:
+        return json_real(((const struct optional_real *)at)->value);
     case RECORD_FLAG:
         return json_boolean(one->value != 0);
     case RECORD_WORD:
@@ -376,6 +392,8 @@ static size_t size_of(const struct record_field *field)
     switch (field->type) {
     case RECORD_TEXT:
         return sizeof(char *);
+    case RECORD_REAL:
+        return sizeof(struct optional_real);
     case RECORD_NUMBER:
     case RECORD_FLAG:
     case RECORD_WORD:

@@ -18,6 +18,10 @@ struct optional {
     bool given;
     int64_t value;
 };
+struct optional_real {
+    bool given;
+    double value;
+};
 struct optional_list {
     bool given;
     size_t count;
@@ -27,6 +31,7 @@ struct optional_list {
 enum record_type {
     RECORD_TEXT,   /* char *, owned */
     RECORD_NUMBER, /* struct optional in [min, max] */
+    RECORD_REAL,   /* struct optional_real in [min, max] */
     RECORD_FLAG,   /* struct optional, 0 or 1 */
     RECORD_WORD,   /* struct optional: the place in words */
     RECORD_WORDS,  /* struct optional: a bit for each place in words, of a list without repetitions */

@@ -59,6 +59,7 @@ EMBED(migration_0041, "migrations/0041_cluster_scheduler.sql");
 EMBED(migration_0042, "migrations/0042_specs.sql");
 EMBED(migration_0043, "migrations/0043_facts_of_texts.sql");
 EMBED(migration_0044, "migrations/0044_words.sql");
+EMBED(migration_0045, "migrations/0045_governance_specs.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -105,6 +106,7 @@ static const struct db_migration migrations[] = {
     {"0042_specs", migration_0042_data, migration_0042_end},
     {"0043_facts_of_texts", migration_0043_data, migration_0043_end},
     {"0044_words", migration_0044_data, migration_0044_end},
+    {"0045_governance_specs", migration_0045_data, migration_0045_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -75,7 +75,7 @@ struct governance {
     int64_t
         applied_at; /* when it was seen to hold, all of it, for the first time since it last did not; 0: it does not */
     char description[DESCRIPTION_MAX_BYTES];
-    char config[GOVERNANCE_CONFIG_MAX_BYTES]; /* SchedulerConfig or ComputeQuotaConfig: JSON in HyperPod's spelling */
+    char config[GOVERNANCE_CONFIG_MAX_BYTES]; /* what is asked for, as governance_spec_write has it */
     char team[TEAM_MAX_BYTES];                /* quotas: whom it is for, "" else */
     int64_t weight;                           /* quotas: FairShareWeight */
     bool active;                              /* quotas: ActivationState */

@@ -59,7 +59,7 @@ static int create(struct aws_call *call, enum governance_kind kind, json_t **ret
     char cluster[AWS_CLUSTER_REF_MAX];
     struct problem problem;
     autofree struct governance *governance = own_calloc(1, sizeof *governance);
-    AUTO(governance_input) struct governance_input input = {.config = NULL};
+    AUTO(governance_input) struct governance_input input = {.tags = NULL};
 
     int status = aws_cluster_arn_ref(call, cluster);
     if (status < 0)
@@ -87,7 +87,7 @@ static int update(struct aws_call *call, enum governance_kind kind, json_t **ret
     const struct service_governance_ref ref = ref_of(call, kind);
     int64_t target = version_of(call, "TargetVersion");
     autofree struct governance *governance = own_calloc(1, sizeof *governance);
-    AUTO(governance_input) struct governance_input input = {.config = NULL};
+    AUTO(governance_input) struct governance_input input = {.tags = NULL};
     struct problem problem;
 
     governance_input_read(kind, call->input, &input);

@@ -32,6 +32,58 @@ const struct governance_words governance_words[GOVERNANCE_KIND_COUNT] = {
                                        .summary_shape = AWS_SHAPE_ComputeQuotaSummary},
 };
 
+/* --- the model's words for a configuration ------------------------------------------------------------- */
+
+static const char *const strategies[] = {[SHARING_STRATEGY_DONT_LEND] = "DontLend",
+                                         [SHARING_STRATEGY_LEND] = "Lend",
+                                         [SHARING_STRATEGY_LEND_AND_BORROW] = "LendAndBorrow"};
+static const char *const switches[] = {"Disabled", "Enabled"};
+static const char *const preemptions[] = {"Never", "LowerPriority"};
+
+#define AT(holder, member) .at = offsetof(struct holder, member)
+#define ANY .min = INT64_MIN, .max = INT64_MAX
+#define WORDS(list) .words = (list), .word_count = ARRAY_LEN(list)
+
+static const struct record_field class_fields[] = {
+    {.name = "Name", .type = RECORD_TEXT, AT(priority_class_spec, name)},
+    {.name = "Weight", .type = RECORD_NUMBER, AT(priority_class_spec, weight), ANY},
+};
+static const struct record class = RECORD(struct priority_class_spec, class_fields);
+
+static const struct record_field slice_fields[] = {
+    {.name = "Type", .type = RECORD_TEXT, AT(slice_spec, kind)},
+    {.name = "Count", .type = RECORD_NUMBER, AT(slice_spec, count), ANY},
+};
+static const struct record slice = RECORD(struct slice_spec, slice_fields);
+
+static const struct record_field amount_fields[] = {
+    {.name = "InstanceType", .type = RECORD_TEXT, AT(amount_spec, instance_type)},
+    {.name = "Count", .type = RECORD_NUMBER, AT(amount_spec, nodes), ANY},
+    {.name = "Accelerators", .type = RECORD_NUMBER, AT(amount_spec, accelerators), ANY},
+    {.name = "VCpu", .type = RECORD_REAL, AT(amount_spec, cpus), ANY},
+    {.name = "MemoryInGiB", .type = RECORD_REAL, AT(amount_spec, memory_gib), ANY},
+    {.name = "AcceleratorPartition", .type = RECORD_OBJECT, AT(amount_spec, slice), .record = &slice},
+};
+static const struct record amount = RECORD(struct amount_spec, amount_fields);
+
+static const struct record_field sharing_fields[] = {
+    {.name = "Strategy", .type = RECORD_WORD, AT(sharing_spec, strategy), WORDS(strategies)},
+    {.name = "BorrowLimit", .type = RECORD_NUMBER, AT(sharing_spec, borrow_percent), ANY},
+    {.name = "AbsoluteBorrowLimits", .type = RECORD_LIST, AT(sharing_spec, borrow_at_most), .record = &amount},
+};
+static const struct record sharing = RECORD(struct sharing_spec, sharing_fields);
+
+/* Of both kinds: which members either may have the model has said before. */
+static const struct record_field config_fields[] = {
+    {.name = "PriorityClasses", .type = RECORD_LIST, AT(governance_spec, classes), .record = &class},
+    {.name = "FairShare", .type = RECORD_WORD, AT(governance_spec, fair_share), WORDS(switches)},
+    {.name = "IdleResourceSharing", .type = RECORD_WORD, AT(governance_spec, idle_sharing), WORDS(switches)},
+    {.name = "ComputeQuotaResources", .type = RECORD_LIST, AT(governance_spec, amounts), .record = &amount},
+    {.name = "ResourceSharingConfig", .type = RECORD_OBJECT, AT(governance_spec, sharing), .record = &sharing},
+    {.name = "PreemptTeamTasks", .type = RECORD_WORD, AT(governance_spec, preempts), WORDS(preemptions)},
+};
+static const struct record config_words = RECORD(struct governance_spec, config_fields);
+
 /* --- in ---------------------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *member)
@@ -54,15 +106,19 @@ void governance_input_read(enum governance_kind kind, const json_t *input, struc
     spec->weight = (int64_t)json_number_value(json_object_get(target, "FairShareWeight"));
     if (activation != NULL)
         spec->active = strcmp(activation, "Enabled") == 0;
-    if (json_is_object(config))
-        spec->config = ret_input->config = aws_canonical(aws_shape(words->config_shape), config);
+    if (json_is_object(config)) {
+        char error[RECORD_ERROR_MAX];
+        auto_json json_t *known = aws_canonical(aws_shape(words->config_shape), config);
+        (void)record_read(&config_words, known, "", &ret_input->config, error); /* the model has checked it */
+        spec->config = &ret_input->config;
+    }
     spec->tag_count = tags_read(json_object_get(input, "Tags"), &ret_input->tags);
     spec->tags = ret_input->tags;
 }
 
 void governance_input_free(struct governance_input *input)
 {
-    json_decref(input->config);
+    governance_spec_free(&input->config);
     free(input->tags);
 }
 
@@ -105,11 +161,11 @@ json_t *governance_output(const struct governance *governance)
 {
     const struct governance_words *words = &governance_words[governance->kind];
     const char *status = governance_status_text(governance->status);
-    char error[JSON_ERROR_MAX];
-    json_t *json = json_object(), *config = NULL;
+    AUTO(governance_spec) struct governance_spec spec;
+    json_t *json = json_object(), *config;
 
-    if (json_parse(governance->config, strlen(governance->config), GOVERNANCE_CONFIG_MAX_BYTES, &config, error) < 0)
-        config = json_object(); /* cannot be: it was written by json_dumps */
+    (void)governance_spec_read(governance->config, &spec); /* which was written by governance_spec_write */
+    config = record_write(&config_words, &spec);
     json_put_text(json, words->id, governance->uid);
     json_put_text(json, "Name", governance->name);
     json_put_i64(json, words->version, governance->version);

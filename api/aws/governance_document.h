@@ -12,7 +12,7 @@
 /* The input of a Create or Update as the use case takes it. spec points into this and into the document. */
 struct governance_input {
     struct service_governance_spec spec;
-    json_t *config; /* without what the model does not know */
+    struct governance_spec config;
     struct service_tag *tags;
 };
 /* input has been checked against the model. */

@@ -80,7 +80,7 @@ void governance_create(struct api_call *call, enum governance_kind kind)
 {
     struct problem problem;
     autofree struct governance *governance = own_calloc(1, sizeof *governance);
-    AUTO(governance_input) struct governance_input input = {.config = NULL};
+    AUTO(governance_input) struct governance_input input = {.tags = NULL};
     char location[256];
 
     auto_json json_t *body =
@@ -124,7 +124,7 @@ void governance_update(struct api_call *call, const struct service_governance_re
     struct problem problem;
     int64_t version;
     autofree struct governance *governance = own_calloc(1, sizeof *governance);
-    AUTO(governance_input) struct governance_input input = {.config = NULL};
+    AUTO(governance_input) struct governance_input input = {.tags = NULL};
 
     auto_json json_t *body =
         governance_body(call, words->update, json_pack("{s:s, s:i}", id, SOME_ID, "targetVersion", 1));

@@ -9,9 +9,9 @@
 
 #define CONFIG GOVERNANCE_KIND_SCHEDULER_CONFIG
 #define QUOTA GOVERNANCE_KIND_COMPUTE_QUOTA
-#define DEV_70 "{\"PriorityClasses\":[{\"Name\":\"dev\",\"Weight\":70}]}"
-#define DEV_30 "{\"PriorityClasses\":[{\"Name\":\"dev\",\"Weight\":30}],\"Colour\":1}"
-#define WITH_PROD "{\"PriorityClasses\":[{\"Name\":\"dev\",\"Weight\":70},{\"Name\":\"prod\",\"Weight\":90}]}"
+#define DEV_70 "{\"classes\":[{\"name\":\"dev\",\"weight\":70}]}"
+#define DEV_30 "{\"classes\":[{\"name\":\"dev\",\"weight\":30}]}"
+#define WITH_PROD "{\"classes\":[{\"name\":\"dev\",\"weight\":70},{\"name\":\"prod\",\"weight\":90}]}"
 #define FORMER_TIER 3
 #define STORY_REST_MS (15 * MS_PER_S) /* one that was killed goes on at once */
 
@@ -36,16 +36,15 @@ static struct governance look(struct sim *sim, enum governance_kind kind)
 
 static int ask(struct sim *sim, enum governance_kind kind, const char *config, bool new, int active)
 {
-    char error[JSON_ERROR_MAX];
-    auto_json json_t *json = NULL;
+    AUTO(governance_spec) struct governance_spec read = {0};
     static struct governance governance;
     struct problem problem;
     const struct service_governance_ref ref = {
         .kind = kind, .cluster = SIM_CLUSTER, .name = kind == QUOTA ? "vision" : NULL};
-    assert_int_equal(json_parse(config, strlen(config), 65536, &json, error), 0);
+    assert_int_equal(governance_spec_read(config, &read), 0);
     const struct service_governance_spec spec = {.name = kind == QUOTA ? "vision" : "main",
                                                  .team = kind == QUOTA ? "vision" : NULL,
-                                                 .config = json,
+                                                 .config = &read,
                                                  .active = active};
     return new ? service_governance_create(&sim->service, &sim_admin, kind, SIM_CLUSTER, &spec, &governance, &problem)
                : service_governance_update(&sim->service, &sim_admin, &ref, &spec, 0, &governance, &problem);

@@ -1,8 +1,9 @@
-/* See reconcile/keep/govern_rule.h. The documents are in HyperPod's spelling and were checked by its model. */
+/* See reconcile/keep/govern_rule.h. What is stored was checked by the API that took it. */
 #include "server/reconcile/keep/govern_rule.h"
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/governance_spec.h"
 
 #include <string.h>
 
@@ -11,75 +12,66 @@
 #define NEARLY 1e-6 /* so that 2.3 CPUs, which is a little less in binary, are 2300 thousandths */
 #define SLICE_PREFIX "mig-"
 
-static const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-    return text == NULL ? "" : text;
-}
-
-static bool is(const json_t *object, const char *member, const char *value)
-{
-    return strcmp(text_of(object, member), value) == 0;
-}
-
 /* times factor, rounded down: nobody gets more than was said. Negative when it is not said. */
-static int64_t amount_of(const json_t *object, const char *member, double factor)
+static int64_t amount_of(struct optional_real amount, double factor)
 {
-    const json_t *value = json_object_get(object, member);
-    return json_is_number(value) ? (int64_t)(json_number_value(value) * factor + NEARLY) : -1;
+    return amount.given ? (int64_t)(amount.value * factor + NEARLY) : -1;
 }
 
-static void read_classes(const json_t *config, struct scheduler_rule *rule)
+static int64_t count_of(struct optional count)
 {
-    const json_t *classes = json_object_get(config, "PriorityClasses");
-    for (size_t i = 0; i < json_array_size(classes) && i < SCHEDULER_CLASSES_MAX; i++) {
-        const json_t *from = json_array_get(classes, i);
+    return count.given ? count.value : -1;
+}
+
+static void read_classes(const struct optional_list *classes, struct scheduler_rule *rule)
+{
+    const struct priority_class_spec *from = classes->items;
+    for (size_t i = 0; i < classes->count && i < SCHEDULER_CLASSES_MAX; i++) {
         struct scheduler_class *class = &rule->classes[rule->class_count++];
-        text_copy_cut(class->name, sizeof(class->name), text_of(from, "Name"));
-        class->weight = json_integer_value(json_object_get(from, "Weight"));
+        text_copy_cut(class->name, sizeof(class->name), from[i].name);
+        class->weight = from[i].weight.value;
     }
 }
 
-static void read_amounts(const json_t *config, struct scheduler_rule *rule)
+static void read_amounts(const struct optional_list *amounts, struct scheduler_rule *rule)
 {
-    const json_t *resources = json_object_get(config, "ComputeQuotaResources");
-    for (size_t i = 0; i < json_array_size(resources) && i < SCHEDULER_AMOUNTS_MAX; i++) {
-        const json_t *from = json_array_get(resources, i), *slice = json_object_get(from, "AcceleratorPartition");
-        const char *kind = text_of(slice, "Type");
+    for (size_t i = 0; i < amounts->count && i < SCHEDULER_AMOUNTS_MAX; i++) {
+        const struct amount_spec *from = (const struct amount_spec *)amounts->items + i;
+        const char *kind = text_or_empty(from->slice.kind);
         struct scheduler_amount *amount = &rule->amounts[rule->amount_count++];
-        text_copy_cut(amount->instance_type, sizeof(amount->instance_type), text_of(from, "InstanceType"));
-        amount->nodes = amount_of(from, "Count", 1);
-        amount->accelerators = amount_of(from, "Accelerators", 1);
-        amount->cpu_milli = amount_of(from, "VCpu", CPU_MILLI);
-        amount->memory_mib = amount_of(from, "MemoryInGiB", MIB_OF_GIB);
+        text_copy_cut(amount->instance_type, sizeof(amount->instance_type), from->instance_type);
+        amount->nodes = count_of(from->nodes);
+        amount->accelerators = count_of(from->accelerators);
+        amount->cpu_milli = amount_of(from->cpus, CPU_MILLI);
+        amount->memory_mib = amount_of(from->memory_gib, MIB_OF_GIB);
         if (text_starts_with(kind, SLICE_PREFIX))
             kind += strlen(SLICE_PREFIX);
         text_copy_cut(amount->slice, sizeof(amount->slice), kind);
-        amount->slices = amount_of(slice, "Count", 1);
+        amount->slices = count_of(from->slice.count);
     }
 }
 
 int govern_rule_make(const struct governance *governance, struct scheduler_rule *ret_rule)
 {
-    auto_json json_t *config = NULL;
-    char error[JSON_ERROR_MAX];
+    AUTO(governance_spec) struct governance_spec config;
     struct scheduler_rule rule = {.kind = governance->kind, .weight = governance->weight};
-    int status =
-        json_parse(governance->config, strlen(governance->config), GOVERNANCE_CONFIG_MAX_BYTES, &config, error);
-    if (status != 0)
+    if (governance_spec_read(governance->config, &config) != 0)
         return STATUS_INVALID;
     text_copy_cut(rule.uid, sizeof(rule.uid), governance->uid);
     text_copy_cut(rule.team, sizeof(rule.team), governance->team);
-    for (int part = 0; part < SCHEDULER_PART_COUNT; part++)
-        rule.asked[part] = json_object_get(config, scheduler_part_text((enum scheduler_part)part)) != NULL;
-    read_classes(config, &rule);
-    read_amounts(config, &rule);
-    rule.fair_share = is(config, "FairShare", "Enabled");
-    rule.idle_sharing = is(config, "IdleResourceSharing", "Enabled");
-    const json_t *sharing = json_object_get(config, "ResourceSharingConfig");
-    rule.lends = !is(sharing, "Strategy", "DontLend");
-    rule.borrows = is(sharing, "Strategy", "LendAndBorrow");
-    rule.preempts = is(config, "PreemptTeamTasks", "LowerPriority");
+    rule.asked[SCHEDULER_PART_PRIORITY_CLASSES] = config.classes.given;
+    rule.asked[SCHEDULER_PART_FAIR_SHARE] = config.fair_share.given;
+    rule.asked[SCHEDULER_PART_IDLE_SHARING] = config.idle_sharing.given;
+    rule.asked[SCHEDULER_PART_RESOURCES] = config.amounts.given;
+    rule.asked[SCHEDULER_PART_LENDING] = config.sharing.given;
+    rule.asked[SCHEDULER_PART_PREEMPTION] = config.preempts.given;
+    read_classes(&config.classes, &rule);
+    read_amounts(&config.amounts, &rule);
+    rule.fair_share = config.fair_share.value != 0;
+    rule.idle_sharing = config.idle_sharing.value != 0;
+    rule.lends = !config.sharing.strategy.given || config.sharing.strategy.value != SHARING_STRATEGY_DONT_LEND;
+    rule.borrows = config.sharing.strategy.value == SHARING_STRATEGY_LEND_AND_BORROW;
+    rule.preempts = config.preempts.value != 0;
     if (governance->kind == GOVERNANCE_KIND_COMPUTE_QUOTA) {
         rule.off = !governance->active;
         rule.asked[SCHEDULER_PART_RESOURCES] = true; /* also of nothing: the team has a place in the scheduler */

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONFIG_DIGITS 15 /* what a person wrote (0.1), not the double's remainder */
-
 struct change {
     struct service *s;
     const struct actor *actor;
@@ -83,8 +81,7 @@ static void take_spec(const struct change *change)
 /* The spec's configuration as text that fits; NULL stays NULL. */
 static int dump_config(const struct service_governance_spec *spec, char **ret_text, struct problem *problem)
 {
-    *ret_text =
-        spec->config == NULL ? NULL : json_dumps(spec->config, JSON_COMPACT | JSON_REAL_PRECISION(CONFIG_DIGITS));
+    *ret_text = spec->config == NULL ? NULL : governance_spec_write(spec->config);
     if (*ret_text == NULL || strlen(*ret_text) < GOVERNANCE_CONFIG_MAX_BYTES)
         return 0;
     free(*ret_text);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "db/governance.h"
 #include "db/tag.h"
+#include "model/governance_spec.h"
 #include "server/service/service.h"
 
 /* A thing by its id, or (uid NULL) by its name in a cluster; a cluster's scheduler configuration is its only one and needs
@@ -25,9 +26,9 @@ struct service_governance_ref {
 struct service_governance_spec {
     const char *name; /* of a new one; it does not change */
     const char *description;
-    const json_t *config; /* in HyperPod's spelling and of its shape, which the door has checked */
-    const char *team;     /* NULL: the target stays */
-    int64_t weight;       /* of the team, when that is given */
+    const struct governance_spec *config; /* its numbers and words were checked by the API that took it */
+    const char *team;                     /* NULL: the target stays */
+    int64_t weight;                       /* of the team, when that is given */
     int active;
     const struct service_tag *tags; /* of a new one */
     size_t tag_count;

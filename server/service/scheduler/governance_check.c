@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const amounts[] = {"Count", "Accelerators", "VCpu", "MemoryInGiB", "AcceleratorPartition"};
-
-static const char *member(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text == NULL ? "" : text;
-}
-
 const char *governance_noun(enum governance_kind kind)
 {
     return kind == GOVERNANCE_KIND_SCHEDULER_CONFIG ? "scheduler configuration" : "compute quota";
@@ -34,63 +26,60 @@ static int check_word(const char *what, const char *word, struct problem *proble
                        TEAM_MAX_BYTES - 1);
 }
 
-static int check_scheduler(const json_t *config, struct problem *problem)
+static int check_scheduler(const struct governance_spec *config, struct problem *problem)
 {
-    const json_t *classes = json_object_get(config, "PriorityClasses");
-    for (size_t i = 0; i < json_array_size(classes); i++) {
-        const char *name = member(json_array_get(classes, i), "Name");
-        int status = check_word("The priority class", name, problem);
+    const struct priority_class_spec *classes = config->classes.items;
+    for (size_t i = 0; i < config->classes.count; i++) {
+        int status = check_word("The priority class", classes[i].name, problem);
         if (status < 0)
             return status;
         for (size_t k = 0; k < i; k++)
-            if (strcmp(member(json_array_get(classes, k), "Name"), name) == 0)
+            if (strcmp(classes[k].name, classes[i].name) == 0)
                 return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                                   "The priority class \"%s\" comes twice: it can have only one weight.", name);
+                                   "The priority class \"%s\" comes twice: it can have only one weight.",
+                                   classes[i].name);
     }
     return 0;
 }
 
 /* An instance type may come once as a whole and once for each kind of part of its accelerators. */
-static bool is_same_resource(const json_t *a, const json_t *b)
+static bool is_same_resource(const struct amount_spec *a, const struct amount_spec *b)
 {
-    return strcmp(member(a, "InstanceType"), member(b, "InstanceType")) == 0 &&
-           strcmp(member(json_object_get(a, "AcceleratorPartition"), "Type"),
-                  member(json_object_get(b, "AcceleratorPartition"), "Type")) == 0;
+    return text_equal(a->instance_type, b->instance_type) && text_equal(a->slice.kind, b->slice.kind);
 }
 
-static int check_resources(const json_t *resources, const char *where, struct problem *problem)
+static int check_resources(const struct optional_list *list, const char *where, struct problem *problem)
 {
-    for (size_t i = 0; i < json_array_size(resources); i++) {
-        const json_t *resource = json_array_get(resources, i);
-        size_t said = 0;
-        for (size_t a = 0; a < ARRAY_LEN(amounts); a++)
-            said += json_object_get(resource, amounts[a]) != NULL;
-        if (said == 0)
+    const struct amount_spec *amounts = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct amount_spec *amount = &amounts[i];
+        if (!amount->nodes.given && !amount->accelerators.given && !amount->cpus.given && !amount->memory_gib.given &&
+            !amount->slice.given)
             return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                                "%s names %s without an amount: say its count, accelerators, CPUs, memory or partition.",
-                               where, member(resource, "InstanceType"));
+                               where, amount->instance_type);
         for (size_t k = 0; k < i; k++)
-            if (is_same_resource(resource, json_array_get(resources, k)))
+            if (is_same_resource(amount, &amounts[k]))
                 return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                                   "%s names %s twice: put its amounts into one entry.", where,
-                                   member(resource, "InstanceType"));
+                                   "%s names %s twice: put its amounts into one entry.", where, amount->instance_type);
     }
     return 0;
 }
 
-static int check_quota(const json_t *config, struct problem *problem)
+static int check_quota(const struct governance_spec *config, struct problem *problem)
 {
-    const json_t *sharing = json_object_get(config, "ResourceSharingConfig");
-    const json_t *absolute = json_object_get(sharing, "AbsoluteBorrowLimits");
-    const char *strategy = member(sharing, "Strategy");
-    bool limits = json_object_get(sharing, "BorrowLimit") != NULL || json_array_size(absolute) > 0;
-    if (limits && strcmp(strategy, "LendAndBorrow") != 0)
+    static const char *const words[] = {[SHARING_STRATEGY_DONT_LEND] = "DontLend",
+                                        [SHARING_STRATEGY_LEND] = "Lend",
+                                        [SHARING_STRATEGY_LEND_AND_BORROW] = "LendAndBorrow"};
+    const struct sharing_spec *sharing = &config->sharing;
+    bool limits = sharing->borrow_percent.given || sharing->borrow_at_most.count > 0;
+    if (limits && sharing->strategy.value != SHARING_STRATEGY_LEND_AND_BORROW)
         return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "ResourceSharingConfig limits what is borrowed, and its strategy %s borrows nothing: leave "
                            "the limits out, or choose LendAndBorrow.",
-                           strategy);
-    int status = check_resources(json_object_get(config, "ComputeQuotaResources"), "ComputeQuotaResources", problem);
-    return status < 0 ? status : check_resources(absolute, "AbsoluteBorrowLimits", problem);
+                           words[sharing->strategy.value]);
+    int status = check_resources(&config->amounts, "ComputeQuotaResources", problem);
+    return status < 0 ? status : check_resources(&sharing->borrow_at_most, "AbsoluteBorrowLimits", problem);
 }
 
 int governance_check(enum governance_kind kind, const struct service_governance_spec *spec, struct problem *problem)

@@ -24,6 +24,7 @@ struct outer {
     struct optional number, flag, word, words;
     struct optional_list texts, items;
     struct inner inner;
+    struct optional_real real;
 };
 
 static const char *const words[] = {"one", "two", "three"};
@@ -59,6 +60,7 @@ static const struct record_field outer_fields[] = {
     {.name = "texts", .type = RECORD_TEXTS, .at = offsetof(struct outer, texts), .max = 5, .items_max = 2},
     {.name = "items", .type = RECORD_LIST, .at = offsetof(struct outer, items), .record = &item},
     {.name = "inner", .type = RECORD_OBJECT, .at = offsetof(struct outer, inner), .record = &inner},
+    {.name = "real", .type = RECORD_REAL, .at = offsetof(struct outer, real), .min = 0, .max = 10},
     {.name = "never", .type = RECORD_NEVER, .rule = "it is gone"},
 };
 static const struct record outer = RECORD(struct outer, outer_fields);
@@ -88,14 +90,16 @@ static void assert_comes_back(const char *text, const char *expected)
     assert_memory_equal(&read, &nothing, sizeof(read));
 }
 
-#define FULL                                                                                                  \
-    "{\"name\":\"\",\"number\":9,\"flag\":false,\"word\":\"one\",\"words\":[\"one\",\"three\"],\"texts\":[]," \
-    "\"items\":[{\"inner\":{\"text\":\"ä\"}},{\"other\":{\"text\":\"b\"}}],\"inner\":{\"text\":\"abcd\"}}"
+#define FULL                                                                                                           \
+    "{\"name\":\"\",\"number\":9,\"flag\":false,\"word\":\"one\",\"words\":[\"one\",\"three\"],\"texts\":[],"          \
+    "\"items\":[{\"inner\":{\"text\":\"ä\"}},{\"other\":{\"text\":\"b\"}}],\"inner\":{\"text\":\"abcd\"},\"real\":2." \
+    "5}"
 
 static void test_there_and_back(void **state)
 {
     (void)state;
     assert_comes_back(FULL, FULL);
+    assert_comes_back("{\"name\":\"a\",\"real\":3}", "{\"name\":\"a\",\"real\":3.0}");
     assert_comes_back("{\"name\":\"a\"}", "{\"name\":\"a\"}");
     assert_comes_back("{\"name\":\"a\",\"number\":null,\"inner\":null}", "{\"name\":\"a\"}");
     assert_comes_back("{\"name\":\"a\",\"number\":2.0,\"words\":[\"two\",\"two\"]}",
@@ -118,6 +122,8 @@ static void test_refusals(void **state)
         {"{\"name\":\"a\",\"number\":1.5}", "number is 1.5; it must be"},
         {"{\"name\":\"a\",\"number\":1e300}", "it must be a whole number"},
         {"{\"name\":\"a\",\"number\":\"1\"}", "number is \"1\"; it must be"},
+        {"{\"name\":\"a\",\"real\":10.5}", "real is 10.5; it must be a number of 0 to 10"},
+        {"{\"name\":\"a\",\"real\":\"1\"}", "it must be a number"},
         {"{\"name\":\"a\",\"flag\":1}", "flag is 1; it must be true or false"},
         {"{\"name\":\"a\",\"word\":\"four\"}", "word is \"four\"; it must be one, two or three"},
         {"{\"name\":\"a\",\"word\":[]}", "it must be one, two or three"},

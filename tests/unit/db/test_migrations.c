@@ -1,6 +1,9 @@
 /* Migrations: from nothing, step by step, a failing one, a changed one, a newer database. */
 #include "db_world.h"
 
+#include "db/governance.h"
+#include "model/governance_spec.h"
+
 #include "db/address.h"
 #include "db/agent_settings.h"
 #include "db/incident.h"
@@ -505,6 +508,48 @@ static void test_documents_become_specs(void **state)
     db_tx_close(tx);
 }
 
+static const char SQL_GOVERNANCE_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO governance (id, uid, cluster_id, kind, name, team, version, created_at, created_by) VALUES "
+    "(1, 'u', 1, 'compute-quota', 'q', 't', 3, 7, ''); "
+    "INSERT INTO governance_version (governance_id, version, status, reason, description, config, team, weight, "
+    "active, "
+    "made_at, made_by) VALUES "
+    "(1, 1, 'Created', '', '', '{\"PriorityClasses\":[{\"Name\":\"prod\",\"Weight\":100}],\"FairShare\":\"Enabled\","
+    "\"IdleResourceSharing\":\"Disabled\"}', 't', 1, 1, 7, ''), "
+    "(1, 2, 'Updated', '', '', '{\"ComputeQuotaResources\":[{\"InstanceType\":\"a\",\"Count\":4,\"Accelerators\":8,"
+    "\"VCpu\":2.3,\"MemoryInGiB\":0.5},{\"InstanceType\":\"b\",\"AcceleratorPartition\":{\"Type\":\"mig-1g.5gb\","
+    "\"Count\":7}}],\"ResourceSharingConfig\":{\"Strategy\":\"LendAndBorrow\",\"BorrowLimit\":50,"
+    "\"AbsoluteBorrowLimits\":[{\"InstanceType\":\"a\",\"Count\":1}]},\"PreemptTeamTasks\":\"LowerPriority\"}', 't', "
+    "1, "
+    "1, 7, ''), (1, 3, 'Updated', '', '', '{\"ResourceSharingConfig\":{\"Strategy\":\"DontLend\"},"
+    "\"PreemptTeamTasks\":\"Never\"}', 't', 1, 1, 7, '')";
+
+/* Quotas and scheduler configurations ask for the same, in every version, in our words. */
+static void test_governance_is_asked_for_in_our_words(void **state)
+{
+    static const char *const expected[] = {
+        "{\"classes\":[{\"name\":\"prod\",\"weight\":100}],\"fairShare\":true,\"idleSharing\":false}",
+        "{\"amounts\":[{\"instanceType\":\"a\",\"nodes\":4,\"accelerators\":8,\"cpus\":2.3,\"memoryGib\":0.5},"
+        "{\"instanceType\":\"b\",\"slice\":{\"kind\":\"mig-1g.5gb\",\"count\":7}}],\"sharing\":{\"strategy\":"
+        "\"lend-and-borrow\",\"borrowPercent\":50,\"borrowAtMost\":[{\"instanceType\":\"a\",\"nodes\":1}]},"
+        "\"preempts\":"
+        "true}",
+        "{\"sharing\":{\"strategy\":\"dont-lend\"},\"preempts\":false}"};
+    struct db db;
+    struct db_tx *tx = upgraded_from(*state, &db, 44, SQL_GOVERNANCE_BEFORE);
+    static struct governance governance;
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        MUST(db_governance_get(tx, GOVERNANCE_KIND_COMPUTE_QUOTA, "u", (int64_t)i + 1, &governance));
+        AUTO(governance_spec) struct governance_spec spec = {0};
+        MUST(governance_spec_read(governance.config, &spec));
+        autofree char *text = governance_spec_write(&spec);
+        assert_string_equal(text, expected[i]);
+    }
+    db_tx_close(tx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +559,7 @@ int main(void)
         EMPTY_TEST(test_groups_get_the_state_of_their_cluster),
         EMPTY_TEST(test_operations_of_nodes_stay_what_they_are),
         EMPTY_TEST(test_documents_become_specs),
+        EMPTY_TEST(test_governance_is_asked_for_in_our_words),
         EMPTY_TEST(test_decisions_keep_their_gates_and_evidence),
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_facts_of_texts_become_columns),

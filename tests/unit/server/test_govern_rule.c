@@ -29,8 +29,8 @@ static void test_a_scheduler_configuration(void **state)
     (void)state;
     struct scheduler_rule rule =
         read_rule(GOVERNANCE_KIND_SCHEDULER_CONFIG,
-                  "{\"PriorityClasses\":[{\"Name\":\"prod\",\"Weight\":100},{\"Name\":\"dev\",\"Weight\":0}],"
-                  "\"FairShare\":\"Enabled\"}");
+                  "{\"classes\":[{\"name\":\"prod\",\"weight\":100},{\"name\":\"dev\",\"weight\":0}],"
+                  "\"fairShare\":true}");
     assert_int_equal(rule.class_count, 2);
     assert_string_equal(rule.classes[0].name, "prod");
     assert_int_equal(rule.classes[0].weight, 100);
@@ -48,12 +48,12 @@ static void test_a_scheduler_configuration(void **state)
 static void test_a_quota(void **state)
 {
     (void)state;
-    struct scheduler_rule rule = read_rule(
-        GOVERNANCE_KIND_COMPUTE_QUOTA,
-        "{\"ComputeQuotaResources\":[{\"InstanceType\":\"ml.p5.48xlarge\",\"Count\":4,\"Accelerators\":32,\"VCpu\":2.3,"
-        "\"MemoryInGiB\":2048.25},{\"InstanceType\":\"ml.p4d.24xlarge\",\"AcceleratorPartition\":{\"Type\":\"mig-1g."
-        "5gb\","
-        "\"Count\":7}}],\"ResourceSharingConfig\":{\"Strategy\":\"DontLend\"},\"PreemptTeamTasks\":\"LowerPriority\"}");
+    struct scheduler_rule rule =
+        read_rule(GOVERNANCE_KIND_COMPUTE_QUOTA,
+                  "{\"amounts\":[{\"instanceType\":\"ml.p5.48xlarge\",\"nodes\":4,\"accelerators\":32,\"cpus\":2.3,"
+                  "\"memoryGib\":2048.25},{\"instanceType\":\"ml.p4d.24xlarge\",\"slice\":{\"kind\":\"mig-1g."
+                  "5gb\","
+                  "\"count\":7}}],\"sharing\":{\"strategy\":\"dont-lend\"},\"preempts\":true}");
     const struct scheduler_amount *whole = &rule.amounts[0], *part = &rule.amounts[1];
     assert_int_equal(rule.amount_count, 2);
     assert_true(whole->nodes == 4 && whole->accelerators == 32 && whole->cpu_milli == 2300 && whole->slices == -1);

@@ -24,15 +24,15 @@ struct sketch {
 static int change(struct world *world, const struct sketch *sketch, const char *uid, int64_t if_version,
                   const struct actor *actor, struct governance *ret_governance)
 {
-    char error[JSON_ERROR_MAX];
-    auto_json json_t *config = NULL;
-    if (sketch->config != NULL && sketch->config[0] != '\0')
-        assert_int_equal(json_parse(sketch->config, strlen(sketch->config), 65536, &config, error), 0);
+    AUTO(governance_spec) struct governance_spec config = {0};
+    bool says = sketch->config != NULL && sketch->config[0] != '\0';
+    if (says)
+        assert_int_equal(governance_spec_read(sketch->config, &config), 0);
     const struct service_governance_spec spec = {.name = sketch->name,
                                                  .team = sketch->team,
                                                  .weight = 5,
                                                  .description = sketch->description,
-                                                 .config = config,
+                                                 .config = says ? &config : NULL,
                                                  .active = sketch->active};
     const struct service_governance_ref ref = {.kind = sketch->kind, .uid = uid};
     if (uid == NULL)
@@ -61,21 +61,21 @@ static void test_what_has_no_meaning_is_refused(void **state)
         enum governance_kind kind;
         const char *config, *names_it;
     } cases[] = {
-        {CONFIG, "{\"PriorityClasses\":[{\"Name\":\"a\",\"Weight\":1},{\"Name\":\"a\",\"Weight\":2}]}", "\"a\""},
-        {CONFIG, "{\"PriorityClasses\":[{\"Name\":\"" LONG_WORD "\",\"Weight\":1}]}", "41 characters"},
-        {QUOTA, "{\"ComputeQuotaResources\":[{\"InstanceType\":\"ml.p5.48xlarge\"}]}", "without an amount"},
+        {CONFIG, "{\"classes\":[{\"name\":\"a\",\"weight\":1},{\"name\":\"a\",\"weight\":2}]}", "\"a\""},
+        {CONFIG, "{\"classes\":[{\"name\":\"" LONG_WORD "\",\"weight\":1}]}", "41 characters"},
+        {QUOTA, "{\"amounts\":[{\"instanceType\":\"ml.p5.48xlarge\"}]}", "without an amount"},
         {QUOTA,
-         "{\"ComputeQuotaResources\":[{\"InstanceType\":\"ml.p5.48xlarge\",\"Count\":1},"
-         "{\"InstanceType\":\"ml.p5.48xlarge\",\"VCpu\":1.5}]}",
+         "{\"amounts\":[{\"instanceType\":\"ml.p5.48xlarge\",\"nodes\":1},"
+         "{\"instanceType\":\"ml.p5.48xlarge\",\"cpus\":1.5}]}",
          "twice"},
-        {QUOTA, "{\"ResourceSharingConfig\":{\"Strategy\":\"Lend\",\"BorrowLimit\":50}}", "Lend"},
+        {QUOTA, "{\"sharing\":{\"strategy\":\"lend\",\"borrowPercent\":50}}", "Lend"},
         {QUOTA,
-         "{\"ResourceSharingConfig\":{\"Strategy\":\"DontLend\",\"AbsoluteBorrowLimits\":"
-         "[{\"InstanceType\":\"ml.p5.48xlarge\",\"Count\":1}]}}",
+         "{\"sharing\":{\"strategy\":\"dont-lend\",\"borrowAtMost\":"
+         "[{\"instanceType\":\"ml.p5.48xlarge\",\"nodes\":1}]}}",
          "DontLend"},
         {QUOTA,
-         "{\"ResourceSharingConfig\":{\"Strategy\":\"LendAndBorrow\",\"AbsoluteBorrowLimits\":"
-         "[{\"InstanceType\":\"ml.p5.48xlarge\"}]}}",
+         "{\"sharing\":{\"strategy\":\"lend-and-borrow\",\"borrowAtMost\":"
+         "[{\"instanceType\":\"ml.p5.48xlarge\"}]}}",
          "AbsoluteBorrowLimits"},
     };
     struct world world;
@@ -102,10 +102,9 @@ static void test_parts_of_a_type_are_entries_of_their_own(void **state)
     struct world world;
     struct sketch sketch = a_quota;
     open_world(&world);
-    sketch.config =
-        "{\"ComputeQuotaResources\":[{\"InstanceType\":\"ml.p5.48xlarge\",\"Count\":1},"
-        "{\"InstanceType\":\"ml.p5.48xlarge\",\"AcceleratorPartition\":{\"Type\":\"mig-1g.10gb\",\"Count\":2}}],"
-        "\"ResourceSharingConfig\":{\"Strategy\":\"LendAndBorrow\",\"BorrowLimit\":50}}";
+    sketch.config = "{\"amounts\":[{\"instanceType\":\"ml.p5.48xlarge\",\"nodes\":1},"
+                    "{\"instanceType\":\"ml.p5.48xlarge\",\"slice\":{\"kind\":\"mig-1g.10gb\",\"count\":2}}],"
+                    "\"sharing\":{\"strategy\":\"lend-and-borrow\",\"borrowPercent\":50}}";
     struct governance governance = must(&world, &sketch);
     assert_string_equal(governance.config, sketch.config);
     world_close(&world);
@@ -216,8 +215,7 @@ static void test_versions(void **state)
     governance = must(&world, &first);
     char uid[ID_CLUSTER_MAX];
     snprintf(uid, sizeof(uid), "%s", governance.uid);
-    struct sketch second = {
-        .kind = QUOTA, .team = "speech", .config = "{\"PreemptTeamTasks\":\"Never\"}", .active = -1};
+    struct sketch second = {.kind = QUOTA, .team = "speech", .config = "{\"preempts\":false}", .active = -1};
     struct sketch third = {.kind = QUOTA, .description = "third", .active = -1};
     assert_true(change(&world, &second, uid, 1, &world_viewer, &governance) < 0);
     assert_problem(&world, PROBLEM_FORBIDDEN);
@@ -236,8 +234,8 @@ static void test_versions(void **state)
         const char *team, *config, *description;
         int64_t made_at;
     } wanted[] = {{1, "vision", "{}", "first", WORLD_T0},
-                  {2, "speech", "{\"PreemptTeamTasks\":\"Never\"}", "first", WORLD_T0 + 1000},
-                  {3, "speech", "{\"PreemptTeamTasks\":\"Never\"}", "third", WORLD_T0 + 1000}};
+                  {2, "speech", "{\"preempts\":false}", "first", WORLD_T0 + 1000},
+                  {3, "speech", "{\"preempts\":false}", "third", WORLD_T0 + 1000}};
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         assert_int_equal(service_governance_describe(&world.service, i % 2 == 0 ? &ref : &named, wanted[i].version,
                                                      &read, &world.problem),
