@@ -49,8 +49,8 @@ static void print_help(void)
     const struct check *const *table = checks_table(&count);
     printf("hp-agent check [NAME...] [--json] [--checks-dir DIR] [--instance-type TYPE]\n"
            "               [--settings FILE] [--state-dir DIR]\n\n"
-           "Runs the checks once and prints what they found. Exit code: 0 nothing, 1 something found,\n"
-           "3 something could not be found out, 2 wrong usage.\n\n");
+           "Runs the checks once and prints the results. Exit code: 0 no findings, 1 findings,\n"
+           "2 wrong usage, 3 some result is unknown.\n\n");
     for (size_t i = 0; i < count; i++)
         printf("  %-12s %s\n", table[i]->name, table[i]->about);
 }

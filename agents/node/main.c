@@ -29,29 +29,29 @@
 /* X(long name, letter, argument or NULL, help) */
 #define OPTION_LIST(X)                                                                                     \
     X("server", 's', "URL", "the control plane: https://host:port, or http:// on the loopback")            \
-    X("state-dir", 'd', "DIR", "where credential, spool and position are kept")                            \
-    X("node", 'n', "NAME", "the node's name; not needed when the token names it")                          \
-    X("instance-id", 'i', "ID", "i-... of this machine; made and kept when not given")                     \
+    X("state-dir", 'd', "DIR", "where credential, spool and progress are stored")                          \
+    X("node", 'n', "NAME", "the node's name; not needed if the token has it")                              \
+    X("instance-id", 'i', "ID", "i-... of this machine; generated and stored if not given")                \
     X("token-file", 't', "FILE", "an enrolment token, for the first contact")                              \
-    X("fingerprint", 'f', "sha256:...", "the server's public key; without it the system's CAs decide")     \
-    X("address", 'a', "IP", "where others reach this machine (default: the connection's own end)")         \
+    X("fingerprint", 'f', "sha256:...", "the server's public key (default: the system's CAs)")             \
+    X("address", 'a', "IP", "address of this machine (default: of the connection)")                        \
     X("kernel-log", 'k', "WHERE", "/dev/kmsg, journal, journal:DIR or a file (default: what can be read)") \
-    X("kmsg", 'k', "PATH", "the same, for those who know it by this name")                                 \
-    X("journal", 'J', NULL, "the same as --kernel-log journal")                                            \
-    X("boot-id-file", 'b', "PATH", "what names the boot (default: the kernel's boot_id)")                  \
+    X("kmsg", 'k', "PATH", "same as --kernel-log")                                                         \
+    X("journal", 'J', NULL, "same as --kernel-log journal")                                                \
+    X("boot-id-file", 'b', "PATH", "file with the boot id (default: the kernel's)")                        \
     X("checks", 'C', "NAMES", "all (default), none, or some: disk,... (hp-agent check)")                   \
     X("checks-dir", 'D', "DIR", "a site's own checks (default /etc/holdfast/checks.d)")                    \
-    X("settings", 'S', "FILE", "what its checks do otherwise (default /etc/holdfast/agent.yaml)")          \
-    X("metrics", 'M', "ADDRESS", "127.0.0.1:PORT for Prometheus: what the checks measure")                 \
-    X("instance-type", 'T', "TYPE", "what this machine is, for checks that expect by type")                \
-    X("heartbeat-interval", 'H', "TIME", "5s until the server says otherwise")                             \
-    X("allow-inject", 'j', NULL, "let the server write test lines into the kernel log")                    \
-    X("no-lifecycle", 'L', NULL, "run no lifecycle scripts, and say so to the server")                     \
+    X("settings", 'S', "FILE", "settings of the checks (default /etc/holdfast/agent.yaml)")                \
+    X("metrics", 'M', "ADDRESS", "127.0.0.1:PORT for Prometheus: measurements of the checks")              \
+    X("instance-type", 'T', "TYPE", "instance type, for checks that depend on it")                         \
+    X("heartbeat-interval", 'H', "TIME", "until the server sets it (default 5s)")                          \
+    X("allow-inject", 'j', NULL, "accept test lines in the kernel log, also from the server")              \
+    X("no-lifecycle", 'L', NULL, "run no lifecycle scripts, and report that")                              \
     X("lifecycle-log", 'o', "FILE", "their output (default: lifecycle.log in the state directory)")        \
     X("ca-file", 'c', "FILE", "CAs for https sources of lifecycle scripts (default: the system's)")        \
-    X("lifecycle", 'w', "KEY", "run the scripts of this order and end; hp-agent calls itself so")          \
-    X("deep-check", 'E', "KEY", "run the tests of this order and end; hp-agent calls itself so")           \
-    X("reset", 'R', "KEY", "reset the device of this order and end; hp-agent calls itself so")             \
+    X("lifecycle", 'w', "KEY", "internal: run the scripts of this order")                                  \
+    X("deep-check", 'E', "KEY", "internal: run the tests of this order")                                   \
+    X("reset", 'R', "KEY", "internal: reset the device of this order")                                     \
     X("log-level", 'l', "LEVEL", "debug, info (default), warn, error")                                     \
     X("version", 'V', NULL, "print the version")                                                           \
     X("help", 'h', NULL, "print this")
