@@ -5,20 +5,18 @@
 #include "agents/launcher/drive.h"
 
 #include "agents/launcher/http.h"
+#include "agents/launcher/meet.h"
 #include "agents/launcher/socket.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define EXIT_BY_SIGNAL 128
@@ -45,24 +43,10 @@ static void on_over_hyperpod(struct launcher *launcher, enum over over)
         launcher_move(launcher, AGENT_READY, NULL, NULL);
 }
 
-/* A port of this machine that nobody has now. 0: none. */
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
-    socklen_t len = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = 0;
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
-        getsockname(fd, (struct sockaddr *)&address, &len) == 0)
-        port = ntohs(address.sin_port);
-    if (fd >= 0)
-        close(fd);
-    return port;
-}
-
 static void begin_alone(struct launcher *launcher, struct place place)
 {
     if (launcher->options->backend == BACKEND_C10D)
-        place.master_port = free_port();
+        place.master_port = meet_free_port();
     launcher_move(launcher, AGENT_RUNNING, NULL, NULL);
     launcher_begin(launcher, &place);
 }
@@ -141,6 +125,8 @@ static void run_loop(struct launcher *launcher)
     const struct clock *clock = clock_system();
     while (!launcher->done) {
         int64_t wait = launcher->http != NULL ? http_run(launcher->http) : -1, due = launcher_due_ms(launcher);
+        int64_t meeting = launcher->meet != NULL ? meet_due_ms(launcher->meet) : INT64_MAX;
+        due = meeting < due ? meeting : due;
         launcher_tell(launcher);
         if (launcher->done)
             break;
@@ -150,6 +136,8 @@ static void run_loop(struct launcher *launcher)
         }
         loop_wait(&launcher->loop, wait);
         launcher_tick(launcher, clock_mono_ms(clock));
+        if (launcher->meet != NULL)
+            meet_tick(launcher->meet, clock_mono_ms(clock));
         launcher_tell(launcher);
     }
 }
@@ -191,6 +179,8 @@ static int begin(struct launcher *launcher)
                      o->token_file != NULL ? "yes" : "no");
         return rc;
     }
+    if (o->nodes_max > 1)
+        return meet_open(launcher, finish, &launcher->meet);
     launcher->on_over = on_over_alone;
     int rc = find_master(o, &place);
     if (rc == 0)
@@ -213,6 +203,7 @@ int drive(const struct options *options, char *const env[])
         }
     }
     http_close(launcher.http);
+    meet_close(launcher.meet);
     socket_close(launcher.socket);
     launcher_free(&launcher);
     if (signals.source.fd >= 0)

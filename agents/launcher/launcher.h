@@ -2,7 +2,7 @@
  * hprun itself: one node's workers, from their start to their end, in stages (a script before, training, a script after).
  *
  * Who decides is one of three: HyperPod's operator, or ours, over HTTP (hyperpod); this hprun alone (one node); or the hprun of the
- * first node. All of them call launcher_begin and launcher_stop, and hear of the end by launcher.on_over.
+ * first node (meet.h). All of them call launcher_begin and launcher_stop, and hear of the end by launcher.on_over.
  */
 #ifndef HOLDFAST_AGENTS_LAUNCHER_LAUNCHER_H
 #define HOLDFAST_AGENTS_LAUNCHER_LAUNCHER_H
@@ -65,6 +65,7 @@ struct launcher {
     bool has_faulted, has_succeeded, is_stopped; /* to be told by launcher_tell */
     struct socket_server *socket;                /* NULL: none */
     struct http_server *http;                    /* NULL: none */
+    struct meet *meet;                           /* with other nodes, without an operator; NULL: none */
     int assigned_rank;                           /* by the operator; -1: none yet */
     char address_version[64];                    /* of pod_resourceconfig.json; "": none */
     bool done;

@@ -47,10 +47,10 @@ static const struct row rows[] = {
     {"master-port", 0, NUMBER, AT(master_port), "29500", PORT_MAX, "port of rank 0, for static"},
     {"local-addr", 0, TEXT, AT(local_addr), NULL, 0, "accepted and not used"},
     PART("How nodes find each other"),
-    {"rdzv-backend", 0, TEXT, AT(backend_name), NULL, 0, "static, c10d (one node), or hyperpod (hyperpodrun: always hyperpod)"},
-    {"rdzv-endpoint", 0, TEXT, AT(endpoint), "", 0, "HOST:PORT in place of --master-addr and --master-port"},
+    {"rdzv-backend", 0, TEXT, AT(backend_name), NULL, 0, "static, c10d, or hyperpod (hyperpodrun: always hyperpod)"},
+    {"rdzv-endpoint", 0, TEXT, AT(endpoint), "", 0, "HOST:PORT: where c10d gathers; for static in place of --master-addr and --master-port"},
     {"rdzv-id", 0, TEXT, AT(run_id), "none", 0, "name of the job"},
-    {"rdzv-conf", 0, TEXT, AT(rdzv_conf), "", 0, "accepted and not used"},
+    {"rdzv-conf", 0, TEXT, AT(rdzv_conf), "", 0, "KEY=VALUE,…: last_call_timeout and is_host (c10d), agent_port"},
     {"standalone", 0, FLAG, AT(standalone), NULL, 0, "one node, a free port"},
     PART("Workers"),
     {"max-restarts", 0, NUMBER, AT(max_restarts), "0", RESTARTS_MAX, "how often all workers are started anew after one failed"},
@@ -353,8 +353,6 @@ static int find_meaning(struct reader *r, char *const env[])
         return refuse(r, "--standalone is for one node, and --nnodes is %.80s", o->nnodes);
     if (o->backend == BACKEND_STATIC && o->nodes_min != o->nodes_max)
         return refuse(r, "--nnodes %.80s needs --rdzv-backend c10d", o->nnodes);
-    if (o->backend == BACKEND_C10D && o->nodes_max > 1)
-        return refuse(r, "--rdzv-backend c10d is for one node; static and hyperpod are for several");
     if (o->backend == BACKEND_STATIC && o->node_rank >= o->nodes_max)
         return refuse(r, "--node-rank %lld is not below --nnodes %d", (long long)o->node_rank, o->nodes_max);
     if (place_ranks(o->nproc, place_gpus(variable(env, "CUDA_VISIBLE_DEVICES"), "/dev"),

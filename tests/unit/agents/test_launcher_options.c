@@ -119,8 +119,6 @@ static void test_refusals(void **state)
          "--nproc-per-node has to be 1 to 1024, gpu (there is none here), cpu or auto, not \"0\""},
         {"hprun --nnodes 3:2 --rdzv-backend c10d x", "--nnodes has to be a number or MIN:MAX, not \"3:2\""},
         {"hprun --nnodes 1:2 x", "--nnodes 1:2 needs --rdzv-backend c10d"},
-        {"hprun --nnodes 1:2 --rdzv-backend c10d x",
-         "--rdzv-backend c10d is for one node; static and hyperpod are for several"},
         {"hprun --nnodes 2 --node-rank 2 x", "--node-rank 2 is not below --nnodes 2"},
         {"hprun --standalone --nnodes 2 x", "--standalone is for one node, and --nnodes is 2"},
         {"hprun --rdzv-backend etcd x", "--rdzv-backend has to be static, c10d or hyperpod, not \"etcd\""},
