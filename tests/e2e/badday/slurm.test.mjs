@@ -2,7 +2,7 @@
 // word, loses no evidence, and goes on when the scheduler is back. Slurm's programs are scripts of our own here, which can
 // do what the real ones do only on the worst of days; the real slurmctld stands still in slurmctld.test.mjs.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Local } from '../lib/local.mjs';
@@ -15,7 +15,7 @@ D=${dir}
 case $(cat $D/mode) in
 down) echo 'slurm_load_node error: Unable to contact slurm controller (connect failure)' >&2; exit 1 ;;
 hang) exec sleep 60 ;;
-nothing) exit 0 ;;
+nothing) echo >>$D/looks; exit 0 ;;
 garbage) head -c 3000 /dev/urandom; exit 0 ;;
 words) echo 'NodeName= State=\${jndi} ;; rm -rf / NodeName=w-1 State='; echo 'NodeName=w-1 State=DOWN+FAIL+ Reason=Action:Replace [root@2026'; exit 0 ;;
 half) S=IDLE; printf 'NodeName=w-1 Arch=x86_64 CPUAll'; exit 0 ;;
@@ -113,7 +113,7 @@ for (const [i, name] of ['down', 'hang', 'garbage', 'words', 'half', 'endless'].
 test('scontrol shows no node at all: nobody is repaired for that', async () => {
   const before = await Promise.all(['w-1', 'w-2'].map((n) => world.repairs(n)));
   mode('nothing');
-  await new Promise((done) => setTimeout(done, 2500)); // a dozen looks
+  await until('a dozen looks', () => existsSync(join(bin, 'looks')) && readFileSync(join(bin, 'looks'), 'utf8').length >= 12);
   const after = await Promise.all(['w-1', 'w-2'].map((n) => world.repairs(n)));
   assert.deepEqual(after.map((o) => o.length), before.map((o) => o.length));
   for (const n of ['w-1', 'w-2']) assert.equal((await world.node(n)).state, 'ready');

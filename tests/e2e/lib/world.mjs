@@ -162,6 +162,15 @@ export class World {
     return this.json('node', 'describe', name);
   }
 
+  // hpd has looked at Slurm so often again: enough for what it would do by what stands there now to have begun.
+  async looks(count) {
+    const at = async () => {
+      const text = await (await fetch(`${this.url}/metrics`, { headers: { authorization: `Bearer ${this.token}` } })).text();
+      return /^holdfast_scheduler_observed_timestamp_seconds(?:\{.*\})? (\S+)$/m.exec(text)[1];
+    };
+    for (let last = await at(), i = 0; i < count; i++) last = await until('hpd looks at Slurm', async () => { const now = await at(); return now !== last && now; });
+  }
+
   states() {
     return this.slurmRun('sinfo', '-h', '-N', '-o', '%t').split('\n');
   }

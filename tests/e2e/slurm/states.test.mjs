@@ -126,7 +126,7 @@ test("FAIL in a person's own words is that person's, and its job runs to its end
     return e.decision?.code === 'xid.79' && !['reboot', 'replace'].includes(e.decision.action) && e;
   });
   assert.match(why.text, /fan 3 rattles/);
-  await sleep(2000);
+  await world.looks(4);
   assert.equal(world.slurmRun('squeue', '-h', '-j', job, '-o', '%T'), 'RUNNING');
   world.slurmRun('scancel', job);
   await shows('gpu-2', /^IDLE\+FAIL$/);
@@ -150,7 +150,7 @@ test('a machine that has less than its line says is not given work by anybody', 
   const done = repairs('gpu-4').length;
   await put(text.replace(/^(NodeName=gpu-4 .*)RealMemory=1024/m, '$1RealMemory=900000000'));
   await shows('gpu-4', /INVALID_REG/);
-  await sleep(2000);
+  await world.looks(4);
   assert.match(world.slurmNode('gpu-4').state, /INVALID_REG/, 'nobody resumes it');
   assert.equal(repairs('gpu-4').length, done);
   const why = await until('it is told', () => { const e = world.json('node', 'explain', 'gpu-4'); return /Slurm keeps it out by itself: Low RealMemory/.test(e.text) && e; });
@@ -168,8 +168,10 @@ test('a slurmctld that comes up with what it saved before a repair was over asks
   world.kernel('gpu-4', FELL_OFF);
   const mark = await until('its mark', () => /^Action:(Reboot|Replace)$/.exec(world.slurmNode('gpu-4').reason));
   const kind = mark[1].toLowerCase(), count = () => world.operations('gpu-4').filter((o) => o.kind === kind && o.state === 'succeeded').length, earlier = count();
-  await sleep(1500); // Slurm saves what changed
-  const saved = readFileSync(join(world.slurm, 'state/node_state'));
+  const saved = await until('Slurm has saved it', () => {
+    const text = readFileSync(join(world.slurm, 'state/node_state'));
+    return text.includes(mark[0]) && text;
+  });
   await world.repaired('gpu-4', kind, earlier);
   world.lab('end', world.slurm, 'slurmctld');
   writeFileSync(join(world.slurm, 'state/node_state'), saved);
@@ -177,7 +179,7 @@ test('a slurmctld that comes up with what it saved before a repair was over asks
   const release = await until('it is given back', () => world.operations('gpu-4').find((o) => o.kind === 'release' && o.state === 'succeeded' && o.reason.includes(`mark of the repair before (${mark[0]})`)));
   assert.equal(release.actor, 'policy');
   await until('gpu-4 idle', () => world.slurmNode('gpu-4').state === 'IDLE' && world.node('gpu-4').state === 'ready');
-  await sleep(2000);
+  await world.looks(4);
   assert.equal(count(), earlier + 1);
   assert.equal(world.operations('gpu-4').filter((o) => ['reboot', 'replace'].includes(o.kind) && o.state !== 'succeeded').length, 0);
 });

@@ -2,7 +2,7 @@
 // faults, recovery switched off, hpd killed in mid-repair, slurmctld away, hpd away while an agent has something to say. They are the
 // same whichever way hpd speaks to Slurm: story.test.mjs, story_ssh.test.mjs and story_rest.test.mjs run them.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { hpctlPath } from '../lib/programs.mjs';
@@ -126,9 +126,10 @@ export function stories(way) {
     const instance = world.node('gpu-1').instanceId;
     const before = world.json('node', 'verdicts', 'gpu-1').length;
     await world.killHpd();
-    const { appendFileSync } = await import('node:fs');
-    appendFileSync(`${world.dir}/instances/${instance}/kmsg`, XID(43, 'Ch 00000020, engmask 00000101') + '\n');
-    await new Promise((r) => setTimeout(r, 2500)); // long enough for the agent to try in vain and spool
+    const file = (path) => `${world.dir}/instances/${instance}/${path}`;
+    appendFileSync(file('kmsg'), XID(43, 'Ch 00000020, engmask 00000101') + '\n');
+    await until('the agent has it in its spool', () => readFileSync(file('agent/spool')).includes('xid.43'));
+    await until('the agent has tried in vain', () => /server does not take our messages/.test(readFileSync(file('log/hp-agent.log'), 'utf8')));
     await world.startHpd();
     await until('the spooled verdict', () => world.json('node', 'verdicts', 'gpu-1').filter((v) => v.code === 'xid.43').length === 1);
     await until('a heartbeat after it', () => !world.node('gpu-1').live.silent);
