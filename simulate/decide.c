@@ -2,6 +2,7 @@
  * The policy is asked as hpd asks it: about the nodes with something new, group by group, and again when a decision says so.
  * What follows is what the reconcile loop does: a repair, a node that is held, a person who is called.
  */
+#include "policy/next.h"
 #include "simulate/world.h"
 
 #include "base/own.h"
@@ -264,15 +265,25 @@ static void follow(struct world *w, int32_t node, const struct decision *decisio
         look_again(w, node, decision->retry_at);
 }
 
-/* Nothing holds it any more: through the return gate, as a release is. What failed without leaving evidence is a person's. */
+/* Through the return gate, as a release is. What failed without leaving evidence is a person's, as is a node that nobody hears. */
 static void return_if_clear(struct world *w, int32_t node, const struct decision *decision)
 {
     const struct trouble *trouble = w->machines[node].trouble;
-    bool clear = decision == NULL || decision->action <= ACTION_WATCH;
-    if (!clear || w->machines[node].state != NODE_STATE_HELD || trouble->has_op || trouble->waits_for_person)
+    int64_t look_at;
+    struct policy_standing standing = {.now_ms = w->now,
+                                       .state = (enum node_state)w->machines[node].state,
+                                       .cluster = CLUSTER_STATE_IN_SERVICE,
+                                       .group = GROUP_STATE_IN_SERVICE,
+                                       .claims = {.at_work = trouble->has_op},
+                                       .was_ready = true,
+                                       .clear = decision == NULL || decision->action <= ACTION_WATCH,
+                                       .seen = true,
+                                       .heard = true};
+    if (trouble->waits_for_person || policy_next(&standing, &look_at) != POLICY_NEXT_BRING_BACK)
         return;
+    standing.heard = !w->machines[node].silent;
     bool failed = trouble->past_count > 0 && !trouble->past[0].succeeded && trouble->past[0].at >= trouble->boot_at;
-    if (failed || w->machines[node].silent)
+    if (failed || policy_next(&standing, &look_at) != POLICY_NEXT_BRING_BACK)
         decide_call_person(w, node);
     else
         repair_begin(w, node, OPERATION_KIND_RELEASE, 0, NONE);

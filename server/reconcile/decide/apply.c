@@ -11,6 +11,7 @@
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "policy/next.h"
 #include "server/reconcile/decide/claim.h"
 #include "server/reconcile/decide/decide.h"
 
@@ -118,9 +119,6 @@ static void try_key(const struct apply *a, const char *word, char ret_key[KEY_MA
 
 static int fill_slot(struct apply *a)
 {
-    /* A launch that a person cancelled is not begun again by itself. */
-    if (a->item->last_operation.id != 0 && a->item->last_operation.state == OPERATION_STATE_CANCELLED)
-        return 0;
     char key[KEY_MAX_BYTES];
     try_key(a, "launch", key);
     const struct new_operation launch = {.kind = OPERATION_KIND_LAUNCH,
@@ -131,21 +129,8 @@ static int fill_slot(struct apply *a)
     return start_operation(a, &launch);
 }
 
-/* A deletion that failed is tried again for as long as it takes, but rests as long as one try may last. */
-static int64_t next_deletion_at(const struct apply *a)
-{
-    const struct operation *last = &a->item->last_operation;
-    bool failed = last->id != 0 && last->kind == OPERATION_KIND_DELETE && last->state == OPERATION_STATE_FAILED;
-    return failed ? last->finished_at + a->node->group->settings.backend_deadline_ms : 0;
-}
-
 static int empty_slot(struct apply *a)
 {
-    int64_t at = next_deletion_at(a);
-    if (at > a->turn->now) {
-        a->look_at = at;
-        return 0;
-    }
     char key[KEY_MAX_BYTES];
     bool cluster_goes = a->node->group->cluster->state == CLUSTER_STATE_DELETING;
     try_key(a, "delete", key);
@@ -157,17 +142,8 @@ static int empty_slot(struct apply *a)
     return start_operation(a, &empty);
 }
 
-/* A slot that was deleted is gone after a while, in which people see what became of it; with its group at once. */
 static int forget_slot(struct apply *a)
 {
-    const struct rgroup *group = a->node->group;
-    int64_t at = a->row.state_since + a->node->group->settings.slot_linger_ms;
-    if (group->cluster->state == CLUSTER_STATE_DELETING)
-        return 0; /* the cluster goes as a whole */
-    if (at > a->turn->now && group->row.state != GROUP_STATE_DELETING) {
-        a->look_at = at;
-        return 0;
-    }
     a->unwritten = false;
     int status = db_node_delete(a->turn->tx, a->node->id);
     if (status == 0 || status == STATUS_NOT_FOUND)
@@ -175,27 +151,8 @@ static int forget_slot(struct apply *a)
     return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
-/* Continuous: a slot that could not be filled is tried again for as long as it is wanted, at a growing pace. */
-static bool is_tried_again(const struct apply *a)
-{
-    const struct rnode *node = a->node;
-    const struct rcluster *cluster = node->group->cluster;
-    const struct operation *last = &a->item->last_operation;
-    bool wanted = cluster->state != CLUSTER_STATE_ROLLING_BACK && cluster->state != CLUSTER_STATE_FAILED &&
-                  node->group->row.state != GROUP_STATE_DELETING && node->group->row.state != GROUP_STATE_FAILED;
-    return wanted && a->row.state == NODE_STATE_FAILED && !node->was_ready &&
-           reconcile_claim(a->turn->r, node, POLICY_ACT_LAUNCH) == POLICY_CLAIM_NONE &&
-           cluster->provisioning == PROVISIONING_CONTINUOUS && last->state == OPERATION_STATE_FAILED;
-}
-
 static int try_again(struct apply *a)
 {
-    const struct provision_settings *settings = &a->node->group->settings.provision;
-    int64_t at = a->item->last_operation.finished_at + policy_launch_pause(settings, a->node->launch_tries);
-    if (at > a->turn->now) {
-        a->look_at = at;
-        return 0;
-    }
     a->turn->muted = true;
     int status = move_node(a, NODE_STATE_PENDING, "it is launched again");
     a->turn->muted = false;
@@ -212,10 +169,6 @@ static bool is_seen(const struct apply *a)
 static int bring_back(struct apply *a)
 {
     const struct rnode *node = a->node;
-    const struct fleet_view *live = &a->item->live;
-    if (live->silent || live->last_heartbeat_at == 0 ||
-        reconcile_claim(a->turn->r, node, POLICY_ACT_RETURN) != POLICY_CLAIM_NONE)
-        return 0;
     char key[KEY_MAX_BYTES];
     snprintf(key, sizeof(key), "release/%" PRId64 "/%" PRId64, node->id, a->row.state_since);
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
@@ -414,20 +367,79 @@ static int resolve_cleared_by_reset(struct apply *a)
 }
 
 /* --- one node ---------------------------------------------------------------------------------- */
+static struct policy_standing standing_of(const struct apply *a)
+{
+    const struct rnode *node = a->node;
+    const struct decide_item *item = a->item;
+    const struct loop_settings *settings = &node->group->settings;
+    const struct operation *last = &item->last_operation;
+    return (struct policy_standing){
+        .now_ms = a->turn->now,
+        .state = a->row.state,
+        .state_since = a->row.state_since,
+        .cluster = node->group->cluster->state,
+        .group = node->group->row.state,
+        .provisioning = node->group->cluster->provisioning,
+        .claims = reconcile_claims(a->turn->r, node),
+        .last = {last->id != 0, last->kind, last->state, last->finished_at},
+        .was_ready = node->was_ready,
+        .lifted = (node->notes & NOTE_LIFTED) != 0,
+        .clear = says_nothing(item),
+        .seen = is_seen(a),
+        .heard = !item->live.silent && item->live.last_heartbeat_at != 0,
+        .downed = item->downed,
+        .returns = item->return_to_service,
+        .launch_tries = node->launch_tries,
+        .linger_ms = settings->slot_linger_ms,
+        .deletion_pause_ms = settings->backend_deadline_ms,
+        .provision = &settings->provision,
+    };
+}
+
+/* What goes, is empty, or was given back by a person is no case for the policy's rules. */
+static bool is_no_case(const struct apply *a, enum policy_next next)
+{
+    return a->row.state == NODE_STATE_DELETED || a->row.state == NODE_STATE_DELETING ||
+           a->row.state == NODE_STATE_PENDING || a->node->group->cluster->state == CLUSTER_STATE_DELETING ||
+           next == POLICY_NEXT_GIVE_BACK;
+}
+
+static int apply_next(struct apply *a, enum policy_next next)
+{
+    switch (next) {
+    case POLICY_NEXT_FORGET:
+        return forget_slot(a);
+    case POLICY_NEXT_EMPTY:
+        return empty_slot(a);
+    case POLICY_NEXT_FILL:
+        return fill_slot(a);
+    case POLICY_NEXT_RETRY:
+        return try_again(a);
+    case POLICY_NEXT_GIVE_BACK:
+        return give_back(a);
+    case POLICY_NEXT_BRING_BACK:
+        return bring_back(a);
+    case POLICY_NEXT_RETURN:
+        return give_back_again(a);
+    case POLICY_NEXT_NOTHING:
+        break;
+    }
+    return 0;
+}
+
 static int apply_state(struct apply *a, bool *ret_stored)
 {
-    struct rnode *node = a->node;
     int status = 0;
-    if (node->op != NULL)
+    int64_t look_at;
+    if (a->node->op != NULL)
         return 0;
-    if (a->row.state == NODE_STATE_DELETED)
-        return forget_slot(a);
-    if (node->group->cluster->state == CLUSTER_STATE_DELETING || a->row.state == NODE_STATE_DELETING)
-        return empty_slot(a);
-    if (a->row.state == NODE_STATE_PENDING)
-        return fill_slot(a);
-    if ((node->notes & NOTE_LIFTED) && reconcile_node_is_out(node))
-        return give_back(a);
+    const enum node_state was = a->row.state;
+    const struct policy_standing standing = standing_of(a);
+    const enum policy_next next = policy_next(&standing, &look_at);
+    if (is_no_case(a, next)) {
+        a->look_at = look_at;
+        return apply_next(a, next);
+    }
     if (a->item->has_decision) {
         status = resolve_cleared_by_reset(a);
         if (status == 0)
@@ -436,13 +448,10 @@ static int apply_state(struct apply *a, bool *ret_stored)
     } else {
         status = reconcile_approval(a->turn, a->item, NULL);
     }
-    if (status == 0 && a->row.state == NODE_STATE_HELD && says_nothing(a->item) && is_seen(a))
-        status = bring_back(a);
-    if (status == 0 && is_given_back(a->item) && says_nothing(a->item) && a->row.state == NODE_STATE_READY)
-        status = give_back_again(a);
-    if (status == 0 && !*ret_stored && is_tried_again(a))
-        status = try_again(a);
-    return status;
+    if (status != 0 || a->row.state != was || (*ret_stored && was == NODE_STATE_FAILED))
+        return status; /* what was decided comes first */
+    a->look_at = look_at > 0 ? look_at : a->look_at;
+    return apply_next(a, next);
 }
 
 /* A person may have paused the cluster, or resumed it, since the loop read it: a plan that was made before does not begin after. */

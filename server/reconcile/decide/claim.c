@@ -6,7 +6,7 @@
 
 #include "db/cluster.h"
 
-static struct policy_claims claims_of(const struct reconcile *r, const struct rnode *node)
+struct policy_claims reconcile_claims(const struct reconcile *r, const struct rnode *node)
 {
     return (struct policy_claims){.opted_out = node->opted_out,
                                   .paused = node->group->cluster->paused,
@@ -17,7 +17,7 @@ static struct policy_claims claims_of(const struct reconcile *r, const struct rn
 
 enum policy_claim reconcile_claim(const struct reconcile *r, const struct rnode *node, enum policy_act act)
 {
-    const struct policy_claims claims = claims_of(r, node);
+    const struct policy_claims claims = reconcile_claims(r, node);
     return policy_claim(act, &claims);
 }
 
@@ -39,7 +39,7 @@ int turn_is_paused(struct turn *turn, const struct rcluster *cluster, bool *ret_
 int turn_claim(struct turn *turn, const struct rnode *node, const struct node *row, enum policy_act act,
                enum policy_claim *ret_claim)
 {
-    struct policy_claims claims = claims_of(turn->r, node);
+    struct policy_claims claims = reconcile_claims(turn->r, node);
     claims.opted_out = row->opted_out;
     int status = turn_is_paused(turn, node->group->cluster, &claims.paused);
     if (status == 0)

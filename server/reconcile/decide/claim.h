@@ -6,6 +6,7 @@
 #include "server/reconcile/private.h"
 
 /* As the loop remembers it. */
+struct policy_claims reconcile_claims(const struct reconcile *r, const struct rnode *node);
 enum policy_claim reconcile_claim(const struct reconcile *r, const struct rnode *node, enum policy_act act);
 /* Inside a transaction, as the store says it; row is the node's. NOT_FOUND: the cluster is gone. */
 int turn_claim(struct turn *turn, const struct rnode *node, const struct node *row, enum policy_act act,
