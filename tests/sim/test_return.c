@@ -1,6 +1,8 @@
 /* The return gate by fault: the checks that are named for it have to look; and hardware that comes back is known again. */
 #include "tests/sim/sim_cluster.h"
 
+#include "server/service/node/node.h"
+
 static void open_world(struct sim *sim, uint64_t seed)
 {
     sim_open(sim, seed, true);
