@@ -16,15 +16,23 @@
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define NOT_RUN 127
 
+/* What we were started with, which is what workers get. */
+static struct rlimit files;
+
 void workers_prepare(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     signal(SIGPIPE, SIG_IGN);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        const struct rlimit most = {files.rlim_max, files.rlim_max}; /* a worker takes five descriptors of ours */
+        setrlimit(RLIMIT_NOFILE, &most);
+    }
 }
 
 static void say_and_exit(const char *program, int error)
@@ -55,6 +63,8 @@ static void become(const struct worker_start *start, pid_t parent)
             signal(number, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (files.rlim_cur != 0)
+        setrlimit(RLIMIT_NOFILE, &files);
     execvpe(start->argv[0], (char *const *)(uintptr_t)start->argv, start->env);
     say_and_exit(start->argv[0], errno);
 }

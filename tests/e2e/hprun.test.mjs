@@ -162,6 +162,48 @@ test('signals are handed on, and what does not end is killed', { timeout: 60000 
   assert.deepEqual(sleeping('876543'), [], 'the group of a worker ends with it');
 });
 
+// The children of a process that have ended and that nobody has asked after.
+const zombiesOf = (pid) => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((name) => {
+  try {
+    const [state, parent] = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/.*\) /s, '').split(' ');
+    return state === 'Z' && Number(parent) === pid;
+  } catch {
+    return false;
+  }
+});
+
+test('what a worker leaves behind comes to hprun and is no zombie', { timeout: 60000 }, async () => {
+  const run = place.start(['--no-python', '/bin/sh', '-c', '(setsid sh -c "sleep 0.2; echo orphan ended" &); sleep 1; echo worker ended']);
+  await until('the orphan has ended', () => run.out.includes('orphan ended'));
+  await sleep(100);
+  assert.deepEqual(zombiesOf(run.child.pid), []);
+  assert.equal(await run.over, 0);
+});
+
+test('as the first process of a container', { timeout: 60000 }, async (t) => {
+  if (spawnSync('unshare', ['--pid', '--fork', '/bin/true']).status !== 0) return t.skip('unshare --pid is not allowed here');
+  const run = place.start(['--pid', '--fork', process.env.HPRUN ?? join(root, 'build/hprun'), '--no-python', '--nproc-per-node=2', '/bin/bash', '-c', "trap 'echo leaves; exit 0' TERM; echo pid $$; (setsid sleep 0.1 &); while :; do sleep 0.1; done"], { as: 'unshare' });
+  await until('they run', () => run.out.match(/pid \d+/g)?.length === 2);
+  const hprun = readdirSync('/proc').find((name) => {
+    try {
+      return /^\d+$/.test(name) && Number(readFileSync(`/proc/${name}/stat`, 'utf8').replace(/.*\) /s, '').split(' ')[1]) === run.child.pid;
+    } catch {
+      return false;
+    }
+  });
+  await sleep(500);
+  assert.deepEqual(zombiesOf(Number(hprun)), []);
+  process.kill(Number(hprun), 'SIGTERM');
+  assert.equal(await run.over, 143);
+  assert.equal(run.out.match(/leaves/g).length, 2);
+});
+
+test('a worker has the limits that hprun was started with', { timeout: 60000 }, async () => {
+  const run = place.start(['-c', `ulimit -Sn 300; exec ${process.env.HPRUN ?? join(root, 'build/hprun')} --no-python --nproc-per-node 100 --tee 3 --log-dir ${place.path('many')} /bin/sh -c 'echo limit $(ulimit -Sn)'`], { as: '/bin/bash' });
+  assert.equal(await run.over, 0, run.err);
+  assert.equal(run.out.match(/limit 300$/gm)?.length, 100);
+});
+
 test('a worker that ignores SIGTERM is killed in time', { timeout: 60000 }, async () => {
   const run = place.start(['--no-python', '--shutdown-timeout=1', '/bin/bash', '-c', "trap '' TERM; echo ready; while :; do sleep 0.1; done"]);
   await until('it runs', () => run.out.includes('ready'));

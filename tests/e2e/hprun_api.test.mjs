@@ -1,11 +1,11 @@
 // hprun as HyperPod's agent: its states and commands over HTTP, the token, addresses, what workers say; and a real training on two of them as two
 // nodes, which a small operator keeps going by process-level restarts: the agents stay, their workers do not.
 import assert from 'node:assert/strict';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Operator, Place, freePort, until } from './lib/hprun.mjs';
-import { root } from './lib/programs.mjs';
+import { hprunPath, root } from './lib/programs.mjs';
 
 const TRAIN = join(root, 'tests/support/hprun_train.py');
 const STEPS = 20;
@@ -54,6 +54,15 @@ test('the states of one agent', { timeout: 60000 }, async () => {
   await run.state('ready');
   assert.equal((await run.ask('/shutdown', {})).status, 200);
   assert.equal(await run.over, 0, run.err);
+});
+
+test('hyperpodrun is hprun for an operator', { timeout: 60000 }, async () => {
+  const name = place.path('hyperpodrun');
+  symlinkSync(hprunPath, name);
+  const run = await place.start(['--nproc_per_node=1', '--server-port=0', '--rdzv_backend=c10d', '--resource-config-dir', place.dir, '--no-python', '/bin/sleep', '60'], { as: name, env: { NNODES: '4' } }).listening();
+  assert.equal((await run.status()).status, 'ready');
+  await run.ask('/shutdown', {});
+  assert.equal(await run.over, 0);
 });
 
 test('a worker that fails is a fault with its text; the agent ends with 1', { timeout: 60000 }, async () => {

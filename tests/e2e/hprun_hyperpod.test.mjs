@@ -107,6 +107,46 @@ test('the same findings in the same logs', { timeout: 300000 }, (t) => {
   assert.ok(compared > 100, `${compared} findings`);
 });
 
+// --- messages ------------------------------------------------------------------------------------------------
+
+const CLIENT = `
+import os, sys, time, types
+import torch.distributed.elastic.utils.logging
+package = types.ModuleType("hyperpod_elastic_agent"); package.__path__ = [sys.argv[1]]; sys.modules["hyperpod_elastic_agent"] = package
+from hyperpod_elastic_agent.ipc.client import CheckpointDiscoverySocketClient, InProcessRestartSocketClient
+from hyperpod_elastic_agent.checkpoint_discovery import CheckpointType
+rank = int(os.environ["RANK"])
+checkpoints = CheckpointDiscoverySocketClient("run", num_model_checkpoints=2)
+print("latest", checkpoints.get_latest_checkpoint_path(), flush=True)
+checkpoints.update(10, "/c/10", CheckpointType.MODEL_CHECKPOINT)
+job = InProcessRestartSocketClient()
+job.hyperpod_send_data(rank, f"data {rank}")
+job.hyperpod_notify_labels({"pp": "1"})
+while not os.path.exists(sys.argv[2]): time.sleep(0.05)
+print("latest", checkpoints.get_latest_checkpoint_path(), flush=True)
+if rank == 1: job.hyperpod_send_fault(rank, reason="TheirReason", message="of their library")
+time.sleep(60)
+`;
+
+test("workers that speak by HyperPod's own library", { timeout: 60000 }, async (t) => {
+  if (skip(t)) return;
+  writeFileSync(place.path('client.py'), CLIENT);
+  const run = await place.start(['--rdzv-backend=hyperpod', '--server-host=127.0.0.1', '--server-port=0', '--resource-config-dir', place.dir, '--nproc-per-node=2', place.path('client.py'), source, place.path('go')]).listening();
+  await run.ask('/start', { rank: 0, nnodes: 1, faultCount: 0, master_addr: 'h', master_port: 1 });
+  const status = await until('both have spoken', async () => {
+    const seen = await run.status();
+    if (seen.status !== 'running') throw new Error(`${JSON.stringify(seen)} ${run.err}`);
+    return seen.progress && seen.worker_data?.length === 2 && seen;
+  });
+  assert.deepEqual(status.progress, { run: { progressData: '/c/10', progressCount: 10 } });
+  assert.deepEqual(status.rank_labels, { pp: '1' });
+  writeFileSync(place.path('go'), '');
+  const faulted = await run.state('faulted');
+  assert.deepEqual([faulted.reason, faulted.message], ['TheirReason', 'Local rank 1 reported a fault: of their library']);
+  assert.match(run.out, /latest None/);
+  assert.match(run.out, /latest \/c\/10/);
+});
+
 // --- requests ------------------------------------------------------------------------------------------------
 
 const START = { rank: 0, nnodes: 1, faultCount: 0, master_addr: 'h', master_port: 1 };
