@@ -20,6 +20,7 @@
     X(UNKNOWN_CODE, "unknown-code", "No fault table has the code: a person has to say what it means")                  \
     X(DRIVER_WORD, "driver-word", "The driver itself says what to do; its word stands above the table")                \
     X(REPEAT_WITHIN_WEEKS, "repeat-within-weeks", "Reboots of the last weeks weigh as much as one of the last days")   \
+    X(FABRIC_OF_SEVERAL, "fabric-of-several", "Several GPUs of one node lost what is between them at once")            \
     X(LASTS, "lasts", "The sign has lasted as long as its row gives it")                                               \
     X(WEAK_SIGNS_TOGETHER, "weak-signs-together", "Several weak signs on one node have lasted long enough together")   \
     X(SHARED_BY_MANY, "shared-by-many", "Many nodes show the same: the cause is what they share")                      \

@@ -288,8 +288,8 @@ static struct policy_outcome watch(const struct sight *lead)
     if (lead->row == NULL && !lead->driver_word) {
         policy_say(
             because, sizeof(because),
-            "A person has to say what it means, by a row of faultTables (code: %s, action: watch, or what else it "
-            "asks for, and why); until then it is recorded and counted",
+            "It is recorded and counted, and nothing else follows until a row of faultTables says what it asks for "
+            "(code: %s, action, and why)",
             lead->verdict->code);
         return quiet(ACTION_WATCH, RULE_UNKNOWN_CODE, because,
                      "nobody has said what the code means, and a node is not taken for a word");
@@ -358,6 +358,9 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
     case ACTION_CLASS_RESET:
         return reset_or_more(snapshot, lead, ledger, word);
     case ACTION_CLASS_REBOOT:
+        if (lead->of_fabric)
+            return reboot_or_more(snapshot, lead, ledger, RULE_FABRIC_OF_SEVERAL,
+                                  "Several GPUs of the node say it at once");
         return reboot_or_more(snapshot, lead, ledger, word != RULE_NONE ? word : RULE_TABLE_REBOOT, NULL);
     case ACTION_CLASS_REPLACE:
         outcome = policy_replace_or_person(snapshot, ledger, word != RULE_NONE ? word : RULE_TABLE_REPLACE, because);

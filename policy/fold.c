@@ -56,6 +56,7 @@ static struct sight look(const struct policy_snapshot *snapshot, const struct ve
         .urgency = judgement.urgency,
         .severity = judgement.severity,
         .driver_word = judgement.driver_word,
+        .undecided = judgement.undecided,
     };
 }
 
@@ -217,7 +218,8 @@ static int count_bursts(const struct sight *sights, size_t at, const struct past
  * as a crashing program that is started again would eat one machine after the other. */
 static void raise_by_rate(struct sight *sight)
 {
-    enum action_class after_reboot = sight->action == ACTION_CLASS_APP ? ACTION_CLASS_SUPPORT : ACTION_CLASS_REPLACE;
+    bool for_person = sight->action == ACTION_CLASS_APP || sight->row->again == ACTION_CLASS_SUPPORT;
+    enum action_class after_reboot = for_person ? ACTION_CLASS_SUPPORT : ACTION_CLASS_REPLACE;
     sight->rate_exceeded = true;
     sight->action = sight->row->rate_action;
     sight->again = sight->action == ACTION_CLASS_REBOOT ? after_reboot : sight->action;
@@ -358,6 +360,26 @@ static struct incident make_incident(const struct sight *sights, size_t count, i
     return incident;
 }
 
+/* One GPU's is what its program may have done; of two at once it is what is between them, and a reboot sets up the fabric anew. */
+static void join_undecided(struct folded *folded, int64_t fold_ms)
+{
+    for (size_t i = 0; i < folded->count; i++)
+        for (size_t k = 0; k < folded->count; k++) {
+            const struct incident *a = &folded->incidents[i], *b = &folded->incidents[k];
+            bool at_once = a->first_at <= b->last_at + fold_ms && b->first_at <= a->last_at + fold_ms;
+            if (i != k && a->lead.undecided && b->lead.undecided && at_once)
+                folded->incidents[i].lead.of_fabric = true;
+        }
+    for (size_t i = 0; i < folded->count; i++) {
+        struct sight *lead = &folded->incidents[i].lead;
+        if (!lead->of_fabric)
+            continue;
+        lead->action = ACTION_CLASS_REBOOT;
+        lead->again = ACTION_CLASS_SUPPORT; /* the far end may be at fault */
+        lead->severity = SEVERITY_CRITICAL;
+    }
+}
+
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded)
 {
     struct folded folded = {0};
@@ -375,6 +397,7 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
         policy_apply_lasting(snapshot, node, sights + from, to - from);
         folded.incidents[folded.count++] = make_incident(sights + from, to - from, snapshot->settings.fold_window_ms);
     }
+    join_undecided(&folded, snapshot->settings.fold_window_ms);
     policy_weigh_lasting(snapshot, sights, count, &folded);
     *ret_folded = folded;
 }

@@ -57,6 +57,8 @@ struct sight {
     enum urgency urgency;
     enum severity severity;
     bool driver_word;
+    bool undecided; /* NVIDIA leaves it to the driver's word, which has not come */
+    bool of_fabric; /* … and several GPUs of the node said it at once */
     bool rate_exceeded;
     int bursts;        /* how often within the rate's window, when the row has one */
     int64_t lasted_ms; /* how long it has lasted, when that made it ask for more; 0: it did not */

@@ -87,6 +87,8 @@ struct fault_judgement {
     enum action_class action, again;
     enum urgency urgency;
     enum severity severity;
+    bool
+        undecided; /* NVIDIA leaves it to an Xid 154 beside it: one GPU's is watched, of several at once it is the fabric */
     bool by_site;                 /* an override said it, whatever the table and the line say */
     bool driver_word;             /* Xid 154 or its twin of nvidia-smi: supersedes other codes on that device */
     char why[SENTENCE_MAX_BYTES]; /* "Xid 79 (GPU has fallen off the bus): NVIDIA asks to restart the machine" */

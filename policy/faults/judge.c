@@ -44,22 +44,41 @@ static void decode_xid(int number, const char *raw_line, struct fault_judgement 
         decode_nvlink5(&detail, judgement, note);
 }
 
-/* What NVIDIA leaves to the program, and those who run fleets repair. */
-static bool asks_less(const struct fault_row *row)
+/* Where a row asks for something else than NVIDIA's catalog: why. */
+static const struct {
+    int number;
+    const char *why;
+} deviations[] = {
+    {32, "it is mostly the path to the GPU, and one sight does not tell"},
+    {54, "nobody reaches the cables of a rented machine, so another one is due"},
+    {63, "only a reset remaps the row"},
+    {64, "its spare rows are used up, so another machine is due"},
+    {71, "AWS shows it as a code that it reboots for"},
+    {94, "the error was contained, and only a reset remaps the row"},
+    {119, "the firmware that would carry out the reset does not answer, so the node is rebooted"},
+    {120, "the firmware that would carry out the reset has failed, so the node is rebooted"},
+    {142, "only GB200 uses it, so that one sight is counted"},
+    {143, "a GPU that did not come up takes no reset, so the node is rebooted"},
+};
+
+static const char *why_otherwise(int number)
 {
-    return row->action >= ACTION_CLASS_RESET &&
-           (strcmp(row->nvidia, "IGNORE") == 0 || strcmp(row->nvidia, "RESTART_APP") == 0);
+    for (size_t i = 0; i < sizeof(deviations) / sizeof(deviations[0]); i++)
+        if (deviations[i].number == number)
+            return deviations[i].why;
+    return NULL;
 }
 
 static void judge_xid(int number, const char *raw_line, struct fault_judgement *judgement)
 {
     const struct fault_row *row = judgement->row;
     struct decode_note note = {""};
-    char table[120] = "";
+    char table[200] = "";
+    const char *otherwise = why_otherwise(number);
     decode_xid(number, raw_line, judgement, &note);
     if (note.text[0] == '\0' && row->nvidia[0] != '\0')
-        snprintf(table, sizeof(table), "NVIDIA asks %s%s", decode_bucket(row->nvidia),
-                 asks_less(row) ? ", others ask for a repair" : "");
+        snprintf(table, sizeof(table), "NVIDIA asks %s%s%s", decode_bucket(row->nvidia),
+                 otherwise != NULL ? "; here otherwise, as " : "", otherwise != NULL ? otherwise : "");
     else if (note.text[0] == '\0')
         snprintf(table, sizeof(table), "NVIDIA names no action");
     snprintf(judgement->why, sizeof(judgement->why), "Xid %d (%s): %s%s", number, row->meaning, table, note.text);

@@ -13,7 +13,6 @@ enum reading {
     COMPANION, /* goes with another error */
     REPEATED,  /* counts only when it comes again on the same link: the row's rate */
     FATAL,     /* what the row says: reset */
-    SEATING,   /* the connection itself: no reboot seats a cable */
 };
 
 static const struct {
@@ -25,7 +24,8 @@ static const struct {
     {1, BIT(0) | BIT(23) | BIT(30), HARMLESS, "harmless"},
     {1, BIT(1) | BIT(20), COMPANION, "a companion of another error"},
     {1, BIT(4) | BIT(5), REPEATED, "ECC or parity, of weight when repeated on the link"},
-    {1, BIT(8) | BIT(9) | BIT(12) | BIT(16) | BIT(17) | BIT(24) | BIT(28), SEATING, "the connection or its seating"},
+    {1, BIT(8) | BIT(9) | BIT(12) | BIT(16) | BIT(17) | BIT(24) | BIT(28), FATAL,
+     "perhaps the connection or its seating"},
     {1, BIT(21) | BIT(22), FATAL, "a marginal signal"},
     {1, BIT(27) | BIT(29), REPEATED, "of weight only when repeated"},
     {3, BIT(0) | BIT(1) | BIT(2) | BIT(6), REPEATED, "ECC or parity, of weight when repeated on the link"},
@@ -91,7 +91,5 @@ void decode_nvlink4(const struct decode_detail *detail, struct fault_judgement *
         judgement->action = judgement->again = ACTION_CLASS_WATCH;
         judgement->urgency = URGENCY_AFTER_JOBS;
         judgement->severity = SEVERITY_WARN;
-    } else if (worst.reading == SEATING) {
-        judgement->action = judgement->again = ACTION_CLASS_REPLACE;
     }
 }

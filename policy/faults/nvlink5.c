@@ -123,6 +123,15 @@ static const struct row *find_row(int xid, const struct nvlink5_line *line)
     return found;
 }
 
+/* Of a part whose events NVIDIA leaves to a 154 an event that the sheet does not have is no clearer. */
+static bool may_be_undecided(int xid, const struct nvlink5_line *line)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].xid == xid && rows[i].asks == XID_154_EVAL && name_matches(rows[i].name, line))
+            return true;
+    return false;
+}
+
 static void ask_reset(struct fault_judgement *judgement, bool all_links_down)
 {
     judgement->action = ACTION_CLASS_RESET;
@@ -143,13 +152,14 @@ void decode_nvlink5(const struct decode_detail *detail, struct fault_judgement *
                     line.fatal ? "fatal" : "non-fatal");
         if (line.fatal)
             ask_reset(judgement, true);
+        else
+            judgement->undecided = may_be_undecided(judgement->row->number, &line);
         return;
     }
     decode_note(note, "%.*s, status 0x%08x: NVIDIA asks %s, then %s", name_len, line.name, line.status,
                 decode_bucket(row->asks_text), decode_bucket(row->investigate));
     if (row->asks == RESET_GPU)
         ask_reset(judgement, row->weight >= FATAL_USUALLY);
-    else if (row->asks ==
-             XID_154_EVAL) /* without a 154 beside it, which folding puts first, the program is restarted */
-        judgement->action = judgement->again = ACTION_CLASS_APP;
+    else if (row->asks == XID_154_EVAL) /* a 154 beside it is put first by folding; without one nobody has decided */
+        judgement->undecided = true;
 }

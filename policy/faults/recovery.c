@@ -32,6 +32,13 @@ static const struct word {
     {7, NULL, "a reboot of the system", ACTION_CLASS_REBOOT, ACTION_CLASS_REPLACE, URGENCY_NOW, SEVERITY_CRITICAL},
 };
 
+/* How newer drivers and nvidia-smi name them. */
+static const struct {
+    uint32_t value;
+    const char *text;
+} names[] = {{1, "GPU Reset"}, {1, "Reset"},     {2, "Node Reboot"},   {2, "OS Reboot"},
+             {2, "Reboot"},    {6, "Bus Reset"}, {7, "System Reboot"}, {5, "Recover IMEX Domain"}};
+
 static const struct word *by_value(uint32_t value)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -45,6 +52,9 @@ static const struct word *by_text(const char *text, size_t len)
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (words[i].text != NULL && strlen(words[i].text) == len && strncasecmp(words[i].text, text, len) == 0)
             return &words[i];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i].text) == len && strncasecmp(names[i].text, text, len) == 0)
+            return by_value(names[i].value);
     return NULL;
 }
 
@@ -68,7 +78,8 @@ static const struct word *read_value(const struct decode_detail *detail, size_t 
     *ret_said = has_number || (has_text && (paren || text_word != NULL));
     if (!has_number)
         return text_word;
-    bool texts_differ = has_text && number_word != NULL && number_word->text != NULL && text_word != number_word;
+    bool known = number_word != NULL && (number_word->text != NULL || text_word != NULL);
+    bool texts_differ = has_text && known && text_word != number_word;
     return texts_differ ? NULL : number_word;
 }
 

@@ -62,9 +62,9 @@ static inline bool chance(struct world *w, int percent)
 
 /* By place, by index and by identity: of a node that told its hardware the last three are the second GPU. */
 static const char *const devices[] = {"0000:19:00", "", "0000:b9:00", "gpu1", "GPU-b"};
-/* Programs alone. The last two have a rate that may end in a reboot, the others have none that ends in a repair. */
+/* Programs alone. The last has a rate that may end in a reboot, the others have none that ends in a repair. */
 static const char *const application_codes[] = {"xid.13", "xid.31", "xid.43", "xid.68", "xid.137",
-                                                "xid.45", "xid.11", "xid.8",  "xid.32"};
+                                                "xid.45", "xid.11", "xid.8",  "xid.8"};
 static const char *const codes[] = {"xid.79",
                                     "xid.48",
                                     "xid.63",

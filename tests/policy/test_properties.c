@@ -554,7 +554,7 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
         const struct decision *d = &plan->decisions[i];
         bool quiet = d->action == ACTION_NONE || d->action == ACTION_WATCH;
         bool waits = d->action == ACTION_HOLD || d->action == ACTION_MARK;
-        bool rated = strcmp(d->code, "xid.8") == 0 || strcmp(d->code, "xid.32") == 0;
+        bool rated = strcmp(d->code, "xid.8") == 0;
         bool lost = strcmp(d->code, "unreachable") == 0;
         met(PREMISE_PROGRAM_REBOOTS, rated && d->action == ACTION_REBOOT);
         bool replaces = d->action == ACTION_REPLACE || (waits && d->refused == ACTION_REPLACE);

@@ -77,7 +77,7 @@ static void test_what_it_takes(void **state)
     /* the site stands above what the line adds, too */
     const char *seating = "NVRM: Xid (PCI:0000:9b:00): 74, pid='<unknown>', NVLink: fatal error detected on link "
                           "3(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)";
-    assert_int_equal(judge(NULL, "", "xid.74", seating).action, ACTION_CLASS_REPLACE);
+    assert_int_equal(judge(NULL, "", "xid.74", seating).action, ACTION_CLASS_RESET);
     j = judge(overrides, "", "xid.74", seating);
     assert_int_equal(j.action, ACTION_CLASS_WATCH);
     assert_non_null(strstr(j.why, "register 1 bit 16"));
