@@ -199,10 +199,10 @@ static void on_file_line(const char *line, size_t len, const struct tail_positio
 {
     const struct target *target = arg;
     struct kmsg *kmsg = target->kmsg;
-    const int64_t file[] = {at->file, at->emptied};
-    if (memcmp(kmsg->file, file, sizeof(file)) != 0) {
-        memcpy(kmsg->file, file, sizeof(file));
-        kmsg->file_log = log_id(file, sizeof(file));
+    if (at->file != kmsg->file[0] || at->emptied != kmsg->file[1]) {
+        kmsg->file[0] = at->file;
+        kmsg->file[1] = at->emptied;
+        kmsg->file_log = log_id(kmsg->file, sizeof(kmsg->file));
     }
     const struct origin origin = {.place = {kmsg->file_log, at->offset}, .at_us = -1};
     take_line(target->kmsg, line, len, &origin, target->on_finding, target->arg);

@@ -25,9 +25,9 @@
 struct tail {
     char *path, *directory;
     int fd, inotify;
-    int64_t file, offset, emptied;
-    size_t partial; /* bytes of the unfinished line in buffer */
-    bool skipping;  /* in the rest of a line that is too long */
+    struct tail_position at; /* pass_over is never set in it */
+    size_t partial;          /* bytes of the unfinished line in buffer */
+    bool skipping;           /* in the rest of a line that is too long */
     struct tail_position from;
     char buffer[TAIL_LINE_BYTES_MAX];
 };
@@ -64,7 +64,7 @@ static void shut(struct tail *tail)
     if (tail->fd >= 0)
         close(tail->fd);
     tail->fd = -1;
-    tail->file = tail->offset = tail->emptied = 0;
+    tail->at = (struct tail_position){0};
     tail->partial = 0;
     tail->skipping = false;
 }
@@ -72,7 +72,7 @@ static void shut(struct tail *tail)
 static void go_to_end(struct tail *tail, int64_t size)
 {
     char last = '\n';
-    tail->offset = size;
+    tail->at.offset = size;
     tail->skipping = size > 0 && pread(tail->fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
@@ -112,15 +112,15 @@ static bool open_file(struct tail *tail)
     }
     if (tail->fd < 0)
         return false;
-    tail->file = identity_of(tail->fd, NULL);
+    tail->at.file = identity_of(tail->fd, NULL);
     struct stat st;
-    bool same = tail->file == tail->from.file && fstat(tail->fd, &st) == 0;
+    bool same = tail->at.file == tail->from.file && fstat(tail->fd, &st) == 0;
     bool goes_on = same && tail->from.offset <= st.st_size;
-    tail->emptied = same ? tail->from.emptied + !goes_on : 0;
+    tail->at.emptied = same ? tail->from.emptied + !goes_on : 0;
     if (goes_on && tail->from.pass_over)
         go_to_end(tail, st.st_size);
     else if (goes_on)
-        tail->offset = tail->from.offset;
+        tail->at.offset = tail->from.offset;
     tail->from = (struct tail_position){0};
     return true;
 }
@@ -168,7 +168,7 @@ struct tail_position tail_position(const struct tail *tail)
 {
     if (tail->fd < 0)
         return tail->from;
-    return (struct tail_position){.file = tail->file, .offset = tail->offset, .emptied = tail->emptied};
+    return tail->at;
 }
 
 /* The content of events does not matter: each wake-up reads all that is available. */
@@ -183,9 +183,8 @@ static void give(struct tail *tail, const char *line, size_t len, tail_line_fn *
 {
     if (len > 0 && line[len - 1] == '\r')
         len--;
-    const struct tail_position at = tail_position(tail); /* the offset of the first byte of the line */
     if (!tail->skipping)
-        on_line(line, len, &at, arg);
+        on_line(line, len, &tail->at, arg); /* the offset is still that of the line's first byte */
 }
 
 /* Hands out the complete lines of the buffer and moves the rest to its start. */
@@ -195,7 +194,7 @@ static void give_lines(struct tail *tail, size_t len, tail_line_fn *on_line, voi
     while ((newline = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         give(tail, at, (size_t)(newline - at), on_line, arg);
         tail->skipping = false;
-        tail->offset += newline + 1 - at;
+        tail->at.offset += newline + 1 - at;
         at = newline + 1;
     }
     tail->partial = (size_t)(end - at);
@@ -204,7 +203,7 @@ static void give_lines(struct tail *tail, size_t len, tail_line_fn *on_line, voi
         return;
     give(tail, tail->buffer, tail->partial, on_line, arg);
     tail->skipping = true;
-    tail->offset += (int64_t)tail->partial;
+    tail->at.offset += (int64_t)tail->partial;
     tail->partial = 0;
 }
 
@@ -215,15 +214,15 @@ static bool turn_page(struct tail *tail, tail_line_fn *on_line, void *arg)
     int64_t now = identity_of(-1, tail->path);
     if (now == 0)
         return false; /* removed; until a new file appears the old one may still grow */
-    if (now != tail->file) {
+    if (now != tail->at.file) {
         if (tail->partial > 0)
             give(tail, tail->buffer, tail->partial, on_line, arg);
         return open_file(tail);
     }
-    if (fstat(tail->fd, &st) != 0 || st.st_size >= tail->offset + (int64_t)tail->partial)
+    if (fstat(tail->fd, &st) != 0 || st.st_size >= tail->at.offset + (int64_t)tail->partial)
         return false;
-    tail->offset = 0;
-    tail->emptied++;
+    tail->at.offset = 0;
+    tail->at.emptied++;
     tail->partial = 0;
     tail->skipping = false;
     return st.st_size > 0;
@@ -236,7 +235,7 @@ bool tail_read(struct tail *tail, size_t bytes_max, tail_line_fn *on_line, void 
         return false;
     for (size_t total = 0; total < bytes_max;) {
         ssize_t n = pread(tail->fd, tail->buffer + tail->partial, sizeof(tail->buffer) - tail->partial,
-                          tail->offset + (int64_t)tail->partial);
+                          tail->at.offset + (int64_t)tail->partial);
         if (n < 0 && errno == EINTR)
             continue;
         if (n > 0) {
