@@ -32,7 +32,7 @@
 
 #define CLUSTER_GROUPS_MAX 100       /* botocore: 1..100 groups */
 #define GROUP_NODES_MAX 6758         /* botocore: InstanceCount 0..6758 */
-#define GROUP_NODES_MAX_LOCAL 100000 /* our own upper bound for simulated fleets */
+#define GROUP_NODES_MAX_LOCAL 100000 /* without a scheduler */
 #define VERDICTS_PER_POST_MAX 64     /* keeps a report under AGENT_BODY_BYTES_MAX */
 #define AGENT_BODY_BYTES_MAX (128 * 1024)
 #define REQUEST_BODY_BYTES_MAX (1024 * 1024)

@@ -9,6 +9,7 @@
 #include "agents/checks/run.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -138,13 +139,10 @@ static int64_t deadline_ms(const struct checks *checks, const struct check *chec
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
-/* A node's own moment within the time given: FNV-1a over its name and the check's. */
+/* A node's own moment within the time given, by its name and the check's. */
 static int64_t jitter(const char *seed, const char *name, int64_t within_ms)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (const char *text = seed; text != NULL; text = text == seed ? name : NULL)
-        for (const char *at = text; *at != '\0'; at++)
-            hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    uint64_t hash = hash_text(hash_text(HASH_BASIS, seed), name);
     return within_ms > 0 ? (int64_t)(hash % (uint64_t)within_ms) : 0;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "agents/checks/tail.h"
 
+#include "base/hash.h"
 #include "base/own.h"
 
 #include <dirent.h>
@@ -19,7 +20,6 @@
 
 #define FILE_EVENTS (IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_MOVED_TO)
-#define IDENTITY_PRIME INT64_C(0x100000001b3)
 #define EVENT_BYTES 4096
 
 struct tail {
@@ -32,11 +32,6 @@ struct tail {
     char buffer[TAIL_LINE_BYTES_MAX];
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return (hash ^ value) * (uint64_t)IDENTITY_PRIME;
-}
-
 /* 0: no file. Inode numbers are reused soon, so the time of birth is part of the identity. */
 static int64_t identity_of(int fd, const char *path)
 {
@@ -44,9 +39,10 @@ static int64_t identity_of(int fd, const char *path)
     if (statx(fd >= 0 ? fd : AT_FDCWD, fd >= 0 ? "" : path, fd >= 0 ? AT_EMPTY_PATH : 0, STATX_INO | STATX_BTIME,
               &st) != 0)
         return 0;
-    uint64_t hash = mix(mix(mix(mix(1, st.stx_dev_major), st.stx_dev_minor), st.stx_ino), 7);
+    uint64_t hash =
+        hash_number(hash_number(hash_number(hash_number(1, st.stx_dev_major), st.stx_dev_minor), st.stx_ino), 7);
     if (st.stx_mask & STATX_BTIME)
-        hash = mix(mix(hash, (uint64_t)st.stx_btime.tv_sec), st.stx_btime.tv_nsec);
+        hash = hash_number(hash_number(hash, (uint64_t)st.stx_btime.tv_sec), st.stx_btime.tv_nsec);
     int64_t identity = (int64_t)(hash >> 1); /* no sign bit */
     return identity != 0 ? identity : 1;
 }

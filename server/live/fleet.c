@@ -11,6 +11,7 @@
 #include "server/live/agent_registry.h"
 #include "server/live/pair_matching.h"
 
+#include "base/hash.h"
 #include "base/own.h"
 #include "base/status.h"
 
@@ -288,13 +289,10 @@ static void slot_set_hash(struct fleet *fleet, struct slot *slot, const uint8_t 
     slot_forget_liveness(fleet, slot);
 }
 
-/* FNV-1a: boot ids are random, and a collision only makes one late report look like a repeat. Never 0. */
+/* Boot ids are random, and a collision only makes one late report look like a repeat. Never 0. */
 static uint64_t boot_hash(const char *boot_id)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = boot_id; *at != '\0'; at++)
-        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-    return hash | 1;
+    return hash_text(HASH_BASIS, boot_id) | 1;
 }
 
 /* Half of the same hash. A collision leaves the store with the earlier address until the server starts anew. */

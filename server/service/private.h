@@ -195,7 +195,7 @@ const char *spec_provider(const struct service_group_spec *group, const struct s
 /* The release of the image that new instances get; "" when nobody said. */
 const char *spec_default_release(const struct service_backends *backends);
 /* How large a group may be. */
-int64_t spec_group_nodes_max(enum orchestrator orchestrator, const char *provider);
+int64_t spec_group_nodes_max(enum orchestrator orchestrator);
 int64_t spec_node_count(const struct service_cluster_spec *spec);
 /* The name of the group's node number at, from 0. ret_name has NODE_NAME_MAX_BYTES. TOO_LARGE. */
 int spec_node_name(const struct service_group_spec *group, int64_t at, char *ret_name);

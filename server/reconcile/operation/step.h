@@ -89,9 +89,9 @@ bool work_has_scheduler(const struct work *w);
 enum step_result work_needs_scheduler(struct work *w);
 /* Whether a call would be sent in this turn. */
 bool work_may_call(const struct work *w);
-/* Open critical verdicts of the node, of the present boot only or of any. */
 /* Of a reset that succeeded: what was seen of the device until then is dealt with. */
 void work_resolve_cleared_by_reset(struct work *w);
+/* Open critical verdicts of the node, of the present boot only or of any. */
 int64_t work_open_critical(struct work *w, bool this_boot);
 struct rcall *work_scheduler_call(struct work *w, enum call_kind kind);
 /* The group's machines are in a person's hands: what would be a call is asked for instead. */

@@ -5,6 +5,7 @@
 #include "server/scheduler/slurm/job_snapshot.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -107,22 +108,11 @@ static int read_version(struct slurm_metrics *metrics, char *text)
     return 0;
 }
 
-#define FNV_BASIS 0xcbf29ce484222325u
-#define FNV_PRIME 0x100000001b3u
-
 /* Adds a word with its zero byte. */
 static const char *keep_word(struct text *words, const char *word)
 {
     text_add_bytes(words, word, strlen(word) + 1);
     return word;
-}
-
-static uint64_t digest(uint64_t sum, const char *word)
-{
-    do
-        sum = (sum ^ (unsigned char)*word) * FNV_PRIME;
-    while (*word++ != '\0');
-    return sum;
 }
 
 static const char *next_word(const char **at)
@@ -136,13 +126,13 @@ static const char *next_word(const char **at)
 static void keep_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen)
 {
     AUTO(text) struct text words = {0};
-    uint64_t sum = FNV_BASIS;
+    uint64_t sum = HASH_BASIS;
     for (size_t i = 0; i < seen->count; i++) {
         const struct scheduler_node *node = &seen->nodes[i];
-        sum = digest(sum, keep_word(&words, node->name));
+        sum = hash_text(sum, keep_word(&words, node->name));
         keep_word(&words, node->state);
-        sum = digest(sum, keep_word(&words, scheduler_word(seen, node->partitions)));
-        sum = digest(sum, keep_word(&words, scheduler_word(seen, node->features)));
+        sum = hash_text(sum, keep_word(&words, scheduler_word(seen, node->partitions)));
+        sum = hash_text(sum, keep_word(&words, scheduler_word(seen, node->features)));
         keep_word(&words, scheduler_word(seen, node->gres));
     }
     snapshot->node_digest = sum;

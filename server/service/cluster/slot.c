@@ -223,7 +223,7 @@ static int add_size(const void *row, void *arg)
     const struct instance_group *group = row;
     sizes->groups += group->state != GROUP_STATE_DELETING;
     sizes->nodes += group->desired;
-    if (group->desired > spec_group_nodes_max(sizes->cluster->orchestrator, group->provider))
+    if (group->desired > spec_group_nodes_max(sizes->cluster->orchestrator))
         sizes->large = *group;
     return 0;
 }
@@ -238,8 +238,7 @@ static int check_sizes(const struct slots *slots)
     if (sizes.large.id != 0)
         return problem_say(slots->problem, STATUS_INVALID, PROBLEM_LIMIT_EXCEEDED,
                            "The group \"%s\" would have %" PRId64 " nodes; it may have at most %" PRId64 ".",
-                           sizes.large.name, sizes.large.desired,
-                           spec_group_nodes_max(slots->cluster->orchestrator, sizes.large.provider));
+                           sizes.large.name, sizes.large.desired, spec_group_nodes_max(slots->cluster->orchestrator));
     if (sizes.groups > CLUSTER_GROUPS_MAX || sizes.nodes > GROUP_NODES_MAX_LOCAL)
         return problem_say(slots->problem, STATUS_INVALID, PROBLEM_LIMIT_EXCEEDED,
                            "The cluster \"%s\" would have %" PRId64 " groups and %" PRId64

@@ -3,8 +3,7 @@
  * that no name is given twice, and that this hpd has the scheduler and the providers that are asked for.
  *
  * Counts: HyperPod allows 0..6758 per group, and so do we where a real scheduler has to carry them. Without a
- * scheduler (orchestrator none), and for pretend machines (provider "simulated"), a group may be as large as our own bound,
- * which then holds for the whole cluster too. What this refuses is named with its place in the request.
+ * scheduler (orchestrator none) a group may be as large as our own bound, which then holds for the whole cluster too. What this refuses is named with its place in the request.
  */
 #include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
@@ -16,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PROVIDER_SIMULATED "simulated"
 #define PROVIDER_DEFAULT "local" /* where nothing is known of the backends */
 
 AUTO_DEFINE(struct map *, map, map_free)
@@ -28,10 +26,9 @@ const char *spec_provider(const struct service_group_spec *group, const struct s
     return backends != NULL && backends->provider_count > 0 ? backends->providers[0] : PROVIDER_DEFAULT;
 }
 
-int64_t spec_group_nodes_max(enum orchestrator orchestrator, const char *provider)
+int64_t spec_group_nodes_max(enum orchestrator orchestrator)
 {
-    bool pretend = orchestrator == ORCHESTRATOR_NONE || text_equal(provider, PROVIDER_SIMULATED);
-    return pretend ? GROUP_NODES_MAX_LOCAL : GROUP_NODES_MAX;
+    return orchestrator == ORCHESTRATOR_NONE ? GROUP_NODES_MAX_LOCAL : GROUP_NODES_MAX;
 }
 
 int spec_node_name(const struct service_group_spec *group, int64_t at, char *ret_name)
@@ -133,7 +130,7 @@ int spec_check(const struct service_cluster_spec *spec, struct problem *problem)
                            "instanceGroups has %zu elements; a cluster has 1 to %d groups.", spec->group_count,
                            CLUSTER_GROUPS_MAX);
     for (size_t i = 0; i < spec->group_count; i++) {
-        int64_t count_max = spec_group_nodes_max(spec->orchestrator, spec->groups[i].provider);
+        int64_t count_max = spec_group_nodes_max(spec->orchestrator);
         int status = spec_check_source(spec->orchestrator, &spec->groups[i], problem);
         if (status == 0)
             status = group_check(&spec->groups[i], i, count_max, problem);

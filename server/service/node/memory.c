@@ -7,6 +7,8 @@
  */
 #include "server/service/private.h"
 
+#include "base/hash.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -130,10 +132,7 @@ void memory_actors_forget(struct service_memory *memory)
 
 static uint64_t what_hash(int64_t node_id, const char *what)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ ((uint64_t)node_id * UINT64_C(0x9E3779B97F4A7C15));
-    for (const char *at = what; *at != '\0'; at++)
-        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-    return hash | 1;
+    return hash_text(hash_number(HASH_BASIS, (uint64_t)node_id), what) | 1;
 }
 
 /* The place that holds it, or the one that was written longest ago. */
