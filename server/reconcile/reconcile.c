@@ -6,11 +6,10 @@
  * When the store cannot be written the turn has not happened: its inputs are still there, and the loop tries again
  * after a pause. Nothing is sent to a backend that is not on disk.
  */
-#include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/govern.h"
 #include "server/reconcile/keep/hold.h"
+#include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/keep/manage.h"
-#include "server/reconcile/keep/quarantine.h"
 #include "server/reconcile/observe/job_snapshot.h"
 #include "server/reconcile/operation/step.h"
 #include "server/reconcile/world/load.h"
@@ -176,18 +175,7 @@ static void take_result(struct reconcile *r, struct rcall *call)
         if (call->status != 0)
             log_info("the reason of %s does not say what is wrong with it: %s", call->node, call->error);
         reconcile_call_free(call);
-    } else if (call->kind == CALL_GOVERN) {
-        reconcile_govern_take(r, call);
-        reconcile_call_free(call);
-    } else if (call->kind == CALL_QUARANTINE) {
-        reconcile_quarantine_take(r, call);
-        reconcile_call_free(call);
-    } else if (call->kind == CALL_UPDATE_ADDRESS && call->operation_id == 0) {
-        reconcile_address_take(r, call);
-    } else if (call->kind == CALL_CONFIGURE) {
-        reconcile_manage_take(r, call);
-        reconcile_call_free(call);
-    } else {
+    } else if (!keepers_take(r, call)) {
         take_operation_result(r, call);
     }
 }
@@ -281,19 +269,6 @@ static bool observe_what_is_due(struct reconcile *r, int64_t now)
     return any;
 }
 
-/* What each scheduler is kept at: true when something was done. */
-static bool keep(struct reconcile *r, int64_t now)
-{
-    bool any = false;
-    for (struct scheduler_link *link = r->links; link != NULL; link = link->next) {
-        any = reconcile_govern(r, link, now) || any;
-        any = reconcile_quarantine(r, link, now) || any;
-        any = reconcile_addresses(r, link, now) || any;
-        any = reconcile_manage(r, link, now) || any;
-    }
-    return any;
-}
-
 static bool breaker_is_due(const struct reconcile *r, int64_t now)
 {
     for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
@@ -327,17 +302,6 @@ static int64_t earlier(int64_t a, int64_t b)
     return b < a ? b : a;
 }
 
-static int64_t link_due(const struct scheduler_link *link, int64_t now)
-{
-    const int64_t due[] = {reconcile_govern_due(link, now), reconcile_manage_due(link),
-                           reconcile_quarantine_due(link, now), reconcile_addresses_due(link, now)};
-    int64_t next = observe_due(link, now);
-    for (size_t i = 0; i < ARRAY_LEN(due); i++)
-        if (due[i] > 0)
-            next = earlier(next, due[i]);
-    return next;
-}
-
 static int64_t next_due(const struct reconcile *r, int64_t now)
 {
     struct due_entry entry;
@@ -356,7 +320,7 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
         if (group->look_at > 0)
             next = earlier(next, group->look_at);
     for (const struct scheduler_link *link = r->links; link != NULL; link = link->next)
-        next = earlier(next, link_due(link, now));
+        next = earlier(next, earlier(observe_due(link, now), keepers_due(link, now)));
     int64_t provision = reconcile_provision_due(r, now);
     return provision > 0 ? earlier(next, provision) : next;
 }
@@ -408,7 +372,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
         if (r->sweep_at <= now)
             sweep(r);
         worked = observe_what_is_due(r, now) || worked;
-        worked = keep(r, now) || worked;
+        worked = keepers_run(r, now) || worked;
         worked = decide_and_write(r, now) || worked;
         if (r->history_at <= now)
             reconcile_history(r, now);

@@ -2,10 +2,7 @@
  * The links to schedulers: one for each that is configured, and one without a driver for each that a cluster names and that is not.
  */
 #include "base/map.h"
-#include "server/reconcile/keep/address.h"
-#include "server/reconcile/keep/govern.h"
-#include "server/reconcile/keep/manage.h"
-#include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/keep/keeper.h"
 #include "server/service/scheduler/scheduler.h"
 
 #define LINK_CALLS_MIN 4 /* of each scheduler, however many there are */
@@ -19,10 +16,7 @@ static struct scheduler_link *link_add(struct reconcile *r, const char *name)
     link->calls_end = &link->calls;
     link->observe_interval_ms = r->deps.settings.observe_interval_ms;
     link->job_snapshot_interval_ms = r->deps.settings.job_snapshot_interval_ms;
-    link->govern = reconcile_govern_new();
-    link->quarantine = reconcile_quarantine_new();
-    link->addresses = reconcile_addresses_new();
-    link->manage = reconcile_manage_new();
+    keepers_new(link);
     struct scheduler_link **end = &r->links;
     while (*end != NULL)
         end = &(*end)->next;
@@ -57,10 +51,7 @@ static void link_free(struct scheduler_link *link)
 {
     service_scheduler_free(link->shown);
     job_snapshot_free(link->followed);
-    reconcile_govern_free(link->govern);
-    reconcile_quarantine_free(link->quarantine);
-    reconcile_addresses_free(link->addresses);
-    reconcile_manage_free(link->manage);
+    keepers_free(link);
     while (link->calls != NULL) {
         struct rcall *call = link->calls;
         link->calls = call->next;

@@ -46,10 +46,10 @@ struct scheduler_link {
     struct service_scheduler *shown; /* what the API shows of it */
 
     /* What it is kept at */
-    struct govern *govern;
-    struct quarantine_loop *quarantine;
-    struct address_loop *addresses;
-    struct manage *manage;
+    struct govern_keeper *govern;
+    struct quarantine_keeper *quarantine;
+    struct addresses_keeper *addresses;
+    struct manage_keeper *manage;
 };
 
 /* The links of what is configured; links_free ends them. */

@@ -11,6 +11,7 @@
  */
 #include "server/reconcile/keep/address.h"
 #include "db/address.h"
+#include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/operation/step.h"
 
 #define IN_FLIGHT_MAX \
@@ -32,19 +33,19 @@ struct raddress {
     int64_t host_again_at, nameless_ms;
 };
 
-struct address_loop {
+struct addresses_keeper {
     struct idqueue waiting; /* nodes that are shown otherwise */
     struct rcall *done;     /* what came of calls, not yet written down */
     int in_flight;          /* those among them */
     int64_t due_at;         /* when the store is tried again; 0: at once */
 };
 
-struct address_loop *reconcile_addresses_new(void)
+struct addresses_keeper *reconcile_addresses_new(void)
 {
-    return own_calloc(1, sizeof(struct address_loop));
+    return own_calloc(1, sizeof(struct addresses_keeper));
 }
 
-static void drop_done(struct address_loop *loop)
+static void drop_done(struct addresses_keeper *loop)
 {
     while (loop->done != NULL) {
         struct rcall *call = loop->done;
@@ -54,7 +55,7 @@ static void drop_done(struct address_loop *loop)
     }
 }
 
-void reconcile_addresses_free(struct address_loop *loop)
+void reconcile_addresses_free(struct addresses_keeper *loop)
 {
     if (loop == NULL)
         return;
@@ -264,16 +265,14 @@ static void look_at_waiting(struct reconcile *r, struct scheduler_link *link, in
 }
 
 /* --- what came of it ----------------------------------------------------------------------------------- */
-void reconcile_address_take(struct reconcile *r, struct rcall *call)
+bool reconcile_addresses_take(struct reconcile *r, struct rcall *call)
 {
     struct rnode *node = reconcile_node_find(r, call->node_id);
     struct scheduler_link *link = call->link;
     call->next = link->addresses->done;
     link->addresses->done = call;
-    if (call->status != 0)
-        r->stats.scheduler_errors++;
     if (node == NULL || node->address == NULL || !node->address->in_flight)
-        return;
+        return true;
     struct raddress *address = node->address;
     address->in_flight = false;
     address->told_seq = r->tick;
@@ -281,6 +280,7 @@ void reconcile_address_take(struct reconcile *r, struct rcall *call)
     address->again_at = address->host_again_at = reconcile_now(r) + address->pause_ms;
     if (call->move.renamed)
         settle_host(address, call->move.host);
+    return true;
 }
 
 static int tell_failure(struct turn *turn, struct rnode *node, const struct rcall *call)
@@ -336,23 +336,16 @@ static int write_done(struct db_tx *tx, void *arg)
 static void record(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
     struct done done = {.turn = {.r = r, .now = now}, .first = link->addresses->done};
-    int status = db_write(r->db, "addresses", write_done, &done);
+    int status = keeper_record(&done.turn, "addresses", write_done, &done,
+                               "that the scheduler was told addresses again could not be stored, it is tried again");
     link->addresses->due_at = status == 0 ? 0 : now + r->deps.settings.retry_max_ms;
-    if (status != 0) {
-        turn_log_forget(&done.turn);
-        log_error("that the scheduler was told addresses again could not be stored, it is tried again status=%s",
-                  status_text(status));
-        return;
-    }
-    turn_log_write(&done.turn);
-    drop_done(link->addresses);
-    if (done.turn.event_count > 0 && r->service->events_added != NULL)
-        r->service->events_added(r->service->events_arg);
+    if (status == 0)
+        drop_done(link->addresses);
 }
 
-bool reconcile_addresses(struct reconcile *r, struct scheduler_link *link, int64_t now)
+bool reconcile_addresses_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct address_loop *loop = link->addresses;
+    struct addresses_keeper *loop = link->addresses;
     bool records = loop->done != NULL && loop->due_at <= now, looks = has_room(link, now);
     if (records)
         record(r, link, now);
@@ -363,7 +356,7 @@ bool reconcile_addresses(struct reconcile *r, struct scheduler_link *link, int64
 
 int64_t reconcile_addresses_due(const struct scheduler_link *link, int64_t now)
 {
-    const struct address_loop *loop = link->addresses;
+    const struct addresses_keeper *loop = link->addresses;
     if (has_room(link, now))
         return now;
     return loop->done == NULL ? 0 : loop->due_at > now ? loop->due_at : now;

@@ -4,8 +4,6 @@
 
 #include "server/reconcile/private.h"
 
-struct address_loop *reconcile_addresses_new(void);
-void reconcile_addresses_free(struct address_loop *loop);
 /* What was told before we started. */
 int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx);
 /* The scheduler was told this of the node; "": its machine is gone. */
@@ -16,10 +14,5 @@ void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *
 /* Its agent has spoken by now: whether it told how its machine is called is looked at with the next picture. */
 void reconcile_address_heard(struct rnode *node);
 void reconcile_address_free(struct raddress *address); /* accepts NULL */
-
-/* Looks at what is shown otherwise, tells it again, writes down what came of that; true when it did something. */
-bool reconcile_addresses(struct reconcile *r, struct scheduler_link *link, int64_t now);
-void reconcile_address_take(struct reconcile *r, struct rcall *call);            /* takes the call */
-int64_t reconcile_addresses_due(const struct scheduler_link *link, int64_t now); /* 0: nothing waits */
 
 #endif

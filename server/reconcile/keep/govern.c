@@ -9,6 +9,7 @@
 #include "server/reconcile/keep/govern.h"
 #include "db/governance.h"
 #include "server/reconcile/keep/govern_rule.h"
+#include "server/reconcile/keep/keeper.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,9 +17,8 @@
 #define LOOK_FACTOR 12 /* looked at again after so many times the interval of observing */
 #define MIX UINT64_C(0x100000001b3)
 
-struct govern {
-    bool in_flight, poked;
-    int64_t due_at, pause_ms;
+struct govern_keeper {
+    struct keeper_pace pace;
     int64_t *versions; /* of the rules that are being asked for */
     uint64_t asked;    /* a number for what was asked for last */
 };
@@ -30,12 +30,12 @@ struct wanted {
     uint64_t number;
 };
 
-struct govern *reconcile_govern_new(void)
+struct govern_keeper *reconcile_govern_new(void)
 {
-    return own_calloc(1, sizeof(struct govern));
+    return own_calloc(1, sizeof(struct govern_keeper));
 }
 
-void reconcile_govern_free(struct govern *govern)
+void reconcile_govern_free(struct govern_keeper *govern)
 {
     if (govern == NULL)
         return;
@@ -45,13 +45,12 @@ void reconcile_govern_free(struct govern *govern)
 
 void reconcile_govern_poke(struct scheduler_link *link)
 {
-    link->govern->poked = true;
+    link->govern->pace.poked = true;
 }
 
 int64_t reconcile_govern_due(const struct scheduler_link *link, int64_t now)
 {
-    const struct govern *govern = link->govern;
-    return govern->in_flight ? 0 : govern->poked ? now : govern->due_at;
+    return keeper_due(&link->govern->pace, now);
 }
 
 /* --- what is wanted ----------------------------------------------------------------------------- */
@@ -194,16 +193,7 @@ static int write_settling(struct db_tx *tx, void *arg)
 /* When it is asked for again. */
 static void pause(struct reconcile *r, struct scheduler_link *link, bool undecided)
 {
-    const struct loop_settings *settings = &r->deps.settings;
-    struct govern *govern = link->govern;
-    if (undecided) {
-        govern->pause_ms = govern->pause_ms == 0 ? settings->retry_min_ms : 2 * govern->pause_ms;
-        if (govern->pause_ms > settings->retry_max_ms)
-            govern->pause_ms = settings->retry_max_ms;
-    } else {
-        govern->pause_ms = 0;
-    }
-    govern->due_at = reconcile_now(r) + (undecided ? govern->pause_ms : LOOK_FACTOR * settings->observe_interval_ms);
+    keeper_pause(r, &link->govern->pace, undecided, LOOK_FACTOR * link->observe_interval_ms);
 }
 
 static void record(struct reconcile *r, struct scheduler_link *link, const struct scheduler_governance *governance,
@@ -215,19 +205,11 @@ static void record(struct reconcile *r, struct scheduler_link *link, const struc
                          .versions = link->govern->versions,
                          .status = status,
                          .error = error};
-    int written = db_write(r->db, "govern", write_settling, &s);
-    if (written != 0) {
-        turn_log_forget(&s.turn);
-        log_error("what became of quotas and priorities could not be stored, it is asked again status=%s",
-                  status_text(written));
-    } else {
-        turn_log_write(&s.turn);
-        if (s.turn.event_count > 0 && r->service->events_added != NULL)
-            r->service->events_added(r->service->events_arg);
-    }
+    int written = keeper_record(&s.turn, "govern", write_settling, &s,
+                                "what became of quotas and priorities could not be stored, it is asked again");
     pause(r, link, written != 0 || s.pending || (status != 0 && status != STATUS_UNSUPPORTED));
     if (written == 0 && status == 0 && (governance->wanted_count > 0 || governance->more))
-        link->govern->due_at = s.turn.now; /* what was written down may be touched now */
+        link->govern->pace.due_at = s.turn.now; /* what was written down may be touched now */
 }
 
 /* --- asking ------------------------------------------------------------------------------------- */
@@ -236,14 +218,14 @@ static void send(struct reconcile *r, struct scheduler_link *link, struct schedu
     struct rcall *call = reconcile_call_new(CALL_GOVERN, 0, 0);
     reconcile_call_to(call, link);
     call->governance = governance;
-    link->govern->in_flight = true;
+    link->govern->pace.in_flight = true;
     reconcile_call_send(r, call);
 }
 
 /* False when there is nothing to ask, or nothing new. */
 static bool ask(struct reconcile *r, struct scheduler_link *link, struct wanted *wanted, bool due)
 {
-    struct govern *govern = link->govern;
+    struct govern_keeper *govern = link->govern;
     const struct scheduler_ops *ops = link->driver.ops;
     bool nothing = wanted->governance->count == 0 && wanted->governance->held_count == 0;
     bool known = wanted->number == govern->asked;
@@ -261,14 +243,14 @@ static bool ask(struct reconcile *r, struct scheduler_link *link, struct wanted 
     return true;
 }
 
-bool reconcile_govern(struct reconcile *r, struct scheduler_link *link, int64_t now)
+bool reconcile_govern_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct govern *govern = link->govern;
+    struct govern_keeper *govern = link->govern;
     struct wanted wanted;
-    bool due = govern->due_at <= now;
-    if (govern->in_flight || !(due || govern->poked))
+    bool due = govern->pace.due_at <= now;
+    if (govern->pace.in_flight || !(due || govern->pace.poked))
         return false;
-    govern->poked = false;
+    govern->pace.poked = false;
     bool asked = false;
     if (read_wanted(r, link, &wanted) != 0)
         pause(r, link, true);
@@ -279,12 +261,11 @@ bool reconcile_govern(struct reconcile *r, struct scheduler_link *link, int64_t 
     return asked;
 }
 
-void reconcile_govern_take(struct reconcile *r, struct rcall *call)
+bool reconcile_govern_take(struct reconcile *r, struct rcall *call)
 {
     struct scheduler_link *link = call->link;
-    link->govern->in_flight = false;
-    if (call->status != 0)
-        r->stats.scheduler_errors++;
+    link->govern->pace.in_flight = false;
     record(r, link, call->governance, call->status,
            call->error[0] != '\0' ? call->error : status_meaning(call->status));
+    return false;
 }

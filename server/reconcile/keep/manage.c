@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "db/cluster.h"
 #include "db/node.h"
+#include "server/reconcile/keep/keeper.h"
 #include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
@@ -19,9 +20,9 @@
     4 /* looked at again after so many times the interval of observing, and at what changed with the next */
 #define MIX UINT64_C(0x100000001b3)
 
-struct manage {
-    bool in_flight;
-    int64_t due_at, forced_at, pause_ms;
+struct manage_keeper {
+    struct keeper_pace pace;
+    int64_t forced_at;
     uint64_t asked;              /* a number for what was asked for last */
     char drift[LAYOUT_SAID_MAX]; /* that was told last; "": none */
     char trouble[SCHEDULER_ERROR_MAX];
@@ -29,14 +30,14 @@ struct manage {
         addresses; /* node → what its provider told last, owned; of agents that tell none. The file has the older ones */
 };
 
-struct manage *reconcile_manage_new(void)
+struct manage_keeper *reconcile_manage_new(void)
 {
-    struct manage *manage = own_calloc(1, sizeof(*manage));
+    struct manage_keeper *manage = own_calloc(1, sizeof(*manage));
     manage->addresses = map_new();
     return manage;
 }
 
-void reconcile_manage_free(struct manage *manage)
+void reconcile_manage_free(struct manage_keeper *manage)
 {
     size_t cursor = 0;
     const char *name;
@@ -57,9 +58,10 @@ void reconcile_manage_heard(const struct rcall *call)
     free(map_set(link->manage->addresses, call->node, own_strdup(call->instance.address)));
 }
 
-int64_t reconcile_manage_due(const struct scheduler_link *link)
+int64_t reconcile_manage_due(const struct scheduler_link *link, int64_t now)
 {
-    return !link->managed || link->manage->in_flight ? 0 : link->manage->due_at == 0 ? 1 : link->manage->due_at;
+    const struct keeper_pace *pace = &link->manage->pace;
+    return !link->managed || pace->in_flight ? 0 : pace->due_at == 0 ? now : pace->due_at;
 }
 
 /* --- what is wanted ----------------------------------------------------------------------------- */
@@ -197,15 +199,7 @@ static bool tell(struct reconcile *r, struct scheduler_link *link, enum event_le
 {
     struct telling t = {
         .turn = {.r = r, .now = reconcile_now(r)}, .link = link, .level = level, .kind = kind, .text = text};
-    int status = db_write(r->db, "manage", write_telling, &t);
-    if (status != 0) {
-        turn_log_forget(&t.turn);
-        return false;
-    }
-    turn_log_write(&t.turn);
-    if (t.turn.event_count > 0 && r->service->events_added != NULL)
-        r->service->events_added(r->service->events_arg);
-    return true;
+    return keeper_record(&t.turn, "manage", write_telling, &t, NULL) == 0;
 }
 
 static const char *advice(enum layout_strategy strategy)
@@ -225,7 +219,7 @@ static const char *advice(enum layout_strategy strategy)
 
 static void tell_drift(struct reconcile *r, struct scheduler_link *link, const struct scheduler_desired *layout)
 {
-    struct manage *manage = link->manage;
+    struct manage_keeper *manage = link->manage;
     if (text_equal(manage->drift, layout->drift))
         return;
     autofree char *text = layout->drift[0] == '\0'
@@ -237,7 +231,7 @@ static void tell_drift(struct reconcile *r, struct scheduler_link *link, const s
 
 static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const char *trouble)
 {
-    struct manage *manage = link->manage;
+    struct manage_keeper *manage = link->manage;
     if (text_equal(manage->trouble, trouble))
         return;
     autofree char *text =
@@ -253,29 +247,15 @@ static void tell_size(struct reconcile *r, struct scheduler_link *link, size_t c
     tell_trouble(r, link, trouble);
 }
 
-/* A pause that grows while it fails. */
-static void pause(struct reconcile *r, struct scheduler_link *link, bool failed)
-{
-    const struct loop_settings *settings = &r->deps.settings;
-    struct manage *manage = link->manage;
-    manage->pause_ms = !failed ? 0 : manage->pause_ms == 0 ? settings->retry_min_ms : 2 * manage->pause_ms;
-    if (manage->pause_ms > settings->retry_max_ms)
-        manage->pause_ms = settings->retry_max_ms;
-    if (failed) {
-        manage->due_at = reconcile_now(r) + manage->pause_ms;
-        manage->asked = 0;
-    }
-}
-
 /* --- one look ----------------------------------------------------------------------------------- */
-bool reconcile_manage(struct reconcile *r, struct scheduler_link *link, int64_t now)
+bool reconcile_manage_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct manage *manage = link->manage;
-    int64_t interval_ms = r->deps.settings.observe_interval_ms;
+    struct manage_keeper *manage = link->manage;
+    int64_t interval_ms = link->observe_interval_ms;
     struct collecting c;
-    if (!link->managed || manage->in_flight || manage->due_at > now)
+    if (!link->managed || manage->pace.in_flight || manage->pace.due_at > now)
         return false;
-    manage->due_at = now + interval_ms;
+    manage->pace.due_at = now + interval_ms;
     int status = collect(r, link, &c);
     bool too_large = status == 0 && c.layout->count > LAYOUT_NODES_MAX;
     if (too_large)
@@ -289,19 +269,19 @@ bool reconcile_manage(struct reconcile *r, struct scheduler_link *link, int64_t 
     struct rcall *call = reconcile_call_new(CALL_CONFIGURE, 0, 0);
     reconcile_call_to(call, link);
     call->layout = c.layout;
-    manage->in_flight = true;
+    manage->pace.in_flight = true;
     reconcile_call_send(r, call);
     return true;
 }
 
-void reconcile_manage_take(struct reconcile *r, struct rcall *call)
+bool reconcile_manage_take(struct reconcile *r, struct rcall *call)
 {
     const struct scheduler_desired *layout = call->layout;
     struct scheduler_link *link = call->link;
-    link->manage->in_flight = false;
-    pause(r, link, call->status != 0);
+    link->manage->pace.in_flight = false;
+    keeper_pause(r, &link->manage->pace, call->status != 0, link->observe_interval_ms);
     if (call->status != 0)
-        r->stats.scheduler_errors++;
+        link->manage->asked = 0;
     else if (layout->done[0] != '\0') {
         autofree char *text = own_printf("Slurm's nodes and partitions were written: %s", layout->done);
         (void)tell(r, link, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
@@ -310,4 +290,5 @@ void reconcile_manage_take(struct reconcile *r, struct rcall *call)
     if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
         tell_drift(r, link, layout);
     service_scheduler_manage(link->shown, layout_strategy_text(layout->strategy), link->manage->drift);
+    return false;
 }

@@ -9,15 +9,15 @@
 #include "server/reconcile/keep/quarantine.h"
 #include "db/quarantine.h"
 #include "server/reconcile/decide/claim.h"
+#include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/operation/step.h"
 
 #define LOOK_FACTOR 12                     /* looked at again after so many times the interval of observing */
 #define PAST_MS (15 * MS_PER_MIN)          /* Slurm saves within seconds; what it had not saved shows when it is back */
 #define QUARANTINE_WAIT_MS (60 * MS_PER_S) /* a step goes on without it after that */
 
-struct quarantine_loop {
-    bool in_flight, poked;
-    int64_t due_at, pause_ms;      /* due_at 0: nobody is set apart */
+struct quarantine_keeper {
+    struct keeper_pace pace;       /* due_at 0: nobody is quarantined */
     char told[SENTENCE_MAX_BYTES]; /* why it cannot be, as it was told last */
     char mark[SCHEDULER_QUARANTINE_MARK_MAX];
     struct past {
@@ -27,14 +27,14 @@ struct quarantine_loop {
     size_t past_count;
 };
 
-struct quarantine_loop *reconcile_quarantine_new(void)
+struct quarantine_keeper *reconcile_quarantine_new(void)
 {
-    struct quarantine_loop *loop = own_calloc(1, sizeof(*loop));
-    loop->poked = true;
+    struct quarantine_keeper *loop = own_calloc(1, sizeof(*loop));
+    loop->pace.poked = true;
     return loop;
 }
 
-void reconcile_quarantine_free(struct quarantine_loop *loop)
+void reconcile_quarantine_free(struct quarantine_keeper *loop)
 {
     if (loop != NULL)
         free(loop->past);
@@ -43,13 +43,12 @@ void reconcile_quarantine_free(struct quarantine_loop *loop)
 
 void reconcile_quarantine_poke(struct scheduler_link *link)
 {
-    link->quarantine->poked = true;
+    link->quarantine->pace.poked = true;
 }
 
 int64_t reconcile_quarantine_due(const struct scheduler_link *link, int64_t now)
 {
-    const struct quarantine_loop *loop = link->quarantine;
-    return loop->in_flight ? 0 : loop->poked ? now : loop->due_at;
+    return keeper_due(&link->quarantine->pace, now);
 }
 
 /* --- asking -------------------------------------------------------------------------------------- */
@@ -90,7 +89,7 @@ static bool has_row(const struct scheduler_quarantine *quarantine, size_t count,
     return false;
 }
 
-static void add_past(const struct quarantine_loop *loop, struct scheduler_quarantine *quarantine)
+static void add_past(const struct quarantine_keeper *loop, struct scheduler_quarantine *quarantine)
 {
     size_t rows = quarantine->count;
     memcpy(quarantine->mark, loop->mark, sizeof(quarantine->mark));
@@ -103,7 +102,7 @@ static void add_past(const struct quarantine_loop *loop, struct scheduler_quaran
     }
 }
 
-static void remember(struct quarantine_loop *loop, const struct quarantine *row, int64_t until)
+static void remember(struct quarantine_keeper *loop, const struct quarantine *row, int64_t until)
 {
     size_t at = 0;
     while (at < loop->past_count && loop->past[at].row.node_id != row->node_id)
@@ -115,7 +114,7 @@ static void remember(struct quarantine_loop *loop, const struct quarantine *row,
 }
 
 /* Only where the scheduler was just seen: one that is away for hours may come back as it was before. */
-static void keep_past(struct quarantine_loop *loop, const struct scheduler_quarantine *seen, int64_t now)
+static void keep_past(struct quarantine_keeper *loop, const struct scheduler_quarantine *seen, int64_t now)
 {
     size_t kept = 0;
     for (size_t i = 0; i < loop->past_count; i++)
@@ -130,13 +129,8 @@ static void keep_past(struct quarantine_loop *loop, const struct scheduler_quara
 
 static void pause(struct reconcile *r, struct scheduler_link *link, bool undecided, bool kept)
 {
-    const struct loop_settings *settings = &r->deps.settings;
-    struct quarantine_loop *loop = link->quarantine;
-    loop->pause_ms = !undecided ? 0 : loop->pause_ms == 0 ? settings->retry_min_ms : 2 * loop->pause_ms;
-    if (loop->pause_ms > settings->retry_max_ms)
-        loop->pause_ms = settings->retry_max_ms;
-    int64_t look_ms = kept ? settings->observe_interval_ms : LOOK_FACTOR * settings->observe_interval_ms;
-    loop->due_at = reconcile_now(r) + (undecided ? loop->pause_ms : look_ms);
+    int64_t look_ms = (kept ? 1 : LOOK_FACTOR) * link->observe_interval_ms;
+    keeper_pause(r, &link->quarantine->pace, undecided, look_ms);
 }
 
 static int read_rows(struct reconcile *r, const struct scheduler_link *link, struct reading *reading)
@@ -149,13 +143,13 @@ static int read_rows(struct reconcile *r, const struct scheduler_link *link, str
     return status;
 }
 
-bool reconcile_quarantine(struct reconcile *r, struct scheduler_link *link, int64_t now)
+bool reconcile_quarantine_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
-    struct quarantine_loop *loop = link->quarantine;
+    struct quarantine_keeper *loop = link->quarantine;
     const struct scheduler_ops *ops = link->driver.ops;
-    if (loop->in_flight || !(loop->poked || (loop->due_at > 0 && loop->due_at <= now)))
+    if (loop->pace.in_flight || !(loop->pace.poked || (loop->pace.due_at > 0 && loop->pace.due_at <= now)))
         return false;
-    loop->poked = false;
+    loop->pace.poked = false;
     struct reading reading = {.r = r, .quarantine = own_calloc(1, sizeof(*reading.quarantine))};
     int status = read_rows(r, link, &reading);
     if (status == 0)
@@ -163,7 +157,7 @@ bool reconcile_quarantine(struct reconcile *r, struct scheduler_link *link, int6
     if (status != 0 || reading.quarantine->count == 0 || ops == NULL || ops->quarantine == NULL) {
         pause(r, link, status != 0, false);
         if (status == 0)
-            loop->due_at = 0;
+            loop->pace.due_at = 0;
         scheduler_quarantine_free(reading.quarantine);
         return false;
     }
@@ -171,7 +165,7 @@ bool reconcile_quarantine(struct reconcile *r, struct scheduler_link *link, int6
     struct rcall *call = reconcile_call_new(CALL_QUARANTINE, 0, 0);
     reconcile_call_to(call, link);
     call->quarantine = reading.quarantine;
-    loop->in_flight = true;
+    loop->pace.in_flight = true;
     reconcile_call_send(r, call);
     return true;
 }
@@ -246,20 +240,15 @@ static int write_settling(struct db_tx *tx, void *arg)
 static void record(struct reconcile *r, struct scheduler_link *link, const struct scheduler_quarantine *quarantine)
 {
     struct settling s = {.turn = {.r = r, .now = reconcile_now(r)}, .link = link, .quarantine = quarantine};
-    int written = db_write(r->db, "apart", write_settling, &s);
+    int written = keeper_record(&s.turn, "quarantine", write_settling, &s,
+                                "what was quarantined in the scheduler could not be stored, it is asked again");
     if (written != 0) {
-        turn_log_forget(&s.turn);
-        log_error("what was set apart in the scheduler could not be stored, it is asked again status=%s",
-                  status_text(written));
         pause(r, link, true, false);
         return;
     }
-    turn_log_write(&s.turn);
     keep_past(link->quarantine, quarantine, s.turn.now);
     memcpy(link->quarantine->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
-    if (s.turn.event_count > 0 && r->service->events_added != NULL)
-        r->service->events_added(r->service->events_arg);
-    link->quarantine->poked = link->quarantine->poked || s.again;
+    link->quarantine->pace.poked = link->quarantine->pace.poked || s.again;
     for (size_t i = 0; i < quarantine->count; i++) {
         struct rnode *node = reconcile_node_find(r, quarantine->nodes[i].row.node_id);
         if (node != NULL && node->op != NULL && !node->op->in_flight)
@@ -267,16 +256,16 @@ static void record(struct reconcile *r, struct scheduler_link *link, const struc
     }
 }
 
-void reconcile_quarantine_take(struct reconcile *r, struct rcall *call)
+bool reconcile_quarantine_take(struct reconcile *r, struct rcall *call)
 {
     struct scheduler_link *link = call->link;
-    link->quarantine->in_flight = false;
+    link->quarantine->pace.in_flight = false;
     if (call->status == 0) {
         record(r, link, call->quarantine);
-        return;
+        return false;
     }
-    r->stats.scheduler_errors++;
     pause(r, link, true, false);
+    return false;
 }
 
 /* --- for the steps ------------------------------------------------------------------------------- */
