@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RECORD_OPTIONAL 5 /* members of a record that may be missing */
+#define RECORD_OPTIONAL 6 /* members of a record that may be missing */
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS (10 * MS_PER_MIN)
 #define MACHINE_WHY_UNTIL_BYTES (112 * 1024) /* the rest of a report without reasons stays under AGENT_BODY_BYTES_MAX */
@@ -137,6 +137,7 @@ void message_write_record(struct text *out, const struct verdict *verdict, const
         shape_put_i64(out, ",\"offset\":", reach->place.offset);
         shape_put_i64(out, ",\"placeCount\":", reach->place_count);
         shape_put_i64(out, ",\"beganMs\":", reach->began_at);
+        shape_put_i64(out, ",\"touchedMs\":", reach->touched_at);
     }
     text_add_char(out, '}');
 }
@@ -212,6 +213,7 @@ int message_read_record(const char *data, size_t len, struct verdict *ret_verdic
         SHAPE_I64("offset", reach.place.offset, 0),
         SHAPE_I64("placeCount", reach.place_count, 0),
         SHAPE_I64("beganMs", reach.began_at, 0),
+        SHAPE_I64("touchedMs", reach.touched_at, 0),
     };
     if (shape_read(data, len, slots, ARRAY_LEN(slots)) != 0 ||
         !shape_all_seen(slots, ARRAY_LEN(slots) - RECORD_OPTIONAL) || severity_parse(severity, &v.severity) != 0)

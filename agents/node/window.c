@@ -82,7 +82,7 @@ static struct window *take_slot(struct windows *windows, int64_t now_ms, verdict
         struct window *window = &windows->slots[i];
         if (!window->used)
             return window;
-        if (window->touched_at < oldest->touched_at)
+        if (window->reach.touched_at < oldest->reach.touched_at)
             oldest = window;
     }
     if (!oldest->reported || oldest->grew)
@@ -121,8 +121,8 @@ void window_make_verdict(const struct finding *finding, const char *instance_id,
 static void open_window(struct windows *windows, struct window *window, const struct finding *finding, int64_t now_ms)
 {
     int64_t start = free_start(windows, finding);
-    *window = (struct window){.action = finding->action, .used = true, .touched_at = now_ms};
-    window->reach = (struct reach){finding->place, finding->count, finding->mono_ms};
+    *window = (struct window){.action = finding->action, .used = true};
+    window->reach = (struct reach){finding->place, finding->count, finding->mono_ms, now_ms};
     window_make_verdict(finding, windows->instance_id, windows->boot_id, start, &window->verdict);
 }
 
@@ -132,7 +132,7 @@ static void grow(struct window *window, const struct finding *finding, int64_t c
     if (finding->at_ms > window->verdict.last_at)
         window->verdict.last_at = finding->at_ms;
     window->grew = true;
-    window->touched_at = now_ms;
+    window->reach.touched_at = now_ms;
 }
 
 /* A finding that is read again adds nothing, except that the last one may have a larger count by now. */
@@ -188,8 +188,10 @@ void windows_restore(struct windows *windows, const struct verdict *verdict, con
                               .used = true,
                               .reported = true,
                               .grew = grew,
-                              .reported_at = now_ms,
-                              .touched_at = now_ms};
+                              .reported_at = now_ms};
+    /* Kept long enough to recognize what is read again, and in the order of use: else the busiest could be evicted. */
+    int64_t idle_ms = now_ms - reach->touched_at;
+    window->reach.touched_at = now_ms - (idle_ms < 0 ? 0 : idle_ms > WINDOW_MS / 2 ? WINDOW_MS / 2 : idle_ms);
     windows->changed = true;
 }
 
@@ -199,7 +201,7 @@ void windows_flush(struct windows *windows, int64_t now_ms, bool all, verdict_fn
         struct window *window = &windows->slots[i];
         if (!window->used)
             continue;
-        bool over = now_ms - window->touched_at >= WINDOW_MS;
+        bool over = now_ms - window->reach.touched_at >= WINDOW_MS;
         bool due = all || over || now_ms - window->reported_at >= WINDOW_UPDATE_MS;
         if (!window->reported || (window->grew && due))
             report_one(windows, window, now_ms, on_verdict, arg);
@@ -218,7 +220,7 @@ int64_t windows_due_ms(const struct windows *windows)
             continue;
         int64_t at = !window->reported ? 0
                      : window->grew    ? window->reported_at + WINDOW_UPDATE_MS
-                                       : window->touched_at + WINDOW_MS;
+                                       : window->reach.touched_at + WINDOW_MS;
         if (at < due)
             due = at;
     }

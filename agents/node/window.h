@@ -20,6 +20,7 @@ struct reach {
     struct log_place place; /* of the last finding; log 0: findings have no place */
     int64_t place_count;    /* the part of the count that belongs to that place */
     int64_t began_at;       /* of the first finding; monotonic, this boot */
+    int64_t touched_at;     /* of the last finding, when it was counted; monotonic, this boot */
 };
 
 struct window {
@@ -27,7 +28,7 @@ struct window {
     struct reach reach;
     enum action_class action;
     bool used, reported, grew;
-    int64_t reported_at, touched_at; /* monotonic */
+    int64_t reported_at; /* monotonic */
 };
 
 struct windows {

@@ -108,7 +108,7 @@ const campaign = async (t, { log, put, once: single, often, wanted, pauseMs, cou
   for (const until = Date.now() + deadlineMs; server.beats < 3; await sleep(10)) assert.ok(Date.now() < until, `no heartbeat: ${errors}`);
   await end(first, 'SIGKILL');
 
-  const written = writer.run();
+  const began = Date.now(), written = writer.run();
   for (let i = 0; i < count; i++) {
     const child = agent();
     await sleep(5 + Math.random() * (i % 10 === 0 ? 600 : 120));
@@ -116,6 +116,7 @@ const campaign = async (t, { log, put, once: single, often, wanted, pauseMs, cou
   }
   writer.stopped = true;
   await written;
+  const minutes = Math.ceil((Date.now() - began) / 60_000);
   server.noisy = false;
   await finish(agent, end, server, writer, wanted);
   const told = server.told(wanted), total = [...writer.lines.values()].reduce((sum, lines) => sum + lines, 0);
@@ -123,7 +124,8 @@ const campaign = async (t, { log, put, once: single, often, wanted, pauseMs, cou
   for (const [fault, lines] of writer.lines) {
     const [verdicts, counted] = told.get(fault) ?? [0, 0];
     assert.equal(counted, lines, `${fault}: ${lines} lines were written, ${counted} were counted`);
-    if (lines === 1) assert.equal(verdicts, 1, fault);
+    const most = lines === 1 ? 1 : minutes + 1; // a fault that goes on is a new verdict each minute
+    assert.ok(verdicts <= most, `${fault}: ${verdicts} verdicts in ${minutes} min`);
   }
   assert.equal(told.size, writer.lines.size);
   assert.doesNotMatch(errors, /dropped|makes no sense|ERROR|Sanitizer/);

@@ -89,7 +89,7 @@ static void test_the_largest_verdict(void **state)
     memset(line, 1, sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
     struct verdict v = verdict_of(line), back;
-    const struct reach reach = {{INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX};
+    const struct reach reach = {{INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX, INT64_MAX};
     struct reach reach_back;
     message_write_record(&out, &v, &reach);
     assert_true(out.len < 8192);

@@ -241,6 +241,34 @@ static void test_what_is_read_again_counts_once(void **state)
     assert_string_not_equal(told.last.key, key);
 }
 
+/* More faults than slots, over a restart: the one that is seen all the time keeps its window, wherever it stands in the table. */
+static void test_the_busiest_is_not_evicted(void **state)
+{
+    autofree struct windows *windows = windows_of(), *later = windows_of();
+    struct told told = {0};
+    (void)state;
+    add_at(windows, "busy", 0, START_MS + 1, &told); /* the first slot */
+    for (int i = 1; i < WINDOW_COUNT_MAX; i++) {
+        char device[16];
+        snprintf(device, sizeof(device), "%d", i);
+        add_at(windows, device, 100 * i, START_MS + 1 + i, &told);
+        add_at(windows, "busy", 100 * i + 1, START_MS + 1 + i, &told);
+    }
+    windows_flush(windows, 100, true, tell, &told);
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++)
+        windows_restore(later, &windows->slots[i].verdict, &windows->slots[i].reach, false, 200);
+    add_at(later, "new", 99000, START_MS + 201, &told); /* evicts one */
+    int count = told.count;
+    add_at(later, "busy", 99001, START_MS + 202, &told);
+    assert_int_equal(told.count, count); /* its window is still there */
+    windows_flush(later, 20000, true, tell, &told);
+    bool found = false;
+    for (size_t i = 0; i < WINDOW_COUNT_MAX; i++)
+        found |= later->slots[i].used && strcmp(later->slots[i].verdict.device, "busy") == 0 &&
+                 later->slots[i].verdict.count == WINDOW_COUNT_MAX + 1;
+    assert_true(found);
+}
+
 /* A gap that turned out larger, an error counter that went on: the place is the same, the count is the larger one. */
 static void test_the_same_place_with_more(void **state)
 {
@@ -265,7 +293,7 @@ int main(void)
         cmocka_unit_test(test_what_makes_a_verdict_of_its_own), cmocka_unit_test(test_steps_of_the_wall_clock),
         cmocka_unit_test(test_growth_is_told_now_and_then),     cmocka_unit_test(test_a_flood_of_devices),
         cmocka_unit_test(test_restored_windows_go_on),          cmocka_unit_test(test_what_is_read_again_counts_once),
-        cmocka_unit_test(test_the_same_place_with_more),
+        cmocka_unit_test(test_the_busiest_is_not_evicted),      cmocka_unit_test(test_the_same_place_with_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
