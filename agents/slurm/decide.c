@@ -60,6 +60,8 @@ enum resume_next resume_decide(const struct resume_facts *facts, char ret_why[RE
         return decide_crash(facts, ret_why);
     if (facts->gres)
         return decide_requeue(facts, "Slurm cannot change which GPUs (GRES) a job has", ret_why);
+    if (facts->newcomers_barred)
+        return decide_requeue(facts, "Slurm starts no step on a node that comes later (PrologFlags)", ret_why);
     if (facts->batch_host_lost)
         return decide_requeue(facts, "the node of the batch script is lost", ret_why);
     if (facts->good_nodes == 0)

@@ -22,6 +22,7 @@ struct resume_facts {
     bool running;                   /* the job is still there */
     bool gres, batch, requeueable;  /* the job */
     bool batch_host_lost;           /* the node that the batch script runs on is one of the broken */
+    bool newcomers_barred;          /* Slurm starts no step on a node that comes to the job now */
     size_t good_nodes;              /* that the job keeps */
     int64_t attempts, attempts_max; /* runs so far, and at most */
     int64_t crashes, crash_max;     /* of the program's own, this one included; that are followed by another run */

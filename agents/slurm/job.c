@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The value of " key=", up to the next blank; "" for what Slurm writes when there is none. */
@@ -91,6 +92,35 @@ int resume_job_parse(const char *line, struct resume_job *ret_job)
         job.gres = value(rest, "JOB_GRES", resources, RESUME_WORD_MAX * 16) == STATUS_INVALID || resources[0] != '\0';
     *ret_job = job;
     return 0;
+}
+
+/* Behind "key   = ", up to the end of the line; "" where there is none. */
+static size_t config_value(const char *config, const char *key, const char **ret_value)
+{
+    const char *at = config;
+    size_t key_len = strlen(key);
+    while (at != NULL && !(text_starts_with(at, key) && at[key_len] == ' ')) {
+        at = strchr(at, '\n');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    *ret_value = "";
+    if (at == NULL)
+        return 0;
+    at += key_len;
+    *ret_value = at + strspn(at, " =");
+    return strcspn(*ret_value, "\n");
+}
+
+bool resume_config_bars_newcomers(const char *config)
+{
+    const char *flags, *version;
+    size_t len = config_value(config, "PrologFlags", &flags);
+    autofree char *word = own_printf("%.*s", (int)len, flags);
+    if (strstr(word, "Alloc") == NULL && strstr(word, "Contain") == NULL && strstr(word, "X11") == NULL &&
+        strstr(word, "RunInJob") == NULL)
+        return false;
+    (void)config_value(config, "SLURM_VERSION", &version);
+    return strtol(version, NULL, 10) > 22;
 }
 
 int resume_names_expand(const char *list, struct resume_names *ret_names)

@@ -27,6 +27,11 @@ struct resume_job {
 /* INVALID when it is no such line. */
 int resume_job_parse(const char *line, struct resume_job *ret_job);
 
+/* Of "scontrol show config": Slurm starts no step of a job on a node that came to it later. That takes the prolog that slurmctld has each
+ * node run when a job begins (PrologFlags=Alloc, which Contain, X11 and RunInJob imply): since some release after 22.05 (seen with
+ * 24.11) slurmd waits for it in vain there, fails the step, and the node is drained for it. */
+bool resume_config_bars_newcomers(const char *config);
+
 /* Names of nodes, sorted as they came; freed with resume_names_free, which accepts an empty one. */
 struct resume_names {
     char **names;

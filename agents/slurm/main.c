@@ -163,6 +163,7 @@ static enum resume_next decide(struct resume *r, const struct resume_names *brok
     facts->fault = broken->count > 0;
     facts->running = r->job.running;
     facts->gres = r->job.gres;
+    facts->newcomers_barred = facts->fault && resume_newcomers_barred(r);
     facts->batch = r->job.batch;
     facts->requeueable = r->job.requeueable;
     facts->batch_host_lost =

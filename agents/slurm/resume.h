@@ -62,6 +62,8 @@ void resume_tell_waiting(struct resume *r);
 int resume_tool(const char *const argv[], char **ret_out, char ret_said[RESUME_WORD_MAX]);
 /* Looks at the job anew. NOT_FOUND when Slurm has forgotten it. */
 int resume_look(struct resume *r);
+/* Whether the site's Slurm starts steps only on the nodes that a job began with; false where it does not say. */
+bool resume_newcomers_barred(const struct resume *r);
 /* Drops what is broken and takes as many others; the environment of the next attempt has the new list of nodes. *ret_told:
  * somebody asked us to end meanwhile. */
 int resume_swap(struct resume *r, const struct resume_names *broken, bool *ret_told);

@@ -78,6 +78,14 @@ int resume_look(struct resume *r)
     return status;
 }
 
+bool resume_newcomers_barred(const struct resume *r)
+{
+    char said[RESUME_WORD_MAX];
+    autofree char *out = NULL;
+    return resume_tool((const char *[]){r->config.scontrol, "show", "config", NULL}, &out, said) == 0 &&
+           resume_config_bars_newcomers(out);
+}
+
 static int shrink(struct resume *r, const char *good, bool *told)
 {
     char said[RESUME_WORD_MAX];

@@ -155,6 +155,19 @@ test('a node that breaks is replaced in the running job, and the step goes on fr
   await world.repaired(nodes[1], 'reboot');
 });
 
+test('where Slurm starts no step on a node that comes later, the whole job is requeued', async (t) => {
+  const [, year] = /SLURM_VERSION\s*= (\d+)/.exec(world.slurmRun('scontrol', 'show', 'config'));
+  if (Number(year) <= 22 || process.env.AUTO_RESUME_PROLOG_FLAGS === '') return t.skip('this Slurm starts them');
+  const job = write('late', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/late.step`, steps: 60 });
+  await until('it trains', () => checkpoint('late') > 3);
+  const nodes = world.slurmRun('scontrol', 'show', 'hostnames', world.slurmRun('squeue', '-h', '-j', job, '-o', '%N')).split('\n');
+  world.kernel(nodes[1], FELL_OFF);
+  await over(job, 'late');
+  inOrder(output('late'), [/Job failed: Slurm starts no step on a node that comes later \(PrologFlags\): the job is requeued/, /attempt 0 from [1-9]/, /trained/, /srun ended 0/]);
+  await world.repaired(nodes[1], 'reboot');
+  assert.doesNotMatch(world.slurmRun('sinfo', '-h', '-N', '-o', '%t'), /drain|down/, 'no node is lost for it');
+});
+
 test('hpd knows of a step from its beginning, however long it is until the next look at it', async () => {
   configure({ pollInterval: '1m' });
   const job = write('brief', { srun: `srun --auto-resume=1 -N2 -n2 ${world.dir}/brief.step`, steps: 15 });

@@ -239,6 +239,27 @@ static const struct resume_facts broken_node = {.fault = true,
                                                 .attempts = 1,
                                                 .attempts_max = 10};
 
+static void test_newcomers(void **state)
+{
+    static const struct {
+        const char *config;
+        bool barred;
+    } cases[] = {
+        {"PrologFlags             = Alloc,Contain\nSLURM_VERSION           = 24.11.5\n", true},
+        {"PrologFlags             = Alloc\nSLURM_VERSION           = 23.02.1\n", true},
+        {"PrologFlags             = Alloc,Contain\nSLURM_VERSION           = 22.05.8\n", false},
+        {"PrologFlags             = (null)\nSLURM_VERSION           = 24.11.5\n", false},
+        {"PrologFlags             = DeferBatch\nSLURM_VERSION           = 24.11.5\n", false},
+        {"PrologFlagsOfOurs = Alloc\nProlog = /opt/Alloc\nSLURM_VERSION = 24.11.5", false},
+        {"Configuration data as of today\nSLURM_VERSION = 24.11.5\nPrologFlags = X11", true},
+        {"", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (resume_config_bars_newcomers(cases[i].config) != cases[i].barred)
+            fail_msg("%s", cases[i].config);
+}
+
 static void follows(const struct resume_facts *facts, enum resume_next next, const char *why)
 {
     char said[RESUME_WHY_MAX];
@@ -258,6 +279,9 @@ static void test_fault(void **state)
     facts.requeueable = true;
     facts.batch = false;
     follows(&facts, RESUME_END, "only batch jobs");
+    facts = broken_node;
+    facts.newcomers_barred = true;
+    follows(&facts, RESUME_REQUEUE, "PrologFlags");
     facts = broken_node;
     facts.batch_host_lost = true;
     follows(&facts, RESUME_REQUEUE, "batch script");
@@ -320,8 +344,9 @@ int main(void)
         cmocka_unit_test(test_no_job),        cmocka_unit_test(test_names),
         cmocka_unit_test(test_reply),         cmocka_unit_test(test_no_reply),
         cmocka_unit_test(test_config),        cmocka_unit_test(test_no_config),
-        cmocka_unit_test(test_fault),         cmocka_unit_test(test_crash),
-        cmocka_unit_test(test_stopped),       cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_newcomers),     cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_crash),         cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
