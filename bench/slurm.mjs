@@ -102,7 +102,7 @@ function lab(...args) {
 }
 
 const observedAt = async (url) =>
-  Number(/^holdfast_scheduler_observed_timestamp_seconds (\S+)/m.exec(await (await fetch(`${url}/metrics`)).text())[1]);
+  Number(/^holdfast_scheduler_observed_timestamp_seconds\{scheduler="slurm"\} (\S+)/m.exec(await (await fetch(`${url}/metrics`)).text())[1]);
 
 const bench = (i) => `bench-${String(i).padStart(6, '0')}`;
 

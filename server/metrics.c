@@ -5,11 +5,13 @@
 #include "server/metrics.h"
 
 #include "base/clock.h"
+#include "base/own.h"
+#include "server/metrics_merge.h"
 #include "server/service/scheduler/scheduler.h"
 
 #include <inttypes.h>
 
-/* name, type, help, value of (db, fleet, reconcile statistics, picture) */
+/* name, type, help, value of (db, fleet, reconcile statistics) */
 #define METRICS_LIST(X)                                                                                               \
     X("holdfast_nodes", "gauge", "Node slots known to the server", (double)fleet.slots)                               \
     X("holdfast_agents_alive", "gauge", "Slots whose agent was heard lately", (double)fleet.alive)                    \
@@ -42,13 +44,16 @@
     X("holdfast_evidence_left_out_total", "counter",                                                                  \
       "Looks at a node that had more evidence or past repairs than a decision is shown",                              \
       (double)loop.evidence_left_out)                                                                                 \
-    X("holdfast_scheduler_errors_total", "counter", "Failed calls to the scheduler", (double)loop.scheduler_errors)   \
-    X("holdfast_provider_errors_total", "counter", "Failed calls to providers", (double)loop.provider_errors)         \
-    X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never",   \
-      (double)loop.last_observed_at / 1e3)                                                                            \
-    X("holdfast_scheduler_up", "gauge", "Whether the scheduler's figures are there, and fresh",                       \
-      snapshot != NULL ? 1.0 : 0.0)                                                                                   \
-    X("holdfast_scheduler_surveyed_timestamp_seconds", "gauge", "When these figures were taken, 0: there are none",   \
+    X("holdfast_provider_errors_total", "counter", "Failed calls to providers", (double)loop.provider_errors)
+
+/* The same of each scheduler: name, type, help, value of its status and of what it was last seen to be (NULL: nothing that is so now). */
+#define SCHEDULER_METRICS_LIST(X)                                                                                   \
+    X("holdfast_scheduler_up", "gauge", "Whether the scheduler's figures are there, and fresh",                     \
+      snapshot != NULL ? 1.0 : 0.0)                                                                                 \
+    X("holdfast_scheduler_errors_total", "counter", "Failed calls to the scheduler", (double)status->errors)        \
+    X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never", \
+      (double)status->seen_at / 1e3)                                                                                \
+    X("holdfast_scheduler_surveyed_timestamp_seconds", "gauge", "When these figures were taken, 0: there are none", \
       snapshot != NULL ? (double)snapshot->at / 1e3 : 0.0)
 
 /* The decision latency as a Prometheus histogram; bucket i of the source counts values below 2^i microseconds. */
@@ -69,14 +74,55 @@ static void render_latency(struct text *t, const struct reconcile_stats *loop)
     text_printf(t, "%s_sum %g\n%s_count %" PRIu64 "\n", name, seconds, name, sum);
 }
 
-/* What the scheduler was last seen to be, in use once; NULL: nothing that could be shown as being so now. */
-static struct job_snapshot *snapshot_of(const struct metrics_sources *sources)
+struct shown {
+    struct service_scheduler_status status;
+    struct job_snapshot *snapshot; /* in use once; NULL: nothing that could be shown as being so now */
+};
+
+static void render_scheduler_metrics(struct text *t, const struct shown *shown, size_t count)
+{
+#define X(metric, type, help, value)                                                   \
+    text_printf(t, "# HELP %s %s\n# TYPE %s %s\n", metric, help, metric, type);        \
+    for (size_t i = 0; i < count; i++) {                                               \
+        const struct service_scheduler_status *status = &shown[i].status;              \
+        const struct job_snapshot *snapshot = shown[i].snapshot;                       \
+        (void)status, (void)snapshot;                                                  \
+        text_printf(t, "%s{scheduler=\"%s\"} %.15g\n", metric, status->name, (value)); \
+    }
+    SCHEDULER_METRICS_LIST(X)
+#undef X
+}
+
+/* A single scheduler's own figures are shown as they are, so that dashboards made for them work. */
+static void render_figures(struct text *t, const struct shown *shown, size_t count)
+{
+    autofree struct metrics_part *parts = own_calloc(count + 1, sizeof(*parts));
+    size_t fresh = 0;
+    for (size_t i = 0; i < count; i++)
+        if (shown[i].snapshot != NULL)
+            parts[fresh++] =
+                (struct metrics_part){.scheduler = shown[i].status.name, .text = shown[i].snapshot->metrics};
+    if (count == 1 && fresh == 1)
+        text_add(t, parts[0].text);
+    else
+        metrics_merge(t, parts, fresh);
+}
+
+static void render_schedulers(struct text *t, const struct service *s)
 {
     char why[SERVICE_SCHEDULER_ERROR_MAX];
-    const struct service *s = sources->service;
-    return s == NULL || s->scheduler_count == 0
-               ? NULL
-               : service_scheduler_snapshot(s->schedulers[0], clock_wall_ms(s->clock), why);
+    size_t count = s->scheduler_count;
+    autofree struct shown *shown = own_calloc(count + 1, sizeof(*shown));
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        service_scheduler_get(s->schedulers[i], &shown[i].status);
+        shown[i].snapshot = service_scheduler_snapshot(s->schedulers[i], clock_wall_ms(s->clock), why);
+    }
+    render_scheduler_metrics(t, shown, count);
+    render_figures(t, shown, count);
+    for (size_t i = 0; i < count; i++)
+        job_snapshot_free(shown[i].snapshot);
 }
 
 void metrics_render(struct text *t, void *arg)
@@ -89,12 +135,11 @@ void metrics_render(struct text *t, void *arg)
     db_stats(sources->db, &store);
     if (sources->reconcile != NULL)
         reconcile_stats(sources->reconcile, &loop);
-    AUTO(job_snapshot) struct job_snapshot *snapshot = snapshot_of(sources);
 #define X(name, type, help, value) \
     text_printf(t, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
     METRICS_LIST(X)
 #undef X
     render_latency(t, &loop);
-    if (snapshot != NULL)
-        text_add(t, snapshot->metrics);
+    if (sources->service != NULL)
+        render_schedulers(t, sources->service);
 }

@@ -38,7 +38,7 @@ const INCLUDE_LAW = [
     { files: /^server\/live\/pair_matching\.[ch]$/, may: ['server/live/', 'policy/pairs.h', 'model/', 'base/'] }, // keeps what that judges
     { files: /^server\/live\//, may: ['server/live/', 'db/', 'model/', 'base/'] },
     { files: /^server\/webhook\//, may: ['server/webhook/', 'server/service/', 'db/', 'model/', 'base/'] },
-    { files: /^server\/metrics\.[ch]$/, may: ['server/', 'db/', 'model/', 'base/'] },
+    { files: /^server\/metrics(_merge)?\.[ch]$/, may: ['server/', 'db/', 'model/', 'base/'] },
     { files: /^api\//, may: ['api/', 'server/service/', 'model/', 'base/'] },
     { files: /^agents\/launcher\//, may: ['agents/launcher/', 'policy/job/', 'model/', 'base/'] },
     { files: /^agents\//, may: ['agents/', 'policy/faults/', 'model/', 'base/'] },

@@ -3,6 +3,7 @@
  * themselves and come back through the inbox. What the answer means is not decided here.
  */
 #include "server/reconcile/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id)
 {
@@ -206,6 +207,15 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
     submit(r, call);
 }
 
+/* A person's hold, and a node that is not there, are answers. */
+static bool is_failure_of_scheduler(const struct rcall *call)
+{
+    const bool providers = call->kind == CALL_REBOOT || call->kind == CALL_TERMINATE || call->kind == CALL_LAUNCH ||
+                           call->kind == CALL_DESCRIBE;
+    return call->status < 0 && !providers && call->status != STATUS_CONFLICT && call->status != STATUS_NOT_FOUND &&
+           call->status != STATUS_UNSUPPORTED;
+}
+
 void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
 {
     struct scheduler_link *link = call->link;
@@ -213,6 +223,8 @@ void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
     if (link == NULL)
         return;
     link->calls_in_flight--;
+    if (link->shown != NULL && is_failure_of_scheduler(call))
+        service_scheduler_failed(link->shown);
     while (link->calls != NULL && reconcile_link_room(r, link) > 0) {
         struct rcall *next = link->calls;
         link->calls = next->next;

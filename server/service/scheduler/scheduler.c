@@ -107,6 +107,13 @@ void service_scheduler_seen(struct service_scheduler *scheduler, int64_t at)
     pthread_mutex_unlock(&scheduler->mutex);
 }
 
+void service_scheduler_failed(struct service_scheduler *scheduler)
+{
+    pthread_mutex_lock(&scheduler->mutex);
+    scheduler->status.errors++;
+    pthread_mutex_unlock(&scheduler->mutex);
+}
+
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status)
 {
     pthread_mutex_lock(&scheduler->mutex);

@@ -16,6 +16,7 @@ struct service_scheduler_status {
     char name[NAME_MAX_BYTES]; /* as clusters name it */
     char kind[NAME_MAX_BYTES]; /* "slurm" */
     int64_t seen_at;           /* when it was last seen whole; 0: never */
+    uint64_t errors;           /* calls of it that failed */
     enum scheduler_state state;
     int64_t since;                               /* 0: never looked at */
     char error[SERVICE_SCHEDULER_ERROR_MAX];     /* of a scheduler that is down */
@@ -51,6 +52,7 @@ struct service_scheduler_view {
 int service_scheduler_list(struct service *s, struct service_scheduler_view **ret_views, size_t *ret_count,
                            struct problem *ret_problem);
 void service_scheduler_views_free(struct service_scheduler_view *views, size_t count);
+void service_scheduler_failed(struct service_scheduler *scheduler);
 void service_scheduler_seen(struct service_scheduler *scheduler, int64_t at);
 void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NULL */
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);

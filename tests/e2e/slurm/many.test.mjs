@@ -30,7 +30,7 @@ after(async () => {
 // When it was last looked at.
 const looked = async () => {
   const text = await (await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${world.token}` } })).text();
-  return Number(/^holdfast_scheduler_observed_timestamp_seconds (\S+)$/m.exec(text)[1]);
+  return Number(/^holdfast_scheduler_observed_timestamp_seconds\{scheduler="slurm"\} (\S+)$/m.exec(text)[1]);
 };
 // What slurmctld was asked by people's programs: not what its own node daemons send, and not sdiag itself.
 const asked = () => {

@@ -92,7 +92,7 @@ test('what Slurm says of itself is in the metrics, under the exporter\'s names',
   assert.ok(Object.keys(values).some((k) => k.startsWith('slurm_rpc_stats{operation="')));
   assert.equal(values['slurm_exporter_collector_success{collector="queue"}'], 1);
   assert.equal(values['slurm_exporter_collector_success{collector="fairshare"}'], undefined); // this Slurm keeps no accounting
-  assert.equal(values['holdfast_scheduler_up'], 1);
+  assert.equal(values['holdfast_scheduler_up{scheduler="slurm"}'], 1);
   world.slurmRun('scancel', job);
 });
 
@@ -128,10 +128,10 @@ test('jobs are listed and described as Slurm has them', async () => {
 
 test('Slurm is asked once in an interval, whoever scrapes', async () => {
   await again('1h');
-  const first = await until_scraped('there are figures', (v) => v['holdfast_scheduler_up'] === 1);
+  const first = await until_scraped('there are figures', (v) => v['holdfast_scheduler_up{scheduler="slurm"}'] === 1);
   const looks = ran('scontrol -a -d -o show node');
   await until('the nodes are looked at often', () => ran('scontrol -a -d -o show node') > looks + 5);
-  for (let i = 0; i < 20; i++) assert.equal((await scrape())['holdfast_scheduler_surveyed_timestamp_seconds'], first['holdfast_scheduler_surveyed_timestamp_seconds']);
+  for (let i = 0; i < 20; i++) assert.equal((await scrape())['holdfast_scheduler_surveyed_timestamp_seconds{scheduler="slurm"}'], first['holdfast_scheduler_surveyed_timestamp_seconds{scheduler="slurm"}']);
   assert.deepEqual(['squeue', 'sdiag', 'sshare', 'scontrol -a -o show reservation'].map(ran), [1, 1, 1, 1]);
 });
 
@@ -139,7 +139,7 @@ test('an interval of nothing is no survey', async () => {
   await again('0s');
   await until('the nodes are looked at', () => ran('scontrol -a -d -o show node') > 5);
   const values = await scrape();
-  assert.equal(values['holdfast_scheduler_up'], 0);
+  assert.equal(values['holdfast_scheduler_up{scheduler="slurm"}'], 0);
   assert.equal(Object.keys(values).filter((k) => k.startsWith('slurm_')).length, 0);
   assert.equal(ran('squeue'), 0);
 });
@@ -148,10 +148,10 @@ test('without slurmctld there are no old numbers', async () => {
   await again('1s');
   await until_scraped('there are figures', (v) => v['slurm_nodes_total'] === 4);
   world.lab('end', world.slurm, 'slurmctld');
-  const values = await until_scraped('they are gone', (v) => v['holdfast_scheduler_up'] === 0);
+  const values = await until_scraped('they are gone', (v) => v['holdfast_scheduler_up{scheduler="slurm"}'] === 0);
   assert.equal(Object.keys(values).filter((k) => k.startsWith('slurm_')).length, 0);
-  assert.equal(values['holdfast_scheduler_surveyed_timestamp_seconds'], 0);
+  assert.equal(values['holdfast_scheduler_surveyed_timestamp_seconds{scheduler="slurm"}'], 0);
   assert.match(world.hpctl('job', 'list').err, /not known now/);
   world.lab('begin', world.slurm, 'slurmctld');
-  await until_scraped('they are back', (v) => v['holdfast_scheduler_up'] === 1 && v['slurm_nodes_total'] === 4);
+  await until_scraped('they are back', (v) => v['holdfast_scheduler_up{scheduler="slurm"}'] === 1 && v['slurm_nodes_total'] === 4);
 });

@@ -2,6 +2,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/metrics.h"
+#include "server/metrics_merge.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +16,9 @@ static void test_every_metric_has_help_type_value_and_a_place_in_the_manual(void
 {
     (void)state;
     char dir[] = "/tmp/holdfast-metrics.XXXXXX", error[DB_ERROR_MAX];
-    struct metrics_sources sources = {.fleet = fleet_new()};
+    struct service service = {.clock = clock_system(), .scheduler_count = 1};
+    struct metrics_sources sources = {.fleet = fleet_new(), .service = &service};
+    service.schedulers[0] = service_scheduler_new("one", "slurm");
     autofree char *page = NULL;
     size_t len;
     assert_non_null(mkdtemp(dir));
@@ -28,22 +32,47 @@ static void test_every_metric_has_help_type_value_and_a_place_in_the_manual(void
         at += strlen("# TYPE ");
         assert_int_equal(text_copy_bytes(name, sizeof(name), at, strcspn(at, " ")), 0);
         autofree char *help = own_printf("# HELP %s ", name), *entry = own_printf(".It Ic %s\n", name);
-        autofree char *value = own_printf("\n%s ", name), *bucket = own_printf("\n%s_bucket{le=\"+Inf\"} 0\n", name);
+        autofree char *value = own_printf("\n%s ", name), *labelled = own_printf("\n%s{scheduler=\"one\"} ", name);
+        autofree char *bucket = own_printf("\n%s_bucket{le=\"+Inf\"} 0\n", name);
         assert_non_null(strstr(text_get(&text), help));
-        assert_true(strstr(text_get(&text), value) != NULL || strstr(text_get(&text), bucket) != NULL);
+        assert_true(strstr(text_get(&text), value) != NULL || strstr(text_get(&text), labelled) != NULL ||
+                    strstr(text_get(&text), bucket) != NULL);
         if (strstr(page, entry) == NULL)
             fail_msg("docs/man/hpd.8 does not name %s", name);
     }
     assert_true(metrics > 20);
+    assert_non_null(strstr(text_get(&text), "\nholdfast_scheduler_up{scheduler=\"one\"} 0\n"));
+    text_free(&text);
+    service.scheduler_count = 0;
+    metrics_render(&text, &sources);
+    assert_null(strstr(text_get(&text), "holdfast_scheduler_"));
+    service_scheduler_free(service.schedulers[0]);
     text_free(&text);
     db_close(sources.db);
     fleet_free(sources.fleet);
     assert_int_equal(file_remove_tree(dir), 0);
 }
 
+static void test_families_of_several_schedulers_are_one(void **state)
+{
+    (void)state;
+    static const struct metrics_part parts[] = {
+        {"east",
+         "# HELP a Help { of a\n# TYPE a gauge\na 1\n# HELP b B\n# TYPE b gauge\nb{node=\"x y\"} 2\nb{node=\"z\"} 3\n"},
+        {"west", "# HELP c C\n# TYPE c gauge\nc 4\n# HELP b B\n# TYPE b gauge\nb{node=\"z\"} 5\n"},
+    };
+    AUTO(text) struct text text = {0};
+    metrics_merge(&text, parts, ARRAY_LEN(parts));
+    assert_string_equal(text_get(&text), "# HELP a Help { of a\n# TYPE a gauge\na{scheduler=\"east\"} 1\n"
+                                         "# HELP b B\n# TYPE b gauge\nb{scheduler=\"east\",node=\"x y\"} 2\n"
+                                         "b{scheduler=\"east\",node=\"z\"} 3\nb{scheduler=\"west\",node=\"z\"} 5\n"
+                                         "# HELP c C\n# TYPE c gauge\nc{scheduler=\"west\"} 4\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_families_of_several_schedulers_are_one),
         cmocka_unit_test(test_every_metric_has_help_type_value_and_a_place_in_the_manual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
