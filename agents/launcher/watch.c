@@ -104,8 +104,12 @@ void watch_set_rules(struct watch *watch, struct rule_list *list, int64_t now_ms
     }
     watch->scan = scan_new(regexes, 2 * rules->count, watch->found);
     watch->all_found = true;
-    for (size_t i = 0; i < 2 * rules->count; i++)
-        watch->all_found = watch->all_found && watch->found[i];
+    for (size_t i = 0; i < rules->count; i++) {
+        /* A rule's lines are judged in their order: both of its patterns by the scan, or both line by line. */
+        bool both = watch->found[2 * i] && watch->found[2 * i + 1];
+        watch->found[2 * i] = watch->found[2 * i + 1] = both;
+        watch->all_found = watch->all_found && both;
+    }
 }
 
 const char *watch_next_switched_off(struct watch *watch)
@@ -171,6 +175,8 @@ static void on_line(void *arg, size_t pattern, const char *line, size_t len)
 {
     struct watch *watch = arg;
     uint64_t bit = UINT64_C(1) << (pattern / 2);
+    if (!watch->found[pattern])
+        return;
     take_line(watch, line, len);
     if (pattern % 2 == 0)
         watch->hit |= bit;

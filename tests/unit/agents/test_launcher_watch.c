@@ -253,6 +253,16 @@ static void test_hostile_patterns_are_switched_off(void **state)
     }
 }
 
+/* Of this rule the scan takes the first pattern and leaves the second one. */
+static void test_a_rule_sees_its_lines_in_order(void **state)
+{
+    (void)state;
+    static const char yaml[] = "[{name: F, logPattern: 'FATAL', stopPattern: '(?i)OVER', faultOnMatch: true}]";
+    AUTO(watch) struct watch *watch = watch_of(yaml, 1);
+    say(watch, 0, S, "over\nFATAL\n");
+    must_be_quiet(watch, S);
+}
+
 static void test_rules_change_while_lines_come(void **state)
 {
     (void)state;
@@ -330,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_streams_do_not_mix),
         cmocka_unit_test(test_lines_of_any_length),
         cmocka_unit_test(test_hostile_patterns_are_switched_off),
+        cmocka_unit_test(test_a_rule_sees_its_lines_in_order),
         cmocka_unit_test(test_rules_change_while_lines_come),
         cmocka_unit_test(test_bad_rules_are_named),
         cmocka_unit_test(test_numbers_may_be_texts),
