@@ -5,6 +5,7 @@
 #include "db/cluster.h"
 #include "db/operation.h"
 #include "server/service/cluster/cluster.h"
+#include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_world.h"
 
 SIM_FN bool sim_has_cluster(struct sim *sim, struct cluster *ret_cluster)
@@ -147,6 +148,7 @@ SIM_FN bool sim_cluster_gone(struct sim *sim, const void *arg)
 SIM_FN void sim_until_cluster(struct sim *sim, enum cluster_state state, int64_t at_most_ms)
 {
     sim_until_is(sim, sim_cluster_is, &state, at_most_ms, cluster_state_text(state));
+    sim_check_memory(sim);
 }
 
 struct sim_group_request {
