@@ -4,8 +4,6 @@
  */
 #include "server/service/node/check.h"
 #include "api/audit.h"
-#include "api/aws/model.h"
-#include "api/aws/software_input.h"
 #include "api/choose.h"
 #include "api/page.h"
 #include "api/render.h"
@@ -18,6 +16,7 @@
 #include <string.h>
 
 #define NODES_MAX 500 /* botocore: InstanceIds 1..500 */
+#define GROUPS_MAX 99 /* botocore: DeepHealthCheckConfigurations 1..99 */
 #define REGION "hp-local-1"
 
 /* --- started: HyperPod's document -------------------------------------------------------------------- */
@@ -25,27 +24,77 @@
 /* Its clients have no word for force, so what they ask for is done without spares, too. */
 static const struct service_check_how as_hyperpod = {.profile = DEEP_PROFILE_DEEP, .urgency = URGENCY_AFTER_JOBS};
 
+struct check_group_words {
+    char *name;
+    struct optional_list instances; /* ids */
+    struct optional checks;         /* bits of enum deep_check */
+};
+struct check_body_words {
+    struct optional_list groups; /* struct check_group_words */
+};
+static const char *const check_words[] = {
+    [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};
+static const struct record_field group_fields[] = {
+    {.name = "instanceGroupName",
+     .type = RECORD_TEXT,
+     .required = true,
+     .at = offsetof(struct check_group_words, name),
+     .min = 1,
+     .max = NAME_MAX_BYTES - 1,
+     API_NAME_RULE},
+    {.name = "instanceIds",
+     .type = RECORD_TEXTS,
+     .at = offsetof(struct check_group_words, instances),
+     .min = 1,
+     .max = ID_INSTANCE_MAX - 1,
+     .items_min = 1,
+     .items_max = NODES_MAX},
+    {.name = "deepHealthChecks",
+     .type = RECORD_WORDS,
+     .required = true,
+     .at = offsetof(struct check_group_words, checks),
+     .words = check_words,
+     .word_count = ARRAY_LEN(check_words),
+     .items_min = 1,
+     .items_max = DEEP_CHECK_COUNT},
+};
+static const struct record group_record = RECORD(struct check_group_words, group_fields);
+static const struct record_field body_fields[] = {
+    {.name = "deepHealthCheckConfigurations",
+     .type = RECORD_LIST,
+     .required = true,
+     .at = offsetof(struct check_body_words, groups),
+     .items_min = 1,
+     .items_max = GROUPS_MAX,
+     .record = &group_record},
+    {.name = "clusterName", .type = RECORD_NEVER, .rule = "the path says it"},
+};
+static const struct record body_record = RECORD(struct check_body_words, body_fields);
+
 void api_cluster_check(struct api_call *call)
 {
     struct problem problem;
     struct service_check_result result;
-    auto_json json_t *body = NULL, *document = NULL;
-    AUTO(check_input) struct check_input input = {.count = 0};
-    if (api_json(call, &body) != 0)
+    struct check_body_words words = {0};
+    if (!api_record(call, &body_record, &words))
         return;
-    if (!json_is_object(body)) {
-        api_problem_printf(call, PROBLEM_INVALID_VALUE, "The body must be an object.");
-        return;
+    const size_t count = words.groups.count;
+    const struct check_group_words *groups = words.groups.items;
+    autofree struct service_check_request *requests = own_calloc(count + 1, sizeof *requests);
+    for (size_t i = 0; i < count; i++) {
+        requests[i] = (struct service_check_request){.nodes = (const char *const *)groups[i].instances.items,
+                                                     .node_count = groups[i].instances.count,
+                                                     .by_instance = true,
+                                                     .checks = groups[i].checks.value};
+        text_copy_cut(requests[i].group, sizeof requests[i].group, groups[i].name);
     }
-    if (!api_model_input(call, AWS_SHAPE_StartClusterHealthCheckRequest, body, &document))
-        return;
-    check_input_read(json_object_get(document, "DeepHealthCheckConfigurations"), &input);
-    if (service_cluster_check(call->service, &call->actor, call->params[0], input.requests, input.count, &as_hyperpod,
-                              &result, &problem) < 0)
+    if (service_cluster_check(call->service, &call->actor, call->params[0], requests, count, &as_hyperpod, &result,
+                              &problem) < 0)
         api_problem(call, &problem);
     else
         api_reply_cluster(call, 202, result.cluster.name, &result.cluster);
     service_check_result_free(&result);
+    record_free(&body_record, &words);
 }
 
 /* --- started: ours ----------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* What descriptions of clusters and groups mean at the REST door; see spec.h. */
 #include "api/v1/spec.h"
 
-#include "api/aws/render.h"
-#include "api/aws/validate.h"
 #include "base/status.h"
 #include "server/service/agent/agent.h"
 #include "server/service/cluster/cluster.h"
@@ -14,25 +12,16 @@
 #define PROVIDER_DEFAULT "local"
 #define WHERE_MAX 40
 
-/* --- bodies of the model ---------------------------------------------------------------------------- */
-
-bool api_model_input(struct api_call *call, enum aws_shape_id shape, json_t *body, json_t **ret_input)
+bool api_record(struct api_call *call, const struct record *record, void *ret_words)
 {
-    static const struct aws_rules rules = {.spelling = AWS_SPELLING_CAMEL, .unknown_refused = true};
-    AUTO(aws_issues) struct aws_issues issues = {0};
-    if (json_object_get(body, "clusterName") != NULL) {
-        api_problem_printf(call, PROBLEM_INVALID_VALUE, "clusterName cannot be said here: the path says it.");
+    char error[RECORD_ERROR_MAX];
+    auto_json json_t *body = NULL;
+    if (api_json(call, &body) != 0)
         return false;
-    }
-    json_put_text(body, "clusterName", "cluster");
-    if (aws_validate(aws_shape(shape), body, rules, &issues) < 0 ||
-        aws_render(aws_shape(shape), body, AWS_SPELLING_CAMEL, ret_input) < 0) {
-        autofree char *message = aws_issues_message(&issues);
-        api_problem_printf(call, PROBLEM_INVALID_VALUE, "The body breaks a rule: %s", message);
-        return false;
-    }
-    json_object_del(*ret_input, "ClusterName");
-    return true;
+    if (record_read(record, body, "", ret_words, error) == 0)
+        return true;
+    api_problem_printf(call, PROBLEM_INVALID_VALUE, "%s.", error);
+    return false;
 }
 
 /* --- groups ---------------------------------------------------------------------------------------- */

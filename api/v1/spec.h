@@ -4,7 +4,6 @@
 #ifndef HOLDFAST_API_V1_SPEC_H
 #define HOLDFAST_API_V1_SPEC_H
 
-#include "api/aws/model.h"
 #include "api/call.h"
 #include "api/v1/spec_words.h"
 #include "server/service/cluster/cluster.h"
@@ -23,8 +22,8 @@ static inline void auto_api_cluster_body_cleanup(struct api_cluster_body *body)
 /* change: what is left out stays as it is, instead of being required or having a default. False: it has answered. */
 bool api_cluster_body_read(struct api_call *call, const json_t *json, bool change, struct api_cluster_body *ret_body);
 
-/* A whole body of the model, in its own spelling; members that the path names need not be there. False: it has answered. */
-bool api_model_input(struct api_call *call, enum aws_shape_id shape, json_t *body, json_t **ret_input);
+/* The body, {} without one, by its record. False: it has answered. */
+bool api_record(struct api_call *call, const struct record *record, void *ret_words);
 /* The cluster as describe shows it. changed: what a change returned (NULL: there was none), with the operation that carries it
  * out; it answers, too, for one that is gone by now. */
 void api_reply_cluster(struct api_call *call, unsigned status, const char *name, const struct cluster *changed);

@@ -7,8 +7,6 @@
 #include "model/deep.h"
 #include "model/model.h"
 
-#define NAME_PATTERN "[a-zA-Z0-9](?:-*[a-zA-Z0-9])*"
-#define NAME_RULE "1 to 63 letters, digits and inner hyphens"
 #define TYPE_PATTERN "[a-zA-Z0-9._-]*"
 #define TYPE_RULE "letters, digits, dots and hyphens, such as \"ml.p5.48xlarge\""
 #define ROLE_PATTERN "arn:aws[a-z-]*:iam::[0-9]{12}:role/?[a-zA-Z_0-9+=,.@_/-]+"
@@ -67,7 +65,7 @@ static const struct record_field slurm_fields[] = {
      AT(slurm_spec, partitions),
      .max = NAME_MAX_BYTES - 1,
      .items_max = 1,
-     MATCHES(NAME)},
+     API_NAME_RULE},
 };
 static const struct record slurm = RECORD(struct slurm_spec, slurm_fields);
 
@@ -147,11 +145,11 @@ static const struct record_field requirements_fields[] = {
 static const struct record requirements = RECORD(struct requirements_spec, requirements_fields);
 
 static const struct record_field group_fields[] = {
-    {TEXT("name", group_words, name, 1, NAME_MAX_BYTES - 1), .required = true, MATCHES(NAME)},
+    {TEXT("name", group_words, name, 1, NAME_MAX_BYTES - 1), .required = true, API_NAME_RULE},
     {NUMBER("instanceCount", group_words, instance_count, 0, GROUP_NODES_MAX_LOCAL)},
     {NUMBER("minInstanceCount", group_words, min_count, 0, GROUP_NODES_MAX_LOCAL)},
     {TEXT("instanceType", group_words, instance_type, 0, NAME_MAX_BYTES - 1), MATCHES(TYPE)},
-    {TEXT("provider", group_words, provider, 1, NAME_MAX_BYTES - 1), MATCHES(NAME)},
+    {TEXT("provider", group_words, provider, 1, NAME_MAX_BYTES - 1), API_NAME_RULE},
     {TEXT("imageId", group_words, image_id, 0, IMAGE_ID_MAX_BYTES - 1)},
     {TEXT("imageReleaseVersion", group_words, release, 0, RELEASE_VERSION_MAX_BYTES - 1)},
     {TEXT("nodeNames", group_words, node_names, 1, NODE_NAMES_MAX)},
@@ -215,7 +213,7 @@ static const struct record auto_scaling = RECORD(struct auto_scaling_spec, auto_
 #define SHARED_FIELDS                                                                                                 \
     {.name = "nodeRecovery", .type = RECORD_WORD, AT(cluster_words, recovery), WORDS(recoveries)},                    \
         {.name = "nodeProvisioningMode", .type = RECORD_WORD, AT(cluster_words, provisioning), WORDS(provisionings)}, \
-        {TEXT("scheduler", cluster_words, scheduler, 1, NAME_MAX_BYTES - 1), MATCHES(NAME)},                          \
+        {TEXT("scheduler", cluster_words, scheduler, 1, NAME_MAX_BYTES - 1), API_NAME_RULE},                          \
         {OBJECT("vpcConfig", cluster_words, spec.network, &network)},                                                 \
         {TEXT("clusterRole", cluster_words, spec.role, 20, 2048), MATCHES(ROLE)},                                     \
         {.name = "slurmConfigStrategy", .type = RECORD_WORD, AT(cluster_words, spec.strategy), WORDS(strategies)},    \
@@ -229,7 +227,7 @@ static const struct record auto_scaling = RECORD(struct auto_scaling_spec, auto_
     }
 
 static const struct record_field new_fields[] = {
-    {TEXT("name", cluster_words, name, 1, NAME_MAX_BYTES - 1), .required = true, MATCHES(NAME)},
+    {TEXT("name", cluster_words, name, 1, NAME_MAX_BYTES - 1), .required = true, API_NAME_RULE},
     {.name = "orchestrator", .type = RECORD_WORD, AT(cluster_words, orchestrator), WORDS(orchestrators)},
     {GROUPS(true)},
     SHARED_FIELDS,

@@ -4,6 +4,9 @@
 
 #include "model/group_spec.h"
 
+#define API_NAME_RULE .pattern = "[a-zA-Z0-9](?:-*[a-zA-Z0-9])*", .rule = "1 to 63 letters, digits and inner hyphens"
+#define API_RELEASE_RULE .pattern = "[0-9]+\\.[0-9]+\\.[0-9]+", .rule = "three numbers, such as 1.2.3"
+
 struct source_words {
     bool given;
     char *partition, *feature;
