@@ -1,5 +1,5 @@
 /*
- * Clusters, groups and nodes as documents in the model's spelling, for both doors: what is asked for, and what is there.
+ * Clusters, groups and nodes as documents in the model's spelling: what is asked for, and what is there.
  *
  * What has a column of its own in the store goes into the request's fields; all else goes into the spec of the cluster or of the
  * group (spec.h), and comes back from there. What this server cannot do is refused by name, not kept

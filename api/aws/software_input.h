@@ -1,4 +1,4 @@
-/* What is asked for of the nodes of whole groups, for both doors: from documents in the model's spelling. */
+/* What is asked for of the nodes of whole groups: from documents in the model's spelling. */
 #ifndef HOLDFAST_API_AWS_SOFTWARE_INPUT_H
 #define HOLDFAST_API_AWS_SOFTWARE_INPUT_H
 

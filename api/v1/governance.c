@@ -34,7 +34,9 @@ static bool add_path(struct api_call *call, json_t *body, const json_t *path)
     return true;
 }
 
-json_t *governance_body(struct api_call *call, enum aws_operation_id operation, json_t *path)
+/* The body as an input of the operation, in the model's spelling, checked. path has the members, in this door's spelling, that
+ * the shape requires and the body must not have; it is taken. NULL: it has answered. */
+static json_t *governance_body(struct api_call *call, enum aws_operation_id operation, json_t *path)
 {
     static const struct aws_rules rules = {.spelling = AWS_SPELLING_CAMEL, .unknown_refused = true};
     const struct aws_shape *shape = aws_shape(aws_operation(operation)->input);

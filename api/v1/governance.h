@@ -8,10 +8,6 @@
 #include "api/aws/governance_document.h"
 #include "api/call.h"
 
-/* The body as an input of the operation, in the model's spelling, checked. path has the members, in this door's spelling, that
- * the shape requires and the body must not have; it is taken. NULL: it has answered. */
-json_t *governance_body(struct api_call *call, enum aws_operation_id operation, json_t *path);
-
 void governance_create(struct api_call *call, enum governance_kind kind);
 void governance_describe(struct api_call *call, const struct service_governance_ref *ref);
 void governance_update(struct api_call *call, const struct service_governance_ref *ref);

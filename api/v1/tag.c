@@ -1,9 +1,43 @@
 /* Tags, under the noun that carries them: clusters, their scheduler configurations and their quotas. */
-#include "api/v1/governance.h"
+#include "api/v1/spec.h"
 #include "api/v1/v1.h"
 #include "base/status.h"
+#include "server/service/scheduler/governance.h"
 
-#define SOME_ARN "arn:aws:sagemaker:hp-local-1:000000000000:cluster/000000000000" /* the path says which */
+#define CHARACTERS .pattern = "[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*", .rule = "letters, digits, spaces and _.:/=+-@"
+
+struct tag_words {
+    char *key, *value;
+};
+struct tags_words {
+    struct optional_list tags; /* struct tag_words */
+};
+static const struct record_field tag_fields[] = {
+    {.name = "key",
+     .type = RECORD_TEXT,
+     .required = true,
+     .at = offsetof(struct tag_words, key),
+     .min = 1,
+     .max = 128,
+     CHARACTERS},
+    {.name = "value",
+     .type = RECORD_TEXT,
+     .required = true,
+     .at = offsetof(struct tag_words, value),
+     .max = 256,
+     CHARACTERS},
+};
+static const struct record tag_record = RECORD(struct tag_words, tag_fields);
+static const struct record_field tags_fields[] = {
+    {.name = "tags",
+     .type = RECORD_LIST,
+     .required = true,
+     .at = offsetof(struct tags_words, tags),
+     .items_max = TAGS_MAX,
+     .record = &tag_record},
+    {.name = "resourceArn", .type = RECORD_NEVER, .rule = "the path says it"},
+};
+static const struct record tags_record = RECORD(struct tags_words, tags_fields);
 
 /* What carries them, by the route's path. ret_ref is used by the result. */
 static struct service_tagged tagged_of(const struct api_call *call, enum governance_kind kind,
@@ -48,16 +82,19 @@ static void add(struct api_call *call, enum governance_kind kind)
 {
     struct service_governance_ref ref;
     struct problem problem;
-    autofree struct service_tag *tags = NULL;
+    struct tags_words words = {0};
     const struct service_tagged tagged = tagged_of(call, kind, &ref);
-    auto_json json_t *body = governance_body(call, AWS_OPERATION_AddTags, json_pack("{s:s}", "resourceArn", SOME_ARN));
-    if (body == NULL)
+    if (!api_record(call, &tags_record, &words))
         return;
-    size_t count = tags_read(json_object_get(body, "Tags"), &tags);
-    if (service_tag_add(call->service, &call->actor, &tagged, tags, count, &problem) < 0)
+    const struct tag_words *from = words.tags.items;
+    autofree struct service_tag *tags = own_calloc(words.tags.count + 1, sizeof *tags);
+    for (size_t i = 0; i < words.tags.count; i++)
+        tags[i] = (struct service_tag){from[i].key, from[i].value};
+    if (service_tag_add(call->service, &call->actor, &tagged, tags, words.tags.count, &problem) < 0)
         api_problem(call, &problem);
     else
         reply(call, &tagged);
+    record_free(&tags_record, &words);
 }
 
 static void delete_one(struct api_call *call, enum governance_kind kind)
