@@ -9,12 +9,14 @@
 
 #include "agents/checks/journal.h"
 #include "agents/checks/kmsg.h"
+#include "agents/checks/kmsg_record.h"
 #include "base/child.h"
 #include "base/file.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "tests/unit/agents/place.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -372,6 +374,18 @@ static bool make_a_real_journal(const char *copy)
     return made;
 }
 
+/* The kernel has overwritten its first messages: a journald that begins now misses them, and reports that. */
+static bool has_wrapped(void)
+{
+    char data[KMSG_RECORD_BYTES_MAX];
+    struct kmsg_record record;
+    int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, data, sizeof(data)) : -1;
+    if (fd >= 0)
+        close(fd);
+    return n <= 0 || kmsg_record_parse(data, (size_t)n, &record) != 0 || record.seq > 0;
+}
+
 static void test_a_real_journal(void **state)
 {
     const struct place *place = *state;
@@ -390,7 +404,8 @@ static void test_a_real_journal(void **state)
         (void)journal_read(journal, 1, count_only, &seen);
     }
     assert_true(text_starts_with(journal_cursor(journal), "s="));
-    assert_true(seen.count > 0 && seen.lost == 0 && seen.at_us >= 0);
+    assert_true(seen.count > 0 && seen.at_us >= 0);
+    assert_true(seen.lost == 0 || has_wrapped());
     journal_free(journal);
 }
 
