@@ -4,6 +4,7 @@
  * A report is a line of the timeline, once: whoever repeats one, because its answer was lost or because hpd asks again after a
  * restart, adds nothing. An agent that says more than there can be adds nothing either.
  */
+#include "db/report.h"
 #include "server/service/agent/agent.h"
 #include "server/service/private.h"
 
@@ -15,8 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the operation. Two scripts of 20 attempts have 82 lines, its steps a few more; who has more to say is not to be trusted. */
-#define EVENTS_MAX 128
+/* Of an operation. Two scripts of 20 attempts have 82; an agent that has more to say is not to be trusted. */
+#define REPORTS_MAX 128
 
 /* --- what a group wants ---------------------------------------------------------------------------- */
 
@@ -79,25 +80,15 @@ void service_agent_work_sent(struct service *s, size_t resources_bytes)
 /* --- reports --------------------------------------------------------------------------------------- */
 
 struct reporting {
+    struct service *s;
     int64_t node_id;
     const struct lifecycle_report *report;
     const char *log;
     char message[SENTENCE_MAX_BYTES]; /* of the event, */
     enum event_kind kind;             /* and what it is */
-    bool known, added;
-    int events; /* of the operation */
+    bool added;
     struct problem *problem;
 };
-
-static int find_same(const void *row, void *arg)
-{
-    struct reporting *reporting = arg;
-    const struct event *event = row;
-    reporting->events++;
-    reporting->known =
-        reporting->known || (event->kind == reporting->kind && text_equal(event->message, reporting->message));
-    return 0;
-}
 
 /* The detail, and as much of the log's end as there is room for. */
 static void write_failure(const struct reporting *reporting, char *ret_text, size_t size)
@@ -157,8 +148,8 @@ static void write_message(struct reporting *reporting, const struct operation *o
 /* Whoever reads the timeline sees that it ends here, and why. */
 static void say_last(struct reporting *reporting)
 {
-    autofree char *text = own_printf("%s; this operation has %d lines, further reports are not written down",
-                                     reporting->message, EVENTS_MAX);
+    autofree char *text = own_printf("%s; this is report %d of the operation, further reports are not written down",
+                                     reporting->message, REPORTS_MAX);
     say_cut(reporting->message, sizeof(reporting->message), "%s", text);
 }
 
@@ -167,21 +158,23 @@ static int report_write(struct db_tx *tx, void *arg)
     struct reporting *reporting = arg;
     struct operation operation;
     struct place place;
-    reporting->known = reporting->added = false;
-    reporting->events = 0;
+    int64_t reports;
+    reporting->added = false;
     int status = place_find_row(tx, reporting->node_id, &place);
     if (status == 0)
         status = db_operation_active(tx, reporting->node_id, &operation);
     if (status == STATUS_NOT_FOUND || (status == 0 && !text_equal(operation.uid, reporting->report->key)))
         return problem_say(reporting->problem, STATUS_STALE, PROBLEM_STALE_REPORT,
                            "This instance is no longer asked to do that. Stop.");
-    write_message(reporting, &operation);
-    const struct db_event_filter filter = {.operation_id = operation.id, .newest_first = true, .limit = EVENTS_MAX};
     if (status == 0)
-        status = db_event_list(tx, &filter, find_same, reporting);
-    if (status < 0 || reporting->known || reporting->events >= EVENTS_MAX)
-        return status < 0 ? status : 0;
-    if (reporting->events == EVENTS_MAX - 1)
+        status = db_operation_report_count(tx, operation.id, &reports);
+    if (status < 0 || reports >= REPORTS_MAX)
+        return status;
+    status = db_operation_report_add(tx, operation.id, reporting->report, service_now(reporting->s));
+    if (status < 0)
+        return status == STATUS_EXISTS ? 0 : status;
+    write_message(reporting, &operation);
+    if (reports == REPORTS_MAX - 1)
         say_last(reporting);
     reporting->added = true;
     return report_event(tx, reporting, &place, &operation);
@@ -191,8 +184,11 @@ int service_agent_report_work(struct service *s, int64_t node_id, const struct l
                               const char *log, struct problem *ret_problem)
 {
     struct problem unused;
-    struct reporting reporting = {
-        .node_id = node_id, .report = report, .log = log, .problem = ret_problem != NULL ? ret_problem : &unused};
+    struct reporting reporting = {.s = s,
+                                  .node_id = node_id,
+                                  .report = report,
+                                  .log = log,
+                                  .problem = ret_problem != NULL ? ret_problem : &unused};
     int status = service_write(s, "agent-work", report_write, &reporting, ret_problem);
     if (status < 0)
         return status;

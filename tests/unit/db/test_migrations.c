@@ -8,6 +8,7 @@
 #include "db/agent_settings.h"
 #include "db/incident.h"
 #include "db/quarantine.h"
+#include "db/report.h"
 #include "db/webhook.h"
 
 #define MIGRATION(name, text)               \
@@ -352,6 +353,36 @@ static void test_what_was_renamed_keeps_its_rows(void **state)
     db_tx_close(tx);
 }
 
+static const char SQL_REPORTS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO operation (id, uid, cluster_id, cluster, kind, state, urgency, key, reason, actor, device, code, "
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error) "
+    "SELECT value, 'o' || value, 1, 'a', 'launch', CASE value WHEN 1 THEN 'running' ELSE 'failed' END, 'now', "
+    "'k' || value, '', '', '', '', '', '', '', 0, 7, 7, 7, '' FROM json_each('[1,2]'); "
+    "INSERT INTO event (at, level, kind, cluster_id, operation_id, cluster, message, script_state) VALUES "
+    "(9, 'info', 'lifecycle-script', 1, 1, 'a', 'lifecycle script setup/on create.sh started, attempt 2', 'Started'), "
+    "(9, 'info', 'lifecycle-script', 1, 1, 'a', 'lifecycle scripts failed', 'Failed'), "
+    "(9, 'info', 'operation-step', 1, 1, 'a', 'launch done', ''), "
+    "(9, 'info', 'lifecycle-script', 1, 2, 'a', 'lifecycle script x started, attempt 1', 'Started')";
+
+/* A report that was told before the upgrade is not told again after it. */
+static void test_reports_of_what_is_at_work_are_known(void **state)
+{
+    struct db db;
+    int64_t count;
+    struct lifecycle_report report = {.script = "setup/on create.sh", .state = SCRIPT_STATE_STARTED, .attempt = 2};
+    struct db_tx *tx = upgraded_from(*state, &db, 45, SQL_REPORTS_BEFORE);
+    MUST(db_operation_report_count(tx, 1, &count));
+    assert_int_equal(count, 2);
+    MUST(db_operation_report_count(tx, 2, &count));
+    assert_int_equal(count, 0);
+    assert_int_equal(db_operation_report_add(tx, 1, &report, 10), STATUS_EXISTS);
+    report.attempt = 3;
+    MUST(db_operation_report_add(tx, 1, &report, 10));
+    db_tx_close(tx);
+}
+
 static const char SQL_DECISIONS_BEFORE[] =
     "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
     "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
@@ -564,6 +595,7 @@ int main(void)
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_facts_of_texts_become_columns),
         EMPTY_TEST(test_what_was_renamed_keeps_its_rows),
+        EMPTY_TEST(test_reports_of_what_is_at_work_are_known),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),

@@ -11,6 +11,7 @@
 #include "db/incident.h"
 #include "db/job.h"
 #include "db/job_run.h"
+#include "db/report.h"
 #include "db_world.h"
 
 static int ignore(const void *row, void *arg)
@@ -147,6 +148,10 @@ static void call_lists_of_work(struct db_tx *tx)
     db_operation_step_update(tx, 1, &step);
     db_operation_change(tx, 1, OPERATION_KIND_CREATE_CLUSTER, &operation);
     db_operation_prune(tx, 0, 1);
+    int64_t reports;
+    const struct lifecycle_report report = {.attempt = 1};
+    db_operation_report_add(tx, 999, &report, 1);
+    db_operation_report_count(tx, 1, &reports);
     for (int i = 0; i < 32; i++) {
         const enum operation_kind kind = OPERATION_KIND_CREATE_CLUSTER;
         struct db_operation_filter filter = {i & 1, (i >> 1) & 1,           (i & 4) ? 0 : -1, (i & 8) != 0, 0,

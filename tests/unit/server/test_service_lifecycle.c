@@ -52,6 +52,30 @@ static void test_every_attempt_there_can_be_is_told_once(void **state)
     assert_int_equal(told(), 2 * ATTEMPTS);
 }
 
+static int insert_events(struct db_tx *tx, void *arg)
+{
+    struct operation operation;
+    int status = db_operation_active(tx, *(int64_t *)arg, &operation);
+    for (int i = 0; i < 150 && status == 0; i++) {
+        struct event event = {.kind = EVENT_KIND_OPERATION_STEP, .operation_id = operation.id, .node_id = node_id};
+        snprintf(event.message, sizeof(event.message), "something later");
+        status = db_event_insert(tx, &event);
+    }
+    return status;
+}
+
+/* However much else is told of the operation, a repeat is known and what is new is told. */
+static void test_a_repeat_is_known_after_many_events(void **state)
+{
+    (void)state;
+    assert_int_equal(say(1, SCRIPT_STATE_STARTED, false), 0);
+    world_write(&world, insert_events, &node_id);
+    assert_int_equal(say(1, SCRIPT_STATE_STARTED, false), 0);
+    assert_int_equal(told(), 1);
+    assert_int_equal(say(1, SCRIPT_STATE_FAILED, false), 0);
+    assert_int_equal(told(), 2);
+}
+
 static void test_an_agent_that_never_ends_fills_no_timeline(void **state)
 {
     (void)state;
@@ -201,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_attempt_there_can_be_is_told_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_agent_that_never_ends_fills_no_timeline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_repeat_is_known_after_many_events, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_reads_its_own_address_and_everybody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses_that_were_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_others_are_in_it_soon, setup, teardown),
