@@ -33,6 +33,7 @@
 #define SIM_FN static __attribute__((unused))
 #define SIM_T0 INT64_C(1795186800000) /* 2026-11-20 15:00:00 UTC */
 #define SIM_CLUSTER "west"
+#define SIM_OTHER "other"         /* the second scheduler, and its cluster */
 #define SIM_BEAT_MS INT64_C(5000) /* how often agents speak, unless the test says otherwise */
 #define SIM_TURNS_MAX 20000       /* turns without time passing: more means the loop spins */
 #define SIM_SPOOL_MAX 64
@@ -85,6 +86,8 @@ struct sim {
     struct fake_outcome outcome;
     struct fake_scheduler scheduler;
     struct fake_provider provider;
+    struct fake_scheduler other; /* the second one, of another kind, which has a cluster of its own */
+    int other_nodes;             /* of that; 0: there is none */
     struct service service;
     struct executor *executor;
     struct reconcile *reconcile;
@@ -148,6 +151,9 @@ SIM_FN void sim_boot(struct sim *sim)
     if (sim->has_scheduler)
         deps.schedulers[deps.scheduler_count++] =
             (struct reconcile_scheduler){.name = "slurm", .driver = fake_scheduler_driver(&sim->scheduler)};
+    if (sim->other_nodes > 0)
+        deps.schedulers[deps.scheduler_count++] =
+            (struct reconcile_scheduler){.name = SIM_OTHER, .driver = fake_scheduler_plain_driver(&sim->other)};
     deps.providers[deps.provider_count++] = fake_provider_driver(&sim->provider);
     deps.providers[deps.provider_count++] = manual_driver();
     if (reconcile_new(&deps, &sim->reconcile) != 0)
@@ -191,6 +197,7 @@ SIM_FN void sim_open(struct sim *sim, uint64_t seed, bool has_scheduler)
     sim->outcome.clock = &sim->clock;
     fake_scheduler_init(&sim->scheduler, &sim->outcome);
     sim->scheduler.clock = &sim->clock;
+    fake_scheduler_init(&sim->other, &sim->outcome);
     fake_provider_init(&sim->provider, &sim->clock, &sim->ids, &sim->outcome);
     loop_settings_default(&sim->settings);
     sim->beat_at = SIM_T0;
@@ -220,7 +227,7 @@ SIM_FN void sim_fork(const struct sim *from, struct sim *sim)
     assert_int_equal(file_write(copy, store, len, 0600), 0);
     sim->provider.clock = &sim->clock;
     sim->provider.ids = &sim->ids;
-    sim->provider.outcome = sim->scheduler.outcome = &sim->outcome;
+    sim->provider.outcome = sim->scheduler.outcome = sim->other.outcome = &sim->outcome;
     sim->outcome.clock = &sim->clock;
     sim->spool = own_calloc((size_t)from->spool_capacity + 1, sizeof(*sim->spool));
     for (int i = 0; i < from->spooled; i++)

@@ -25,6 +25,7 @@ struct sim_law {
     struct sim *sim;
     int64_t nodes[SIM_ACTIVE_MAX];
     int count, automatic;
+    int64_t other; /* the cluster of the second scheduler, which has its own budgets; 0: there is none */
     int automatic_of[FAULT_CLASS_COUNT];
     unsigned changes; /* kinds of open operations of the cluster */
     struct db_tx *tx;
@@ -46,10 +47,12 @@ SIM_FN int sim_law_operation(const void *row, void *arg)
     law->nodes[law->count++] = op->node_id;
     bool repair = operation_is_repair(op->kind);
     bool automatic = repair && strcmp(op->actor, "policy") == 0;
-    law->automatic += automatic;
-    law->automatic_of[policy_repair_class(op->code)] += automatic;
     struct node node;
     assert_int_equal(db_node_get_row(law->tx, op->node_id, &node), 0);
+    if (node.cluster_id != law->other) {
+        law->automatic += automatic;
+        law->automatic_of[policy_repair_class(op->code)] += automatic;
+    }
     if (automatic && op->created_at == clock_wall_ms(&law->sim->clock) &&
         law->sim->settings.policy.any_time[policy_repair_class(op->code)] == 0 &&
         policy_windows_hold(&law->sim->settings.policy.not_during, op->created_at))
@@ -127,7 +130,10 @@ SIM_FN void sim_check(struct sim *sim)
     struct sim_law law = {.sim = sim};
     const struct db_operation_filter active = {.state = -1, .active_only = true};
     const struct db_node_filter all = {.state = -1, .health = -1};
+    struct cluster other;
     assert_int_equal(db_read_begin(sim->service.db, &law.tx), 0);
+    if (sim->other_nodes > 0 && db_cluster_get(law.tx, SIM_OTHER, &other) == 0)
+        law.other = other.id;
     assert_int_equal(db_operation_list(law.tx, &active, sim_law_operation, &law), 0);
     assert_int_equal(db_node_list(law.tx, &all, sim_law_node, &law), 0);
     assert_int_equal(db_cluster_list(law.tx, "", 0, sim_law_cluster, &law), 0);
@@ -366,13 +372,17 @@ SIM_FN void sim_daemons(struct sim *sim)
         if (!node->heard)
             node->jobs = 0;
     }
+    for (int i = 0; i < sim->other.count; i++) {
+        const struct fake_instance *instance = fake_provider_of(&sim->provider, SIM_OTHER, sim->other.nodes[i].name);
+        sim->other.nodes[i].heard =
+            instance != NULL && fake_instance_is_up(&sim->provider, instance) && !instance->muted;
+    }
 }
 
 /* A kernel line on the node's present boot, reported at once. Returns the spool's index. */
-SIM_FN int sim_verdict(struct sim *sim, const char *node, int xid, enum severity severity)
+SIM_FN int sim_verdict_of(struct sim *sim, const struct fake_instance *instance, const char *node, int xid,
+                          enum severity severity)
 {
-    struct fake_instance *instance = fake_provider_of_node(&sim->provider, node);
-    assert_non_null(instance);
     if (sim->spooled == sim->spool_capacity) {
         sim->spool_capacity = sim->spool_capacity == 0 ? SIM_SPOOL_MAX : sim->spool_capacity * 2;
         sim->spool = own_realloc(sim->spool, (size_t)sim->spool_capacity, sizeof(*sim->spool));
@@ -394,6 +404,13 @@ SIM_FN int sim_verdict(struct sim *sim, const char *node, int xid, enum severity
     v->first_at = v->last_at = clock_wall_ms(&sim->clock);
     sim_agent_report(sim, spooled);
     return sim->spooled++;
+}
+
+SIM_FN int sim_verdict(struct sim *sim, const char *node, int xid, enum severity severity)
+{
+    const struct fake_instance *instance = fake_provider_of_node(&sim->provider, node);
+    assert_non_null(instance);
+    return sim_verdict_of(sim, instance, node, xid, severity);
 }
 
 /* --- time -------------------------------------------------------------------------------------- */

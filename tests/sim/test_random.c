@@ -12,6 +12,7 @@
 #include "tests/sim/sim_acts.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_modes.h"
+#include "tests/sim/sim_other.h"
 #include "tests/sim/sim_steps.h"
 #include "tests/sim/sim_world.h"
 
@@ -29,6 +30,7 @@
 /* One in so many worlds is large, or has some dozens of nodes: what takes many. The others are small, so that they are many. */
 #define LARGE_EVERY 256
 #define MIDDLE_EVERY 64
+#define TWO_EVERY 4 /* worlds with a second scheduler */
 #define STORM_MS (10 * MS_PER_MIN)
 #define SHORT_STORM_MS (3 * MS_PER_MIN)
 #define SETTLED_MS (6 * MS_PER_HOUR)
@@ -283,8 +285,32 @@ static void answer(struct sim *sim)
         (void)service_approval_answer(&sim->service, &sim_admin, asked.uid, draw(sim, 3) != 0, "", &answered, &problem);
 }
 
+/* In the world of the second scheduler, whose nodes have the same names. */
+static void elsewhere(struct sim *sim)
+{
+    static const int codes[] = {OFF_THE_BUS, DRIVER_ASKS_REPLACE, UNCONTAINED};
+    if (sim->other_nodes == 0)
+        return;
+    struct fake_scheduler_node *node = &sim->other.nodes[draw(sim, (uint32_t)sim->other_nodes)];
+    switch (draw(sim, 6)) {
+    case 0:
+        sim->other.down = draw(sim, 2) != 0;
+        break;
+    case 1:
+        fake_scheduler_by_hand(&sim->other, node->name, false, "swapping a fan");
+        break;
+    case 2:
+        fake_scheduler_resume_by_hand(&sim->other, node->name);
+        break;
+    default:
+        sim_other_verdict(sim, node->name, codes[draw(sim, ARRAY_LEN(codes))], SEVERITY_CRITICAL);
+    }
+}
+
 static void something(struct sim *sim)
 {
+    if (sim->other_nodes > 0 && draw(sim, 3) == 0)
+        elsewhere(sim);
     static void (*const happenings[])(struct sim *) = {fault,        fault,      fault, machine,  backends,
                                                        slurm_person, api_person, death, bad_disk, clock_jump,
                                                        dark_switch,  answer,     wire};
@@ -302,6 +328,10 @@ static void clear_up(struct sim *sim)
     sim->outcome = (struct fake_outcome){.calls = sim->outcome.calls, .dead = sim->outcome.dead, .clock = &sim->clock};
     sim->die_before_turn = 0;
     sim->resets = sim->resets == SIM_RESETS_NOT_OFFERED ? SIM_RESETS_NOT_OFFERED : SIM_RESETS_SUCCEED;
+    sim->other.down = false;
+    for (int i = 0; i < sim->other.count; i++)
+        if (sim->other.nodes[i].out && strcmp(sim->other.nodes[i].user, "alice") == 0)
+            fake_scheduler_resume_by_hand(&sim->other, sim->other.nodes[i].name);
     sim->scheduler.down = sim->provider.full = sim->provider.failed_to_provision = false;
     for (int i = 0; i < sim->provider.count; i++) {
         struct fake_instance *instance = &sim->provider.instances[i];
@@ -381,7 +411,7 @@ static void check_machines(struct sim *sim, const char *name)
     int alive = 0;
     for (int i = 0; i < sim->provider.count; i++) {
         const struct fake_instance *instance = &sim->provider.instances[i];
-        if (!instance->gone && strcmp(instance->node, name) == 0) {
+        if (!instance->gone && strcmp(instance->node, name) == 0 && strcmp(instance->cluster, SIM_CLUSTER) == 0) {
             alive++;
             if (strcmp(instance->id, reading.instance.instance_id) != 0)
                 sim_fail(sim, name, "%s runs although it fills no slot", instance->id);
@@ -414,6 +444,25 @@ static void check_ending(struct sim *sim)
     assert_true(ending.moves > 0);
 }
 
+static void bring_others_back(struct sim *sim)
+{
+    struct operation op;
+    struct problem problem;
+    for (int i = 0; i < sim->other.count; i++) {
+        const char *name = sim->other.nodes[i].name;
+        if (sim_other_state(sim, name) != NODE_STATE_READY &&
+            service_node_operate(&sim->service, &sim_admin, SIM_OTHER, name, OPERATION_KIND_REPLACE, URGENCY_NOW, "",
+                                 "", &op, &problem) != 0)
+            sim_fail(sim, name, "in the other cluster: %s", problem.detail);
+    }
+    sim_run(sim, MS_PER_HOUR);
+    if (!sim_other_is_ready(sim))
+        sim_fail(sim, NULL, "a node of the second scheduler does not come back");
+    for (int i = 0; i < sim->other.count; i++)
+        if (sim->other.nodes[i].out)
+            sim_fail(sim, sim->other.nodes[i].name, "in service, and out in the second scheduler");
+}
+
 /* Whatever is left, a person can bring back. */
 static void bring_all_back(struct sim *sim)
 {
@@ -432,6 +481,7 @@ static void bring_all_back(struct sim *sim)
             sim_fail(sim, name, "%s", problem.detail);
     }
     sim_until_all_ready(sim, MS_PER_HOUR);
+    bring_others_back(sim);
 }
 
 /* --- one world --------------------------------------------------------------------------------- */
@@ -510,9 +560,11 @@ static void live(const struct sim *start, uint64_t seed)
     sim_close(&sim);
 }
 
-static void make(struct sim *start, int nodes)
+/* others: of the cluster of a second scheduler; 0: there is none. */
+static void make_with(struct sim *start, int nodes, int others)
 {
     sim_open(start, 1, true);
+    start->other_nodes = others;
     struct loop_settings *settings = &start->settings;
     settings->join_deadline_ms = settings->backend_deadline_ms = settings->verify_deadline_ms = 5 * MS_PER_MIN;
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
@@ -526,11 +578,23 @@ static void make(struct sim *start, int nodes)
     start->beat_ms = 20 * MS_PER_S;
     start->spec = SIM_SCRIPT;
     sim_crash(start); /* with these settings */
-    sim_ask(start, nodes, NODE_RECOVERY_AUTOMATIC);
+    if (others > 0)
+        sim_ask_both(start, nodes);
+    else
+        sim_ask(start, nodes, NODE_RECOVERY_AUTOMATIC);
     for (int i = 0; i < start->scheduler.count; i++)
         snprintf(start->scheduler.nodes[i].leaf, sizeof(start->scheduler.nodes[i].leaf), "leaf-%d", i / LEAF_NODES);
     sim_until_all_ready(start, 30 * MS_PER_MIN);
+    if (others > 0) {
+        sim_run(start, 10 * MS_PER_MIN);
+        assert_true(sim_other_is_ready(start));
+    }
     sim_kill(start);
+}
+
+static void make(struct sim *start, int nodes)
+{
+    make_with(start, nodes, 0);
 }
 
 /* The disk fails at the first write of each turn while a switch goes dark: nothing is decided by what is not stored. */
@@ -561,13 +625,19 @@ static void an_incident_is_stored_before_it_decides(void **state)
 
 static void worlds_end_well(void **state)
 {
-    static struct sim small, middle, large;
+    static struct sim small, middle, large, two;
     (void)state;
     make(&small, 5);
     make(&middle, 20);
     make(&large, 50);
+    make_with(&two, 5, 3);
     for (uint64_t seed = first_seed; seed < first_seed + seed_count; seed++)
-        live(seed % LARGE_EVERY == 0 ? &large : seed % MIDDLE_EVERY == 0 ? &middle : &small, seed);
+        live(seed % LARGE_EVERY == 0    ? &large
+             : seed % MIDDLE_EVERY == 0 ? &middle
+             : seed % TWO_EVERY == 1    ? &two
+                                        : &small,
+             seed);
+    assert_int_equal(file_remove_tree(two.dir), 0);
     assert_int_equal(file_remove_tree(small.dir), 0);
     assert_int_equal(file_remove_tree(middle.dir), 0);
     assert_int_equal(file_remove_tree(large.dir), 0);

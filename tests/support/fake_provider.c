@@ -30,12 +30,18 @@ struct fake_instance *fake_provider_find(struct fake_provider *fake, const char 
     return NULL;
 }
 
-struct fake_instance *fake_provider_of_node(struct fake_provider *fake, const char *node)
+struct fake_instance *fake_provider_of(struct fake_provider *fake, const char *cluster, const char *node)
 {
     for (int i = fake->count - 1; i >= 0; i--)
-        if (!fake->instances[i].gone && strcmp(fake->instances[i].node, node) == 0)
+        if (!fake->instances[i].gone && strcmp(fake->instances[i].node, node) == 0 &&
+            (cluster[0] == '\0' || strcmp(fake->instances[i].cluster, cluster) == 0))
             return &fake->instances[i];
     return NULL;
+}
+
+struct fake_instance *fake_provider_of_node(struct fake_provider *fake, const char *node)
+{
+    return fake_provider_of(fake, fake->home, node);
 }
 
 bool fake_instance_is_up(const struct fake_provider *fake, const struct fake_instance *instance)
@@ -98,6 +104,7 @@ static int launch(struct provider *p, const struct provider_launch *request, str
         *instance = (struct fake_instance){0};
         snprintf(instance->id, sizeof(instance->id), "%s", request->instance_id);
         snprintf(instance->key, sizeof(instance->key), "%s", request->key);
+        snprintf(instance->cluster, sizeof(instance->cluster), "%s", request->cluster);
         snprintf(instance->node, sizeof(instance->node), "%s", request->node);
         snprintf(instance->token, sizeof(instance->token), "%s", request->enrollment_token);
         snprintf(instance->release, sizeof(instance->release), "%s", request->release == NULL ? "" : request->release);

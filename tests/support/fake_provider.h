@@ -15,7 +15,7 @@
 struct fake_instance {
     char id[ID_INSTANCE_MAX];
     char key[KEY_MAX_BYTES];
-    char node[NODE_NAME_MAX_BYTES];
+    char node[NODE_NAME_MAX_BYTES], cluster[NAME_MAX_BYTES];
     char release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];
     char token[160]; /* the newest that was handed over */
     char boot_id[BOOT_ID_MAX_BYTES];
@@ -43,6 +43,7 @@ struct fake_instance {
 struct fake_provider {
     struct fake_instance instances[FAKE_INSTANCES_MAX];
     int count;
+    char home[NAME_MAX_BYTES];               /* the cluster whose nodes are meant by their names; "": any */
     char keys[FAKE_KEYS_MAX][KEY_MAX_BYTES]; /* of effects, once each */
     int key_count;
     int launches, reboots, terminations;            /* effects */
@@ -63,6 +64,8 @@ struct provider_driver fake_provider_driver(struct fake_provider *fake);
 struct fake_instance *fake_provider_find(struct fake_provider *fake, const char *instance_id);
 /* The newest instance of the node that is not gone; NULL when there is none. */
 struct fake_instance *fake_provider_of_node(struct fake_provider *fake, const char *node);
+/* The same where several clusters have nodes of these names. */
+struct fake_instance *fake_provider_of(struct fake_provider *fake, const char *cluster, const char *node);
 bool fake_instance_is_up(const struct fake_provider *fake, const struct fake_instance *instance);
 
 #endif

@@ -385,3 +385,16 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
     };
     return scheduler_driver_make(&ops, (struct scheduler *)(void *)fake);
 }
+
+struct scheduler_driver fake_scheduler_plain_driver(struct fake_scheduler *fake)
+{
+    static const struct scheduler_ops ops = {
+        .name = "plain",
+        .observe = observe,
+        .cordon = cordon,
+        .uncordon = uncordon,
+        .workloads = jobs,
+        .evict = evict,
+    };
+    return scheduler_driver_make(&ops, (struct scheduler *)(void *)fake);
+}

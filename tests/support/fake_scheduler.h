@@ -53,6 +53,8 @@ struct fake_scheduler {
 
 void fake_scheduler_init(struct fake_scheduler *fake, struct fake_outcome *outcome);
 struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake);
+/* One of another kind, which can only what every scheduler can: no requests in reasons, signals, addresses, governance or quarantine. */
+struct scheduler_driver fake_scheduler_plain_driver(struct fake_scheduler *fake);
 struct fake_scheduler_node *fake_scheduler_add(struct fake_scheduler *fake, const char *name);
 struct fake_scheduler_node *fake_scheduler_find(struct fake_scheduler *fake, const char *name);
 /* A person's hand: state=drain or state=fail with a reason; and resume. */
