@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,11 +19,12 @@ extern char **environ;
 
 /* --- a life that ends at a step ---------------------------------------------------------------------------------- */
 
-static int steps, last_step; /* last_step 0: it is not killed */
+static atomic_int steps; /* our own server counts too, on its thread */
+static int last_step;    /* 0: it is not killed */
 
 static void step(void)
 {
-    if (++steps == last_step)
+    if (atomic_fetch_add(&steps, 1) + 1 == last_step)
         kill(getpid(), SIGKILL);
 }
 
