@@ -4,7 +4,7 @@
  * the thread sanitizer.
  */
 #include "server/service/cluster/cluster.h"
-#include "tests/sim/sim_world.h"
+#include "tests/sim/sim_other.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,12 +13,14 @@
 #define NODES 12
 #define PATIENCE_S 60
 #define PAUSE_US 2000
+#define SHARE 4 /* of the calls, of each of two schedulers */
 
 /* Real time, and backends that one thread at a time may enter. */
 struct live {
     struct sim sim;
     pthread_mutex_t backends;
-    atomic_bool stop;
+    atomic_bool stop, hangs;       /* the latter: the second scheduler, in each cordon */
+    atomic_int hanging, most_hung; /* calls of it, now and at most */
     pthread_t agents;
 };
 
@@ -40,6 +42,18 @@ static int locked_cordon(struct scheduler *s, const char *node, const struct sch
     int status = fake_scheduler_driver(&live.sim.scheduler).ops->cordon(s, node, owner, seen, shown, error);
     pthread_mutex_unlock(&live.backends);
     return status;
+}
+
+static int hanging_cordon(struct scheduler *s, const char *node, const struct scheduler_owner *owner, const char *seen,
+                          char *shown, char *error)
+{
+    int hanging = atomic_fetch_add(&live.hanging, 1) + 1;
+    if (hanging > atomic_load(&live.most_hung))
+        atomic_store(&live.most_hung, hanging);
+    while (atomic_load(&live.hangs))
+        usleep(PAUSE_US);
+    atomic_fetch_sub(&live.hanging, 1);
+    return locked_cordon(s, node, owner, seen, shown, error);
 }
 
 static int locked_jobs(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
@@ -137,15 +151,17 @@ static void *agents(void *arg)
     return NULL;
 }
 
-static void start(void)
+static void start_with(int others)
 {
     struct sim *sim = &live.sim;
+    static struct scheduler_ops other_ops;
     char error[DB_ERROR_MAX] = "";
     memset(&live, 0, sizeof(live));
     pthread_mutex_init(&live.backends, NULL);
     sim_make_dir(sim);
     sim->has_scheduler = true;
     fake_scheduler_init(&sim->scheduler, &sim->outcome);
+    fake_scheduler_init(&sim->other, &sim->outcome);
     fake_provider_init(&sim->provider, NULL, NULL, &sim->outcome);
     sim->clock = *clock_system();
     sim->provider.clock = &sim->clock;
@@ -156,19 +172,33 @@ static void start(void)
     s->fleet = fleet_new();
     s->clock = clock_system();
     s->memory = service_memory_new();
-    sim->executor = executor_threads_new(4, 64);
     loop_settings_default(&sim->settings);
+    if (others > 0)
+        sim->settings.steps_in_flight_max = 2 * SHARE;
+    sim->executor = executor_threads_new(others > 0 ? reconcile_threads(&sim->settings, 2) : 4, 64);
     sim->settings.observe_interval_ms = 20;
     sim->settings.verify_quiet_ms = 1;
     sim->settings.retry_min_ms = 5;
     struct reconcile_deps deps = {.service = s, .executor = sim->executor, .settings = sim->settings};
     deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){
         .name = "slurm", .driver = {&scheduler_ops, fake_scheduler_driver(&sim->scheduler).self}};
+    if (others > 0) {
+        sim->other_nodes = others;
+        other_ops = scheduler_ops;
+        other_ops.cordon = hanging_cordon;
+        deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){
+            .name = SIM_OTHER, .driver = {&other_ops, fake_scheduler_plain_driver(&sim->other).self}};
+    }
     deps.providers[deps.provider_count++] =
         (struct provider_driver){&provider_ops, fake_provider_driver(&sim->provider).self};
     assert_int_equal(reconcile_new(&deps, &sim->reconcile), 0);
     assert_int_equal(reconcile_start(sim->reconcile), 0);
     assert_int_equal(pthread_create(&live.agents, NULL, agents, NULL), 0);
+}
+
+static void start(void)
+{
+    start_with(0);
 }
 
 static void stop_all(void)
@@ -195,16 +225,16 @@ static void wait_for(int ready, int reboots)
     sim_fail(&live.sim, NULL, "it does not come to %d ready nodes after %d reboots", ready, reboots);
 }
 
-static void report(const char *node)
+static void report_of(const char *cluster, const char *node)
 {
     pthread_mutex_lock(&live.backends);
-    struct fake_instance copy = *fake_provider_of_node(&live.sim.provider, node);
+    struct fake_instance copy = *fake_provider_of(&live.sim.provider, cluster, node);
     pthread_mutex_unlock(&live.backends);
     static _Atomic bool acked;
     struct problem problem;
     struct verdict v = {.severity = SEVERITY_CRITICAL, .count = 1, .first_at = clock_wall_ms(clock_system())};
     v.last_at = v.first_at;
-    snprintf(v.key, sizeof(v.key), "key-%s", node);
+    snprintf(v.key, sizeof(v.key), "key-%s-%s", cluster, node);
     snprintf(v.instance_id, sizeof(v.instance_id), "%s", copy.id);
     snprintf(v.boot_id, sizeof(v.boot_id), "%s", copy.boot_id);
     snprintf(v.device, sizeof(v.device), "0000:b9:00");
@@ -212,6 +242,54 @@ static void report(const char *node)
     snprintf(v.code, sizeof(v.code), "xid.%d", OFF_THE_BUS);
     assert_int_equal(
         service_agent_verdicts(&live.sim.service, copy.node_row, &v, 1, v.last_at, sim_acked, &acked, &problem), 0);
+}
+
+static void report(const char *node)
+{
+    report_of(SIM_CLUSTER, node);
+}
+
+static bool is_out_there(const char *node)
+{
+    pthread_mutex_lock(&live.backends);
+    bool out = fake_scheduler_find(&live.sim.other, node)->out;
+    pthread_mutex_unlock(&live.backends);
+    return out;
+}
+
+/* Every call of the second scheduler hangs: it takes its share of them and no more, and the first one's node is repaired meanwhile. */
+static void one_that_hangs_takes_no_more_than_its_share(void **state)
+{
+    enum { OTHERS = 3 * SHARE };
+    char name[NODE_NAME_MAX_BYTES];
+    (void)state;
+    start_with(OTHERS);
+    pthread_mutex_lock(&live.backends);
+    sim_ask_both(&live.sim, NODES);
+    pthread_mutex_unlock(&live.backends);
+    wait_for(NODES, 0);
+    for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && !sim_other_is_ready(&live.sim); i++)
+        usleep(PAUSE_US);
+    assert_true(sim_other_is_ready(&live.sim));
+    atomic_store(&live.hangs, true);
+    for (int i = 1; i <= OTHERS; i++) {
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        report_of(SIM_OTHER, name);
+    }
+    for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && atomic_load(&live.hanging) < SHARE; i++)
+        usleep(PAUSE_US);
+    assert_int_equal(atomic_load(&live.hanging), SHARE);
+    report("gpu-1");
+    wait_for(NODES, 1);
+    assert_int_equal(atomic_load(&live.hanging), SHARE);
+    atomic_store(&live.hangs, false);
+    for (int i = 1; i <= OTHERS; i++) {
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        for (int k = 0; k < PATIENCE_S * (1000000 / PAUSE_US) && !is_out_there(name); k++)
+            usleep(PAUSE_US);
+    }
+    assert_int_equal(atomic_load(&live.most_hung), SHARE);
+    stop_all();
 }
 
 static void repairs_run_on_threads(void **state)
@@ -262,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repairs_run_on_threads),
+        cmocka_unit_test(one_that_hangs_takes_no_more_than_its_share),
         cmocka_unit_test(it_stops_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
