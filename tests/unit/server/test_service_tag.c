@@ -12,8 +12,8 @@ static void open_world(struct world *world)
 {
     struct service_governance_spec spec = {.name = "vision", .team = "vision", .active = -1};
     struct governance governance;
-    auto_json json_t *config = json_object();
-    spec.config = config;
+    const struct governance_spec config = {0};
+    spec.config = &config;
     world_open(world, DB_INLINE);
     world_cluster(world, "train", "gpu", 1, ORCHESTRATOR_NONE);
     assert_int_equal(service_governance_create(&world->service, &world_admin, quota.kind, "train", &spec, &governance,
