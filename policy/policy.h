@@ -53,7 +53,7 @@ struct policy_settings {
     int64_t fold_window_ms;         /* 60 s: codes of one device this close are one incident */
     int64_t probation_ms;           /* 6 h: after its return a machine gets less tolerance this long */
     int64_t lemon_window_ms;        /* 28 d: how long a repair weighs on a machine's lemon score (lemon.c) */
-    int lemon_score;                /* 0: never; from so many points on a machine is not rebooted but … */
+    int lemon_score;                /* 250; 0: never; from so many points on a machine is not rebooted but … */
     int lemon_action;               /* 0, enum policy_lemon_action: … that is done */
     int came_back;                  /* 1, enum policy_came_back: hardware that was replaced away is in a new machine */
     enum repair_mode modes[FAULT_CLASS_COUNT]; /* act: how far a decision may go */
