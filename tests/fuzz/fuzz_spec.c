@@ -7,8 +7,10 @@
 
 #include "api/v1/spec.h"
 #include "base/own.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "server/service/cluster/cluster.h"
+#include "server/service/scheduler/discovery.h"
 
 #include <stdarg.h>
 
@@ -41,6 +43,29 @@ void api_problem_printf(struct api_call *call, enum problem_code code, const cha
 void api_problem(struct api_call *call, const struct problem *problem)
 {
     note_problem(call, problem->code, problem->detail);
+}
+
+/* There is no store here, and no scheduler that could be asked. */
+int service_discovery_take(struct service *s, const char *scheduler, const struct node_source *source,
+                           char ***ret_names, size_t *ret_count, struct problem *ret_problem)
+{
+    (void)s;
+    (void)scheduler;
+    (void)source;
+    (void)ret_names;
+    (void)ret_count;
+    *ret_problem = (struct problem){.code = PROBLEM_UNAVAILABLE, .detail = "no scheduler"};
+    return STATUS_UNAVAILABLE;
+}
+
+int service_cluster_scheduler(struct service *s, const char *name, char ret_scheduler[NAME_MAX_BYTES],
+                              struct problem *ret_problem)
+{
+    (void)s;
+    (void)name;
+    (void)ret_problem;
+    ret_scheduler[0] = '\0';
+    return 0;
 }
 
 static void require_same(json_t *one, json_t *two)
