@@ -1,7 +1,7 @@
 // What hprun costs: the log of workers read by rules, beside Python's re, with which HyperPod's agent does it, and beside the scan alone; and
 // what it takes to be there, beside PyTorch's torchrun.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { build, dir, median, memoryMb, number, rounds, say, start, stop, until } from './lib.mjs';
@@ -40,6 +40,15 @@ function timed(command, args) {
   return performance.now() - begin;
 }
 
+// Of all restarts of a worker that writes when it begins and then dies: from a death to the next beginning, in ms.
+function restarts(command, args, name) {
+  const times = join(dir, name), script = `date +%s%N >>${times}; exit 1`;
+  spawnSync(command, [...args, '--max_restarts', '3', '--nproc_per_node', '1', '--no_python', '/bin/sh', '-c', script], { encoding: 'utf8' });
+  const at = readFileSync(times, 'utf8').trim().split('\n').map(Number);
+  if (at.length !== 4) throw new Error(`${command}: ${at.length} starts, not 4`);
+  return at.slice(1).map((one, i) => (one - at[i]) / 1e6);
+}
+
 async function memory(command, args, ready) {
   const child = start(command, args);
   await until('the workers run', () => existsSync(ready));
@@ -58,6 +67,8 @@ export async function launcher() {
   const ms = (list) => `${median(list).toFixed(1)} ms`;
   say(`hprun with ${WORKERS} workers that do nothing, from start to end`, ms(times.hprun), `/bin/true ${ms(times.nothing)}`);
   say('  torchrun', ms(times.torchrun), `ratio ${(median(times.torchrun) / median(times.hprun)).toFixed(0)}`);
+  const again = [restarts(hprun, HPRUN, 'again.hprun'), restarts(PYTHON, TORCHRUN, 'again.torchrun')];
+  say('a worker that died is started anew within', ms(again[0]), `torchrun ${ms(again[1])}: it looks every 5 s`);
   const rules = join(dir, 'launcher-rules.json'), script = (name) => ['/bin/sh', '-c', `touch ${join(dir, name)}; exec sleep 60`];
   run(join(build, 'bench/joblog'), ['make', '1000', join(dir, 'small.log'), rules]);
   const plain = await memory(hprun, [...HPRUN, ...common, ...script('plain')], join(dir, 'plain'));

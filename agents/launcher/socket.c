@@ -141,10 +141,11 @@ static void take_heartbeat(struct message *m)
 static void take_fault(struct message *m)
 {
     const char *reason = text_of(m->body, "reason"), *message = text_of(m->body, "message");
-    char clean[256];
+    char clean[256], said[1024];
     text_copy_clean(clean, sizeof(clean), reason, strlen(reason));
+    text_copy_clean(said, sizeof(said), message, strlen(message));
     autofree char *sentence =
-        own_printf("Local rank %d reported a fault%s%s", m->rank, *message == '\0' ? "." : ": ", message);
+        own_printf("Local rank %d reported a fault%s%s", m->rank, *said == '\0' ? "." : ": ", said);
     launcher_fault(m->server->launcher, *clean == '\0' ? "WorkerReportedFault" : clean, sentence);
 }
 
