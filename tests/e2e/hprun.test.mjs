@@ -12,12 +12,13 @@ import { root } from './lib/programs.mjs';
 const TRAIN = join(root, 'tests/support/hprun_train.py');
 const STEPS = 20;
 const RULES = `
-- {name: JobStartGracePeriod, logPattern: '.*Train Epoch.*', expectedStartCutOffInSeconds: 60}
-- {name: JobHangingDetection, logPattern: '.*step \\d+ training_loss_step.*', expectedRecurringFrequencyInSeconds: 6}
+- {name: JobStartGracePeriod, logPattern: '.*Train Epoch.*', expectedStartCutOffInSeconds: 120}
 - {name: LossSpikeDetection, logPattern: '.*training_loss_step (\\d+(?:\\.\\d+)?).*', metricThreshold: 20.0, operator: gt, metricEvaluationDataPoints: 5}
 - {name: TFLOPs, logPattern: '.* (.+) TFLOPs.*', metricThreshold: 50.5, operator: lt, metricEvaluationDataPoints: 5}
 - {name: GPUError, logPattern: '.*RuntimeError: .*out of memory.*', faultOnMatch: true}
 `;
+// For what hangs alone: on a busy machine a step may take seconds, and a crash before it is over, too.
+const HANG = "- {name: JobHangingDetection, logPattern: '.*step \\d+ training_loss_step.*', expectedRecurringFrequencyInSeconds: 12}\n";
 let place, wanted;
 
 const lossOf = (text) => /trained: loss (\S+)/.exec(text)?.[1];
@@ -25,6 +26,7 @@ const lossOf = (text) => /trained: loss (\S+)/.exec(text)?.[1];
 before(async () => {
   place = new Place();
   writeFileSync(place.path('rules.yaml'), RULES);
+  writeFileSync(place.path('hang.yaml'), RULES + HANG);
   const run = place.start(['--standalone', '--nproc-per-node=2', TRAIN, place.path('undisturbed'), String(STEPS)]);
   assert.equal(await run.over, 0, run.err);
   wanted = lossOf(run.out);
@@ -33,7 +35,7 @@ before(async () => {
 after(() => place?.end());
 
 async function train(name, [what, rank, step], args = []) {
-  const run = place.start(['--standalone', '--nproc-per-node=2', '--log-rules', place.path('rules.yaml'), '--tee=3', `--log-dir=${place.path('logs')}`, ...args, TRAIN, place.path(name), String(STEPS), what, String(rank), String(step)]);
+  const run = place.start(['--standalone', '--nproc-per-node=2', '--log-rules', place.path(what === 'hang' ? 'hang.yaml' : 'rules.yaml'), '--tee=3', `--log-dir=${place.path('logs')}`, ...args, TRAIN, place.path(name), String(STEPS), what, String(rank), String(step)]);
   await run.over;
   return run;
 }
