@@ -71,7 +71,7 @@ test('set apart by name while it is tested, a busy one is left alone, and all is
   await isApart('gpu-2');
   assert.equal(features('gpu-2'), `a,b,${FEATURE}|a,${FEATURE}`);
   assert.match(shown('reservation', RESERVATION), /Flags=MAINT,IGNORE_JOBS/);
-  assert.match(world.slurmNode('gpu-2').state, /MAINT/);
+  await until('gpu-2 is shown under maintenance', () => /MAINT/.test(world.slurmNode('gpu-2').state)); // Slurm looks at reservations from time to time
   assert.ok(world.events({ node: 'gpu-2' }).some((e) => /set apart/.test(e.message)));
   // The busy one is waited for, then skipped and reported; its job never noticed.
   const skipped = await ended(checks['gpu-1']);
