@@ -307,6 +307,35 @@ static void a_cancelled_check_gives_the_node_back(void **state)
     sim_close(&sim);
 }
 
+/* A scheduler that had not saved that the node was given back shows the hold of the check again: nobody else would end it. */
+static void the_hold_of_a_check_that_is_over_is_ended(void **state)
+{
+    struct sim sim;
+    char uid[ID_UUID_MAX];
+    struct operation operation;
+    struct problem problem = {0};
+    (void)state;
+    open_world(&sim, 309, SIM_DEEP_STALLS, 2);
+    start(&sim, uid);
+    for (int i = 0; machine(&sim)->deep_runs == 0; i++) {
+        assert_true(i < 10000);
+        sim_tick(&sim, INT64_MAX);
+    }
+    const struct fake_scheduler_node saved = *there(&sim);
+    assert_string_equal(saved.reason, "holdfast: deep health checks");
+    assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, uid, &operation, &problem), 0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_MIN);
+    struct fake_scheduler_node *node = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    node->out = true;
+    node->reason_at = saved.reason_at;
+    memcpy(node->reason, saved.reason, sizeof(saved.reason));
+    memcpy(node->user, saved.user, sizeof(saved.user));
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_false(there(&sim)->out);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
 static void time_is_limited(void **state)
 {
     (void)state;
@@ -626,6 +655,7 @@ int main(void)
         cmocka_unit_test(a_busy_node_whose_jobs_end_is_tested),
         cmocka_unit_test(a_pressing_check_requeues_jobs),
         cmocka_unit_test(a_cancelled_check_gives_the_node_back),
+        cmocka_unit_test(the_hold_of_a_check_that_is_over_is_ended),
         cmocka_unit_test(time_is_limited),
         cmocka_unit_test(a_crash_tests_nothing_twice),
         cmocka_unit_test(the_newest_runs_of_a_node_are_kept),

@@ -227,19 +227,26 @@ static int read_absences(struct db_tx *tx, const struct decide_item *item, int64
     return status < 0 ? status : 0;
 }
 
-/* A scheduler that died came up with a state from before the repair was over, and shows the repair's own mark once more: nobody asks
- * for another repair, and nobody else will end it. Its reason's time says so; the clocks of both may differ a little. */
+/* A scheduler that died came up with a state from before a repair or a check was over, and shows its mark once more: nobody asks
+ * for another one, and nobody else will end it. Its reason's time says so; the clocks of both may differ a little. */
 #define CLOCKS_MS (2 * MS_PER_S)
+static bool is_mark_of(const struct rnode *node, enum operation_kind kind)
+{
+    const struct scheduler_owner owner = reconcile_owner(kind);
+    if (owner.request != SCHEDULER_REQUEST_NONE)
+        return owner.request == node->request;
+    return reconcile_reason_is_ours(node) && text_equal(node->reason + node->note_at, owner.note);
+}
+
 static bool shows_old_mark(const struct decide_item *item)
 {
     const struct rnode *node = item->node;
     const struct operation *op = &item->last_operation;
     const struct operation_step *mark = &op->steps[0];
-    return node->reason_at > 0 && op->id != 0 && op->state == OPERATION_STATE_SUCCEEDED && op->step_count > 0 &&
-           mark->kind == STEP_KIND_MARK && mark->state == STEP_STATE_DONE &&
-           reconcile_owner(op->kind).request != SCHEDULER_REQUEST_NONE &&
-           reconcile_owner(op->kind).request == node->request && node->reason_at >= mark->started_at - CLOCKS_MS &&
-           node->reason_at <= mark->finished_at + CLOCKS_MS;
+    bool over = op->state == OPERATION_STATE_SUCCEEDED || op->state == OPERATION_STATE_CANCELLED;
+    return node->reason_at > 0 && op->id != 0 && over && op->step_count > 0 && mark->kind == STEP_KIND_MARK &&
+           mark->state == STEP_STATE_DONE && is_mark_of(node, op->kind) &&
+           node->reason_at >= mark->started_at - CLOCKS_MS && node->reason_at <= mark->finished_at + CLOCKS_MS;
 }
 
 static int read_return_to_service(const struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)

@@ -15,16 +15,16 @@ const scheduler = () => world.json('cluster', 'describe', 'demo').scheduler;
 const writeToken = (text) => writeFileSync(join(world.slurm, 'rest.token'), text, { mode: 0o600 });
 
 test('it is asked what it speaks; what it cannot do is said once', async () => {
-  const { state, way } = await until('the way', () => {
+  const { state, transport } = await until('the transport', () => {
     const now = scheduler();
-    return now.way?.includes('22.05') && now;
+    return now.transport?.includes('22.05') && now;
   });
   assert.equal(state, 'up');
-  assert.match(way, /^slurmrestd v0\.0\.38 of Slurm 22\.05\.\d+ at http:\/\/127\.0\.0\.1:\d+; by Slurm's programs: changes of nodes/);
-  assert.ok(world.hpctl('cluster', 'describe', 'demo').out.includes(way));
+  assert.match(transport, /^slurmrestd v0\.0\.38 of Slurm 22\.05\.\d+ at http:\/\/127\.0\.0\.1:\d+; by Slurm's programs: changes of nodes/);
+  assert.ok(world.hpctl('cluster', 'describe', 'demo').out.includes(transport));
   world.kernel('gpu-1', FELL_OFF);
   await world.repaired('gpu-1', 'reboot');
-  assert.equal(world.log.match(/is spoken to by .*v0\.0\.38 of/g).length, 1, world.log);
+  assert.equal(world.log.match(/scheduler connected .*v0\.0\.38 of/g).length, 1, world.log);
 });
 
 test('jobs and figures come by it, in the words of the programs', async () => {
