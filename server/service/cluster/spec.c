@@ -213,8 +213,8 @@ int spec_check_backends(const struct service_cluster_spec *spec, const struct se
     if (spec->orchestrator == ORCHESTRATOR_SLURM && !backends->slurm)
         return problem_say(
             problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-            "orchestrator is \"slurm\" (the default), and this hpd drives no Slurm: give its configuration "
-            "a slurm section, or create the cluster with orchestrator \"none\".");
+            "orchestrator is \"slurm\" (the default), and this hpd drives no scheduler: give its configuration "
+            "schedulers or a slurm section, or create the cluster with orchestrator \"none\".");
     for (size_t i = 0; i < spec->group_count; i++) {
         const char *provider = spec_provider(&spec->groups[i], backends);
         if (!has_provider(backends, provider))

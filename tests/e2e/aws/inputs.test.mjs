@@ -117,7 +117,7 @@ test('CreateCluster that is refused', async () => {
     [groups(group({ ScheduledUpdateConfig: { ScheduleExpression: 'cron(0 3 ? * SUN *)' } })), /ScheduledUpdateConfig/],
     [groups(group({ AutoPatchConfig: { PatchingStrategy: 'WhenIdle' } })), /AutoPatchConfig/],
     [groups(group({ CapacityRequirements: { Spot: {} } })), /Spot/],
-    [{ Orchestrator: { Slurm: {} } }, /drives no Slurm/],
+    [{ Orchestrator: { Slurm: {} } }, /drives no scheduler/],
     [{ Orchestrator: { Eks: { ClusterArn: 'arn:aws:eks:us-west-2:000000000000:cluster/k' } } }, /Orchestrator\.Eks/],
     [{ AutoScaling: { Mode: 'Enable', AutoScalerType: 'Karpenter' } }, /AutoScaling/],
     [{ TieredStorageConfig: { Mode: 'Enable' } }, /TieredStorageConfig/],

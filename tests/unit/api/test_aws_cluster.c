@@ -227,7 +227,7 @@ static void test_slurm_that_is_not_there(void **state)
     refused_because("CreateCluster", cluster_input(slurm, ""), AWS_ERROR_VALIDATION,
                     "SlurmConfig of the group \"gpu\"");
     refused_because("CreateCluster", cluster_input("", ", 'Orchestrator': {'Slurm': {}}"), AWS_ERROR_VALIDATION,
-                    "drives no Slurm");
+                    "drives no scheduler");
     create("", "");
     refused_because("UpdateCluster", cluster_input(slurm, ""), AWS_ERROR_VALIDATION, "SlurmConfig");
     refused_because("UpdateCluster", parse("{'ClusterName': 'train', 'Orchestrator': {'Slurm': {}}}"),
