@@ -62,7 +62,7 @@ test('a code of no table is a question to a person, which a row of the site answ
   await until('a person is told', async () => /^for a person: xid\.999 on 0000:6e:00 is in no table/.test((await world.node('w-1')).reason ?? ''));
   const told = (await world.events('decision', 'w-1')).find((e) => e.message.includes('unknown-code'));
   assert.equal(told.level, 'warn');
-  assert.match(told.message, /A person has to say what it means, by a row of faultTables \(code: xid\.999, action: watch, or what else it asks for, and why\)/);
+  assert.match(told.message, /nothing else follows until a row of faultTables says what it asks for \(code: xid\.999, action, and why\)/);
   assert.equal((await world.get('/v1/clusters/demo')).attention[0].name, 'w-1');
   writeFileSync(file, 'overrides:\n  - code: xid.999\n    action: reboot\n    why: our driver of next year says so\n');
   world.hpd.kill('SIGHUP');
