@@ -177,9 +177,9 @@ static void send(struct reconcile *r, struct rnode *node, bool moves, const char
 }
 
 /* Twice the last one; the first is so many observation intervals. */
-static int64_t next_pause(const struct reconcile *r, int64_t last_ms, int64_t first)
+static int64_t next_pause(const struct scheduler_link *link, int64_t last_ms, int64_t first)
 {
-    const int64_t every_ms = r->deps.settings.observe_interval_ms;
+    const int64_t every_ms = link->observe_interval_ms;
     int64_t next_ms = last_ms == 0 ? first * every_ms : 2 * last_ms;
     return next_ms < PAUSE_MAX_FACTOR * every_ms ? next_ms : PAUSE_MAX_FACTOR * every_ms;
 }
@@ -199,7 +199,7 @@ static int look_at_host(struct reconcile *r, struct db_tx *tx, struct rnode *nod
         return 0;
     int status = db_address_host(tx, node->id, ret_own);
     if (status == STATUS_NOT_FOUND || (status == 0 && !hardware_is_host_name(ret_own))) {
-        address->nameless_ms = next_pause(r, address->nameless_ms, NAMELESS_FACTOR);
+        address->nameless_ms = next_pause(reconcile_link(node), address->nameless_ms, NAMELESS_FACTOR);
         address->host_again_at = reconcile_now(r) + address->nameless_ms;
         ret_own->detail[0] = '\0';
         return 0;
@@ -276,7 +276,7 @@ bool reconcile_addresses_take(struct reconcile *r, struct rcall *call)
     struct raddress *address = node->address;
     address->in_flight = false;
     address->told_seq = r->tick;
-    address->pause_ms = next_pause(r, address->pause_ms, 1);
+    address->pause_ms = next_pause(link, address->pause_ms, 1);
     address->again_at = address->host_again_at = reconcile_now(r) + address->pause_ms;
     if (call->move.renamed)
         settle_host(address, call->move.host);

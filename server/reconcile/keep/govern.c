@@ -7,6 +7,7 @@
  * can be seen a version that was never in force is pending, for a while; what was settled before stays as it was seen last.
  */
 #include "server/reconcile/keep/govern.h"
+#include "base/hash.h"
 #include "db/governance.h"
 #include "server/reconcile/keep/govern_rule.h"
 #include "server/reconcile/keep/keeper.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 
 #define LOOK_FACTOR 12 /* looked at again after so many times the interval of observing */
-#define MIX UINT64_C(0x100000001b3)
 
 struct govern_keeper {
     struct keeper_pace pace;
@@ -54,13 +54,6 @@ int64_t reconcile_govern_due(const struct scheduler_link *link, int64_t now)
 }
 
 /* --- what is wanted ----------------------------------------------------------------------------- */
-static void mix(uint64_t *number, const char *text, int64_t version)
-{
-    for (; *text != '\0'; text++)
-        *number = (*number ^ (unsigned char)*text) * MIX;
-    *number = (*number ^ (uint64_t)version) * MIX;
-}
-
 static int take_wanted(const void *row, void *arg)
 {
     const struct governance *governance = row;
@@ -71,7 +64,7 @@ static int take_wanted(const void *row, void *arg)
     wanted->versions = own_realloc(wanted->versions, wanted->governance->count + 1, sizeof(*wanted->versions));
     if (wanted->governance->count > 0)
         wanted->versions[wanted->governance->count - 1] = governance->version;
-    mix(&wanted->number, governance->uid, governance->version);
+    wanted->number = hash_number(hash_text(wanted->number, governance->uid), (uint64_t)governance->version);
     return 0;
 }
 

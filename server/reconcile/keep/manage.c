@@ -7,6 +7,7 @@
  * What drifted, and that it is over, is told once in each cluster's timeline; the cluster's description shows it meanwhile.
  */
 #include "server/reconcile/keep/manage.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "db/cluster.h"
@@ -18,7 +19,6 @@
 
 #define LOOK_FACTOR \
     4 /* looked at again after so many times the interval of observing, and at what changed with the next */
-#define MIX UINT64_C(0x100000001b3)
 
 struct manage_keeper {
     struct keeper_pace pace;
@@ -77,13 +77,6 @@ struct collecting {
     uint64_t number;
 };
 
-static void mix(uint64_t *number, const char *text)
-{
-    for (; *text != '\0'; text++)
-        *number = (*number ^ (unsigned char)*text) * MIX;
-    *number = (*number ^ 1) * MIX;
-}
-
 /* As HyperPod has it: the partition that is named, else one that is called as the instance type. */
 static int read_group(struct collecting *c, int64_t group_id, const char *group, const char *instance_type)
 {
@@ -122,11 +115,11 @@ static int take_node(const void *found, void *arg)
     text_copy_cut(node->instance_type, sizeof(node->instance_type), row->instance_type);
     text_copy_cut(node->partition, sizeof(node->partition), c->partition);
     text_copy_cut(node->leaf, sizeof(node->leaf), node_domain(&row->node, TOPOLOGY_LEVEL_SWITCH));
-    mix(&c->number, node->name);
-    mix(&c->number, node->address);
-    mix(&c->number, node->instance_type);
-    mix(&c->number, node->partition);
-    mix(&c->number, node->leaf);
+    c->number = hash_text(c->number, node->name);
+    c->number = hash_text(c->number, node->address);
+    c->number = hash_text(c->number, node->instance_type);
+    c->number = hash_text(c->number, node->partition);
+    c->number = hash_text(c->number, node->leaf);
     return 0;
 }
 
@@ -169,7 +162,7 @@ static int collect(struct reconcile *r, const struct scheduler_link *link, struc
     if (status == 0)
         status = db_cluster_list(c->tx, "", 0, take_cluster, c);
     db_read_end(r->db, c->tx);
-    mix(&c->number, layout_strategy_text(c->layout->strategy));
+    c->number = hash_text(c->number, layout_strategy_text(c->layout->strategy));
     return status;
 }
 
