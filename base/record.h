@@ -36,7 +36,7 @@ enum record_type {
     RECORD_WORD,   /* struct optional: the place in words */
     RECORD_WORDS,  /* struct optional: a bit for each place in words, of a list without repetitions */
     RECORD_TEXTS,  /* struct optional_list of char *, owned */
-    RECORD_LIST, /* struct optional_list of the structs of a record; the least that is given of a list is min, the most max */
+    RECORD_LIST,   /* struct optional_list of the structs of a record */
     RECORD_OBJECT, /* a struct whose first member is "bool given" */
     RECORD_NEVER,  /* known, and never taken: rule says why */
 };

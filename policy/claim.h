@@ -1,5 +1,5 @@
 /*
- * May this node be acted on now? Asked here by everything that is done without a person's word: the gates of a repair, returns to
+ * May this node be acted on now? Asked here by everything that begins on a node: the gates of a repair, returns to
  * service, holds, tests in the background, launches that are tried again, software updates.
  */
 #ifndef HOLDFAST_POLICY_CLAIM_H

@@ -84,7 +84,7 @@ static const char *behind_syslog(const char *at, const char *end)
 
 size_t kmsg_text_start(const char *line, size_t len)
 {
-    const char *at = line, *end = line + len;
+    const char *at = line, *end = len > 0 ? line + len : line;
     for (;;) {
         while (at < end && (*at == ' ' || *at == '\t'))
             at++;

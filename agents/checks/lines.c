@@ -5,7 +5,7 @@
 
 void lines_start(struct lines *lines, const char *data, size_t len)
 {
-    *lines = (struct lines){data, data + len};
+    *lines = (struct lines){data, len > 0 ? data + len : data};
 }
 
 bool lines_next(struct lines *lines, struct word *ret_line)

@@ -299,7 +299,7 @@ static bool take_record(struct reader *reader, struct check_report *report)
 void report_read(const char *data, size_t len, struct check_report *ret_report)
 {
     struct check_report report = {.result = CHECK_RESULT_OK};
-    struct reader reader = {.at = data, .end = data + len};
+    struct reader reader = {.at = data, .end = len > 0 ? data + len : data};
     bool good = true;
     while (good && reader.at < reader.end)
         good = take_record(&reader, &report);

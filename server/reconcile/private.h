@@ -407,6 +407,7 @@ struct turn {
     struct rnode *ready[OPERATE_MAX];
     size_t ready_count;
     int slots_left;               /* backend calls that may still be sent */
+    int provider_slots_left;      /* … of those that are no scheduler's */
     struct provision *provision;  /* a cluster that moves; NULL: none */
     const struct rcluster *asked; /* the cluster that the store was asked about in this turn; NULL: none yet … */
     bool asked_paused;            /* … and whether a person has paused it */
@@ -464,6 +465,7 @@ struct reconcile {
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */
 
     struct wakes wakes; /* what is to be read again */
+    int64_t resync_at;  /* not before then: the store could not be read */
     bool new_nodes_wanted, resync_wanted, resync_running, undecided_wanted;
     int64_t newest_node; /* those with a larger row number are new */
     struct rcluster *resync_cluster;

@@ -118,23 +118,27 @@ static bool may_have_slot(const struct reconcile *r, const struct rnode *node, c
     return !node->op->waits_for_link || reconcile_link_room(r, own) > 0;
 }
 
-/* In the order in which they came; those of a scheduler that has no room stay where they are. */
+/* The first that may have it, in the order in which they came; those before it, of a scheduler that has no room, stay where they are. */
 static bool poke_first(struct reconcile *r, struct idqueue *waiting, const struct scheduler_link *link)
 {
     int64_t id;
+    struct idqueue skipped = {0};
     bool poked = false;
-    for (size_t left = waiting->count; left > 0 && idqueue_pop(waiting, &id); left--) {
+    while (!poked && idqueue_pop(waiting, &id)) {
         struct rnode *node = reconcile_node_find(r, id);
         if (node == NULL || node->op == NULL || !node->op->waits_for_slot)
             continue;
-        if (poked || !may_have_slot(r, node, link)) {
-            idqueue_push(waiting, id);
+        if (!may_have_slot(r, node, link)) {
+            idqueue_push(&skipped, id);
             continue;
         }
         node->op->waits_for_slot = false;
         reconcile_operation_poke(r, node);
         poked = true;
     }
+    while (skipped.count > 0)
+        idqueue_push_front(waiting, skipped.ids[--skipped.count]);
+    idqueue_free(&skipped);
     return poked;
 }
 

@@ -96,8 +96,11 @@ static void count_slots(struct turn *turn)
 {
     struct reconcile *r = turn->r;
     turn->slots_left = reconcile_threads(&r->deps.settings, r->deps.scheduler_count) - r->calls_in_flight;
-    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+    turn->provider_slots_left = r->deps.settings.steps_in_flight_max - r->calls_in_flight;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next) {
         link->slots_left = reconcile_link_room(r, link);
+        turn->provider_slots_left += link->calls_in_flight;
+    }
 }
 
 /* Memory learns of the operation after the commit: until then it is known here alone. */

@@ -73,7 +73,7 @@ void idmap_free(struct idmap *map)
     *map = (struct idmap){0};
 }
 
-void idqueue_push(struct idqueue *queue, int64_t id)
+static void idqueue_make_room(struct idqueue *queue)
 {
     if (queue->count == queue->capacity) {
         size_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
@@ -83,7 +83,20 @@ void idqueue_push(struct idqueue *queue, int64_t id)
         free(queue->ids);
         *queue = (struct idqueue){.ids = ids, .count = queue->count, .capacity = capacity};
     }
+}
+
+void idqueue_push(struct idqueue *queue, int64_t id)
+{
+    idqueue_make_room(queue);
     queue->ids[(queue->head + queue->count++) % queue->capacity] = id;
+}
+
+void idqueue_push_front(struct idqueue *queue, int64_t id)
+{
+    idqueue_make_room(queue);
+    queue->head = (queue->head + queue->capacity - 1) % queue->capacity;
+    queue->ids[queue->head] = id;
+    queue->count++;
 }
 
 bool idqueue_pop(struct idqueue *queue, int64_t *ret_id)

@@ -79,6 +79,7 @@ struct scheduler_link *reconcile_link_named(struct reconcile *r, const char *nam
     for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
         if (name[0] == '\0' || text_equal(link->name, name))
             return link;
+    log_error("a cluster names a scheduler that is not configured, its steps wait scheduler=\"%s\"", name);
     return link_add(r, name);
 }
 
@@ -117,9 +118,14 @@ int reconcile_threads(const struct loop_settings *settings, size_t scheduler_cou
     return settings->steps_in_flight_max + (int)scheduler_count * calls_max(settings, scheduler_count);
 }
 
+int reconcile_link_share(const struct reconcile *r)
+{
+    return calls_max(&r->deps.settings, r->deps.scheduler_count);
+}
+
 int reconcile_link_room(const struct reconcile *r, const struct scheduler_link *link)
 {
-    return calls_max(&r->deps.settings, r->deps.scheduler_count) - link->calls_in_flight;
+    return reconcile_link_share(r) - link->calls_in_flight;
 }
 
 int64_t reconcile_link_age_max(const struct scheduler_link *link)

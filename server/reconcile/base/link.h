@@ -65,6 +65,8 @@ bool reconcile_link_is_configured(const struct scheduler_link *link);
 bool reconcile_link_is_usable(const struct scheduler_link *link);
 /* Why a step that needs the scheduler waits. */
 const char *reconcile_link_lacks(const struct scheduler_link *link);
+/* Calls that each scheduler may have under way. */
+int reconcile_link_share(const struct reconcile *r);
 /* Calls that may still be sent to it at once: while it hangs, threads are left to the others. */
 int reconcile_link_room(const struct reconcile *r, const struct scheduler_link *link);
 /* How old its snapshot may be to be believed. */

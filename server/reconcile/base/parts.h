@@ -34,6 +34,7 @@ struct idqueue {
     size_t head, count, capacity;
 };
 void idqueue_push(struct idqueue *queue, int64_t id);
+void idqueue_push_front(struct idqueue *queue, int64_t id);
 bool idqueue_pop(struct idqueue *queue, int64_t *ret_id);
 void idqueue_free(struct idqueue *queue);
 

@@ -350,31 +350,42 @@ static enum step_result step_look(struct work *w, const struct step_ops *ops)
     return ops->run(w);
 }
 
-/* Calls that may still be sent by this operation. */
-static int slots_left(const struct work *w)
+/* Calls that may still be sent by this operation: to a scheduler (link) of its share, to a provider of the steps' own. Launches leave
+ * a part of either to repairs. */
+static int slots_left(const struct work *w, const struct scheduler_link *link)
 {
-    int all = w->node->group->settings.steps_in_flight_max;
-    int kept = w->op.kind == OPERATION_KIND_LAUNCH ? all - all * LAUNCHES_SHARE_PERCENT / 100 : 0;
-    return w->turn->slots_left - kept;
+    int most = w->node->group->settings.steps_in_flight_max;
+    int left = link != NULL ? link->slots_left : w->turn->provider_slots_left;
+    if (link != NULL)
+        most = reconcile_link_share(w->r);
+    int kept = w->op.kind == OPERATION_KIND_LAUNCH ? most - most * LAUNCHES_SHARE_PERCENT / 100 : 0;
+    return (left < w->turn->slots_left ? left : w->turn->slots_left) - kept;
+}
+
+static const struct scheduler_link *link_of_call(const struct work *w)
+{
+    return w->call != NULL ? w->call->link : reconcile_link(w->node);
 }
 
 bool work_may_call(const struct work *w)
 {
-    const struct scheduler_link *link = w->call != NULL ? w->call->link : reconcile_link(w->node);
-    return slots_left(w) > 0 && (link == NULL || link->slots_left > 0);
+    return slots_left(w, link_of_call(w)) > 0;
 }
 
 static void step_send(struct work *w)
 {
+    struct scheduler_link *link = w->call->link;
     if (!work_may_call(w)) {
         w->waits_for_slot = true;
-        w->waits_for_link = slots_left(w) > 0;
+        w->waits_for_link = link != NULL && w->turn->slots_left > 0;
         reconcile_call_free(TAKE(w->call));
         return;
     }
     w->turn->slots_left--;
-    if (w->call->link != NULL)
-        w->call->link->slots_left--;
+    if (link != NULL)
+        link->slots_left--;
+    else
+        w->turn->provider_slots_left--;
     if (w->quiet)
         return;
     w->step->attempts++;

@@ -67,7 +67,8 @@ void reconcile_wake(struct reconcile *r, enum service_wake what, int64_t id)
 
 bool reconcile_is_behind(const struct reconcile *r)
 {
-    return r->resync_running || r->resync_wanted || r->new_nodes_wanted || r->wakes.count > 0;
+    return reconcile_now(r) >= r->resync_at &&
+           (r->resync_running || r->resync_wanted || r->new_nodes_wanted || r->wakes.count > 0);
 }
 
 /* --- one of each ------------------------------------------------------------------------------- */
@@ -304,7 +305,11 @@ bool reconcile_resync(struct reconcile *r)
     if (!reconcile_is_behind(r))
         return false;
     int status = reconcile_with_reader(r, resync);
-    if (status != 0)
-        log_warn("the store could not be read again status=%s", status_text(status));
+    if (status != 0) { /* all is read again after a pause: one row that cannot be read must not keep the others */
+        log_warn("the store could not be read again, all of it is read after a pause status=%s", status_text(status));
+        r->wakes.count = 0;
+        r->resync_wanted = true;
+        r->resync_at = reconcile_now(r) + STORE_PAUSE_MAX_MS;
+    }
     return status == 0 && reconcile_is_behind(r);
 }
