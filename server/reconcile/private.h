@@ -1,37 +1,14 @@
 /*
- * Inside the reconcile loop: its picture of the world in memory, and how its files share a turn.
+ * Inside the reconcile loop: what it knows of the world in memory, and how its rooms share a turn.
  *
- *   reconcile.c           the loop: one turn after another, the thread, the figures
- *   reconcile/turn.c      one turn's transaction, and what comes after it
- *   reconcile/base/inbox.c     what comes from outside: verdicts, agents, wishes, results of calls
- *   reconcile/base/table.c     nodes, groups and clusters by row number; who is out of service; who failed lately
- *   reconcile/base/due.c       what is due when
- *   reconcile/world/load.c      reading the store at the start; reconcile/world/resync.c: again, what changed
- *   reconcile/observe/observe.c   the scheduler's picture, and agents that fell silent
- *   reconcile/decide/decide.c    snapshot of a group, the policy's plan, what of it is new
- *   reconcile/decide/approval.c  repairs that wait for a person's word
- *   reconcile/world/group_settings.c    the settings of each group
- *   reconcile/decide/apply.c     the plan into the store
- *   reconcile/world/topology.c  where nodes sit; reconcile/decide/incident.c: what takes many of one place at once
- *   reconcile/world/recount.c    how many nodes of a group are what
- *   reconcile/keep/govern.c    priorities, shares and limits that the scheduler shall go by; reconcile/keep/govern_rule.c: as it is asked
- *   reconcile/keep/manage.c    the scheduler's nodes and partitions, where they are ours to write
- *   reconcile/keep/quarantine.c     nodes that are set apart in the scheduler while they are tested
- *   reconcile/keep/address.c   where the scheduler was told that nodes live, and that it is told again
- *   reconcile/decide/idle.c      deep checks of nodes that have nothing to do
- *   reconcile/world/capacity.c    what the ends of launches say of a group's supply of machines
- *   reconcile/cluster/provision.c clusters and groups that come up, grow, shrink and go, by policy/provision.h
- *   reconcile/cluster/change.c    the operations of changes of whole clusters
- *   reconcile/cluster/batch.c     which nodes go when a group shrinks, and which are next in a software update
- *   reconcile/world/history.c   old evidence goes
- *   reconcile/keep/hold.c      what the scheduler shall show for a node that is out of service
- *   reconcile/base/record.c    moves, events and new operations inside the turn's transaction, effects after it
- *   reconcile/base/log.c       what of the timeline goes to the log
- *   reconcile/operation/operate.c   one operation one step further: deadlines and retries; reconcile/operation/end.c: how it ends, and cancels
- *   reconcile/operation/drain.c     the step that waits for jobs, and what they are asked
- *   reconcile/operation/steps.c     the other steps that talk to the scheduler; reconcile/operation/machine.c: to the provider;
- *   reconcile/operation/gate.c      the steps that wait: join and verify; reconcile/operation/return.c: what a return waits for
- *   reconcile/base/call.c      the blocking calls, on the executor's threads
+ *   reconcile.c, turn.c  the loop; one turn's transaction, and what comes after it
+ *   base/                inbox, calls, due times, links to schedulers, nodes by row number, record and effects
+ *   world/               the store into memory: tables, what changed, counts, topology, settings of groups, capacity, history
+ *   observe/             snapshots of nodes and jobs of each scheduler, and agents that are not seen
+ *   decide/              snapshot of a group, the policy's plan, what of it is new, approvals, incidents, idle checks
+ *   operation/           one operation one step further: steps, drain, gates, machine calls, reset, checks, its end
+ *   cluster/             groups that come up, grow, shrink, roll and go
+ *   keep/                what each scheduler is kept at
  *
  * Only the loop's thread touches struct reconcile, but for the inbox. Inside a transaction (on the writer's
  * thread, while the loop waits) nothing in memory is changed: what shall change is noted as an effect and
