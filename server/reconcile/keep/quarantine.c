@@ -218,7 +218,9 @@ static int settle(struct settling *s, const struct scheduler_quarantine_node *no
         return tell_came_back(s, node);
     if (status != 0)
         return status;
-    s->again = s->again || node->noted || before.wanted != (node->row.wanted && !node->kept);
+    /* Once it is held it is looked at again at once: only then is known what tells ours from somebody else's. */
+    bool new = node->row.state == QUARANTINE_STATE_HELD &&before.state != QUARANTINE_STATE_HELD;
+    s->again = s->again || node->noted || new || before.wanted != (node->row.wanted && !node->kept);
     s->refused = s->refused || node->row.why[0] != '\0';
     status = node->gone ? db_quarantine_gone(tx, node->row.node_id) : db_quarantine_update(tx, &node->row);
     return status != 0 ? status : tell(s, &before, node);
