@@ -77,8 +77,8 @@ after(async () => {
   try {
     west?.slurmctld('SIGCONT');
   } catch { /* it is gone */ }
+  west?.end(); // its directory goes with the world's
   await world?.end();
-  west?.end();
 });
 
 test('each scheduler is shown by itself', async () => {
