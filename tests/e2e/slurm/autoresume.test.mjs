@@ -382,7 +382,9 @@ test('a step that makes no progress over three attempts stops, with that reason;
   assert.equal(output('moves').match(/^run \d/gm).length, 5);
 
   // A requeue begins no new count: two attempts before it, of which the second was told to end, and two after it.
-  const again = `echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; [ -n "$SLURM_RESTART_COUNT" ] || [ $HOLDFAST_AUTO_RESUME_ATTEMPT -lt 1 ] || { scontrol requeue $SLURM_JOB_ID; sleep 600; }; exit 7`;
+  // It requeues its own job, which kills srun: only once srun has written the line that is asserted.
+  const written = `for i in {1..600}; do grep -q "^run 1$" ${join(world.dir, 'anew.out')} && break; sleep 0.2; done`;
+  const again = `echo run $HOLDFAST_AUTO_RESUME_ATTEMPT; [ -n "$SLURM_RESTART_COUNT" ] || [ $HOLDFAST_AUTO_RESUME_ATTEMPT -lt 1 ] || { ${written}; scontrol requeue $SLURM_JOB_ID; sleep 600; }; exit 7`;
   const anew = write('anew', { srun: `srun --auto-resume=crash:9,progress:${mark} -N2 -n1 bash -c '${again}'`, steps: 1 });
   await over(anew, 'anew');
   assert.deepEqual(output('anew').match(/^run \d/gm), ['run 0', 'run 1', 'run 0', 'run 1']);
