@@ -18,7 +18,6 @@
 #include "server/metrics.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile/reconcile.h"
-#include "server/scheduler/slurm/slurm.h"
 #include "server/service/access/access.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/policy/policy.h"
@@ -261,48 +260,6 @@ static void tell_backends(struct hpd *hpd)
     hpd->service.backends = backends;
 }
 
-/* What is not there now may come with a mount, so it is no error; but whoever starts hpd by hand sees it at once. */
-static void warn_of_slurm(const struct config_scheduler *scheduler)
-{
-    const struct config_slurm *slurm = &scheduler->slurm;
-    autofree char *scontrol = own_printf("%s/scontrol", slurm->bin_dir);
-    if (slurm->over_ssh)
-        return;
-    if (*slurm->bin_dir != 0 && access(scontrol, X_OK) != 0)
-        log_warn("%s.binDir has no scontrol that could be run path=%s error=%s", scheduler->path, scontrol,
-                 strerror(errno));
-    if (*slurm->conf != 0 && access(slurm->conf, R_OK) != 0)
-        log_warn("%s.conf cannot be read path=%s error=%s", scheduler->path, slurm->conf, strerror(errno));
-}
-
-static int make_slurm(const struct config_slurm *slurm, struct scheduler_driver *ret_driver)
-{
-    const struct ssh_options ssh = {.host = slurm->ssh.host,
-                                    .user = slurm->ssh.user,
-                                    .port = (int)slurm->ssh.port,
-                                    .key_file = slurm->ssh.key_file,
-                                    .agent = slurm->ssh.agent,
-                                    .known_hosts = slurm->ssh.known_hosts};
-    const struct slurm_rest_options rest = {.url = slurm->rest.url,
-                                            .user = slurm->rest.user,
-                                            .token_file = slurm->rest.token_file,
-                                            .ca_file = slurm->rest.ca_file};
-    const struct slurm_manage_options manage = {
-        .file = slurm->manage.file,
-        .gres = *slurm->manage.gres ? slurm->manage.gres : NULL,
-        .topology = *slurm->manage.topology ? slurm->manage.topology : NULL,
-        .restart = (const char *const *)slurm->manage.restart,
-        .site = &slurm->manage.site,
-    };
-    const struct slurm_options options = {.bin_dir = *slurm->bin_dir ? slurm->bin_dir : NULL,
-                                          .conf = *slurm->conf ? slurm->conf : NULL,
-                                          .timeout_ms = slurm->timeout_ms,
-                                          .ssh = slurm->over_ssh ? &ssh : NULL,
-                                          .rest = slurm->over_rest ? &rest : NULL,
-                                          .manage = *slurm->manage.file ? &manage : NULL};
-    return slurm_new(&options, ret_driver);
-}
-
 static int make_schedulers(struct hpd *hpd)
 {
     _Static_assert(CONFIG_SCHEDULERS_MAX <= RECONCILE_SCHEDULERS_MAX, "the loop has room for all");
@@ -311,12 +268,12 @@ static int make_schedulers(struct hpd *hpd)
         struct reconcile_scheduler *scheduler = &hpd->deps.schedulers[i];
         int64_t jobs_ms = from->job_snapshot_interval_ms;
         *scheduler = (struct reconcile_scheduler){.name = from->name,
-                                                  .managed = *from->slurm.manage.file != 0,
-                                                  .strategy = from->slurm.manage.strategy,
+                                                  .managed = from->managed,
+                                                  .strategy = from->strategy,
                                                   .observe_interval_ms = from->observe_interval_ms,
                                                   .job_snapshot_interval_ms = jobs_ms > 0 ? jobs_ms : RECONCILE_NEVER};
-        warn_of_slurm(from);
-        int rc = make_slurm(&from->slurm, &scheduler->driver);
+        from->kind->warn(from);
+        int rc = from->kind->make(from, &scheduler->driver);
         if (rc != 0)
             return fail(from->path, status_meaning(rc));
         hpd->deps.scheduler_count++;

@@ -32,6 +32,12 @@ struct slurm_options {
     const struct slurm_manage_options *manage; /* NULL: nothing of its configuration is written */
 };
 
+/* INVALID with what follows the path of its keys in ret_error: ".url, where slurmrestd listens: …". */
+int slurm_rest_options_check(const struct slurm_rest_options *rest, char *ret_error);
+/* Whether both reach the same Slurm, as far as their texts tell. */
+bool slurm_options_are_alike(const struct slurm_options *a, const struct slurm_options *b);
+/* Logs which of its files are not there now. path: of its keys in hpd's configuration. */
+void slurm_options_warn(const struct slurm_options *options, const char *path);
 /* Copies what it needs. INVALID for limits or a URL that are none. The driver is freed with driver.ops->free. */
 int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_driver);
 

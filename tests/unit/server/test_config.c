@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/config/settings.h"
+#include "server/config/slurm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ static void test_full_file(void **state)
     assert_int_equal(config.heartbeat_interval_ms, 10 * MS_PER_S);
     assert_int_equal(config.reconcile.policy.unreachable_after_ms, MS_PER_HOUR);
     assert_true(config.schedulers.count == 1 && config.local_enabled);
-    const struct config_slurm *slurm = &config.schedulers.list[0].slurm;
+    const struct config_slurm *slurm = config_slurm_of(&config.schedulers.list[0]);
     assert_string_equal(config.schedulers.list[0].name, "slurm");
     assert_string_equal(slurm->conf, "/etc/slurm.conf");
     assert_true(slurm->over_ssh);
@@ -147,24 +148,26 @@ static void test_any_number_of_schedulers(void **state)
                        "schedulers:\n"
                        "- {name: east, kind: slurm, conf: /east.conf, observeInterval: 2s, surveyInterval: 0s}\n"
                        "- {name: west, kind: slurm, conf: /west.conf, timeout: 5s,\n"
-                       "   ssh: {host: ctl, knownHosts: /h}, manage: {file: /etc/slurm/holdfast.conf}}\n",
+                       "   ssh: {host: ctl, knownHosts: /h}, manage: {file: /etc/slurm/holdfast.conf}}\n"
+                       "- {name: south, kind: slurm, conf: /south.conf,\n" /* a second slurmctld of one machine */
+                       "   rest: {url: \"https://ctl:6820\", tokenFile: /t}}\n",
                        error);
     assert_string_equal(error, "");
     assert_int_equal(rc, 0);
-    assert_int_equal(config.schedulers.count, 2);
+    assert_int_equal(config.schedulers.count, 3);
     const struct config_scheduler *east = &config.schedulers.list[0], *west = &config.schedulers.list[1];
     assert_string_equal(east->name, "east");
-    assert_string_equal(east->slurm.conf, "/east.conf");
+    assert_string_equal(config_slurm_of(east)->conf, "/east.conf");
     assert_int_equal(east->observe_interval_ms, 2 * MS_PER_S);
     assert_int_equal(east->job_snapshot_interval_ms, 0);
-    assert_false(east->slurm.over_ssh);
+    assert_false(config_slurm_of(east)->over_ssh);
     assert_string_equal(west->path, "schedulers.west");
     assert_int_equal(west->observe_interval_ms, 0);
     assert_int_equal(west->job_snapshot_interval_ms, 15 * MS_PER_S);
-    assert_int_equal(west->slurm.timeout_ms, 5 * MS_PER_S);
-    assert_string_equal(west->slurm.ssh.user, "slurm");
-    assert_true(west->slurm.over_ssh && !west->slurm.over_rest);
-    assert_string_equal(west->slurm.manage.file, "/etc/slurm/holdfast.conf");
+    assert_int_equal(config_slurm_of(west)->timeout_ms, 5 * MS_PER_S);
+    assert_string_equal(config_slurm_of(west)->ssh.user, "slurm");
+    assert_true(config_slurm_of(west)->over_ssh && !config_slurm_of(west)->over_rest);
+    assert_string_equal(config_slurm_of(west)->manage.file, "/etc/slurm/holdfast.conf");
     config_free(&config);
 }
 
@@ -182,6 +185,16 @@ static void test_refuses_schedulers(void **state)
          "schedulers, entry 2: entry 1 has the same name"},
         {"schedulers: [{name: a, kind: slurm}, {name: b, kind: slurm, timeout: 5s}]",
          "schedulers, entry 2: it is reached as entry 1 is"},
+        /* slurmrestd does a part; the programs are run beside it, so they say as well which Slurm it is */
+        {"schedulers: [{name: a, kind: slurm, conf: /a.conf}, {name: b, kind: slurm, conf: /a.conf, rest: {url: "
+         "\"unix:/r\"}}]",
+         "entry 2: it is reached as entry 1 is: conf, ssh.host or rest.url has to differ"},
+        {"schedulers: [{name: a, kind: slurm, ssh: {host: Head, knownHosts: /h}}, {name: b, kind: slurm, conf: "
+         "/b.conf, rest: {url: \"https://head:6820\", tokenFile: /t}}]",
+         "entry 2: it is reached as entry 1 is"},
+        {"schedulers: [{name: a, kind: slurm, conf: /b.conf, rest: {url: \"https://head:6820\", tokenFile: /t}}, "
+         "{name: b, kind: slurm, conf: /b.conf, ssh: {host: head, knownHosts: /h}}]",
+         "entry 2: it is reached as entry 1 is"},
         {"schedulers: [{name: a}]", "schedulers.a.kind must be slurm"},
         {"schedulers: [{name: a, kind: lsf}]", "schedulers.a.kind must be slurm"},
         {"schedulers: [{name: a, kind: slurm, bindir: /x}]", "schedulers.a.bindir is not a key"},
