@@ -1,18 +1,37 @@
 /*
  * The loop: one turn after another. A turn takes what came in, looks at what is due, asks the policy about nodes with
  * something new, and writes all that follows in one transaction; only after the commit are calls to backends sent and is
- * memory changed. See reconcile/private.h for the files it is made of.
+ * memory changed. See reconcile/base/loop.h for the files it is made of.
  *
  * When the store cannot be written the turn has not happened: its inputs are still there, and the loop tries again
  * after a pause. Nothing is sent to a backend that is not on disk.
  */
-#include "server/reconcile/keep/govern.h"
+#include "server/reconcile/reconcile.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/due.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/inbox.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/cluster/provision.h"
+#include "server/reconcile/decide/decide.h"
+#include "server/reconcile/decide/incident.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/keep/manage.h"
 #include "server/reconcile/observe/job_snapshot.h"
-#include "server/reconcile/operation/step.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/turn.h"
+#include "server/reconcile/world/group_settings.h"
+#include "server/reconcile/world/history.h"
 #include "server/reconcile/world/load.h"
+#include "server/reconcile/world/resync.h"
+#include "server/reconcile/world/topology.h"
 #include "server/service/scheduler/scheduler.h"
 
 #define US_PER_MS 1000

@@ -5,6 +5,7 @@
  * A store that takes no writes stops everything for a while and is asked again. A single row that cannot be written is
  * another matter: it is found by taking one thing a turn, and put aside, so that it does not stop all others.
  */
+#include "server/reconcile/turn.h"
 #include "db/attempt.h"
 #include "db/event.h"
 #include "db/incident.h"
@@ -12,9 +13,24 @@
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/token.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/due.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/cluster/provision.h"
+#include "server/reconcile/decide/apply.h"
+#include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/decide.h"
-#include "server/reconcile/operation/step.h"
+#include "server/reconcile/decide/idle.h"
+#include "server/reconcile/operation/operate.h"
+#include "server/reconcile/reconcile.h"
 
+#define HOUSEKEEPING_ROWS_MAX 256 /* old changes of clusters go so many at a time */
 #define STORE_PAUSE_MIN_MS 200
 
 /* --- the transaction --------------------------------------------------------------------------- */

@@ -117,7 +117,7 @@ const GOOD = [
         'base/a.c': '#include "base/own.h"\n', 'model/a.c': '#include "base/text.h"\n#include "model/model.h"\n',
         'policy/a.c': '#include "base/own.h"\n#include "policy/faults/faults.h"\n', 'db/a.c': '#include "base/log.h"\n#include "db/db.h"\n',
         'server/service/a.c': '#include "db/node.h"\n#include "server/live/fleet.h"\n#include "policy/policy.h"\n',
-        'server/reconcile/a.c': '#include "server/reconcile/private.h"\n#include "server/scheduler/scheduler.h"\n#include "policy/policy.h"\n',
+        'server/reconcile/a.c': '#include "server/reconcile/base/loop.h"\n#include "server/scheduler/scheduler.h"\n#include "policy/policy.h"\n',
         'server/main.c': '#include "api/api.h"\n#include "server/scheduler/slurm/slurm.h"\n', 'api/v1/a.c': '#include "server/service/service.h"\n',
         'agents/node/a.c': '#include "policy/faults/faults.h"\n', 'cli/a.c': '#include "base/http.h"\n',
     }],

@@ -3,7 +3,12 @@
 #ifndef HOLDFAST_TESTS_SIM_SIM_MEMORY_H
 #define HOLDFAST_TESTS_SIM_SIM_MEMORY_H
 
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
 #include "server/reconcile/world/load.h"
+#include "server/reconcile/world/resync.h"
 #include "tests/sim/sim_world.h"
 
 SIM_FN void sim_memory_cluster(const struct rcluster *cluster, struct text *text)

@@ -2,7 +2,14 @@
  * Blocking calls to backends, as they run on the executor's threads: they take what they need with them, answer into
  * themselves and come back through the inbox. What the answer means is not decided here.
  */
-#include "server/reconcile/private.h"
+#include "server/reconcile/base/call.h"
+#include "base/text.h"
+#include "server/reconcile/base/executor.h"
+#include "server/reconcile/base/inbox.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/operation/operate.h"
 #include "server/service/scheduler/scheduler.h"
 
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id)

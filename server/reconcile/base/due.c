@@ -2,7 +2,8 @@
  * What is due when: a binary heap by time. An object is due at one time only, which it holds itself; changing it just
  * pushes another entry, and the one left behind is recognised as old when it comes up.
  */
-#include "server/reconcile/private.h"
+#include "server/reconcile/base/due.h"
+#include "base/own.h"
 
 static void swap(struct due_entry *a, struct due_entry *b)
 {

@@ -2,7 +2,9 @@
  * Nodes by row number (open addressing, linear probing), and a queue of row numbers. Queues hold numbers, not pointers,
  * so that a node which is removed meanwhile is simply not found.
  */
-#include "server/reconcile/private.h"
+#include "base/own.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
 
 #define IDMAP_FIRST 64
 

@@ -5,11 +5,16 @@
  * A flood of verdicts is bounded: beyond INBOX_VERDICTS_MAX only the fact is kept that some came, and the loop asks the
  * store for undecided nodes instead. Nothing is lost by that, since the store had them first.
  */
+#include "server/reconcile/base/inbox.h"
 #include "policy/faults/faults.h"
-#include "server/reconcile/private.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/queue.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <time.h>
+
+#define INBOX_VERDICTS_MAX 65536 /* beyond: the store is asked which nodes are undecided */
 
 enum sleep { SLEEP_NOT, SLEEP_WAIT, SLEEP_REST };
 

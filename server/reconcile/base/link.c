@@ -1,11 +1,22 @@
 /*
  * The links to schedulers: one for each that is configured, and one without a driver for each that a cluster names and that is not.
  */
+#include "server/reconcile/base/link.h"
+#include "base/log.h"
 #include "base/map.h"
+#include "base/text.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
 #include "server/reconcile/keep/keeper.h"
+#include "server/reconcile/reconcile.h"
 #include "server/service/scheduler/scheduler.h"
 
-#define LINK_CALLS_MIN 4 /* of each scheduler, however many there are */
+#define SNAPSHOT_AGE_FACTOR 4 /* a picture older than so many observe intervals is no picture */
+#define LINK_CALLS_MIN 4      /* of each scheduler, however many there are */
 
 static struct scheduler_link *link_add(struct reconcile *r, const char *name)
 {

@@ -2,13 +2,22 @@
  * A scheduler as the loop sees it: how it is reached, what it was last seen to be, and what is under way there. Each link
  * has its own pace and its own outage; a cluster names its scheduler, and a node's name is unique within it.
  */
-#ifndef HOLDFAST_SERVER_RECONCILE_LINK_H
-#define HOLDFAST_SERVER_RECONCILE_LINK_H
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_LINK_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_LINK_H
 
-#include "server/reconcile/base/parts.h"
-#include "server/reconcile/reconcile.h"
+#include "server/reconcile/base/queue.h"
+#include "server/scheduler/scheduler.h"
 
+struct addresses_keeper;
+struct govern_keeper;
+struct manage_keeper;
+struct map;
+struct quarantine_keeper;
+struct rcall;
+struct reconcile;
 struct rgroup;
+struct rnode;
+struct service_scheduler;
 
 struct scheduler_link {
     struct scheduler_link *next;

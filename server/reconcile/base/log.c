@@ -4,7 +4,9 @@
  *
  * When very much happens at once only so many lines a second are written, and how many were not; the timeline has all.
  */
-#include "server/reconcile/private.h"
+#include "base/text.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/record.h"
 
 #include <inttypes.h>
 

@@ -2,15 +2,32 @@
  * Writing down what happens: moves of nodes, lines of the timeline, new operations. Inside the turn's transaction these
  * only touch the store; what they mean for the loop's memory is noted as effects and done after the commit.
  */
+#include "server/reconcile/base/record.h"
+#include "base/text.h"
 #include "db/event.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/due.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/queue.h"
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/world/capacity.h"
+#include "server/reconcile/world/recount.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define UNHEARD_LOOK_MS 10000 /* a node not heard of since we started is looked at again so soon */
 
 struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnode *node)
 {
@@ -334,14 +351,6 @@ static void do_decided(struct reconcile *r, struct effect *effect)
         reconcile_node_due(r, node, reconcile_now(r) + UNHEARD_LOOK_MS);
     if (node->silent_since > 0 && reconcile_lost_at(node) > reconcile_now(r))
         reconcile_node_due(r, node, reconcile_lost_at(node));
-}
-
-void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at)
-{
-    r->stats.open_breakers += (opened_at > 0) - (group->breaker_opened_at > 0);
-    group->breaker_opened_at = opened_at;
-    if (opened_at == 0)
-        reconcile_group_look(r, group, 0);
 }
 
 static void effect_do(struct turn *turn, struct effect *effect)

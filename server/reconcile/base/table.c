@@ -4,7 +4,22 @@
  * Everything here is a copy of what the store says, kept so that no verdict costs a look at the whole fleet. Counts
  * (in repair, failing lately, never ready) are kept up as things change, never by counting.
  */
+#include "base/map.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/due.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/inbox.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/decide/incident.h"
 #include "server/reconcile/keep/address.h"
+#include "server/reconcile/world/capacity.h"
+#include "server/reconcile/world/recount.h"
+#include "server/reconcile/world/topology.h"
 
 struct rcluster *reconcile_cluster_find(const struct reconcile *r, int64_t id)
 {
@@ -241,6 +256,14 @@ static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
         group->failing = own_realloc(group->failing, group->failing_capacity, sizeof(*group->failing));
     }
     group->failing[group->failing_tail++] = (struct failing){at, node_id};
+}
+
+void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at)
+{
+    r->stats.open_breakers += (opened_at > 0) - (group->breaker_opened_at > 0);
+    group->breaker_opened_at = opened_at;
+    if (opened_at == 0)
+        reconcile_group_look(r, group, 0);
 }
 
 int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now)

@@ -4,9 +4,18 @@
  * Both walk over a group, which happens once for each shrinking and once for each batch. Victims are chosen together and
  * then taken a few in a turn; each is looked at again when its turn comes, because much may have happened to it meanwhile.
  */
+#include "server/reconcile/cluster/batch.h"
 #include "db/operation.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
 #include "server/reconcile/cluster/provision.h"
 #include "server/reconcile/decide/claim.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/world/recount.h"
 
 #include <inttypes.h>
 #include <stdio.h>

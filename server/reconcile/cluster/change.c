@@ -5,7 +5,12 @@
  * same transaction. How far it is comes from the counts of reconcile/world/recount.c, so that it costs a look at the groups, never
  * at the nodes; it is told at most once in PROGRESS_MS, as a large cluster changes with every turn.
  */
+#include "server/reconcile/cluster/change.h"
+#include "base/text.h"
 #include "db/operation.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/cluster/provision.h"
 
 #include <inttypes.h>

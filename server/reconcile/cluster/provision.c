@@ -7,11 +7,21 @@
  * faster nothing is done, and the next resync brings what is new.
  */
 #include "server/reconcile/cluster/provision.h"
+#include "base/text.h"
 #include "db/cluster.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/cluster/batch.h"
+#include "server/reconcile/cluster/change.h"
 #include "server/reconcile/decide/claim.h"
-#include "server/reconcile/world/load.h"
+#include "server/reconcile/world/recount.h"
+#include "server/reconcile/world/resync.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,16 @@
  * A cluster that moves: the policy's word, and what of it was chosen from memory before the transaction, so that inside it
  * only the store is touched.
  */
-#ifndef HOLDFAST_SERVER_RECONCILE_PROVISION_H
-#define HOLDFAST_SERVER_RECONCILE_PROVISION_H
+#ifndef HOLDFAST_SERVER_RECONCILE_CLUSTER_PROVISION_H
+#define HOLDFAST_SERVER_RECONCILE_CLUSTER_PROVISION_H
 
-#include "server/reconcile/private.h"
+#include "policy/provision.h"
+
+struct rcluster;
+struct reconcile;
+struct rgroup;
+struct rnode;
+struct turn;
 
 #define PROVISION_NODES_MAX 64 /* nodes of a cluster that are taken in one turn: keeps its transaction short */
 
@@ -39,21 +45,16 @@ struct provision {
     bool outdated;    /* the store holds something newer: nothing was done */
 };
 
-/* reconcile/cluster/batch.c */
-/* How many nodes could begin an update now. */
-int64_t reconcile_batch_room(struct reconcile *r, struct rgroup *group);
-void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t at);
-void reconcile_choose_members(struct reconcile *r, struct provision *p, size_t at);
-/* The key of a node's part in a batch: it is how its members are found again. */
-void reconcile_member_key(const struct rnode *node, const struct rollout *rollout, char ret_key[KEY_MAX_BYTES]);
-/* A member of the batch that went wrong, with what is known of it. */
-const struct rnode *reconcile_bad_member(const struct rgroup *group);
-
-/* reconcile/cluster/change.c */
-/* How far the operations of the cluster's changes are by the plan; true when something of it is to be written. */
-bool reconcile_changes_plan(struct provision *p, int64_t now);
-/* Inside the transaction, and after it. */
-int reconcile_changes_write(struct turn *turn);
-void reconcile_changes_done(const struct turn *turn);
+/* The next cluster that moves, with what becomes of it; NULL: none does. */
+struct provision *reconcile_provision_plan(struct reconcile *r, int64_t now);
+/* Inside the transaction; after it; and when it can not be written. */
+int reconcile_provision_write(struct turn *turn);
+void reconcile_provision_done(struct turn *turn);
+/* Last of all: what is no more. */
+void reconcile_provision_reap(struct turn *turn);
+void reconcile_provision_park(struct turn *turn);
+void reconcile_provision_free(struct provision *provision);
+/* When a cluster is looked at again; 0: when something happens. */
+int64_t reconcile_provision_due(const struct reconcile *r, int64_t now);
 
 #endif

@@ -6,14 +6,25 @@
  * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
  * that is being deleted are deleted, and a held node that nothing speaks against any more is brought back.
  */
+#include "server/reconcile/decide/apply.h"
+#include "base/text.h"
 #include "db/approval.h"
 #include "db/cluster.h"
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "policy/next.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/claim.h"
 #include "server/reconcile/decide/decide.h"
+#include "server/reconcile/decide/reason.h"
+#include "server/reconcile/observe/observe.h"
 
 #include <inttypes.h>
 #include <stdio.h>

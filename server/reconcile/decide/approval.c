@@ -3,7 +3,13 @@
  * answer any more is withdrawn. Inside the turn's transaction, beside the decision; the answer comes through the use cases and
  * is an input of the next decision, so that what was true when it was asked is never what is acted on.
  */
+#include "server/reconcile/decide/approval.h"
+#include "base/text.h"
 #include "db/approval.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/decide/decide.h"
 
 #include <inttypes.h>

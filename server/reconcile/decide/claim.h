@@ -3,7 +3,12 @@
 #define HOLDFAST_SERVER_RECONCILE_DECIDE_CLAIM_H
 
 #include "policy/claim.h"
-#include "server/reconcile/private.h"
+
+struct node;
+struct rcluster;
+struct reconcile;
+struct rnode;
+struct turn;
 
 /* As the loop remembers it. */
 struct policy_claims reconcile_claims(const struct reconcile *r, const struct rnode *node);

@@ -7,18 +7,34 @@
  * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
  */
 #include "server/reconcile/decide/decide.h"
-
+#include "base/text.h"
 #include "db/approval.h"
+#include "db/hardware.h"
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "policy/incident.h"
 #include "policy/replay.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/decide/apply.h"
+#include "server/reconcile/decide/incident.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/operation/operate.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LEDGER_MAX 64 /* past repairs of a node that the policy sees, newest first */
-#define PASTS_MAX 64  /* and of its hardware in other machines */
+#define DECIDE_NODES_MAX 1024   /* nodes looked at in a turn, of a burst: one commit for so many, within 0.1 s */
+#define DECIDE_LATER_MAX 64     /* the same for nodes that can wait, so that those that cannot never wait long */
+#define DECIDE_VERDICTS_MAX 256 /* of those that are not critical, as many go to the policy */
+#define BREAKER_LOOK_MS 15000   /* an open breaker is looked at so often */
+#define LEDGER_MAX 64           /* past repairs of a node that the policy sees, newest first */
+#define PASTS_MAX 64            /* and of its hardware in other machines */
 
 void reconcile_decide_free(struct decide_batch *batch)
 {

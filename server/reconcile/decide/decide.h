@@ -1,9 +1,15 @@
 /* Nodes that are looked at in one turn: what is known of each, and what the policy says. */
-#ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_H
-#define HOLDFAST_SERVER_RECONCILE_DECIDE_H
+#ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_DECIDE_H
+#define HOLDFAST_SERVER_RECONCILE_DECIDE_DECIDE_H
 
-#include "db/hardware.h"
-#include "server/reconcile/private.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "server/live/fleet.h"
+
+struct db_past;
+struct reconcile;
+struct rgroup;
+struct rnode;
 
 struct decide_item {
     struct rnode *node;
@@ -35,11 +41,13 @@ struct decide_item {
     enum policy_return_to_service return_to_service;
     enum health health;
 };
+
 struct decide_breaker {
     struct rgroup *group;
     bool opens; /* else it closes */
     char why[SENTENCE_MAX_BYTES];
 };
+
 struct decide_batch {
     struct decide_item *items;
     size_t count, capacity;
@@ -49,17 +57,11 @@ struct decide_batch {
     bool nodes_as_read;   /* and nobody has changed one since: what was read need not be read again */
 };
 
-/* reconcile/decide/reason.c */
-
-struct ready_reason {
-    enum attention attention; /* NONE: the text is "" */
-    char text[REASON_MAX_BYTES];
-};
-/* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
-bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, struct ready_reason *ret_reason);
-/* Nothing is done, and a person has to know. */
-bool reconcile_is_for_people(const struct decision *d);
-/* Nothing was heard since we started, and that is not long ago: what was known before still stands. */
-bool reconcile_is_unheard(const struct node *row, const struct fleet_view *live);
+/* Takes dirty nodes from the queue, reads what is known of them and asks the policy. */
+int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret_batch);
+void reconcile_decide_free(struct decide_batch *batch);
+AUTO_DEFINE(struct decide_batch *, batch, reconcile_decide_free)
+/* What this decision stands on are faults of the node, whatever each verdict is by itself. */
+bool reconcile_counts_evidence(const struct decision *decision);
 
 #endif

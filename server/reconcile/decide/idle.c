@@ -5,14 +5,19 @@
  * A node must have been seen idle in several looks in a row: work that waits in the scheduler would have taken it. What a run finds
  * is judged as any other's is.
  */
-#include "server/reconcile/decide/claim.h"
-
+#include "server/reconcile/decide/idle.h"
 #include "base/sm.h"
 #include "db/cluster.h"
 #include "db/deep.h"
 #include "db/node.h"
 #include "db/operation.h"
 #include "server/live/fleet.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/decide/claim.h"
 
 #include <inttypes.h>
 #include <stdio.h>

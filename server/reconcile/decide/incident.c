@@ -6,8 +6,18 @@
  * by itself. Signs that were part of an incident that has ended are spent: they never make another one, also after a restart. For the
  * breaker it counts as long as its beginning does.
  */
+#include "server/reconcile/decide/incident.h"
+#include "base/text.h"
 #include "db/incident.h"
-#include "server/reconcile/private.h"
+#include "policy/incident.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/world/topology.h"
 
 #include <inttypes.h>
 #include <stdio.h>

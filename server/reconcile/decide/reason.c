@@ -2,7 +2,14 @@
  * The reason that a node in service has: what people have to know about it although nothing is done. Held by somebody, given up by
  * the scheduler, unheard, recommended for a repair, or with a code that nobody knows.
  */
+#include "server/reconcile/decide/reason.h"
+#include "base/text.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/node.h"
 #include "server/reconcile/decide/decide.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/scheduler/scheduler.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,15 @@
  * own name, which is what Slurm shows where nobody configured one, and of "localhost", which each machine has.
  */
 #include "server/reconcile/keep/address.h"
+#include "base/text.h"
 #include "db/address.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/operation/step.h"
 

@@ -1,8 +1,16 @@
 /* Where the scheduler was told that nodes live: what the loop knows of reconcile/keep/address.c. */
-#ifndef HOLDFAST_SERVER_RECONCILE_ADDRESS_H
-#define HOLDFAST_SERVER_RECONCILE_ADDRESS_H
+#ifndef HOLDFAST_SERVER_RECONCILE_KEEP_ADDRESS_H
+#define HOLDFAST_SERVER_RECONCILE_KEEP_ADDRESS_H
 
-#include "server/reconcile/private.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct db_tx;
+struct raddress;
+struct rcall;
+struct reconcile;
+struct rnode;
+struct work;
 
 /* What was told before we started. */
 int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx);
@@ -14,5 +22,12 @@ void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *
 /* Its agent has spoken by now: whether it told how its machine is called is looked at with the next picture. */
 void reconcile_address_heard(struct rnode *node);
 void reconcile_address_free(struct raddress *address); /* accepts NULL */
+/* The call is to tell where a machine of people's lives, if the scheduler shows where one before it did;
+ * false: none is known. */
+bool work_address_ask(struct work *w, struct rcall *call);
+/* What came of that, or of a call that told it because a provider said so. */
+void work_address_told(struct work *w, const struct rcall *call);
+/* No machine fills the slot any more. */
+void work_address_leave(struct work *w);
 
 #endif

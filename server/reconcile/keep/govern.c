@@ -8,7 +8,13 @@
  */
 #include "server/reconcile/keep/govern.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "db/governance.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/govern_rule.h"
 #include "server/reconcile/keep/keeper.h"
 

@@ -6,10 +6,20 @@
  * person put it there: that is respected, never fought.
  */
 #include "server/reconcile/keep/hold.h"
+#include "base/text.h"
 #include "db/node.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
 #include "server/reconcile/decide/claim.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/operation/operate.h"
 
 #include <stdio.h>
+
+#define HOLDS_IN_FLIGHT_MAX 8 /* marks of held nodes under way at once, so that steps are not crowded out */
 
 /* The note of the hold: why it is out of service. */
 static int read_note(struct reconcile *r, const struct rnode *node, char ret_note[REASON_MAX_BYTES])

@@ -1,10 +1,12 @@
 /*
  * Marks in the scheduler without an operation: of nodes that are out of service, and a word behind a reason that is nearly a request.
  */
-#ifndef HOLDFAST_SERVER_RECONCILE_HOLD_H
-#define HOLDFAST_SERVER_RECONCILE_HOLD_H
+#ifndef HOLDFAST_SERVER_RECONCILE_KEEP_HOLD_H
+#define HOLDFAST_SERVER_RECONCILE_KEEP_HOLD_H
 
-#include "server/reconcile/private.h"
+struct rcall;
+struct reconcile;
+struct rnode;
 
 /* Sends what is missing in the scheduler for a node that is out of service; notes a person's undrain. */
 void reconcile_hold_check(struct reconcile *r, struct rnode *node);

@@ -7,9 +7,18 @@
  * that is out of service after its test is given back when its hold is seen in the scheduler, so that it is never free between.
  */
 #include "server/reconcile/keep/quarantine.h"
+#include "base/text.h"
 #include "db/quarantine.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/decide/claim.h"
 #include "server/reconcile/keep/keeper.h"
+#include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/step.h"
 
 #define LOOK_FACTOR 12                     /* looked at again after so many times the interval of observing */

@@ -4,6 +4,11 @@
  * one that nothing followed, is shown no longer.
  */
 #include "server/reconcile/observe/job_snapshot.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
 #include "server/service/scheduler/scheduler.h"
 
 #define SNAPSHOT_AGE_INTERVALS 4

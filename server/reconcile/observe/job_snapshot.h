@@ -1,10 +1,11 @@
 /*
  * The scheduler's jobs and figures, beside what it is observed for; and the jobs of ours that nobody is left to end.
  */
-#ifndef HOLDFAST_SERVER_RECONCILE_JOB_SNAPSHOT_H
-#define HOLDFAST_SERVER_RECONCILE_JOB_SNAPSHOT_H
+#ifndef HOLDFAST_SERVER_RECONCILE_OBSERVE_JOB_SNAPSHOT_H
+#define HOLDFAST_SERVER_RECONCILE_OBSERVE_JOB_SNAPSHOT_H
 
-#include "server/reconcile/private.h"
+struct rcall;
+struct reconcile;
 
 /* Takes what was just observed out of the call, for a survey, if one is due. */
 void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed);

@@ -5,12 +5,33 @@
  * one would show our own mark as a person's wish, or a node that we gave back as still held. What is seen is
  * kept in memory; what follows from it is decided like everything else.
  */
+#include "server/reconcile/observe/observe.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/observe/job_snapshot.h"
+#include "server/reconcile/world/recount.h"
+#include "server/reconcile/world/topology.h"
 #include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
+
+#define PLACES_INTERVAL_MS 300000 /* the topology is asked for so often: it is rewritten when a node is replaced */
+#define SWEEP_INTERVAL_MS 1000    /* silent agents are looked for so often */
+#define LOST_TOGETHER_MS 15000    /* nodes that vanish within this are judged together: one rack, not many faults */
+#define OBSERVE_FAILURES_DOWN 2   /* so many failed looks in a row: the scheduler is down */
+#define LOOK_PAUSE_MS_MIN 500 /* after a change of ours the scheduler is looked at again, not sooner than this … */
+#define LOOK_PAUSE_FACTOR 10  /* … or so many times what the last look took */
 
 bool reconcile_sees(const struct reconcile *r, const struct rnode *node)
 {

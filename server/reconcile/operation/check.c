@@ -6,8 +6,20 @@
  * the step only reads that. So a restart of either loses nothing and runs nothing twice. A run that failed leaves verdicts, and
  * the node held: what follows is the policy's to say.
  */
+#include "base/text.h"
 #include "db/cluster.h"
 #include "db/deep.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/operation/operate.h"
+#include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
 
 #include <inttypes.h>

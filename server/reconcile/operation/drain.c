@@ -3,11 +3,17 @@
  * time, after which they are requeued or ended. Which it is was decided with the repair (policy/jobs.c). Nothing is done to the
  * other nodes of a job that runs on several, but a job is asked, requeued and ended as a whole.
  */
-#include "server/reconcile/operation/step.h"
-#include "server/service/scheduler/scheduler.h"
-
+#include "base/text.h"
 #include "db/attempt.h"
 #include "db/job.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/operation/operate.h"
+#include "server/reconcile/operation/step.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <inttypes.h>
 #include <stdio.h>

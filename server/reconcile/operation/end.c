@@ -6,8 +6,20 @@
  * policy has a next word; any other failure needs a person. A cancel takes our mark back when nothing else
  * speaks against the node, and leaves it held when something does.
  */
+#include "server/reconcile/operation/end.h"
+#include "base/text.h"
 #include "db/deep.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/operation/operate.h"
+#include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/world/capacity.h"
 
 #include <string.h>
 

@@ -6,8 +6,18 @@
  * hears. What was seen before the repair is
  * resolved at join, when the new boot proves that the repair happened.
  */
+#include "base/text.h"
 #include "db/node.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/keep/address.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
 
 #include <inttypes.h>

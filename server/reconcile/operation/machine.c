@@ -7,9 +7,19 @@
  * Machines in a person's hands are not called for: what is to be done is said once, in the timeline, and stands in the operation
  * while it is waited for.
  */
+#include "base/text.h"
 #include "db/node.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/keep/address.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/world/capacity.h"
 #include "server/service/access/access.h"
 
 #include <inttypes.h>

@@ -5,12 +5,27 @@
  * call came back; so a crash anywhere leaves a step that is simply done again, under the same key. What went wrong is
  * retried with growing pauses until the step's deadline; then the operation has failed and says what to do.
  */
+#include "server/reconcile/operation/operate.h"
+#include "base/text.h"
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/operation/end.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/world/recount.h"
 
 #include <stdio.h>
+
+#define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
 
 struct scheduler_owner reconcile_owner(enum operation_kind kind)
 {

@@ -8,8 +8,13 @@
  * A release has the step for the machine that was launched and never got through its scripts: it has to before it may take
  * work, whoever gives it back. The agent runs what had not succeeded.
  */
+#include "base/text.h"
 #include "db/cluster.h"
 #include "db/operation.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/step.h"
 #include "server/service/agent/agent.h"
 

@@ -10,8 +10,13 @@
  * node to the policy again.
  */
 #include "model/reset.h"
+#include "base/text.h"
 #include "db/hardware.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/step.h"
 
 #define LAST_WORD_MS (2 * MS_PER_MIN) /* beyond the limit that the agent keeps, to hear from it what became of it */

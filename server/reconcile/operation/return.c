@@ -6,11 +6,16 @@
  * What a check cannot tell is waited for until the gate's deadline, and fails it then with the check's own reason. What does not
  * apply here passes, and so does a check that this agent does not run: a site that switched it off has said so.
  */
-#include "db/hardware.h"
-#include "server/reconcile/operation/step.h"
-
+#include "server/reconcile/operation/return.h"
 #include "base/sm.h"
+#include "base/text.h"
+#include "db/hardware.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
+#include "server/reconcile/operation/step.h"
 
 #include <string.h>
 

@@ -4,10 +4,16 @@
  * A step is a row of three functions. enter is called once, when the step begins; run whenever it is to be looked at and no
  * call is on its way; answer when a call came back. Each says what follows; reconcile/operation/operate.c does it.
  */
-#ifndef HOLDFAST_SERVER_RECONCILE_STEP_H
-#define HOLDFAST_SERVER_RECONCILE_STEP_H
+#ifndef HOLDFAST_SERVER_RECONCILE_OPERATION_STEP_H
+#define HOLDFAST_SERVER_RECONCILE_OPERATION_STEP_H
 
-#include "server/reconcile/private.h"
+#include "model/model.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/operation.h"
+
+struct reconcile;
+struct rnode;
+struct turn;
 
 enum step_result {
     STEP_GO_ON,  /* enter: begin; run and answer: run again at once */
@@ -55,25 +61,8 @@ struct step_ops {
     int64_t (*deadline_ms)(const struct work *w); /* from its beginning, 0: none; NULL: it keeps its own */
     bool asks_scheduler;                          /* it waits while the scheduler is away */
 };
+
 const struct step_ops *step_ops_of(enum step_kind kind);
-
-/* reconcile/keep/quarantine.c: beside the mark, the node is set apart for as long as it is tested, and given back before it is
- * resumed. True when that is so, or cannot be and was told. False: work_due says when to look again. */
-bool work_is_quarantine(struct work *w);
-bool work_is_back(struct work *w, int64_t since);
-/* It is to be set apart from now on; it is to be given back. Nothing where the scheduler has no such thing. */
-void work_quarantine_ask(struct work *w);
-void work_quarantine_leave(struct work *w);
-
-/* reconcile/keep/address.c: the call is to tell where a machine of people's lives, if the scheduler shows where one before it did;
- * false: none is known. */
-bool work_address_ask(struct work *w, struct rcall *call);
-/* What came of that, or of a call that told it because a provider said so. */
-void work_address_told(struct work *w, const struct rcall *call);
-/* No machine fills the slot any more. */
-void work_address_leave(struct work *w);
-
-/* reconcile/operation/operate.c */
 void work_say(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "timeout: slurm_update error: …" of a call that failed. */
 void work_say_error(struct work *w, const struct rcall *call);
@@ -100,7 +89,6 @@ bool work_by_person(const struct work *w);
 struct rcall *work_provider_call(struct work *w, enum call_kind kind);
 /* The slot is filled by another instance, or by none (instance NULL), after the commit. */
 void work_fleet(struct work *w, const struct instance *instance);
-
 /* Steps and the operation into the store. */
 void work_step_move(struct operation_step *step, enum step_state to);
 void work_step_store(struct work *w, const struct operation_step *step);
@@ -108,40 +96,6 @@ void work_step_store(struct work *w, const struct operation_step *step);
 void work_step_close(struct work *w, enum step_state to);
 void work_operation_store(struct work *w);
 bool work_is_past_return(const struct operation *op);
-
-/* reconcile/world/capacity.c */
-void work_machine_capacity_short(struct work *w, const char *error);
-void work_machine_capacity_launched(struct work *w);
-void work_machine_capacity_failed(struct work *w, enum step_kind failed);
-void work_machine_capacity_came_up(struct work *w);
-bool work_machine_capacity_waits(struct work *w);
-
-/* reconcile/operation/end.c */
-void work_end(struct work *w, enum operation_state state, const char *error);
-void work_end_succeeded(struct work *w);
-/* The present step is what failed, w->detail why. */
-void work_end_failed(struct work *w);
-/* It cannot even begin, w->detail says why; nothing was done to the node. */
-void work_end_unbegun(struct work *w);
-void work_end_cancelled(struct work *w, enum node_state to, const char *why);
-bool work_cancel_applies(const struct work *w);
-enum step_result work_cancel_run(struct work *w);
-enum step_result work_cancel_answer(struct work *w, const struct rcall *call);
-
-/* reconcile/operation/steps.c, reconcile/operation/drain.c, reconcile/operation/machine.c, reconcile/operation/gate.c, reconcile/operation/prepare.c, reconcile/operation/check.c */
-/* reconcile/operation/return.c: what a return waits for beside signs of life */
-/* A check that is named for the fault has not passed yet: w->detail says which and why. */
-bool work_checks_lack(struct work *w);
-/* It gives a node back that the scheduler alone kept out: nobody has dealt with anything (POLICY_CODE_ABSENCE). */
-bool work_is_absence(const struct work *w);
-/* Deep checks that have to pass again because one of them failed, as bits; 0: none. */
-int64_t work_recheck(const struct work *w);
-/* Whether it is asked what the new machine is made of; whether that is told by now, or waited for no longer; and the deep checks
- * that what came back has to pass, which is said. */
-bool work_asks_hardware(const struct work *w);
-bool work_hardware_is_told(struct work *w);
-int64_t work_came_back(struct work *w);
-
 extern const struct step_ops step_mark, step_drain, step_resume;
 extern const struct step_ops step_reset, step_reboot, step_terminate, step_launch, step_forget;
 extern const struct step_ops step_join, step_verify, step_check, step_prepare;

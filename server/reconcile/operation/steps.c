@@ -4,6 +4,14 @@
  * A mark or a resume that the scheduler refuses with CONFLICT is judged by the next picture, not by the error's text: does
  * someone else hold the node, or was our own view too old? What a person holds is left to that person.
  */
+#include "base/text.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/operation/operate.h"
 #include "server/reconcile/operation/step.h"
 
 static int64_t backend_deadline(const struct work *w)

@@ -4,7 +4,13 @@
  *
  * The row is read inside the transaction, because several operations of one group may have an answer in the same turn.
  */
+#include "server/reconcile/world/capacity.h"
 #include "db/cluster.h"
+#include "server/reconcile/base/effect.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/step.h"
 
 #include <inttypes.h>

@@ -2,9 +2,11 @@
  * The settings of each group, as the policy document has them over the configuration. They change between two turns and never
  * in one; what is looked at then is what is not well, because another policy may want something else done about it.
  */
-#include "server/reconcile/private.h"
-
+#include "server/reconcile/world/group_settings.h"
 #include "server/config/policy_registry.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
 
 void reconcile_group_settings(struct reconcile *r, struct rgroup *group)
 {

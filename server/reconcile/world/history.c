@@ -2,8 +2,12 @@
  * Forgetting: node after node, a slice at a time, all of them once in HISTORY_ROUND_MS. In transactions of its own: what is
  * forgotten late harms nobody, so a failure here stops nothing.
  */
+#include "server/reconcile/world/history.h"
+#include "base/log.h"
 #include "db/history.h"
-#include "server/reconcile/private.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
 
 #define HISTORY_NODES 64         /* of one slice: some milliseconds of the writer */
 #define HISTORY_PLACES 4096      /* of the table looked through for them */

@@ -3,11 +3,26 @@
  * verdicts that no decision has looked at are decided, held nodes are held. What changes afterwards is read by resync.c.
  */
 #include "server/reconcile/world/load.h"
+#include "base/text.h"
 #include "db/cluster.h"
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/cluster/batch.h"
+#include "server/reconcile/cluster/change.h"
+#include "server/reconcile/decide/incident.h"
 #include "server/reconcile/keep/address.h"
+#include "server/reconcile/operation/operate.h"
+#include "server/reconcile/world/capacity.h"
+#include "server/reconcile/world/group_settings.h"
+#include "server/reconcile/world/recount.h"
+#include "server/reconcile/world/topology.h"
 
 #include <string.h>
 

@@ -1,19 +1,12 @@
-/* The store into the tables in memory: all of it at the start (load.c), and what changed afterwards (resync.c). */
+/* The store into memory: all of it, at the start. */
 #ifndef HOLDFAST_SERVER_RECONCILE_WORLD_LOAD_H
 #define HOLDFAST_SERVER_RECONCILE_WORLD_LOAD_H
 
-#include "server/reconcile/private.h"
+struct db_tx;
+struct reconcile;
 
 int reconcile_load(struct reconcile *r);
 int reconcile_undecided(struct reconcile *r);
-
-/* Somebody else changed this: it is read again in this turn or the next. */
-void reconcile_wake(struct reconcile *r, enum service_wake what, int64_t id);
-/* Something that was changed is not read yet. */
-bool reconcile_is_behind(const struct reconcile *r);
-/* Reads what changed, piece by piece. True while there is more. */
-bool reconcile_resync(struct reconcile *r);
-
 /* Rows are struct cluster, instance_group, rollout, db_node_row and operation; arg is the loop. */
 int reconcile_load_cluster(const void *row, void *arg);
 int reconcile_load_group(const void *row, void *arg);

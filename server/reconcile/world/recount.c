@@ -2,7 +2,11 @@
  * How many nodes of a group are what. Each node remembers how it is counted; when anything about it changes it is taken out
  * of the counts and put in anew, so that no question about a group ever walks over its nodes.
  */
-#include "server/reconcile/private.h"
+#include "server/reconcile/world/recount.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
 
 uint64_t reconcile_image(const char *image_id, const char *release)
 {

@@ -5,10 +5,21 @@
  * nodes are found by their row numbers, which only grow. A large change is read in slices of RESYNC_ROWS_MAX rows, so that it
  * never keeps a verdict waiting. Where more wakes come than are kept, all of the store is read again, in slices too.
  */
+#include "server/reconcile/world/resync.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "db/cluster.h"
 #include "db/incident.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/inbox.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/cluster/change.h"
+#include "server/reconcile/decide/incident.h"
 #include "server/reconcile/keep/govern.h"
 #include "server/reconcile/world/load.h"
 

@@ -3,8 +3,18 @@
  * which is asked for now and then and written down where it changed. Domains are numbers here, of one cluster each, so that
  * two nodes share something when two numbers are equal.
  */
+#include "server/reconcile/world/topology.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/text.h"
 #include "db/node.h"
-#include "server/reconcile/private.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/link.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/queue.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,10 @@
 /* The settings of the loop's groups: none keeps those of an older document, whenever a newer one comes. */
 #include "server/config/config.h"
 #include "server/config/policy_registry.h"
-#include "server/reconcile/private.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/world/group_settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,53 +1,26 @@
 /*
- * What the loop keeps its things in: nodes by row number, queues of row numbers, the inbox through which everything from
- * outside comes, and what is due when.
+ * The inbox through which everything from outside comes: wakes, verdicts, agents that changed, results of calls.
  */
-#ifndef HOLDFAST_SERVER_RECONCILE_PARTS_H
-#define HOLDFAST_SERVER_RECONCILE_PARTS_H
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_INBOX_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_INBOX_H
 
+#include "server/reconcile/base/queue.h"
 #include "server/service/service.h"
 
 struct rcall;
-struct rnode;
 
-/* How soon a node is looked at. What can wait does so only while there is more pressing work. */
-enum look {
-    LOOK_NOT,
-    LOOK_LATER, /* evidence that by itself costs no node */
-    LOOK_SOON,
-    LOOK_FIRST, /* critical evidence */
-    LOOK_COUNT
-};
-
-/* --- by row number ------------------------------------------------------------------------------ */
-struct idmap {
-    struct rnode **slots;
-    size_t capacity, count, used; /* used counts removed ones too */
-};
-struct rnode *idmap_get(const struct idmap *map, int64_t id);
-void idmap_put(struct idmap *map, struct rnode *node);
-void idmap_remove(struct idmap *map, int64_t id);
-void idmap_free(struct idmap *map); /* the map, not the nodes */
-
-struct idqueue {
-    int64_t *ids;
-    size_t head, count, capacity;
-};
-void idqueue_push(struct idqueue *queue, int64_t id);
-void idqueue_push_front(struct idqueue *queue, int64_t id);
-bool idqueue_pop(struct idqueue *queue, int64_t *ret_id);
-void idqueue_free(struct idqueue *queue);
-
-/* --- wakes: what somebody else changed ----------------------------------------------------------- */
 #define WAKES_MAX 4096
+
 struct wake {
     enum service_wake what;
     int64_t id;
 };
+
 struct wakes {
     struct wake *items;
     size_t count, head, capacity; /* those before head were popped */
 };
+
 /* False when there is no room. One that is the same as the last is kept once. */
 bool wakes_push(struct wakes *wakes, const struct wake *wake);
 /* The first one; false when there is none. */
@@ -55,11 +28,11 @@ bool wakes_peek(const struct wakes *wakes, struct wake *ret_wake);
 void wakes_pop(struct wakes *wakes);
 void wakes_free(struct wakes *wakes);
 
-/* --- inbox ------------------------------------------------------------------------------------- */
 struct inbox_verdict {
     int64_t node_id, received_us;
     enum look look; /* NOT: it can change nothing where something was decided already */
 };
+
 struct inbox_mail {
     struct inbox_verdict *verdicts;
     size_t verdict_count;
@@ -69,6 +42,7 @@ struct inbox_mail {
     struct wakes wakes;
     bool overflow;
 };
+
 struct inbox;
 /* service outlives it: what the site says of faults. */
 struct inbox *inbox_new(const struct service *service);
@@ -91,21 +65,5 @@ bool inbox_wait(struct inbox *inbox, int64_t wait_ms);
  * rests only when more waits, which shows that others are at work. False when stopped. */
 bool inbox_rest(struct inbox *inbox, int64_t rest_ms, bool busy);
 void inbox_stop(struct inbox *inbox);
-
-/* --- what is due ------------------------------------------------------------------------------- */
-enum due_kind { DUE_NODE, DUE_OPERATION };
-struct due_entry {
-    int64_t at, node_id;
-    enum due_kind kind;
-};
-struct due {
-    struct due_entry *entries; /* a heap; an entry whose time is no longer the object's own is old and dropped */
-    size_t count, capacity;
-};
-void due_push(struct due *due, int64_t at, enum due_kind kind, int64_t node_id);
-/* The first entry; false when there is none. */
-bool due_peek(const struct due *due, struct due_entry *ret_entry);
-void due_pop(struct due *due);
-void due_free(struct due *due);
 
 #endif

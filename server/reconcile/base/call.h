@@ -1,0 +1,89 @@
+/* A blocking call to a backend: made by the loop, run on the executor, answered through the inbox. */
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_CALL_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_CALL_H
+
+#include "server/provider/provider.h"
+#include "server/scheduler/scheduler.h"
+#include "server/service/access/access.h"
+
+struct inbox;
+struct reconcile;
+struct scheduler_link;
+
+enum call_kind {
+    CALL_OBSERVE,
+    CALL_JOB_SNAPSHOT,
+    CALL_CORDON,
+    CALL_HOLD,     /* a mark without an operation */
+    CALL_ANNOTATE, /* a word behind a person's reason */
+    CALL_WORKLOADS,
+    CALL_SIGNAL, /* jobs holds whom */
+    CALL_EVICT,
+    CALL_CANCEL, /* the job key, if its name is reason */
+    CALL_UNCORDON,
+    CALL_UPDATE_ADDRESS, /* a machine of people's stands where another stood; without an operation: it was told and is forgotten */
+    CALL_GOVERN,
+    CALL_QUARANTINE,
+    CALL_CONFIGURE,
+    CALL_REBOOT,
+    CALL_TERMINATE,
+    CALL_LAUNCH,
+    CALL_DESCRIBE,
+};
+
+/* Everything a blocking call needs and answers; it knows nothing of the loop but where to put itself when done. */
+struct rcall {
+    struct rcall *next, *previous;
+    struct inbox *inbox;
+    enum call_kind kind;
+    int64_t node_id, operation_id;
+    uint64_t seq;                /* the loop's tick when it was sent */
+    struct scheduler_link *link; /* whose call it is; NULL: a provider's */
+    struct scheduler_driver scheduler;
+    struct provider_driver provider;
+    char cluster[NAME_MAX_BYTES], group[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
+    char node[NODE_NAME_MAX_BYTES];
+    char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];
+    char instance_id[ID_INSTANCE_MAX];
+    enum scheduler_request request; /* of the owner of a cordon … */
+    bool any_owner;                 /* … or whose of ours it is does not matter */
+    char reason[REASON_MAX_BYTES],
+        seen[REASON_MAX_BYTES];   /* the owner's note, and what may give way to it ("": nothing) */
+    char shown[REASON_MAX_BYTES]; /* answered: how a cordon stands in the scheduler */
+    char key[KEY_MAX_BYTES];
+    char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
+    struct scheduler_move move; /* was is owned */
+    bool asked_before;          /* the same move may have been made already, though nobody heard of it */
+    bool update_address;        /* tell the scheduler where the instance lives */
+
+    int status;
+    char error[SCHEDULER_ERROR_MAX];
+    struct scheduler_job *jobs;
+    size_t job_count;
+    enum job_signal signal;
+    struct provider_instance instance;
+    struct scheduler_observation observation;
+    bool with_places;              /* an observation that asks for the topology as well */
+    struct job_snapshot *snapshot; /* in use once: a survey's, made of the observation */
+    struct scheduler_place *places;
+    size_t place_count;
+    struct scheduler_governance *governance; /* owned */
+    struct scheduler_quarantine *quarantine; /* owned */
+    struct scheduler_desired *layout;        /* owned */
+    bool addressed;
+};
+
+struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);
+void reconcile_call_free(struct rcall *call);
+AUTO_DEFINE(struct rcall *, rcall, reconcile_call_free)
+/* Runs it on the executor; its result comes through the inbox. Takes the call; UNAVAILABLE as a result when there is no room. One of a
+ * scheduler that has its share under way waits until another comes back; only looks at its nodes go at once. */
+void reconcile_call_send(struct reconcile *r, struct rcall *call);
+/* Its result is here: the next one that waits is sent. */
+void reconcile_call_is_back(struct reconcile *r, const struct rcall *call);
+/* The call is this scheduler's. */
+void reconcile_call_to(struct rcall *call, struct scheduler_link *link);
+/* A backend's answer that asking again cannot change. */
+bool reconcile_call_is_final(int status);
+
+#endif

@@ -1,0 +1,78 @@
+/* What a transaction changes in memory: noted inside it, done after its commit. */
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_EFFECT_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_EFFECT_H
+
+#include "server/live/fleet.h"
+#include "server/reconcile/base/operation.h"
+
+struct rcall;
+struct rgroup;
+struct rnode;
+struct turn;
+
+enum effect_kind {
+    EFFECT_NODE,             /* the node's row changed */
+    EFFECT_OPERATION_NEW,    /* an operation was stored */
+    EFFECT_OPERATION,        /* an operation went on */
+    EFFECT_OPERATION_END,    /* an operation is over */
+    EFFECT_DECIDED,          /* a node was looked at */
+    EFFECT_FLEET,            /* another instance fills the slot */
+    EFFECT_MACHINE_CAPACITY, /* a group's supply of machines changed */
+    EFFECT_BREAKER,          /* a group's breaker opened or closed */
+    EFFECT_QUARANTINE,       /* a node is to be set apart, or to be given back */
+    EFFECT_ADDRESS,          /* the scheduler was told where the node's machine lives, or it has none any more */
+    EFFECT_NODE_GONE,        /* a slot that was deleted was forgotten */
+};
+
+struct effect {
+    enum effect_kind kind;
+    struct rnode *node;
+    union {
+        struct {
+            enum node_state state;
+            enum health health;
+            bool opted_out, has_instance, served;
+            uint8_t launch_tries;
+            int64_t retry_at;
+        } row;
+        struct {
+            int64_t id;
+            enum operation_kind kind;
+            enum fault_class fault;
+            enum step_kind step;
+            enum operation_state end;
+            bool past_return, waits_for_slot, waits_for_link;
+            bool operated; /* one that is new was advanced in this turn already */
+            uint8_t leftover;
+            int64_t due_at;
+            struct rop_scratch scratch;
+            struct rcall *call; /* owned; sent after the commit */
+            struct rcall *took; /* the result that was looked at */
+        } operation;
+        struct {
+            bool stored, again, clear, unheard, settled;
+            uint8_t notes;
+            int64_t look_at; /* 0: when something happens */
+        } decided;
+        struct {
+            struct fleet_slot slot;
+            uint64_t image;
+        } fleet;
+        struct {
+            char told[ADDRESS_MAX_BYTES];
+        } address;
+        struct {
+            struct rgroup *group;
+            int64_t opened_at;
+        } breaker;
+        struct {
+            struct rgroup *group;
+            struct machine_capacity machine_capacity;
+        } machine_capacity;
+    } u;
+};
+
+struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnode *node);
+void turn_effects_do(struct turn *turn);
+
+#endif

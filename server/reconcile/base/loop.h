@@ -1,0 +1,100 @@
+/*
+ * The loop itself: all that it knows of the world in memory.
+ *
+ *   reconcile.c, turn.c  the loop; one turn's transaction, and what comes after it
+ *   base/                inbox, calls, due times, links to schedulers, clusters, groups, nodes and operations in memory, record and effects
+ *   world/               the store into memory: tables, what changed, counts, topology, settings of groups, capacity, history
+ *   observe/             snapshots of nodes and jobs of each scheduler, and agents that are not seen
+ *   decide/              snapshot of a group, the policy's plan, what of it is new, approvals, incidents, idle checks
+ *   operation/           one operation one step further: steps, drain, gates, machine calls, reset, checks, its end
+ *   cluster/             groups that come up, grow, shrink, roll and go
+ *   keep/                what each scheduler is kept at
+ *
+ * Only the loop's thread touches struct reconcile, but for the inbox.
+ */
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_LOOP_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_LOOP_H
+
+#include "server/reconcile/base/due.h"
+#include "server/reconcile/base/inbox.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/queue.h"
+#include "server/reconcile/reconcile.h"
+
+#include <pthread.h>
+
+struct db;
+struct domain;
+struct fault_overrides;
+struct inbox;
+struct map;
+struct rcluster;
+struct rgroup;
+struct rincident;
+struct scheduler_link;
+
+#define HOUSEKEEPING_MS 60000    /* old events and expired tokens go so often */
+#define STORE_PAUSE_MAX_MS 10000 /* a store that fails is tried again at least so often */
+
+struct reconcile {
+    struct reconcile_deps deps;
+    struct service *service;
+    struct db *db;
+    struct inbox *inbox;
+    pthread_t thread;
+    bool running;
+
+    struct idmap nodes;
+    struct scheduler_link *links;
+    struct rcluster *clusters;
+    const struct fault_overrides *overrides; /* by which what is not well was looked at last */
+    struct rgroup *groups;
+    struct idqueue
+        looks[LOOK_COUNT]; /* a node that was moved up still stands in the lower queue, and is skipped there */
+    struct idqueue ready[OPERATION_CLASSES], slotless[OPERATION_CLASSES];
+    struct due due;
+
+    uint64_t tick; /* counts calls sent and come back: which of two things was first */
+    int calls_in_flight;
+    int isolating; /* turns that take one thing each, because of a row that cannot be written */
+
+    int64_t sweep_at, housekeeping_at, paused_until;
+    int64_t history_at, history_round_at; /* the next slice; the next round */
+    size_t history_place;                 /* in the table of nodes, where the next slice begins; 0: a new round */
+    int64_t store_backoff_ms;
+
+    bool store_unreadable;
+
+    int64_t log_second_at, log_lines, log_left_out;
+
+    struct map *domain_names;
+    struct domain **domains; /* by their numbers */
+    size_t domain_count;
+    bool domains_full;              /* that was told */
+    struct idqueue places_unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
+    struct rincident *incidents;    /* that go on */
+    struct idqueue signs;           /* nodes with sign_at, and some that had it */
+    bool signs_changed;
+    int64_t incident_look_at; /* 0: there is none */
+
+    int64_t provisioned; /* the cluster that moved last: the next one has its turn */
+
+    struct wakes wakes; /* what is to be read again */
+    int64_t resync_at;  /* not before then: the store could not be read */
+    bool new_nodes_wanted, resync_wanted, resync_running, undecided_wanted;
+    int64_t newest_node; /* those with a larger row number are new */
+    struct rcluster *resync_cluster;
+    char resync_after[NODE_NAME_MAX_BYTES];
+
+    pthread_mutex_t stats_mutex;
+    struct reconcile_stats stats, published;
+};
+
+int64_t reconcile_now(const struct reconcile *r);
+int64_t reconcile_now_us(const struct reconcile *r);
+/* There is something to record from now on, or there is nothing left: tells it at once, since a write may hang. */
+void reconcile_unrecorded(struct reconcile *r, bool something);
+/* Clusters, groups, nodes and their operations go. */
+void reconcile_table_free(struct reconcile *r);
+
+#endif

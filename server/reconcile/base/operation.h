@@ -1,0 +1,53 @@
+/* The operation of a node as the loop remembers it. */
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_OPERATION_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_OPERATION_H
+
+#include "model/health.h"
+#include "model/operation_state.h"
+
+struct rcall;
+struct reconcile;
+struct rnode;
+
+/* Repairs, releases and deletions go before launches, of which there may be very many. */
+#define OPERATION_CLASSES 2
+
+/* What an operation remembers between turns. All of it may be lost: then a step is done again. */
+struct rop_scratch {
+    int64_t evicted_at;   /* jobs were told to go then */
+    int64_t undo_until;   /* cancelled: the mark is taken back until then */
+    int64_t described_at; /* the provider was asked about the instance then */
+    uint64_t jobs_hash;   /* the jobs that were written into the timeline last */
+    int failures;         /* of the present step, one after the other */
+    bool lives_on_nobody; /* no job of the node lives on without it, or none did in time */
+    bool conflict;        /* a CONFLICT is to be judged by the next picture */
+    bool addressed;       /* the scheduler knows the instance's address */
+    bool undoing;         /* the mark is being taken back now */
+    bool troubled;        /* the step says what the provider sees to be wrong with the machine */
+    bool paused;          /* the scheduler was away: the step's time begins anew */
+    bool marked, cleared; /* a new machine that is to be tested was taken out of scheduling, and has no jobs */
+};
+
+struct rop {
+    int64_t id;
+    enum operation_kind kind;
+    enum fault_class fault; /* what it is for, of a repair */
+    enum step_kind step;
+    bool past_return; /* no cancel any more */
+    bool ready;
+    bool in_flight;
+    bool waits_for_slot, waits_for_link; /* the latter: for one of its scheduler's share */
+    int64_t due_at;
+    struct rcall *result;
+    struct rop_scratch scratch;
+};
+
+/* The operation of a node: known, poked to be looked at in this or the next turn, and forgotten.
+ * fault: what it is for, of a repair (policy_repair_class); created_at: when it was stored. */
+struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
+                                    enum fault_class fault, int64_t created_at);
+int reconcile_operation_class(enum operation_kind kind);
+void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
+void reconcile_operation_drop(struct reconcile *r, struct rnode *node);
+
+#endif

@@ -1,0 +1,29 @@
+/* Incidents of many nodes: what vanishes together, or loses its links or power together. */
+#ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_INCIDENT_H
+#define HOLDFAST_SERVER_RECONCILE_DECIDE_INCIDENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct db_tx;
+struct policy_incident;
+struct policy_sign;
+struct rcluster;
+struct reconcile;
+struct rgroup;
+struct rnode;
+
+/* The newest of its verdicts that may be a sign of an incident of many nodes; at 0: there is none. */
+void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign);
+/* Looks at all signs, when there is a reason to. */
+int reconcile_incidents(struct reconcile *r, int64_t now); /* else nothing may be decided by them */
+bool reconcile_incidents_due(const struct reconcile *r, int64_t now);
+const struct policy_incident *reconcile_incident_of(const struct rnode *node);
+/* That go on, have nodes of the group and began since then. */
+int64_t reconcile_incidents_count(const struct reconcile *r, const struct rgroup *group, int64_t since);
+int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx);
+int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx);
+/* Those of a cluster that is gone; NULL: all. */
+void reconcile_incidents_forget(struct reconcile *r, const struct rcluster *cluster);
+
+#endif
