@@ -5,15 +5,21 @@
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
+#define UNCONTAINED 95 /* the table asks for a reset of the device, which not every agent offers */
+
+static void begin_with(struct sim *sim, uint64_t seed, enum repair_mode mode, int xid)
+{
+    sim_open(sim, seed, true);
+    sim->settings.policy.modes[FAULT_CLASS_GPU] = sim->settings.policy.modes[FAULT_CLASS_GPU_MEMORY] = mode;
+    sim_crash(sim); /* it comes up with these */
+    sim_create(sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(sim, "gpu-1", xid, SEVERITY_CRITICAL);
+    sim_settle(sim);
+}
 
 static void begin(struct sim *sim, uint64_t seed, enum repair_mode mode)
 {
-    sim_open(sim, seed, true);
-    sim->settings.policy.modes[FAULT_CLASS_GPU] = mode;
-    sim_crash(sim); /* it comes up with these */
-    sim_create(sim, 4, NODE_RECOVERY_AUTOMATIC);
-    sim_verdict(sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
-    sim_settle(sim);
+    begin_with(sim, seed, mode, OFF_THE_BUS);
 }
 
 static int take(const void *row, void *arg)
@@ -252,6 +258,91 @@ static void pause_cluster(struct sim *sim, bool paused)
     sim_run(sim, 5 * MS_PER_MIN);
 }
 
+/* After a restart nobody knows what the agents offer until they are heard: the question stays what it was. */
+static void a_question_outlasts_a_restart(void **state)
+{
+    (void)state;
+    for (int answered_first = 0; answered_first < 2; answered_first++) {
+        struct sim sim;
+        begin_with(&sim, 81, REPAIR_MODE_APPROVE, UNCONTAINED);
+        struct approval asked = newest(&sim);
+        assert_int_equal(asked.state, APPROVAL_STATE_ASKED);
+        assert_int_equal(asked.action, ACTION_REBOOT);
+        if (answered_first) {
+            sim.scheduler.down = true; /* the yes waits */
+            sim_run(&sim, MS_PER_HOUR);
+        }
+        sim_crash(&sim);
+        sim_settle(&sim);
+        assert_string_equal(newest(&sim).uid, asked.uid);
+        assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
+        if (answered_first)
+            assert_int_equal(answer(&sim, true), 0);
+        sim_settle(&sim);
+        sim.scheduler.down = false;
+        sim_run(&sim, MS_PER_HOUR);
+        assert_string_equal(newest(&sim).uid, asked.uid);
+        if (!answered_first)
+            assert_int_equal(answer(&sim, true), 0);
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+        assert_int_equal(sim.provider.reboots, 1);
+        assert_int_equal(newest(&sim).state, APPROVAL_STATE_DONE);
+        sim_close(&sim);
+    }
+}
+
+/* Another repair is another question; and what is needed again is asked again. */
+static void a_question_that_was_withdrawn_is_asked_again(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin_with(&sim, 82, REPAIR_MODE_APPROVE, UNCONTAINED);
+    struct approval first = newest(&sim);
+    assert_int_equal(first.action, ACTION_REBOOT);
+    sim.resets = SIM_RESETS_SUCCEED; /* its agent was updated */
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_HOUR);
+    struct approval second = newest(&sim);
+    assert_true(second.id != first.id);
+    assert_int_equal(second.action, ACTION_RESET);
+    assert_int_equal(second.state, APPROVAL_STATE_ASKED);
+    sim.resets = SIM_RESETS_NOT_OFFERED;
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_HOUR);
+    struct approval third = newest(&sim);
+    assert_true(third.id != second.id);
+    assert_int_equal(third.action, ACTION_REBOOT);
+    assert_int_equal(answer(&sim, true), 0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+/* A person began a repair and stopped it: what is seen after that is asked about. */
+static void what_is_seen_after_a_cancel_is_asked_about(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    begin(&sim, 83, REPAIR_MODE_APPROVE);
+    struct approval first = newest(&sim);
+    fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 2;
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_AFTER_JOBS, "", "", &op, &problem),
+                     0);
+    sim_settle(&sim);
+    assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, op.uid, &op, &problem), 0);
+    sim_run(&sim, MS_PER_HOUR);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, MS_PER_HOUR);
+    struct approval now = newest(&sim);
+    assert_int_equal(now.state, APPROVAL_STATE_ASKED);
+    assert_int_equal(now.action, ACTION_REBOOT);
+    assert_true(now.id >= first.id);
+    sim_close(&sim);
+}
+
 /* Nobody is called twice for one question; a yes that comes meanwhile waits for the end of the pause. */
 static void a_question_outlasts_a_pause(void **state)
 {
@@ -367,6 +458,9 @@ int main(void)
         cmocka_unit_test(a_no_stands_and_a_person_repairs_it),
         cmocka_unit_test(a_question_that_is_over_is_withdrawn),
         cmocka_unit_test(a_question_outlasts_a_pause),
+        cmocka_unit_test(a_question_outlasts_a_restart),
+        cmocka_unit_test(a_question_that_was_withdrawn_is_asked_again),
+        cmocka_unit_test(what_is_seen_after_a_cancel_is_asked_about),
         cmocka_unit_test(a_question_about_a_silent_node_outlasts_a_witness),
         cmocka_unit_test(a_yes_for_a_silent_node_outlasts_the_scheduler),
         cmocka_unit_test(a_silent_node_that_is_heard_again_needs_no_answer),

@@ -22,6 +22,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/decide/apply.h"
+#include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/operate.h"
@@ -331,13 +332,18 @@ static enum policy_request request_of(const struct rnode *node, bool known)
     return node->request == SCHEDULER_REQUEST_REPLACE ? POLICY_REQUEST_REPLACE : POLICY_REQUEST_NONE;
 }
 
-/* Of an agent that was not heard since hpd began nobody knows; the step asks again. */
-static bool offers_reset(const struct fleet_view *live)
+/* What an agent offers is not known until it was heard since hpd began. A question that waits was asked when it was known, and stays
+ * what it was; a repair that begins asks again in its step. */
+static bool offers_reset(const struct decide_item *item, int64_t now)
 {
-    return !live->silent && (live->last_heartbeat_at == 0 || (live->checks & FLEET_RESETS) != 0);
+    const struct fleet_view *live = &item->live;
+    bool heard = live->last_heartbeat_at != 0;
+    bool asked = reconcile_approval_is_open(&item->approval, now);
+    return !live->silent &&
+           (heard ? (live->checks & FLEET_RESETS) != 0 : !asked || item->approval.action == ACTION_RESET);
 }
 
-static void view_item(struct reconcile *r, struct decide_item *item)
+static void view_item(struct reconcile *r, struct decide_item *item, int64_t now)
 {
     struct rnode *node = item->node;
     node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
@@ -353,7 +359,7 @@ static void view_item(struct reconcile *r, struct decide_item *item)
         .boot_at = item->instance.boot_at,
         .opted_out = item->row.opted_out,
         .paused_why = node->group->cluster->paused_why,
-        .can_reset = offers_reset(&item->live),
+        .can_reset = offers_reset(item, now),
         .has_active_operation = node->op != NULL,
         .idle = node->tally.idle,
         .under_test = node->op != NULL && node->op->kind == OPERATION_KIND_CHECK,
@@ -444,12 +450,19 @@ static bool same_evidence(const struct decision *a, const struct decision *b)
            memcmp(a->evidence, b->evidence, (size_t)listed * sizeof(a->evidence[0])) == 0;
 }
 
+/* Another repair is another question. */
+static bool same_question(const struct decision *a, const struct decision *b)
+{
+    return a->rule != RULE_APPROVAL_NEEDED || a->refused == b->refused;
+}
+
 /* More of the evidence from which nothing followed is no other decision: a program that crashes all day is one line. */
 static bool same_decision(const struct decision *a, const struct decision *b)
 {
     return a->id != 0 && a->action == b->action && a->urgency == b->urgency && a->job_signal == b->job_signal &&
            a->job_wait_ms == b->job_wait_ms && a->rule == b->rule && strcmp(a->code, b->code) == 0 &&
-           strcmp(a->device, b->device) == 0 && same_gates(a, b) && (a->action <= ACTION_WATCH || same_evidence(a, b));
+           strcmp(a->device, b->device) == 0 && same_question(a, b) && same_gates(a, b) &&
+           (a->action <= ACTION_WATCH || same_evidence(a, b));
 }
 
 /* Something happened since the last decision that makes the same words a new decision. */
@@ -460,7 +473,10 @@ static bool something_between(const struct reconcile *r, const struct decide_ite
     bool ended = op->id != 0 && op->id == item->last.operation_id;
     bool repaired = ended && op->state == OPERATION_STATE_SUCCEEDED;
     bool seen_again = ended && op->state == OPERATION_STATE_CANCELLED && is_seen_since(r, item, op);
-    return node->was_clear || repaired || seen_again ||
+    /* Nobody needed to answer for a while, and now somebody does. */
+    bool needed_again = item->decision.rule == RULE_APPROVAL_NEEDED &&
+                        item->approval.state == APPROVAL_STATE_WITHDRAWN && item->approval.decision_id == item->last.id;
+    return node->was_clear || repaired || seen_again || needed_again ||
            (node->request_fresh && item->view.request != POLICY_REQUEST_NONE);
 }
 
@@ -532,7 +548,7 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
                                        .node_count = count};
     autofree struct policy_node *views = own_calloc(count + 1, sizeof(*views));
     for (size_t i = 0; i < count; i++) {
-        view_item(r, &items[i]);
+        view_item(r, &items[i], now);
         views[i] = items[i].view;
     }
     snapshot.nodes = views;
