@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "bench/message.h"
+#include "db/verdict.h"
 #include "server/reconcile/reconcile.h"
 #include "server/service/agent/agent.h"
 #include "server/service/cluster/pause.h"
@@ -37,7 +38,9 @@
 #define TROUBLED 128     /* nodes of one snapshot: as many as the loop looks at in a turn */
 #define POLICY_SECONDS 2
 #define TIMES_MAX 1000000
+#define US_PER_S INT64_C(1000000)
 #define WAIT_MAX_S 300
+#define SAY_EVERY_US (10 * US_PER_S)
 #define OFF_THE_BUS "xid.79"
 
 static _Noreturn void die(const char *what)
@@ -228,10 +231,36 @@ static uint64_t decided(struct burst *burst)
     return stats.decisions;
 }
 
+static int count_undecided(const void *row, void *arg)
+{
+    int64_t *undecided = arg; /* how many, and the first of them */
+    if (undecided[0]++ == 0)
+        undecided[1] = *(const int64_t *)row;
+    return 0;
+}
+
+/* What a burst that takes long waits for, so that a run that does not end leaves more than a time. */
+static void say_wait(struct burst *burst, uint64_t before, int64_t seconds)
+{
+    struct reconcile_stats stats;
+    struct db_tx *tx = NULL;
+    int64_t undecided[2] = {0};
+    reconcile_stats(burst->reconcile, &stats);
+    if (db_read_begin(burst->service.db, &tx) != 0 || db_verdict_undecided_nodes(tx, count_undecided, undecided) < 0)
+        die("the store cannot be read");
+    db_read_end(burst->service.db, tx);
+    fprintf(stderr,
+            "decide: waits for decisions on %" PRId64 " nodes since %" PRId64 " s: %" PRIu64
+            " decisions stored, %" PRId64 " nodes undecided in the store (first: row %" PRId64 "), %" PRIu64
+            " turns, %" PRId64 " operations active, %s\n",
+            burst->over, seconds, stats.decisions - before, undecided[0], undecided[1], stats.turns,
+            stats.active_operations, stats.unrecorded_since != 0 ? "a write is not recorded" : "all is recorded");
+}
+
 static void decide_all(struct burst *burst, uint64_t before, double ret_part[3], double *ret_longest)
 {
     static const double parts[] = {0.5, 0.99, 1};
-    int64_t from = clock_stopwatch_us(), last = from, next;
+    int64_t from = clock_stopwatch_us(), last = from, say_at = from + SAY_EVERY_US, next;
     for (size_t part = 0; part < ARRAY_LEN(parts);) {
         reconcile_run_once(burst->reconcile, &next);
         int64_t now = clock_stopwatch_us();
@@ -239,7 +268,11 @@ static void decide_all(struct burst *burst, uint64_t before, double ret_part[3],
         last = now;
         while (part < ARRAY_LEN(parts) && (double)(decided(burst) - before) >= parts[part] * (double)burst->over)
             ret_part[part++] = (double)(now - from) / 1e6;
-        if (now - from > WAIT_MAX_S * INT64_C(1000000))
+        if (now > say_at) {
+            say_wait(burst, before, (now - from) / US_PER_S);
+            say_at = now + SAY_EVERY_US;
+        }
+        if (now - from > WAIT_MAX_S * US_PER_S)
             die("not every node was decided on");
     }
 }
