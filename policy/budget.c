@@ -6,7 +6,7 @@
  * Healthy is who is in service, is heard, and shows no fault of the node; who is in repair, or is held for one, is not.
  * People's own repairs take room and need none.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 
@@ -49,7 +49,7 @@ static void count_healthy(const struct policy_snapshot *snapshot, const struct p
     room->idle += node->idle ? by : 0;
 }
 
-void policy_room(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
+void policy_room(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,
                  struct room *ret_room)
 {
     struct room room = {.in_repair = snapshot->group.in_repair, .healthy = snapshot->group.healthy_elsewhere};
@@ -61,11 +61,11 @@ void policy_room(const struct policy_snapshot *snapshot, const struct thought *t
     for (size_t i = 0; counts && i < snapshot->node_count; i++)
         count_healthy(snapshot, &snapshot->nodes[i], 1, &room);
     for (size_t i = 0; i < count; i++) {
-        room.in_repair += thoughts[i].requested ? 1 : 0;
-        room.last_repair_at = thoughts[i].requested ? snapshot->now_ms : room.last_repair_at;
-        room.replacing += thoughts[i].requested && thoughts[i].decision.action == ACTION_REPLACE ? 1 : 0;
-        if (counts && thoughts[i].decision.action > ACTION_WATCH)
-            count_healthy(snapshot, thoughts[i].node, -1, &room);
+        room.in_repair += candidates[i].requested ? 1 : 0;
+        room.last_repair_at = candidates[i].requested ? snapshot->now_ms : room.last_repair_at;
+        room.replacing += candidates[i].requested && candidates[i].decision.action == ACTION_REPLACE ? 1 : 0;
+        if (counts && candidates[i].decision.action > ACTION_WATCH)
+            count_healthy(snapshot, candidates[i].node, -1, &room);
     }
     *ret_room = room;
 }

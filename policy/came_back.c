@@ -5,7 +5,7 @@
  * about the hardware. A fault of such a piece costs the machine at once, because a reboot had its chance; without a fault the
  * setting says what is done.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 

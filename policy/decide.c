@@ -5,8 +5,8 @@
  * Order: a person's request → fresh evidence, the worst device first → silence → a reboot without return → evidence that a reset
  * has answered → stale evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
  */
+#include "policy/evaluate.h"
 #include "policy/incident.h"
-#include "policy/think.h"
 
 #include "base/own.h"
 #include "base/text.h"
@@ -14,20 +14,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static struct thought new_thought(const struct policy_snapshot *snapshot, const struct policy_node *node)
+static struct candidate new_candidate(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
-    struct thought thought;
-    memset(&thought, 0, sizeof(thought)); /* padding too: equal plans are equal bytes */
-    thought.node = node;
-    thought.severity = SEVERITY_WARN;
-    thought.decision.node_id = node->id;
-    thought.decision.at = snapshot->now_ms;
-    thought.decision.refused = ACTION_NONE;
-    thought.decision.group = DECISION_GROUP_NOT_ASKED;
-    thought.decision.policy_version = snapshot->policy_version;
-    text_copy_cut(thought.decision.table_version, sizeof(thought.decision.table_version),
+    struct candidate candidate;
+    memset(&candidate, 0, sizeof(candidate)); /* padding too: equal plans are equal bytes */
+    candidate.node = node;
+    candidate.severity = SEVERITY_WARN;
+    candidate.decision.node_id = node->id;
+    candidate.decision.at = snapshot->now_ms;
+    candidate.decision.refused = ACTION_NONE;
+    candidate.decision.group = DECISION_GROUP_NOT_ASKED;
+    candidate.decision.policy_version = snapshot->policy_version;
+    text_copy_cut(candidate.decision.table_version, sizeof(candidate.decision.table_version),
                   fault_version_in(&snapshot->faults));
-    return thought;
+    return candidate;
 }
 
 /* --- an incident of the node ---------------------------------------------------------------------------------- */
@@ -146,46 +146,46 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
 }
 
 /* Nothing is done about it; who reads it shall know that it is not this node's alone. */
-static void tell_shared(struct thought *thought)
+static void tell_shared(struct candidate *candidate)
 {
-    const struct policy_incident *incident = thought->node->incident;
-    if (!thought->shared || incident == NULL)
+    const struct policy_incident *incident = candidate->node->incident;
+    if (!candidate->shared || incident == NULL)
         return;
-    policy_add(&thought->decision, "It is one of %" PRId64 " nodes of the %s %s with incident %" PRId64 ".",
+    policy_add(&candidate->decision, "It is one of %" PRId64 " nodes of the %s %s with incident %" PRId64 ".",
                incident->nodes, topology_level_title(incident->level), incident->domain, incident->id);
 }
 
-static void think_of_incident(const struct policy_snapshot *snapshot, const struct folded *folded,
-                              const struct choice *choice, struct thought *thought)
+static void evaluate_incident(const struct policy_snapshot *snapshot, const struct folded *folded,
+                              const struct choice *choice, struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
-    thought->present = true;
-    thought->severity = choice->incident->lead.severity;
-    thought->since = choice->incident->first_at;
+    struct decision *decision = &candidate->decision;
+    candidate->present = true;
+    candidate->severity = choice->incident->lead.severity;
+    candidate->since = choice->incident->first_at;
     struct policy_sign sign;
-    thought->shared = policy_sign_of(&snapshot->settings, choice->incident->lead.verdict, &sign);
+    candidate->shared = policy_sign_of(&snapshot->settings, choice->incident->lead.verdict, &sign);
     tell_incident(snapshot, choice, decision);
-    policy_tell_fresh(thought->node, folded, decision);
+    policy_tell_fresh(candidate->node, folded, decision);
     const struct sight *lead = &choice->incident->lead;
     bool together = choice->outcome.rule == RULE_WEAK_SIGNS_TOGETHER;
-    thought->lasting = choice->outcome.rule == RULE_LASTS || together;
-    thought->weak = thought->lasting || lead->rate_exceeded;
+    candidate->lasting = choice->outcome.rule == RULE_LASTS || together;
+    candidate->weak = candidate->lasting || lead->rate_exceeded;
     if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
-        policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, thought);
+        policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, candidate);
         return;
     }
     policy_rule(decision, choice->outcome.action, choice->outcome.rule);
     policy_refuse(decision, choice->outcome.refused, choice->outcome.refused_why);
-    tell_shared(thought);
+    tell_shared(candidate);
     decision->retry_at = folded->weak_at;
 }
 
 /* --- silence, staleness, people ------------------------------------------------------------------------------- */
 
-static void think_of_loss(const struct policy_snapshot *snapshot, struct thought *thought)
+static void evaluate_loss(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
-    const struct policy_node *node = thought->node;
-    struct decision *decision = &thought->decision;
+    const struct policy_node *node = candidate->node;
+    struct decision *decision = &candidate->decision;
     struct sight lead = {.action = ACTION_CLASS_REBOOT, .again = ACTION_CLASS_REPLACE, .severity = SEVERITY_CRITICAL};
     struct ledger ledger;
     char time[POLICY_TIME_MAX];
@@ -193,9 +193,9 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
     struct policy_outcome outcome = policy_escalate(snapshot, &lead, &ledger);
     if (outcome.action == ACTION_REBOOT)
         outcome.rule = RULE_UNREACHABLE;
-    thought->present = true;
-    thought->severity = SEVERITY_CRITICAL;
-    thought->since = node->last_heartbeat_at;
+    candidate->present = true;
+    candidate->severity = SEVERITY_CRITICAL;
+    candidate->since = node->last_heartbeat_at;
     text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_UNREACHABLE);
     decision->fault = FAULT_CLASS_UNREACHABLE;
     const struct policy_jobs jobs = policy_jobs(&snapshot->settings, decision->fault, URGENCY_NOW);
@@ -205,22 +205,22 @@ static void think_of_loss(const struct policy_snapshot *snapshot, struct thought
                policy_time(node->last_heartbeat_at, time), node->incident != NULL ? "" : " ",
                node->incident != NULL ? "" : outcome.because, node->incident != NULL ? "" : ".");
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
-    thought->shared = true;
-    policy_pass_gates(snapshot, &outcome, &ledger, thought);
+    candidate->shared = true;
+    policy_pass_gates(snapshot, &outcome, &ledger, candidate);
 }
 
 /* What the reboot was for speaks no more, so nothing asks for another machine; but this one is not there. */
-static void think_of_no_return(const struct policy_snapshot *snapshot, const struct policy_repair *reboot,
-                               struct thought *thought)
+static void evaluate_no_return(const struct policy_snapshot *snapshot, const struct policy_repair *reboot,
+                               struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
+    struct decision *decision = &candidate->decision;
     struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = RULE_REBOOT_FAILED, .refused = ACTION_REPLACE};
     struct ledger ledger;
     char time[POLICY_TIME_MAX], told[POLICY_ERROR_MAX];
-    policy_ledger(snapshot, thought->node, text_or_empty(reboot->device), &ledger);
-    thought->present = true;
-    thought->severity = SEVERITY_CRITICAL;
-    thought->since = reboot->at;
+    policy_ledger(snapshot, candidate->node, text_or_empty(reboot->device), &ledger);
+    candidate->present = true;
+    candidate->severity = SEVERITY_CRITICAL;
+    candidate->since = reboot->at;
     decision->fault = FAULT_CLASS_UNREACHABLE;
     decision->urgency = URGENCY_NOW;
     policy_say(decision->sentence, sizeof(decision->sentence),
@@ -229,7 +229,7 @@ static void think_of_no_return(const struct policy_snapshot *snapshot, const str
     text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                   "no open evidence asks for a repair any more, so no machine is given up for it");
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "the failed reboot is its own evidence");
-    policy_pass_gates(snapshot, &outcome, &ledger, thought);
+    policy_pass_gates(snapshot, &outcome, &ledger, candidate);
 }
 
 /* While the scheduler may still say that it does not hear the node either, which is a reason to replace it, that is
@@ -242,13 +242,13 @@ static const struct policy_repair *no_return_of(const struct policy_snapshot *sn
     return node->has_active_operation || waits ? NULL : ledger.no_return;
 }
 
-static void think_of_silence(const struct policy_snapshot *snapshot, struct thought *thought)
+static void evaluate_silence(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
-    const struct policy_node *node = thought->node;
-    struct decision *decision = &thought->decision;
+    const struct policy_node *node = candidate->node;
+    struct decision *decision = &candidate->decision;
     char time[POLICY_TIME_MAX], span[POLICY_SPAN_MAX], why[REASON_MAX_BYTES];
     int64_t repair_at = node->last_heartbeat_at + snapshot->settings.unreachable_after_ms;
-    thought->present = true;
+    candidate->present = true;
     decision->fault = FAULT_CLASS_UNREACHABLE;
     policy_rule(decision, ACTION_WATCH, RULE_NO_VERDICT);
     policy_say(decision->sentence, sizeof(decision->sentence),
@@ -272,16 +272,16 @@ static void think_of_silence(const struct policy_snapshot *snapshot, struct thou
 }
 
 /* No fault is seen, but the machine has a piece of which one was. */
-static void think_of_came_back(const struct policy_snapshot *snapshot, const struct policy_repair *repair,
-                               struct thought *thought)
+static void evaluate_came_back(const struct policy_snapshot *snapshot, const struct policy_repair *repair,
+                               struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
+    struct decision *decision = &candidate->decision;
     struct ledger ledger;
     char past[REASON_MAX_BYTES];
     const char *device = text_or_empty(repair->device);
-    thought->present = true;
-    thought->since = repair->at;
-    policy_ledger(snapshot, thought->node, device, &ledger);
+    candidate->present = true;
+    candidate->since = repair->at;
+    policy_ledger(snapshot, candidate->node, device, &ledger);
     text_copy_cut(decision->code, sizeof(decision->code), text_or_empty(repair->code));
     decision->fault = fault_class_of(decision->code);
     text_copy_cut(decision->device, sizeof(decision->device), device);
@@ -293,19 +293,19 @@ static void think_of_came_back(const struct policy_snapshot *snapshot, const str
         const struct policy_jobs jobs = policy_jobs(&snapshot->settings, decision->fault, URGENCY_AFTER_JOBS);
         policy_jobs_put(&jobs, decision);
         policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "its identity is the evidence");
-        policy_pass_gates(snapshot, &outcome, &ledger, thought);
+        policy_pass_gates(snapshot, &outcome, &ledger, candidate);
         return;
     }
     policy_rule(decision, ACTION_WATCH, RULE_SAME_HARDWARE_CAME_BACK);
     policy_refuse(decision, ACTION_REPLACE, "it may have been repaired; another fault of it costs the machine at once");
 }
 
-static void think_of_stale(const struct folded *folded, struct thought *thought)
+static void evaluate_stale(const struct folded *folded, struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
+    struct decision *decision = &candidate->decision;
     const struct verdict *verdict = folded->stale;
     char detail[REASON_MAX_BYTES];
-    thought->present = true;
+    candidate->present = true;
     policy_rule(decision, ACTION_NONE, RULE_STALE_EVIDENCE);
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
     decision->fault = fault_class_of(verdict->code);
@@ -314,25 +314,25 @@ static void think_of_stale(const struct folded *folded, struct thought *thought)
                "%s on %s belongs to an earlier boot or instance of this node: noted, never acted on.", verdict->code,
                verdict->device[0] != '\0' ? verdict->device : "the node");
     policy_say(detail, sizeof(detail), "seen by instance %s, the slot now holds %s", verdict->instance_id,
-               text_or_empty(thought->node->instance_id)[0] != '\0' ? thought->node->instance_id : "none");
-    if (text_equal(verdict->instance_id, text_or_empty(thought->node->instance_id)))
+               text_or_empty(candidate->node->instance_id)[0] != '\0' ? candidate->node->instance_id : "none");
+    if (text_equal(verdict->instance_id, text_or_empty(candidate->node->instance_id)))
         policy_say(detail, sizeof(detail), "seen in boot %s, the node now runs %s", verdict->boot_id,
-                   text_or_empty(thought->node->boot_id));
+                   text_or_empty(candidate->node->boot_id));
     policy_gate(decision, GATE_FRESH, GATE_RESULT_FAILED, detail);
     policy_refuse(decision, ACTION_REBOOT, "a repair for what is no longer there would be the wrong one");
     decision->evidence[0] = verdict->id;
     decision->evidence_count = (int)folded->stale_count;
 }
 
-static void think_of_cleared_by_reset(const struct policy_node *node, const struct folded *folded,
-                                      struct thought *thought)
+static void evaluate_cleared_by_reset(const struct policy_node *node, const struct folded *folded,
+                                      struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
+    struct decision *decision = &candidate->decision;
     const struct verdict *verdict = folded->cleared_by_reset;
     char detail[REASON_MAX_BYTES], seen[POLICY_TIME_MAX], reset[POLICY_TIME_MAX];
     policy_time(verdict->last_at, seen);
     policy_time(policy_cleared_by_reset_by(node, verdict)->cleared_by_reset_at, reset);
-    thought->present = true;
+    candidate->present = true;
     policy_rule(decision, ACTION_NONE, RULE_CLEARED_BY_RESET);
     text_copy_cut(decision->code, sizeof(decision->code), verdict->code);
     decision->fault = fault_class_of(verdict->code);
@@ -348,16 +348,16 @@ static void think_of_cleared_by_reset(const struct policy_node *node, const stru
     decision->evidence_count = (int)folded->cleared_by_reset_count;
 }
 
-static void think_of_request(const struct policy_snapshot *snapshot, struct thought *thought)
+static void evaluate_request(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
-    const struct policy_node *node = thought->node;
-    struct decision *decision = &thought->decision;
+    const struct policy_node *node = candidate->node;
+    struct decision *decision = &candidate->decision;
     bool reboot = node->request == POLICY_REQUEST_REBOOT;
     const char *who = text_or_empty(node->request_by)[0] != '\0' ? node->request_by : "somebody";
     char detail[REASON_MAX_BYTES];
-    thought->present = true;
-    thought->requested = true;
-    thought->since = snapshot->now_ms;
+    candidate->present = true;
+    candidate->requested = true;
+    candidate->since = snapshot->now_ms;
     policy_rule(decision, reboot ? ACTION_REBOOT : ACTION_REPLACE, RULE_OPERATOR_REQUEST);
     decision->urgency = URGENCY_AFTER_JOBS;
     text_copy_cut(decision->code, sizeof(decision->code), POLICY_CODE_OPERATOR);
@@ -386,9 +386,9 @@ static bool may_be_asked(const struct policy_node *node)
                                            node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
 }
 
-static void think_of_evidence(const struct policy_snapshot *snapshot, struct thought *thought)
+static void evaluate_evidence(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
-    const struct policy_node *node = thought->node;
+    const struct policy_node *node = candidate->node;
     struct folded folded;
     struct choice choice;
     policy_fold(snapshot, node, &folded);
@@ -400,30 +400,31 @@ static void think_of_evidence(const struct policy_snapshot *snapshot, struct tho
     const struct policy_repair *no_return = no_return_of(snapshot, node);
     const struct policy_repair *came_back = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
     if (fault)
-        think_of_incident(snapshot, &folded, &choice, thought);
+        evaluate_incident(snapshot, &folded, &choice, candidate);
     else if (silence == SILENCE_UNREACHABLE)
-        think_of_loss(snapshot, thought);
+        evaluate_loss(snapshot, candidate);
     else if (no_return != NULL)
-        think_of_no_return(snapshot, no_return, thought);
+        evaluate_no_return(snapshot, no_return, candidate);
     else if (silence == SILENCE_NO_VERDICT)
-        think_of_silence(snapshot, thought);
+        evaluate_silence(snapshot, candidate);
     else if (came_back != NULL && !node->has_active_operation)
-        think_of_came_back(snapshot, came_back, thought);
+        evaluate_came_back(snapshot, came_back, candidate);
     else if (found && !node->has_active_operation)
-        think_of_incident(snapshot, &folded, &choice, thought);
+        evaluate_incident(snapshot, &folded, &choice, candidate);
     else if (folded.cleared_by_reset != NULL && !node->has_active_operation)
-        think_of_cleared_by_reset(node, &folded, thought);
+        evaluate_cleared_by_reset(node, &folded, candidate);
     else if (folded.stale != NULL && !node->has_active_operation)
-        think_of_stale(&folded, thought);
+        evaluate_stale(&folded, candidate);
     policy_folded_free(&folded);
 }
 
-void policy_think(const struct policy_snapshot *snapshot, const struct policy_node *node, struct thought *ret_thought)
+void policy_evaluate(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                     struct candidate *ret_candidate)
 {
-    struct thought thought = new_thought(snapshot, node);
+    struct candidate candidate = new_candidate(snapshot, node);
     if (node->request != POLICY_REQUEST_NONE && may_be_asked(node))
-        think_of_request(snapshot, &thought);
+        evaluate_request(snapshot, &candidate);
     else if (may_be_judged(node))
-        think_of_evidence(snapshot, &thought);
-    *ret_thought = thought;
+        evaluate_evidence(snapshot, &candidate);
+    *ret_candidate = candidate;
 }

@@ -13,7 +13,7 @@
  *
  * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 

@@ -4,7 +4,7 @@
  *
  * Kernel lines are evidence from machines that may be broken or hostile, so control characters never reach the terminal.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 #include "model/alternatives.h"

@@ -7,7 +7,7 @@
  *
  * Times are compared among the verdicts of one agent, never with the server's clock, which may differ from it.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/own.h"
 #include "base/text.h"

@@ -3,7 +3,7 @@
  * fault's class.
  * The first that fails ends the walk; the group's limits (limits.c) come after all of these.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 
@@ -221,13 +221,13 @@ static bool mode_lets(const struct policy_snapshot *snapshot, const struct polic
 }
 
 /* What a switch or a rack does to its nodes is no node's fault: a repair does not end it, and a new machine would fare no better. */
-static void ask_incident(const struct policy_snapshot *snapshot, struct thought *thought,
+static void ask_incident(const struct policy_snapshot *snapshot, struct candidate *candidate,
                          struct policy_outcome *outcome)
 {
-    const struct policy_incident *incident = thought->node->incident;
-    struct decision *decision = &thought->decision;
+    const struct policy_incident *incident = candidate->node->incident;
+    struct decision *decision = &candidate->decision;
     char detail[REASON_MAX_BYTES], time[POLICY_TIME_MAX];
-    if (!thought->shared)
+    if (!candidate->shared)
         return;
     if (incident == NULL) {
         policy_say(detail, sizeof(detail), "fewer than %d nodes of what it shares have it",
@@ -252,22 +252,22 @@ static void ask_incident(const struct policy_snapshot *snapshot, struct thought 
 
 /* Walks the gates up to the limits, which see all nodes at once. */
 void policy_pass_gates(const struct policy_snapshot *snapshot, const struct policy_outcome *outcome,
-                       const struct ledger *ledger, struct thought *thought)
+                       const struct ledger *ledger, struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
-    if (!owner_lets(thought->node, outcome, decision) || !idle_lets(thought->node, outcome, decision) ||
+    struct decision *decision = &candidate->decision;
+    if (!owner_lets(candidate->node, outcome, decision) || !idle_lets(candidate->node, outcome, decision) ||
         !recovery_lets(snapshot, outcome, decision))
         return;
     tell_attempts(snapshot, ledger, outcome, decision);
     struct policy_outcome may = *outcome;
-    ask_incident(snapshot, thought, &may);
-    if (!mode_lets(snapshot, thought->node, &may, decision))
+    ask_incident(snapshot, candidate, &may);
+    if (!mode_lets(snapshot, candidate->node, &may, decision))
         return;
     policy_rule(decision, may.action, may.rule);
     policy_refuse(decision, may.refused, may.refused_why);
     if (may.action == ACTION_HOLD)
         decision->retry_at = snapshot->now_ms + POLICY_HOLD_RETRY_MS;
-    thought->may_reboot = may.action == ACTION_REPLACE && decision->evidence_count > 0 && ledger->no_return == NULL &&
-                          ledger->reboots < snapshot->settings.reboots_max;
-    thought->limited = action_is_repair(may.action);
+    candidate->may_reboot = may.action == ACTION_REPLACE && decision->evidence_count > 0 && ledger->no_return == NULL &&
+                            ledger->reboots < snapshot->settings.reboots_max;
+    candidate->limited = action_is_repair(may.action);
 }

@@ -5,7 +5,7 @@
  * rebooted, or that did not come back from it, serves nobody. One that is only tested is not: until it is, nobody knows. "Unknown" is for nodes on which nobody has looked, never a
  * friendly word for healthy.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 static bool asks_for_repair(const struct sight *sight)
 {

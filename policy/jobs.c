@@ -2,7 +2,7 @@
  * What the jobs of a node may do before it is repaired: the fault's row says whether the device is lost to them, and the policy
  * says by class of fault whether that is gone by. The wait is always finite.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 struct policy_jobs policy_jobs(const struct policy_settings *settings, enum fault_class fault, enum urgency urgency)
 {

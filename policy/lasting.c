@@ -12,7 +12,7 @@
  * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that
  * hangs are no node's, and no more nodes are taken out by time alone than open the breaker.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 
@@ -122,32 +122,32 @@ bool policy_is_of_a_place(const char *code)
     return false;
 }
 
-static int64_t apart(const struct thought *a, const struct thought *b)
+static int64_t apart(const struct candidate *a, const struct candidate *b)
 {
     return a->since > b->since ? a->since - b->since : b->since - a->since;
 }
 
 /* How many nodes show the same, and of these how many about when this one began to. */
-static int64_t count_alike(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
-                           const struct thought *thought, int64_t *ret_together)
+static int64_t count_alike(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,
+                           const struct candidate *candidate, int64_t *ret_together)
 {
     int64_t alike = 0, together = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!thoughts[i].present || !text_equal(thoughts[i].decision.code, thought->decision.code) ||
-            thoughts[i].node->incident != NULL ||     /* its place explains it */
-            (!thought->lasting && !thoughts[i].weak)) /* what flapped once is not like what flaps all the time */
+        if (!candidates[i].present || !text_equal(candidates[i].decision.code, candidate->decision.code) ||
+            candidates[i].node->incident != NULL ||       /* its place explains it */
+            (!candidate->lasting && !candidates[i].weak)) /* what flapped once is not like what flaps all the time */
             continue;
         alike++;
-        together += apart(&thoughts[i], thought) <= snapshot->settings.incident_window_ms;
+        together += apart(&candidates[i], candidate) <= snapshot->settings.incident_window_ms;
     }
     *ret_together = together;
     return alike;
 }
 
-static void leave_watched(const struct policy_snapshot *snapshot, struct thought *thought, enum decision_rule rule,
+static void leave_watched(const struct policy_snapshot *snapshot, struct candidate *candidate, enum decision_rule rule,
                           const char *why)
 {
-    struct decision *decision = &thought->decision;
+    struct decision *decision = &candidate->decision;
     policy_rule(decision, ACTION_WATCH, rule);
     policy_add(decision, "The node stays in service: %s.", why);
     policy_refuse(decision, ACTION_SUPPORT, why);
@@ -162,30 +162,30 @@ static int64_t count_out(const struct policy_snapshot *snapshot)
     return snapshot->group.desired - in_service;
 }
 
-void policy_limit_lasting(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count)
+void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count)
 {
     const struct policy_settings *settings = &snapshot->settings;
     int64_t out = count_out(snapshot), limit = policy_breaker_limit(settings, snapshot->group.desired);
     char why[REASON_MAX_BYTES];
     for (size_t i = 0; i < count; i++) {
-        struct thought *thought = &thoughts[i];
+        struct candidate *candidate = &candidates[i];
         int64_t together = 0;
-        if (!thought->weak || thought->decision.action != ACTION_SUPPORT)
+        if (!candidate->weak || candidate->decision.action != ACTION_SUPPORT)
             continue;
-        int64_t alike = count_alike(snapshot, thoughts, count, thought, &together);
+        int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
         bool at_once = together >= settings->incident_nodes, most = alike * 2 >= snapshot->group.desired;
-        if (policy_is_of_a_place(thought->decision.code) && alike >= settings->incident_nodes && (at_once || most)) {
+        if (policy_is_of_a_place(candidate->decision.code) && alike >= settings->incident_nodes && (at_once || most)) {
             policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share",
                        alike, snapshot->group.desired);
-            leave_watched(snapshot, thought, RULE_SHARED_BY_MANY, why);
-        } else if (thought->lasting && thought->node->state == NODE_STATE_READY && out >= limit) {
+            leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);
+        } else if (candidate->lasting && candidate->node->state == NODE_STATE_READY && out >= limit) {
             policy_say(why, sizeof(why),
                        "%" PRId64 " of %" PRId64
                        " nodes are out of service, and time alone takes out no more than %" PRId64,
                        out, snapshot->group.desired, limit);
-            leave_watched(snapshot, thought, RULE_ENOUGH_ARE_OUT, why);
-        } else if (thought->lasting) {
-            out += thought->node->state == NODE_STATE_READY;
+            leave_watched(snapshot, candidate, RULE_ENOUGH_ARE_OUT, why);
+        } else if (candidate->lasting) {
+            out += candidate->node->state == NODE_STATE_READY;
         }
     }
 }

@@ -8,7 +8,7 @@
  * the same: then its past goes with it, from whichever slot. People's own repairs are shown
  * but not counted: an operator who reboots a node twice must not use up its chances.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 

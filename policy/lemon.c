@@ -10,7 +10,7 @@
  * Lemon nodes are Meta's finding (arXiv 2410.21680): some 40 of their nodes cost their large jobs 14 % of failures instead of
  * 4 %. The window and the weights are our own. Recency by a straight line, so that a person can check the sum.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 

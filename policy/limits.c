@@ -5,7 +5,7 @@
  * detector), and closes itself when that has been over for a while. While it is open nothing is lost and nothing is
  * stored up for replay: what is still wrong when it closes is seen again, and repaired at the pace of the budget.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/own.h"
 #include "base/text.h"
@@ -154,10 +154,10 @@ static bool breaker_lets(const struct policy_snapshot *snapshot, const struct br
 
 /* While nothing can take its place. */
 static void do_without(const struct policy_snapshot *snapshot, struct room *room, const struct lack *lack,
-                       struct thought *thought)
+                       struct candidate *candidate)
 {
-    struct decision *decision = &thought->decision;
-    if (snapshot->settings.without_replacement != POLICY_WITHOUT_REBOOT || !thought->may_reboot) {
+    struct decision *decision = &candidate->decision;
+    if (snapshot->settings.without_replacement != POLICY_WITHOUT_REBOOT || !candidate->may_reboot) {
         policy_hold(decision, lack->rule, lack->why, lack->retry_at);
     } else if (policy_room_lets(snapshot, room, decision)) {
         room->replacing--;
@@ -168,22 +168,23 @@ static void do_without(const struct policy_snapshot *snapshot, struct room *room
 }
 
 static void ask_limits(const struct policy_snapshot *snapshot, const struct breaker *breaker, struct room *room,
-                       struct thought *thought)
+                       struct candidate *candidate)
 {
     struct lack lack;
-    if (!breaker_lets(snapshot, breaker, &thought->decision) || !policy_pace_lets(snapshot, room, &thought->decision))
+    if (!breaker_lets(snapshot, breaker, &candidate->decision) ||
+        !policy_pace_lets(snapshot, room, &candidate->decision))
         return;
-    policy_lack(snapshot, room, &thought->decision, &lack);
+    policy_lack(snapshot, room, &candidate->decision, &lack);
     if (lack.rule != RULE_NONE)
-        do_without(snapshot, room, &lack, thought);
+        do_without(snapshot, room, &lack, candidate);
     else
-        (void)policy_room_lets(snapshot, room, &thought->decision);
+        (void)policy_room_lets(snapshot, room, &candidate->decision);
 }
 
 /* Worst first: severity, then whether jobs hang on it now, then the oldest evidence, then name. */
 static int by_need(const void *left, const void *right)
 {
-    const struct thought *a = *(const struct thought *const *)left, *b = *(const struct thought *const *)right;
+    const struct candidate *a = *(const struct candidate *const *)left, *b = *(const struct candidate *const *)right;
     bool a_critical = a->severity == SEVERITY_CRITICAL, b_critical = b->severity == SEVERITY_CRITICAL;
     if (a_critical != b_critical)
         return a_critical ? -1 : 1;
@@ -197,20 +198,20 @@ static int by_need(const void *left, const void *right)
     return a->node->id < b->node->id ? -1 : a->node->id > b->node->id;
 }
 
-void policy_limit(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count,
+void policy_limit(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count,
                   struct policy_plan *plan)
 {
     struct breaker breaker = read_breaker(snapshot);
     tell_breaker(snapshot, &breaker, plan);
     struct room room;
-    policy_room(snapshot, thoughts, count, &room);
-    autofree const struct thought **queue = own_calloc(count, sizeof(struct thought *));
+    policy_room(snapshot, candidates, count, &room);
+    autofree const struct candidate **queue = own_calloc(count, sizeof(struct candidate *));
     size_t waiting = 0;
     for (size_t i = 0; i < count; i++)
-        if (thoughts[i].limited)
-            queue[waiting++] = &thoughts[i];
+        if (candidates[i].limited)
+            queue[waiting++] = &candidates[i];
     qsort(queue, waiting, sizeof(*queue), by_need);
     for (size_t i = 0; i < waiting; i++)
-        ask_limits(snapshot, &breaker, &room, &thoughts[queue[i] - thoughts]);
-    policy_limit_lasting(snapshot, thoughts, count);
+        ask_limits(snapshot, &breaker, &room, &candidates[queue[i] - candidates]);
+    policy_limit_lasting(snapshot, candidates, count);
 }

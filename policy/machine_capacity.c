@@ -7,7 +7,7 @@
  * replacing only feeds them more machines: the group is protected. After a pause a single one is tried; if it comes up
  * the protection is over, as it is when a person says so (hpctl group resume). What is held meanwhile is decided anew each time, from what is seen then.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include <inttypes.h>
 

@@ -36,7 +36,7 @@ struct policy_standing {
     bool was_ready;                             /* it was in service at least once */
     bool lifted;                                /* a person gave it back in the scheduler */
     bool clear;                                 /* the policy says nothing against it */
-    bool seen;                                  /* what the scheduler thinks of it is known, or does not matter */
+    bool seen;                                  /* the scheduler's state of it is known, or does not matter */
     bool heard;                                 /* its agent speaks */
     bool downed;                                /* by the scheduler, for an absence that is over … */
     enum policy_return_to_service returns;      /* … and what that asks for */

@@ -2,7 +2,7 @@
  * When repairs begin: in the hours that a site leaves to them, and with some time between two of a group. What has begun goes on, and
  * what people ask for begins at any hour. A class of fault for which the site says so does not wait for the hours.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 /* From a snapshot to a plan: each node by itself, then the group's limits over all. */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/own.h"
 
@@ -17,21 +17,21 @@ void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *r
     struct policy_plan plan = {0};
     size_t count = snapshot->node_count;
     autofree const struct policy_node **nodes = own_calloc(count, sizeof(*nodes));
-    autofree struct thought *thoughts = own_calloc(count, sizeof(*thoughts));
+    autofree struct candidate *candidates = own_calloc(count, sizeof(*candidates));
     for (size_t i = 0; i < count; i++)
         nodes[i] = &snapshot->nodes[i];
     qsort(nodes, count, sizeof(*nodes), by_name);
 
     size_t present = 0;
     for (size_t i = 0; i < count; i++) {
-        policy_think(snapshot, nodes[i], &thoughts[present]);
-        present += thoughts[present].present ? 1 : 0;
+        policy_evaluate(snapshot, nodes[i], &candidates[present]);
+        present += candidates[present].present ? 1 : 0;
     }
-    policy_limit(snapshot, thoughts, present, &plan);
+    policy_limit(snapshot, candidates, present, &plan);
     plan.decisions = own_calloc(present, sizeof(*plan.decisions));
     plan.count = present;
     for (size_t i = 0; i < present; i++)
-        plan.decisions[i] = thoughts[i].decision;
+        plan.decisions[i] = candidates[i].decision;
     *ret_plan = plan;
 }
 

@@ -2,7 +2,7 @@
  * The heart: a snapshot with "now" goes in, decisions come out. Pure: no clock, no store, no network, no
  * log, no randomness; the same snapshot gives the same decisions, byte for byte.
  *
- * Order of thought, each a function in its own file or section:
+ * order of evaluation, each a function in its own file or section:
  *   freshness and identity → owner and opt-out → fold into one incident per device → table, with the driver's
  *   own word (Xid 154) first → ledger (attempts, escalation) → NodeRecovery → budget and breaker → decision.
  *

@@ -9,7 +9,7 @@
  *
  * Each repair has its own, so a later one ends none. A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/text.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 ENUM_DEFINE(replay_result, REPLAY_RESULT_LIST)
 
@@ -50,7 +50,7 @@ static const struct policy_incident *incident_of(const struct decision *decision
     return decision->gates[GATE_INCIDENT].result == GATE_RESULT_FAILED ? &some : NULL;
 }
 
-/* The recorded word says it where a reset was thought of. */
+/* The recorded word says it where a reset was considered. */
 static bool could_reset(const struct decision *d)
 {
     static const enum decision_rule rules[] = {RULE_RESETS_NOT_ALLOWED, RULE_RESET_FAILED, RULE_RESETS_EXHAUSTED,

@@ -1,5 +1,5 @@
 /* Text for decisions: bounded, in UTC, without a clock or a locale. */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include "base/own.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
  * and the scheduler; one that switched the node off itself bears no witness. A node that was not heard since the control
  * plane started is not judged at all, so that a restart of hpd can never look like the loss of a fleet.
  */
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 enum silence policy_silence(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {

@@ -8,7 +8,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@ const BAD = [
     ['include', 'policy has no log', { 'policy/a.c': '#include "base/log.h" // BAD\n' }],
     ['include', 'policy has no JSON', { 'policy/a.c': '#include "base/json.h" // BAD\n' }],
     ['include', 'db does not know the server', { 'db/a.c': '#include "server/live/fleet.h" // BAD\n' }],
-    ['include', 'db has the policy\'s inputs only', { 'db/a.c': '#include "policy/think.h" // BAD\n' }],
+    ['include', 'db has the policy\'s inputs only', { 'db/a.c': '#include "policy/evaluate.h" // BAD\n' }],
     ['include', 'a provider does not store', { 'server/provider/lab/a.c': '#include "db/db.h" // BAD\n' }],
     ['include', 'a scheduler does not decide', { 'server/scheduler/slurm/a.c': '#include "policy/policy.h" // BAD\n' }],
     ['include', 'a scheduler does not know providers', { 'server/scheduler/a.c': '#include "server/provider/provider.h" // BAD\n' }],

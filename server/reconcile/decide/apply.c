@@ -170,7 +170,7 @@ static int try_again(struct apply *a)
     return status != 0 ? status : fill_slot(a);
 }
 
-/* What the scheduler thinks of the node is known, or does not matter. */
+/* The state of the node in its scheduler is known, or does not matter. */
 static bool is_seen(const struct apply *a)
 {
     return !reconcile_node_has_scheduler(a->node) || reconcile_sees(a->turn->r, a->node);

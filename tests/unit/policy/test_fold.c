@@ -1,7 +1,7 @@
 /* Folding by itself: freshness, the driver's word, rates, company, and a flood that must stay cheap. */
 #include "base/own.h"
 #include "base/text.h"
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

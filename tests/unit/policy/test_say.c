@@ -1,7 +1,7 @@
 /* Text for decisions: spans, times, and cuts that leave whole characters. */
 #include "base/own.h"
 #include "base/text.h"
-#include "policy/think.h"
+#include "policy/evaluate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Inside the policy: the pieces that the order of thought hands from one file to the next.
+ * Inside the policy: the pieces that the order of evaluation hands from one file to the next.
  *
  *   fold.c    a node's open verdicts → one incident per device
  *   lasting.c weak signs that last, or that come together → a repair or a person
@@ -16,8 +16,8 @@
  *   health.c  the same reading, shown as health
  *   explain.c a stored decision → sentences
  */
-#ifndef HOLDFAST_POLICY_THINK_H
-#define HOLDFAST_POLICY_THINK_H
+#ifndef HOLDFAST_POLICY_EVALUATE_H
+#define HOLDFAST_POLICY_EVALUATE_H
 
 #include "policy/faults/faults.h"
 #include "policy/policy.h"
@@ -105,9 +105,9 @@ void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct s
 struct policy_outcome policy_after_weak_signs(const struct folded *folded);
 /* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
 bool policy_is_of_a_place(const char *code);
-struct thought;
+struct candidate;
 /* A sign that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
-void policy_limit_lasting(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count);
+void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 
@@ -140,7 +140,7 @@ struct policy_outcome {
     enum decision_rule rule;
     bool attempts_used;             /* the ledger allows no further repair of this kind */
     bool slot_used;                 /* … and none of the slot at all */
-    enum action refused;            /* what was thought of and not taken */
+    enum action refused;            /* what was considered and not taken */
     char because[REASON_MAX_BYTES]; /* completes "…: " of the sentence */
     char refused_why[REASON_MAX_BYTES];
 };
@@ -191,15 +191,15 @@ void policy_jobs_put(const struct policy_jobs *jobs, struct decision *decision);
 
 /* --- gates.c ------------------------------------------------------------------------------------------------  */
 
-struct thought;
+struct candidate;
 void policy_tell_fresh(const struct policy_node *node, const struct folded *folded, struct decision *decision);
 void policy_pass_gates(const struct policy_snapshot *snapshot, const struct policy_outcome *outcome,
-                       const struct ledger *ledger, struct thought *thought);
+                       const struct ledger *ledger, struct candidate *candidate);
 
 /* --- decide.c ----------------------------------------------------------------------------------------------- */
 
 /* A decision before the limits. */
-struct thought {
+struct candidate {
     const struct policy_node *node;
     struct decision decision;
     bool present;    /* false: nothing to say */
@@ -212,7 +212,8 @@ struct thought {
     enum severity severity;
     int64_t since; /* oldest evidence */
 };
-void policy_think(const struct policy_snapshot *snapshot, const struct policy_node *node, struct thought *ret_thought);
+void policy_evaluate(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                     struct candidate *ret_candidate);
 
 /* --- silence.c ---------------------------------------------------------------------------------------------- */
 
@@ -232,7 +233,7 @@ struct room {
     int64_t replacing;
     int64_t last_repair_at;
 };
-void policy_room(const struct policy_snapshot *snapshot, const struct thought *thoughts, size_t count,
+void policy_room(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,
                  struct room *ret_room);
 /* Whether there is room for the decision's repair, which it then takes; if not, the decision is held. */
 bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room, struct decision *decision);
@@ -258,7 +259,7 @@ bool policy_pace_lets(const struct policy_snapshot *snapshot, const struct room 
 /* The repair waits, for why; it is looked at again at retry_at. */
 void policy_hold(struct decision *decision, enum decision_rule rule, const char *why, int64_t retry_at);
 int64_t policy_at_least(int64_t floor, int64_t value);
-void policy_limit(const struct policy_snapshot *snapshot, struct thought *thoughts, size_t count,
+void policy_limit(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count,
                   struct policy_plan *plan);
 
 #endif
