@@ -2,7 +2,7 @@
  * Commands on another machine over SSH (libssh2): known host keys only, a key file or an agent, one deadline for
  * all of it, connections that are used again.
  *
- * A host is known when the file of known hosts holds its key; nothing is learnt on first sight, as what is run over this
+ * A host is known when the file of known hosts holds its key; nothing is learnt on first contact, as what is run over this
  * drains and reboots nodes. Thread-safe: each command has a connection to itself.
  */
 #ifndef HOLDFAST_BASE_SSH_H

@@ -91,7 +91,7 @@ bool operation_is_repair(enum operation_kind kind);
  *   check      the agent runs deep health checks; on a new machine only those of its group (OnStartDeepHealthChecks)
  *   verify     the return gate: fresh heartbeat, checks covered, quiet since boot, scheduler sees it
  *   resume     scheduler: back in service
- *   forget     remove the slot from the scheduler's sight and the store
+ *   forget     remove the slot from the scheduler and the store
  */
 #define STEP_KIND_LIST(X)     \
     X(MARK, "mark")           \

@@ -48,7 +48,7 @@ struct choice {
 };
 
 /* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
-static enum fault_class fault_of(const struct sight *lead)
+static enum fault_class fault_of(const struct finding *lead)
 {
     enum fault_class fault = fault_class_of(lead->verdict->code);
     return fault == FAULT_CLASS_APPLICATION && lead->rate_exceeded ? FAULT_CLASS_GPU : fault;
@@ -101,7 +101,7 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
         bool repairs = action_is_repair(choice.outcome.action);
-        const struct sight *lead = &choice.incident->lead;
+        const struct finding *lead = &choice.incident->lead;
         int said = is_only_said(snapshot, &choice);
         choice.jobs = policy_jobs(&snapshot->settings, fault_of(lead), lead->urgency);
         if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said])))
@@ -166,7 +166,7 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
     candidate->shared = policy_sign_of(&snapshot->settings, choice->incident->lead.verdict, &sign);
     tell_incident(snapshot, choice, decision);
     policy_tell_fresh(candidate->node, folded, decision);
-    const struct sight *lead = &choice->incident->lead;
+    const struct finding *lead = &choice->incident->lead;
     bool together = choice->outcome.rule == RULE_WEAK_SIGNS_TOGETHER;
     candidate->lasting = choice->outcome.rule == RULE_LASTS || together;
     candidate->weak = candidate->lasting || lead->rate_exceeded;
@@ -186,7 +186,7 @@ static void evaluate_loss(const struct policy_snapshot *snapshot, struct candida
 {
     const struct policy_node *node = candidate->node;
     struct decision *decision = &candidate->decision;
-    struct sight lead = {.action = ACTION_CLASS_REBOOT, .again = ACTION_CLASS_REPLACE, .severity = SEVERITY_CRITICAL};
+    struct finding lead = {.action = ACTION_CLASS_REBOOT, .again = ACTION_CLASS_REPLACE, .severity = SEVERITY_CRITICAL};
     struct ledger ledger;
     char time[POLICY_TIME_MAX];
     policy_ledger(snapshot, node, "", &ledger);

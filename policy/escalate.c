@@ -76,7 +76,7 @@ static struct policy_outcome used_up(struct policy_outcome outcome)
 }
 
 /* Of one device any code is the same trouble, and yet not the same fault. */
-static bool is_the_same(const struct policy_repair *reboot, const struct sight *lead)
+static bool is_the_same(const struct policy_repair *reboot, const struct finding *lead)
 {
     const char *code = text_or_empty(reboot->code);
     return code[0] == '\0' || lead->verdict == NULL || text_equal(code, lead->verdict->code);
@@ -84,7 +84,7 @@ static bool is_the_same(const struct policy_repair *reboot, const struct sight *
 
 /* A fault came back after a reboot of this device. */
 static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                          const struct sight *lead)
+                                          const struct finding *lead)
 {
     char time[POLICY_TIME_MAX], came_back[REASON_MAX_BYTES], because[REASON_MAX_BYTES];
     bool same = is_the_same(ledger->reboot, lead);
@@ -108,7 +108,7 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
 
 /* Each of its reboots is too long ago to count in full, and together they weigh as much as one that does. */
 static struct policy_outcome after_weeks(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                         const struct sight *lead)
+                                         const struct finding *lead)
 {
     char span[POLICY_SPAN_MAX], count[TIMES_MAX], because[REASON_MAX_BYTES];
     bool for_person = lead->again == ACTION_CLASS_SUPPORT;
@@ -126,7 +126,7 @@ static struct policy_outcome after_weeks(const struct policy_snapshot *snapshot,
 }
 
 static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
-                                          const struct sight *lead, enum decision_rule rule, const char *no_reset)
+                                          const struct finding *lead, enum decision_rule rule, const char *no_reset)
 {
     struct policy_outcome outcome = {.action = ACTION_REBOOT, .rule = rule, .refused = ACTION_REPLACE};
     char span[POLICY_SPAN_MAX];
@@ -145,7 +145,7 @@ static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot
 }
 
 /* The reboots are used up: the table asks for no more than another one, or none of them had an effect. */
-static struct policy_outcome after_all_reboots(const struct policy_snapshot *snapshot, const struct sight *lead,
+static struct policy_outcome after_all_reboots(const struct policy_snapshot *snapshot, const struct finding *lead,
                                                const struct ledger *ledger)
 {
     const struct policy_settings *settings = &snapshot->settings;
@@ -185,7 +185,7 @@ static struct policy_outcome after_no_return(const struct policy_snapshot *snaps
     return outcome;
 }
 
-static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
+static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapshot, const struct finding *lead,
                                             const struct ledger *ledger, enum decision_rule rule, const char *no_reset)
 {
     const struct policy_settings *settings = &snapshot->settings;
@@ -220,7 +220,7 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
 }
 
 /* A reset is tried before a reboot, and not after one: what has gone up the ladder does not come down. */
-static struct policy_outcome reset_or_more(const struct policy_snapshot *snapshot, const struct sight *lead,
+static struct policy_outcome reset_or_more(const struct policy_snapshot *snapshot, const struct finding *lead,
                                            const struct ledger *ledger, enum decision_rule word)
 {
     const struct policy_settings *settings = &snapshot->settings;
@@ -274,7 +274,7 @@ static struct policy_outcome quiet(enum action action, enum decision_rule rule, 
     return outcome;
 }
 
-static struct policy_outcome watch(const struct sight *lead)
+static struct policy_outcome watch(const struct finding *lead)
 {
     char because[REASON_MAX_BYTES] = "Recorded and counted, nothing is done";
     char span[POLICY_SPAN_MAX];
@@ -304,7 +304,7 @@ static struct policy_outcome watch(const struct sight *lead)
                  "the code alone is no reason to touch the node");
 }
 
-static struct policy_outcome ignore(const struct sight *lead)
+static struct policy_outcome ignore(const struct finding *lead)
 {
     if (lead->driver_word)
         return quiet(ACTION_NONE, RULE_DRIVER_WORD, "The driver's own word stands above the table, so nothing is done",
@@ -313,7 +313,7 @@ static struct policy_outcome ignore(const struct sight *lead)
 }
 
 /* The row gave it so long, and it is still there. */
-static struct policy_outcome after_lasting(const struct policy_snapshot *snapshot, const struct sight *lead,
+static struct policy_outcome after_lasting(const struct policy_snapshot *snapshot, const struct finding *lead,
                                            const struct ledger *ledger)
 {
     char span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
@@ -331,7 +331,7 @@ static struct policy_outcome after_lasting(const struct policy_snapshot *snapsho
                              : "what was only watched names no part that another machine would mend");
 }
 
-struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
+struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct finding *lead,
                                       const struct ledger *ledger)
 {
     enum decision_rule word = lead->driver_word     ? RULE_DRIVER_WORD

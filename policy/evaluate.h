@@ -50,7 +50,7 @@ void policy_refuse(struct decision *decision, enum action action, const char *wh
 /* --- fold.c ------------------------------------------------------------------------------------------------- */
 
 /* A verdict as the policy's own table reads it. */
-struct sight {
+struct finding {
     const struct verdict *verdict;
     const struct fault_row *row; /* NULL: in no table */
     enum action_class action, again;
@@ -65,10 +65,10 @@ struct sight {
     bool dropped;      /* superseded by the driver's word, or taken back by another code: shown, not weighed */
 };
 
-/* What happened on one device, led by the sight that asks for most. */
+/* What happened on one device, led by the finding that asks for most. */
 struct incident {
     const char *device;
-    struct sight lead;
+    struct finding lead;
     int64_t first_at, last_at;
     int64_t watched_at; /* when the device last showed anything that is at least watched */
     int64_t lines;      /* of all its evidence */
@@ -97,10 +97,10 @@ bool policy_is_gsp_like(const struct fault_row *row);
 /* --- lasting.c ----------------------------------------------------------------------------------------------- */
 
 /* Signs that have lasted as long as their rows say ask for what these say. */
-void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
-                          size_t count);
+void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                          struct finding *findings, size_t count);
 /* What is left of them, taken together. */
-void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct sight *sights, size_t count,
+void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct finding *findings, size_t count,
                           struct folded *folded);
 struct policy_outcome policy_after_weak_signs(const struct folded *folded);
 /* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
@@ -152,16 +152,16 @@ const char *policy_error(const struct policy_repair *repair, char buffer[POLICY_
 struct policy_outcome policy_replace_or_person(const struct policy_snapshot *snapshot, const struct ledger *ledger,
                                                enum decision_rule rule, const char *because);
 struct policy_outcome policy_person(enum decision_rule rule, const char *because, const char *refused_why);
-struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct sight *lead,
+struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct finding *lead,
                                       const struct ledger *ledger);
 
 /* --- probation.c, came_back.c, lemon.c -------------------------------------------------------------------------------- */
 
 /* The repair whose probation this fails: one for the same class of fault, or for the same device; same_device: both, and by a
  * rate. Of several the one that did most, then the newest. NULL: none. */
-const struct policy_repair *policy_failed_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+const struct policy_repair *policy_failed_probation(const struct policy_snapshot *snapshot, const struct finding *lead,
                                                     const struct ledger *ledger, bool same_device);
-struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct finding *lead,
                                              const struct ledger *ledger, const struct policy_repair *failed);
 struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger);
 /* Whether the machine's past weighs so much that no more reboots are tried on it; and what is done instead. */
@@ -169,7 +169,7 @@ bool policy_is_lemon(const struct policy_settings *settings, const struct ledger
 /* Where the site wants a person for it: then nothing is repaired or replaced any more. */
 bool policy_is_lemon_for_person(const struct policy_settings *settings, const struct ledger *ledger);
 struct policy_outcome policy_lemon_for_person(const struct policy_snapshot *snapshot, const struct ledger *ledger);
-struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
+struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct finding *lead,
                                          const struct ledger *ledger);
 /* "the replacement of 2026-… (xid.79 on 0000:b9:00 of gpu-7)" */
 const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size);

@@ -2,7 +2,7 @@
  * Folding: many lines, many codes, one incident per device.
  *
  * Order: evidence of this boot and instance only (rates count that of earlier boots of the instance, too), and none that a reset of its device has answered since → the driver's own word supersedes what came before it → codes that take
- * others back → rates → the sight that asks for most leads, and what lies within a minute of it is its company. So 672
+ * others back → rates → the finding that asks for most leads, and what lies within a minute of it is its company. So 672
  * cleanup lines are one incident, and an ECC error with its five companions is one too.
  *
  * Times are compared among the verdicts of one agent, never with the server's clock, which may differ from it.
@@ -44,11 +44,11 @@ static const struct verdict *newer_of(const struct verdict *a, const struct verd
     return newer ? b : a;
 }
 
-static struct sight look(const struct policy_snapshot *snapshot, const struct verdict *verdict)
+static struct finding look(const struct policy_snapshot *snapshot, const struct verdict *verdict)
 {
     struct fault_judgement judgement;
     fault_judge_in(&snapshot->faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
-    return (struct sight){
+    return (struct finding){
         .verdict = verdict,
         .row = judgement.row,
         .action = judgement.action,
@@ -63,7 +63,7 @@ static struct sight look(const struct policy_snapshot *snapshot, const struct ve
 /* By device, then time; code and row number make the order total, so that the order of the input never matters. */
 static int by_device_and_time(const void *left, const void *right)
 {
-    const struct verdict *a = ((const struct sight *)left)->verdict, *b = ((const struct sight *)right)->verdict;
+    const struct verdict *a = ((const struct finding *)left)->verdict, *b = ((const struct finding *)right)->verdict;
     int order = strcmp(a->device, b->device);
     if (order == 0)
         order = a->first_at < b->first_at ? -1 : a->first_at > b->first_at;
@@ -81,9 +81,9 @@ static bool is_of_an_earlier_boot(const struct policy_node *node, const struct v
            !text_equal(verdict->boot_id, text_or_empty(node->boot_id));
 }
 
-/* The sights that count: *ret_past of the earlier boots of this machine stand in past, for rates alone. */
-static size_t gather(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
-                     struct sight *past, size_t *ret_past, struct folded *folded)
+/* The findings that count: *ret_past of the earlier boots of this machine stand in past, for rates alone. */
+static size_t gather(const struct policy_snapshot *snapshot, const struct policy_node *node, struct finding *findings,
+                     struct finding *past, size_t *ret_past, struct folded *folded)
 {
     size_t count = 0, past_count = 0;
     for (size_t i = 0; i < node->verdict_count; i++) {
@@ -99,62 +99,62 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
             folded->cleared_by_reset_count++;
             folded->cleared_by_reset = newer_of(folded->cleared_by_reset, verdict);
         } else {
-            sights[count++] = look(snapshot, verdict);
+            findings[count++] = look(snapshot, verdict);
         }
     }
-    qsort(sights, count, sizeof(sights[0]), by_device_and_time);
+    qsort(findings, count, sizeof(findings[0]), by_device_and_time);
     qsort(past, past_count, sizeof(past[0]), by_device_and_time);
     *ret_past = past_count;
     return count;
 }
 
-/* --- what other sights say about one --------------------------------------------------------------------------- */
+/* --- what other findings say about one --------------------------------------------------------------------------- */
 
 /* A word that asks for a repair covers what it repairs, however long that goes on. A word that asks for none speaks for
  * what was seen until then: a fault that goes on after "None" is there, whatever was said. */
-static bool is_superseded(const struct sight *sight, const struct sight *word)
+static bool is_superseded(const struct finding *finding, const struct finding *word)
 {
-    int64_t seen_at = word->action < ACTION_CLASS_RESET ? sight->verdict->last_at : sight->verdict->first_at;
-    return sight->driver_word || seen_at <= word->verdict->last_at;
+    int64_t seen_at = word->action < ACTION_CLASS_RESET ? finding->verdict->last_at : finding->verdict->first_at;
+    return finding->driver_word || seen_at <= word->verdict->last_at;
 }
 
 /* The newest Xid 154 of the device replaces all that was seen until then, earlier ones included. */
-static void obey_driver(struct sight *sights, size_t count)
+static void obey_driver(struct finding *findings, size_t count)
 {
-    struct sight *word = NULL;
+    struct finding *word = NULL;
     for (size_t i = 0; i < count; i++)
-        if (sights[i].driver_word && (word == NULL || sights[i].verdict->last_at >= word->verdict->last_at))
-            word = &sights[i];
+        if (findings[i].driver_word && (word == NULL || findings[i].verdict->last_at >= word->verdict->last_at))
+            word = &findings[i];
     for (size_t i = 0; word != NULL && i < count; i++)
-        if (&sights[i] != word && is_superseded(&sights[i], word))
-            sights[i].dropped = true;
+        if (&findings[i] != word && is_superseded(&findings[i], word))
+            findings[i].dropped = true;
 }
 
-static void take_back(struct sight *sights, size_t count)
+static void take_back(struct finding *findings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (sights[i].row == NULL || sights[i].row->cancels[0] == '\0')
+        if (findings[i].row == NULL || findings[i].row->cancels[0] == '\0')
             continue;
         for (size_t k = 0; k < count; k++)
-            if (text_equal(sights[k].verdict->code, sights[i].row->cancels) &&
-                sights[k].verdict->last_at <= sights[i].verdict->last_at)
-                sights[k].dropped = true;
+            if (text_equal(findings[k].verdict->code, findings[i].row->cancels) &&
+                findings[k].verdict->last_at <= findings[i].verdict->last_at)
+                findings[k].dropped = true;
     }
 }
 
-static bool same_fault(const struct sight *a, const struct sight *b)
+static bool same_fault(const struct finding *a, const struct finding *b)
 {
     return !b->dropped && text_equal(a->verdict->code, b->verdict->code) &&
            fault_same_unit(a->verdict->code, a->verdict->raw_line, b->verdict->raw_line);
 }
 
-/* Rates look at no more than this many sights of a device: a flood must cost a glance, not a square. */
+/* Rates look at no more than this many findings of a device: a flood must cost a glance, not a square. */
 #define RATE_SIGHTS_MAX 256
 
-/* Sights of a node's earlier boots: what a repair of ours has answered since does not count against its device again. */
+/* Findings of a node's earlier boots: what a repair of ours has answered since does not count against its device again. */
 struct past {
     const struct policy_node *node;
-    const struct sight *sights;
+    const struct finding *findings;
     size_t count;
 };
 
@@ -170,14 +170,14 @@ static int64_t repaired_at(const struct policy_node *node, const char *device)
 }
 
 /* How often the fault came in earlier boots of this machine, since that time and the last repair of its device. */
-static int count_past(const struct past *past, const struct sight *newest, int64_t since, int64_t fold_ms)
+static int count_past(const struct past *past, const struct finding *newest, int64_t since, int64_t fold_ms)
 {
     int bursts = 0;
     int64_t burst_end = 0, repaired = -1;
     for (size_t i = past->count < RATE_SIGHTS_MAX ? 0 : past->count - RATE_SIGHTS_MAX; i < past->count; i++) {
-        const struct verdict *verdict = past->sights[i].verdict;
+        const struct verdict *verdict = past->findings[i].verdict;
         if (verdict->last_at <= since || !text_equal(verdict->device, newest->verdict->device) ||
-            !same_fault(newest, &past->sights[i]))
+            !same_fault(newest, &past->findings[i]))
             continue;
         if (repaired < 0)
             repaired = repaired_at(past->node, verdict->device);
@@ -189,18 +189,18 @@ static int count_past(const struct past *past, const struct sight *newest, int64
     return bursts;
 }
 
-/* How often the fault of `at` came in the window that ends with it; sightings within a fold window are one burst, for as long as
+/* How often the fault of `at` came in the window that ends with it; findings within a fold window are one burst, for as long as
  * that is short. */
-static int count_bursts(const struct sight *sights, size_t at, const struct past *past, int64_t fold_ms)
+static int count_bursts(const struct finding *findings, size_t at, const struct past *past, int64_t fold_ms)
 {
-    const struct sight *newest = &sights[at];
+    const struct finding *newest = &findings[at];
     int64_t since = newest->verdict->last_at - newest->row->rate_window_ms;
     int64_t part_ms = newest->row->rate_window_ms / newest->row->rate_count;
     int bursts = 0;
     int64_t burst_at = 0, burst_end = 0;
     for (size_t i = at < RATE_SIGHTS_MAX ? 0 : at - RATE_SIGHTS_MAX; i <= at; i++) {
-        const struct verdict *verdict = sights[i].verdict;
-        if (verdict->last_at <= since || !same_fault(newest, &sights[i]))
+        const struct verdict *verdict = findings[i].verdict;
+        if (verdict->last_at <= since || !same_fault(newest, &findings[i]))
             continue;
         if (bursts == 0 || verdict->first_at > burst_end + fold_ms) {
             bursts++;
@@ -216,51 +216,51 @@ static int count_bursts(const struct sight *sights, size_t at, const struct past
 
 /* Programs cause what the table calls theirs, however often: it may earn a reboot, but a repeat after that is for a person,
  * as a crashing program that is started again would eat one machine after the other. */
-static void raise_by_rate(struct sight *sight)
+static void raise_by_rate(struct finding *finding)
 {
-    bool for_person = sight->action == ACTION_CLASS_APP || sight->row->again == ACTION_CLASS_SUPPORT;
+    bool for_person = finding->action == ACTION_CLASS_APP || finding->row->again == ACTION_CLASS_SUPPORT;
     enum action_class after_reboot = for_person ? ACTION_CLASS_SUPPORT : ACTION_CLASS_REPLACE;
-    sight->rate_exceeded = true;
-    sight->action = sight->row->rate_action;
-    sight->again = sight->action == ACTION_CLASS_REBOOT ? after_reboot : sight->action;
-    if (sight->action >= ACTION_CLASS_RESET)
-        sight->severity = SEVERITY_CRITICAL;
+    finding->rate_exceeded = true;
+    finding->action = finding->row->rate_action;
+    finding->again = finding->action == ACTION_CLASS_REBOOT ? after_reboot : finding->action;
+    if (finding->action >= ACTION_CLASS_RESET)
+        finding->severity = SEVERITY_CRITICAL;
 }
 
-static void apply_rates(struct sight *sights, size_t count, const struct past *past, int64_t fold_ms)
+static void apply_rates(struct finding *findings, size_t count, const struct past *past, int64_t fold_ms)
 {
     for (size_t i = count < RATE_SIGHTS_MAX ? 0 : count - RATE_SIGHTS_MAX; i < count; i++) {
-        struct sight *sight = &sights[i];
-        bool counted = sight->row != NULL && sight->row->rate_count > 0 && !sight->dropped &&
-                       (sight->action == ACTION_CLASS_APP || sight->action == ACTION_CLASS_WATCH);
-        sight->bursts = counted ? count_bursts(sights, i, past, fold_ms) : 0;
+        struct finding *finding = &findings[i];
+        bool counted = finding->row != NULL && finding->row->rate_count > 0 && !finding->dropped &&
+                       (finding->action == ACTION_CLASS_APP || finding->action == ACTION_CLASS_WATCH);
+        finding->bursts = counted ? count_bursts(findings, i, past, fold_ms) : 0;
     }
-    /* Only now, as counting looks at the sights themselves. */
+    /* Only now, as counting looks at the findings themselves. */
     for (size_t i = 0; i < count; i++)
-        if (sights[i].bursts > 0 && sights[i].bursts >= sights[i].row->rate_count)
-            raise_by_rate(&sights[i]);
+        if (findings[i].bursts > 0 && findings[i].bursts >= findings[i].row->rate_count)
+            raise_by_rate(&findings[i]);
 }
 
 /* --- one incident --------------------------------------------------------------------------------------------- */
 
-/* What a sight asks for, as weight. SUPPORT stands below the repairs: a machine that can be helped is helped, and what
+/* What a finding asks for, as weight. SUPPORT stands below the repairs: a machine that can be helped is helped, and what
  * needs a person is still there afterwards. A companion alone weighs least. */
-static int weight(const struct sight *sight)
+static int weight(const struct finding *finding)
 {
     static const int weights[] = {
         [ACTION_CLASS_IGNORE] = 0, [ACTION_CLASS_APP] = 2,    [ACTION_CLASS_WATCH] = 3,   [ACTION_CLASS_SUPPORT] = 5,
         [ACTION_CLASS_RESET] = 6,  [ACTION_CLASS_REBOOT] = 7, [ACTION_CLASS_REPLACE] = 8,
     };
-    if (sight->dropped)
+    if (finding->dropped)
         return -1;
-    if (sight->driver_word && sight->action == ACTION_CLASS_IGNORE)
+    if (finding->driver_word && finding->action == ACTION_CLASS_IGNORE)
         return 1; /* "None" is a statement, not an absence */
-    if (sight->row != NULL && sight->row->sympathetic && sight->action == ACTION_CLASS_WATCH)
+    if (finding->row != NULL && finding->row->sympathetic && finding->action == ACTION_CLASS_WATCH)
         return 1;
-    return sight->rate_exceeded && sight->action == ACTION_CLASS_WATCH ? 4 : weights[sight->action];
+    return finding->rate_exceeded && finding->action == ACTION_CLASS_WATCH ? 4 : weights[finding->action];
 }
 
-static bool leads(const struct sight *a, const struct sight *b)
+static bool leads(const struct finding *a, const struct finding *b)
 {
     if (weight(a) != weight(b))
         return weight(a) > weight(b);
@@ -269,7 +269,7 @@ static bool leads(const struct sight *a, const struct sight *b)
         return b_companion;
     if (a->bursts != b->bursts)
         return a->bursts > b->bursts; /* the one that ends the longest row shows the rate */
-    /* Of equals the more urgent; of those the sights are in order of time, and the first is nearer the cause. */
+    /* Of equals the more urgent; of those the findings are in order of time, and the first is nearer the cause. */
     return a->urgency == URGENCY_NOW && b->urgency != URGENCY_NOW;
 }
 
@@ -296,29 +296,29 @@ static void add_evidence(struct incident *incident, const struct verdict *verdic
         incident->last_at = verdict->last_at;
 }
 
-/* The run of sights around the leader without a gap longer than the fold window: [*ret_from, *ret_to). */
-static void find_company(const struct sight *sights, size_t count, size_t lead, int64_t fold_ms, size_t *ret_from,
+/* The run of findings around the leader without a gap longer than the fold window: [*ret_from, *ret_to). */
+static void find_company(const struct finding *findings, size_t count, size_t lead, int64_t fold_ms, size_t *ret_from,
                          size_t *ret_to)
 {
     size_t from = lead, to = lead + 1;
-    int64_t first_at = sights[lead].verdict->first_at, last_at = sights[lead].verdict->last_at;
-    for (; from > 0 && sights[from - 1].verdict->last_at + fold_ms >= first_at; from--)
-        first_at = sights[from - 1].verdict->first_at;
-    for (; to < count && sights[to].verdict->first_at <= last_at + fold_ms; to++)
-        if (sights[to].verdict->last_at > last_at)
-            last_at = sights[to].verdict->last_at;
+    int64_t first_at = findings[lead].verdict->first_at, last_at = findings[lead].verdict->last_at;
+    for (; from > 0 && findings[from - 1].verdict->last_at + fold_ms >= first_at; from--)
+        first_at = findings[from - 1].verdict->first_at;
+    for (; to < count && findings[to].verdict->first_at <= last_at + fold_ms; to++)
+        if (findings[to].verdict->last_at > last_at)
+            last_at = findings[to].verdict->last_at;
     *ret_from = from;
     *ret_to = to;
 }
 
 /* Double-bit ECC: with a remapped or contained row the jobs may finish, unless something was not contained. */
-static void soften_by_company(const struct sight *sights, size_t from, size_t to, struct incident *incident)
+static void soften_by_company(const struct finding *findings, size_t from, size_t to, struct incident *incident)
 {
     if (!text_equal(incident->lead.verdict->code, "xid.48"))
         return;
     bool contained = false;
     for (size_t i = from; i < to; i++) {
-        const char *code = sights[i].verdict->code;
+        const char *code = findings[i].verdict->code;
         if (text_equal(code, "xid.95"))
             return;
         contained |= text_equal(code, "xid.63") || text_equal(code, "xid.64") || text_equal(code, "xid.94");
@@ -327,36 +327,36 @@ static void soften_by_company(const struct sight *sights, size_t from, size_t to
         incident->lead.urgency = URGENCY_AFTER_JOBS;
 }
 
-static int64_t last_watched(const struct sight *sights, size_t count)
+static int64_t last_watched(const struct finding *findings, size_t count)
 {
     int64_t at = 0;
     for (size_t i = 0; i < count; i++)
-        if (!sights[i].dropped && sights[i].action >= ACTION_CLASS_WATCH && sights[i].verdict->last_at > at)
-            at = sights[i].verdict->last_at;
+        if (!findings[i].dropped && findings[i].action >= ACTION_CLASS_WATCH && findings[i].verdict->last_at > at)
+            at = findings[i].verdict->last_at;
     return at;
 }
 
-static struct incident make_incident(const struct sight *sights, size_t count, int64_t fold_ms)
+static struct incident make_incident(const struct finding *findings, size_t count, int64_t fold_ms)
 {
     size_t lead = 0;
     for (size_t i = 1; i < count; i++)
-        if (leads(&sights[i], &sights[lead]))
+        if (leads(&findings[i], &findings[lead]))
             lead = i;
-    const struct verdict *verdict = sights[lead].verdict;
+    const struct verdict *verdict = findings[lead].verdict;
     struct incident incident = {.device = verdict->device,
-                                .lead = sights[lead],
+                                .lead = findings[lead],
                                 .first_at = verdict->first_at,
                                 .last_at = verdict->last_at,
-                                .watched_at = last_watched(sights, count)};
+                                .watched_at = last_watched(findings, count)};
     size_t from, to;
-    find_company(sights, count, lead, fold_ms, &from, &to);
+    find_company(findings, count, lead, fold_ms, &from, &to);
     add_evidence(&incident, verdict);
     for (size_t i = 0; i < count; i++) {
-        bool counted = sights[lead].bursts > 1 && i < lead && same_fault(&sights[lead], &sights[i]);
+        bool counted = findings[lead].bursts > 1 && i < lead && same_fault(&findings[lead], &findings[i]);
         if (i != lead && ((i >= from && i < to) || counted))
-            add_evidence(&incident, sights[i].verdict);
+            add_evidence(&incident, findings[i].verdict);
     }
-    soften_by_company(sights, from, to, &incident);
+    soften_by_company(findings, from, to, &incident);
     return incident;
 }
 
@@ -371,7 +371,7 @@ static void join_undecided(struct folded *folded, int64_t fold_ms)
                 folded->incidents[i].lead.of_fabric = true;
         }
     for (size_t i = 0; i < folded->count; i++) {
-        struct sight *lead = &folded->incidents[i].lead;
+        struct finding *lead = &folded->incidents[i].lead;
         if (!lead->of_fabric)
             continue;
         lead->action = ACTION_CLASS_REBOOT;
@@ -383,22 +383,22 @@ static void join_undecided(struct folded *folded, int64_t fold_ms)
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded)
 {
     struct folded folded = {0};
-    autofree struct sight *sights = own_calloc(node->verdict_count + 1, sizeof(*sights));
-    autofree struct sight *of_past = own_calloc(node->verdict_count + 1, sizeof(*of_past));
-    struct past past = {.node = node, .sights = of_past};
-    size_t count = gather(snapshot, node, sights, of_past, &past.count, &folded);
+    autofree struct finding *findings = own_calloc(node->verdict_count + 1, sizeof(*findings));
+    autofree struct finding *of_past = own_calloc(node->verdict_count + 1, sizeof(*of_past));
+    struct past past = {.node = node, .findings = of_past};
+    size_t count = gather(snapshot, node, findings, of_past, &past.count, &folded);
     folded.incidents = own_calloc(count + 1, sizeof(*folded.incidents));
     for (size_t from = 0, to; from < count; from = to) {
-        for (to = from + 1; to < count && text_equal(sights[to].verdict->device, sights[from].verdict->device);)
+        for (to = from + 1; to < count && text_equal(findings[to].verdict->device, findings[from].verdict->device);)
             to++;
-        obey_driver(sights + from, to - from);
-        take_back(sights + from, to - from);
-        apply_rates(sights + from, to - from, &past, snapshot->settings.fold_window_ms);
-        policy_apply_lasting(snapshot, node, sights + from, to - from);
-        folded.incidents[folded.count++] = make_incident(sights + from, to - from, snapshot->settings.fold_window_ms);
+        obey_driver(findings + from, to - from);
+        take_back(findings + from, to - from);
+        apply_rates(findings + from, to - from, &past, snapshot->settings.fold_window_ms);
+        policy_apply_lasting(snapshot, node, findings + from, to - from);
+        folded.incidents[folded.count++] = make_incident(findings + from, to - from, snapshot->settings.fold_window_ms);
     }
     join_undecided(&folded, snapshot->settings.fold_window_ms);
-    policy_weigh_lasting(snapshot, sights, count, &folded);
+    policy_weigh_lasting(snapshot, findings, count, &folded);
     *ret_folded = folded;
 }
 

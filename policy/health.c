@@ -7,9 +7,9 @@
  */
 #include "policy/evaluate.h"
 
-static bool asks_for_repair(const struct sight *sight)
+static bool asks_for_repair(const struct finding *finding)
 {
-    return sight->action >= ACTION_CLASS_RESET;
+    return finding->action >= ACTION_CLASS_RESET;
 }
 
 bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict)

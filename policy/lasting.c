@@ -22,54 +22,56 @@
 #define FROM_BOOT_MS INT64_C(900000) /* drivers and services are up a quarter of an hour after a boot, or never */
 #define LOOK_AGAIN_MS INT64_C(3600000)
 
-static bool may_last(const struct sight *sight)
+static bool may_last(const struct finding *finding)
 {
-    return !sight->dropped && sight->action == ACTION_CLASS_WATCH && sight->row != NULL && sight->row->lasts_ms > 0;
+    return !finding->dropped && finding->action == ACTION_CLASS_WATCH && finding->row != NULL &&
+           finding->row->lasts_ms > 0;
 }
 
-static bool is_same_sign(const struct sight *a, const struct sight *b)
+static bool is_same_sign(const struct finding *a, const struct finding *b)
 {
     return text_equal(a->verdict->code, b->verdict->code) && text_equal(a->verdict->device, b->verdict->device);
 }
 
 /* Since when the sign of `at` is open. */
-static int64_t open_since(const struct sight *sights, size_t count, size_t at)
+static int64_t open_since(const struct finding *findings, size_t count, size_t at)
 {
-    int64_t since = sights[at].verdict->received_at;
+    int64_t since = findings[at].verdict->received_at;
     for (size_t i = 0; i < count; i++)
-        if (!sights[i].dropped && is_same_sign(&sights[i], &sights[at]) && sights[i].verdict->received_at < since)
-            since = sights[i].verdict->received_at;
+        if (!findings[i].dropped && is_same_sign(&findings[i], &findings[at]) &&
+            findings[i].verdict->received_at < since)
+            since = findings[i].verdict->received_at;
     return since;
 }
 
-void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node, struct sight *sights,
-                          size_t count)
+void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node,
+                          struct finding *findings, size_t count)
 {
     if (policy_silence(snapshot, node) != SILENCE_NONE)
         return; /* nobody looks any more, so nobody knows whether it lasts */
     for (size_t i = 0; i < count; i++) {
-        struct sight *sight = &sights[i];
-        int64_t since = may_last(sight) ? open_since(sights, count, i) : snapshot->now_ms;
-        if (!may_last(sight) || snapshot->now_ms - since < sight->row->lasts_ms)
+        struct finding *finding = &findings[i];
+        int64_t since = may_last(finding) ? open_since(findings, count, i) : snapshot->now_ms;
+        if (!may_last(finding) || snapshot->now_ms - since < finding->row->lasts_ms)
             continue;
         bool from_boot = since - node->boot_at < FROM_BOOT_MS;
-        bool repairs = sight->row->lasts_action != ACTION_CLASS_SUPPORT;
-        sight->lasted_ms = snapshot->now_ms - since;
-        sight->action = repairs && from_boot ? ACTION_CLASS_SUPPORT : sight->row->lasts_action;
-        sight->again =
+        bool repairs = finding->row->lasts_action != ACTION_CLASS_SUPPORT;
+        finding->lasted_ms = snapshot->now_ms - since;
+        finding->action = repairs && from_boot ? ACTION_CLASS_SUPPORT : finding->row->lasts_action;
+        finding->again =
             ACTION_CLASS_SUPPORT; /* no source says that another machine helps against what was only watched */
     }
 }
 
 /* Each code once, by its oldest sign. */
-static bool is_first_of_code(const struct policy_snapshot *snapshot, const struct sight *sights, size_t count,
+static bool is_first_of_code(const struct policy_snapshot *snapshot, const struct finding *findings, size_t count,
                              size_t at, int64_t *ret_age_ms)
 {
-    int64_t since = open_since(sights, count, at);
+    int64_t since = open_since(findings, count, at);
     for (size_t i = 0; i < count; i++) {
-        if (i == at || !may_last(&sights[i]) || !text_equal(sights[i].verdict->code, sights[at].verdict->code))
+        if (i == at || !may_last(&findings[i]) || !text_equal(findings[i].verdict->code, findings[at].verdict->code))
             continue;
-        int64_t other = open_since(sights, count, i);
+        int64_t other = open_since(findings, count, i);
         if (other < since || (other == since && i < at))
             return false;
     }
@@ -77,21 +79,22 @@ static bool is_first_of_code(const struct policy_snapshot *snapshot, const struc
     return true;
 }
 
-void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct sight *sights, size_t count,
+void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct finding *findings, size_t count,
                           struct folded *folded)
 {
     int64_t per_hour = 0; /* by how much it grows, in permille */
     for (size_t i = 0; i < count; i++) {
         int64_t age = 0;
-        if (!may_last(&sights[i]) || !is_first_of_code(snapshot, sights, count, i, &age))
+        if (!may_last(&findings[i]) || !is_first_of_code(snapshot, findings, count, i, &age))
             continue;
-        int64_t lasts = sights[i].row->lasts_ms, due = snapshot->now_ms + lasts - age;
+        int64_t lasts = findings[i].row->lasts_ms, due = snapshot->now_ms + lasts - age;
         size_t len = strlen(folded->weak);
         folded->weak_permille += age * 1000 / lasts;
         folded->weak_codes++;
         per_hour += LOOK_AGAIN_MS * 1000 / lasts;
         folded->weak_at = folded->weak_at == 0 || due < folded->weak_at ? due : folded->weak_at;
-        snprintf(folded->weak + len, sizeof(folded->weak) - len, "%s%s", len > 0 ? ", " : "", sights[i].verdict->code);
+        snprintf(folded->weak + len, sizeof(folded->weak) - len, "%s%s", len > 0 ? ", " : "",
+                 findings[i].verdict->code);
     }
     int64_t left = 1000 - folded->weak_permille;
     if (folded->weak_codes > 1 && left > 0 && per_hour > 0) {

@@ -114,7 +114,7 @@ struct policy_outcome policy_lemon_for_person(const struct policy_snapshot *snap
     return policy_person(RULE_LEMON, because, "the site wants a person to look at its lemons");
 }
 
-struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct sight *lead,
+struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct finding *lead,
                                          const struct ledger *ledger)
 {
     char because[REASON_MAX_BYTES];

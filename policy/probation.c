@@ -4,7 +4,7 @@
  * It begins with the end of a repair of our own that came through the return gate, and is read from the ledger, so nothing
  * has to be kept and nothing is lost by a restart. What fails it is a fault of the same class, or of the same device:
  *
- *   watched, on the same device, by a rate → what the rate asks for, at its first sight
+ *   watched, on the same device, by a rate → what the rate asks for, at its first finding
  *   reset, reboot → replace; for codes whose repeat is for a person: a person; after a reset: a reboot
  *
  * Each repair has its own, so a later one ends none. A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
@@ -24,12 +24,12 @@ static bool is_on_probation(const struct policy_snapshot *snapshot, const struct
     return here && lasts && repair->succeeded && !repair->by_person && repair->finished_at > 0;
 }
 
-static bool has_rate_that_acts(const struct sight *lead)
+static bool has_rate_that_acts(const struct finding *lead)
 {
     return lead->row != NULL && lead->row->rate_count > 0 && lead->row->rate_action >= ACTION_CLASS_RESET;
 }
 
-static bool fails(const struct sight *lead, const struct ledger *ledger, const struct policy_repair *repair,
+static bool fails(const struct finding *lead, const struct ledger *ledger, const struct policy_repair *repair,
                   bool same_device)
 {
     const char *code = lead->verdict != NULL ? lead->verdict->code : POLICY_CODE_UNREACHABLE;
@@ -47,7 +47,7 @@ static bool comes_before(const struct policy_repair *a, const struct policy_repa
     return a_reset != b_reset ? b_reset : a->finished_at > b->finished_at;
 }
 
-const struct policy_repair *policy_failed_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+const struct policy_repair *policy_failed_probation(const struct policy_snapshot *snapshot, const struct finding *lead,
                                                     const struct ledger *ledger, bool same_device)
 {
     const struct policy_repair *failed = NULL;
@@ -62,7 +62,7 @@ const struct policy_repair *policy_failed_probation(const struct policy_snapshot
     return failed;
 }
 
-struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct sight *lead,
+struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct finding *lead,
                                              const struct ledger *ledger, const struct policy_repair *failed)
 {
     char past[REASON_MAX_BYTES / 2], span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
@@ -82,7 +82,8 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
             .action = ACTION_REBOOT, .rule = RULE_PROBATION_FAILED, .refused = ACTION_WATCH};
         policy_say(outcome.because, sizeof(outcome.because),
                    "It fails its probation of %s after %s, so it is not only counted: a reboot is due", span, past);
-        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "on probation the first sight is one too many");
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                      "on probation the first finding is one too many");
         return outcome;
     }
     policy_say(because, sizeof(because), "It fails its probation of %s after %s, so the machine is replaced", span,

@@ -25,8 +25,8 @@
 #define CHECK_MEMORY_MAX_BYTES 16384
 #define CHECK_METRIC_MAX_BYTES 64
 #define CHECK_LABELS_MAX_BYTES 192
-#define CHECK_SIGHTINGS_MAX 64 /* of one run; more add nothing */
-#define CHECK_VALUES_MAX 2048  /* of one run: 32 adapters with 64 counters each */
+#define CHECK_OBSERVATIONS_MAX 64 /* of one run; more add nothing */
+#define CHECK_VALUES_MAX 2048     /* of one run: 32 adapters with 64 counters each */
 
 struct check_context {
     const char *root;          /* prefix of "/proc", "/sys", "/dev", "/etc": "", or a directory in tests */

@@ -201,7 +201,7 @@ static void take_memory(struct slot *slot, struct check_report *report)
     slot->memory = TAKE(report->memory);
     if (!same && slot->keep_at == 0)
         slot->keep_at = now_ms() + KEEP_MS;
-    slot->keep_now |= report->sighting_count > 0;
+    slot->keep_now |= report->observation_count > 0;
 }
 
 void checks_keep(struct checks *checks)

@@ -52,10 +52,10 @@ static void add_said(struct check_out *out, size_t size, const char *fmt, va_lis
     text_add_char(&out->text, '\n');
 }
 
-static void add_sighting(struct check_out *out, char kind, const char *code, const char *device, int64_t count,
-                         const char *fmt, va_list ap)
+static void add_observation(struct check_out *out, char kind, const char *code, const char *device, int64_t count,
+                            const char *fmt, va_list ap)
 {
-    if (out->sightings++ >= CHECK_SIGHTINGS_MAX)
+    if (out->observations++ >= CHECK_OBSERVATIONS_MAX)
         return;
     text_add_char(&out->text, kind);
     add_word(out, code, CODE_MAX_BYTES);
@@ -69,7 +69,7 @@ void check_found(struct check_out *out, const char *code, const char *device, in
 {
     va_list ap;
     va_start(ap, fmt);
-    add_sighting(out, 'F', code, device, count, fmt, ap);
+    add_observation(out, 'F', code, device, count, fmt, ap);
     va_end(ap);
 }
 
@@ -77,7 +77,7 @@ void check_event(struct check_out *out, const char *code, const char *device, in
 {
     va_list ap;
     va_start(ap, fmt);
-    add_sighting(out, 'E', code, device, count, fmt, ap);
+    add_observation(out, 'E', code, device, count, fmt, ap);
     va_end(ap);
 }
 
@@ -177,17 +177,17 @@ static bool copy_number(const struct field *field, int64_t min, int64_t max, int
            text_parse_i64(digits, min, max, ret_number) == 0;
 }
 
-static bool take_sighting(struct check_report *report, const struct field *fields, bool is_event)
+static bool take_observation(struct check_report *report, const struct field *fields, bool is_event)
 {
-    struct check_sighting sighting = {.is_event = is_event};
-    if (report->sighting_count == CHECK_SIGHTINGS_MAX || fields[1].len == 0 ||
-        !copy_word(&fields[1], sighting.code, sizeof(sighting.code)) ||
-        !copy_word(&fields[2], sighting.device, sizeof(sighting.device)) ||
-        !copy_number(&fields[3], 1, INT64_MAX, &sighting.count) ||
-        !copy_text(&fields[4], sighting.text, sizeof(sighting.text)))
+    struct check_observation observation = {.is_event = is_event};
+    if (report->observation_count == CHECK_OBSERVATIONS_MAX || fields[1].len == 0 ||
+        !copy_word(&fields[1], observation.code, sizeof(observation.code)) ||
+        !copy_word(&fields[2], observation.device, sizeof(observation.device)) ||
+        !copy_number(&fields[3], 1, INT64_MAX, &observation.count) ||
+        !copy_text(&fields[4], observation.text, sizeof(observation.text)))
         return false;
-    report->sightings = own_realloc(report->sightings, report->sighting_count + 1, sizeof(sighting));
-    report->sightings[report->sighting_count++] = sighting;
+    report->observations = own_realloc(report->observations, report->observation_count + 1, sizeof(observation));
+    report->observations[report->observation_count++] = observation;
     return true;
 }
 
@@ -277,7 +277,7 @@ static bool take_record(struct reader *reader, struct check_report *report)
     switch (fields[0].at[0]) {
     case 'F':
     case 'E':
-        return count == 5 && take_sighting(report, fields, fields[0].at[0] == 'E');
+        return count == 5 && take_observation(report, fields, fields[0].at[0] == 'E');
     case 'V':
         return count == 4 && take_measure(report, fields);
     case 'I':
@@ -304,7 +304,7 @@ void report_read(const char *data, size_t len, struct check_report *ret_report)
     while (good && reader.at < reader.end)
         good = take_record(&reader, &report);
     report.whole = good && reader.ended && !reader.unknown && !reader.not_applicable;
-    if (report.sighting_count > 0)
+    if (report.observation_count > 0)
         report.result = CHECK_RESULT_FOUND;
     else if (reader.unknown)
         report.result = CHECK_RESULT_UNKNOWN;
@@ -341,20 +341,20 @@ void report_of(const struct check *check, const struct check_context *context, s
 
 void report_free(struct check_report *report)
 {
-    free(TAKE(report->sightings));
+    free(TAKE(report->observations));
     free(TAKE(report->measures));
     free(TAKE(report->hardware));
     free(TAKE(report->memory));
     *report = (struct check_report){0};
 }
 
-struct finding check_finding(const char *source, const struct check_sighting *sighting, int64_t at_ms)
+struct finding check_finding(const char *source, const struct check_observation *observation, int64_t at_ms)
 {
-    struct finding finding = {.source = source, .at_ms = at_ms, .count = sighting->count};
+    struct finding finding = {.source = source, .at_ms = at_ms, .count = observation->count};
     struct fault_judgement judgement;
-    memcpy(finding.code, sighting->code, sizeof(finding.code));
-    memcpy(finding.device, sighting->device, sizeof(finding.device));
-    memcpy(finding.raw_line, sighting->text, sizeof(finding.raw_line));
+    memcpy(finding.code, observation->code, sizeof(finding.code));
+    memcpy(finding.device, observation->device, sizeof(finding.device));
+    memcpy(finding.raw_line, observation->text, sizeof(finding.raw_line));
     fault_judge(source, finding.code, finding.raw_line, &judgement);
     finding.severity = judgement.severity;
     finding.action = judgement.action;
@@ -363,10 +363,10 @@ struct finding check_finding(const char *source, const struct check_sighting *si
 
 struct log_place report_place(const struct check_report *report, size_t i)
 {
-    const struct check_sighting *event = &report->sightings[i];
+    const struct check_observation *event = &report->observations[i];
     struct log_place place = {.log = report->base};
     for (size_t k = 0; k < i; k++) {
-        const struct check_sighting *before = &report->sightings[k];
+        const struct check_observation *before = &report->observations[k];
         place.offset +=
             before->is_event && strcmp(before->code, event->code) == 0 && strcmp(before->device, event->device) == 0;
     }

@@ -23,7 +23,7 @@
     (512 * 1024) /* more than the limits of its parts allow in practice; a run that says more is ended */
 #define REPORT_WHY_MAX_BYTES CHECK_WHY_MAX_BYTES
 
-struct check_sighting {
+struct check_observation {
     bool is_event;
     char code[CODE_MAX_BYTES];
     char device[DEVICE_MAX_BYTES];
@@ -39,10 +39,10 @@ struct check_measure {
 
 struct check_report {
     enum check_result result;
-    bool whole;                     /* everything was looked at: what is not among the sightings is not there */
+    bool whole;                     /* everything was looked at: what is not among the observations is not there */
     char why[REPORT_WHY_MAX_BYTES]; /* of unknown and not applicable */
-    struct check_sighting *sightings;
-    size_t sighting_count;
+    struct check_observation *observations;
+    size_t observation_count;
     struct check_measure *measures;
     size_t measure_count;
     struct hardware *hardware;
@@ -56,7 +56,7 @@ struct check_report {
 struct check_out {
     int fd;
     struct text text;
-    size_t sightings, values, hardware;
+    size_t observations, values, hardware;
 };
 
 /* The last record of a run that came to its own end. */
@@ -68,8 +68,8 @@ void report_fail(struct check_report *report, const char *fmt, ...) __attribute_
 /* Runs a check in this very process. For tests: a check may hang. */
 void report_of(const struct check *check, const struct check_context *context, struct check_report *ret_report);
 void report_free(struct check_report *report);
-/* A sighting as a finding, with severity and action from the fault tables. source is static. */
-struct finding check_finding(const char *source, const struct check_sighting *sighting, int64_t at_ms);
+/* An observation as a finding, with severity and action from the fault tables. source is static. */
+struct finding check_finding(const char *source, const struct check_observation *observation, int64_t at_ms);
 /* The place of event i: a later process that starts from the same data finds it at the same place. */
 struct log_place report_place(const struct check_report *report, size_t i);
 

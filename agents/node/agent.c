@@ -165,11 +165,11 @@ static void on_report(const struct check *check, const struct check_report *repo
     int64_t wall_ms = clock_wall_ms(clock_system());
     if (agent->metrics != NULL)
         metrics_note(agent->metrics, check, report);
-    for (size_t i = 0; i < report->sighting_count; i++) {
-        struct finding finding = check_finding(check->name, &report->sightings[i], wall_ms);
+    for (size_t i = 0; i < report->observation_count; i++) {
+        struct finding finding = check_finding(check->name, &report->observations[i], wall_ms);
         finding.mono_ms = now_ms();
         finding.place = report_place(report, i);
-        if (report->sightings[i].is_event)
+        if (report->observations[i].is_event)
             on_finding(&finding, agent);
     }
     inventory_take(&agent->inventory, check->name, report);

@@ -98,11 +98,11 @@ static void on_report(const struct check *check, const struct check_report *repo
     struct hand *hand = arg;
     hand->lines = own_realloc(hand->lines, hand->count + 1, sizeof(*hand->lines));
     struct line *line = &hand->lines[hand->count++];
-    *line =
-        (struct line){.check = check, .report = {.result = report->result, .sighting_count = report->sighting_count}};
+    *line = (struct line){.check = check,
+                          .report = {.result = report->result, .observation_count = report->observation_count}};
     text_copy_cut(line->report.why, sizeof(line->report.why), report->why);
-    line->report.sightings = own_calloc(report->sighting_count + 1, sizeof(*report->sightings));
-    memcpy(line->report.sightings, report->sightings, report->sighting_count * sizeof(*report->sightings));
+    line->report.observations = own_calloc(report->observation_count + 1, sizeof(*report->observations));
+    memcpy(line->report.observations, report->observations, report->observation_count * sizeof(*report->observations));
 }
 
 static void run_all(struct hand *hand, struct checks *checks)
@@ -122,26 +122,27 @@ static void print_table(const struct line *line)
     const struct check_report *report = &line->report;
     const char *result =
         report->result == CHECK_RESULT_NOT_APPLICABLE ? "not applicable" : check_result_text(report->result);
-    for (size_t i = 0; i < report->sighting_count; i++) {
-        const struct check_sighting *sighting = &report->sightings[i];
-        printf("%-12s  %-14s  %s%s%s: %s\n", line->check->name, result, sighting->code,
-               sighting->device[0] != '\0' ? " " : "", sighting->device, sighting->text);
+    for (size_t i = 0; i < report->observation_count; i++) {
+        const struct check_observation *observation = &report->observations[i];
+        printf("%-12s  %-14s  %s%s%s: %s\n", line->check->name, result, observation->code,
+               observation->device[0] != '\0' ? " " : "", observation->device, observation->text);
     }
-    if (report->sighting_count == 0 || report->why[0] != '\0')
-        printf("%-12s  %-14s  %s\n", line->check->name, report->sighting_count > 0 ? "unknown" : result, report->why);
+    if (report->observation_count == 0 || report->why[0] != '\0')
+        printf("%-12s  %-14s  %s\n", line->check->name, report->observation_count > 0 ? "unknown" : result,
+               report->why);
 }
 
-static void write_sighting(struct text *out, const struct check *check, const struct check_sighting *sighting,
-                           bool first)
+static void write_observation(struct text *out, const struct check *check, const struct check_observation *observation,
+                              bool first)
 {
-    const struct finding finding = check_finding(check->name, sighting, 0);
+    const struct finding finding = check_finding(check->name, observation, 0);
     text_add(out, first ? "{" : ",{");
-    shape_put_text(out, "\"code\":", sighting->code);
-    shape_put_text(out, ",\"device\":", sighting->device);
+    shape_put_text(out, "\"code\":", observation->code);
+    shape_put_text(out, ",\"device\":", observation->device);
     shape_put_text(out, ",\"severity\":", severity_text(finding.severity));
-    shape_put_i64(out, ",\"count\":", sighting->count);
-    text_add(out, sighting->is_event ? ",\"kind\":\"event\"" : ",\"kind\":\"state\"");
-    shape_put_text(out, ",\"text\":", sighting->text);
+    shape_put_i64(out, ",\"count\":", observation->count);
+    text_add(out, observation->is_event ? ",\"kind\":\"event\"" : ",\"kind\":\"state\"");
+    shape_put_text(out, ",\"text\":", observation->text);
     text_add_char(out, '}');
 }
 
@@ -154,8 +155,8 @@ static void write_json(struct text *out, const struct line *line, bool first)
     if (report->why[0] != '\0')
         shape_put_text(out, ",\"why\":", report->why);
     text_add(out, ",\"found\":[");
-    for (size_t i = 0; i < report->sighting_count; i++)
-        write_sighting(out, line->check, &report->sightings[i], i == 0);
+    for (size_t i = 0; i < report->observation_count; i++)
+        write_observation(out, line->check, &report->observations[i], i == 0);
     text_add(out, "]}");
 }
 

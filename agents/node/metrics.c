@@ -147,7 +147,7 @@ void metrics_note(struct metrics *metrics, const struct check *check, const stru
     }
     free(row->measures);
     row->result = report->result;
-    row->found = report->sighting_count;
+    row->found = report->observation_count;
     row->count = report->measure_count;
     row->measures = own_calloc(row->count + 1, sizeof(*row->measures));
     if (row->count > 0)

@@ -49,9 +49,9 @@ static struct standing_state *add(struct standing *standing)
 }
 
 static void begin(const struct standing *standing, struct standing_state *state, const char *source,
-                  const struct check_sighting *sighting, int64_t now_ms, int64_t wall_ms)
+                  const struct check_observation *observation, int64_t now_ms, int64_t wall_ms)
 {
-    struct finding finding = check_finding(source, sighting, wall_ms);
+    struct finding finding = check_finding(source, observation, wall_ms);
     finding.place =
         (struct log_place){LOG_STANDING, now_ms}; /* unique in this boot, also after a step of the wall clock */
     state->began_at = now_ms;
@@ -60,11 +60,11 @@ static void begin(const struct standing *standing, struct standing_state *state,
 
 /* True when it is to be reported. */
 static bool go_on(const struct standing *standing, struct standing_state *state, const char *source,
-                  const struct check_sighting *sighting, int64_t now_ms, int64_t wall_ms)
+                  const struct check_observation *observation, int64_t now_ms, int64_t wall_ms)
 {
     state->misses = 0;
     if (now_ms - state->began_at >= STANDING_WINDOW_MS) {
-        begin(standing, state, source, sighting, now_ms, wall_ms);
+        begin(standing, state, source, observation, now_ms, wall_ms);
         return true;
     }
     state->verdict.count++;
@@ -73,20 +73,21 @@ static bool go_on(const struct standing *standing, struct standing_state *state,
     return now_ms - state->reported_at >= STANDING_REPEAT_MS;
 }
 
-static bool note(struct standing *standing, const char *source, const struct check_sighting *sighting, int64_t now_ms,
-                 int64_t wall_ms)
+static bool note(struct standing *standing, const char *source, const struct check_observation *observation,
+                 int64_t now_ms, int64_t wall_ms)
 {
-    struct standing_state *state = find(standing, source, sighting->code, sighting->device);
+    struct standing_state *state = find(standing, source, observation->code, observation->device);
     if (state != NULL && state->seen)
         return false; /* twice in one run */
     bool is_new = state == NULL;
     if (is_new && (state = add(standing)) == NULL) {
-        log_error("too much is wrong at a time; not reported code=%s device=%s", sighting->code, sighting->device);
+        log_error("too much is wrong at a time; not reported code=%s device=%s", observation->code,
+                  observation->device);
         return false;
     }
     if (is_new)
-        begin(standing, state, source, sighting, now_ms, wall_ms);
-    bool due = is_new || go_on(standing, state, source, sighting, now_ms, wall_ms);
+        begin(standing, state, source, observation, now_ms, wall_ms);
+    bool due = is_new || go_on(standing, state, source, observation, now_ms, wall_ms);
     state->seen = true;
     state->due = due;
     if (due)
@@ -140,9 +141,9 @@ void standing_take(struct standing *standing, const char *source, const struct c
     bool changed = false;
     for (size_t i = 0; i < standing->count; i++)
         standing->states[i].seen = standing->states[i].due = false;
-    for (size_t i = 0; i < report->sighting_count; i++)
-        if (!report->sightings[i].is_event)
-            changed |= note(standing, source, &report->sightings[i], now_ms, wall_ms);
+    for (size_t i = 0; i < report->observation_count; i++)
+        if (!report->observations[i].is_event)
+            changed |= note(standing, source, &report->observations[i], now_ms, wall_ms);
     if (report->whole)
         changed |= end_missing(standing, source, now_ms, wall_ms, to->on_verdict, to->arg);
     if (changed)

@@ -61,7 +61,7 @@ const char *fault_return_checks(const char *code);
 /* What is broken when this code is seen; also for codes that no table has ("xid.999" is a GPU's). */
 enum fault_class fault_class_of(const char *code);
 
-/* No sight of this code costs a node or colours its health, however often it comes and whatever its line says: it is there
+/* No finding of this code costs a node or colours its health, however often it comes and whatever its line says: it is there
  * to be read. False for codes that no table has. */
 bool fault_is_inert(const char *code);
 

@@ -49,7 +49,7 @@ static const struct {
     int number;
     const char *why;
 } deviations[] = {
-    {32, "it is mostly the path to the GPU, and one sight does not tell"},
+    {32, "it is mostly the path to the GPU, and one finding does not tell"},
     {54, "nobody reaches the cables of a rented machine, so another one is due"},
     {63, "only a reset remaps the row"},
     {64, "its spare rows are used up, so another machine is due"},
@@ -57,7 +57,7 @@ static const struct {
     {94, "the error was contained, and only a reset remaps the row"},
     {119, "the firmware that would carry out the reset does not answer, so the node is rebooted"},
     {120, "the firmware that would carry out the reset has failed, so the node is rebooted"},
-    {142, "only GB200 uses it, so that one sight is counted"},
+    {142, "only GB200 uses it, so that one finding is counted"},
     {143, "a GPU that did not come up takes no reset, so the node is rebooted"},
 };
 

@@ -6,7 +6,7 @@
  *   FAULT(code, meaning, first, again, urgency, severity, rate, folding, who says so)
  *
  * first, again: ACTION_CLASS_…; the second after a repair of the same device within the repeat window. rate: NEVER, or
- * RATE(times, hours, what it then asks for) for WATCH and APP: sights within a minute count once, and what goes on without a
+ * RATE(times, hours, what it then asks for) for WATCH and APP: findings within a minute count once, and what goes on without a
  * pause counts again with each such part of the window. LASTS(hours, what it then asks for) for WATCH: a state that is still there
  * after that time, or an event that nobody has dealt with; RATE_LASTS for both. TOLD: a state that is there to be read, however
  * long it lasts. folding: PLAIN;
@@ -15,7 +15,7 @@
  *
  * Marks of the last column: [V] verified in the source named, [O] observed from outside, [P] our judgement. SUPPORT takes
  * a node out of scheduling until a person gives it back, and unlike a repair no budget or breaker bounds that: a row
- * that many nodes may get at once (a file server, a switch, a driver being updated) is watched, never SUPPORT at one sight.
+ * that many nodes may get at once (a file server, a switch, a driver being updated) is watched, never SUPPORT at one finding.
  */
 #include "policy/faults/decode.h"
 

@@ -147,9 +147,9 @@ static inline void live_report(struct live *live, struct live_node *node, const 
     struct live_to to = {live, node};
     const struct standing_to standing_to = {live_tell, live_keep, &to};
     standing_take(&node->standing, source, report, live->now, live->now, &standing_to);
-    for (size_t i = 0; i < report->sighting_count; i++)
-        if (report->sightings[i].is_event) {
-            struct finding finding = check_finding(source, &report->sightings[i], live->now);
+    for (size_t i = 0; i < report->observation_count; i++)
+        if (report->observations[i].is_event) {
+            struct finding finding = check_finding(source, &report->observations[i], live->now);
             finding.mono_ms = live->now;
             live_found(&finding, &to);
         }
@@ -292,18 +292,18 @@ static inline void live_tell_states(struct live *live, struct live_node *node)
         if (!first)
             continue;
         struct check_report report = {.result = CHECK_RESULT_FOUND, .whole = true};
-        struct check_sighting seen[ARRAY_LEN(node->states)] = {0};
+        struct check_observation seen[ARRAY_LEN(node->states)] = {0};
         for (size_t k = i; k < ARRAY_LEN(node->states); k++) {
             const struct live_state *state = &node->states[k];
             if (strcmp(state->check, node->states[i].check) != 0 || state->code[0] == '\0')
                 continue;
-            struct check_sighting *s = &seen[report.sighting_count++];
+            struct check_observation *s = &seen[report.observation_count++];
             s->count = 1;
             text_copy_cut(s->code, sizeof(s->code), state->code);
             text_copy_cut(s->device, sizeof(s->device), state->device);
             text_copy_cut(s->text, sizeof(s->text), state->text);
         }
-        report.sightings = seen;
+        report.observations = seen;
         static char names[64][16]; /* a finding's source is static */
         static size_t name_count;
         size_t n = 0;

@@ -65,8 +65,8 @@ static inline void live_set_state(struct live *live, struct live_node *node, con
     if (event) {
         static const char *const sources[] = {"dcgm", "nvidia", "net", "infiniband", "efa",
                                               "edac", "pcie",   "cpu", "disk",       "custom"};
-        struct check_sighting seen = {.is_event = true, .count = 1};
-        struct check_report report = {.result = CHECK_RESULT_FOUND, .sightings = &seen, .sighting_count = 1};
+        struct check_observation seen = {.is_event = true, .count = 1};
+        struct check_report report = {.result = CHECK_RESULT_FOUND, .observations = &seen, .observation_count = 1};
         text_copy_cut(seen.code, sizeof(seen.code), state.code);
         text_copy_cut(seen.device, sizeof(seen.device), state.device);
         text_copy_cut(seen.text, sizeof(seen.text), state.text);

@@ -490,7 +490,7 @@ static void an_instance_that_vanishes_while_it_is_waited_for(void **state)
     sim_close(&sim);
 }
 
-/* Chatter must not push what matters out of sight: the node would be given back although it is broken. */
+/* Chatter must not push out what matters: the node would be given back although it is broken. */
 static void critical_evidence_is_not_drowned(void **state)
 {
     struct sim sim;

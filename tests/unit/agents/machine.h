@@ -97,14 +97,14 @@ static inline void machine_said(struct machine *machine, struct agent_settings *
     machine->settings = settings;
 }
 
-/* The sighting of that code and device (NULL: any), or NULL. */
-static inline const struct check_sighting *machine_sees(const struct check_report *report, const char *code,
-                                                        const char *device)
+/* The observation of that code and device (NULL: any), or NULL. */
+static inline const struct check_observation *machine_sees(const struct check_report *report, const char *code,
+                                                           const char *device)
 {
-    for (size_t i = 0; i < report->sighting_count; i++)
-        if (strcmp(report->sightings[i].code, code) == 0 &&
-            (device == NULL || strcmp(report->sightings[i].device, device) == 0))
-            return &report->sightings[i];
+    for (size_t i = 0; i < report->observation_count; i++)
+        if (strcmp(report->observations[i].code, code) == 0 &&
+            (device == NULL || strcmp(report->observations[i].device, device) == 0))
+            return &report->observations[i];
     return NULL;
 }
 

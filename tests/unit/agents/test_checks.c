@@ -273,10 +273,10 @@ static void note_place(const struct check *check, const struct check_report *rep
     struct place_heard *heard = arg;
     (void)check;
     heard->reports++;
-    if (report->sighting_count == 0)
+    if (report->observation_count == 0)
         return;
     heard->place = report_place(report, 0);
-    heard->count = report->sightings[0].count;
+    heard->count = report->observations[0].count;
 }
 
 /* One run, which is killed before its memory is on disk, or not. */

@@ -196,8 +196,8 @@ static struct machine machine_at(struct world *world, struct place *place, const
 static void quiet(struct machine *machine, const struct check *check)
 {
     struct check_report report = machine_run(machine, check);
-    if (report.sighting_count > 0)
-        fail_msg("%s: %s", report.sightings[0].code, report.sightings[0].text);
+    if (report.observation_count > 0)
+        fail_msg("%s: %s", report.observations[0].code, report.observations[0].text);
     report_free(&report);
 }
 

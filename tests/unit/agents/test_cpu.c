@@ -37,8 +37,8 @@ static const char *first_code(struct machine *machine, char code[CODE_MAX_BYTES]
 {
     struct check_report report = machine_run(machine, &check_cpu);
     code[0] = '\0';
-    if (report.sighting_count > 0)
-        memcpy(code, report.sightings[0].code, CODE_MAX_BYTES);
+    if (report.observation_count > 0)
+        memcpy(code, report.observations[0].code, CODE_MAX_BYTES);
     report_free(&report);
     return code;
 }

@@ -62,11 +62,11 @@ static void test_exit_codes(void **state)
         if (report.result != cases[i].result)
             fail_msg("%s: %s %s", cases[i].script, check_result_text(report.result), report.why);
         if (cases[i].code != NULL) {
-            assert_string_equal(report.sightings[0].code, cases[i].code);
-            assert_string_equal(report.sightings[0].device, "probe");
+            assert_string_equal(report.observations[0].code, cases[i].code);
+            assert_string_equal(report.observations[0].device, "probe");
         }
         if (cases[i].text != NULL)
-            assert_string_equal(cases[i].code != NULL ? report.sightings[0].text : report.why, cases[i].text);
+            assert_string_equal(cases[i].code != NULL ? report.observations[0].text : report.why, cases[i].text);
         report_free(&report);
     }
     machine_free(&machine);

@@ -334,9 +334,9 @@ static void expect(struct machine *machine, enum check_result result, const char
 {
     struct check_report report = machine_run(machine, &check_dcgm);
     AUTO(text) struct text seen = {0};
-    for (size_t i = 0; i < report.sighting_count; i++) {
-        text_printf(&seen, "%s%s %s", i > 0 ? ", " : "", report.sightings[i].code, report.sightings[i].device);
-        assert_non_null(fault_find(report.sightings[i].code));
+    for (size_t i = 0; i < report.observation_count; i++) {
+        text_printf(&seen, "%s%s %s", i > 0 ? ", " : "", report.observations[i].code, report.observations[i].device);
+        assert_non_null(fault_find(report.observations[i].code));
     }
     if (strcmp(text_get(&seen), wanted) != 0 || report.result != result)
         fail_msg("\"%s\" (%s, %s)", text_get(&seen), check_result_text(report.result), report.why);
@@ -457,14 +457,14 @@ static void expect_policy(struct machine *machine, enum check_result result, int
     struct check_report report = machine_run(machine, &check_violations);
     if (report.result != result)
         fail_msg("%s: %s", check_result_text(report.result), report.why);
-    assert_int_equal(report.sighting_count, count > 0);
+    assert_int_equal(report.observation_count, count > 0);
     if (count > 0) {
-        assert_true(report.sightings[0].is_event);
-        assert_string_equal(report.sightings[0].code, "dcgm.policy.violation");
-        assert_int_equal(report.sightings[0].count, count);
-        assert_non_null(fault_find(report.sightings[0].code));
+        assert_true(report.observations[0].is_event);
+        assert_string_equal(report.observations[0].code, "dcgm.policy.violation");
+        assert_int_equal(report.observations[0].count, count);
+        assert_non_null(fault_find(report.observations[0].code));
     }
-    assert_non_null(strstr(count > 0 ? report.sightings[0].text : report.why, text));
+    assert_non_null(strstr(count > 0 ? report.observations[0].text : report.why, text));
     report_free(&report);
 }
 

@@ -309,7 +309,7 @@ static void expect_nothing_known(struct machine *machine, const struct check *ch
     wait_for_all_of(group);
     if (report.result != CHECK_RESULT_UNKNOWN && report.result != CHECK_RESULT_NOT_APPLICABLE)
         fail_msg("%s: %s %s%s", check->name, check_result_text(report.result), report.why,
-                 report.sighting_count > 0 ? report.sightings[0].text : "");
+                 report.observation_count > 0 ? report.observations[0].text : "");
     report_free(&report);
 }
 

@@ -35,7 +35,7 @@ static void test_rates(void **state)
     report_free(&report);
     counts(&machine, "1130\n", "0\n");
     report = machine_run(&machine, &check_edac);
-    const struct check_sighting *found = machine_sees(&report, "node.edac.corrected", "mc1");
+    const struct check_observation *found = machine_sees(&report, "node.edac.corrected", "mc1");
     assert_non_null(found);
     assert_true(found->is_event);
     assert_int_equal(found->count, 130);
@@ -52,7 +52,7 @@ static void test_one_that_was_not_corrected(void **state)
     struct machine machine = machine_new(*state, "");
     counts(&machine, "0\n", "1\n");
     struct check_report report = machine_run(&machine, &check_edac);
-    const struct check_sighting *found = machine_sees(&report, "node.edac.uncorrected", "mc1");
+    const struct check_observation *found = machine_sees(&report, "node.edac.uncorrected", "mc1");
     assert_non_null(found);
     assert_true(found->is_event);
     report_free(&report);

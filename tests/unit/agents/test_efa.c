@@ -73,9 +73,9 @@ static void test_an_adapter_is_lost(void **state)
     lose_adapter(&machine, true);
     quiet(&machine, 2);
     struct check_report report = machine_run(&machine, &check_efa);
-    assert_int_equal(report.sighting_count, 1); /* and not also: fewer than the type has */
+    assert_int_equal(report.observation_count, 1); /* and not also: fewer than the type has */
     assert_non_null(machine_sees(&report, "efa.device.gone", ""));
-    assert_non_null(strstr(report.sightings[0].text, "3 adapters are there, and 4 were"));
+    assert_non_null(strstr(report.observations[0].text, "3 adapters are there, and 4 were"));
     report_free(&report);
     tree_grow(&machine, "efa/p4d.tree");
     quiet(&machine, 2);
@@ -226,9 +226,9 @@ static void test_libfabric(void **state)
     struct machine machine = machine_with_adapters(state, "");
     says_info(&machine, "[ \"$*\" = '-p efa' ] && cat \"$0.out\"; echo >> \"$0.count\"");
     struct check_report report = machine_run(&machine, &check_efa);
-    assert_int_equal(report.sighting_count, 1);
-    assert_non_null(strstr(report.sightings[0].text, "libfabric sees 2 of 4 adapters"));
-    assert_string_equal(report.sightings[0].code, "efa.provider.missing");
+    assert_int_equal(report.observation_count, 1);
+    assert_non_null(strstr(report.observations[0].text, "libfabric sees 2 of 4 adapters"));
+    assert_string_equal(report.observations[0].code, "efa.provider.missing");
     report_free(&report);
     tree_cut(&machine, "/sys/class/infiniband/rdmap144s27");
     tree_cut(&machine, "/sys/class/infiniband/rdmap160s27");
@@ -253,7 +253,7 @@ static void test_libfabric_that_fails(void **state)
         says_info(&machine, broken[i]);
         struct check_report report = machine_run(&machine, &check_efa);
         assert_int_equal(report.result, CHECK_RESULT_UNKNOWN);
-        assert_int_equal(report.sighting_count, 0);
+        assert_int_equal(report.observation_count, 0);
         report_free(&report);
     }
     machine_free(&machine);

@@ -86,7 +86,7 @@ static void test_a_flap_between_two_looks(void **state)
     quiet(&machine, 1);
     tree_file(&machine, PORT "counters/link_downed", "4");
     struct check_report report = machine_run(&machine, &check_infiniband);
-    const struct check_sighting *flap = machine_sees(&report, "net.ib.flapping", "mlx5_1");
+    const struct check_observation *flap = machine_sees(&report, "net.ib.flapping", "mlx5_1");
     assert_non_null(flap);
     assert_true(flap->is_event);
     assert_int_equal(flap->count, 3);
@@ -181,7 +181,7 @@ static void test_a_device_goes_away(void **state)
     machine_free(&machine);
 }
 
-/* A container was given the device, and it is out of our sight: the bus still shows that there is one. */
+/* A container was given the device, and it is hidden from us: the bus still shows that there is one. */
 static void test_a_device_that_was_lent(void **state)
 {
     struct machine machine = machine_with_ports(state);

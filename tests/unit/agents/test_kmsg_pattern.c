@@ -243,7 +243,7 @@ static void test_each_row_has_a_sample(void **state)
 /* --- what it must never do ----------------------------------------------------------------------------------- */
 
 struct tally {
-    int findings, nodes; /* nodes: findings that would cost the node at one sight */
+    int findings, nodes; /* nodes: findings that would cost the node at one finding */
     struct windows windows;
     struct verdict last;
 };

@@ -75,9 +75,9 @@ static void test_stuck_for_five_minutes(void **state)
         report_free(&report);
     }
     struct check_report report = look(&machine);
-    const struct check_sighting *found = machine_sees(&report, "node.process.stuck", "");
+    const struct check_observation *found = machine_sees(&report, "node.process.stuck", "");
     assert_non_null(found);
-    assert_int_equal(report.sighting_count, 1);
+    assert_int_equal(report.observation_count, 1);
     assert_non_null(strstr(found->text, "1 tasks"));
     assert_non_null(strstr(found->text, "python (10)"));
     report_free(&report);

@@ -76,7 +76,8 @@ static void test_what_is_missing(void **state)
     machine_file(&machine, "/etc/fstab", fstab);
     struct check_report report = machine_run(&machine, &check_mounts);
     assert_true(report.whole);
-    assert_int_equal(report.sighting_count, 2); /* neither what is optional nor what is there, by whatever spelling */
+    assert_int_equal(report.observation_count,
+                     2); /* neither what is optional nor what is there, by whatever spelling */
     assert_non_null(machine_sees(&report, "node.mount.missing", "/gone"));
     assert_non_null(machine_sees(&report, "node.mount.missing", "/archive"));
     report_free(&report);

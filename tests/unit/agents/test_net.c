@@ -143,9 +143,9 @@ static void test_a_link_goes_down_and_comes_back(void **state)
     tree_file(&machine, ENS2 "speed", "-1");
     expect(&machine, "net.link.flapping", "ens2");
     struct check_report report = machine_run(&machine, &check_net);
-    assert_int_equal(report.sighting_count, 1);
-    assert_string_equal(report.sightings[0].code, "net.link.down");
-    assert_string_equal(report.sightings[0].text, "ens2 was up and is down, as a part of bond0");
+    assert_int_equal(report.observation_count, 1);
+    assert_string_equal(report.observations[0].code, "net.link.down");
+    assert_string_equal(report.observations[0].text, "ens2 was up and is down, as a part of bond0");
     report_free(&report);
     tree_cut(&machine, "/proc/net/route"); /* a node without its network loses its routes, and is no better for it */
     tree_file(&machine, "/proc/net/route", "");

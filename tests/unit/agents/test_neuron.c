@@ -20,10 +20,10 @@ static void expect(struct machine *machine, enum check_result result, const char
 {
     struct check_report report = machine_run(machine, &check_neuron);
     AUTO(text) struct text seen = {0};
-    for (size_t i = 0; i < report.sighting_count; i++) {
-        text_printf(&seen, "%s%s%s %s*%d", i > 0 ? ", " : "", report.sightings[i].is_event ? "!" : "",
-                    report.sightings[i].code, report.sightings[i].device, (int)report.sightings[i].count);
-        assert_non_null(fault_find(report.sightings[i].code));
+    for (size_t i = 0; i < report.observation_count; i++) {
+        text_printf(&seen, "%s%s%s %s*%d", i > 0 ? ", " : "", report.observations[i].is_event ? "!" : "",
+                    report.observations[i].code, report.observations[i].device, (int)report.observations[i].count);
+        assert_non_null(fault_find(report.observations[i].code));
     }
     bool is_expected = strcmp(text_get(&seen), wanted) == 0 && report.result == result;
     if (!is_expected)
@@ -124,7 +124,7 @@ static void test_count(void **state)
     machine.instance_type = "inf2.48xlarge";
     tree_cut(&machine, DEVICES "/neuron0");
     struct check_report report = machine_run(&machine, &check_neuron);
-    assert_int_equal(report.sighting_count, 8);
+    assert_int_equal(report.observation_count, 8);
     report_free(&report);
     machine.instance_type = "inf2.xlarge"; /* more than there should be */
     expect(&machine, CHECK_RESULT_OK, "");
@@ -209,7 +209,7 @@ static void test_hostile(void **state)
     tree_file(&machine, DEVICES "/neuron5/neuron_core0/stats/status/hw_error/total", "9223372036854775807");
     tree_file(&machine, DEVICES "/neuron5/neuron_core1/stats/status/hw_error/total", "9223372036854775807");
     struct check_report report = machine_run(&machine, &check_neuron);
-    assert_int_equal(report.sighting_count, 1);
+    assert_int_equal(report.observation_count, 1);
     report_free(&report);
     machine_free(&machine);
 }
@@ -371,7 +371,7 @@ static void test_ls_counts_cores(void **state)
     machine.instance_type = "ml.trn1.32xlarge";
     ls_says(&machine, "ls-inf2.24xlarge.json");
     struct check_report report = machine_run(&machine, &check_neuron);
-    assert_int_equal(report.sighting_count, 10);
+    assert_int_equal(report.observation_count, 10);
     assert_non_null(machine_sees(&report, "neuron.device.missing", "neuron15"));
     report_free(&report);
     machine_free(&machine);

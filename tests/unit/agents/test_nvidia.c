@@ -80,9 +80,9 @@ static void links(const struct machine *machine, const char *one, const char *tw
 static struct check_report run(struct machine *machine)
 {
     struct check_report report = machine_run(machine, &check_nvidia);
-    for (size_t i = 0; i < report.sighting_count; i++)
-        if (fault_find(report.sightings[i].code) == NULL)
-            fail_msg("no table has %s", report.sightings[i].code);
+    for (size_t i = 0; i < report.observation_count; i++)
+        if (fault_find(report.observations[i].code) == NULL)
+            fail_msg("no table has %s", report.observations[i].code);
     return report;
 }
 
@@ -91,9 +91,9 @@ static void expect(struct machine *machine, enum check_result result, const char
 {
     struct check_report report = run(machine);
     AUTO(text) struct text seen = {0};
-    for (size_t i = 0; i < report.sighting_count; i++)
-        text_printf(&seen, "%s%s%s %s*%d", i > 0 ? ", " : "", report.sightings[i].is_event ? "!" : "",
-                    report.sightings[i].code, report.sightings[i].device, (int)report.sightings[i].count);
+    for (size_t i = 0; i < report.observation_count; i++)
+        text_printf(&seen, "%s%s%s %s*%d", i > 0 ? ", " : "", report.observations[i].is_event ? "!" : "",
+                    report.observations[i].code, report.observations[i].device, (int)report.observations[i].count);
     if (strcmp(text_get(&seen), wanted) != 0 || report.result != result)
         fail_msg("\"%s\" (%s, %s)", text_get(&seen), check_result_text(report.result), report.why);
     report_free(&report);
@@ -108,7 +108,7 @@ static void test_well(void **state)
         struct check_report report = run(&machine);
         assert_int_equal(report.result, CHECK_RESULT_OK);
         assert_true(report.whole);
-        assert_int_equal(report.sighting_count, 0);
+        assert_int_equal(report.observation_count, 0);
         bool power = false, info = false;
         for (size_t j = 0; j < report.measure_count; j++) {
             power |= strcmp(report.measures[j].metric, "holdfast_gpu_power_watts") == 0 &&

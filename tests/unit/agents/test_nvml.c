@@ -261,13 +261,13 @@ static void test_the_same_verdicts(void **state)
     machine_says(&other, "nvidia-smi", data, strlen(data));
     for (int run = 0; run < 2; run++) {
         struct check_report by_nvml = machine_run(&machine, &check_nvidia), by_smi = machine_run(&other, &check_nvidia);
-        assert_int_equal(by_nvml.sighting_count, by_smi.sighting_count);
-        assert_true(by_nvml.sighting_count > 5);
-        for (size_t i = 0; i < by_smi.sighting_count; i++) {
-            assert_string_equal(by_nvml.sightings[i].code, by_smi.sightings[i].code);
-            assert_string_equal(by_nvml.sightings[i].device, by_smi.sightings[i].device);
-            assert_int_equal(by_nvml.sightings[i].count, by_smi.sightings[i].count);
-            assert_int_equal(by_nvml.sightings[i].is_event, by_smi.sightings[i].is_event);
+        assert_int_equal(by_nvml.observation_count, by_smi.observation_count);
+        assert_true(by_nvml.observation_count > 5);
+        for (size_t i = 0; i < by_smi.observation_count; i++) {
+            assert_string_equal(by_nvml.observations[i].code, by_smi.observations[i].code);
+            assert_string_equal(by_nvml.observations[i].device, by_smi.observations[i].device);
+            assert_int_equal(by_nvml.observations[i].count, by_smi.observations[i].count);
+            assert_int_equal(by_nvml.observations[i].is_event, by_smi.observations[i].is_event);
         }
         report_free(&by_nvml);
         report_free(&by_smi);

@@ -88,7 +88,7 @@ static void test_errors(void **state)
     for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
         errors(&machine, runs[i].corrected, runs[i].fatal);
         struct check_report report = machine_run(&machine, &check_pcie);
-        assert_int_equal(report.sighting_count, runs[i].code != NULL);
+        assert_int_equal(report.observation_count, runs[i].code != NULL);
         if (runs[i].code != NULL)
             assert_true(machine_sees(&report, runs[i].code, "0000:01:00.0")->is_event);
         report_free(&report);

@@ -45,7 +45,7 @@ static void say_too_much(const struct check_context *context, struct check_out *
 {
     autofree char *memory = own_calloc(CHECK_MEMORY_MAX_BYTES + 1, 1);
     (void)context;
-    for (int i = 0; i < CHECK_SIGHTINGS_MAX + 10; i++)
+    for (int i = 0; i < CHECK_OBSERVATIONS_MAX + 10; i++)
         check_found(out, "a.b", "", 1, "%d", i);
     for (int i = 0; i < CHECK_VALUES_MAX + 10; i++)
         check_value(out, "m", "", i);
@@ -68,14 +68,14 @@ static void test_what_is_said_arrives(void **state)
     struct check_report report = report_by(say_much, "a\tb\n.\0F", 7);
     assert_int_equal(report.result, CHECK_RESULT_FOUND);
     assert_true(report.whole);
-    assert_int_equal(report.sighting_count, 2);
-    assert_string_equal(report.sightings[0].code, "node.disk.full");
-    assert_string_equal(report.sightings[0].device, "/var_lib");
-    assert_int_equal(report.sightings[0].count, 1);
-    assert_string_equal(report.sightings[0].text, "tab here, feed there, no ? UTF-8");
-    assert_false(report.sightings[0].is_event);
-    assert_true(report.sightings[1].is_event);
-    assert_int_equal(report.sightings[1].count, 3);
+    assert_int_equal(report.observation_count, 2);
+    assert_string_equal(report.observations[0].code, "node.disk.full");
+    assert_string_equal(report.observations[0].device, "/var_lib");
+    assert_int_equal(report.observations[0].count, 1);
+    assert_string_equal(report.observations[0].text, "tab here, feed there, no ? UTF-8");
+    assert_false(report.observations[0].is_event);
+    assert_true(report.observations[1].is_event);
+    assert_int_equal(report.observations[1].count, 3);
     assert_int_equal(report.measure_count, 1);
     assert_string_equal(report.measures[0].labels, "mountpoint=\"/\"");
     assert_true(report.measures[0].value == 0.1);
@@ -107,7 +107,7 @@ static void test_limits_hold(void **state)
     (void)state;
     struct check_report report = report_by(say_too_much, "", 0);
     assert_true(report.whole);
-    assert_int_equal(report.sighting_count, CHECK_SIGHTINGS_MAX);
+    assert_int_equal(report.observation_count, CHECK_OBSERVATIONS_MAX);
     assert_int_equal(report.measure_count, CHECK_VALUES_MAX);
     assert_null(report.memory);
     report_free(&report);
@@ -162,8 +162,8 @@ static void test_what_came_before_the_end_counts(void **state)
     report_read(cut, strlen(cut), &report);
     assert_int_equal(report.result, CHECK_RESULT_FOUND);
     assert_false(report.whole);
-    assert_int_equal(report.sighting_count, 1);
-    assert_string_equal(report.sightings[0].device, "dev");
+    assert_int_equal(report.observation_count, 1);
+    assert_string_equal(report.observations[0].device, "dev");
     report_free(&report);
 }
 

@@ -93,7 +93,7 @@ static void test_a_good_run(void **state)
     int pid = 0, group = 0;
     assert_true(report.whole);
     assert_int_equal(report.result, CHECK_RESULT_FOUND);
-    assert_int_equal(sscanf(report.sightings[0].text, "pid %d group %d", &pid, &group), 2);
+    assert_int_equal(sscanf(report.observations[0].text, "pid %d group %d", &pid, &group), 2);
     assert_int_equal(pid, group);
     assert_int_not_equal(pid, getpid());
     report_free(&report);
@@ -104,7 +104,7 @@ static void test_a_run_that_hangs(void **state)
     (void)state;
     struct check_report report = run_with(hang, 1000, NULL);
     assert_false(report.whole);
-    assert_int_equal(report.sighting_count, 1); /* what it had said counts */
+    assert_int_equal(report.observation_count, 1); /* what it had said counts */
     assert_string_equal(report.why, "it did not answer within 1 s");
     report_free(&report);
 }

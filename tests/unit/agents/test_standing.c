@@ -61,17 +61,17 @@ static void world_free(struct world **world)
 /* A run of "disk" a minute later that found these devices full; NULL: none. */
 static bool run(struct world *world, const char *first, const char *second, bool whole)
 {
-    struct check_sighting sightings[2] = {0};
-    struct check_report report = {.whole = whole, .sightings = sightings};
+    struct check_observation observations[2] = {0};
+    struct check_report report = {.whole = whole, .observations = observations};
     const char *devices[] = {first, second};
     for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
         if (devices[i] == NULL)
             continue;
-        struct check_sighting *sighting = &sightings[report.sighting_count++];
-        snprintf(sighting->code, sizeof(sighting->code), "node.disk.full");
-        snprintf(sighting->device, sizeof(sighting->device), "%s", devices[i]);
-        snprintf(sighting->text, sizeof(sighting->text), "%s is full", devices[i]);
-        sighting->count = 1;
+        struct check_observation *observation = &observations[report.observation_count++];
+        snprintf(observation->code, sizeof(observation->code), "node.disk.full");
+        snprintf(observation->device, sizeof(observation->device), "%s", devices[i]);
+        snprintf(observation->text, sizeof(observation->text), "%s is full", devices[i]);
+        observation->count = 1;
     }
     world->at += MS_PER_MIN;
     const struct standing_to to = {tell, save, world};
@@ -150,8 +150,8 @@ static void test_who_did_not_look_takes_nothing_back(void **state)
 static void test_events_are_not_its_business(void **state)
 {
     AUTO_WORLD struct world *world = world_new();
-    struct check_sighting event = {.is_event = true, .code = "node.memory.uncorrected", .count = 2};
-    const struct check_report report = {.whole = true, .sightings = &event, .sighting_count = 1};
+    struct check_observation event = {.is_event = true, .code = "node.memory.uncorrected", .count = 2};
+    const struct check_report report = {.whole = true, .observations = &event, .observation_count = 1};
     (void)state;
     standing_take(&world->standing, "edac", &report, 0, START_MS, &(struct standing_to){tell, save, world});
     assert_false(world->saved);

@@ -44,17 +44,17 @@ static inline void tree_cut(const struct machine *machine, const char *name)
     assert_int_equal(file_remove_tree(path), 0);
 }
 
-/* Nothing but this one sighting; NULL: none at all. */
+/* Nothing but this one observation; NULL: none at all. */
 static inline void tree_expect(struct machine *machine, const struct check *check, const char *code, const char *device)
 {
     struct check_report report = machine_run(machine, check);
-    if (report.sighting_count > 0 && code == NULL)
-        fail_msg("%s: %s", report.sightings[0].code, report.sightings[0].text);
-    assert_int_equal(report.sighting_count, code != NULL);
+    if (report.observation_count > 0 && code == NULL)
+        fail_msg("%s: %s", report.observations[0].code, report.observations[0].text);
+    assert_int_equal(report.observation_count, code != NULL);
     assert_true(report.whole);
     if (code != NULL) {
-        assert_string_equal(report.sightings[0].code, code);
-        assert_string_equal(report.sightings[0].device, device);
+        assert_string_equal(report.observations[0].code, code);
+        assert_string_equal(report.observations[0].device, device);
         assert_non_null(fault_find(code));
     }
     report_free(&report);

@@ -79,7 +79,7 @@ static void check_row(const struct fault_table *table, const struct fault_row *r
         strstr(row->sources, "[P]") == NULL)
         wrong = "no source is marked";
     if ((row->rate_count > 0) != (row->rate_window_ms > 0) || (row->rate_count > 0 && row->rate_action <= row->action))
-        wrong = "a rate asks for more than one sight does";
+        wrong = "a rate asks for more than one finding does";
     if (row->rate_count == 1)
         wrong = "a rate of one is no rate";
     if (row->rate_count > 0 && row->action != ACTION_CLASS_WATCH && row->action != ACTION_CLASS_APP)
