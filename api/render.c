@@ -483,16 +483,16 @@ json_t *render_verdict(const struct verdict *verdict)
     return json;
 }
 
-static json_t *render_ways(const struct policy_situation *situation)
+static json_t *render_next_steps(const struct policy_explanation *explanation)
 {
-    json_t *ways = json_array();
-    for (int i = 0; i < situation->way_count; i++) {
+    json_t *steps = json_array();
+    for (int i = 0; i < explanation->step_count; i++) {
         json_t *json = json_object();
-        put_text(json, "command", situation->ways[i].command);
-        put_text(json, "why", situation->ways[i].why);
-        json_array_append_new(ways, json);
+        put_text(json, "command", explanation->steps[i].command);
+        put_text(json, "why", explanation->steps[i].why);
+        json_array_append_new(steps, json);
     }
-    return ways;
+    return steps;
 }
 
 json_t *render_explanation(const struct service_explanation *explanation, const struct db_node_row *row)
@@ -502,9 +502,9 @@ json_t *render_explanation(const struct service_explanation *explanation, const 
     for (size_t i = 0; i < explanation->evidence_count; i++)
         json_array_append_new(evidence, render_verdict(&explanation->evidence[i]));
     json_put(json, "node", render_node(row));
-    put_text(json, "situation", situation_text(explanation->situation.situation));
-    put_text(json, "why", explanation->situation.sentence);
-    json_put(json, "ways", render_ways(&explanation->situation));
+    put_text(json, "explanation", explanation_text(explanation->current.kind));
+    put_text(json, "why", explanation->current.sentence);
+    json_put(json, "nextSteps", render_next_steps(&explanation->current));
     if (explanation->decision.id != 0)
         json_put(json, "decision", render_decision(&explanation->decision, explanation->operation.uid));
     json_put(json, "evidence", evidence);

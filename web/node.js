@@ -24,7 +24,7 @@ export async function node(cluster, name) {
   return [
     h('h1', {}, `${name} in `, link(path('clusters', cluster), cluster)),
     h('p', { class: 'why', id: 'why' }, said.why),
-    said.ways.length > 0 && [h('h2', {}, 'What you can do'), h('ul', {}, said.ways.map((w) => h('li', {}, h('code', {}, w.command), ` ${w.why}`)))],
+    said.nextSteps.length > 0 && [h('h2', {}, 'What you can do'), h('ul', {}, said.nextSteps.map((w) => h('li', {}, h('code', {}, w.command), ` ${w.why}`)))],
     facts([['State', word(view.state)], ['Why', view.reason && h('span', { id: 'reason' }, view.reason)], ['Since', ago(view.stateSince)], ['Health', word(view.health)], ['Group', view.group],
       ['Opted out', view.optedOut ? 'yes' : ''], ['Instance', view.instanceId], ['Boot', view.bootAt && ago(view.bootAt)], ['Agent heard', ago(view.live?.lastHeartbeatAt)],
       ['Rack', view.rack], ['Switch', view.switch], ['UltraServer', view.ultraserver], ['Zone', view.zone]]),

@@ -74,7 +74,7 @@ test('a fault: the node, its event, /v1 and hpctl say the same sentence as the c
   await world.kernel('w-1', FELL_OFF);
   const { decision, why } = await until('the decision', async () => {
     const said = await world.get('/v1/clusters/demo/nodes/w-1/explanation');
-    return said.situation === 'repair-waits' && said;
+    return said.explanation === 'repair-waits' && said;
   });
   await go('#/clusters/demo/nodes/w-1');
   await heading('w-1 in demo');

@@ -171,12 +171,12 @@ test('a paused cluster is left alone until it is resumed, also over a restart', 
   await until('it is seen, and left', async () => (await decision('w-2'))?.rule === 'paused');
   assert.equal((await world.stopHpd()), 0);
   await world.start();
-  const { situation, text } = await until('it is left alone still', async () => {
+  const { explanation, text } = await until('it is left alone still', async () => {
     const said = await world.get('/v1/clusters/demo/nodes/w-2/explanation');
-    return said.situation === 'paused' && said;
+    return said.explanation === 'paused' && said;
   });
   assert.match(text, /token:admin paused the whole cluster at .*: the fabric is recabled, so nothing is done to any of its nodes by itself\./);
-  assert.match(text, /hpctl cluster resume demo/, situation);
+  assert.match(text, /hpctl cluster resume demo/, explanation);
   const node = await world.node('w-2');
   assert.deepEqual([node.state, node.health], ['ready', 'unhealthy']);
   assert.equal((await world.repairs('w-2')).length, before);

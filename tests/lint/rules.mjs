@@ -23,7 +23,7 @@ const INCLUDE_LAW = [
     { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
     {
         files: /^server\/service\//,
-        may: ['server/service/', 'server/live/', 'server/config/policy_registry.h', 'server/config/setting.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/situation.h', 'policy/replay.h'],
+        may: ['server/service/', 'server/live/', 'server/config/policy_registry.h', 'server/config/setting.h', 'db/', 'model/', 'base/', 'policy/policy.h', 'policy/explanation.h', 'policy/replay.h'],
     },
     {
         files: /^server\/reconcile\//,

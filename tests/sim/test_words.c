@@ -28,7 +28,7 @@ static void assert_same_words(struct sim *sim, const char *name, enum action act
     assert_int_equal(service_node_explain(&sim->service, SIM_CLUSTER, name, &explanation, &problem), 0);
     assert_non_null(strstr(explanation.text, reading.decision.sentence));
     if (reading.row.state == NODE_STATE_HELD)
-        assert_non_null(strstr(explanation.situation.sentence, reading.decision.sentence));
+        assert_non_null(strstr(explanation.current.sentence, reading.decision.sentence));
     service_explanation_free(&explanation);
 }
 

@@ -157,14 +157,14 @@ static bool decision_stands(const struct service_explanation *explanation, bool 
     return false;
 }
 
-static void find_situation(struct service *s, const struct explain *explain)
+static void find_current(struct service *s, const struct explain *explain)
 {
     struct service_explanation *explanation = explain->explanation;
     const struct place *place = &explain->place;
     struct fleet_view live;
     if (fleet_get(s->fleet, place->node.id, &live) != 0)
         live = (struct fleet_view){0};
-    const struct policy_scene scene = {
+    const struct policy_explanation_input input = {
         .now_ms = service_now(s),
         .cluster = &place->cluster,
         .group = &place->group,
@@ -180,17 +180,17 @@ static void find_situation(struct service *s, const struct explain *explain)
         .approval = &explain->approval,
         .resume_command = service_scheduler_resume_command(service_scheduler_of(s, &place->cluster)),
     };
-    policy_explain_situation(&scene, &explanation->situation);
+    policy_explain_node(&input, &explanation->current);
 }
 
-static void say_situation(struct text *text, const struct policy_situation *situation)
+static void say_current(struct text *text, const struct policy_explanation *explanation)
 {
-    text_printf(text, "\n%s\n", situation->sentence);
-    if (situation->way_count == 0)
+    text_printf(text, "\n%s\n", explanation->sentence);
+    if (explanation->step_count == 0)
         return;
     text_add(text, "\nWhat you can do\n");
-    for (int i = 0; i < situation->way_count; i++)
-        text_printf(text, "  %s\n      %s\n", situation->ways[i].command, situation->ways[i].why);
+    for (int i = 0; i < explanation->step_count; i++)
+        text_printf(text, "  %s\n      %s\n", explanation->steps[i].command, explanation->steps[i].why);
 }
 
 /* What it was through, where that weighs anything. */
@@ -223,7 +223,7 @@ static char *sentences(struct service *s, const struct explain *explain)
     const struct service_explanation *explanation = explain->explanation;
     struct text text = {0};
     say_state(&text, &explanation->node, &explain->place.cluster);
-    say_situation(&text, &explanation->situation);
+    say_current(&text, &explanation->current);
     text_add(&text, "\n");
     if (explanation->decision.id != 0) {
         text_add(&text, "The last decision on it\n\n");
@@ -252,7 +252,7 @@ int service_node_explain(struct service *s, const char *cluster, const char *nod
         service_explanation_free(&explanation);
         return status;
     }
-    find_situation(s, &explain);
+    find_current(s, &explain);
     explanation.text = sentences(s, &explain);
     *ret_explanation = explanation;
     return 0;

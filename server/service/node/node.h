@@ -6,7 +6,7 @@
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "model/group_spec.h"
-#include "policy/situation.h"
+#include "policy/explanation.h"
 #include "server/live/fleet.h"
 #include "server/service/service.h"
 
@@ -44,7 +44,7 @@ int service_node_update(struct service *s, const struct actor *actor, const char
  * service_explanation_free. decision.id 0: none yet. */
 struct service_explanation {
     struct node node;
-    struct policy_situation situation;
+    struct policy_explanation current;
     struct decision decision;
     struct verdict *evidence;
     size_t evidence_count;

@@ -154,7 +154,7 @@ test('a machine that has less than its line says is not given work by anybody', 
   assert.match(world.slurmNode('gpu-4').state, /INVALID_REG/, 'nobody resumes it');
   assert.equal(repairs('gpu-4').length, done);
   const why = await until('it is told', () => { const e = world.json('node', 'explain', 'gpu-4'); return /Slurm keeps it out by itself: Low RealMemory/.test(e.text) && e; });
-  assert.equal(why.situation, 'nothing-is-wrong');
+  assert.equal(why.explanation, 'nothing-is-wrong');
   // A fault is repaired; its end waits for the memory, which Slurm looks at itself.
   world.kernel('gpu-4', FELL_OFF);
   const operation = await until('a repair that waits', () => world.operations('gpu-4').find((o) => o.steps?.some((s) => s.name === 'resume' && s.state === 'running' && s.detail)));

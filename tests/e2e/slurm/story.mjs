@@ -99,7 +99,7 @@ export function stories(way) {
     giveUp();
     const why = await until('it is told', () => {
       const e = world.json('node', 'explain', 'gpu-3');
-      return e.situation === 'given-up-by-scheduler' && e;
+      return e.explanation === 'downed-by-scheduler' && e;
     });
     assert.match(why.text, /3 times within 24 h, so a person has to look/);
     assert.equal(returns().length, 2);

@@ -24,8 +24,8 @@ static void test_without_a_decision_it_says_what_is_known(void **state)
     assert_says(&explanation, "gpu-2 is pending");
     assert_says(&explanation, "No decision was ever needed");
     assert_says(&explanation, "no instance fills the slot");
-    assert_int_equal(explanation.situation.situation, SITUATION_WORKING); /* its launch */
-    assert_says(&explanation, explanation.situation.sentence);
+    assert_int_equal(explanation.current.kind, EXPLANATION_WORKING); /* its launch */
+    assert_says(&explanation, explanation.current.sentence);
     service_explanation_free(&explanation);
 
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
@@ -43,7 +43,7 @@ static void test_without_a_decision_it_says_what_is_known(void **state)
     world_sweep(&world);
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
     assert_says(&explanation, "No verdict: the agent has been silent for 40m");
-    assert_int_equal(explanation.situation.situation, SITUATION_SILENT);
+    assert_int_equal(explanation.current.kind, EXPLANATION_NOT_SEEN);
     assert_says(&explanation, "What you can do\n  systemctl status hp-agent\n");
     service_explanation_free(&explanation);
     service_explanation_free(&explanation); /* twice is harmless */
@@ -100,8 +100,7 @@ static void test_with_a_decision_it_tells_why(void **state)
     assert_int_equal(explanation.operation.id, 0);
     assert_says(&explanation, "The budget of the group is used up");
     assert_says(&explanation, "Its agent spoke");
-    assert_int_equal(explanation.situation.situation,
-                     SITUATION_DECIDED); /* in service still: it follows at the next look */
+    assert_int_equal(explanation.current.kind, EXPLANATION_DECIDED); /* in service still: it follows at the next look */
     service_explanation_free(&explanation);
     world_close(&world);
 }
@@ -121,7 +120,7 @@ static void test_a_persons_request_is_explained_with_its_operation(void **state)
     assert_says(&explanation, "fan noise");
     assert_says(&explanation, operation.uid);
     assert_says(&explanation, "gpu-1 is repairing");
-    assert_int_equal(explanation.situation.situation, SITUATION_WORKING);
+    assert_int_equal(explanation.current.kind, EXPLANATION_WORKING);
     assert_says(&explanation, "A reboot is at work on it since");
     service_explanation_free(&explanation);
     assert_int_equal(explain(&world, "gpu-9", &explanation), STATUS_NOT_FOUND);
