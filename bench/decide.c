@@ -91,15 +91,15 @@ static void policy(void)
     const int64_t now = clock_wall_ms(clock_system());
     autofree struct troubled *troubled = own_calloc(TROUBLED, sizeof(*troubled));
     autofree struct policy_node *nodes = own_calloc(TROUBLED, sizeof(*nodes));
-    const struct policy_repair past = {.kind = OPERATION_KIND_REBOOT,
-                                       .instance_id = "i-1",
-                                       .device = "0000:1a:00",
-                                       .code = OFF_THE_BUS,
-                                       .new_instance = "",
-                                       .at = now - MS_PER_DAY,
-                                       .finished_at = now - MS_PER_DAY,
-                                       .succeeded = true,
-                                       .error = ""};
+    const struct policy_repair earlier = {.kind = OPERATION_KIND_REBOOT,
+                                          .instance_id = "i-1",
+                                          .device = "0000:1a:00",
+                                          .code = OFF_THE_BUS,
+                                          .new_instance = "",
+                                          .at = now - MS_PER_DAY,
+                                          .finished_at = now - MS_PER_DAY,
+                                          .succeeded = true,
+                                          .error = ""};
     struct policy_snapshot snapshot = {.now_ms = now, .nodes = nodes, .node_count = TROUBLED};
     policy_settings_default(&snapshot.settings);
     snapshot.group = (struct policy_group){.cluster = "bench",
@@ -122,7 +122,7 @@ static void policy(void)
                                         .request_by = "",
                                         .verdicts = &troubled[i].ref,
                                         .verdict_count = 1,
-                                        .repairs = &past,
+                                        .repairs = &earlier,
                                         .repair_count = 1};
     }
     double from = cpu_seconds(), took;

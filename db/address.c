@@ -76,7 +76,7 @@ int db_address_list_reported(struct db_tx *tx, db_row_fn fn, void *arg)
     return db_query_walk(&q, address_read, &row, fn, arg);
 }
 
-int db_address_list_past(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *arg)
+int db_address_list_former(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *arg)
 {
     struct address_row row;
     auto_query struct db_query q;
@@ -105,11 +105,11 @@ static void bool_read(struct db_query *q, void *row)
     *(bool *)row = db_get_i64(q) != 0;
 }
 
-int db_address_host_is_past(struct db_tx *tx, int64_t node_id, const char *host, bool *ret_past)
+int db_address_host_is_former(struct db_tx *tx, int64_t node_id, const char *host, bool *ret_former)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_HOST_IS_PAST);
     db_bind_i64(&q, node_id);
     db_bind_text(&q, host);
-    return db_query_take(&q, bool_read, ret_past);
+    return db_query_take(&q, bool_read, ret_former);
 }

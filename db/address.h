@@ -23,11 +23,11 @@ int db_address_leave(struct db_tx *tx, int64_t node_id);
 /* What was told of the machines that fill their slots; rows are struct address_row. */
 int db_address_list_reported(struct db_tx *tx, db_row_fn fn, void *arg);
 /* Addresses of machines that filled the slot before, whoever said so; rows are struct address_row. */
-int db_address_list_past(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *arg);
+int db_address_list_former(struct db_tx *tx, int64_t node_id, db_row_fn fn, void *arg);
 
 /* What the agent of the machine in the slot told of its name. NOT_FOUND. */
 int db_address_host(struct db_tx *tx, int64_t node_id, struct hardware *ret_name);
 /* Whether an earlier machine of the slot had that name. */
-int db_address_host_is_past(struct db_tx *tx, int64_t node_id, const char *host, bool *ret_past);
+int db_address_host_is_former(struct db_tx *tx, int64_t node_id, const char *host, bool *ret_former);
 
 #endif

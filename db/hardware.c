@@ -94,10 +94,10 @@ int db_hardware_list(struct db_tx *tx, int64_t instance_row, db_row_fn fn, void 
     return db_query_walk(&q, hardware_read, &hardware, fn, arg);
 }
 
-static void past_read(struct db_query *q, void *row)
+static void repair_read(struct db_query *q, void *row)
 {
-    struct db_past *past = row;
-    struct operation *operation = &past->operation;
+    struct db_hardware_repair *repair = row;
+    struct operation *operation = &repair->operation;
     operation->id = db_get_i64(q);
     operation->node_id = db_get_i64(q);
     DB_GET_ENUM(q, operation_kind, &operation->kind);
@@ -111,18 +111,18 @@ static void past_read(struct db_query *q, void *row)
     operation->started_at = db_get_i64(q);
     operation->finished_at = db_get_i64(q);
     DB_GET_TEXT(q, operation->error);
-    DB_GET_TEXT(q, past->node);
+    DB_GET_TEXT(q, repair->node);
 }
 
-int db_hardware_past(struct db_tx *tx, int64_t instance_row, int64_t since_at, int limit, db_row_fn fn, void *arg)
+int db_hardware_repairs(struct db_tx *tx, int64_t instance_row, int64_t since_at, int limit, db_row_fn fn, void *arg)
 {
-    struct db_past past = {.operation = {.id = 0}};
+    struct db_hardware_repair repair = {.operation = {.id = 0}};
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_PAST);
     db_bind_i64(&q, instance_row);
     db_bind_i64(&q, since_at);
     db_bind_limit(&q, limit);
-    return db_query_walk(&q, past_read, &past, fn, arg);
+    return db_query_walk(&q, repair_read, &repair, fn, arg);
 }
 
 /* --- checks -------------------------------------------------------------------------------------- */

@@ -21,13 +21,13 @@ int db_host_key_list(struct db_tx *tx, int64_t cluster_id, const char *node, con
                      db_row_fn fn, void *arg);
 
 /* A past repair of what is in this instance now, when it was in another one. */
-struct db_past {
+struct db_hardware_repair {
     struct operation operation;     /* device: where the piece is now; "" for the chassis */
     char node[NODE_NAME_MAX_BYTES]; /* the slot of then */
 };
 /* Reboots and replacements of other instances that were begun since then for a piece that is in this one, or that gave up its
- * chassis without another piece to blame. Rows are struct db_past, newest first; the operations have no steps. */
-int db_hardware_past(struct db_tx *tx, int64_t instance_row, int64_t since_at, int limit, db_row_fn fn, void *arg);
+ * chassis without another piece to blame. Rows are struct db_hardware_repair, newest first; the operations have no steps. */
+int db_hardware_repairs(struct db_tx *tx, int64_t instance_row, int64_t since_at, int limit, db_row_fn fn, void *arg);
 
 /* at stays when the result does, in the same boot. */
 int db_check_put(struct db_tx *tx, int64_t instance_row, const struct check_state *state);

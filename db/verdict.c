@@ -283,7 +283,7 @@ static int drop(struct db_tx *tx, const char *sql, int64_t row)
     return db_query_run(&q, NULL);
 }
 
-static int drop_all(struct db_tx *tx, const char *open, const char *past, int64_t row)
+static int drop_all(struct db_tx *tx, const char *open, const char *closed, int64_t row)
 {
     db_verdict_forget_nodes(tx->db);
     int status = db_verdict_read_sequence(tx);
@@ -291,7 +291,7 @@ static int drop_all(struct db_tx *tx, const char *open, const char *past, int64_
         status = db_verdict_keep_sequence(tx);
     if (status == 0)
         status = drop(tx, open, row);
-    return status < 0 ? status : drop(tx, past, row);
+    return status < 0 ? status : drop(tx, closed, row);
 }
 
 int db_verdict_drop_node(struct db_tx *tx, int64_t node_id)

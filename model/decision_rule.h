@@ -42,7 +42,7 @@
       "The fault is back after a reboot, and the table sends a repeat to a person")                                    \
     X(REPLACES_EXHAUSTED, "replaces-exhausted", "The allowed replacements of the slot are used: a person has to look") \
     X(PROBATION_FAILED, "probation-failed", "The fault came soon after a repair, so less is tolerated")                \
-    X(SAME_HARDWARE_CAME_BACK, "same-hardware-came-back", "Hardware that was replaced is in service again")            \
+    X(RECURRING_HARDWARE, "same-hardware-came-back", "Hardware that was replaced is in service again")                 \
     X(LEMON, "lemon", "The machine needed too many repairs")                                                           \
     /* what is no fault that an agent reported */                                                                      \
     X(UNREACHABLE, "unreachable", "Neither the agent nor the scheduler hears the node")                                \

@@ -272,12 +272,12 @@ static void evaluate_silence(const struct policy_snapshot *snapshot, struct cand
 }
 
 /* No fault is seen, but the machine has a piece of which one was. */
-static void evaluate_came_back(const struct policy_snapshot *snapshot, const struct policy_repair *repair,
+static void evaluate_recurring(const struct policy_snapshot *snapshot, const struct policy_repair *repair,
                                struct candidate *candidate)
 {
     struct decision *decision = &candidate->decision;
     struct ledger ledger;
-    char past[REASON_MAX_BYTES];
+    char earlier[REASON_MAX_BYTES];
     const char *device = text_or_empty(repair->device);
     candidate->present = true;
     candidate->since = repair->at;
@@ -287,16 +287,16 @@ static void evaluate_came_back(const struct policy_snapshot *snapshot, const str
     text_copy_cut(decision->device, sizeof(decision->device), device);
     policy_say(decision->sentence, sizeof(decision->sentence), "%s%s came back: it was given up by %s.",
                device[0] != '\0' ? "The device " : "The same machine", device,
-               policy_tell_past(repair, past, sizeof(past)));
-    if (snapshot->settings.came_back == POLICY_CAME_BACK_REPLACE) {
-        struct policy_outcome outcome = policy_after_came_back(snapshot, &ledger);
+               policy_text_repair(repair, earlier, sizeof(earlier)));
+    if (snapshot->settings.recurring == POLICY_RECURRING_REPLACE) {
+        struct policy_outcome outcome = policy_after_recurring(snapshot, &ledger);
         const struct policy_jobs jobs = policy_jobs(&snapshot->settings, decision->fault, URGENCY_AFTER_JOBS);
         policy_jobs_put(&jobs, decision);
         policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "its identity is the evidence");
         policy_pass_gates(snapshot, &outcome, &ledger, candidate);
         return;
     }
-    policy_rule(decision, ACTION_WATCH, RULE_SAME_HARDWARE_CAME_BACK);
+    policy_rule(decision, ACTION_WATCH, RULE_RECURRING_HARDWARE);
     policy_refuse(decision, ACTION_REPLACE, "it may have been repaired; another fault of it costs the machine at once");
 }
 
@@ -398,7 +398,7 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
     bool fault = found && rank(&choice.outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
     enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
     const struct policy_repair *no_return = no_return_of(snapshot, node);
-    const struct policy_repair *came_back = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
+    const struct policy_repair *recurring = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
     if (fault)
         evaluate_incident(snapshot, &folded, &choice, candidate);
     else if (silence == SILENCE_UNREACHABLE)
@@ -407,8 +407,8 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
         evaluate_no_return(snapshot, no_return, candidate);
     else if (silence == SILENCE_NO_VERDICT)
         evaluate_silence(snapshot, candidate);
-    else if (came_back != NULL && !node->has_active_operation)
-        evaluate_came_back(snapshot, came_back, candidate);
+    else if (recurring != NULL && !node->has_active_operation)
+        evaluate_recurring(snapshot, recurring, candidate);
     else if (found && !node->has_active_operation)
         evaluate_incident(snapshot, &folded, &choice, candidate);
     else if (folded.cleared_by_reset != NULL && !node->has_active_operation)

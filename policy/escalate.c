@@ -86,18 +86,18 @@ static bool is_the_same(const struct policy_repair *reboot, const struct finding
 static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot, const struct ledger *ledger,
                                           const struct finding *lead)
 {
-    char time[POLICY_TIME_MAX], came_back[REASON_MAX_BYTES], because[REASON_MAX_BYTES];
+    char time[POLICY_TIME_MAX], recurrence[REASON_MAX_BYTES], because[REASON_MAX_BYTES];
     bool same = is_the_same(ledger->reboot, lead);
     policy_time(ledger->reboot->at, time);
-    policy_say(came_back, sizeof(came_back),
+    policy_say(recurrence, sizeof(recurrence),
                same ? "It came back after the reboot of %s" : "It comes after the reboot of %s, which was for %s there",
                time, ledger->reboot->code);
     if (lead->again == ACTION_CLASS_SUPPORT) {
-        policy_say(because, sizeof(because), "%s, and the table sends a repeat to a person", came_back);
+        policy_say(because, sizeof(because), "%s, and the table sends a repeat to a person", recurrence);
         return used_up(policy_person(RULE_REPEAT_NEEDS_PERSON, because,
                                      "no source says that another machine helps against this code"));
     }
-    policy_say(because, sizeof(because), "%s, so %s and the machine is replaced", came_back,
+    policy_say(because, sizeof(because), "%s, so %s and the machine is replaced", recurrence,
                same ? "another reboot will not help" : "the reboot did not mend the device");
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_REPEAT_AFTER_REBOOT, because);
     if (outcome.action == ACTION_REPLACE)
@@ -203,14 +203,14 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
         return policy_lemon_for_person(snapshot, ledger); /* and stays so, whatever was done to it meanwhile */
     if (ledger->reboot != NULL && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
         return after_reboot(snapshot, ledger, lead);
-    if (ledger->came_again >= 1000 && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
+    if (ledger->recurred >= 1000 && (lead->again == ACTION_CLASS_REPLACE || lead->again == ACTION_CLASS_SUPPORT))
         return after_weeks(snapshot, ledger, lead);
     if (ledger->reboots >= settings->reboots_max || ledger->reboots_weighed >= settings->reboots_max)
         return after_all_reboots(snapshot, lead, ledger);
     if (ledger->no_return != NULL)
         return after_no_return(snapshot, ledger);
-    if (ledger->came_back != NULL)
-        return policy_after_came_back(snapshot, ledger);
+    if (ledger->recurring != NULL)
+        return policy_after_recurring(snapshot, ledger);
     const struct policy_repair *failed = policy_failed_probation(snapshot, lead, ledger, false);
     if (failed != NULL && failed->kind != OPERATION_KIND_RESET)
         return policy_after_probation(snapshot, lead, ledger, failed);

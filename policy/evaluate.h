@@ -4,7 +4,7 @@
  *   fold.c    a node's open verdicts → one incident per device
  *   lasting.c weak signs that last, or that come together → a repair or a person
  *   ledger.c  past repairs → what may still be tried
- *   probation.c, came_back.c, lemon.c less tolerance after a return, and for hardware with a past
+ *   probation.c, recurring.c, lemon.c less tolerance after a return, and for hardware with a past
  *   escalate.c what an incident asks for, raised by the ledger
  *   jobs.c    what becomes of the jobs
  *   gates.c   whether the node may have it
@@ -114,7 +114,7 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candida
 struct ledger {
     int resets_weighed, reboots_weighed,
         replaces_weighed;                            /* those of POLICY_MEMORY_MS, each by its age, as so many of now */
-    int64_t came_again;                              /* in permille: reboots after which the device came back */
+    int64_t recurred;                                /* in permille: reboots after which the device came back */
     int known_resets, known_reboots, known_replaces; /* of POLICY_MEMORY_MS, so many in all */
     int resets;                                      /* attempts on this device within the window, wherever it was */
     const struct policy_repair *reset;               /* the newest of these; NULL: none */
@@ -125,7 +125,7 @@ struct ledger {
     int by_people, elsewhere;              /* shown, not counted: people's repairs; reboots of earlier instances */
     const struct policy_repair *reboot;    /* the newest after which the device came back; NULL: none */
     const struct policy_repair *no_return; /* the reboot the held machine has not come back from; NULL: none */
-    const struct policy_repair *came_back; /* the replacement that took this very device away before; NULL: none */
+    const struct policy_repair *recurring; /* the replacement that took this very device away before; NULL: none */
     int64_t lemon;                         /* the machine's score where one matters, policy_lemon */
     const struct policy_node *node;        /* whose it is … */
     const char *device;                    /* … and for what */
@@ -155,7 +155,7 @@ struct policy_outcome policy_person(enum decision_rule rule, const char *because
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct finding *lead,
                                       const struct ledger *ledger);
 
-/* --- probation.c, came_back.c, lemon.c -------------------------------------------------------------------------------- */
+/* --- probation.c, recurring.c, lemon.c -------------------------------------------------------------------------------- */
 
 /* The repair whose probation this fails: one for the same class of fault, or for the same device; same_device: both, and by a
  * rate. Of several the one that did most, then the newest. NULL: none. */
@@ -163,7 +163,7 @@ const struct policy_repair *policy_failed_probation(const struct policy_snapshot
                                                     const struct ledger *ledger, bool same_device);
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct finding *lead,
                                              const struct ledger *ledger, const struct policy_repair *failed);
-struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger);
+struct policy_outcome policy_after_recurring(const struct policy_snapshot *snapshot, const struct ledger *ledger);
 /* Whether the machine's past weighs so much that no more reboots are tried on it; and what is done instead. */
 bool policy_is_lemon(const struct policy_settings *settings, const struct ledger *ledger);
 /* Where the site wants a person for it: then nothing is repaired or replaced any more. */
@@ -172,7 +172,7 @@ struct policy_outcome policy_lemon_for_person(const struct policy_snapshot *snap
 struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot, const struct finding *lead,
                                          const struct ledger *ledger);
 /* "the replacement of 2026-… (xid.79 on 0000:b9:00 of gpu-7)" */
-const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size);
+const char *policy_text_repair(const struct policy_repair *repair, char *buffer, size_t size);
 /* One device under two of its names. */
 bool policy_same_device(const struct policy_node *node, const char *a, const char *b);
 

@@ -81,18 +81,18 @@ static bool is_of_an_earlier_boot(const struct policy_node *node, const struct v
            !text_equal(verdict->boot_id, text_or_empty(node->boot_id));
 }
 
-/* The findings that count: *ret_past of the earlier boots of this machine stand in past, for rates alone. */
+/* The findings that count: *ret_history of the earlier boots of this machine stand in history, for rates alone. */
 static size_t gather(const struct policy_snapshot *snapshot, const struct policy_node *node, struct finding *findings,
-                     struct finding *past, size_t *ret_past, struct folded *folded)
+                     struct finding *history, size_t *ret_history, struct folded *folded)
 {
-    size_t count = 0, past_count = 0;
+    size_t count = 0, history_count = 0;
     for (size_t i = 0; i < node->verdict_count; i++) {
         const struct verdict *verdict = node->verdicts[i];
         if (verdict->state != VERDICT_STATE_OPEN)
             continue;
         if (!is_fresh(node, verdict)) {
             if (is_of_an_earlier_boot(node, verdict))
-                past[past_count++] = look(snapshot, verdict);
+                history[history_count++] = look(snapshot, verdict);
             folded->stale_count++;
             folded->stale = newer_of(folded->stale, verdict);
         } else if (policy_cleared_by_reset_by(node, verdict) != NULL) {
@@ -103,8 +103,8 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
         }
     }
     qsort(findings, count, sizeof(findings[0]), by_device_and_time);
-    qsort(past, past_count, sizeof(past[0]), by_device_and_time);
-    *ret_past = past_count;
+    qsort(history, history_count, sizeof(history[0]), by_device_and_time);
+    *ret_history = history_count;
     return count;
 }
 
@@ -149,10 +149,10 @@ static bool same_fault(const struct finding *a, const struct finding *b)
 }
 
 /* Rates look at no more than this many findings of a device: a flood must cost a glance, not a square. */
-#define RATE_SIGHTS_MAX 256
+#define RATE_FINDINGS_MAX 256
 
 /* Findings of a node's earlier boots: what a repair of ours has answered since does not count against its device again. */
-struct past {
+struct history {
     const struct policy_node *node;
     const struct finding *findings;
     size_t count;
@@ -170,17 +170,18 @@ static int64_t repaired_at(const struct policy_node *node, const char *device)
 }
 
 /* How often the fault came in earlier boots of this machine, since that time and the last repair of its device. */
-static int count_past(const struct past *past, const struct finding *newest, int64_t since, int64_t fold_ms)
+static int count_history(const struct history *history, const struct finding *newest, int64_t since, int64_t fold_ms)
 {
     int bursts = 0;
     int64_t burst_end = 0, repaired = -1;
-    for (size_t i = past->count < RATE_SIGHTS_MAX ? 0 : past->count - RATE_SIGHTS_MAX; i < past->count; i++) {
-        const struct verdict *verdict = past->findings[i].verdict;
+    for (size_t i = history->count < RATE_FINDINGS_MAX ? 0 : history->count - RATE_FINDINGS_MAX; i < history->count;
+         i++) {
+        const struct verdict *verdict = history->findings[i].verdict;
         if (verdict->last_at <= since || !text_equal(verdict->device, newest->verdict->device) ||
-            !same_fault(newest, &past->findings[i]))
+            !same_fault(newest, &history->findings[i]))
             continue;
         if (repaired < 0)
-            repaired = repaired_at(past->node, verdict->device);
+            repaired = repaired_at(history->node, verdict->device);
         if (verdict->received_at <= repaired)
             continue;
         bursts += bursts == 0 || verdict->first_at > burst_end + fold_ms;
@@ -191,14 +192,14 @@ static int count_past(const struct past *past, const struct finding *newest, int
 
 /* How often the fault of `at` came in the window that ends with it; findings within a fold window are one burst, for as long as
  * that is short. */
-static int count_bursts(const struct finding *findings, size_t at, const struct past *past, int64_t fold_ms)
+static int count_bursts(const struct finding *findings, size_t at, const struct history *history, int64_t fold_ms)
 {
     const struct finding *newest = &findings[at];
     int64_t since = newest->verdict->last_at - newest->row->rate_window_ms;
     int64_t part_ms = newest->row->rate_window_ms / newest->row->rate_count;
     int bursts = 0;
     int64_t burst_at = 0, burst_end = 0;
-    for (size_t i = at < RATE_SIGHTS_MAX ? 0 : at - RATE_SIGHTS_MAX; i <= at; i++) {
+    for (size_t i = at < RATE_FINDINGS_MAX ? 0 : at - RATE_FINDINGS_MAX; i <= at; i++) {
         const struct verdict *verdict = findings[i].verdict;
         if (verdict->last_at <= since || !same_fault(newest, &findings[i]))
             continue;
@@ -211,7 +212,7 @@ static int count_bursts(const struct finding *findings, size_t at, const struct 
         for (; burst_end - burst_at >= part_ms; burst_at += part_ms)
             bursts++;
     }
-    return bursts + count_past(past, newest, since, fold_ms);
+    return bursts + count_history(history, newest, since, fold_ms);
 }
 
 /* Programs cause what the table calls theirs, however often: it may earn a reboot, but a repeat after that is for a person,
@@ -227,13 +228,13 @@ static void raise_by_rate(struct finding *finding)
         finding->severity = SEVERITY_CRITICAL;
 }
 
-static void apply_rates(struct finding *findings, size_t count, const struct past *past, int64_t fold_ms)
+static void apply_rates(struct finding *findings, size_t count, const struct history *history, int64_t fold_ms)
 {
-    for (size_t i = count < RATE_SIGHTS_MAX ? 0 : count - RATE_SIGHTS_MAX; i < count; i++) {
+    for (size_t i = count < RATE_FINDINGS_MAX ? 0 : count - RATE_FINDINGS_MAX; i < count; i++) {
         struct finding *finding = &findings[i];
         bool counted = finding->row != NULL && finding->row->rate_count > 0 && !finding->dropped &&
                        (finding->action == ACTION_CLASS_APP || finding->action == ACTION_CLASS_WATCH);
-        finding->bursts = counted ? count_bursts(findings, i, past, fold_ms) : 0;
+        finding->bursts = counted ? count_bursts(findings, i, history, fold_ms) : 0;
     }
     /* Only now, as counting looks at the findings themselves. */
     for (size_t i = 0; i < count; i++)
@@ -384,16 +385,16 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
 {
     struct folded folded = {0};
     autofree struct finding *findings = own_calloc(node->verdict_count + 1, sizeof(*findings));
-    autofree struct finding *of_past = own_calloc(node->verdict_count + 1, sizeof(*of_past));
-    struct past past = {.node = node, .findings = of_past};
-    size_t count = gather(snapshot, node, findings, of_past, &past.count, &folded);
+    autofree struct finding *of_history = own_calloc(node->verdict_count + 1, sizeof(*of_history));
+    struct history history = {.node = node, .findings = of_history};
+    size_t count = gather(snapshot, node, findings, of_history, &history.count, &folded);
     folded.incidents = own_calloc(count + 1, sizeof(*folded.incidents));
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && text_equal(findings[to].verdict->device, findings[from].verdict->device);)
             to++;
         obey_driver(findings + from, to - from);
         take_back(findings + from, to - from);
-        apply_rates(findings + from, to - from, &past, snapshot->settings.fold_window_ms);
+        apply_rates(findings + from, to - from, &history, snapshot->settings.fold_window_ms);
         policy_apply_lasting(snapshot, node, findings + from, to - from);
         folded.incidents[folded.count++] = make_incident(findings + from, to - from, snapshot->settings.fold_window_ms);
     }

@@ -96,9 +96,9 @@ static void count_replacement(const struct policy_node *node, const struct polic
                               struct ledger *ledger)
 {
     ledger->replaces += repair->node == NULL ? 1 : 0;
-    bool newer = ledger->came_back == NULL || repair->at > ledger->came_back->at;
+    bool newer = ledger->recurring == NULL || repair->at > ledger->recurring->at;
     if (repair->same_piece && newer && policy_same_device(node, text_or_empty(repair->device), device))
-        ledger->came_back = repair;
+        ledger->recurring = repair;
 }
 
 static const char *why_no_reset(const struct policy_node *node, const char *device)
@@ -132,7 +132,7 @@ static void weigh(const struct policy_snapshot *snapshot, const struct policy_no
         return;
     weights->reboots += weight;
     weights->gsp_reboots += policy_is_gsp_like(row_of(snapshot, text_or_empty(repair->code))) ? weight : 0;
-    ledger->came_again += took_effect(node, repair) ? weight : 0;
+    ledger->recurred += took_effect(node, repair) ? weight : 0;
     ledger->known_reboots += weight > 0;
 }
 

@@ -55,7 +55,7 @@ struct policy_settings {
     int64_t lemon_window_ms;        /* 28 d: how long a repair weighs on a machine's lemon score (lemon.c) */
     int lemon_score;                /* 250; 0: never; from so many points on a machine is not rebooted but … */
     int lemon_action;               /* 0, enum policy_lemon_action: … that is done */
-    int came_back;                  /* 1, enum policy_came_back: hardware that was replaced away is in a new machine */
+    int recurring;                  /* 1, enum policy_recurring: hardware that was replaced away is in a new machine */
     enum repair_mode modes[FAULT_CLASS_COUNT]; /* act: how far a decision may go */
 
     /* What becomes of the jobs of a node before it is repaired (policy/jobs.c) */
@@ -68,16 +68,16 @@ struct policy_settings {
 void policy_settings_default(struct policy_settings *ret_settings);
 
 /* What is done about a machine with a piece, or in a chassis, that was replaced away for a fault. */
-#define POLICY_CAME_BACK_LIST(X)                                                                \
+#define POLICY_RECURRING_LIST(X)                                                                \
     X(TELL, "tell")       /* it is said, and a fault of that piece costs the machine at once */ \
     X(CHECK, "check")     /* and it passes deep health checks before it takes work */           \
     X(REPLACE, "replace") /* it is replaced without waiting for a fault, as far as the slot's limit goes */
-enum policy_came_back {
-#define X(SYMBOL, text) POLICY_CAME_BACK_##SYMBOL,
-    POLICY_CAME_BACK_LIST(X)
+enum policy_recurring {
+#define X(SYMBOL, text) POLICY_RECURRING_##SYMBOL,
+    POLICY_RECURRING_LIST(X)
 #undef X
 };
-ENUM_DECLARE(policy_came_back);
+ENUM_DECLARE(policy_recurring);
 
 /* What is done about a machine whose past weighs as much as lemon_score: replaced when a fault asks for another reboot, or left to a
  * person whatever a fault asks for. */

@@ -65,13 +65,13 @@ const struct policy_repair *policy_failed_probation(const struct policy_snapshot
 struct policy_outcome policy_after_probation(const struct policy_snapshot *snapshot, const struct finding *lead,
                                              const struct ledger *ledger, const struct policy_repair *failed)
 {
-    char past[REASON_MAX_BYTES / 2], span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
-    policy_tell_past(failed, past, sizeof(past));
+    char earlier[REASON_MAX_BYTES / 2], span[POLICY_SPAN_MAX], because[REASON_MAX_BYTES];
+    policy_text_repair(failed, earlier, sizeof(earlier));
     policy_span(snapshot->settings.probation_ms, span);
     bool watched = lead->action == ACTION_CLASS_WATCH;
     if (watched ? lead->row->rate_action == ACTION_CLASS_SUPPORT : lead->again == ACTION_CLASS_SUPPORT) {
         policy_say(because, sizeof(because), "It fails its probation of %s after %s, so a person has to look", span,
-                   past);
+                   earlier);
         return policy_person(RULE_PROBATION_FAILED, because,
                              "no source says that another machine helps against this code");
     }
@@ -81,13 +81,13 @@ struct policy_outcome policy_after_probation(const struct policy_snapshot *snaps
         struct policy_outcome outcome = {
             .action = ACTION_REBOOT, .rule = RULE_PROBATION_FAILED, .refused = ACTION_WATCH};
         policy_say(outcome.because, sizeof(outcome.because),
-                   "It fails its probation of %s after %s, so it is not only counted: a reboot is due", span, past);
+                   "It fails its probation of %s after %s, so it is not only counted: a reboot is due", span, earlier);
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                       "on probation the first finding is one too many");
         return outcome;
     }
     policy_say(because, sizeof(because), "It fails its probation of %s after %s, so the machine is replaced", span,
-               past);
+               earlier);
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_PROBATION_FAILED, because);
     if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),

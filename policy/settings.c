@@ -1,7 +1,7 @@
 /* The policy's numbers and where each comes from: all are our proposals, built from the public figures named beside them. */
 #include "policy/policy.h"
 
-ENUM_DEFINE(policy_came_back, POLICY_CAME_BACK_LIST)
+ENUM_DEFINE(policy_recurring, POLICY_RECURRING_LIST)
 ENUM_DEFINE(policy_lemon_action, POLICY_LEMON_ACTION_LIST)
 ENUM_DEFINE(policy_without, POLICY_WITHOUT_LIST)
 
@@ -43,7 +43,7 @@ void policy_settings_default(struct policy_settings *ret_settings)
          * of a fleet of 2,000. At 150 that were 30 in 180 d; at 200, 3. */
         .lemon_score = 250,
         .lemon_window_ms = 28 * DAY_MS,      /* a month of its past; not so long that what was mended long ago counts */
-        .came_back = POLICY_CAME_BACK_CHECK, /* a provider may have repaired it: proof instead of another replacement */
+        .recurring = POLICY_RECURRING_CHECK, /* a provider may have repaired it: proof instead of another replacement */
         .fold_window_ms = 60 * SECOND_MS,    /* companions of one fault come within seconds, floods within a minute */
     };
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {

@@ -22,8 +22,8 @@ struct view {
     struct policy_incident incident;
     struct verdict *verdicts;
     const struct verdict *refs[NOTES_MAX];
-    struct policy_repair repairs[PAST_MAX];
-    char machines[PAST_MAX][NUMBER_TEXT], successors[PAST_MAX][NUMBER_TEXT], devices[PAST_MAX][NUMBER_TEXT];
+    struct policy_repair repairs[REPAIRS_MAX];
+    char machines[REPAIRS_MAX][NUMBER_TEXT], successors[REPAIRS_MAX][NUMBER_TEXT], devices[REPAIRS_MAX][NUMBER_TEXT];
 };
 
 static const char *code_of(const struct world *w, int class)
@@ -54,23 +54,23 @@ static void view_verdict(const struct world *w, const struct trouble *trouble, c
 
 static void view_past(const struct world *w, const struct trouble *trouble, struct view *view)
 {
-    for (int i = 0; i < trouble->past_count; i++) {
-        const struct past *past = &trouble->past[i];
-        snprintf(view->machines[i], NUMBER_TEXT, "i-%" PRId64, past->machine);
-        if (past->kind == OPERATION_KIND_REPLACE)
-            snprintf(view->successors[i], NUMBER_TEXT, "i-%" PRId64, past->successor);
-        if (past->class != NONE && w->scenario->faults[past->class].code[0] != '\0')
-            snprintf(view->devices[i], NUMBER_TEXT, "gpu%d", past->device);
-        view->repairs[i] = (struct policy_repair){.kind = past->kind,
+    for (int i = 0; i < trouble->repair_count; i++) {
+        const struct repair_done *done = &trouble->repairs[i];
+        snprintf(view->machines[i], NUMBER_TEXT, "i-%" PRId64, done->machine);
+        if (done->kind == OPERATION_KIND_REPLACE)
+            snprintf(view->successors[i], NUMBER_TEXT, "i-%" PRId64, done->successor);
+        if (done->class != NONE && w->scenario->faults[done->class].code[0] != '\0')
+            snprintf(view->devices[i], NUMBER_TEXT, "gpu%d", done->device);
+        view->repairs[i] = (struct policy_repair){.kind = done->kind,
                                                   .instance_id = view->machines[i],
                                                   .device = view->devices[i],
-                                                  .code = code_of(w, past->class),
+                                                  .code = code_of(w, done->class),
                                                   .new_instance = view->successors[i],
-                                                  .at = past->at,
-                                                  .finished_at = past->finished_at,
-                                                  .succeeded = past->succeeded,
-                                                  .by_person = past->by_person,
-                                                  .no_return = i == 0 && past->no_return,
+                                                  .at = done->at,
+                                                  .finished_at = done->finished_at,
+                                                  .succeeded = done->succeeded,
+                                                  .by_person = done->by_person,
+                                                  .no_return = i == 0 && done->no_return,
                                                   .error = ""};
     }
 }
@@ -124,7 +124,7 @@ static struct policy_node see(struct world *w, int32_t node, struct view *view)
                                 .verdicts = view->refs,
                                 .verdict_count = (size_t)trouble->note_count,
                                 .repairs = view->repairs,
-                                .repair_count = (size_t)trouble->past_count};
+                                .repair_count = (size_t)trouble->repair_count};
 }
 
 /* --- what follows --------------------------------------------------------------------------------------------------- */
@@ -282,7 +282,8 @@ static void return_if_clear(struct world *w, int32_t node, const struct decision
     if (trouble->waits_for_person || policy_next(&standing, &look_at) != POLICY_NEXT_BRING_BACK)
         return;
     standing.heard = !w->machines[node].silent;
-    bool failed = trouble->past_count > 0 && !trouble->past[0].succeeded && trouble->past[0].at >= trouble->boot_at;
+    bool failed =
+        trouble->repair_count > 0 && !trouble->repairs[0].succeeded && trouble->repairs[0].at >= trouble->boot_at;
     if (failed || policy_next(&standing, &look_at) != POLICY_NEXT_BRING_BACK)
         decide_call_person(w, node);
     else
@@ -296,14 +297,14 @@ void decide_person(struct world *w, int32_t node)
     bool fine = w->machines[node].state == NODE_STATE_READY && !w->machines[node].silent && trouble->broken_since == 0;
     if (trouble->has_op || fine)
         return;
-    repair_remember(trouble, &(struct past){.kind = OPERATION_KIND_REPLACE,
-                                            .machine = trouble->machine,
-                                            .successor = w->machine_number + 1,
-                                            .at = w->now,
-                                            .finished_at = w->now,
-                                            .class = NONE,
-                                            .succeeded = true,
-                                            .by_person = true});
+    repair_remember(trouble, &(struct repair_done){.kind = OPERATION_KIND_REPLACE,
+                                                   .machine = trouble->machine,
+                                                   .successor = w->machine_number + 1,
+                                                   .at = w->now,
+                                                   .finished_at = w->now,
+                                                   .class = NONE,
+                                                   .succeeded = true,
+                                                   .by_person = true});
     trouble->note_count = 0;
     trouble->unborn = false;
     w->out->by_people++;

@@ -9,12 +9,12 @@
 #define CALL_MS MS_PER_S /* a call to the scheduler or the provider that does not wait for a machine */
 #define JOIN_DEADLINE_MS (30 * MS_PER_MIN)
 
-void repair_remember(struct trouble *trouble, const struct past *past)
+void repair_remember(struct trouble *trouble, const struct repair_done *done)
 {
-    int keep = trouble->past_count < PAST_MAX ? trouble->past_count : PAST_MAX - 1;
-    memmove(trouble->past + 1, trouble->past, (size_t)keep * sizeof(*past));
-    trouble->past[0] = *past;
-    trouble->past_count = keep + 1;
+    int keep = trouble->repair_count < REPAIRS_MAX ? trouble->repair_count : REPAIRS_MAX - 1;
+    memmove(trouble->repairs + 1, trouble->repairs, (size_t)keep * sizeof(*done));
+    trouble->repairs[0] = *done;
+    trouble->repair_count = keep + 1;
 }
 
 static void due(struct world *w, int32_t node, int64_t in_ms)
@@ -68,15 +68,15 @@ static void end(struct world *w, int32_t node, enum why why)
     trouble->look_ticket++;
     if (trouble->op != OPERATION_KIND_RELEASE) {
         count_repair(w, node, -1);
-        repair_remember(trouble, &(struct past){.kind = trouble->op,
-                                                .machine = trouble->op_machine,
-                                                .successor = trouble->machine,
-                                                .at = trouble->op_at,
-                                                .finished_at = w->now,
-                                                .class = trouble->op_class,
-                                                .device = trouble->device,
-                                                .succeeded = succeeded,
-                                                .no_return = why == WHY_NO_RETURN});
+        repair_remember(trouble, &(struct repair_done){.kind = trouble->op,
+                                                       .machine = trouble->op_machine,
+                                                       .successor = trouble->machine,
+                                                       .at = trouble->op_at,
+                                                       .finished_at = w->now,
+                                                       .class = trouble->op_class,
+                                                       .device = trouble->device,
+                                                       .succeeded = succeeded,
+                                                       .no_return = why == WHY_NO_RETURN});
     }
     if (trouble->op == OPERATION_KIND_REPLACE)
         note_machine_capacity(w, node, succeeded, why == WHY_RELAPSE);

@@ -19,7 +19,7 @@
 #define WORLD_T0 INT64_C(1795186800000) /* the policy's times are of a calendar */
 #define NONE (-1)
 #define NOTES_MAX 8
-#define PAST_MAX 8
+#define REPAIRS_MAX 8
 
 enum happening {
     HAPPENS_FAULT,   /* who: class */
@@ -59,7 +59,7 @@ struct note {
     int64_t id, at, boot, machine;
 };
 
-struct past {
+struct repair_done {
     enum operation_kind kind;
     int64_t machine, successor; /* of a replacement: the one that came */
     int64_t at, finished_at;
@@ -82,8 +82,8 @@ struct trouble {
     char approval_code[CODE_MAX_BYTES], approval_device[16]; /* of it */
     struct note notes[NOTES_MAX];
     int note_count;
-    struct past past[PAST_MAX]; /* newest first */
-    int past_count;
+    struct repair_done repairs[REPAIRS_MAX]; /* newest first */
+    int repair_count;
     bool has_op, waits_for_job, waits_for_person;
     bool asks;   /* its launch waits for the provider to have a machine */
     bool unborn; /* the machine that was launched does not come up */
@@ -212,7 +212,7 @@ void decide_answer(struct world *w, int32_t node);
 void repair_begin(struct world *w, int32_t node, enum operation_kind kind, int64_t drain_ms, int class);
 void repair_step(struct world *w, int32_t node);
 void repair_freed(struct world *w, int32_t node); /* the job that the drain waited for has let it go */
-void repair_remember(struct trouble *trouble, const struct past *past);
+void repair_remember(struct trouble *trouble, const struct repair_done *done);
 
 /* --- job.c */
 void jobs_make(struct world *w);

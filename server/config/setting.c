@@ -13,7 +13,7 @@ const char *setting_word(enum setting_kind kind, int64_t value)
     case SETTING_KIND_SIGNAL:
         return job_signal_text((enum job_signal)value);
     case SETTING_KIND_SAME:
-        return policy_came_back_text((enum policy_came_back)value);
+        return policy_recurring_text((enum policy_recurring)value);
     case SETTING_KIND_WITHOUT:
         return policy_without_text((enum policy_without)value);
     case SETTING_KIND_YES_NO:

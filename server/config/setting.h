@@ -26,7 +26,7 @@ enum setting_kind {
     SETTING_KIND_MODE,     /* enum repair_mode; this and what follows is said by words */
     SETTING_KIND_JOBS,     /* enum jobs_rule */
     SETTING_KIND_SIGNAL,   /* enum job_signal */
-    SETTING_KIND_SAME,     /* enum policy_came_back */
+    SETTING_KIND_SAME,     /* enum policy_recurring */
     SETTING_KIND_WITHOUT,  /* enum policy_without */
     SETTING_KIND_YES_NO,
     SETTING_KIND_LEMON, /* enum policy_lemon_action */

@@ -81,7 +81,7 @@ const struct setting settings[] = {
            "replacements of a slot within the window; then a person is asked"),
     DURATION("recovery", "probation", reconcile.policy.probation_ms, 0, 30 * MS_PER_DAY,
              "after its return a machine gets less tolerance for so long: a fault of the same kind escalates"),
-    WORD("recovery", "sameHardware", SAME, reconcile.policy.came_back, POLICY_CAME_BACK_REPLACE,
+    WORD("recovery", "sameHardware", SAME, reconcile.policy.recurring, POLICY_RECURRING_REPLACE,
          "what is done about a machine that was given up and comes back: tell, check (deeply) or replace"),
     NUMBER("recovery", "lemonScore", reconcile.policy.lemon_score, 0, 100000,
            "a machine whose past weighs so many points or more is not rebooted again; 0: none is taken for a lemon"),

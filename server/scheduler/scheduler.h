@@ -114,7 +114,8 @@ struct scheduler_quarantine_node {
     bool noted;            /* it was ASKED, and what it had is answered: nothing was touched for it yet */
     bool gone;             /* it is not wanted, and as it was */
     bool kept;             /* the caller's: it is asked for as wanted, though nobody wants it any more */
-    bool past; /* the caller's: it was given back lately, and is touched only where the scheduler has forgotten that */
+    bool
+        released; /* the caller's: it was given back lately, and is touched only where the scheduler has forgotten that */
 };
 #define SCHEDULER_QUARANTINE_MARK_MAX 32
 struct scheduler_quarantine {

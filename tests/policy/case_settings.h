@@ -116,7 +116,7 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         {"lemon_score", NULL, &s->lemon_score},
         {"lemon_action", NULL, &s->lemon_action},
         {"lemon_window", &s->lemon_window_ms, NULL},
-        {"came_back", NULL, &s->came_back},
+        {"recurring", NULL, &s->recurring},
         {"incident_nodes", NULL, &s->incident_nodes},
         {"incident_window", &s->incident_window_ms, NULL},
     };

@@ -74,9 +74,9 @@ struct story_want {
 struct story_node {
     char name[NODE_NAME_MAX_BYTES];
     char place[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES];
-    struct policy_repair past[8];
-    char past_texts[8][2][64];
-    size_t past_count;
+    struct policy_repair history[8];
+    char history_texts[8][2][64];
+    size_t history_count;
 };
 
 struct story {
@@ -197,13 +197,13 @@ static inline bool story_past(struct story *s, char **words, int count)
         return false;
     for (size_t n = 0; n < s->node_count; n++) {
         struct story_node *node = &s->nodes[n];
-        if ((nodes >> n & 1) == 0 || node->past_count == 8)
+        if ((nodes >> n & 1) == 0 || node->history_count == 8)
             continue;
-        char(*texts)[64] = node->past_texts[node->past_count];
+        char(*texts)[64] = node->history_texts[node->history_count];
         text_copy_cut(texts[0], 64, strcmp(words[3], "-") == 0 ? "" : words[3]);
         text_copy_cut(texts[1], 64, words[4]);
         bool unmended = count > 6 && strcmp(words[6], "unmended") == 0;
-        node->past[node->past_count++] =
+        node->history[node->history_count++] =
             (struct policy_repair){.kind = strcmp(words[2], "reset") == 0     ? OPERATION_KIND_RESET
                                            : strcmp(words[2], "replace") == 0 ? OPERATION_KIND_REPLACE
                                                                               : OPERATION_KIND_REBOOT,

@@ -566,10 +566,10 @@ static inline void live_start(struct live *live, const struct story *story, cons
         node->heard_at = live->now;
         node->state = NODE_STATE_READY;
         live_name(node);
-        for (size_t i = 0; i < node->of->past_count; i++) {
-            struct policy_repair past = node->of->past[i];
-            past.instance_id = node->instance_id;
-            live_remember(live, node, &past, past.device, past.code);
+        for (size_t i = 0; i < node->of->history_count; i++) {
+            struct policy_repair history = node->of->history[i];
+            history.instance_id = node->instance_id;
+            live_remember(live, node, &history, history.device, history.code);
         }
     }
 }

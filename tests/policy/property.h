@@ -293,7 +293,7 @@ static inline void make_tolerance(struct world *w)
     settings->resets_max = chance(w, 30) ? (int)below(w, 4) : settings->resets_max;
     settings->reboots_max = chance(w, 30) ? (int)below(w, 4) : settings->reboots_max;
     settings->replaces_max = chance(w, 30) ? (int)below(w, 4) : settings->replaces_max;
-    settings->came_back = (int)below(w, POLICY_CAME_BACK_REPLACE + 1);
+    settings->recurring = (int)below(w, POLICY_RECURRING_REPLACE + 1);
     settings->lemon_action = (int)below(w, POLICY_LEMON_PERSON + 1);
     settings->lemon_score = w->only_applications || chance(w, 60) ? 0 : 50 + (int)below(w, 300);
     settings->probation_ms = chance(w, 30) ? below(w, 15000 * MINUTE) : settings->probation_ms;

@@ -81,7 +81,7 @@ static void judge(const struct story *story, const struct story_want *want, cons
 /* Nodes to which nothing happens are left alone. */
 static bool is_touched(const struct story *story, size_t node)
 {
-    bool touched = story->nodes[node].past_count > 0;
+    bool touched = story->nodes[node].history_count > 0;
     for (size_t i = 0; i < story->item_count; i++)
         touched = touched || (story->items[i].nodes >> node & 1) != 0;
     return touched;

@@ -244,7 +244,7 @@ static bool has_known_piece(const struct world *w, const struct policy_node *nod
     for (size_t i = 0; i < node->repair_count; i++)
         known |= node->repairs[i].same_piece && node->repairs[i].kind == OPERATION_KIND_REPLACE &&
                  !node->repairs[i].by_person;
-    return known && w->snapshot.settings.came_back == POLICY_CAME_BACK_REPLACE;
+    return known && w->snapshot.settings.recurring == POLICY_RECURRING_REPLACE;
 }
 
 static const char *check_no_repair_without_evidence_of_this_boot(struct world *w, const struct policy_plan *plan)

@@ -42,18 +42,18 @@ SIM_FN void sim_law_mode(struct sim *sim, struct db_tx *tx, const struct operati
 SIM_FN int sim_law_past(const void *row, void *arg)
 {
     const struct sim_repair_law *law = arg;
-    const struct operation *past = row, *op = law->op;
-    const char *machine = past->kind == OPERATION_KIND_REPLACE ? past->new_instance : past->old_instance;
-    bool weaker = past->kind == OPERATION_KIND_RESET && op->kind != OPERATION_KIND_RESET;
-    bool repair = operation_is_repair(past->kind) && !weaker;
-    enum fault_class now = policy_repair_class(op->code), then = policy_repair_class(past->code);
-    bool counts = repair && past->id < op->id && past->state == OPERATION_STATE_SUCCEEDED &&
-                  strcmp(past->actor, "policy") == 0 && strcmp(machine, op->old_instance) == 0 &&
-                  past->finished_at <= op->created_at &&
-                  op->created_at - past->finished_at < law->sim->settings.policy.probation_ms;
+    const struct operation *earlier = row, *op = law->op;
+    const char *machine = earlier->kind == OPERATION_KIND_REPLACE ? earlier->new_instance : earlier->old_instance;
+    bool weaker = earlier->kind == OPERATION_KIND_RESET && op->kind != OPERATION_KIND_RESET;
+    bool repair = operation_is_repair(earlier->kind) && !weaker;
+    enum fault_class now = policy_repair_class(op->code), then = policy_repair_class(earlier->code);
+    bool counts = repair && earlier->id < op->id && earlier->state == OPERATION_STATE_SUCCEEDED &&
+                  strcmp(earlier->actor, "policy") == 0 && strcmp(machine, op->old_instance) == 0 &&
+                  earlier->finished_at <= op->created_at &&
+                  op->created_at - earlier->finished_at < law->sim->settings.policy.probation_ms;
     if (counts && now == then && now != FAULT_CLASS_UNKNOWN)
         sim_fail(law->sim, NULL, "%s gets a %s for %s on probation after the %s for %s", machine,
-                 operation_kind_text(op->kind), op->code, operation_kind_text(past->kind), past->code);
+                 operation_kind_text(op->kind), op->code, operation_kind_text(earlier->kind), earlier->code);
     return 0;
 }
 

@@ -584,11 +584,11 @@ static void a_forgotten_address_is_told_again(void **state)
     replace(&sim);
     memcpy(third, node->address, sizeof(third));
     assert_string_not_equal(first, third);
-    const char *const past[] = {first, second};
+    const char *const addresses[] = {first, second};
     for (int i = 0; i < 4; i++) {
         if (i == 2)
             sim_crash(&sim);
-        set_address(&sim, past[i % 2]);
+        set_address(&sim, addresses[i % 2]);
         sim_run(&sim, MS_PER_MIN);
         assert_string_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->address, third);
         assert_int_equal(TOLD(&sim, "gpu-1"), i + 1);

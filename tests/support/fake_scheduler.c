@@ -319,7 +319,7 @@ static int quarantine(struct scheduler *s, struct scheduler_quarantine *request,
         return status;
     for (size_t i = 0; i < request->count; i++) {
         struct scheduler_quarantine_node *asked = &request->nodes[i];
-        if (asked->past)
+        if (asked->released)
             continue; /* it forgets nothing */
         struct fake_scheduler_node *node = fake_scheduler_find(fake, asked->row.name);
         bool theirs = node != NULL && node->theirs;

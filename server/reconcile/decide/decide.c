@@ -35,7 +35,7 @@
 #define DECIDE_VERDICTS_MAX 256 /* of those that are not critical, as many go to the policy */
 #define BREAKER_LOOK_MS 15000   /* an open breaker is looked at so often */
 #define LEDGER_MAX 64           /* past repairs of a node that the policy sees, newest first */
-#define PASTS_MAX 64            /* and of its hardware in other machines */
+#define ELSEWHERE_MAX 64        /* and of its hardware in other machines */
 
 void reconcile_decide_free(struct decide_batch *batch)
 {
@@ -46,7 +46,7 @@ void reconcile_decide_free(struct decide_batch *batch)
         free(batch->items[i].verdict_refs);
         free(batch->items[i].ledger);
         free(batch->items[i].repairs);
-        free(batch->items[i].pasts);
+        free(batch->items[i].elsewhere);
         free(batch->items[i].hardware);
     }
     free(batch->items);
@@ -117,27 +117,27 @@ static struct policy_repair repair_of(const struct decide_item *item, const stru
     return repair;
 }
 
-static int take_past(const void *row, void *arg)
+static int take_elsewhere(const void *row, void *arg)
 {
     struct decide_item *item = arg;
-    if (item->past_count % 8 == 0)
-        item->pasts = own_realloc(item->pasts, item->past_count + 8, sizeof(*item->pasts));
-    item->pasts[item->past_count++] = *(const struct db_past *)row;
+    if (item->elsewhere_count % 8 == 0)
+        item->elsewhere = own_realloc(item->elsewhere, item->elsewhere_count + 8, sizeof(*item->elsewhere));
+    item->elsewhere[item->elsewhere_count++] = *(const struct db_hardware_repair *)row;
     return 0;
 }
 
 /* A piece that is back in the slot from which it was taken stands in the slot's own ledger already. */
-static void add_past(struct decide_item *item, const struct db_past *past, size_t own_count)
+static void add_elsewhere(struct decide_item *item, const struct db_hardware_repair *elsewhere, size_t own_count)
 {
     struct policy_repair *repair = &item->repairs[item->repair_count];
-    bool ours = past->operation.node_id == item->node->id;
-    *repair = repair_of(item, &past->operation);
+    bool ours = elsewhere->operation.node_id == item->node->id;
+    *repair = repair_of(item, &elsewhere->operation);
     repair->same_piece = true;
-    repair->node = ours ? NULL : past->node;
+    repair->node = ours ? NULL : elsewhere->node;
     for (size_t i = 0; ours && i < own_count; i++)
-        if (item->ledger[i].id == past->operation.id) {
+        if (item->ledger[i].id == elsewhere->operation.id) {
             item->repairs[i].same_piece = true;
-            item->repairs[i].device = past->operation.device;
+            item->repairs[i].device = elsewhere->operation.device;
             return;
         }
     item->repair_count++;
@@ -160,16 +160,16 @@ static int read_repairs(struct db_tx *tx, struct decide_item *item, int64_t sinc
     if (status >= 0 && item->instance.id != 0)
         status = db_hardware_list(tx, item->instance.id, take_hardware, item);
     if (status >= 0 && item->hardware_count > 0)
-        status = db_hardware_past(tx, item->instance.id, since, PASTS_MAX, take_past, item);
-    item->left_out = item->left_out || item->past_count == PASTS_MAX;
+        status = db_hardware_repairs(tx, item->instance.id, since, ELSEWHERE_MAX, take_elsewhere, item);
+    item->left_out = item->left_out || item->elsewhere_count == ELSEWHERE_MAX;
     if (status < 0)
         return status;
-    item->repairs = own_calloc(item->repair_count + item->past_count + 1, sizeof(*item->repairs));
+    item->repairs = own_calloc(item->repair_count + item->elsewhere_count + 1, sizeof(*item->repairs));
     for (size_t i = 0; i < item->repair_count; i++)
         item->repairs[i] = repair_of(item, &item->ledger[i]);
     const size_t own_count = item->repair_count;
-    for (size_t i = 0; i < item->past_count; i++)
-        add_past(item, &item->pasts[i], own_count);
+    for (size_t i = 0; i < item->elsewhere_count; i++)
+        add_elsewhere(item, &item->elsewhere[i], own_count);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "policy/policy.h"
 #include "server/live/fleet.h"
 
-struct db_past;
+struct db_hardware_repair;
 struct reconcile;
 struct rgroup;
 struct rnode;
@@ -20,10 +20,10 @@ struct decide_item {
     size_t verdict_count, plain_count;
     bool left_out; /* there is more evidence than the policy is shown */
     struct operation *ledger;
-    struct db_past *pasts; /* of its hardware, in other machines */
+    struct db_hardware_repair *elsewhere; /* of its hardware, in other machines */
     struct policy_repair *repairs;
-    size_t repair_count, past_count; /* repairs: of the ledger, then of pasts that it has not */
-    struct hardware *hardware;       /* read only where there is evidence */
+    size_t repair_count, elsewhere_count; /* repairs: of the ledger, then of elsewhere that it has not */
+    struct hardware *hardware;            /* read only where there is evidence */
     size_t hardware_count;
     struct decision last;
     struct operation last_operation; /* the node's newest; id 0: none */
@@ -37,7 +37,8 @@ struct decide_item {
     bool fresh;               /* and it is not what it said last time */
     bool quiet;               /* nothing follows that the store would have to know */
     bool old_mark;            /* what the scheduler shows as a request is the last repair's own mark */
-    bool downed;              /* by the scheduler, for an absence that is over; then giveback says what becomes of it */
+    bool
+        downed; /* by the scheduler, for an absence that is over; then the policy of return to service says what becomes of it */
     enum policy_return_to_service return_to_service;
     enum health health;
 };

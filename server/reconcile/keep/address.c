@@ -162,7 +162,7 @@ void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *
 }
 
 /* --- telling it again -------------------------------------------------------------------------------- */
-static int find_past(const void *row, void *arg)
+static int find_former(const void *row, void *arg)
 {
     return text_equal(((const struct address_row *)row)->address, arg) ? 1 : 0;
 }
@@ -214,13 +214,13 @@ static int look_at_host(struct reconcile *r, struct db_tx *tx, struct rnode *nod
     }
     if (status != 0)
         return status;
-    bool own = text_equal(address->host, ret_own->detail), past = false;
+    bool own = text_equal(address->host, ret_own->detail), former = false;
     bool nobodys = text_equal(address->host, node->name) || text_equal(address->host, "localhost");
     if (!own && !nobodys)
-        status = db_address_host_is_past(tx, node->id, address->host, &past);
+        status = db_address_host_is_former(tx, node->id, address->host, &former);
     if (status != 0)
         return status;
-    if (own || (!nobodys && !past)) {
+    if (own || (!nobodys && !former)) {
         settle_host(address, address->host);
         ret_own->detail[0] = '\0';
     }
@@ -238,7 +238,7 @@ static int look_at(struct reconcile *r, struct db_tx *tx, struct rnode *node)
         return 0;
     bool moves = address->shown != NULL && reconcile_now(r) >= address->again_at;
     if (moves) {
-        found = db_address_list_past(tx, node->id, find_past, address->shown);
+        found = db_address_list_former(tx, node->id, find_former, address->shown);
         address->foreign = found == 0;
         moves = found > 0;
     }
@@ -371,20 +371,20 @@ int64_t reconcile_addresses_due(const struct scheduler_link *link, int64_t now)
 }
 
 /* --- for the steps ------------------------------------------------------------------------------------- */
-static int add_past(const void *row, void *arg)
+static int add_former(const void *row, void *arg)
 {
     struct scheduler_move *move = arg;
-    const struct address_row *past = row;
-    if (text_equal(past->address, move->address))
+    const struct address_row *former = row;
+    if (text_equal(former->address, move->address))
         return 0;
     move->was = own_realloc(move->was, move->was_count + 1, sizeof(*move->was));
-    memcpy(move->was[move->was_count++], past->address, sizeof(past->address));
+    memcpy(move->was[move->was_count++], former->address, sizeof(former->address));
     return 0;
 }
 
 bool work_address_ask(struct work *w, struct rcall *call)
 {
-    if (!work_did(w, db_address_list_past(w->turn->tx, w->node->id, add_past, &call->move)) ||
+    if (!work_did(w, db_address_list_former(w->turn->tx, w->node->id, add_former, &call->move)) ||
         call->move.was_count == 0)
         return false;
     int status = db_address_ask(w->turn->tx, w->node->id, call->move.address);

@@ -29,11 +29,11 @@ struct quarantine_keeper {
     struct keeper_pace pace;       /* due_at 0: nobody is quarantined */
     char told[SENTENCE_MAX_BYTES]; /* why it cannot be, as it was told last */
     char mark[SCHEDULER_QUARANTINE_MARK_MAX];
-    struct past {
+    struct released {
         struct quarantine row;
         int64_t until;
-    } * past; /* given back lately. Memory: who forgets it leaves a reservation to a person, and nothing else */
-    size_t past_count;
+    } * released; /* given back lately. Memory: who forgets it leaves a reservation to a person, and nothing else */
+    size_t released_count;
 };
 
 struct quarantine_keeper *reconcile_quarantine_new(void)
@@ -46,7 +46,7 @@ struct quarantine_keeper *reconcile_quarantine_new(void)
 void reconcile_quarantine_free(struct quarantine_keeper *loop)
 {
     if (loop != NULL)
-        free(loop->past);
+        free(loop->released);
     free(loop);
 }
 
@@ -98,38 +98,38 @@ static bool has_row(const struct scheduler_quarantine *quarantine, size_t count,
     return false;
 }
 
-static void add_past(const struct quarantine_keeper *loop, struct scheduler_quarantine *quarantine)
+static void add_released(const struct quarantine_keeper *loop, struct scheduler_quarantine *quarantine)
 {
     size_t rows = quarantine->count;
     memcpy(quarantine->mark, loop->mark, sizeof(quarantine->mark));
-    for (size_t i = 0; i < loop->past_count; i++) {
-        if (has_row(quarantine, rows, loop->past[i].row.node_id))
+    for (size_t i = 0; i < loop->released_count; i++) {
+        if (has_row(quarantine, rows, loop->released[i].row.node_id))
             continue;
         quarantine->nodes = own_realloc(quarantine->nodes, quarantine->count + 1, sizeof(*quarantine->nodes));
         quarantine->nodes[quarantine->count++] =
-            (struct scheduler_quarantine_node){.row = loop->past[i].row, .past = true};
+            (struct scheduler_quarantine_node){.row = loop->released[i].row, .released = true};
     }
 }
 
 static void remember(struct quarantine_keeper *loop, const struct quarantine *row, int64_t until)
 {
     size_t at = 0;
-    while (at < loop->past_count && loop->past[at].row.node_id != row->node_id)
+    while (at < loop->released_count && loop->released[at].row.node_id != row->node_id)
         at++;
-    if (at == loop->past_count)
-        loop->past = own_realloc(loop->past, ++loop->past_count, sizeof(*loop->past));
-    loop->past[at] = (struct past){.row = *row, .until = until};
-    loop->past[at].row.wanted = false;
+    if (at == loop->released_count)
+        loop->released = own_realloc(loop->released, ++loop->released_count, sizeof(*loop->released));
+    loop->released[at] = (struct released){.row = *row, .until = until};
+    loop->released[at].row.wanted = false;
 }
 
 /* Only where the scheduler was just seen: one that is away for hours may come back as it was before. */
-static void keep_past(struct quarantine_keeper *loop, const struct scheduler_quarantine *seen, int64_t now)
+static void keep_released(struct quarantine_keeper *loop, const struct scheduler_quarantine *seen, int64_t now)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < loop->past_count; i++)
-        if (loop->past[i].until > now)
-            loop->past[kept++] = loop->past[i];
-    loop->past_count = kept;
+    for (size_t i = 0; i < loop->released_count; i++)
+        if (loop->released[i].until > now)
+            loop->released[kept++] = loop->released[i];
+    loop->released_count = kept;
     memcpy(loop->mark, seen->mark, sizeof(loop->mark));
     for (size_t i = 0; i < seen->count; i++)
         if (seen->nodes[i].gone && seen->nodes[i].row.state != QUARANTINE_STATE_ASKED)
@@ -162,7 +162,7 @@ bool reconcile_quarantine_run(struct reconcile *r, struct scheduler_link *link, 
     struct reading reading = {.r = r, .quarantine = own_calloc(1, sizeof(*reading.quarantine))};
     int status = read_rows(r, link, &reading);
     if (status == 0)
-        add_past(loop, reading.quarantine);
+        add_released(loop, reading.quarantine);
     if (status != 0 || reading.quarantine->count == 0 || ops == NULL || ops->quarantine == NULL) {
         pause(r, link, status != 0, false);
         if (status == 0)
@@ -207,7 +207,7 @@ static int tell(struct settling *s, const struct quarantine *before, const struc
 }
 
 /* Who was given back and was seen in the scheduler once more. */
-static int tell_came_back(struct settling *s, const struct scheduler_quarantine_node *node)
+static int report_reappeared(struct settling *s, const struct scheduler_quarantine_node *node)
 {
     struct rnode *there = reconcile_node_find(s->turn.r, node->row.node_id);
     if (there == NULL || !node->gone)
@@ -220,11 +220,11 @@ static int settle(struct settling *s, const struct scheduler_quarantine_node *no
 {
     struct quarantine before;
     struct db_tx *tx = s->turn.tx;
-    if (node->past)
+    if (node->released)
         return 0; /* it was looked at, and nothing was found */
     int status = db_quarantine_get(tx, node->row.node_id, &before);
     if (status == STATUS_NOT_FOUND)
-        return tell_came_back(s, node);
+        return report_reappeared(s, node);
     if (status != 0)
         return status;
     /* Once it is held it is looked at again at once: only then is known what tells ours from somebody else's. */
@@ -257,7 +257,7 @@ static void record(struct reconcile *r, struct scheduler_link *link, const struc
         pause(r, link, true, false);
         return;
     }
-    keep_past(link->quarantine, quarantine, s.turn.now);
+    keep_released(link->quarantine, quarantine, s.turn.now);
     memcpy(link->quarantine->told, s.refused ? s.told : "", s.refused ? sizeof(s.told) : 1);
     link->quarantine->pace.poked = link->quarantine->pace.poked || s.again;
     for (size_t i = 0; i < quarantine->count; i++) {

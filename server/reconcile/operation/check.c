@@ -180,8 +180,8 @@ static enum step_result begin_on_start(struct work *w)
         work_due(w, w->now + w->node->group->settings.retry_max_ms);
         return STEP_WAIT;
     }
-    int64_t came_back = work_asks_hardware(w) ? work_came_back(w) : 0;
-    int64_t wanted = came_back | work_recheck(w) | (w->op.kind == OPERATION_KIND_REBOOT ? 0 : wanted_on_start(w));
+    int64_t recurring = work_asks_hardware(w) ? work_recurring(w) : 0;
+    int64_t wanted = recurring | work_recheck(w) | (w->op.kind == OPERATION_KIND_REBOOT ? 0 : wanted_on_start(w));
     if (wanted == 0) {
         work_say(w, "nothing asks for a test");
         return STEP_SKIP;

@@ -23,7 +23,7 @@
 #define CODE_CONNECTIVITY "deep.connectivity"
 #define CHECK_KMSG "kmsg"                 /* each agent that tells of checks tells of this one */
 #define HARDWARE_WAIT_MS (2 * MS_PER_MIN) /* the checks that tell of hardware begin within 30 s, and may take 40 */
-#define PASTS_MAX 16
+#define ELSEWHERE_MAX 16
 
 static bool tells_machine(const struct work *w)
 {
@@ -122,7 +122,7 @@ bool work_asks_hardware(const struct work *w)
 {
     bool new_machine = w->op.kind == OPERATION_KIND_REPLACE || w->op.kind == OPERATION_KIND_LAUNCH ||
                        w->op.kind == OPERATION_KIND_UPDATE;
-    return new_machine && w->node->group->settings.policy.came_back >= POLICY_CAME_BACK_CHECK && tells_machine(w);
+    return new_machine && w->node->group->settings.policy.recurring >= POLICY_RECURRING_CHECK && tells_machine(w);
 }
 
 bool work_hardware_is_told(struct work *w)
@@ -139,9 +139,9 @@ bool work_hardware_is_told(struct work *w)
     return true;
 }
 
-static int take_came_back(const void *row, void *arg)
+static int take_recurring(const void *row, void *arg)
 {
-    const struct operation *op = &((const struct db_past *)row)->operation;
+    const struct operation *op = &((const struct db_hardware_repair *)row)->operation;
     bool downed = op->kind == OPERATION_KIND_REPLACE && text_equal(op->actor, ACTOR_POLICY);
     if (!downed)
         return 0;
@@ -149,11 +149,11 @@ static int take_came_back(const void *row, void *arg)
     return 1;
 }
 
-int64_t work_came_back(struct work *w)
+int64_t work_recurring(struct work *w)
 {
     struct operation op = {.id = 0};
     int64_t since = w->now - w->node->group->settings.policy.repeat_window_ms;
-    int status = db_hardware_past(w->turn->tx, w->instance.id, since, PASTS_MAX, take_came_back, &op);
+    int status = db_hardware_repairs(w->turn->tx, w->instance.id, since, ELSEWHERE_MAX, take_recurring, &op);
     if (status < 0)
         work_did(w, status);
     if (op.id == 0)

@@ -18,6 +18,6 @@ int64_t work_recheck(const struct work *w);
  * that what came back has to pass, which is said. */
 bool work_asks_hardware(const struct work *w);
 bool work_hardware_is_told(struct work *w);
-int64_t work_came_back(struct work *w);
+int64_t work_recurring(struct work *w);
 
 #endif

@@ -207,18 +207,18 @@ static bool has_feature(const struct slurm_features *features)
 /* What it had was written down before this call. */
 static bool may_touch(const struct scheduler_quarantine_node *node)
 {
-    return node->row.state != QUARANTINE_STATE_ASKED && !node->noted && !node->past;
+    return node->row.state != QUARANTINE_STATE_ASKED && !node->noted && !node->released;
 }
 
 /* A slurmctld that died before it had saved that a node was given back has its reservation again: the very one that was ours, by when
  * it began. What somebody else made under its name began at another time. */
-static void find_what_came_back(struct setting *s)
+static void find_what_reappeared(struct setting *s)
 {
     bool ours =
         s->there->has_reservation && s->there->since[0] != '\0' && text_equal(s->there->since, s->request->mark);
     for (size_t i = 0; i < s->request->count; i++) {
         struct scheduler_quarantine_node *node = &s->request->nodes[i];
-        node->past = node->past && !(ours && has(&s->there->reservation, node->row.name));
+        node->released = node->released && !(ours && has(&s->there->reservation, node->row.name));
     }
 }
 
@@ -446,7 +446,7 @@ int slurm_quarantine(struct scheduler *s, struct scheduler_quarantine *quarantin
     slurm_call_start(&call, s, ret_error);
     int status = look(&call, &there);
     if (status == 0) {
-        find_what_came_back(&setting);
+        find_what_reappeared(&setting);
         note(&setting);
     }
     if (status == 0 && any_touched(&setting)) {

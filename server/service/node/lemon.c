@@ -1,4 +1,4 @@
-/* What the past of nodes weighs: of one that is described or explained, and of all of a cluster, the worst first. policy/lemon.c
+/* what the history of nodes weighs: of one that is described or explained, and of all of a cluster, the worst first. policy/lemon.c
  * has the sum. */
 #include "server/service/node/lemon.h"
 #include "db/hardware.h"
@@ -17,9 +17,9 @@
 
 _Static_assert(PIECES_MAX >= HARDWARE_STORED_MAX, "all that is stored of a machine");
 
-struct past {
+struct history {
     struct operation operations[REPAIRS_MAX];
-    struct db_past elsewhere[REPAIRS_MAX];
+    struct db_hardware_repair elsewhere[REPAIRS_MAX];
     struct policy_repair repairs[2 * REPAIRS_MAX];
     struct hardware hardware[PIECES_MAX];
     size_t operation_count, elsewhere_count, repair_count, hardware_count;
@@ -27,37 +27,37 @@ struct past {
 
 static int take_operation(const void *row, void *arg)
 {
-    struct past *past = arg;
+    struct history *history = arg;
     const struct operation *operation = row;
     if (operation->state != OPERATION_STATE_SUCCEEDED && operation->state != OPERATION_STATE_FAILED)
         return 0;
-    past->operations[past->operation_count++] = *operation;
-    return past->operation_count == REPAIRS_MAX ? 1 : 0;
+    history->operations[history->operation_count++] = *operation;
+    return history->operation_count == REPAIRS_MAX ? 1 : 0;
 }
 
 static int take_elsewhere(const void *row, void *arg)
 {
-    struct past *past = arg;
-    past->elsewhere[past->elsewhere_count++] = *(const struct db_past *)row;
+    struct history *history = arg;
+    history->elsewhere[history->elsewhere_count++] = *(const struct db_hardware_repair *)row;
     return 0;
 }
 
 static int take_piece(const void *row, void *arg)
 {
-    struct past *past = arg;
-    past->hardware[past->hardware_count++] = *(const struct hardware *)row;
-    return past->hardware_count == PIECES_MAX ? 1 : 0;
+    struct history *history = arg;
+    history->hardware[history->hardware_count++] = *(const struct hardware *)row;
+    return history->hardware_count == PIECES_MAX ? 1 : 0;
 }
 
 /* A piece that is back in the slot from which it was taken is in the slot's own past already. */
-static void put_elsewhere(struct past *past, const struct db_past *elsewhere, int64_t node_id)
+static void put_elsewhere(struct history *history, const struct db_hardware_repair *elsewhere, int64_t node_id)
 {
     struct policy_repair *repair = NULL;
-    for (size_t i = 0; i < past->operation_count; i++)
-        if (past->operations[i].id == elsewhere->operation.id)
-            repair = &past->repairs[i];
+    for (size_t i = 0; i < history->operation_count; i++)
+        if (history->operations[i].id == elsewhere->operation.id)
+            repair = &history->repairs[i];
     if (repair == NULL) {
-        repair = &past->repairs[past->repair_count++];
+        repair = &history->repairs[history->repair_count++];
         *repair = policy_replay_repair(&elsewhere->operation);
         repair->node = elsewhere->operation.node_id == node_id ? NULL : elsewhere->node;
     }
@@ -65,19 +65,19 @@ static void put_elsewhere(struct past *past, const struct db_past *elsewhere, in
     repair->device = elsewhere->operation.device;
 }
 
-static int read_past(struct db_tx *tx, const struct place *place, int64_t since, struct past *past)
+static int read_history(struct db_tx *tx, const struct place *place, int64_t since, struct history *history)
 {
-    int status = db_operation_repairs(tx, place->node.id, since, take_operation, past);
+    int status = db_operation_repairs(tx, place->node.id, since, take_operation, history);
     if (status >= 0 && place->instance.id != 0)
-        status = db_hardware_past(tx, place->instance.id, since, REPAIRS_MAX, take_elsewhere, past);
+        status = db_hardware_repairs(tx, place->instance.id, since, REPAIRS_MAX, take_elsewhere, history);
     if (status >= 0 && place->instance.id != 0)
-        status = db_hardware_list(tx, place->instance.id, take_piece, past);
+        status = db_hardware_list(tx, place->instance.id, take_piece, history);
     if (status < 0)
         return status;
-    for (; past->repair_count < past->operation_count; past->repair_count++)
-        past->repairs[past->repair_count] = policy_replay_repair(&past->operations[past->repair_count]);
-    for (size_t i = 0; i < past->elsewhere_count; i++)
-        put_elsewhere(past, &past->elsewhere[i], place->node.id);
+    for (; history->repair_count < history->operation_count; history->repair_count++)
+        history->repairs[history->repair_count] = policy_replay_repair(&history->operations[history->repair_count]);
+    for (size_t i = 0; i < history->elsewhere_count; i++)
+        put_elsewhere(history, &history->elsewhere[i], place->node.id);
     return 0;
 }
 
@@ -89,9 +89,9 @@ static void find_rules(const struct service *s, const struct place *place, struc
         policy_settings_default(ret_rules);
 }
 
-static void say_device(const struct past *past, const char *device, struct service_lemon *lemon)
+static void say_device(const struct history *history, const char *device, struct service_lemon *lemon)
 {
-    const struct hardware *piece = hardware_find(past->hardware, past->hardware_count, device);
+    const struct hardware *piece = hardware_find(history->hardware, history->hardware_count, device);
     text_copy_cut(lemon->device, sizeof(lemon->device), device);
     if (piece != NULL)
         text_copy_cut(lemon->identity, sizeof(lemon->identity), piece->identity);
@@ -103,15 +103,15 @@ int lemon_read(struct db_tx *tx, const struct service *s, const struct place *pl
     struct policy_settings rules;
     struct policy_lemon weighed;
     find_rules(s, place, &rules);
-    autofree struct past *past = own_calloc(1, sizeof(*past));
-    int status = read_past(tx, place, now_ms - rules.lemon_window_ms, past);
+    autofree struct history *history = own_calloc(1, sizeof(*history));
+    int status = read_history(tx, place, now_ms - rules.lemon_window_ms, history);
     if (status < 0)
         return status;
     const struct policy_node node = {.instance_id = place->instance.instance_id,
-                                     .repairs = past->repairs,
-                                     .repair_count = past->repair_count,
-                                     .hardware = past->hardware,
-                                     .hardware_count = past->hardware_count};
+                                     .repairs = history->repairs,
+                                     .repair_count = history->repair_count,
+                                     .hardware = history->hardware,
+                                     .hardware_count = history->hardware_count};
     policy_lemon(&rules, &node, now_ms, &weighed);
     *ret_lemon = (struct service_lemon){.score = weighed.machine,
                                         .device_score = weighed.device_score,
@@ -125,7 +125,7 @@ int lemon_read(struct db_tx *tx, const struct service *s, const struct place *pl
     text_copy_cut(ret_lemon->group, sizeof(ret_lemon->group), place->group.name);
     text_copy_cut(ret_lemon->instance_id, sizeof(ret_lemon->instance_id), place->instance.instance_id);
     if (weighed.device[0] != '\0')
-        say_device(past, weighed.device, ret_lemon);
+        say_device(history, weighed.device, ret_lemon);
     return 0;
 }
 

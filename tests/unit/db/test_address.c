@@ -27,7 +27,7 @@ static void assert_told(struct world *w, const char *expected)
 static void assert_past(struct world *w, const char *expected)
 {
     struct found found = {0};
-    MUST(db_address_list_past(w->tx, w->nodes[0].id, add, &found));
+    MUST(db_address_list_former(w->tx, w->nodes[0].id, add, &found));
     assert_string_equal(found.text, expected);
 }
 

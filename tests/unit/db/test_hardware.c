@@ -92,16 +92,16 @@ static void a_repair(struct world *w, int node, const char *uid, enum operation_
 
 static int take_past(const void *row, void *arg)
 {
-    const struct db_past *past = row;
-    text_printf(arg, "%s %s %s %s\n", operation_kind_text(past->operation.kind), past->operation.device,
-                past->operation.old_instance, past->node);
+    const struct db_hardware_repair *former = row;
+    text_printf(arg, "%s %s %s %s\n", operation_kind_text(former->operation.kind), former->operation.device,
+                former->operation.old_instance, former->node);
     return 0;
 }
 
 static void assert_past(struct world *w, int64_t row, int64_t since, const char *wanted)
 {
     AUTO(text) struct text out = {0};
-    MUST(db_hardware_past(w->tx, row, since, 10, take_past, &out));
+    MUST(db_hardware_repairs(w->tx, row, since, 10, take_past, &out));
     assert_string_equal(text_get(&out), wanted);
 }
 

@@ -29,7 +29,7 @@ static void call_lists_of_machines(struct db_tx *tx)
     db_hardware_gone(tx, 999, 1);
     db_hardware_forget(tx, 999);
     db_hardware_list(tx, 1, ignore, NULL);
-    db_hardware_past(tx, 1, 0, 1, ignore, NULL);
+    db_hardware_repairs(tx, 1, 0, 1, ignore, NULL);
     db_check_put(tx, 999, &check);
     db_check_drop(tx, 999, "x");
     db_check_list(tx, 1, ignore, NULL);
@@ -39,10 +39,10 @@ static void call_lists_of_machines(struct db_tx *tx)
     db_address_drop(tx, 999, "x");
     db_address_leave(tx, 999);
     db_address_list_reported(tx, ignore, NULL);
-    db_address_list_past(tx, 1, ignore, NULL);
+    db_address_list_former(tx, 1, ignore, NULL);
     bool past;
     db_address_host(tx, 1, &piece);
-    db_address_host_is_past(tx, 1, "x", &past);
+    db_address_host_is_former(tx, 1, "x", &past);
 }
 
 static void call_attempts(struct db_tx *tx)

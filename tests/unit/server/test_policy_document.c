@@ -132,7 +132,7 @@ static void test_words_for_what_were_numbers(void **state)
         s.policy.not_during.count = 1;
         policy_document_apply(document, NULL, &s, NULL);
         assert_int_equal(s.policy.without_replacement, POLICY_WITHOUT_REBOOT);
-        assert_int_equal(s.policy.came_back, POLICY_CAME_BACK_REPLACE);
+        assert_int_equal(s.policy.recurring, POLICY_RECURRING_REPLACE);
         assert_int_equal(s.policy.any_time[FAULT_CLASS_GPU], 1);
         assert_int_equal(s.policy.any_time[FAULT_CLASS_HOST], 0);
         assert_int_equal(s.policy.not_during.count, 0);

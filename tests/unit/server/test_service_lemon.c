@@ -1,4 +1,4 @@
-/* What the past of nodes weighs: from the ledger, with the pieces that have moved; and in what order it is listed. */
+/* What the earlier of nodes weighs: from the ledger, with the pieces that have moved; and in what order it is listed. */
 #include "db/hardware.h"
 #include "tests/support/service_world.h"
 
@@ -33,8 +33,8 @@ static int tell(struct db_tx *tx, void *arg)
                            .created_at = told->at,
                            .started_at = told->at,
                            .finished_at = told->at};
-    snprintf(op.uid, sizeof(op.uid), "past-%d", ++count);
-    snprintf(op.key, sizeof(op.key), "past-%d", count);
+    snprintf(op.uid, sizeof(op.uid), "earlier-%d", ++count);
+    snprintf(op.key, sizeof(op.key), "earlier-%d", count);
     snprintf(op.actor, sizeof(op.actor), "%s", told->actor != NULL ? told->actor : "policy");
     snprintf(op.device, sizeof(op.device), "%s", told->device);
     snprintf(op.code, sizeof(op.code), "xid.79");
@@ -44,7 +44,7 @@ static int tell(struct db_tx *tx, void *arg)
     return db_operation_insert(tx, &op);
 }
 
-static void past(struct world *world, struct told told)
+static void earlier(struct world *world, struct told told)
 {
     world_write(world, tell, &told);
 }
@@ -52,51 +52,51 @@ static void past(struct world *world, struct told told)
 /* All of it half a window ago, but for one repair that is as old as the window. */
 static void tell_past(struct world *world, int64_t id, int64_t half)
 {
-    past(world, (struct told){.node_id = id,
-                              .instance = "i-1",
-                              .device = "0000:b9:00",
-                              .kind = OPERATION_KIND_REBOOT,
-                              .state = OPERATION_STATE_FAILED,
-                              .failed_step = STEP_KIND_VERIFY,
-                              .at = half});
-    past(world, (struct told){.node_id = id,
-                              .instance = "i-1",
-                              .device = "0000:4e:00",
-                              .kind = OPERATION_KIND_REBOOT,
-                              .state = OPERATION_STATE_SUCCEEDED,
-                              .at = half});
-    past(world, (struct told){.node_id = id,
-                              .instance = "i-1",
-                              .device = "0000:4e:00",
-                              .kind = OPERATION_KIND_REBOOT,
-                              .state = OPERATION_STATE_FAILED,
-                              .failed_step = STEP_KIND_REBOOT,
-                              .at = half});
-    past(world, (struct told){.node_id = id,
-                              .instance = "i-1",
-                              .device = "",
-                              .kind = OPERATION_KIND_REBOOT,
-                              .actor = "token:ops",
-                              .state = OPERATION_STATE_SUCCEEDED,
-                              .at = half});
-    past(world, (struct told){.node_id = id,
-                              .instance = "i-0",
-                              .device = "",
-                              .kind = OPERATION_KIND_REPLACE,
-                              .state = OPERATION_STATE_SUCCEEDED,
-                              .at = half});
-    past(world, (struct told){.node_id = id,
-                              .instance = "i-1",
-                              .device = "",
-                              .kind = OPERATION_KIND_REBOOT,
-                              .state = OPERATION_STATE_SUCCEEDED,
-                              .at = WORLD_T0 - 28 * MS_PER_DAY});
-    past(world, (struct told){.node_id = id + 1,
-                              .instance = "i-9",
-                              .device = "",
-                              .kind = OPERATION_KIND_REPLACE,
-                              .state = OPERATION_STATE_SUCCEEDED,
-                              .at = half});
+    earlier(world, (struct told){.node_id = id,
+                                 .instance = "i-1",
+                                 .device = "0000:b9:00",
+                                 .kind = OPERATION_KIND_REBOOT,
+                                 .state = OPERATION_STATE_FAILED,
+                                 .failed_step = STEP_KIND_VERIFY,
+                                 .at = half});
+    earlier(world, (struct told){.node_id = id,
+                                 .instance = "i-1",
+                                 .device = "0000:4e:00",
+                                 .kind = OPERATION_KIND_REBOOT,
+                                 .state = OPERATION_STATE_SUCCEEDED,
+                                 .at = half});
+    earlier(world, (struct told){.node_id = id,
+                                 .instance = "i-1",
+                                 .device = "0000:4e:00",
+                                 .kind = OPERATION_KIND_REBOOT,
+                                 .state = OPERATION_STATE_FAILED,
+                                 .failed_step = STEP_KIND_REBOOT,
+                                 .at = half});
+    earlier(world, (struct told){.node_id = id,
+                                 .instance = "i-1",
+                                 .device = "",
+                                 .kind = OPERATION_KIND_REBOOT,
+                                 .actor = "token:ops",
+                                 .state = OPERATION_STATE_SUCCEEDED,
+                                 .at = half});
+    earlier(world, (struct told){.node_id = id,
+                                 .instance = "i-0",
+                                 .device = "",
+                                 .kind = OPERATION_KIND_REPLACE,
+                                 .state = OPERATION_STATE_SUCCEEDED,
+                                 .at = half});
+    earlier(world, (struct told){.node_id = id,
+                                 .instance = "i-1",
+                                 .device = "",
+                                 .kind = OPERATION_KIND_REBOOT,
+                                 .state = OPERATION_STATE_SUCCEEDED,
+                                 .at = WORLD_T0 - 28 * MS_PER_DAY});
+    earlier(world, (struct told){.node_id = id + 1,
+                                 .instance = "i-9",
+                                 .device = "",
+                                 .kind = OPERATION_KIND_REPLACE,
+                                 .state = OPERATION_STATE_SUCCEEDED,
+                                 .at = half});
 }
 
 static void test_weighs_what_was_repaired(void **state)
@@ -139,7 +139,7 @@ static int find_instance(struct db_tx *tx, void *arg)
     return 0;
 }
 
-/* The card was repaired in one machine and is in another now, whose slot has no past of its own. */
+/* The card was repaired in one machine and is in another now, whose slot has no earlier of its own. */
 static void test_a_piece_brings_its_past_along(void **state)
 {
     (void)state;
@@ -152,14 +152,14 @@ static void test_a_piece_brings_its_past_along(void **state)
     struct told there = {.node_id = second, .device = "0000:19:00", .identity = "GPU-7c1c0a0e", .at = WORLD_T0};
     world_write(&world, find_instance, &here);
     world_write(&world, find_instance, &there);
-    past(&world, here);
-    past(&world, there);
-    past(&world, (struct told){.node_id = id,
-                               .instance = "i-1",
-                               .device = "0000:b9:00",
-                               .kind = OPERATION_KIND_REBOOT,
-                               .state = OPERATION_STATE_SUCCEEDED,
-                               .at = WORLD_T0 - 7 * MS_PER_DAY});
+    earlier(&world, here);
+    earlier(&world, there);
+    earlier(&world, (struct told){.node_id = id,
+                                  .instance = "i-1",
+                                  .device = "0000:b9:00",
+                                  .kind = OPERATION_KIND_REBOOT,
+                                  .state = OPERATION_STATE_SUCCEEDED,
+                                  .at = WORLD_T0 - 7 * MS_PER_DAY});
     assert_int_equal(service_lemon_list(&world.service, "ml", &lemons, &count, &world.problem), 0);
     assert_int_equal(count, 2);
     assert_string_equal(lemons[1].node, "gpu-2");

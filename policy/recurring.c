@@ -22,7 +22,7 @@ const struct policy_repair *policy_same_hardware(const struct policy_settings *s
     return newest;
 }
 
-const char *policy_tell_past(const struct policy_repair *repair, char *buffer, size_t size)
+const char *policy_text_repair(const struct policy_repair *repair, char *buffer, size_t size)
 {
     char time[POLICY_TIME_MAX];
     const char *node = text_or_empty(repair->node);
@@ -35,12 +35,12 @@ const char *policy_tell_past(const struct policy_repair *repair, char *buffer, s
     return buffer;
 }
 
-struct policy_outcome policy_after_came_back(const struct policy_snapshot *snapshot, const struct ledger *ledger)
+struct policy_outcome policy_after_recurring(const struct policy_snapshot *snapshot, const struct ledger *ledger)
 {
-    char past[REASON_MAX_BYTES / 2], because[REASON_MAX_BYTES];
-    policy_tell_past(ledger->came_back, past, sizeof(past));
-    policy_say(because, sizeof(because), "The same hardware is back after %s, so the machine is replaced", past);
-    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_SAME_HARDWARE_CAME_BACK, because);
+    char earlier[REASON_MAX_BYTES / 2], because[REASON_MAX_BYTES];
+    policy_text_repair(ledger->recurring, earlier, sizeof(earlier));
+    policy_say(because, sizeof(because), "The same hardware is back after %s, so the machine is replaced", earlier);
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_RECURRING_HARDWARE, because);
     if (outcome.action == ACTION_REPLACE)
         text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why), "it was given up for a fault before");
     return outcome;

@@ -1,6 +1,6 @@
 /*
  * Nodes that the scheduler took out by itself and hears again. Slurm waits then for a person's "resume"; the return gate is the
- * better witness, unless the node does it again and again. These givebacks are what the row of POLICY_CODE_ABSENCE counts: an agent sees
+ * better witness, unless the node does it again and again. These returns to service are what the row of POLICY_CODE_ABSENCE counts: an agent sees
  * that the machine has restarted, but not whether somebody had asked for it, so none reports that code.
  */
 #include "policy/policy.h"
