@@ -1,6 +1,6 @@
 /*
  * Enums from one list: ENUM_DECLARE makes the enum, a count and the two look-ups;
- * ENUM_DEFINE makes their bodies. A list is a macro of X(SYMBOL, "text").
+ * ENUM_DEFINE makes their bodies. A list is a macro of X(SYMBOL, "text"), whose rows may have more columns.
  */
 #ifndef HOLDFAST_BASE_ENUM_H
 #define HOLDFAST_BASE_ENUM_H
@@ -32,6 +32,6 @@
             }                                                                                \
         return STATUS_INVALID;                                                               \
     }
-#define ENUM_TEXT_(SYMBOL, text) text,
+#define ENUM_TEXT_(SYMBOL, text, ...) text,
 
 #endif

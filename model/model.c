@@ -2,6 +2,26 @@
 #include "model/model.h"
 
 ENUM_DEFINE(orchestrator, ORCHESTRATOR_LIST)
+
+static const struct {
+    const char *title;
+    bool has_roles;
+} orchestrators[] = {
+#define X(SYMBOL, text, title, has_roles) {title, has_roles},
+    ORCHESTRATOR_LIST(X)
+#undef X
+};
+
+const char *orchestrator_title(enum orchestrator orchestrator)
+{
+    return orchestrators[orchestrator].title;
+}
+
+bool orchestrator_has_roles(enum orchestrator orchestrator)
+{
+    return orchestrators[orchestrator].has_roles;
+}
+
 ENUM_DEFINE(scheduler_state, SCHEDULER_STATE_LIST)
 ENUM_DEFINE(verdict_state, VERDICT_STATE_LIST)
 ENUM_DEFINE(attention, ATTENTION_LIST)

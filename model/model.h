@@ -22,15 +22,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ORCHESTRATOR_LIST(X) \
-    X(SLURM, "slurm")        \
-    X(NONE, "none") /* nodes without a scheduler: drain and resume are no-ops */
+/* The kinds of schedulers: as the API and hpd's configuration write them, as people do, and whether groups have roles there (SlurmConfig:
+ * controller, login, compute, in partitions). Nothing else asks for a kind. */
+#define ORCHESTRATOR_LIST(X)         \
+    X(SLURM, "slurm", "Slurm", true) \
+    X(NONE, "none", "none", false) /* nodes without a scheduler: drain and resume are no-ops */
 enum orchestrator {
-#define X(SYMBOL, text) ORCHESTRATOR_##SYMBOL,
+#define X(SYMBOL, ...) ORCHESTRATOR_##SYMBOL,
     ORCHESTRATOR_LIST(X)
 #undef X
 };
 ENUM_DECLARE(orchestrator);
+const char *orchestrator_title(enum orchestrator orchestrator);
+bool orchestrator_has_roles(enum orchestrator orchestrator);
 
 /* How the scheduler was when it was last looked at. */
 #define SCHEDULER_STATE_LIST(X) \

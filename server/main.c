@@ -250,7 +250,9 @@ static void tell_backends(struct hpd *hpd)
     _Static_assert(SERVICE_PROVIDERS_MAX >= RECONCILE_PROVIDERS_MAX, "the doors know every provider");
     for (size_t i = 0; i < hpd->deps.provider_count; i++)
         backends->providers[backends->provider_count++] = hpd->deps.providers[i].ops->name;
-    backends->slurm = hpd->deps.scheduler_count > 0;
+    for (size_t i = 0; i < hpd->deps.scheduler_count; i++)
+        if (orchestrator_parse(hpd->deps.schedulers[i].driver.ops->name, &backends->kinds[backends->kind_count++]) != 0)
+            abort(); /* ours: a kind that ORCHESTRATOR_LIST does not have */
     backends->release = hpd->config.image_release;
     _Static_assert(SERVICE_SUBNETS_MAX == CONFIG_SUBNETS_MAX &&
                        sizeof(backends->subnets) == sizeof(hpd->config.subnets),

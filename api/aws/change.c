@@ -2,7 +2,7 @@
  * Clusters made and changed through the AWS door: CreateCluster, UpdateCluster. What the input means is read and checked in
  * cluster_document.h's functions; here it is decided on what is left out.
  *
- *      Orchestrator            Slurm when this server drives one, else none
+ *      Orchestrator            as the first scheduler of this server is, else none (orchestrator.h)
  *      NodeRecovery            Automatic
  *      NodeProvisioningMode    all or nothing, as HyperPod has it: only Continuous can be named
  *
@@ -11,11 +11,11 @@
  */
 #include "api/aws/cluster_document.h"
 #include "api/aws/operation.h"
+#include "api/aws/orchestrator.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "server/service/cluster/cluster.h"
-#include "server/service/scheduler/scheduler.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static int check_slurm(struct aws_call *call, const struct cluster_input *input,
 {
     bool wants = input->names_orchestrator;
 
-    if (orchestrator == ORCHESTRATOR_SLURM || (!wants && input->slurm_group == NULL))
+    if (aws_orchestrator_is_slurm(orchestrator) || (!wants && input->slurm_group == NULL))
         return 0;
     return aws_refuse(call, AWS_ERROR_VALIDATION, "%s%s%s: the cluster has no Slurm, and this cannot give it one",
                       wants ? "Orchestrator" : "SlurmConfig of the group \"", wants ? "" : input->slurm_group,
@@ -44,22 +44,6 @@ static int check_slurm(struct aws_call *call, const struct cluster_input *input,
 }
 
 /* --- create --------------------------------------------------------------------------------------------------------- */
-
-/* HyperPod's cluster names no scheduler: it gets the first of hpd's configuration. */
-static void choose_scheduler(const struct aws_call *call, struct service_cluster_spec *spec)
-{
-    const struct service *s = call->service;
-    if (spec->orchestrator != ORCHESTRATOR_NONE && s->scheduler_count > 0)
-        text_copy_cut(spec->scheduler, sizeof spec->scheduler, service_scheduler_name(s->schedulers[0]));
-}
-
-/* Slurm that is named and not there is refused by the use case. */
-static enum orchestrator orchestrator_of(const struct aws_call *call, const struct cluster_input *input)
-{
-    const struct service_backends *backends = call->service->backends;
-
-    return input->names_orchestrator || backends == NULL || backends->slurm ? ORCHESTRATOR_SLURM : ORCHESTRATOR_NONE;
-}
 
 /* True when the cluster that has the name was made by an earlier try of this request. */
 static bool was_made_before(struct aws_call *call, const char *key, struct cluster *ret_cluster)
@@ -80,7 +64,7 @@ static int create(struct aws_call *call, struct cluster_input *input, struct clu
     struct problem problem;
     char key[ID_SHA256_HEX_MAX];
     struct service_cluster_spec spec = {.recovery = recovery_of(call),
-                                        .orchestrator = orchestrator_of(call, input),
+                                        .orchestrator = aws_orchestrator(call->service, input->names_orchestrator),
                                         .provisioning =
                                             is_continuous(call) ? PROVISIONING_CONTINUOUS : PROVISIONING_ALL_OR_NOTHING,
                                         .groups = input->groups,
@@ -96,7 +80,7 @@ static int create(struct aws_call *call, struct cluster_input *input, struct clu
     if (key[0] != '\0')
         input->spec.made_by = own_strdup(key);
     spec.spec = cluster_spec_is_empty(&input->spec) ? NULL : &input->spec;
-    choose_scheduler(call, &spec);
+    text_copy_cut(spec.scheduler, sizeof spec.scheduler, aws_orchestrator_scheduler(call->service, spec.orchestrator));
     text_copy_cut(spec.name, sizeof spec.name, aws_text(call, "ClusterName"));
     if (service_cluster_create(call->service, &call->actor, &spec, ret_cluster, &problem) == 0)
         return 0;

@@ -4,6 +4,7 @@
  * What a reply says of Current… and Desired… is what the instances run and what new ones will get.
  */
 #include "api/aws/cluster_document.h"
+#include "api/aws/orchestrator.h"
 #include "api/aws/render.h"
 #include "api/aws/spec.h"
 #include "api/aws/status.h"
@@ -195,10 +196,7 @@ json_t *cluster_output(const struct service_cluster_view *view)
     json_put(json, "InstanceGroups", groups);
     if (scaling != NULL) /* which is off, or it would have been refused */
         json_put_text(scaling, "Status", "InService");
-    if (cluster->orchestrator != ORCHESTRATOR_SLURM)
-        (void)json_object_del(json, "Orchestrator");
-    else if (json_object_get(json, "Orchestrator") == NULL)
-        json_put(json, "Orchestrator", json_pack("{s:{}}", "Slurm"));
+    aws_orchestrator_put(json, cluster->orchestrator);
     json_put_text(json, "NodeRecovery", node_recovery_text(cluster->recovery));
     if (cluster->provisioning == PROVISIONING_CONTINUOUS)
         json_put_text(json, "NodeProvisioningMode", "Continuous");

@@ -118,7 +118,8 @@ void api_cluster_create(struct api_call *call)
     text_copy_cut(spec.name, sizeof spec.name, words->name);
     text_copy_cut(spec.scheduler, sizeof spec.scheduler, text_or_empty(words->scheduler));
     spec.recovery = words->recovery.given ? (enum node_recovery)words->recovery.value : NODE_RECOVERY_AUTOMATIC;
-    spec.orchestrator = words->orchestrator.given ? (enum orchestrator)words->orchestrator.value : ORCHESTRATOR_SLURM;
+    spec.orchestrator = words->orchestrator.given ? (enum orchestrator)words->orchestrator.value
+                                                  : service_cluster_orchestrator(call->service, spec.scheduler);
     spec.provisioning =
         words->provisioning.given ? (enum provisioning)words->provisioning.value : PROVISIONING_CONTINUOUS;
     spec.groups = body.groups;

@@ -82,7 +82,8 @@ struct service_stored {
 struct service_backends {
     const char *providers[SERVICE_PROVIDERS_MAX]; /* the first is what a group gets that names none */
     size_t provider_count;
-    bool slurm;
+    enum orchestrator kinds[SERVICE_SCHEDULERS_MAX]; /* of the schedulers, in the configuration's order */
+    size_t kind_count;
     const char *release; /* of the image that new instances get; "" when it is not configured */
     struct {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];

@@ -7,7 +7,8 @@
 static const struct service_backends backends = {
     .providers = {"fake"},
     .provider_count = 1,
-    .slurm = true,
+    .kinds = {ORCHESTRATOR_SLURM},
+    .kind_count = 1,
     .release = "",
     .subnets = {{"subnet-aaaaaaaa", "west-a"}, {"subnet-bbbbbbbb", "west-b"}, {"subnet-cccccccc", "west-c"}},
     .subnet_count = ZONES,

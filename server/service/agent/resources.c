@@ -106,8 +106,8 @@ static char *write_whole(const struct resources *resources)
     json_put_text(config, "ClusterName", cluster->name);
     text_add(&out, "{\"ClusterConfig\": ");
     add_json(&out, config);
-    if (cluster->orchestrator == ORCHESTRATOR_SLURM)
-        text_add(&out, ", \"ClusterType\": \"Slurm\"");
+    if (cluster->orchestrator != ORCHESTRATOR_NONE)
+        text_printf(&out, ", \"ClusterType\": \"%s\"", orchestrator_title(cluster->orchestrator));
     text_add(&out, ", \"InstanceGroups\": [");
     for (size_t i = 0; i < resources->group_count; i++)
         add_group(&out, &resources->groups[i], i == 0);

@@ -85,6 +85,26 @@ static int create_write(struct db_tx *tx, void *arg)
     return status >= 0 && creation->spec->dry_run ? ONLY_TRIED : status;
 }
 
+enum orchestrator service_cluster_orchestrator(const struct service *s, const char *scheduler)
+{
+    enum orchestrator kind = ORCHESTRATOR_DEFAULT;
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        if (text_equal(service_scheduler_name(s->schedulers[i]), scheduler) &&
+            orchestrator_parse(service_scheduler_kind(s->schedulers[i]), &kind) == 0)
+            return kind;
+    return s->backends != NULL && s->backends->kind_count > 0 ? s->backends->kinds[0] : kind;
+}
+
+/* The only one of this kind, of which there may be others; "": there is none, or there are several. */
+static const char *only_of_kind(const struct service *s, enum orchestrator orchestrator)
+{
+    const char *only = NULL;
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        if (text_equal(service_scheduler_kind(s->schedulers[i]), orchestrator_text(orchestrator)))
+            only = only == NULL ? service_scheduler_name(s->schedulers[i]) : "";
+    return text_or_empty(only);
+}
+
 /* The scheduler that it names, or the only one. Where hpd knows of none, as tools and tests do, none is named. */
 static int choose_scheduler(struct service *s, const struct service_cluster_spec *spec, char ret_name[NAME_MAX_BYTES],
                             struct problem *problem)
@@ -97,10 +117,19 @@ static int choose_scheduler(struct service *s, const struct service_cluster_spec
                            spec->scheduler);
     if (spec->orchestrator == ORCHESTRATOR_NONE || (s->scheduler_count == 0 && spec->scheduler[0] == '\0'))
         return 0;
-    int status = service_scheduler_find(s, spec->scheduler, &scheduler, problem);
-    if (status == 0)
-        text_copy_cut(ret_name, NAME_MAX_BYTES, service_scheduler_name(scheduler));
-    return status == STATUS_NOT_FOUND ? STATUS_INVALID : status;
+    const char *name = spec->scheduler[0] != '\0' ? spec->scheduler : only_of_kind(s, spec->orchestrator);
+    int status = service_scheduler_find(s, name, &scheduler, problem);
+    if (status != 0)
+        return status == STATUS_NOT_FOUND ? STATUS_INVALID : status;
+    enum orchestrator kind = spec->orchestrator;
+    if (orchestrator_parse(service_scheduler_kind(scheduler), &kind) == 0 && kind != spec->orchestrator)
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "orchestrator is \"%s\", and the scheduler \"%s\" is of the kind \"%s\": leave one of them "
+                           "out.",
+                           orchestrator_text(spec->orchestrator), service_scheduler_name(scheduler),
+                           orchestrator_text(kind));
+    text_copy_cut(ret_name, NAME_MAX_BYTES, service_scheduler_name(scheduler));
+    return 0;
 }
 
 int service_cluster_create(struct service *s, const struct actor *actor, const struct service_cluster_spec *spec,

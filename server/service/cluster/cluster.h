@@ -78,6 +78,9 @@ struct service_cluster_view {
 #define SERVICE_CLUSTER_ATTENTION_MAX 50
 void service_cluster_view_free(struct service_cluster_view *view); /* the contents */
 
+/* Of a cluster that does not say it: the kind of the scheduler that it names ("": of the first), and the default where there is none. */
+#define ORCHESTRATOR_DEFAULT ((enum orchestrator)0) /* the first kind of the list */
+enum orchestrator service_cluster_orchestrator(const struct service *s, const char *scheduler);
 int service_cluster_create(struct service *s, const struct actor *actor, const struct service_cluster_spec *spec,
                            struct cluster *ret_cluster, struct problem *ret_problem);
 int service_cluster_describe(struct service *s, const char *name, struct service_cluster_view *ret_view,

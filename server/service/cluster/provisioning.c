@@ -1,5 +1,5 @@
 /*
- * provisioning_parameters.json beside the lifecycle scripts: looked for where a request describes groups of a Slurm cluster, in the
+ * provisioning_parameters.json beside the lifecycle scripts: looked for where a request describes groups that have roles, in the
  * directories (file:///) that their SourceS3Uri name, as this machine has them. An https address is the agents' to read, so there
  * it is not looked for.
  *
@@ -308,7 +308,7 @@ static void provide(const struct finding *f, struct provisioned *provisioned)
     for (size_t i = 0; i < request->group_count; i++) {
         provisioned->groups[i] = request->groups[i];
         struct party *party = party_of(f, request->groups[i].name);
-        if (party == NULL || !take_file(f, party, request->groups[i].spec != NULL)) /* NULL: no cluster of Slurm */
+        if (party == NULL || !take_file(f, party, request->groups[i].spec != NULL)) /* NULL: no roles in it */
             continue;
         provisioned->specs[i] = group_spec_copy(&party->spec);
         provisioned->groups[i].spec = &provisioned->specs[i];
@@ -337,8 +337,8 @@ int provisioning_find(struct service *s, const struct provisioning_request *requ
     int status = 0;
     if (request->cluster != NULL && request->group_count > 0)
         status = service_read(s, read_stored, &f, f.problem);
-    bool slurm = f.cluster.orchestrator == ORCHESTRATOR_SLURM;
-    if (status == 0 && slurm && request->group_count > 0) {
+    bool has_roles = orchestrator_has_roles(f.cluster.orchestrator); /* which the file says */
+    if (status == 0 && has_roles && request->group_count > 0) {
         take_request(&f);
         status = find_file(&f);
         if (status == 0)

@@ -112,10 +112,10 @@ static int groups_check_unique(const struct service_group_spec *groups, size_t c
 
 int spec_check_source(enum orchestrator orchestrator, const struct service_group_spec *group, struct problem *problem)
 {
-    if (orchestrator == ORCHESTRATOR_SLURM || !node_source_is_given(&group->source))
+    if (orchestrator != ORCHESTRATOR_NONE || !node_source_is_given(&group->source))
         return 0;
     return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                       "The group \"%s\" has nodesFrom, and its cluster has no Slurm that it could take nodes from "
+                       "The group \"%s\" has nodesFrom, and its cluster has no scheduler that it could take nodes from "
                        "(orchestrator none).",
                        group->name);
 }
@@ -205,16 +205,35 @@ int spec_check_change(const struct service_cluster_change *change, const struct 
 
 /* --- backends -------------------------------------------------------------------------------------- */
 
+static bool has_kind(const struct service_backends *backends, enum orchestrator orchestrator)
+{
+    for (size_t i = 0; i < backends->kind_count; i++)
+        if (backends->kinds[i] == orchestrator)
+            return true;
+    return orchestrator == ORCHESTRATOR_NONE;
+}
+
+static int say_no_kind(const struct service_backends *backends, enum orchestrator orchestrator, struct problem *problem)
+{
+    if (backends->kind_count > 0)
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "orchestrator is \"%s\", and this hpd drives no scheduler of that kind: give its "
+                           "configuration one under schedulers, or create the cluster with orchestrator \"%s\".",
+                           orchestrator_text(orchestrator), orchestrator_text(backends->kinds[0]));
+    return problem_say(
+        problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+        "orchestrator is \"%s\"%s, and this hpd drives no scheduler: give its configuration schedulers or a slurm "
+        "section, or create the cluster with orchestrator \"none\".",
+        orchestrator_text(orchestrator), orchestrator == ORCHESTRATOR_DEFAULT ? " (the default)" : "");
+}
+
 int spec_check_backends(const struct service_cluster_spec *spec, const struct service_backends *backends,
                         struct problem *problem)
 {
     if (backends == NULL)
         return 0;
-    if (spec->orchestrator == ORCHESTRATOR_SLURM && !backends->slurm)
-        return problem_say(
-            problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-            "orchestrator is \"slurm\" (the default), and this hpd drives no scheduler: give its configuration "
-            "schedulers or a slurm section, or create the cluster with orchestrator \"none\".");
+    if (!has_kind(backends, spec->orchestrator))
+        return say_no_kind(backends, spec->orchestrator, problem);
     for (size_t i = 0; i < spec->group_count; i++) {
         const char *provider = spec_provider(&spec->groups[i], backends);
         if (!has_provider(backends, provider))

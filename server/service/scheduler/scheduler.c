@@ -52,6 +52,11 @@ const char *service_scheduler_name(const struct service_scheduler *scheduler)
     return scheduler->status.name;
 }
 
+const char *service_scheduler_kind(const struct service_scheduler *scheduler)
+{
+    return scheduler->status.kind;
+}
+
 static int say_none(const struct service *s, const char *name, struct problem *problem)
 {
     autofree char *names = own_strdup("");

@@ -39,6 +39,7 @@ void service_scheduler_set_resume_command(struct service_scheduler *scheduler, c
 const char *service_scheduler_resume_command(const struct service_scheduler *scheduler); /* accepts NULL */
 /* Its name; stays as long as it does. */
 const char *service_scheduler_name(const struct service_scheduler *scheduler);
+const char *service_scheduler_kind(const struct service_scheduler *scheduler); /* likewise */
 /* At the start: clusters and what is kept of them that name no scheduler are this one's. */
 int service_scheduler_adopt(struct service *s, const char *name);
 struct service_scheduler_view {

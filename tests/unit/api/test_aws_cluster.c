@@ -139,7 +139,7 @@ static void test_what_is_left_out(void **state)
     assert_null(json_object_get(cluster, "FailureMessage"));
     assert_string_equal(text_in(first_group(cluster), "InstanceType"), "ml.p5.48xlarge");
     assert_int_equal(world_events(&world, EVENT_KIND_CLUSTER_UPDATED, NULL), 0);
-    backends.slurm = true;
+    backends.kind_count = 1;
     auto_json json_t *input = cluster_input("", "");
     json_object_set_new(input, "ClusterName", json_string("second"));
     json_decref(must("CreateCluster", &world_admin, json_incref(input)));

@@ -143,7 +143,7 @@ static void check_words(json_t *document, const char *schema, const char *const 
         assert_string_equal(json_string_value(json_array_get(listed, i)), words[i]);
 }
 
-#define X(SYMBOL, text) text,
+#define X(SYMBOL, text, ...) text,
 #define WORDS(document, schema, LIST)                           \
     do {                                                        \
         static const char *const words[] = {LIST(X)};           \

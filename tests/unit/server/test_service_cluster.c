@@ -1,4 +1,5 @@
 /* Clusters: what a description must look like, what is made of it, and how it is taken down. */
+#include "server/service/scheduler/scheduler.h"
 #include "tests/support/recovery.h"
 #include "tests/support/service_world.h"
 
@@ -91,7 +92,8 @@ static void test_backends_that_are_not_there_are_refused(void **state)
 {
     (void)state;
     static const struct service_backends bare = {.providers = {"manual"}, .provider_count = 1};
-    static const struct service_backends full = {.providers = {"manual", "local"}, .provider_count = 2, .slurm = true};
+    static const struct service_backends full = {
+        .providers = {"manual", "local"}, .provider_count = 2, .kinds = {ORCHESTRATOR_SLURM}, .kind_count = 1};
     const struct {
         const struct service_backends *backends;
         enum orchestrator orchestrator;
@@ -246,6 +248,31 @@ static void test_two_clusters_may_not_command_one_slurm_node(void **state)
     sketch.orchestrator = ORCHESTRATOR_SLURM;
     sketch.group[0] = "other";
     assert_int_equal(create(&world, &sketch, &world_admin, &cluster), 0);
+    world_close(&world);
+}
+
+/* Of several, the only one of the kind that is asked for needs no name. */
+static void test_the_only_scheduler_of_a_kind_is_chosen(void **state)
+{
+    (void)state;
+    struct world world;
+    struct cluster cluster;
+    struct sketch sketch = {.name = "one", .group = {"gpu"}, .count = {1}, .groups = 1};
+    world_open(&world, DB_INLINE);
+    struct service *s = &world.service;
+    s->schedulers[s->scheduler_count++] = service_scheduler_new("east", "another");
+    s->schedulers[s->scheduler_count++] = service_scheduler_new("west", "slurm");
+    assert_int_equal(service_cluster_orchestrator(s, "west"), ORCHESTRATOR_SLURM);
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), 0);
+    assert_string_equal(cluster.scheduler, "west");
+    s->schedulers[s->scheduler_count++] = service_scheduler_new("south", "slurm");
+    sketch.name = "two";
+    sketch.group[0] = "cpu";
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), STATUS_INVALID);
+    assert_non_null(strstr(world.problem.detail, "name one of east, west, south"));
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        service_scheduler_free(s->schedulers[i]);
+    s->scheduler_count = 0;
     world_close(&world);
 }
 
@@ -480,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_descriptions_that_are_refused),
         cmocka_unit_test(test_backends_that_are_not_there_are_refused),
+        cmocka_unit_test(test_the_only_scheduler_of_a_kind_is_chosen),
         cmocka_unit_test(test_only_an_administrator_makes_and_deletes),
         cmocka_unit_test(test_create_leaves_a_launch_for_every_node),
         cmocka_unit_test(test_names_too_long_for_a_key_still_get_their_own),
