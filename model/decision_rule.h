@@ -21,8 +21,9 @@
     X(DRIVER_WORD, "driver-word", "The driver itself says what to do; its word stands above the table")                \
     X(REPEAT_WITHIN_WEEKS, "repeat-within-weeks", "Reboots of the last weeks weigh as much as one of the last days")   \
     X(FABRIC_OF_SEVERAL, "fabric-of-several", "Several GPUs of one node lost what is between them at once")            \
-    X(LASTS, "lasts", "The sign has lasted as long as its row gives it")                                               \
-    X(WEAK_SIGNS_TOGETHER, "weak-signs-together", "Several weak signs on one node have lasted long enough together")   \
+    X(LASTS, "lasts", "The finding has lasted as long as its row allows")                                              \
+    X(WEAK_FINDINGS_TOGETHER, "weak-findings-together",                                                                \
+      "Several weak findings on one node have lasted long enough together")                                            \
     X(SHARED_BY_MANY, "shared-by-many", "Many nodes show the same: the cause is what they share")                      \
     X(ENOUGH_ARE_OUT, "enough-are-out", "Time alone takes no more nodes out of service")                               \
     X(RATE_EXCEEDED, "rate-exceeded", "The fault came too often on one part")                                          \
@@ -33,7 +34,7 @@
     X(RESETS_EXHAUSTED, "resets-exhausted", "The allowed resets of the device are used, so the node is rebooted")      \
     X(RESET_FAILED, "reset-failed", "The last reset failed, so the node is rebooted")                                  \
     X(REPEAT_AFTER_RESET, "repeat-after-reset", "The fault is back after a reset, so the node is rebooted")            \
-    X(CLEARED_BY_RESET, "before-the-reset", "A reset of the device ended after the fault was seen last")               \
+    X(CLEARED_BY_RESET, "cleared-by-reset", "A reset of the device ended after the fault was seen last")               \
     X(REBOOTS_EXHAUSTED, "reboots-exhausted", "The allowed reboots are used")                                          \
     X(REBOOT_FAILED, "reboot-failed", "The machine did not come back from its reboot")                                 \
     X(REPEAT_AFTER_REBOOT, "repeat-after-reboot",                                                                      \
@@ -42,7 +43,7 @@
       "The fault is back after a reboot, and the table sends a repeat to a person")                                    \
     X(REPLACES_EXHAUSTED, "replaces-exhausted", "The allowed replacements of the slot are used: a person has to look") \
     X(PROBATION_FAILED, "probation-failed", "The fault came soon after a repair, so less is tolerated")                \
-    X(RECURRING_HARDWARE, "same-hardware-came-back", "Hardware that was replaced is in service again")                 \
+    X(RECURRING_HARDWARE, "recurring-hardware", "Hardware that was replaced is in service again")                      \
     X(LEMON, "lemon", "The machine needed too many repairs")                                                           \
     /* what is no fault that an agent reported */                                                                      \
     X(UNREACHABLE, "unreachable", "Neither the agent nor the scheduler hears the node")                                \
@@ -53,9 +54,9 @@
     /* who has the node in hand */                                                                                     \
     X(OPTED_OUT, "opted-out", "A person took the node out of automatic repair")                                        \
     X(PAUSED, "paused", "A person paused the cluster")                                                                 \
-    X(FOREIGN_DRAIN, "foreign-drain", "Somebody else holds the node in the scheduler")                                 \
+    X(EXTERNAL_DRAIN, "external-drain", "Somebody else holds the node in the scheduler")                               \
     X(ONE_OPERATION, "one-operation", "An operation is at work on the node")                                           \
-    X(RECOVERY_NONE, "recovery-none", "The cluster's NodeRecovery is None: the node is marked, not repaired")          \
+    X(RECOVERY_NONE, "recovery-none", "The cluster's NodeRecovery is None: the node is cordoned, not repaired")        \
     X(MODE_OBSERVE, "mode-observe", "The site only observes faults of this class")                                     \
     X(MODE_RECOMMEND, "mode-recommend", "The site only gets recommendations for faults of this class")                 \
     X(APPROVAL_NEEDED, "approval-needed", "The repair waits for a person's approval")                                  \

@@ -162,12 +162,12 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
     candidate->present = true;
     candidate->severity = choice->incident->lead.severity;
     candidate->since = choice->incident->first_at;
-    struct policy_sign sign;
-    candidate->shared = policy_sign_of(&snapshot->settings, choice->incident->lead.verdict, &sign);
+    struct policy_outage_signal signal;
+    candidate->shared = policy_outage_signal_of(&snapshot->settings, choice->incident->lead.verdict, &signal);
     tell_incident(snapshot, choice, decision);
     policy_tell_fresh(candidate->node, folded, decision);
     const struct finding *lead = &choice->incident->lead;
-    bool together = choice->outcome.rule == RULE_WEAK_SIGNS_TOGETHER;
+    bool together = choice->outcome.rule == RULE_WEAK_FINDINGS_TOGETHER;
     candidate->lasting = choice->outcome.rule == RULE_LASTS || together;
     candidate->weak = candidate->lasting || lead->rate_exceeded;
     if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
@@ -394,7 +394,7 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
     policy_fold(snapshot, node, &folded);
     bool found = choose(snapshot, node, &folded, &choice);
     if (found && choice.outcome.action <= ACTION_WATCH && folded.weak_codes > 1 && folded.weak_permille >= 1000)
-        choice.outcome = policy_after_weak_signs(&folded);
+        choice.outcome = policy_after_weak_findings(&folded);
     bool fault = found && rank(&choice.outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
     enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
     const struct policy_repair *no_return = no_return_of(snapshot, node);

@@ -2,7 +2,7 @@
  * Inside the policy: the pieces that the order of evaluation hands from one file to the next.
  *
  *   fold.c    a node's open verdicts → one incident per device
- *   lasting.c weak signs that last, or that come together → a repair or a person
+ *   lasting.c weak findings that last, or that come together → a repair or a person
  *   ledger.c  past repairs → what may still be tried
  *   probation.c, recurring.c, lemon.c less tolerance after a return, and for hardware with a past
  *   escalate.c what an incident asks for, raised by the ledger
@@ -80,7 +80,7 @@ struct incident {
 struct folded {
     struct incident *incidents; /* by device; owned */
     size_t count;
-    int64_t weak_permille;         /* what the weak signs of the node weigh together (lasting.c) */
+    int64_t weak_permille;         /* what the weak findings of the node weigh together (lasting.c) */
     int weak_codes;                /* of so many codes */
     char weak[128];                /* which */
     int64_t weak_at;               /* when time alone will make one of them, or all together, ask for more; 0: never */
@@ -96,17 +96,17 @@ bool policy_is_gsp_like(const struct fault_row *row);
 
 /* --- lasting.c ----------------------------------------------------------------------------------------------- */
 
-/* Signs that have lasted as long as their rows say ask for what these say. */
+/* Findings that have lasted as long as their rows say ask for what these say. */
 void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct policy_node *node,
                           struct finding *findings, size_t count);
 /* What is left of them, taken together. */
 void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct finding *findings, size_t count,
                           struct folded *folded);
-struct policy_outcome policy_after_weak_signs(const struct folded *folded);
+struct policy_outcome policy_after_weak_findings(const struct folded *folded);
 /* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
 bool policy_is_of_a_place(const char *code);
 struct candidate;
-/* A sign that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
+/* A finding that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
 void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */

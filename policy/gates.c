@@ -45,7 +45,7 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
         policy_say(why, sizeof(why), "%s", node->paused_why);
         break;
     case POLICY_CLAIM_EXTERNAL_DRAIN:
-        rule = RULE_FOREIGN_DRAIN;
+        rule = RULE_EXTERNAL_DRAIN;
         policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));
         break;
     case POLICY_CLAIM_AT_WORK: /* the next gate's */

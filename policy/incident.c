@@ -4,7 +4,7 @@
 #include "base/own.h"
 #include "base/text.h"
 
-/* --- signs ------------------------------------------------------------------------------------- */
+/* --- signals ------------------------------------------------------------------------------------- */
 
 /* What is at the other end of a node's cables: links that are down or flap (a switch), no way out, supplies that have no
  * power and heat that ends the machine (a rack's line, its cooling). What a job or an installation may cause is not here. */
@@ -12,7 +12,7 @@ static const struct {
     const char *code;
     enum incident_cause cause;
     bool event; /* it happened, and nothing takes it back (agents/checks/check.h) */
-} signs_of_codes[] = {
+} outage_codes[] = {
     {"net.link.down", INCIDENT_CAUSE_NETWORK, false},        {"net.link.flapping", INCIDENT_CAUSE_NETWORK, true},
     {"net.route.missing", INCIDENT_CAUSE_NETWORK, false},    {"net.ib.port-down", INCIDENT_CAUSE_NETWORK, false},
     {"net.ib.flapping", INCIDENT_CAUSE_NETWORK, true},       {"efa.port.down", INCIDENT_CAUSE_NETWORK, false},
@@ -21,15 +21,16 @@ static const struct {
     {"kernel.thermal.critical", INCIDENT_CAUSE_POWER, true},
 };
 
-bool policy_sign_of(const struct policy_settings *settings, const struct verdict *verdict, struct policy_sign *ret_sign)
+bool policy_outage_signal_of(const struct policy_settings *settings, const struct verdict *verdict,
+                             struct policy_outage_signal *ret_signal)
 {
-    for (size_t i = 0; i < ARRAY_LEN(signs_of_codes); i++)
-        if (text_equal(signs_of_codes[i].code, verdict->code)) {
+    for (size_t i = 0; i < ARRAY_LEN(outage_codes); i++)
+        if (text_equal(outage_codes[i].code, verdict->code)) {
             int64_t lasts = settings->incident_window_ms + settings->incident_settle_ms;
-            *ret_sign =
-                (struct policy_sign){.at = verdict->received_at,
-                                     .until = signs_of_codes[i].event ? verdict->received_at + lasts : INT64_MAX,
-                                     .cause = signs_of_codes[i].cause};
+            *ret_signal =
+                (struct policy_outage_signal){.at = verdict->received_at,
+                                              .until = outage_codes[i].event ? verdict->received_at + lasts : INT64_MAX,
+                                              .cause = outage_codes[i].cause};
             return true;
         }
     return false;
@@ -44,7 +45,7 @@ bool policy_incident_is_settled(const struct policy_settings *settings, int64_t 
 
 struct sharing {
     const struct policy_settings *settings;
-    struct policy_sign *signs;
+    struct policy_outage_signal *signals;
     size_t count;
     bool *close; /* of the places of a level: enough others are around it in time */
     struct policy_shared *shared;
@@ -53,7 +54,7 @@ struct sharing {
 
 static int by_node(const void *left, const void *right)
 {
-    const struct policy_sign *a = left, *b = right;
+    const struct policy_outage_signal *a = left, *b = right;
     if (a->node_id != b->node_id)
         return a->node_id < b->node_id ? -1 : 1;
     if (a->at != b->at)
@@ -64,7 +65,7 @@ static int by_node(const void *left, const void *right)
 struct place {
     uint32_t domain;
     int64_t at;
-    size_t sign;
+    size_t signal;
 };
 
 static int by_place(const void *left, const void *right)
@@ -74,7 +75,7 @@ static int by_place(const void *left, const void *right)
         return a->domain < b->domain ? -1 : 1;
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
-    return a->sign < b->sign ? -1 : a->sign > b->sign;
+    return a->signal < b->signal ? -1 : a->signal > b->signal;
 }
 
 /* The places of [from, to) with enough others within the window before or after them. */
@@ -98,7 +99,7 @@ static bool is_to_blame(const struct sharing *s, const struct place *places, siz
     int64_t own = 0;
     int inner = -1, inner_count = 0;
     for (size_t i = from; i < to; i++) {
-        int shared = s->signs[places[i].sign].shared;
+        int shared = s->signals[places[i].signal].shared;
         if (!s->close[i])
             continue;
         own += shared < 0;
@@ -119,7 +120,7 @@ static void blame(struct sharing *s, enum topology_level level, const struct pla
     s->shared[s->shared_count] = (struct policy_shared){.level = level, .domain = places[from].domain};
     for (size_t i = from; i < to; i++)
         if (s->close[i])
-            s->signs[places[i].sign].shared = (int)s->shared_count;
+            s->signals[places[i].signal].shared = (int)s->shared_count;
     s->shared_count++;
 }
 
@@ -128,8 +129,8 @@ static void share_level(struct sharing *s, enum topology_level level)
     autofree struct place *places = own_calloc(s->count + 1, sizeof(*places));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->signs[i].domain[level] != 0)
-            places[count++] = (struct place){s->signs[i].domain[level], s->signs[i].at, i};
+        if (s->signals[i].domain[level] != 0)
+            places[count++] = (struct place){s->signals[i].domain[level], s->signals[i].at, i};
     if (count > 1)
         qsort(places, count, sizeof(*places), by_place);
     for (size_t from = 0, to; from < count; from = to) {
@@ -142,29 +143,30 @@ static void share_level(struct sharing *s, enum topology_level level)
 
 /* --- what came of it --------------------------------------------------------------------------- */
 
-/* Of a node one sign counts, the newest: what it showed last week hides nothing. Of what came together the cause is what says most, for
+/* Of a node one signal counts, the newest: what it showed last week hides nothing. Of what came together the cause is what says most, for
  * a dark switch shows in a link that is down, and then in silence. */
-static size_t keep_one_each(const struct policy_settings *settings, struct policy_sign *signs, size_t count)
+static size_t keep_one_each(const struct policy_settings *settings, struct policy_outage_signal *signals, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        struct policy_sign *newest = kept > 0 ? &signs[kept - 1] : NULL;
-        if (newest == NULL || newest->node_id != signs[i].node_id)
-            signs[kept++] = signs[i];
-        else if (newest->at - signs[i].at <= settings->incident_window_ms && signs[i].cause > newest->cause)
-            newest->cause = signs[i].cause;
+        struct policy_outage_signal *newest = kept > 0 ? &signals[kept - 1] : NULL;
+        if (newest == NULL || newest->node_id != signals[i].node_id)
+            signals[kept++] = signals[i];
+        else if (newest->at - signals[i].at <= settings->incident_window_ms && signals[i].cause > newest->cause)
+            newest->cause = signals[i].cause;
     }
     return kept;
 }
 
-static void note(struct policy_shared *shared, const struct policy_sign *sign, int64_t causes[INCIDENT_CAUSE_COUNT])
+static void note(struct policy_shared *shared, const struct policy_outage_signal *signal,
+                 int64_t causes[INCIDENT_CAUSE_COUNT])
 {
-    if (shared->count == 0 || sign->at < shared->first_at)
-        shared->first_at = sign->at;
-    if (shared->count == 0 || sign->at > shared->last_at)
-        shared->last_at = sign->at;
+    if (shared->count == 0 || signal->at < shared->first_at)
+        shared->first_at = signal->at;
+    if (shared->count == 0 || signal->at > shared->last_at)
+        shared->last_at = signal->at;
     shared->count++;
-    causes[sign->cause]++;
+    causes[signal->cause]++;
 }
 
 /* A dark switch shows as links that are down, so of equals it is the power. */
@@ -182,8 +184,8 @@ static void settle(struct sharing *s)
     int64_t(*causes)[INCIDENT_CAUSE_COUNT] = own_calloc(s->shared_count + 1, sizeof(*causes));
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->signs[i].shared >= 0)
-            note(&s->shared[s->signs[i].shared], &s->signs[i], causes[s->signs[i].shared]);
+        if (s->signals[i].shared >= 0)
+            note(&s->shared[s->signals[i].shared], &s->signals[i], causes[s->signals[i].shared]);
     for (size_t i = 0; i < s->shared_count; i++) {
         place[i] = (int)kept;
         if (s->shared[i].count == 0)
@@ -192,22 +194,22 @@ static void settle(struct sharing *s)
         s->shared[kept++] = s->shared[i];
     }
     for (size_t i = 0; i < s->count; i++)
-        if (s->signs[i].shared >= 0)
-            s->signs[i].shared = place[s->signs[i].shared];
+        if (s->signals[i].shared >= 0)
+            s->signals[i].shared = place[s->signals[i].shared];
     s->shared_count = kept;
     free(causes);
 }
 
-size_t policy_share(const struct policy_settings *settings, struct policy_sign *signs, size_t *count,
+size_t policy_share(const struct policy_settings *settings, struct policy_outage_signal *signals, size_t *count,
                     struct policy_shared **ret_shared)
 {
     autofree bool *close = own_calloc(*count + 1, sizeof(*close));
     if (*count > 1)
-        qsort(signs, *count, sizeof(*signs), by_node);
-    *count = keep_one_each(settings, signs, *count);
-    struct sharing s = {.settings = settings, .signs = signs, .count = *count, .close = close};
+        qsort(signals, *count, sizeof(*signals), by_node);
+    *count = keep_one_each(settings, signals, *count);
+    struct sharing s = {.settings = settings, .signals = signals, .count = *count, .close = close};
     for (size_t i = 0; i < s.count; i++)
-        signs[i].shared = -1;
+        signals[i].shared = -1;
     for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
         share_level(&s, (enum topology_level)level);
     settle(&s);

@@ -1,8 +1,8 @@
 /*
- * Which signs of trouble on many nodes are one incident of what they share. Pure like the rest of this room: signs go in with
+ * Which signals of trouble on many nodes are one incident of what they share. Pure like the rest of this room: signals go in with
  * the domains of their nodes as numbers, incidents come out.
  *
- * A sign is a node that nobody hears, or a verdict about its network or its power. Faults of GPUs, memory and disks are not:
+ * A signal is a node that nobody hears, or a verdict about its network or its power. Faults of GPUs, memory and disks are not:
  * three of them in one rack are three faults, for no rack breaks a GPU's memory, while switches, cables and supplies
  * take whatever hangs on them.
  *
@@ -15,7 +15,7 @@
 
 #include "policy/policy.h"
 
-struct policy_sign {
+struct policy_outage_signal {
     int64_t node_id, at;
     int64_t until; /* INT64_MAX: as long as its verdict is open, or nobody hears the node */
     enum incident_cause cause;
@@ -31,14 +31,14 @@ struct policy_shared {
     size_t count;
 };
 
-/* Sorts the signs by node and keeps one of each; the order in which they come does not matter. Caller frees *ret_shared. */
-size_t policy_share(const struct policy_settings *settings, struct policy_sign *signs, size_t *count,
+/* Sorts the signals by node and keeps one of each; the order in which they come does not matter. Caller frees *ret_shared. */
+size_t policy_share(const struct policy_settings *settings, struct policy_outage_signal *signals, size_t *count,
                     struct policy_shared **ret_shared);
 
-/* Whether a verdict is a sign, of no node yet. What has happened and is never over (a link that flapped) is one for as long as it takes
+/* Whether a verdict is an outage signal, of no node yet. What has happened and is never over (a link that flapped) is one for as long as it takes
  * others to join and the place to settle: else no incident of it would end. */
-bool policy_sign_of(const struct policy_settings *settings, const struct verdict *verdict,
-                    struct policy_sign *ret_sign);
+bool policy_outage_signal_of(const struct policy_settings *settings, const struct verdict *verdict,
+                             struct policy_outage_signal *ret_signal);
 
 /* Whether the domain is back: fewer of its nodes still show it than make an incident, or not half of them. */
 bool policy_incident_is_settled(const struct policy_settings *settings, int64_t nodes, int64_t affected);

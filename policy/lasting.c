@@ -1,9 +1,9 @@
 /*
- * Weak signs that last: one is nothing, and nothing may be watched for ever.
+ * Weak findings that last: one is nothing, and nothing may be watched for ever.
  *
  *   a row says how long (lasts_ms) and what follows (lasts_action): a repair, or a person
  *   what was so from the boot on is no driver that hangs: another boot does not help, a person looks
- *   several weak signs on one node: each weighs its age as a share of its row's time, and together they ask for a person as soon as
+ *   several weak findings on one node: each weighs its age as a share of its row's time, and together they ask for a person as soon as
  *   that is a whole
  *
  * Age is the server's: since the oldest open verdict of the same code and device came. A state that was over in between has no open
@@ -28,17 +28,17 @@ static bool may_last(const struct finding *finding)
            finding->row->lasts_ms > 0;
 }
 
-static bool is_same_sign(const struct finding *a, const struct finding *b)
+static bool is_same_finding(const struct finding *a, const struct finding *b)
 {
     return text_equal(a->verdict->code, b->verdict->code) && text_equal(a->verdict->device, b->verdict->device);
 }
 
-/* Since when the sign of `at` is open. */
+/* Since when the finding of `at` is open. */
 static int64_t open_since(const struct finding *findings, size_t count, size_t at)
 {
     int64_t since = findings[at].verdict->received_at;
     for (size_t i = 0; i < count; i++)
-        if (!findings[i].dropped && is_same_sign(&findings[i], &findings[at]) &&
+        if (!findings[i].dropped && is_same_finding(&findings[i], &findings[at]) &&
             findings[i].verdict->received_at < since)
             since = findings[i].verdict->received_at;
     return since;
@@ -63,7 +63,7 @@ void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct p
     }
 }
 
-/* Each code once, by its oldest sign. */
+/* Each code once, by its oldest finding. */
 static bool is_first_of_code(const struct policy_snapshot *snapshot, const struct finding *findings, size_t count,
                              size_t at, int64_t *ret_age_ms)
 {
@@ -103,13 +103,13 @@ void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct f
     }
 }
 
-struct policy_outcome policy_after_weak_signs(const struct folded *folded)
+struct policy_outcome policy_after_weak_findings(const struct folded *folded)
 {
     char because[REASON_MAX_BYTES];
     policy_say(because, sizeof(because),
-               "Each of %d signs (%s) is weak, and together they have lasted long enough: a person has to look",
+               "Each of %d findings (%s) is weak, and together they have lasted long enough: a person has to look",
                folded->weak_codes, folded->weak);
-    return policy_person(RULE_WEAK_SIGNS_TOGETHER, because, "nothing says which part a repair would be for");
+    return policy_person(RULE_WEAK_FINDINGS_TOGETHER, because, "nothing says which part a repair would be for");
 }
 
 bool policy_is_of_a_place(const char *code)

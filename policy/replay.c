@@ -81,7 +81,7 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
         .has_scheduler = true,
         .scheduler_known = true,
         .scheduler_responding = true,
-        .external_drain = d->rule == RULE_FOREIGN_DRAIN,
+        .external_drain = d->rule == RULE_EXTERNAL_DRAIN,
         .scheduler_reason = "",
         .request_by = "",
         .incident = incident_of(d),

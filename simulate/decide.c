@@ -45,7 +45,7 @@ static void view_verdict(const struct world *w, const struct trouble *trouble, c
     text_copy_cut(ret_verdict->code, sizeof(ret_verdict->code), code_of(w, note->class));
     fault_judge(ret_verdict->source, ret_verdict->code, "", &judgement);
     ret_verdict->severity = judgement.row != NULL ? judgement.row->severity : SEVERITY_WARN;
-    /* A sign that may last is over when its fault has passed; one that only another machine cures does not pass. */
+    /* A finding that may last is over when its fault has passed; one that only another machine cures does not pass. */
     bool passes = judgement.row != NULL && judgement.row->lasts_ms > 0 && trouble->hard != note->class;
     ret_verdict->state = passes && w->now - note->at > PASSED_AFTER_MS ? VERDICT_STATE_RESOLVED : VERDICT_STATE_OPEN;
     ret_verdict->count = 1;

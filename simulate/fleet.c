@@ -146,18 +146,18 @@ static void fall_silent(struct world *w, int32_t node, int class)
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-static void put_signs(const struct world *w, struct policy_sign *signs, size_t *count)
+static void put_signals(const struct world *w, struct policy_outage_signal *signals, size_t *count)
 {
     for (int32_t g = 0; g < w->group_count; g++)
         for (size_t i = 0; i < w->groups[g].silent_count; i++) {
             int32_t node = w->groups[g].silent[i];
-            struct policy_sign *sign = &signs[(*count)++];
-            *sign = (struct policy_sign){.node_id = node + 1,
-                                         .at = w->machines[node].trouble->silent_since,
-                                         .cause = INCIDENT_CAUSE_UNREACHABLE};
+            struct policy_outage_signal *signal = &signals[(*count)++];
+            *signal = (struct policy_outage_signal){.node_id = node + 1,
+                                                    .at = w->machines[node].trouble->silent_since,
+                                                    .cause = INCIDENT_CAUSE_UNREACHABLE};
             for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++) {
                 int64_t size = simulate_place_nodes(w->scenario, (enum topology_level)level);
-                sign->domain[level] = size == 0 ? 0 : (uint32_t)(node / size + 1);
+                signal->domain[level] = size == 0 ? 0 : (uint32_t)(node / size + 1);
             }
         }
 }
@@ -168,12 +168,12 @@ int fleet_shared(struct world *w, int32_t node)
         size_t silent = 0, count = 0;
         for (int32_t g = 0; g < w->group_count; g++)
             silent += w->groups[g].silent_count;
-        autofree struct policy_sign *signs = own_calloc(silent + 1, sizeof(*signs));
-        put_signs(w, signs, &count);
+        autofree struct policy_outage_signal *signals = own_calloc(silent + 1, sizeof(*signals));
+        put_signals(w, signals, &count);
         free(w->shared);
-        w->shared_count = policy_share(&fleet_group(w, node)->rules.policy, signs, &count, &w->shared);
+        w->shared_count = policy_share(&fleet_group(w, node)->rules.policy, signals, &count, &w->shared);
         for (size_t i = 0; i < count; i++)
-            w->machines[signs[i].node_id - 1].trouble->shared = signs[i].shared;
+            w->machines[signals[i].node_id - 1].trouble->shared = signals[i].shared;
         w->shared_is_old = false;
     }
     return w->machines[node].silent ? w->machines[node].trouble->shared : NONE;

@@ -337,7 +337,7 @@ static int64_t next_due(const struct reconcile *r, int64_t now)
         next = earlier(next, entry.at);
     if (r->incident_look_at > 0)
         next = earlier(next, r->incident_look_at);
-    if (r->signs_changed)
+    if (r->signals_changed)
         next = now;
     for (const struct rgroup *group = r->groups; group != NULL; group = group->next)
         if (group->look_at > 0)

@@ -454,20 +454,21 @@ static inline uint32_t case_domain(const struct policy_case *c, size_t at, int l
     return c->nodes[at].domain[level][0] == '\0' ? 0 : first + 1;
 }
 
-static inline size_t case_signs(const struct policy_case *c, size_t at, struct policy_sign *signs)
+static inline size_t case_signals(const struct policy_case *c, size_t at, struct policy_outage_signal *signals)
 {
     const struct case_node *n = &c->nodes[at];
     int64_t silent_ms = CASE_NOW_MS - n->node.last_heartbeat_at;
     size_t count = n->node.last_heartbeat_at > 0 && !n->node.scheduler_responding && !n->node.switched_off &&
                    silent_ms >= c->snapshot.settings.silent_after_ms;
-    signs[0] = (struct policy_sign){.at = n->node.last_heartbeat_at};
+    signals[0] = (struct policy_outage_signal){.at = n->node.last_heartbeat_at};
     for (size_t i = 0; i < n->verdict_count && count < 4; i++)
-        if (policy_sign_of(&c->snapshot.settings, &n->verdicts[i], &signs[count]) && signs[count].until > CASE_NOW_MS)
+        if (policy_outage_signal_of(&c->snapshot.settings, &n->verdicts[i], &signals[count]) &&
+            signals[count].until > CASE_NOW_MS)
             count++;
     for (size_t i = 0; i < count; i++) {
-        signs[i].node_id = n->node.id;
+        signals[i].node_id = n->node.id;
         for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
-            signs[i].domain[level] = case_domain(c, at, level);
+            signals[i].domain[level] = case_domain(c, at, level);
     }
     return count;
 }
@@ -475,12 +476,12 @@ static inline size_t case_signs(const struct policy_case *c, size_t at, struct p
 /* Who waits for which incident, as the loop would have found it. */
 static inline void case_share(struct policy_case *c)
 {
-    autofree struct policy_sign *signs = own_calloc(c->node_count * 4 + 4, sizeof(*signs));
+    autofree struct policy_outage_signal *signals = own_calloc(c->node_count * 4 + 4, sizeof(*signals));
     autofree struct policy_shared *shared = NULL;
     size_t count = 0;
     for (size_t i = 0; i < c->node_count; i++)
-        count += case_signs(c, i, &signs[count]);
-    size_t found = policy_share(&c->snapshot.settings, signs, &count, &shared);
+        count += case_signals(c, i, &signals[count]);
+    size_t found = policy_share(&c->snapshot.settings, signals, &count, &shared);
     c->incidents = own_calloc(found + 1, sizeof(*c->incidents));
     for (size_t i = 0; i < found; i++) {
         c->incidents[i] = (struct policy_incident){.id = (int64_t)i + 1,
@@ -493,8 +494,8 @@ static inline void case_share(struct policy_case *c)
             shared[i].first_at >= CASE_NOW_MS - c->snapshot.settings.breaker_window_ms ? 1 : 0;
     }
     for (size_t i = 0; i < count; i++)
-        if (signs[i].shared >= 0)
-            c->nodes[signs[i].node_id - 1].node.incident = &c->incidents[signs[i].shared];
+        if (signals[i].shared >= 0)
+            c->nodes[signals[i].node_id - 1].node.incident = &c->incidents[signals[i].shared];
 }
 
 /* The pointers of the snapshot; only once nothing moves any more. */

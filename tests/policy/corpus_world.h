@@ -374,42 +374,43 @@ static inline uint32_t live_domain(const struct live *live, const struct live_no
     return 0;
 }
 
-/* As reconcile_incident.c keeps them: shared by policy_share, for as long as the signs stand. */
+/* As reconcile_incident.c keeps them: shared by policy_share, for as long as the signals stand. */
 static inline int64_t live_share(struct live *live)
 {
     const struct policy_settings *settings = &live->story->settings;
-    autofree struct policy_sign *signs = own_calloc(live->story->node_count * 16 + 1, sizeof(*signs));
+    autofree struct policy_outage_signal *signals = own_calloc(live->story->node_count * 16 + 1, sizeof(*signals));
     autofree struct policy_shared *shared = NULL;
     size_t count = 0;
     for (size_t n = 0; n < live->story->node_count; n++) {
         struct live_node *node = &live->nodes[n];
-        struct policy_sign sign = {.at = node->heard_at, .until = INT64_MAX, .cause = INCIDENT_CAUSE_UNREACHABLE};
+        struct policy_outage_signal signal = {
+            .at = node->heard_at, .until = INT64_MAX, .cause = INCIDENT_CAUSE_UNREACHABLE};
         size_t from = count;
         bool away = node->has_slurm && node->slurm.seen.switched_off;
         if (live->now - node->heard_at >= settings->silent_after_ms && !live_scheduler_hears(node) && !away &&
             !node->busy)
-            signs[count++] = sign;
+            signals[count++] = signal;
         for (size_t i = 0; i < node->verdict_count && count < from + 15; i++)
             if (node->verdicts[i]->state == VERDICT_STATE_OPEN &&
                 strcmp(node->verdicts[i]->boot_id, node->boot_id) == 0 &&
-                policy_sign_of(settings, node->verdicts[i], &sign) && sign.until > live->now)
-                signs[count++] = sign;
+                policy_outage_signal_of(settings, node->verdicts[i], &signal) && signal.until > live->now)
+                signals[count++] = signal;
         for (size_t i = from; i < count; i++) {
-            signs[i].node_id = (int64_t)n + 1;
+            signals[i].node_id = (int64_t)n + 1;
             for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
-                signs[i].domain[level] = live_domain(live, node, level);
+                signals[i].domain[level] = live_domain(live, node, level);
         }
         node->has_incident = false;
     }
-    size_t found = policy_share(settings, signs, &count, &shared);
+    size_t found = policy_share(settings, signals, &count, &shared);
     for (size_t i = 0; i < count; i++) {
-        if (signs[i].shared < 0)
+        if (signals[i].shared < 0)
             continue;
-        struct live_node *node = &live->nodes[signs[i].node_id - 1];
-        const struct policy_shared *of = &shared[signs[i].shared];
+        struct live_node *node = &live->nodes[signals[i].node_id - 1];
+        const struct policy_shared *of = &shared[signals[i].shared];
         text_copy_cut(node->place, sizeof(node->place), node->of->place[of->level]);
         node->has_incident = true;
-        node->incident = (struct policy_incident){.id = signs[i].shared + 1,
+        node->incident = (struct policy_incident){.id = signals[i].shared + 1,
                                                   .level = of->level,
                                                   .domain = node->place,
                                                   .cause = of->cause,

@@ -103,7 +103,7 @@ static void the_same_card_comes_back(void **state)
     assert_int_equal(
         sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "is in this machine, which was given up for xid.79"), 1);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "HARDWARE_CHECK passed"), 1);
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "(same-hardware-came-back)"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "(recurring-hardware)"), 1);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
     sim_close(&sim);
 }

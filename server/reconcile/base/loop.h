@@ -73,8 +73,8 @@ struct reconcile {
     bool domains_full;              /* that was told */
     struct idqueue places_unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
     struct rincident *incidents;    /* that go on */
-    struct idqueue signs;           /* nodes with sign_at, and some that had it */
-    bool signs_changed;
+    struct idqueue signals;         /* nodes with signal_at, and some that had it */
+    bool signals_changed;
     int64_t incident_look_at; /* 0: there is none */
 
     int64_t provisioned; /* the cluster that moved last: the next one has its turn */

@@ -50,16 +50,16 @@ struct rnode {
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */
     int64_t silent_since;       /* last sign of life of a silent agent; 0: it speaks */
     int64_t no_return_at;       /* when the repair ended from which it did not come back; 0: none */
-    int64_t sign_at;            /* newest verdict about its network or power; 0: none */
-    int64_t sign_until;         /* when that is a sign no more */
+    int64_t signal_at;          /* newest verdict about its network or power; 0: none */
+    int64_t signal_until;       /* when that is a signal no more */
     int64_t checked_at;         /* newest deep check, of a node that idle checks have looked at; 0: not read */
-    int64_t spent_at;           /* signs until then belong to an incident that is over */
+    int64_t spent_at;           /* signals until then belong to an incident that is over */
     struct rincident *incident; /* of many nodes, that has taken it; NULL: none */
     uint64_t seen_seq;          /* of the newest picture that holds the node; 0: none */
     uint64_t touched_seq;       /* of our own last change in the scheduler: older pictures say nothing */
     uint32_t domain[TOPOLOGY_LEVEL_COUNT]; /* reconcile_domain; 0: not known */
     uint8_t state, health, request, leftover;
-    uint8_t sign_cause; /* of sign_at */
+    uint8_t signal_cause; /* of signal_at */
     uint8_t notes;
     uint8_t look;         /* enum look: the queue it stands in */
     uint8_t idle_looks;   /* in a row at which it could be checked: reconcile/decide/idle.c */

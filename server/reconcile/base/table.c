@@ -395,6 +395,6 @@ void reconcile_table_free(struct reconcile *r)
     }
     due_free(&r->due);
     reconcile_domains_free(r);
-    idqueue_free(&r->signs);
+    idqueue_free(&r->signals);
     wakes_free(&r->wakes);
 }

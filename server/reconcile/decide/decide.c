@@ -286,19 +286,19 @@ static int read_return_to_service(const struct reconcile *r, struct db_tx *tx, s
     return status;
 }
 
-static void read_sign(struct reconcile *r, const struct decide_item *item, int64_t now)
+static void read_signal(struct reconcile *r, const struct decide_item *item, int64_t now)
 {
-    struct policy_sign newest = {.at = 0}, sign;
+    struct policy_outage_signal newest = {.at = 0}, signal;
     for (size_t i = 0; i < item->verdict_count; i++) {
         const struct verdict *verdict = &item->verdicts[i];
         if (!text_equal(verdict->instance_id, item->instance.instance_id) ||
-            !policy_sign_of(&r->deps.settings.policy, verdict, &sign) || sign.until <= now)
+            !policy_outage_signal_of(&r->deps.settings.policy, verdict, &signal) || signal.until <= now)
             continue;
-        int64_t until = sign.until > newest.until ? sign.until : newest.until;
-        newest = sign.at > newest.at ? sign : newest;
+        int64_t until = signal.until > newest.until ? signal.until : newest.until;
+        newest = signal.at > newest.at ? signal : newest;
         newest.until = until;
     }
-    reconcile_node_sign(r, item->node, &newest);
+    reconcile_node_signal(r, item->node, &newest);
 }
 
 static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
@@ -316,7 +316,7 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
     for (size_t i = 0; i < item->verdict_count; i++)
         if (policy_is_node_fault(&faults, &item->verdicts[i]))
             reconcile_group_failing(r, item->node, item->verdicts[i].received_at);
-    read_sign(r, item, now);
+    read_signal(r, item, now);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
     return read_return_to_service(r, tx, item, now);

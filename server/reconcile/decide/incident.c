@@ -1,9 +1,9 @@
 /*
- * Incidents of many nodes: who shows a sign, what the policy makes of all signs together (policy/incident.h), and what is
+ * Incidents of many nodes: who shows an outage signal, what the policy makes of all signals together (policy/incident.h), and what is
  * remembered of it. An incident is in the store before anything is decided by it.
  *
  * It goes on while enough of its nodes show it, and ends when the place has been back for a while; who still fails then is judged
- * by itself. Signs that were part of an incident that has ended are spent: they never make another one, also after a restart. For the
+ * by itself. Signals that were part of an incident that has ended are spent: they never make another one, also after a restart. For the
  * breaker it counts as long as its beginning does.
  */
 #include "server/reconcile/decide/incident.h"
@@ -90,7 +90,7 @@ static struct rmember *add_member(struct rincident *incident, int64_t node_id)
     return member;
 }
 
-/* --- signs ------------------------------------------------------------------------------------- */
+/* --- signals ------------------------------------------------------------------------------------- */
 static bool is_accounted_for(const struct reconcile *r, const struct rnode *node)
 {
     return reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && (node->responding || node->switched_off);
@@ -107,20 +107,20 @@ static bool is_gone(const struct reconcile *r, const struct rnode *node)
     return is_in_service(node) && node->lost && node->silent_since > 0 && !is_accounted_for(r, node);
 }
 
-void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign)
+void reconcile_node_signal(struct reconcile *r, struct rnode *node, const struct policy_outage_signal *signal)
 {
-    node->sign_until = sign->until;
-    if (node->sign_at == sign->at && (sign->at == 0 || node->sign_cause == (uint8_t)sign->cause))
+    node->signal_until = signal->until;
+    if (node->signal_at == signal->at && (signal->at == 0 || node->signal_cause == (uint8_t)signal->cause))
         return;
-    if (node->sign_at == 0)
-        idqueue_push(&r->signs, node->id);
-    node->sign_at = sign->at;
-    node->sign_cause = (uint8_t)sign->cause;
-    r->signs_changed = true;
+    if (node->signal_at == 0)
+        idqueue_push(&r->signals, node->id);
+    node->signal_at = signal->at;
+    node->signal_cause = (uint8_t)signal->cause;
+    r->signals_changed = true;
 }
 
 struct collected {
-    struct policy_sign *signs;
+    struct policy_outage_signal *signals;
     size_t count, capacity;
 };
 
@@ -130,11 +130,11 @@ static void collect(struct collected *all, const struct rnode *node, int64_t at,
         return;
     if (all->count == all->capacity) {
         all->capacity = all->capacity == 0 ? 64 : all->capacity * 2;
-        all->signs = own_realloc(all->signs, all->capacity, sizeof(*all->signs));
+        all->signals = own_realloc(all->signals, all->capacity, sizeof(*all->signals));
     }
-    struct policy_sign *sign = &all->signs[all->count++];
-    *sign = (struct policy_sign){.node_id = node->id, .at = at, .cause = cause};
-    memcpy(sign->domain, node->domain, sizeof(sign->domain));
+    struct policy_outage_signal *signal = &all->signals[all->count++];
+    *signal = (struct policy_outage_signal){.node_id = node->id, .at = at, .cause = cause};
+    memcpy(signal->domain, node->domain, sizeof(signal->domain));
 }
 
 static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
@@ -147,29 +147,29 @@ static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
             if (node != NULL && is_gone(r, node))
                 collect(all, node, node->silent_since, INCIDENT_CAUSE_UNREACHABLE);
         }
-    for (size_t left = r->signs.count; left > 0 && idqueue_pop(&r->signs, &id); left--) {
+    for (size_t left = r->signals.count; left > 0 && idqueue_pop(&r->signals, &id); left--) {
         struct rnode *node = reconcile_node_find(r, id);
-        if (node == NULL || node->sign_at == 0)
+        if (node == NULL || node->signal_at == 0)
             continue;
-        if (node->sign_until <= now) {
-            node->sign_at = 0;
+        if (node->signal_until <= now) {
+            node->signal_at = 0;
             continue;
         }
-        idqueue_push(&r->signs, id);
+        idqueue_push(&r->signals, id);
         if (is_in_service(node))
-            collect(all, node, node->sign_at, (enum incident_cause)node->sign_cause);
+            collect(all, node, node->signal_at, (enum incident_cause)node->signal_cause);
     }
 }
 
 /* --- joining ----------------------------------------------------------------------------------- */
-static void join(struct reconcile *r, struct rincident *incident, const struct policy_sign *sign)
+static void join(struct reconcile *r, struct rincident *incident, const struct policy_outage_signal *signal)
 {
-    struct rnode *node = reconcile_node_find(r, sign->node_id);
+    struct rnode *node = reconcile_node_find(r, signal->node_id);
     if (node->incident == incident)
         return;
     struct rmember *member = add_member(incident, node->id);
-    member->since = sign->at;
-    member->cause = sign->cause;
+    member->since = signal->at;
+    member->cause = signal->cause;
     node->incident = incident;
     reconcile_node_dirty(r, node);
 }
@@ -194,9 +194,9 @@ static void take_over(struct reconcile *r, struct rincident *from, struct rincid
     from->unstored = true;
 }
 
-static struct rincident *open_one(struct reconcile *r, const struct policy_sign *sign, int64_t started_at)
+static struct rincident *open_one(struct reconcile *r, const struct policy_outage_signal *signal, int64_t started_at)
 {
-    const struct rnode *node = reconcile_node_find(r, sign->node_id);
+    const struct rnode *node = reconcile_node_find(r, signal->node_id);
     struct rincident *incident = incident_new(r, node->group->cluster);
     incident->row.started_at = started_at;
     return incident;
@@ -215,17 +215,17 @@ static void place(struct reconcile *r, struct rincident *incident, const struct 
 }
 
 /* The open ones that any of its nodes is in become one; NULL: there is none, and it is too long ago for a new one. */
-static struct rincident *find(struct reconcile *r, const struct policy_sign *signs, size_t count, int index,
+static struct rincident *find(struct reconcile *r, const struct policy_outage_signal *signals, size_t count, int index,
                               const struct policy_shared *shared, int64_t now)
 {
     const struct policy_settings *settings = &r->deps.settings.policy;
     struct rincident *found = NULL;
     size_t first = count;
     for (size_t i = 0; i < count; i++) {
-        if (signs[i].shared != index)
+        if (signals[i].shared != index)
             continue;
         first = first == count ? i : first;
-        struct rincident *other = reconcile_node_find(r, signs[i].node_id)->incident;
+        struct rincident *other = reconcile_node_find(r, signals[i].node_id)->incident;
         if (other == NULL || other == found || other->row.ended_at > 0)
             continue;
         struct rincident *older = found == NULL || other->row.id < found->row.id ? other : found;
@@ -234,29 +234,29 @@ static struct rincident *find(struct reconcile *r, const struct policy_sign *sig
         found = older;
     }
     bool fresh = shared->last_at >= now - settings->incident_window_ms - settings->unreachable_after_ms;
-    return found != NULL || !fresh ? found : open_one(r, &signs[first], shared->first_at);
+    return found != NULL || !fresh ? found : open_one(r, &signals[first], shared->first_at);
 }
 
 static void join_shared(struct reconcile *r, const struct collected *all, int64_t now)
 {
     autofree struct policy_shared *shared = NULL;
     size_t count = all->count;
-    size_t shared_count = policy_share(&r->deps.settings.policy, all->signs, &count, &shared);
+    size_t shared_count = policy_share(&r->deps.settings.policy, all->signals, &count, &shared);
     for (size_t k = 0; k < shared_count; k++) {
-        struct rincident *incident = find(r, all->signs, count, (int)k, &shared[k], now);
+        struct rincident *incident = find(r, all->signals, count, (int)k, &shared[k], now);
         if (incident == NULL)
             continue;
         place(r, incident, &shared[k]);
         for (size_t i = 0; i < count; i++)
-            if (all->signs[i].shared == (int)k)
-                join(r, incident, &all->signs[i]);
+            if (all->signals[i].shared == (int)k)
+                join(r, incident, &all->signals[i]);
     }
     for (size_t i = 0; i < count; i++)
         for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
-            if (all->signs[i].shared < 0 && incident->row.ended_at == 0 &&
-                all->signs[i].domain[incident->row.level] == incident->domain &&
-                reconcile_node_find(r, all->signs[i].node_id)->incident == NULL)
-                join(r, incident, &all->signs[i]);
+            if (all->signals[i].shared < 0 && incident->row.ended_at == 0 &&
+                all->signals[i].domain[incident->row.level] == incident->domain &&
+                reconcile_node_find(r, all->signals[i].node_id)->incident == NULL)
+                join(r, incident, &all->signals[i]);
 }
 
 /* --- going on, and ending ---------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static bool is_back(const struct reconcile *r, const struct rnode *node, int64_t
     struct fleet_view live;
     if (node == NULL || !is_in_service(node))
         return true;
-    if (node->sign_at > node->spent_at && node->sign_until > now)
+    if (node->signal_at > node->spent_at && node->signal_until > now)
         return false;
     bool heard = fleet_get(r->service->fleet, node->id, &live) != 0 || (!live.silent && live.last_heartbeat_at > 0);
     return heard || is_accounted_for(r, node) || node->incident == NULL;
@@ -311,14 +311,14 @@ static void follow(struct reconcile *r, struct rincident *incident, int64_t now)
     incident->unstored = true;
 }
 
-/* Its signs are spent, and its nodes are judged by themselves from now on. */
+/* Its signals are spent, and its nodes are judged by themselves from now on. */
 static void release(struct reconcile *r, struct rincident *incident)
 {
     for (size_t i = 0; i < incident->count; i++) {
         struct rnode *node = reconcile_node_find(r, incident->members[i].node_id);
         if (node == NULL || node->incident != incident)
             continue;
-        node->spent_at = node->sign_at > node->silent_since ? node->sign_at : node->silent_since;
+        node->spent_at = node->signal_at > node->silent_since ? node->signal_at : node->silent_since;
         node->incident = NULL;
         reconcile_node_dirty(r, node);
     }
@@ -459,7 +459,7 @@ static int store(struct reconcile *r, int64_t now)
 /* --- all of it --------------------------------------------------------------------------------- */
 bool reconcile_incidents_due(const struct reconcile *r, int64_t now)
 {
-    return r->signs_changed || (r->incident_look_at > 0 && r->incident_look_at <= now);
+    return r->signals_changed || (r->incident_look_at > 0 && r->incident_look_at <= now);
 }
 
 int reconcile_incidents(struct reconcile *r, int64_t now)
@@ -467,16 +467,16 @@ int reconcile_incidents(struct reconcile *r, int64_t now)
     struct collected all = {0};
     if (!reconcile_incidents_due(r, now))
         return 0;
-    r->signs_changed = false;
+    r->signals_changed = false;
     drop_old(r, now);
     collect_all(r, &all, now);
     join_shared(r, &all, now);
-    free(all.signs);
+    free(all.signals);
     for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
         if (incident->row.ended_at == 0)
             follow(r, incident, now);
     int status = store(r, now);
-    r->signs_changed = r->signs_changed || status != 0; /* before anything is decided again */
+    r->signals_changed = r->signals_changed || status != 0; /* before anything is decided again */
     r->incident_look_at = r->incidents != NULL ? now + INCIDENT_LOOK_MS : 0;
     return status;
 }
@@ -542,7 +542,7 @@ static int load_incident(const void *row, void *arg)
     return 0;
 }
 
-/* For as long as it counts, and as its signs could make another one (find). */
+/* For as long as it counts, and as its signals could make another one (find). */
 static int64_t remembered_ms(const struct reconcile *r)
 {
     const struct policy_settings *settings = &r->deps.settings.policy;
@@ -573,7 +573,7 @@ int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx)
         status = load_nodes(&loading, tx, false);
     if (status == 0)
         status = load_nodes(&loading, tx, true);
-    r->signs_changed = r->incidents != NULL;
+    r->signals_changed = r->incidents != NULL;
     return status;
 }
 

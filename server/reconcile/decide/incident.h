@@ -7,15 +7,15 @@
 
 struct db_tx;
 struct policy_incident;
-struct policy_sign;
+struct policy_outage_signal;
 struct rcluster;
 struct reconcile;
 struct rgroup;
 struct rnode;
 
-/* The newest of its verdicts that may be a sign of an incident of many nodes; at 0: there is none. */
-void reconcile_node_sign(struct reconcile *r, struct rnode *node, const struct policy_sign *sign);
-/* Looks at all signs, when there is a reason to. */
+/* The newest of its verdicts that may be an outage signal of many nodes; at 0: there is none. */
+void reconcile_node_signal(struct reconcile *r, struct rnode *node, const struct policy_outage_signal *signal);
+/* Looks at all outage signals, when there is a reason to. */
 int reconcile_incidents(struct reconcile *r, int64_t now); /* else nothing may be decided by them */
 bool reconcile_incidents_due(const struct reconcile *r, int64_t now);
 const struct policy_incident *reconcile_incident_of(const struct rnode *node);

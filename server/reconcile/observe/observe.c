@@ -128,7 +128,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     reconcile_node_recount(node);
     if (changed || reason_changed) {
         node->hold_refused = false;
-        r->signs_changed = r->signs_changed || node->silent_since > 0 || node->incident != NULL;
+        r->signals_changed = r->signals_changed || node->silent_since > 0 || node->incident != NULL;
         reconcile_node_dirty(r, node);
     }
     poke_waiting(r, node);
@@ -267,7 +267,7 @@ static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
     const struct policy_settings *policy = &r->deps.settings.policy;
     node->silent_since = last_heartbeat_at > 0 ? last_heartbeat_at : now - policy->silent_after_ms;
     node->lost = last_heartbeat_at > 0;
-    r->signs_changed = true;
+    r->signals_changed = true;
     if (!silence_matters(node))
         return; /* a machine that is being rebooted or made has nothing to say */
     node->notes |= NOTE_SILENT;
@@ -307,7 +307,7 @@ void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
     if (fleet_get(r->service->fleet, node->id, &live) == 0 && !live.silent) {
         node->notes &= (uint8_t)~NOTE_SILENT;
         node->silent_since = 0;
-        r->signs_changed = r->signs_changed || node->incident != NULL;
+        r->signals_changed = r->signals_changed || node->incident != NULL;
     }
     reconcile_node_dirty(r, node);
     reconcile_operation_poke(r, node);

@@ -76,7 +76,7 @@ static void put(struct reconcile *r, struct rnode *node, enum topology_level lev
     if (node->domain[level] == domain)
         return;
     node->domain[level] = domain;
-    r->signs_changed = true;
+    r->signals_changed = true;
 }
 
 void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct node *row)

@@ -581,6 +581,34 @@ static void test_governance_is_asked_for_in_our_words(void **state)
     db_tx_close(tx);
 }
 
+static const char SQL_RULES_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) VALUES (1, 1, 'x', '', 'local', 1, 0, 7); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, state_since, health_since, retry_at, "
+    "opted_out, created_at) VALUES (1, 1, 1, 'x-1', 'ready', 'healthy', '', 7, 7, 0, 0, 7); "
+    "INSERT INTO decision (id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
+    "evidence_count, newest_verdict, retry_at, table_version) "
+    "SELECT column1, 1, 7, 'watch', 'none', column2, '', '', '', 'none', '', 0, 0, 0, '' FROM (VALUES "
+    "(1, 'same-hardware-came-back'), (2, 'weak-signs-together'), (3, 'foreign-drain'), (4, 'before-the-reset'), "
+    "(5, 'watch'))";
+
+/* A decision that was stored under a rule's former name is found under today's, and not as one of another version. */
+static void test_rules_keep_their_decisions(void **state)
+{
+    static const enum decision_rule expected[] = {RULE_RECURRING_HARDWARE, RULE_WEAK_FINDINGS_TOGETHER,
+                                                  RULE_EXTERNAL_DRAIN, RULE_CLEARED_BY_RESET, RULE_WATCH};
+    struct db db;
+    struct db_tx *tx = upgraded_from(*state, &db, 46, SQL_RULES_BEFORE);
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        autofree char *sql = own_printf("SELECT count(*) FROM decision WHERE id = %zu AND rule = '%s'", i + 1,
+                                        decision_rule_text(expected[i]));
+        assert_int_equal(number(tx, sql), 1);
+    }
+    db_tx_close(tx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -596,6 +624,7 @@ int main(void)
         EMPTY_TEST(test_facts_of_texts_become_columns),
         EMPTY_TEST(test_what_was_renamed_keeps_its_rows),
         EMPTY_TEST(test_reports_of_what_is_at_work_are_known),
+        EMPTY_TEST(test_rules_keep_their_decisions),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),
