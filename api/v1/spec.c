@@ -91,7 +91,7 @@ static bool take_source(struct api_call *call, const char *where, const char *sc
     if (!same)
         api_problem_printf(
             call, PROBLEM_INVALID_VALUE,
-            "%s: Slurm has %zu nodes for its nodesFrom now, and not those that nodeNames and instanceCount "
+            "%s: the scheduler has %zu nodes for its nodesFrom now, and not those that nodeNames and instanceCount "
             "say. Leave these out, or look again and repeat.",
             where, count);
     return same;

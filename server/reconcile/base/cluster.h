@@ -25,6 +25,7 @@ struct rcluster {
     bool paused;                       /* a person holds all of it … */
     char paused_why[REASON_MAX_BYTES]; /* … who, and why */
     struct scheduler_link *link;       /* NULL: it has no scheduler */
+    enum orchestrator orchestrator;
     enum provisioning provisioning;
     char failure[SENTENCE_MAX_BYTES];
     bool dirty;                                         /* something changed that may move it or a group of it */

@@ -194,12 +194,13 @@ static int bring_back(struct apply *a)
 static int give_back_again(struct apply *a)
 {
     char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
+    const char *scheduler = orchestrator_title(a->node->group->cluster->orchestrator);
     try_key(a, "absence", key);
     if (a->item->old_mark)
-        snprintf(reason, sizeof(reason), "Slurm came up again with the mark of the repair before (%.*s), which is over",
-                 TEXT_FIT(text_or_empty(a->node->reason), 60));
+        snprintf(reason, sizeof(reason), "%s came up again with the mark of the repair before (%.*s), which is over",
+                 scheduler, TEXT_FIT(text_or_empty(a->node->reason), 60));
     else
-        snprintf(reason, sizeof(reason), "Slurm took it out by itself (%.*s), and hears it again",
+        snprintf(reason, sizeof(reason), "%s took it out by itself (%.*s), and hears it again", scheduler,
                  TEXT_FIT(text_or_empty(a->node->reason), 60));
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
                                           .urgency = URGENCY_NOW,
@@ -238,7 +239,7 @@ static int give_back(struct apply *a)
 }
 
 /* --- decisions --------------------------------------------------------------------------------- */
-/* What sinfo and people read about a node that is out of service: the words of the decision. */
+/* What people read, also in the scheduler, about a node that is out of service: the words of the decision. */
 static void out_reason(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
 {
     policy_explain_short(d, ret_reason, REASON_MAX_BYTES - SCHEDULER_NOTE_ROOM);

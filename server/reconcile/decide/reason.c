@@ -26,11 +26,17 @@ static bool is_held_by_person(const struct rnode *node)
     return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && reconcile_external_drain(node);
 }
 
+/* As people call it. */
+static const char *scheduler_of(const struct rnode *node)
+{
+    return orchestrator_title(node->group->cluster->orchestrator);
+}
+
 static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES])
 {
     bool user = node->reason_user != NULL, reason = node->reason != NULL;
-    autofree char *text = own_printf("held in Slurm%s%s%s%s", user ? " by " : "", user ? node->reason_user : "",
-                                     reason ? ": " : "", reason ? node->reason : "");
+    autofree char *text = own_printf("held in %s%s%s%s%s", scheduler_of(node), user ? " by " : "",
+                                     user ? node->reason_user : "", reason ? ": " : "", reason ? node->reason : "");
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
@@ -72,8 +78,8 @@ static void say_downed(const struct decide_item *item, char ret_reason[REASON_MA
         why = own_strdup("NodeRecovery None leaves that to a person");
     else
         why = own_strdup("the policy's mode for the class host leaves that to a person");
-    autofree char *text =
-        own_printf("Slurm took it out by itself (%.*s); %s", TEXT_FIT(text_or_empty(item->node->reason), 60), why);
+    autofree char *text = own_printf("%s took it out by itself (%.*s); %s", scheduler_of(item->node),
+                                     TEXT_FIT(text_or_empty(item->node->reason), 60), why);
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
@@ -128,7 +134,8 @@ static enum attention say_attention(const struct decide_item *item, char ret_rea
     }
     if (!is_kept_out(node))
         return ATTENTION_NONE;
-    snprintf(ret_reason, REASON_MAX_BYTES, "Slurm keeps it out by itself: %.*s", TEXT_FIT(node->reason, 100));
+    snprintf(ret_reason, REASON_MAX_BYTES, "%s keeps it out by itself: %.*s", scheduler_of(node),
+             TEXT_FIT(node->reason, 100));
     return ATTENTION_KEPT_OUT;
 }
 

@@ -118,7 +118,7 @@ enum scheduler_outcome govern_rule_judge(const struct scheduler_rule *rule, char
         outcome = SCHEDULER_OUTCOME_FAILED;
         reason = own_printf("Stored, but not applied in full.%s", text_get(&failed));
     } else {
-        reason = own_strdup("Applied: Slurm goes by all of it.");
+        reason = own_strdup("Applied: the scheduler goes by all of it.");
     }
     text_copy_cut(ret_reason, SENTENCE_MAX_BYTES, reason);
     write_details(rule, ret_details);

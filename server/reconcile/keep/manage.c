@@ -221,9 +221,10 @@ static void tell_drift(struct reconcile *r, struct scheduler_link *link, const s
     struct manage_keeper *manage = link->manage;
     if (text_equal(manage->drift, layout->drift))
         return;
-    autofree char *text = layout->drift[0] == '\0'
-                              ? own_strdup("Slurm's nodes and partitions are as they were written again")
-                              : own_printf("%s; %s", layout->drift, advice(layout->strategy));
+    autofree char *text =
+        layout->drift[0] == '\0'
+            ? own_printf("nodes and partitions of the scheduler %s are as they were written again", link->name)
+            : own_printf("%s; %s", layout->drift, advice(layout->strategy));
     if (tell(r, link, layout->drift[0] == '\0' ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT, text))
         text_copy_cut(manage->drift, sizeof(manage->drift), layout->drift);
 }
@@ -233,8 +234,8 @@ static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const
     struct manage_keeper *manage = link->manage;
     if (text_equal(manage->trouble, trouble))
         return;
-    autofree char *text =
-        own_printf("Slurm's nodes and partitions could not be written, it is tried again: %s", trouble);
+    autofree char *text = own_printf(
+        "nodes and partitions of the scheduler %s could not be written, it is tried again: %s", link->name, trouble);
     if (trouble[0] == '\0' || tell(r, link, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DESIRED, text))
         text_copy_cut(manage->trouble, sizeof(manage->trouble), trouble);
 }
@@ -282,7 +283,8 @@ bool reconcile_manage_take(struct reconcile *r, struct rcall *call)
     if (call->status != 0)
         link->manage->asked = 0;
     else if (layout->done[0] != '\0') {
-        autofree char *text = own_printf("Slurm's nodes and partitions were written: %s", layout->done);
+        autofree char *text =
+            own_printf("nodes and partitions of the scheduler %s were written: %s", link->name, layout->done);
         (void)tell(r, link, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
     }
     tell_trouble(r, link, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));

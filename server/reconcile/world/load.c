@@ -50,6 +50,7 @@ static void cluster_changed(struct reconcile *r, struct rcluster *cluster, const
     cluster->recovery = row->recovery;
     cluster_paused(cluster, row);
     cluster->provisioning = row->provisioning;
+    cluster->orchestrator = row->orchestrator;
     bool goes = row->state == CLUSTER_STATE_DELETING && cluster->state != CLUSTER_STATE_DELETING;
     cluster->state = row->state;
     cluster->revision = row->revision;

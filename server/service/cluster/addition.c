@@ -393,7 +393,8 @@ static int check_removing(struct db_tx *tx, const struct place *place, struct pr
     int status = place_is_controller(tx, place, &is_controller);
     if (status == 0 && is_controller)
         return problem_say(problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                           "%s is a controller of Slurm and cannot be removed on its own.", place->node.name);
+                           "%s is a controller of %s and cannot be removed on its own.", place->node.name,
+                           orchestrator_title(place->cluster.orchestrator));
     return status;
 }
 

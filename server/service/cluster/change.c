@@ -285,10 +285,10 @@ static int put_group_spec(const struct change *change, const struct instance_gro
         group_spec_free(&spec);
     group_spec_merge(&spec, &newer);
     if (status == 0 && group_spec_role(&spec) != before)
-        return problem_say(change->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                           "What the nodes of the group \"%s\" are to Slurm (%s) cannot be changed. Add another group, "
-                           "and delete this one.",
-                           group->name, slurm_role_text(before));
+        return problem_say(
+            change->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+            "The role of the group \"%s\" (%s) cannot be changed. Add another group, and delete this one.", group->name,
+            slurm_role_text(before));
     return status < 0 ? status : db_group_spec_put(change->slots.tx, group->id, &spec);
 }
 

@@ -161,7 +161,7 @@ static int get_before(struct db_tx *tx, struct diagnosis *d, struct job_attempt 
 /* --- the look, and the write ------------------------------------------------------------------------- */
 
 /* A new attempt of a job that the scheduler shows as over, or as being elsewhere, is somebody else's invention. What is
- * begun anew after its end, by "scontrol requeue", is shown as over by a picture of before. */
+ * begun anew after its end, by a requeue, is shown as over by a picture of before. */
 static int check_told(const struct diagnosis *d)
 {
     char **names = NULL;

@@ -76,7 +76,7 @@ static int refuse_unknown(const struct known *known)
     return known->why[0] == '\0' || known->snapshot != NULL
                ? 0
                : problem_say(known->problem, STATUS_UNAVAILABLE, PROBLEM_UNAVAILABLE,
-                             "What Slurm's jobs are is not known now: %s.", known->why);
+                             "The scheduler's jobs are not known now: %s.", known->why);
 }
 
 static bool is_of(const struct known *known, const struct cluster_job *job)

@@ -1,5 +1,5 @@
 /*
- * Slurm says of a job that it was requeued how often, but neither where it ran before nor why it does no more. So whatever a picture
+ * The scheduler says of a job that it was requeued how often, but neither where it ran before nor why it does no more. So whatever a picture
  * shows for the first time of a job that was requeued, or lost a node, is written down beside what the picture before had of it; and what we
  * do to a job ourselves when we do it. Jobs that nothing happens to are never written.
  */
@@ -188,10 +188,10 @@ static const char *own_end(const char *state)
 {
     static const struct {
         const char *state, *why;
-    } ends[] = {{"", "Slurm forgot it before its end was seen"},
+    } ends[] = {{"", "the scheduler forgot it before its end was seen"},
                 {"COMPLETED", "it ended well"},
-                {"CANCELLED", "it was cancelled in Slurm"},
-                {"PREEMPTED", "Slurm preempted it for another job"},
+                {"CANCELLED", "it was cancelled in the scheduler"},
+                {"PREEMPTED", "another job preempted it"},
                 {"TIMEOUT", "it reached its time limit"},
                 {"DEADLINE", "it reached its deadline"},
                 {"BOOT_FAIL", "its nodes did not boot"},
@@ -213,9 +213,9 @@ void job_start_tell_end(struct job_run *run, const struct cluster_job *job, cons
         snprintf(why, sizeof(why), "%s by Holdfast %.400s", requeued ? "requeued" : "ended", run->why);
     else if (requeued || failed)
         snprintf(why, sizeof(why), "%s%s%s",
-                 failed            ? "Slurm ended it: node failure"
-                 : node[0] != '\0' ? "Slurm requeued it: node failure"
-                                   : "requeued in Slurm, by whom is not known",
+                 failed            ? "the scheduler ended it: node failure"
+                 : node[0] != '\0' ? "the scheduler requeued it: node failure"
+                                   : "requeued in the scheduler, by whom is not known",
                  node[0] != '\0' ? " of " : "", node);
     else
         snprintf(why, sizeof(why), "%s%s", own != NULL ? own : "it ended as ",

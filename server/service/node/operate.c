@@ -84,8 +84,8 @@ static int check_controller(struct db_tx *tx, const struct request *request)
     if (status < 0 || !is_controller)
         return status;
     return problem_say(request->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                       "%s is a controller of Slurm, which cannot be replaced under its cluster.",
-                       request->place.node.name);
+                       "%s is a controller of %s, which cannot be replaced under its cluster.",
+                       request->place.node.name, orchestrator_title(request->place.cluster.orchestrator));
 }
 
 static int check_state(const struct request *request)

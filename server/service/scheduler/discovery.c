@@ -1,5 +1,5 @@
 /*
- * Finding out what a Slurm has that hpd is attached to; see discovery.h.
+ * Finding out what a scheduler has that hpd is attached to; see discovery.h.
  *
  * A group that was made of a partition or a feature keeps the nodes it was made with until somebody says otherwise: partitions are
  * edited by hand, and a slip there must not take nodes out of anybody's care. What differs is told.
@@ -200,12 +200,13 @@ int service_discovery_take(struct service *s, const char *name, const struct nod
         return status;
     autofree const struct job_node **nodes = choose(snapshot, source, ret_count);
     if (*ret_count == 0 || *ret_count > GROUP_NODES_MAX_LOCAL)
-        return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
-                           "Slurm has %s%s%s%s%s%s: hpctl scheduler describe shows its partitions and features.",
-                           *ret_count == 0 ? "no node" : "more nodes than a group may have",
-                           source->partition[0] == '\0' ? "" : " in the partition ", source->partition,
-                           source->feature[0] == '\0' ? "" : " with the feature ", source->feature,
-                           *ret_count == 0 ? "" : "; say fewer by nodeNames");
+        return problem_say(
+            ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+            "The scheduler has %s%s%s%s%s%s: hpctl scheduler describe shows its partitions and features.",
+            *ret_count == 0 ? "no node" : "more nodes than a group may have",
+            source->partition[0] == '\0' ? "" : " in the partition ", source->partition,
+            source->feature[0] == '\0' ? "" : " with the feature ", source->feature,
+            *ret_count == 0 ? "" : "; say fewer by nodeNames");
     *ret_names = own_calloc(*ret_count, sizeof(char *));
     for (size_t i = 0; i < *ret_count; i++)
         (*ret_names)[i] = own_strdup(nodes[i]->name);
@@ -389,12 +390,13 @@ static int tell_difference(struct follow *follow, const struct instance_group *g
         autofree char *more = say_names(new, new_count), *less = say_names(follow->gone, follow->gone_count);
         status = cluster_event(
             follow->tx, &cluster, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT,
-            "the group %s was made of Slurm's%s%s%s%s and has other nodes now:%s%s%s%s. It stays as it "
+            "the group %s was made of the scheduler's%s%s%s%s and has other nodes now:%s%s%s%s. It stays as it "
             "is; hpctl apply with its file makes it so.",
             group->name, group->source.partition[0] == '\0' ? "" : " partition ", group->source.partition,
             group->source.feature[0] == '\0' ? "" : " feature ", group->source.feature,
-            new_count > 0 ? " Slurm has there also " : "", more,
-            follow->gone_count > 0 ? (new_count > 0 ? ", and no longer " : " Slurm no longer has there ") : "", less);
+            new_count > 0 ? " the scheduler has there also " : "", more,
+            follow->gone_count > 0 ? (new_count > 0 ? ", and no longer " : " the scheduler no longer has there ") : "",
+            less);
     }
     text_list_free(new, new_count);
     return status;

@@ -1,5 +1,5 @@
 /*
- * What Slurm has, as its last survey showed it: nodes, the partitions and features that they are chosen by, and whose each node
+ * What a scheduler has, as its last survey showed it: nodes, the partitions and features that they are chosen by, and whose each node
  * is. Groups are made of them (nodesFrom). All calls fail with UNAVAILABLE where nothing is known now, and with
  * NOT_FOUND where there is no such scheduler; ret_problem says why. scheduler "": the only one there is.
  */
@@ -36,7 +36,7 @@ struct discovered_part {
     size_t other_count;
 };
 struct discovery {
-    int64_t at; /* when Slurm was asked, ms */
+    int64_t at; /* when the scheduler was asked, ms */
     size_t node_count, unassigned_count;
     struct discovered_part *partitions, *features; /* by name */
     size_t partition_count, feature_count;

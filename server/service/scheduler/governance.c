@@ -37,7 +37,7 @@ static void set_status(struct governance *governance, const struct cluster *clus
         off ? GOVERNANCE_OFF : "Stored, but not applied: the cluster has no scheduler that could go by it.";
     if (cluster->orchestrator != ORCHESTRATOR_NONE) {
         phase = GOVERNANCE_PENDING;
-        reason = "Stored, and not applied yet: Slurm is being told.";
+        reason = "Stored, and not applied yet: the scheduler is being told.";
     }
     governance->status = governance_status_of(governance->newest + 1, phase);
     governance->details[0] = '\0';

@@ -109,7 +109,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
     site((text) => text.replace('PartitionName=gpu Nodes=gpu-[1-4]', 'PartitionName=gpu Nodes=gpu-[1-3],gpu-7').replace(/^(NodeName=gpu-7 .*)$/m, '$1 Feature=h100'));
     const [event] = await until('it is told', () => drift().length > 0 && drift());
     assert.equal(event.level, 'warn');
-    assert.equal(event.message, 'the group train was made of Slurm\'s partition gpu feature h100 and has other nodes now: Slurm has there also gpu-7, ' +
+    assert.equal(event.message, 'the group train was made of the scheduler\'s partition gpu feature h100 and has other nodes now: the scheduler has there also gpu-7, ' +
       'and no longer gpu-4. It stays as it is; hpctl apply with its file makes it so.');
     assert.equal(world.json('cluster', 'describe', 'site').instanceGroups.find((g) => g.name === 'train').instanceCount, 4);
     const at = Date.parse(world.json('scheduler', 'describe').seenAt);
@@ -118,7 +118,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
 
     // What was seen before is not what is there now.
     const stale = await patch(400, { ...train, provider: undefined, instanceCount: 4, nodeNames: 'gpu-[1-4]' });
-    assert.match(stale.detail, /Slurm has 4 nodes for its nodesFrom now, and not those that nodeNames and instanceCount say/);
+    assert.match(stale.detail, /the scheduler has 4 nodes for its nodesFrom now, and not those that nodeNames and instanceCount say/);
     const path = join(world.dir, 'site.yaml');
     const dry = world.hpctl('apply', '-f', path, '--dry-run').out;
     assert.match(dry, /^- group train: 1 of its nodes goes: gpu-4$/m);
@@ -147,13 +147,13 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
       assert.notEqual(run.code, 0, run.out);
       assert.match(run.err, expected);
     };
-    refuse({ name: 'a', nodesFrom: { partition: 'nobody' } }, /Slurm has no node in the partition nobody: hpctl scheduler describe shows/);
-    refuse({ name: 'a', nodesFrom: { partition: 'gpu', feature: 'cpu' } }, /Slurm has no node in the partition gpu with the feature cpu/);
+    refuse({ name: 'a', nodesFrom: { partition: 'nobody' } }, /The scheduler has no node in the partition nobody: hpctl scheduler describe shows/);
+    refuse({ name: 'a', nodesFrom: { partition: 'gpu', feature: 'cpu' } }, /The scheduler has no node in the partition gpu with the feature cpu/);
     refuse({ name: 'a', nodesFrom: {} }, /must name a partition, a feature, or both/);
     refuse({ name: 'a', nodesFrom: { partition: 'a,b' } }, /partition is "a,b"; it must be one name of a partition/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu', colour: 'red' } }, /colour/);
     refuse({ name: 'a', nodesFrom: 'gpu' }, /nodesFrom is "gpu"; it must be an object/);
-    refuse({ name: 'a', instanceCount: 3, nodesFrom: { partition: 'gpu' } }, /Slurm has 4 nodes for its nodesFrom now/);
+    refuse({ name: 'a', instanceCount: 3, nodesFrom: { partition: 'gpu' } }, /the scheduler has 4 nodes for its nodesFrom now/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu' } }, /"gpu-1" belongs to the cluster "site" already/);
     refuse({ name: 'a', nodesFrom: { partition: 'gpu' } }, /orchestrator none/, { orchestrator: 'none' });
     assert.equal((await ask('/v1/scheduler/nodes?unassigned=perhaps', 400)).code, 'invalid-value');

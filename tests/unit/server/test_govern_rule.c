@@ -77,8 +77,8 @@ static void test_what_is_said_of_it(void **state)
         enum scheduler_outcome outcome;
         const char *reason, *details;
     } cases[] = {
-        {SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_HOLDS, "Applied: Slurm goes by all of it.",
-         "{\"PriorityClasses\":\"\",\"FairShare\":\"\"}"},
+        {SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_HOLDS,
+         "Applied: the scheduler goes by all of it.", "{\"PriorityClasses\":\"\",\"FairShare\":\"\"}"},
         {SCHEDULER_OUTCOME_HOLDS, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED,
          "Stored, but not applied in full. FairShare: b.", "{\"PriorityClasses\":\"\",\"FairShare\":\"b\"}"},
         {SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED,

@@ -194,11 +194,11 @@ static void test_what_differs_is_told_once(void **state)
     for (int i = 0; i < 3; i++)
         follow(&world);
     assert_int_equal(world_events(&world, EVENT_KIND_SCHEDULER_DRIFT, &event), 1);
-    assert_non_null(strstr(event.message, "Slurm has there also big-1,cpu-1, and no longer gpu-2. It stays"));
+    assert_non_null(strstr(event.message, "the scheduler has there also big-1,cpu-1, and no longer gpu-2. It stays"));
     show(&world, other, 1, 3, NOW); /* all but gpu-10 are gone */
     follow(&world);
     assert_int_equal(world_events(&world, EVENT_KIND_SCHEDULER_DRIFT, &event), 2);
-    assert_non_null(strstr(event.message, "Slurm no longer has there gpu-[1-2]. It stays"));
+    assert_non_null(strstr(event.message, "the scheduler no longer has there gpu-[1-2]. It stays"));
     close_slurm(&world);
 }
 

@@ -314,15 +314,18 @@ static void test_slurm_requeued_it_for_a_node(void **state)
     tells_starts(&world, "job 30:"); /* nothing happened: nothing is kept */
     last = show_job(&world, last, 100, start(1, "PENDING", "", 0), "DOWN*");
     clock_fake_advance(&world.clock, 120 * MS_PER_S);
-    tells_starts(&world, "job 30: 0/100 lost 20 {0 gpu-2 REQUEUED 100+20: Slurm requeued it: node failure of gpu-2}");
+    tells_starts(&world,
+                 "job 30: 0/100 lost 20 {0 gpu-2 REQUEUED 100+20: the scheduler requeued it: node failure of gpu-2}");
     last = show_job(&world, last, 130, start(1, "RUNNING", "gpu-1", 130), "DOWN*");
     last = show_job(&world, last, 140, start(1, "RUNNING", "gpu-1", 130), "DOWN*");
     clock_fake_advance(&world.clock, 80 * MS_PER_S);
-    tells_starts(&world, "job 30: 70/170 lost 30 {0 gpu-2 REQUEUED 100+30: Slurm requeued it: node failure of gpu-2} "
-                         "{1 gpu-1 RUNNING 0+0: }");
+    tells_starts(&world,
+                 "job 30: 70/170 lost 30 {0 gpu-2 REQUEUED 100+30: the scheduler requeued it: node failure of gpu-2} "
+                 "{1 gpu-1 RUNNING 0+0: }");
     last = show_job(&world, last, 1000, start(1, "NODE_FAIL", "gpu-1", 130), "IDLE");
-    tells_starts(&world, "job 30: 0/970 lost 30 {0 gpu-2 REQUEUED 100+30: Slurm requeued it: node failure of gpu-2} "
-                         "{1 gpu-1 NODE_FAIL 870+0: Slurm ended it: node failure}");
+    tells_starts(&world,
+                 "job 30: 0/970 lost 30 {0 gpu-2 REQUEUED 100+30: the scheduler requeued it: node failure of gpu-2} "
+                 "{1 gpu-1 NODE_FAIL 870+0: the scheduler ended it: node failure}");
     job_snapshot_free(last);
     close_slurm(&world);
 }
@@ -425,7 +428,8 @@ static void test_the_snapshot_was_faster(void **state)
     open_slurm(&world);
     struct job_snapshot *last = show_job(&world, NULL, 0, start(0, "RUNNING", "gpu-2", 0), "ALLOCATED");
     last = show_job(&world, last, 60, start(1, "PENDING", "", 0), "ALLOCATED");
-    tells_starts(&world, "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued in Slurm, by whom is not known}");
+    tells_starts(&world,
+                 "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued in the scheduler, by whom is not known}");
     evicted(&world, last, 60);
     tells_starts(&world,
                  "job 30: 0/60 lost 0 {0 gpu-2 REQUEUED 60+0: requeued by Holdfast because of the reboot of gpu-2}");
