@@ -233,18 +233,17 @@ int cli_scheduler_discover(struct cli *cli)
     if (rc != CLI_EXIT_OK)
         return rc;
     const json_t *scheduler = json_object_get(json_object_get(view, "scheduler"), "name");
-    const char *name = cli->argument_count > 0 ? cli->argument[0]
-                       : scheduler != NULL     ? json_string_value(scheduler)
-                                               : "slurm";
+    const json_t *kind = json_object_get(json_object_get(view, "scheduler"), "kind");
+    const char *name = cli->argument_count > 0 ? cli->argument[0] : json_string_value(scheduler);
     discover.groups = json_array();
-    file = json_pack("{s:s, s:s, s:s, s:o}", "name", name, "nodeRecovery", "Automatic", "orchestrator", "slurm",
+    file = json_pack("{s:s*, s:s, s:O*, s:o}", "name", name, "nodeRecovery", "Automatic", "orchestrator", kind,
                      "instanceGroups", discover.groups);
     if (cli->option[CLI_OPTION_SCHEDULER] != NULL && scheduler != NULL)
         json_object_set(file, "scheduler", (json_t *)(uintptr_t)scheduler);
     add_groups(&discover, json_object_get(view, text_equal(discover.by, "partition") ? "partitions" : "features"));
     json_int_t left = json_integer_value(json_object_get(view, "unassignedCount")) - (json_int_t)map_count(taken);
     if (json_array_size(discover.groups) == 0) {
-        fprintf(cli->err, "hpctl: no node of Slurm is left for a group%s\n",
+        fprintf(cli->err, "hpctl: no node of the scheduler is left for a group%s\n",
                 left > 0 ? ": those in no group have no such thing; try --by the other, or say nodeNames" : "");
         return CLI_EXIT_NOT_FOUND;
     }

@@ -168,6 +168,28 @@ function* decide({ sources }) {
             yield { path: source.path, line, message: `${match[1]}(): a service may ask the policy for words and for what it would have said, nothing else` };
 }
 
+// What only a kind of scheduler's own folder may know: its name in a comparison, and the words of Slurm's people. Its folder, its file in
+// server/config/ and the AWS API's one place of translation know it; a list of the kinds names none to compare with.
+const KIND_ROOMS = /^(model|policy|simulate|db|server|api|cli)\//;
+const KIND_OWN = /^(server\/scheduler\/[^/]+\/|api\/aws\/orchestrator\.c$)/;
+const KIND_WORDS = /\bscontrol\b|\bAction:/;
+
+function* kind({ sources }) {
+    const kinds = [...new Set(sources.map((s) => /^server\/scheduler\/(\w+)\//.exec(s.path)?.[1]).filter(Boolean))];
+    const symbol = new RegExp(`\\bORCHESTRATOR_(${kinds.join('|').toUpperCase()})\\b`, 'g');
+    const compared = new RegExp(`\\b(text_equal|str(?:case)?n?cmp|is_word)\\s*\\((?:[^;{]*?,)?\\s*"(${kinds.join('|')})"\\s*[,)]`, 'g');
+    const own = (source) => KIND_OWN.test(source.path) || kinds.some((name) => new RegExp(`^server/config/${name}\\.[ch]$`).test(source.path));
+    for (const source of sources.filter((s) => KIND_ROOMS.test(s.path) && isC(s.path) && !own(s))) {
+        for (const { match, line } of kinds.length > 0 ? oncePerLine(source.find(symbol)) : [])
+            yield { path: source.path, line, message: `${match[0]}: no kind of scheduler is named here; ask what it is capable of (scheduler.h, model.h)` };
+        for (const match of kinds.length > 0 ? source.text.matchAll(compared) : [])
+            yield { path: source.path, line: source.lineAt(match.index), message: `"${match[2]}": nothing compares with the name of a kind; ask what it is capable of` };
+        for (const [i, text] of source.lines.entries())
+            if (KIND_WORDS.test(text))
+                yield { path: source.path, line: i + 1, message: `${KIND_WORDS.exec(text)[0]} belongs to server/scheduler/slurm/: a driver prints its own commands` };
+    }
+}
+
 const REASON = /lint:\s*long\s+because\s+([^*]*)/;
 const hasReason = (comment) => (REASON.exec(comment.text)?.[1] ?? '').replace(/\s+/g, ' ').trim().length >= REASON_LETTERS_MIN;
 
@@ -221,6 +243,7 @@ export const RULES = [
     { name: 'clock', check: clock },
     { name: 'pure', check: pure },
     { name: 'decide', check: decide },
+    { name: 'kind', check: kind },
     { name: 'long-function', check: longFunction },
     { name: 'long-file', check: longFile },
     { name: 'forbidden', check: forbidden },

@@ -82,6 +82,26 @@ const BAD = [
         'base/c.h': '#include "base/log.h"\n',
     }],
     ['decide', 'a service decides', { 'server/service/a.c': 'void f(void)\n{\n    policy_decide(&input, &plan); // BAD\n}\n' }],
+    ['kind', 'a kind by its symbol', {
+        'server/scheduler/slurm/slurm.c': 'int x;\n',
+        'server/service/a.c': 'void f(void)\n{\n    if (cluster->orchestrator == ORCHESTRATOR_SLURM) // BAD\n        g();\n}\n',
+        'api/aws/change.c': 'void f(void)\n{\n    o = ORCHESTRATOR_SLURM; // BAD\n}\n',
+    }],
+    ['kind', 'another kind, too', {
+        'server/scheduler/other/a.c': 'int x;\n',
+        'policy/a.c': 'void f(void)\n{\n    switch (o) {\n    case ORCHESTRATOR_OTHER: // BAD\n    }\n}\n',
+    }],
+    ['kind', 'a kind by its name', {
+        'server/scheduler/slurm/slurm.c': 'int x;\n',
+        'server/config/scheduler.c': 'void f(void)\n{\n    return text_equal(kind, "slurm"); // BAD\n}\n',
+        'server/reconcile/a.c': 'void f(void)\n{\n    if (strcmp(link->driver.ops->name, "slurm") == 0) // BAD\n        g();\n}\n',
+        'cli/a.c': 'void f(void)\n{\n    if (strcmp("slurm", name_of(x)) == 0) // BAD\n        g();\n}\n',
+    }],
+    ['kind', 'the words of Slurm\'s people', {
+        'policy/a.c': 'static const char *t = "Action:Reboot"; // BAD\n',
+        'server/main.c': 'static const char *t = "%s/scontrol"; // BAD\n',
+        'server/service/a.c': '/* what scontrol says */ // BAD\n',
+    }],
     ['long-function', 'one line too many', { 'db/a.c': fn(71, { mark: ' // BAD' }) }],
     ['long-function', 'in tests too', { 'tests/unit/db/test_a.c': fn(71, { mark: ' // BAD' }) }],
     ['long-function', 'a reason that is none', { 'db/a.c': fn(80, { before: '/* lint: long because */\n', mark: ' // BAD' }) }],
@@ -155,6 +175,15 @@ const GOOD = [
     ['decide', 'explaining', { 'server/service/a.c': 'void f(void)\n{\n    policy_explain(&d, &text);\n}\n' }],
     ['decide', 'naming', { 'server/service/a.c': 'void f(void)\n{\n    b = policy_is_node_fault(&v);\n}\n' }],
     ['decide', 'the loop may', { 'server/reconcile/a.c': 'void f(void)\n{\n    policy_decide(&input, &plan);\n}\n' }],
+    ['kind', 'its own files may', {
+        'server/scheduler/slurm/slurm.c': 'static const char *t = "scontrol Action:";\nvoid f(void)\n{\n    return text_equal(kind, "slurm");\n}\n',
+        'server/config/slurm.c': 'void f(void)\n{\n    return text_equal(kind, "slurm");\n}\n',
+        'api/aws/orchestrator.c': 'void f(void)\n{\n    return o == ORCHESTRATOR_SLURM;\n}\n',
+    }],
+    ['kind', 'none is no kind, and other actions are none of Slurm\'s', {
+        'server/scheduler/slurm/slurm.c': 'int x;\n',
+        'server/service/a.c': '/* rate: { action: support } */\nvoid f(void)\n{\n    if (o != ORCHESTRATOR_NONE && o != ORCHESTRATOR_DEFAULT && text_equal(key, "slurmctld"))\n        put("slurm");\n}\n',
+    }],
     ['long-function', 'exactly as long as may be', { 'db/a.c': fn(70) }],
     ['long-function', 'with a reason above', { 'db/a.c': fn(90, { before: '/* lint: long because one table is one thing */\n' }) }],
     ['long-function', 'with a reason inside', { 'db/a.c': fn(90, { inside: '    /* lint: long because one table is one thing */\n' }) }],
