@@ -38,6 +38,7 @@ enum cli_exit {
     X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")                     \
     X(OUTPUT, "output", 'o', "table|json|yaml", "how to print (table)")                                               \
     X(HELP, "help", 'h', NULL, "this text")                                                                           \
+    X(VERSION, "version", 0, NULL, "the version")                                                                     \
     X(CLUSTER, "cluster", 'c', "NAME", "the cluster; may be left out when there is only one")                         \
     X(FILE, "file", 'f', "FILE", "what is wanted, in YAML or JSON (agent settings: lines); - is standard input")      \
     X(YES, "yes", 'y', NULL, "do not ask")                                                                            \

@@ -1,26 +1,29 @@
 /*
- * Takes the command line apart by the one list of options, and prints help from the same list.
- *
- * Options may stand anywhere; "--name value", "--name=value", "-n value" and "--" are understood. An option that the verb
- * does not have is an error and names the verb's own.
+ * Takes the command line apart by the one list of options, and prints help from the same list. An option that the verb does not have
+ * is an error.
  */
 #include "cli/cli.h"
 
 #include "base/nearest.h"
+#include "base/option.h"
+#include "base/own.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    char letter;
-    const char *placeholder;
-    const char *help;
-} options[CLI_OPTIONS] = {
-#define X(SYMBOL, name, letter, placeholder, help) {name, letter, placeholder, help},
+static const struct option_row rows[CLI_OPTIONS] = {
+#define X(SYMBOL, NAME, LETTER, PLACEHOLDER, HELP)                                  \
+    {.name = (NAME),                                                                \
+     .letter = (LETTER),                                                            \
+     .kind = (PLACEHOLDER) != NULL ? OPTION_TEXT : OPTION_GIVEN,                    \
+     .offset = offsetof(struct cli, option) + CLI_OPTION_##SYMBOL * sizeof(char *), \
+     .placeholder = (PLACEHOLDER),                                                  \
+     .help = (HELP),                                                                \
+     .once = CLI_OPTION_##SYMBOL == CLI_OPTION_LOSE},
     CLI_OPTION_LIST(X)
 #undef X
 };
+static const struct option_table table = {.rows = rows, .count = CLI_OPTIONS};
 
 #define COMMON \
     (CLI_BIT(SERVER) | CLI_BIT(TOKEN) | CLI_BIT(FINGERPRINT) | CLI_BIT(CA_FILE) | CLI_BIT(OUTPUT) | CLI_BIT(HELP))
@@ -38,16 +41,9 @@ int cli_usage(struct cli *cli, const char *fmt, ...)
 
 static void print_options(FILE *f, cli_option_set set)
 {
-    for (int i = 0; i < CLI_OPTIONS; i++) {
-        if ((set & CLI_BIT_OF(i)) == 0)
-            continue;
-        char left[64], letter[8] = "    ";
-        if (options[i].letter != 0)
-            snprintf(letter, sizeof(letter), "-%c, ", options[i].letter);
-        snprintf(left, sizeof(left), "%s--%s%s%s", letter, options[i].name, options[i].placeholder ? " " : "",
-                 options[i].placeholder ? options[i].placeholder : "");
-        fprintf(f, "  %-34s %s\n", left, options[i].help);
-    }
+    for (int i = 0; i < CLI_OPTIONS; i++)
+        if ((set & CLI_BIT_OF(i)) != 0)
+            option_print(&rows[i], f);
 }
 
 /* noun NULL: of all. Returns how many there are. */
@@ -142,71 +138,12 @@ static int unknown_verb(struct cli *cli, const char *noun, const char *name)
                      text_get(&verbs));
 }
 
-/* Finds the option that arg names; *ret_value is what stands behind "=". -1: none. */
-static int find_option(const char *arg, const char **ret_value)
-{
-    *ret_value = NULL;
-    if (arg[1] != '-') {
-        for (int i = 0; i < CLI_OPTIONS; i++)
-            if (options[i].letter != 0 && options[i].letter == arg[1]) {
-                *ret_value = arg[2] == 0 ? NULL : arg[2] == '=' ? arg + 3 : arg + 2;
-                return i;
-            }
-        return -1;
-    }
-    const char *equals = strchr(arg, '=');
-    size_t len = equals != NULL ? (size_t)(equals - arg - 2) : strlen(arg + 2);
-    for (int i = 0; i < CLI_OPTIONS; i++)
-        if (strlen(options[i].name) == len && strncmp(options[i].name, arg + 2, len) == 0) {
-            *ret_value = equals != NULL ? equals + 1 : NULL;
-            return i;
-        }
-    return -1;
-}
-
-static int unknown_option(struct cli *cli, const char *arg)
-{
-    char hint[NEAREST_HINT_MAX], name[NEAREST_WORD_MAX];
-    struct nearest nearest = {.word = name};
-    text_copy_cut(name, sizeof(name), arg);
-    name[strcspn(name, "=")] = '\0';
-    for (int i = 0; i < CLI_OPTIONS; i++) {
-        autofree char *known = own_printf("--%s", options[i].name);
-        nearest_see(&nearest, known);
-    }
-    return cli_usage(cli, "unknown option %s%s; add --help to see those of the verb", arg,
-                     nearest_hint(&nearest, hint));
-}
-
-/* Reads one option at argv[*at]. */
-static int take_option(struct cli *cli, int argc, char **argv, int *at)
-{
-    const char *value;
-    int option = find_option(argv[*at], &value);
-    if (option < 0)
-        return unknown_option(cli, argv[*at]);
-    if (options[option].placeholder == NULL) {
-        if (value != NULL)
-            return cli_usage(cli, "--%s takes no value", options[option].name);
-        cli->option[option] = "";
-        return CLI_EXIT_OK;
-    }
-    if (value == NULL && *at + 1 < argc)
-        value = argv[++*at];
-    if (value == NULL)
-        return cli_usage(cli, "--%s needs a value: %s", options[option].name, options[option].placeholder);
-    if (option == CLI_OPTION_LOSE && cli->option[option] != NULL)
-        return cli_usage(cli, "--lose is said once; more places stand in it with commas");
-    cli->option[option] = value;
-    return CLI_EXIT_OK;
-}
-
 static int check_options(struct cli *cli, const struct cli_verb *verb)
 {
     for (int i = 0; i < CLI_OPTIONS; i++)
         if (cli->option[i] != NULL && ((verb->options | COMMON) & CLI_BIT_OF(i)) == 0)
-            return cli_usage(cli, "--%s is not an option of %s %s; add --help to see those", options[i].name,
-                             verb->noun, verb->verb);
+            return cli_usage(cli, "--%s is not an option of %s %s; add --help to see those", rows[i].name, verb->noun,
+                             verb->verb);
     const char *format = cli->option[CLI_OPTION_OUTPUT], *plot = cli->option[CLI_OPTION_PLOT];
     if (plot != NULL && !text_ends_with(plot, ".svg"))
         return cli_usage(cli, "--plot draws SVG and nothing else: name a file that ends with .svg, not \"%s\"", plot);
@@ -252,23 +189,18 @@ static int help(struct cli *cli, const struct cli_verb *verb, const char *const 
 
 int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **ret_verb)
 {
-    const char *words[2 + CLI_POSITIONAL_MAX];
+    char error[OPTION_ERROR_MAX];
     int count = 0;
-    bool only_words = false;
+    autofree const char **words = own_calloc((size_t)argc + 2, sizeof(*words));
     *ret_verb = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (!only_words && text_equal(argv[i], "--")) {
-            only_words = true;
-        } else if (!only_words && argv[i][0] == '-' && argv[i][1] != 0 && !text_equal(argv[i], "--version")) {
-            int rc = take_option(cli, argc, argv, &i);
-            if (rc != CLI_EXIT_OK)
-                return rc;
-        } else if (count == (int)ARRAY_LEN(words)) {
-            return cli_usage(cli, "too many words: \"%s\"", argv[i]);
-        } else {
-            words[count++] = only_words || !text_equal(argv[i], "--version") ? argv[i] : "version";
-        }
-    }
+    if (option_read(&table, argc, argv, cli, words, error) != 0)
+        return cli_usage(cli, "%s; add --help to see the options of the verb", error);
+    while (words[count] != NULL)
+        count++;
+    if (TAKE(cli->option[CLI_OPTION_VERSION]) != NULL)
+        words[count++] = "version";
+    if (count > 2 + CLI_POSITIONAL_MAX)
+        return cli_usage(cli, "too many words: \"%s\"", words[2 + CLI_POSITIONAL_MAX]);
     bool asked = count > 0 && text_equal(words[0], "help"); /* "help node list" is "node list --help" */
     if (asked)
         memmove(words, words + 1, (size_t)--count * sizeof(*words));

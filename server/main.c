@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/option.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "base/tls.h"
 #include "base/version.h"
@@ -25,7 +27,6 @@
 #include "server/webhook/webhook.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -59,18 +60,30 @@ struct hpd {
     char self[SELF_PATH_MAX];
 };
 
-static void print_help(FILE *f)
+struct hpd_options {
+    const char *state_dir, *listen, *file, *level;
+    bool new_admin_token, version, help;
+};
+#define TEXT(...) OPTION_ROW_TEXT(struct hpd_options, __VA_ARGS__)
+#define FLAG(...) OPTION_ROW_FLAG(struct hpd_options, __VA_ARGS__)
+static const struct option_row option_rows[] = {
+    TEXT("state-dir", state_dir, "DIR", "where everything is kept; an empty directory is fine"),
+    TEXT("listen", listen, "ADDRESS:PORT", "plain HTTP on loopback, TLS elsewhere (127.0.0.1:8700); port 0 picks one"),
+    TEXT("config", file, "FILE", "YAML; hpd(8) lists the keys"),
+    TEXT("log-level", level, "LEVEL", "debug, info, warn or error (info)"),
+    FLAG("new-admin-token", new_admin_token, "make the admin token anew, because the first one is lost"),
+    FLAG("version", version, "print the version"),
+    FLAG("help", help, "print this"),
+};
+static const struct option_table option_table = {
+    .rows = option_rows, .count = ARRAY_LEN(option_rows), .abbreviated = true};
+
+static void print_help(void)
 {
-    fputs("hpd keeps GPU clusters training through hardware failure: the control plane of Holdfast.\n\n"
-          "usage: hpd --state-dir DIR [--listen 127.0.0.1:8700] [--config FILE] [--log-level LEVEL]\n\n"
-          "  --state-dir DIR        where everything is kept; an empty directory is fine\n"
-          "  --listen ADDRESS:PORT  plain HTTP on loopback, TLS elsewhere (127.0.0.1:8700); port 0 picks one\n"
-          "  --config FILE          YAML; hpd(8) lists the keys\n"
-          "  --log-level LEVEL      debug, info, warn or error (info)\n"
-          "  --new-admin-token      make the admin token anew, because the first one is lost\n"
-          "  --version, --help\n\n"
-          "The admin token is in DIR/admin.token. \"hpd machine DIR\" is the local provider's business.\n",
-          f);
+    puts("hpd keeps GPU clusters training through hardware failure: the control plane of Holdfast.\n\n"
+         "usage: hpd --state-dir DIR [--listen 127.0.0.1:8700] [--config FILE] [--log-level LEVEL]\n");
+    option_print_all(&option_table, stdout);
+    puts("\nThe admin token is in DIR/admin.token. \"hpd machine DIR\" is the local provider's business.");
 }
 
 static int usage(const char *message)
@@ -82,52 +95,29 @@ static int usage(const char *message)
 /* -1: go on; else the exit code. The file is read before the other options, so that these win. */
 static int read_options(struct hpd *hpd, int argc, char **argv)
 {
-    static const struct option options[] = {{"state-dir", required_argument, NULL, 's'},
-                                            {"listen", required_argument, NULL, 'l'},
-                                            {"config", required_argument, NULL, 'c'},
-                                            {"log-level", required_argument, NULL, 'v'},
-                                            {"new-admin-token", no_argument, NULL, 't'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    const char *listen = NULL, *file = NULL, *level = NULL, *state_dir = NULL;
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (o) {
-        case 's':
-            state_dir = optarg;
-            break;
-        case 'l':
-            listen = optarg;
-            break;
-        case 'c':
-            file = optarg;
-            break;
-        case 'v':
-            level = optarg;
-            break;
-        case 't':
-            hpd->new_admin_token = true;
-            break;
-        case 'V':
-            printf("hpd %s, fault table %s, schema %d\n", HOLDFAST_VERSION, fault_table_version(), db_schema_version());
-            return 0;
-        case 'h':
-            print_help(stdout);
-            return 0;
-        default:
-            return EXIT_USAGE;
-        }
+    struct hpd_options o = {0};
+    autofree const char **words = own_calloc((size_t)argc + 1, sizeof(*words));
+    char error[CONFIG_ERROR_MAX], option_error[OPTION_ERROR_MAX];
+    if (option_read(&option_table, argc, argv, &o, words, option_error) != 0)
+        return usage(option_error);
+    if (o.version) {
+        printf("hpd %s, fault table %s, schema %d\n", HOLDFAST_VERSION, fault_table_version(), db_schema_version());
+        return 0;
     }
-    char error[CONFIG_ERROR_MAX];
-    if (optind < argc)
+    if (o.help) {
+        print_help();
+        return 0;
+    }
+    hpd->new_admin_token = o.new_admin_token;
+    if (words[0] != NULL)
         return usage("it takes options only");
-    if (state_dir == NULL || text_copy(hpd->config.state_dir, sizeof(hpd->config.state_dir), state_dir) != 0)
+    if (o.state_dir == NULL || text_copy(hpd->config.state_dir, sizeof(hpd->config.state_dir), o.state_dir) != 0)
         return usage("--state-dir is needed: a directory of its own");
-    if (file != NULL && config_read_file(&hpd->config, file, error) != 0)
+    if (o.file != NULL && config_read_file(&hpd->config, o.file, error) != 0)
         return usage(error);
-    if (listen != NULL && config_parse_listen(&hpd->config, listen) != 0)
+    if (o.listen != NULL && config_parse_listen(&hpd->config, o.listen) != 0)
         return usage("--listen takes an IP address and a port, such as 127.0.0.1:8700");
-    if (level != NULL && log_level_parse(level, &hpd->config.log_level) != 0)
+    if (o.level != NULL && log_level_parse(o.level, &hpd->config.log_level) != 0)
         return usage("--log-level is debug, info, warn or error");
     return -1;
 }

@@ -57,9 +57,9 @@ struct launcher {
     int worker_count, running;
     struct heartbeat *heartbeats; /* one a local rank */
     bool faulted, stopping;
-    int64_t kill_at_ms;        /* 0: no */
-    char *log_root, *log_keep; /* log_keep NULL: it goes with us */
-    char *log_stage;           /* of the stage that runs */
+    int64_t kill_at_ms; /* 0: no */
+    char *log_root;     /* goes with us, unless --log-dir names where it is kept */
+    char *log_stage;    /* of the stage that runs */
 
     void (*on_over)(struct launcher *launcher, enum over over);
     bool has_faulted, has_succeeded, is_stopped; /* to be told by launcher_tell */

@@ -36,13 +36,12 @@ int logs_open(struct launcher *launcher)
         *c = *c == '/' ? '_' : *c;
     launcher->log_root = o->log_dir != NULL ? make_unique(o->log_dir, prefix)
                                             : make_unique(tmp != NULL && *tmp != '\0' ? tmp : "/tmp", "hprun_");
-    launcher->log_keep = o->log_dir != NULL ? o->log_dir : NULL;
     return launcher->log_root == NULL ? STATUS_IO : 0;
 }
 
 void logs_close(struct launcher *launcher)
 {
-    if (launcher->log_root != NULL && launcher->log_keep == NULL)
+    if (launcher->log_root != NULL && launcher->options->log_dir == NULL)
         (void)file_remove_tree(launcher->log_root);
     free(TAKE(launcher->log_root));
     free(TAKE(launcher->log_stage));

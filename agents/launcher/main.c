@@ -47,19 +47,18 @@ static int run(const struct options *options)
 int main(int argc, char **argv)
 {
     struct options options = {0};
-    char error[OPTIONS_ERROR_MAX];
+    char error[OPTION_ERROR_MAX];
     if (argc > 1 && strcmp(argv[1], "rules") == 0)
         return rules_command(argc - 1, argv + 1);
     if (options_read(argc, argv, environ, &options, error) != 0) {
         fprintf(stderr, "hprun: %s. --help lists the options.\n", error);
         return EXIT_USAGE;
     }
-    autofree char *help = options.help ? options_help() : NULL;
     int rc = 0;
     if (options.version)
         puts("hprun " HOLDFAST_VERSION);
-    else if (help != NULL)
-        fputs(help, stdout);
+    else if (options.help)
+        options_help(stdout);
     else
         rc = run(&options);
     options_free(&options);

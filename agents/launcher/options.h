@@ -7,12 +7,13 @@
 #define HOLDFAST_AGENTS_LAUNCHER_OPTIONS_H
 
 #include "agents/launcher/place.h"
+#include "base/option.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#define OPTIONS_ERROR_MAX 256
 #define STD_OUT 1u
 #define STD_ERR 2u
 
@@ -26,12 +27,12 @@ struct std_choice {
 };
 
 struct options {
-    /* as given */
-    char *nnodes, *nproc, *backend_name, *endpoint, *run_id, *rdzv_conf, *start_method, *role, *log_dir,
+    /* as given: of the argument vector, the environment or the table */
+    const char *nnodes, *nproc, *backend_name, *endpoint, *run_id, *rdzv_conf, *start_method, *role, *log_dir,
         *redirects_text, *tee_text, *filter_text, *master_addr, *local_addr, *monitor_text, *logs_specs, *event_handler,
         *signals, *duplicate;
-    char *server_host, *server_log_level, *token_file, *config_dir, *rules_file;
-    char *shutdown_signal_text, *pre_script, *pre_args, *post_script, *post_args;
+    const char *server_host, *server_log_level, *token_file, *config_dir, *rules_file;
+    const char *shutdown_signal_text, *pre_script, *pre_args, *post_script, *post_args;
     int64_t max_restarts, node_rank, master_port, server_port, server_shutdown_s, shutdown_s, inprocess_s;
     bool standalone, module, no_python, run_path, inprocess_restart, help, version;
     /* what that means */
@@ -44,10 +45,10 @@ struct options {
 
 /* argv as main has it; env as environ. STATUS_INVALID with a message. With help or version set nothing else is. */
 int options_read(int argc, char *const argv[], char *const env[], struct options *ret_options,
-                 char ret_error[OPTIONS_ERROR_MAX]);
+                 char ret_error[OPTION_ERROR_MAX]);
 void options_free(struct options *options);
-/* Every option with its default, for --help. Caller frees. */
-char *options_help(void);
+/* Every option with its default, for --help. */
+void options_help(FILE *out);
 
 /* The bits for a local rank. */
 unsigned std_of_rank(const struct std_choice *choice, int rank);

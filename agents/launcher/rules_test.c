@@ -8,6 +8,8 @@
 #include "agents/launcher/watch.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/option.h"
+#include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -196,6 +198,30 @@ static int begin_untimed(const char *path, struct rule_list *rules, struct revie
     return 0;
 }
 
+struct request {
+    const char *file;
+    double line_ms;
+};
+
+static int set_line_seconds(void *request, const char *value)
+{
+    double *line_ms = &((struct request *)request)->line_ms;
+    if (!rule_value(value, strlen(value), line_ms) || !(*line_ms > 0) || *line_ms > SECONDS_A_LINE_MAX)
+        return STATUS_INVALID;
+    *line_ms *= (double)MS_PER_S;
+    return 0;
+}
+
+static const struct option_row rows[] = {
+    {.name = "file",
+     .letter = 'f',
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct request, file),
+     .placeholder = "RULES"},
+    OPTION_ROW_SET("line-seconds", set_line_seconds, "N", NULL),
+};
+static const struct option_table table = {.rows = rows, .count = ARRAY_LEN(rows)};
+
 static int usage(void)
 {
     fprintf(stderr, "usage: hprun rules test LOG -f RULES [--line-seconds N]\n");
@@ -204,26 +230,17 @@ static int usage(void)
 
 int rules_command(int argc, char *const argv[])
 {
-    const char *log = NULL, *file = NULL;
+    struct request request = {0};
     struct review review = {0};
     __attribute__((cleanup(auto_rule_list_cleanup))) struct rule_list rules = {0};
-    char error[RULE_ERROR_MAX] = "cannot be read";
-    if (argc < 2 || strcmp(argv[1], "test") != 0)
+    char error[RULE_ERROR_MAX] = "cannot be read", wrong[OPTION_ERROR_MAX];
+    autofree const char **words = own_calloc((size_t)argc + 1, sizeof(*words));
+    if (option_read(&table, argc, argv, &request, words, wrong) != 0 || words[0] == NULL || words[1] == NULL ||
+        words[2] != NULL || strcmp(words[0], "test") != 0)
         return usage();
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], "-f") == 0 && i + 1 < argc)
-            file = argv[++i];
-        else if (strcmp(argv[i], "--line-seconds") == 0 && i + 1 < argc) {
-            if (!rule_value(argv[i + 1], strlen(argv[i + 1]), &review.line_ms) || !(review.line_ms > 0) ||
-                review.line_ms > SECONDS_A_LINE_MAX)
-                return usage();
-            review.line_ms *= (double)MS_PER_S;
-            i++;
-        } else if (log == NULL && (argv[i][0] != '-' || argv[i][1] == '\0'))
-            log = argv[i];
-        else
-            return usage();
-    if (log == NULL || file == NULL)
+    const char *log = words[1], *file = request.file;
+    review.line_ms = request.line_ms;
+    if (file == NULL)
         return usage();
     autofree char *data = NULL;
     size_t len = 0;

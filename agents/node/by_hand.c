@@ -7,9 +7,10 @@
 #include "agents/node/shape.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/option.h"
+#include "base/own.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,66 +29,59 @@ struct line {
 struct hand {
     struct checks_options options;
     const char *settings, *state_dir; /* of the agent whose settings are used */
-    bool json;
+    bool json, checks, help;
     struct line *lines; /* in the order of completion */
     size_t count;
 };
 
-static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
-                                             {"checks", no_argument, NULL, 'C'},
-                                             {"checks-dir", required_argument, NULL, 'D'},
-                                             {"instance-type", required_argument, NULL, 'T'},
-                                             {"settings", required_argument, NULL, 'S'},
-                                             {"state-dir", required_argument, NULL, 'd'},
-                                             {"root", required_argument, NULL, 'r'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
+#define TEXT(...) OPTION_ROW_TEXT(struct hand, __VA_ARGS__)
+#define FLAG(...) OPTION_ROW_FLAG(struct hand, __VA_ARGS__)
+static const struct option_row option_rows[] = {
+    FLAG("json", json, "print JSON"),
+    TEXT("checks-dir", options.dir, "DIR", "a site's own checks (default " CUSTOM_DIR_DEFAULT ")"),
+    TEXT("instance-type", options.instance_type, "TYPE", "instance type, for checks that depend on it"),
+    TEXT("settings", settings, "FILE", "settings of the checks (default " SETTINGS_FILE_DEFAULT ")"),
+    TEXT("state-dir", state_dir, "DIR", "of the agent, for its group's settings (default " STATE_DIR_DEFAULT ")"),
+    TEXT("root", options.root, "DIR", NULL), /* for tests */
+    FLAG("checks", checks, NULL),            /* what hp-agent itself calls it; not a beginning of --checks-dir */
+    FLAG("help", help, "print this"),
+};
+static const struct option_table option_table = {
+    .rows = option_rows, .count = ARRAY_LEN(option_rows), .abbreviated = true};
 
 static void print_help(void)
 {
     size_t count;
-    const struct check *const *table = checks_table(&count);
-    printf("hp-agent check [NAME...] [--json] [--checks-dir DIR] [--instance-type TYPE]\n"
-           "               [--settings FILE] [--state-dir DIR]\n\n"
-           "Runs the checks once and prints the results. Exit code: 0 no findings, 1 findings,\n"
-           "2 wrong usage, 3 some result is unknown.\n\n");
+    const struct check *const *checks = checks_table(&count);
+    puts("hp-agent check [NAME...] [options]\n\n"
+         "Runs the checks once and prints the results. Exit code: 0 no findings, 1 findings,\n"
+         "2 wrong usage, 3 some result is unknown.\n");
+    option_print_all(&option_table, stdout);
+    puts("");
     for (size_t i = 0; i < count; i++)
-        printf("  %-12s %s\n", table[i]->name, table[i]->about);
+        printf("  %-12s %s\n", checks[i]->name, checks[i]->about);
 }
 
 /* -1: continue; else the exit code. names: the requested checks, comma-separated. */
 static int parse(int argc, char **argv, struct hand *hand, struct text *names)
 {
-    int letter;
-    optind = 1;
-    while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (letter == 'h') {
-            print_help();
-            return EXIT_OK;
-        }
-        if (letter == 'j')
-            hand->json = true;
-        else if (letter == 'T')
-            hand->options.instance_type = optarg;
-        else if (letter == 'C') { /* getopt would take it for --checks-dir */
-            fprintf(stderr,
-                    "hp-agent check takes the names of checks as words; --checks-dir DIR is where a site's own are\n");
-            return EXIT_USAGE;
-        } else if (letter == 'D')
-            hand->options.dir = optarg;
-        else if (letter == 'S')
-            hand->settings = optarg;
-        else if (letter == 'd')
-            hand->state_dir = optarg;
-        else if (letter == 'r')
-            hand->options.root = optarg;
-        else {
-            fprintf(stderr, "Try hp-agent check --help.\n"); /* getopt has said why */
-            return EXIT_USAGE;
-        }
+    char error[OPTION_ERROR_MAX];
+    autofree const char **words = own_calloc((size_t)argc + 1, sizeof(*words));
+    if (option_read(&option_table, argc, argv, hand, words, error) != 0) {
+        fprintf(stderr, "hp-agent: %s\nTry hp-agent check --help.\n", error);
+        return EXIT_USAGE;
     }
-    for (int i = optind; i < argc; i++)
-        text_printf(names, "%s%s", i > optind ? "," : "", argv[i]);
+    if (hand->help) {
+        print_help();
+        return EXIT_OK;
+    }
+    if (hand->checks) {
+        fputs("hp-agent check takes the names of checks as words; --checks-dir DIR is where a site's own are\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; words[i] != NULL; i++)
+        text_printf(names, "%s%s", i > 0 ? "," : "", words[i]);
     hand->options.names = names->len > 0 ? names->data : "all";
     return -1;
 }

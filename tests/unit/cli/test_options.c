@@ -86,7 +86,7 @@ static void test_refuses(void **state)
         {{"node", "reboot", "a", "--reason"}, "needs a value"},
         {{"node", "list", "--wait"}, "not an option of node list"},
         {{"node", "list", "--nonsense"}, "unknown option --nonsense; add"},
-        {{"node", "list", "--ouput=json"}, "unknown option --ouput=json (the nearest is \"--output\")"},
+        {{"node", "list", "--ouput=json"}, "unknown option --ouput (the nearest is \"--output\")"},
         {{"node", "lits"}, "node has no verb \"lits\" (the nearest is \"list\")"},
         {{"nod", "list"}, "there is no \"nod\" (the nearest is \"node\")"},
         {{"node", "list", "-Z"}, "unknown option -Z"},

@@ -191,7 +191,7 @@ static void test_refuses(void **state)
         {{"simulate", "--lose", "rack=1"}, "--lose rack=1: a loss is LEVEL=NUMBER@WHEN"},
         {{"simulate", "--lose", "rack=1@1d,rack=999@1d"}, "there is no rack 999"},
         {{"simulate", "--lose", "rack=1@999d"}, "only after the end"},
-        {{"simulate", "--lose", "rack=1@1d", "--lose", "rack=2@1d"}, "--lose is said once"},
+        {{"simulate", "--lose", "rack=1@1d", "--lose", "rack=2@1d"}, "--lose is given twice"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autofree char *out = NULL, *err = NULL;
