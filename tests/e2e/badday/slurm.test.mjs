@@ -92,9 +92,7 @@ for (const [i, name] of ['down', 'hang', 'garbage', 'words', 'half', 'endless'].
     // A fault meanwhile is heard and kept; nothing is done to any node on the word of such a scheduler.
     await world.kernel(node, FELL_OFF);
     await until('the verdict', async () => (await world.verdicts(node)).some((v) => v.code === 'xid.79' && v.state === 'open'));
-    const began = Date.now();
     assert.equal((await world.call('GET', '/v1/clusters/demo/nodes')).status, 200);
-    assert.ok(Date.now() - began < 2000, 'awake');
     assert.deepEqual(await world.repairs(node === 'w-1' ? 'w-2' : 'w-1').then((all) => all.filter((o) => ['pending', 'running'].includes(o.state))), []);
     for (const n of ['w-1', 'w-2']) assert.equal(shown(n)[0], 'IDLE', 'it was not reached');
     mode('good');

@@ -127,7 +127,7 @@ test('neither SIGTERM nor SIGKILL under load loses what was acknowledged', async
       const code = await world.stopHpd(signal);
       if (signal === 'SIGTERM') {
         assert.equal(code, 0, world.log.slice(-2000));
-        assert.ok(Date.now() - began < 8000, `ends in time: ${Date.now() - began} ms`);
+        assert.ok(Date.now() - began < 60000, `ends in time: ${Date.now() - began} ms`);
       }
       await world.start();
     }

@@ -22,11 +22,10 @@ function withSlurmd(script, env, check) {
 }
 
 test('a daemon that does not start is named at once, with its last line', { timeout: 120000 }, () => {
-  const began = Date.now();
   withSlurmd('echo "slurmd: error: Unable to initialize cgroup plugin" >&2; exit 1', {}, (run) => {
     assert.equal(run.status, 1);
     assert.match(run.stderr, /^demo: slurmd on gpu-\d exited: "slurmd: error: Unable to initialize cgroup plugin"$/m);
-    assert.ok(Date.now() - began < 60000, 'before the wait of 120 s is over');
+    assert.doesNotMatch(run.stderr, /Timed out/);
   });
 });
 

@@ -102,7 +102,8 @@ test('reservations, plans and maintenance keep work away, not repairs', async ()
   const next = world.slurmRun('sbatch', '--parsable', '-t', '10', '-N2', '-w', 'gpu-[2-3]', '-o', '/dev/null', '--wrap', 'sleep 600');
   const expected = [['gpu-1', /^IDLE\+RESERVED/], ['gpu-3', /^IDLE\+PLANNED/], ['gpu-4', /^(IDLE\+)?MAINT/]];
   for (const [name, state] of expected) await shows(name, state);
-  await untouched(3000, 'gpu-1', 'gpu-4');
+  await world.looks(2);
+  await untouched(0, 'gpu-1', 'gpu-4');
   for (const [name] of expected) assert.deepEqual([world.node(name).state, world.node(name).health], ['ready', 'healthy'], name);
   for (const [name] of expected) world.kernel(name, FELL_OFF);
   for (const [name, state] of expected) {
