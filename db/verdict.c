@@ -44,6 +44,7 @@ static const char SQL_GIVE_UP_KEY[] = "UPDATE verdict SET digest = randomblob(16
 #define VERDICT_RESOLVE \
     "UPDATE verdict SET state = 'resolved', resolved_at = ? WHERE node_id = ? AND state = 'open' AND "
 static const char SQL_RESOLVE[] = VERDICT_RESOLVE "id <= ?";
+static const char SQL_RESOLVE_BETWEEN[] = VERDICT_RESOLVE "id > ? AND id <= ?";
 static const char SQL_RESOLVE_LIKE[] = VERDICT_RESOLVE "id < ? AND source = ? AND code = ? AND device = ?";
 static const char SQL_UNDECIDED[] =
     "SELECT DISTINCT v.node_id FROM verdict v WHERE v.state = 'open' AND v.id > coalesce((SELECT d.newest_verdict "
@@ -380,6 +381,17 @@ int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int6
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, up_to_id > 0 ? up_to_id : INT64_MAX);
     return db_query_run(&q, ret_count);
+}
+
+int db_verdict_resolve_between(struct db_tx *tx, int64_t node_id, int64_t after_id, int64_t up_to_id)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_RESOLVE_BETWEEN);
+    db_bind_i64(&q, clock_wall_ms(db_tx_clock(tx)));
+    db_bind_i64(&q, node_id);
+    db_bind_i64(&q, after_id);
+    db_bind_i64(&q, up_to_id);
+    return db_query_run(&q, NULL);
 }
 
 int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int64_t *ret_count)

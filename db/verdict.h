@@ -23,6 +23,7 @@ int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db
                     void *arg); /* newest first */
 /* Open → resolved for a node; up_to_id 0: all. Returns how many in ret_count (may be NULL). */
 int db_verdict_resolve(struct db_tx *tx, int64_t node_id, int64_t up_to_id, int64_t *ret_count);
+int db_verdict_resolve_between(struct db_tx *tx, int64_t node_id, int64_t after_id, int64_t up_to_id);
 /* The same for what is older than this verdict and of its node, source, code and device; resolved when it was last seen. */
 int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int64_t *ret_count);
 /* Nodes that have open verdicts newer than their last decision looked at (rows are int64_t node ids): after a start. */

@@ -48,6 +48,7 @@
     /* what is no fault that an agent reported */                                                                      \
     X(UNREACHABLE, "unreachable", "Neither the agent nor the scheduler hears the node")                                \
     X(NO_VERDICT, "no-verdict", "The agent is not heard, so the node's health is unknown")                             \
+    X(HOLD_STANDS, "hold-stands", "A person has to release the node: a new boot does not")                             \
     X(STALE_EVIDENCE, "stale-evidence", "The evidence is of an earlier boot or instance")                              \
     X(OPERATOR_REQUEST, "operator-request", "A person asked for the repair in the scheduler")                          \
     X(PERSON_REQUEST, "person-request", "A person asked for the repair")                                               \

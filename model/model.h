@@ -142,7 +142,9 @@ struct node {
     bool served;          /* it was in service at least once */
     int64_t launch_tries; /* launches that failed in a row before it was ever in service */
     char near_miss[REASON_MAX_BYTES]; /* the scheduler's reason that was last warned of as almost a request; "": none */
-    char zone[ZONE_MAX_BYTES];        /* availability zone, chosen with the slot; "": the provider has none */
+    int64_t person_hold;       /* the decision that left it to a person, who has not released it since; 0: none … */
+    int64_t person_hold_row;   /* … and the instance that it was about: another one is another machine */
+    char zone[ZONE_MAX_BYTES]; /* availability zone, chosen with the slot; "": the provider has none */
     char topology[TOPOLOGY_LEVEL_ZONE][TOPOLOGY_NAME_MAX_BYTES]; /* the narrower domains it is in; "": not known */
     int64_t created_at;
 };

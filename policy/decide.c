@@ -2,7 +2,7 @@
  * The rules: what follows for one node, before the group's limits are asked.
  *
  * Each rule has a name that is stored with the decision; the golden cases in tests/policy/cases show one after another.
- * Order: a person's request → fresh evidence, the worst device first → silence → a reboot without return → evidence that a reset
+ * Order: a person's request → fresh evidence, the worst device first → a person's turn that is not over → silence → a reboot without return → evidence that a reset
  * has answered → stale evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
  */
 #include "policy/evaluate.h"
@@ -142,6 +142,8 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
                choice->outcome.because);
     memcpy(decision->evidence, incident->evidence, sizeof(decision->evidence));
     decision->evidence_count = incident->evidence_count;
+    if (incident->lead.of_earlier_boot)
+        policy_add(decision, "The machine has booted since, which does not answer it.");
     policy_jobs_put(&choice->jobs, decision);
 }
 
@@ -206,6 +208,32 @@ static void evaluate_loss(const struct policy_snapshot *snapshot, struct candida
                node->incident != NULL ? "" : outcome.because, node->incident != NULL ? "" : ".");
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
     candidate->shared = true;
+    policy_pass_gates(snapshot, &outcome, &ledger, candidate);
+}
+
+/* Nothing of this boot speaks against the node; but it was held for what only a person can help, and nobody released it. */
+static void evaluate_person_hold(const struct policy_snapshot *snapshot, struct candidate *candidate)
+{
+    const struct policy_person_hold *hold = candidate->node->person_hold;
+    struct decision *decision = &candidate->decision;
+    struct policy_outcome outcome = {.action = ACTION_SUPPORT, .rule = RULE_HOLD_STANDS, .refused = ACTION_REBOOT};
+    struct ledger ledger;
+    char time[POLICY_TIME_MAX];
+    const char *code = text_or_empty(hold->code), *device = text_or_empty(hold->device);
+    policy_ledger(snapshot, candidate->node, device, &ledger);
+    candidate->present = true;
+    candidate->severity = SEVERITY_CRITICAL;
+    candidate->since = hold->at;
+    text_copy_cut(decision->code, sizeof(decision->code), code);
+    text_copy_cut(decision->device, sizeof(decision->device), device);
+    decision->fault = fault_class_of(code);
+    policy_say(decision->sentence, sizeof(decision->sentence),
+               "The node has been held for a person since %s%s%s%s%s. Release it when that is done, or replace it.",
+               policy_time(hold->at, time), code[0] != '\0' ? ", for " : "", code, device[0] != '\0' ? " on " : "",
+               device);
+    text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                  "what a person has to see to is not over by a boot");
+    policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "the hold stands until a person ends it");
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);
 }
 
@@ -401,6 +429,8 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
     const struct policy_repair *recurring = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
     if (fault)
         evaluate_incident(snapshot, &folded, &choice, candidate);
+    else if (node->person_hold != NULL && !node->has_active_operation)
+        evaluate_person_hold(snapshot, candidate);
     else if (silence == SILENCE_UNREACHABLE)
         evaluate_loss(snapshot, candidate);
     else if (no_return != NULL)

@@ -60,9 +60,10 @@ struct finding {
     bool undecided; /* NVIDIA leaves it to the driver's word, which has not come */
     bool of_fabric; /* … and several GPUs of the node said it at once */
     bool rate_exceeded;
-    int bursts;        /* how often within the rate's window, when the row has one */
-    int64_t lasted_ms; /* how long it has lasted, when that made it ask for more; 0: it did not */
-    bool dropped;      /* superseded by the driver's word, or taken back by another code: shown, not weighed */
+    int bursts;           /* how often within the rate's window, when the row has one */
+    int64_t lasted_ms;    /* how long it has lasted, when that made it ask for more; 0: it did not */
+    bool of_earlier_boot; /* of this machine: it is for a person, and no boot answers that */
+    bool dropped;         /* superseded by the driver's word, or taken back by another code: shown, not weighed */
 };
 
 /* What happened on one device, led by the finding that asks for most. */

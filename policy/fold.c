@@ -1,7 +1,8 @@
 /*
  * Folding: many lines, many codes, one incident per device.
  *
- * Order: evidence of this boot and instance only (rates count that of earlier boots of the instance, too), and none that a reset of its device has answered since → the driver's own word supersedes what came before it → codes that take
+ * Order: evidence of this boot and instance only (rates count that of earlier boots of the instance, too, and what is for a person
+ * stays so whatever boots), and none that a reset of its device has answered since → the driver's own word supersedes what came before it → codes that take
  * others back → rates → the finding that asks for most leads, and what lies within a minute of it is its company. So 672
  * cleanup lines are one incident, and an ECC error with its five companions is one too.
  *
@@ -90,9 +91,14 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
         const struct verdict *verdict = node->verdicts[i];
         if (verdict->state != VERDICT_STATE_OPEN)
             continue;
-        if (!is_fresh(node, verdict)) {
-            if (is_of_an_earlier_boot(node, verdict))
-                history[history_count++] = look(snapshot, verdict);
+        bool earlier = !is_fresh(node, verdict) && is_of_an_earlier_boot(node, verdict);
+        struct finding finding = earlier ? look(snapshot, verdict) : (struct finding){0};
+        if (earlier && finding.action == ACTION_CLASS_SUPPORT) {
+            finding.of_earlier_boot = true;
+            findings[count++] = finding;
+        } else if (!is_fresh(node, verdict)) {
+            if (earlier)
+                history[history_count++] = finding;
             folded->stale_count++;
             folded->stale = newer_of(folded->stale, verdict);
         } else if (policy_cleared_by_reset_by(node, verdict) != NULL) {
@@ -115,7 +121,7 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
 static bool is_superseded(const struct finding *finding, const struct finding *word)
 {
     int64_t seen_at = word->action < ACTION_CLASS_RESET ? finding->verdict->last_at : finding->verdict->first_at;
-    return finding->driver_word || seen_at <= word->verdict->last_at;
+    return !finding->of_earlier_boot && (finding->driver_word || seen_at <= word->verdict->last_at);
 }
 
 /* The newest Xid 154 of the device replaces all that was seen until then, earlier ones included. */
@@ -136,7 +142,7 @@ static void take_back(struct finding *findings, size_t count)
         if (findings[i].row == NULL || findings[i].row->cancels[0] == '\0')
             continue;
         for (size_t k = 0; k < count; k++)
-            if (text_equal(findings[k].verdict->code, findings[i].row->cancels) &&
+            if (!findings[k].of_earlier_boot && text_equal(findings[k].verdict->code, findings[i].row->cancels) &&
                 findings[k].verdict->last_at <= findings[i].verdict->last_at)
                 findings[k].dropped = true;
     }
@@ -354,7 +360,8 @@ static struct incident make_incident(const struct finding *findings, size_t coun
     add_evidence(&incident, verdict);
     for (size_t i = 0; i < count; i++) {
         bool counted = findings[lead].bursts > 1 && i < lead && same_fault(&findings[lead], &findings[i]);
-        if (i != lead && ((i >= from && i < to) || counted))
+        bool same_boot = findings[i].of_earlier_boot == findings[lead].of_earlier_boot;
+        if (i != lead && same_boot && ((i >= from && i < to) || counted))
             add_evidence(&incident, findings[i].verdict);
     }
     soften_by_company(findings, from, to, &incident);

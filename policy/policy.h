@@ -152,6 +152,12 @@ struct policy_repair {
 #define POLICY_CODE_UNREACHABLE "unreachable"
 #define POLICY_CODE_OPERATOR "operator" /* a person asked for it in the scheduler */
 
+/* Why the machine in the slot was held for a person, who has not released it since. */
+struct policy_person_hold {
+    const char *code, *device;
+    int64_t at;
+};
+
 /* What a person said to the last repair that was to be approved. */
 struct policy_approval {
     enum approval_state state;
@@ -186,8 +192,9 @@ struct policy_node {
     bool has_scheduler;
     bool scheduler_known; /* the scheduler's picture is fresh and holds this node */
     bool scheduler_responding;
-    bool switched_off;   /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
-    bool external_drain; /* a person (or another program) holds it in the scheduler */
+    bool switched_off; /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
+    const struct policy_person_hold *person_hold; /* NULL: none stands */
+    bool external_drain;                          /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;
     const struct policy_incident *incident; /* NULL: none */
     enum policy_request request;            /* a person asked for it in the scheduler */

@@ -13,6 +13,7 @@
  *          last_repair=-5m short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out paused busy idle resets boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
+ *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
  *       approval_reason="words" ran_out_yes  of the answer; an expired one was a yes
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
@@ -55,6 +56,8 @@ struct case_node {
     char repair_texts[CASE_REPAIRS_MAX][6][SENTENCE_MAX_BYTES];
     struct hardware hardware[CASE_HARDWARE_MAX];
     size_t repair_count;
+    struct policy_person_hold hold;
+    char hold_texts[2][64];
     struct policy_node node;
 };
 
@@ -129,6 +132,18 @@ static inline bool case_group(struct policy_case *c, const char *word)
            case_when(word, "protected", &group->machine_capacity.protected_at);
 }
 
+static inline bool case_hold_word(struct case_node *n, const char *word)
+{
+    const char *value;
+    if ((value = case_value(word, "held_for")) != NULL) {
+        n->hold.at = n->hold.at == 0 ? CASE_NOW_MS - 3600000 : n->hold.at;
+        return text_copy(n->hold_texts[0], sizeof(n->hold_texts[0]), value) == 0;
+    }
+    if ((value = case_value(word, "held_device")) != NULL)
+        return text_copy(n->hold_texts[1], sizeof(n->hold_texts[1]), value) == 0;
+    return case_when(word, "held_at", &n->hold.at);
+}
+
 static inline bool case_node_word(struct case_node *n, const char *word)
 {
     const char *value;
@@ -153,6 +168,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         n->node.switched_off = strcmp(value, "off") == 0;
         return true;
     }
+    if (text_starts_with(word, "held_"))
+        return case_hold_word(n, word);
     if ((value = case_value(word, "by")) != NULL)
         return text_copy(n->request_by, sizeof(n->request_by), value) == 0;
     if ((value = case_value(word, "instance")) != NULL)
@@ -506,6 +523,9 @@ static inline void case_wire(struct policy_case *c)
     for (size_t i = 0; i < c->node_count; i++) {
         struct case_node *n = &c->nodes[i];
         n->node.name = n->name;
+        n->hold.code = n->hold_texts[0];
+        n->hold.device = n->hold_texts[1];
+        n->node.person_hold = n->hold_texts[0][0] != '\0' ? &n->hold : NULL;
         n->node.instance_id = n->instance;
         n->node.boot_id = n->boot;
         n->node.scheduler_reason = n->reason;

@@ -67,6 +67,7 @@ struct sim_step_node {
     int64_t operation;
     int signals[FAKE_JOBS_MAX];
     int64_t signalled_for[FAKE_JOBS_MAX];
+    int64_t person_row; /* the instance that is held for a person, who has not released it; 0: none is */
     int64_t left_since; /* by the monotonic clock: our mark is on a node in service; 0: it is not */
 };
 struct sim_steps {

@@ -154,6 +154,32 @@ SIM_FN void sim_law_release(struct sim *sim, struct db_tx *tx, int n)
                  (int)((now - seen->left_since) / MS_PER_S), there->reason);
 }
 
+/* --- a person's turn --------------------------------------------------------------------------------- */
+
+/* A person released the node, or tried to. */
+SIM_FN void sim_person_released(struct sim *sim, const char *name)
+{
+    for (int n = 0; n < sim->scheduler.count; n++)
+        if (strcmp(sim->scheduler.nodes[n].name, name) == 0)
+            sim->steps.nodes[n].person_row = 0;
+}
+
+/* What was left to a person comes back by that person's word or as another machine, whatever boots and whoever dies. */
+SIM_FN void sim_law_person(struct sim *sim, int n)
+{
+    struct sim_step_node *seen = &sim->steps.nodes[n];
+    struct sim_reading reading = sim_read(sim, sim->scheduler.nodes[n].name);
+    const struct decision *d = &reading.decision;
+    bool left = reading.row.state == NODE_STATE_HELD && d->id != 0 && d->action == ACTION_SUPPORT &&
+                d->rule == RULE_SUPPORT_NEEDED && reading.operation.finished_at <= d->at;
+    if (seen->person_row != 0 && seen->person_row != reading.row.instance_row)
+        seen->person_row = 0;
+    if (left)
+        seen->person_row = reading.row.instance_row;
+    if (seen->person_row != 0 && reading.row.state == NODE_STATE_READY)
+        sim_fail(sim, reading.row.name, "it waited for a person, who has not released it, and is in service");
+}
+
 SIM_FN void sim_law_steps(struct sim *sim, struct db_tx *tx)
 {
     sim_law_verdicts(sim, tx);
@@ -162,6 +188,7 @@ SIM_FN void sim_law_steps(struct sim *sim, struct db_tx *tx)
         sim_law_evictions(sim, tx, n);
         sim_law_signals(sim, tx, n);
         sim_law_release(sim, tx, n);
+        sim_law_person(sim, n);
     }
 }
 

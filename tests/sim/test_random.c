@@ -38,6 +38,7 @@
 #define REST_MS (3 * MS_PER_MIN)
 #define LEAF_NODES 3 /* so many as make an incident */
 #define OFF_THE_BUS 79
+#define FOR_A_PERSON 78 /* no machine knows the remedy */
 #define PROGRAM_FAULT 31
 #define DRIVER_ASKS_REPLACE 140
 #define UNCONTAINED 95 /* a reset is enough, where the agent offers it */
@@ -96,8 +97,8 @@ static void mend_disk(void)
 
 static void fault(struct sim *sim)
 {
-    static const int codes[] = {OFF_THE_BUS,         OFF_THE_BUS, OFF_THE_BUS, PROGRAM_FAULT,
-                                DRIVER_ASKS_REPLACE, UNCONTAINED, UNCONTAINED, 48};
+    static const int codes[] = {OFF_THE_BUS, OFF_THE_BUS, OFF_THE_BUS, PROGRAM_FAULT, DRIVER_ASKS_REPLACE,
+                                UNCONTAINED, UNCONTAINED, 48,          FOR_A_PERSON,  FOR_A_PERSON};
     const char *node = any_node(sim);
     int code = codes[draw(sim, ARRAY_LEN(codes))];
     if (fake_provider_of_node(&sim->provider, node) != NULL)
@@ -164,9 +165,10 @@ static void slurm_person(struct sim *sim)
     struct fake_scheduler_node *there = fake_scheduler_find(&sim->scheduler, node);
     if (what < 4)
         fake_scheduler_by_hand(&sim->scheduler, node, what != 0, reasons[what]);
-    else if (what < 7)
+    else if (what < 7) {
         fake_scheduler_resume_by_hand(&sim->scheduler, node);
-    else if (what == 8 && !there->out)
+        sim_person_released(sim, node);
+    } else if (what == 8 && !there->out)
         fake_scheduler_give_up(&sim->scheduler, node, "Node unexpectedly rebooted");
     else
         there->jobs_are_stuck = !there->jobs_are_stuck;
@@ -212,6 +214,8 @@ static void api_person(struct sim *sim)
     else
         (void)change_recovery(&sim->service, &sim_admin, SIM_CLUSTER,
                               draw(sim, 3) ? NODE_RECOVERY_AUTOMATIC : NODE_RECOVERY_NONE, 0, &cluster, &problem);
+    if (what < 3 && kinds[what] == OPERATION_KIND_RELEASE)
+        sim_person_released(sim, node);
 }
 
 static void death(struct sim *sim)
@@ -475,6 +479,7 @@ static void bring_all_back(struct sim *sim)
             continue;
         const struct fake_instance *instance = fake_provider_of_node(&sim->provider, name);
         bool alive = instance != NULL && strcmp(instance->id, reading.instance.instance_id) == 0;
+        sim_person_released(sim, name);
         if (service_node_operate(&sim->service, &sim_admin, SIM_CLUSTER, name,
                                  alive ? OPERATION_KIND_RELEASE : OPERATION_KIND_REPLACE, URGENCY_NOW, "", "", &op,
                                  &problem) != 0)

@@ -1,6 +1,9 @@
 /* The return gate by fault: the checks that are named for it have to look; and hardware that comes back is known again. */
 #include "tests/sim/sim_cluster.h"
 
+#define OFF_THE_BUS 79
+#define FOR_A_PERSON 78 /* no machine knows the remedy */
+
 #include "server/service/node/node.h"
 
 static void open_world(struct sim *sim, uint64_t seed)
@@ -205,6 +208,95 @@ static void a_daemon_that_is_not_heard_asks_for_a_look(void **state)
     sim_close(&sim);
 }
 
+/* --- a person's turn --------------------------------------------------------------------------- */
+static void boots_by_itself(struct sim *sim, const char *node)
+{
+    struct fake_instance *instance = fake_provider_of_node(&sim->provider, node);
+    id_uuid(&sim->ids, instance->boot_id);
+    instance->seq = 0;
+    sim_run(sim, 10 * MS_PER_MIN);
+}
+
+/* No boot and no death of hpd ends it; the person's word does. */
+static void a_hold_for_a_person_outlives_boots(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    sim_open(&sim, 71, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, MS_PER_MIN);
+    boots_by_itself(&sim, "gpu-1");
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    sim_crash(&sim);
+    boots_by_itself(&sim, "gpu-1");
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_RELEASE,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
+/* Repairs are used up, so it is a person's although the new boot shows nothing. */
+static void a_hold_of_used_up_repairs_outlives_boots(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 72, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < 12 && sim_read(&sim, "gpu-1").decision.rule != RULE_REPLACES_EXHAUSTED; i++) {
+        sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+        sim_run(&sim, 30 * MS_PER_MIN);
+    }
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    boots_by_itself(&sim, "gpu-1");
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.rule, RULE_HOLD_STANDS);
+    sim_crash(&sim);
+    boots_by_itself(&sim, "gpu-1");
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
+/* The reboot is for the GPU, and another part of the same machine waits for a person: out of service it stays. */
+static void a_repair_of_something_else_leaves_it_to_the_person(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    sim_open(&sim, 73, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, MS_PER_MIN);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    for (int i = 0; i < 60; i++) {
+        sim_run(&sim, 10 * MS_PER_S);
+        assert_int_not_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+        assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    }
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REPLACE,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +308,9 @@ int main(void)
         cmocka_unit_test(an_old_mark_is_no_request),
         cmocka_unit_test(a_daemon_that_never_came_is_told),
         cmocka_unit_test(a_daemon_that_is_not_heard_asks_for_a_look),
+        cmocka_unit_test(a_hold_for_a_person_outlives_boots),
+        cmocka_unit_test(a_hold_of_used_up_repairs_outlives_boots),
+        cmocka_unit_test(a_repair_of_something_else_leaves_it_to_the_person),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,7 @@ static int give_back(struct apply *a)
                             "a person put the node back into service; its verdicts count as dealt with");
     if (status != 0)
         return status;
+    a->row.person_hold = 0;
     if (a->row.state == NODE_STATE_HELD)
         return move_node(a, NODE_STATE_READY, "");
     char key[KEY_MAX_BYTES];
@@ -245,6 +246,12 @@ static void out_reason(const struct decision *d, char ret_reason[REASON_MAX_BYTE
     policy_explain_short(d, ret_reason, REASON_MAX_BYTES - SCHEDULER_NOTE_ROOM);
 }
 
+/* Only marked, as the site repairs by hand, it is a person's all the same. */
+static bool is_for_person(const struct decision *d)
+{
+    return d->id != 0 && (d->action == ACTION_SUPPORT || (d->action == ACTION_MARK && d->refused == ACTION_SUPPORT));
+}
+
 static int hold_node(struct apply *a, const struct decision *d)
 {
     char reason[REASON_MAX_BYTES];
@@ -255,6 +262,10 @@ static int hold_node(struct apply *a, const struct decision *d)
     if (a->row.state != NODE_STATE_READY && a->row.state != NODE_STATE_VERIFYING && a->row.state != NODE_STATE_HELD)
         return 0;
     a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
+    if (is_for_person(d) && d->rule != RULE_HOLD_STANDS) {
+        a->row.person_hold = d->id;
+        a->row.person_hold_row = a->row.instance_row;
+    }
     if (a->row.state == NODE_STATE_HELD && text_equal(a->row.reason, reason))
         return write_row(a);
     return move_node(a, NODE_STATE_HELD, reason);

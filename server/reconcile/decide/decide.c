@@ -24,6 +24,7 @@
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/incident.h"
+#include "server/reconcile/decide/person_hold.h"
 #include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/operate.h"
 
@@ -310,6 +311,8 @@ static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *
         status = read_history(r, tx, item);
     if (status == 0)
         status = read_repairs(tx, item, now - policy_history_ms(&item->node->group->settings.policy));
+    if (status == 0)
+        status = reconcile_read_person_hold(tx, item);
     if (status != 0)
         return status;
     const struct fault_scope faults = faults_of(r, item->node->group);
@@ -348,6 +351,8 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
     struct rnode *node = item->node;
     node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
+    item->person_hold =
+        (struct policy_person_hold){.code = item->hold.code, .device = item->hold.device, .at = item->hold.at};
     snprintf(item->request_by, sizeof(item->request_by), "%.*s:%.*s",
              TEXT_FIT(known ? reconcile_link(node)->name : "", 40), TEXT_FIT(text_or_empty(node->reason_user), 40));
     item->view = (struct policy_node){
@@ -368,6 +373,7 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
         .scheduler_known = known,
         .scheduler_responding = known && node->responding,
         .switched_off = known && node->switched_off,
+        .person_hold = item->hold.id != 0 ? &item->person_hold : NULL,
         .external_drain = known && reconcile_external_drain(node),
         .scheduler_reason = known && node->reason != NULL ? node->reason : "",
         .incident = reconcile_incident_of(node),

@@ -26,6 +26,8 @@ struct decide_item {
     struct hardware *hardware;            /* read only where there is evidence */
     size_t hardware_count;
     struct decision last;
+    struct decision hold; /* that left it to a person, and stands; id 0: none does */
+    struct policy_person_hold person_hold;
     struct operation last_operation; /* the node's newest; id 0: none */
     struct approval approval;        /* the same */
     struct fleet_view live;

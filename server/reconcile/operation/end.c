@@ -9,6 +9,7 @@
 #include "server/reconcile/operation/end.h"
 #include "base/text.h"
 #include "db/deep.h"
+#include "db/verdict.h"
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
@@ -90,13 +91,53 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     /* What our own mark left in the scheduler is not a person's request. */
     bool marked = w->op.step_count > 0 && w->op.steps[0].kind == STEP_KIND_MARK &&
                   (w->op.steps[0].state == STEP_STATE_DONE || w->op.steps[0].attempts > 0);
-    if (marked && state != OPERATION_STATE_SUCCEEDED)
+    if (marked && (state != OPERATION_STATE_SUCCEEDED || w->held_because[0] != '\0'))
         effect->u.operation.leftover = (uint8_t)reconcile_owner(w->op.kind).request;
+}
+
+/* --- a person's turn --------------------------------------------------------------------------- */
+/* It was begun by the policy for just what the node is held for. */
+static bool is_for_the_cause(struct work *w)
+{
+    struct decision hold;
+    int status = db_decision_get_row(w->turn->tx, w->row.person_hold, &hold);
+    if (status == STATUS_NOT_FOUND)
+        return true;
+    work_did(w, status);
+    return status == 0 && text_equal(w->op.actor, ACTOR_POLICY) && text_equal(w->op.code, hold.code) &&
+           text_equal(w->op.device, hold.device);
+}
+
+static int find_for_person(const void *row, void *arg)
+{
+    return work_is_for_person(arg, row) ? 1 : 0;
+}
+
+bool work_person_holds(struct work *w)
+{
+    const struct db_verdict_filter open = {
+        .node_id = w->node->id, .state = VERDICT_STATE_OPEN, .limit = DECIDE_ROWS_MAX};
+    bool asked =
+        w->op.kind == OPERATION_KIND_REBOOT || w->op.kind == OPERATION_KIND_RESET || w->op.kind == OPERATION_KIND_CHECK;
+    if (!asked || w->instance.id == 0)
+        return false;
+    bool held = w->row.person_hold != 0 && w->row.person_hold_row == w->row.instance_row && !is_for_the_cause(w);
+    if (!held) {
+        int found = db_verdict_list(w->turn->tx, &open, find_for_person, w);
+        held = found > 0;
+        work_did(w, found < 0 ? found : 0);
+    }
+    if (held && w->held_because[0] == '\0')
+        text_copy_cut(w->held_because, sizeof(w->held_because),
+                      "a person has to look, which no repair has answered; release the node when that is done");
+    return held;
 }
 
 void work_end_succeeded(struct work *w)
 {
     w->turn->muted = false;
+    if (!work_person_holds(w))
+        w->row.person_hold = 0;
     if (w->op.kind != OPERATION_KIND_DELETE) {
         bool held = w->held_because[0] != '\0';
         work_move(w, held ? NODE_STATE_HELD : NODE_STATE_READY, w->held_because);
@@ -203,7 +244,7 @@ static const char *cancel_reason(const struct work *w)
 /* Where the node goes: back into service when nothing speaks against it, after our mark was taken back. */
 enum step_result work_cancel_run(struct work *w)
 {
-    bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE;
+    bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE || work_person_holds(w);
     autofree char *why = own_strdup(cancel_reason(w));
     if (bad || !mark_was_tried(w)) {
         work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, why);

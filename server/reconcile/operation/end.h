@@ -8,6 +8,8 @@
 
 struct rcall;
 
+/* A person's turn that the operation does not end: the node stays out of service, and w->held_because says so. */
+bool work_person_holds(struct work *w);
 void work_end(struct work *w, enum operation_state state, const char *error);
 void work_end_succeeded(struct work *w);
 /* The present step is what failed, w->detail why. */

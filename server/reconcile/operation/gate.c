@@ -40,30 +40,42 @@ static bool has_joined(const struct work *w)
            text_equal(live.slot.instance_id, instance->instance_id) && live.last_heartbeat_at > 0;
 }
 
-struct oldest {
-    const struct instance *instance;
-    int64_t id; /* of the oldest open verdict of this boot; 0: none */
+#define KEPT_MAX 64
+
+struct old {
+    const struct work *w;
+    int64_t before; /* the oldest open verdict of this boot: what is older was before the repair; 0: there is none */
+    int64_t kept[KEPT_MAX]; /* what only a person can see to, newest first */
+    int kept_count;
 };
 
-static int find_oldest(const void *row, void *arg)
+static int find_old(const void *row, void *arg)
 {
-    struct oldest *oldest = arg;
+    struct old *old = arg;
     const struct verdict *verdict = row;
-    if (text_equal(verdict->instance_id, oldest->instance->instance_id) &&
-        text_equal(verdict->boot_id, oldest->instance->boot_id))
-        oldest->id = verdict->id; /* newest first: the last one stays */
+    const struct instance *instance = &old->w->instance;
+    if (text_equal(verdict->instance_id, instance->instance_id) && text_equal(verdict->boot_id, instance->boot_id))
+        old->before = verdict->id; /* newest first: the last one stays */
+    else if (old->kept_count < KEPT_MAX && work_is_for_person(old->w, verdict))
+        old->kept[old->kept_count++] = verdict->id;
     return 0;
 }
 
-/* What an earlier boot or machine had is dealt with; what the new one has already reported counts. */
+/* What an earlier boot or machine had is dealt with, but for what only a person can see to; what the new one has already
+ * reported counts. */
 static void resolve_old(struct work *w)
 {
-    struct oldest oldest = {.instance = &w->instance};
+    struct old old = {.w = w};
     const struct db_verdict_filter filter = {.node_id = w->node->id, .state = VERDICT_STATE_OPEN};
-    if (!work_did(w, db_verdict_list(w->turn->tx, &filter, find_oldest, &oldest)))
+    if (!work_did(w, db_verdict_list(w->turn->tx, &filter, find_old, &old)))
         return;
-    if (oldest.id != 1)
-        work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, oldest.id > 0 ? oldest.id - 1 : 0, NULL));
+    int64_t up_to = old.before > 0 ? old.before - 1 : INT64_MAX;
+    for (int i = 0; i <= old.kept_count; i++) {
+        int64_t after = i < old.kept_count ? old.kept[i] : 0;
+        if (after < up_to)
+            work_did(w, db_verdict_resolve_between(w->turn->tx, w->node->id, after, up_to));
+        up_to = after - 1 < up_to ? after - 1 : up_to;
+    }
 }
 
 static enum step_result join_arrived(struct work *w)
@@ -153,8 +165,11 @@ static enum step_result verify_enter(struct work *w)
 {
     work_move(w, NODE_STATE_VERIFYING, UNPROVEN);
     bool dealt_with = w->op.kind == OPERATION_KIND_RELEASE && !work_is_absence(w);
-    if (dealt_with) /* by whoever gives the node back */
+    if (dealt_with) { /* by whoever gives the node back */
+        w->row.person_hold = 0;
         work_did(w, db_verdict_resolve(w->turn->tx, w->node->id, 0, NULL));
+        work_did(w, turn_node_write(w->turn, w->node, &w->row));
+    }
     return STEP_GO_ON;
 }
 

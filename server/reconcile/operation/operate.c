@@ -123,6 +123,14 @@ static bool is_critical(const struct work *w, const struct verdict *verdict)
     return judgement.severity == SEVERITY_CRITICAL;
 }
 
+bool work_is_for_person(const struct work *w, const struct verdict *verdict)
+{
+    const struct fault_scope faults = {atomic_load(&w->r->service->fault_overrides), w->node->group->instance_type};
+    struct fault_judgement judgement;
+    fault_judge_in(&faults, verdict->source, verdict->code, verdict->raw_line, &judgement);
+    return judgement.action == ACTION_CLASS_SUPPORT && text_equal(verdict->instance_id, w->instance.instance_id);
+}
+
 static int count_critical(const void *row, void *arg)
 {
     struct critical_count *c = arg;

@@ -82,6 +82,8 @@ bool work_may_call(const struct work *w);
 void work_resolve_cleared_by_reset(struct work *w);
 /* Open critical verdicts of the node, of the present boot only or of any. */
 int64_t work_open_critical(struct work *w, bool this_boot);
+/* Seen of this machine, and in no table is there a repair for it. */
+bool work_is_for_person(const struct work *w, const struct verdict *verdict);
 struct rcall *work_scheduler_call(struct work *w, enum call_kind kind);
 /* The group's machines are in a person's hands: what would be a call is asked for instead. */
 bool work_by_person(const struct work *w);

@@ -11,6 +11,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/keep/quarantine.h"
 #include "server/reconcile/observe/observe.h"
+#include "server/reconcile/operation/end.h"
 #include "server/reconcile/operation/operate.h"
 #include "server/reconcile/operation/step.h"
 
@@ -108,6 +109,10 @@ const struct step_ops step_mark = {
 /* --- resume ------------------------------------------------------------------------------------ */
 static enum step_result resume_enter(struct work *w)
 {
+    if (work_person_holds(w)) {
+        work_say(w, "%s", w->held_because);
+        return STEP_SKIP;
+    }
     return work_needs_scheduler(w);
 }
 
