@@ -1,7 +1,4 @@
-/*
- * Scheduler configurations, quotas and tags as documents in the model's spelling, for both doors: the REST door turns them
- * into its own by the model's tables.
- */
+/* Scheduler configurations, quotas and tags as documents in the model's spelling. */
 #ifndef HOLDFAST_API_AWS_GOVERNANCE_DOCUMENT_H
 #define HOLDFAST_API_AWS_GOVERNANCE_DOCUMENT_H
 

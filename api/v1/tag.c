@@ -1,4 +1,5 @@
 /* Tags, under the noun that carries them: clusters, their scheduler configurations and their quotas. */
+#include "api/v1/tag.h"
 #include "api/v1/spec.h"
 #include "api/v1/v1.h"
 #include "base/status.h"
@@ -6,9 +7,6 @@
 
 #define CHARACTERS .pattern = "[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*", .rule = "letters, digits, spaces and _.:/=+-@"
 
-struct tag_words {
-    char *key, *value;
-};
 struct tags_words {
     struct optional_list tags; /* struct tag_words */
 };
@@ -27,14 +25,14 @@ static const struct record_field tag_fields[] = {
      .max = 256,
      CHARACTERS},
 };
-static const struct record tag_record = RECORD(struct tag_words, tag_fields);
+const struct record api_tag_record = RECORD(struct tag_words, tag_fields);
 static const struct record_field tags_fields[] = {
     {.name = "tags",
      .type = RECORD_LIST,
      .required = true,
      .at = offsetof(struct tags_words, tags),
      .items_max = TAGS_MAX,
-     .record = &tag_record},
+     .record = &api_tag_record},
     {.name = "resourceArn", .type = RECORD_NEVER, .rule = "the path says it"},
 };
 static const struct record tags_record = RECORD(struct tags_words, tags_fields);

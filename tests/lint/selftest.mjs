@@ -33,6 +33,7 @@ const BAD = [
     ['include', 'a door does not store', { 'api/v1/a.c': '#include "db/node.h" // BAD\n' }],
     ['include', 'a door does not act', { 'api/a.c': '#include "server/provider/provider.h" // BAD\n' }],
     ['include', 'a door does not decide', { 'api/a.c': '#include "policy/policy.h" // BAD\n' }],
+    ['include', 'the REST API has words of its own', { 'api/v1/governance.h': '#include "api/aws/governance_document.h" // BAD\n' }],
     ['include', 'agents never decide', { 'agents/node/a.c': '#include "policy/policy.h" // BAD\n' }],
     ['include', 'agents do not know the server', { 'agents/node/a.c': '#include "server/service/service.h" // BAD\n' }],
     ['include', 'the tool does not know the store', { 'cli/a.c': '#include "db/db.h" // BAD\n' }],

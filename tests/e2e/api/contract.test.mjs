@@ -173,6 +173,17 @@ test('scheduler configuration, quotas and their tags', async () => {
 
   const quota = (name) => ({ name, computeQuotaTarget: { teamName: name }, computeQuotaConfig: { computeQuotaResources: [{ instanceType: 'ml.p5.48xlarge', vcpu: 0.5 }] } });
   for (const name of ['b', 'a', 'c']) await call('createQuota', 201, { params, body: quota(name) });
+  // Groups may have any type, so quotas may be of any; every member comes back as it was said.
+  const full = {
+    computeQuotaResources: [{ instanceType: 'rack-7', count: 2, accelerators: 16, memoryInGiB: 0.25, acceleratorPartition: { type: 'mig-1g.5gb', count: 7 } }],
+    resourceSharingConfig: { strategy: 'LendAndBorrow', borrowLimit: 50, absoluteBorrowLimits: [{ instanceType: 'rack-7', count: 1 }] }, preemptTeamTasks: 'LowerPriority',
+  };
+  const own = await call('createQuota', 201, { params, body: { name: 'own', description: 'of ours', computeQuotaTarget: { teamName: 'own', fairShareWeight: 7 }, computeQuotaConfig: full } });
+  assert.deepEqual([own.computeQuotaConfig, own.computeQuotaTarget, own.description, own.activationState], [full, { teamName: 'own', fairShareWeight: 7 }, 'of ours', 'Enabled']);
+  await call('deleteQuota', 204, { params: { cluster, quota: 'own' } });
+  for (const more of [{ computeQuotaId: 'x' }, { computeQuotaTarget: { teamName: 'A' } }, { computeQuotaTarget: { teamName: 'own', fairShareWeight: 101 } }, { activationState: 'On' },
+    { computeQuotaConfig: { computeQuotaResources: [{ instanceType: 'rack-7', acceleratorPartition: { type: 'half', count: 1 } }] } }])
+    await call('createQuota', 400, { params, body: { ...quota('own'), ...more } });
   await call('createQuota', 409, { params, body: { ...quota('d'), computeQuotaTarget: { teamName: 'a' } } });
   await call('createQuota', 400, { params, body: { ...quota('d'), computeQuotaConfig: { computeQuotaResources: [{ instanceType: 'ml.p5.48xlarge' }] } } });
   const page = await call('listQuotas', 200, { params, query: { limit: 2 } });

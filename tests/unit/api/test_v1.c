@@ -121,6 +121,44 @@ static void test_cluster_specs_that_are_refused(void **state)
     }
 }
 
+static void test_a_quota_is_what_was_said(void **state)
+{
+    static const char config[] =
+        "{\"computeQuotaResources\":[{\"instanceType\":\"rack-7\",\"count\":2,\"memoryInGiB\":0.25,"
+        "\"acceleratorPartition\":{\"type\":\"mig-1g.5gb\",\"count\":7}}],\"resourceSharingConfig\":{\"strategy\":"
+        "\"LendAndBorrow\",\"absoluteBorrowLimits\":[{\"instanceType\":\"rack-7\",\"count\":1}]},"
+        "\"preemptTeamTasks\":\"Never\"}";
+#define TEAM "\"name\":\"bad\",\"computeQuotaTarget\":{\"teamName\":\"bad\"}"
+#define NOTHING ",\"computeQuotaConfig\":{}"
+    static const char *const bad[] = {
+        "{" TEAM "}",
+        "{" TEAM NOTHING ",\"computeQuotaId\":\"x\"}",
+        "{\"name\":\"bad\",\"computeQuotaTarget\":{\"teamName\":\"A\"}" NOTHING "}",
+        "{" TEAM NOTHING ",\"activationState\":\"On\"}",
+        "{" TEAM
+        ",\"computeQuotaConfig\":{\"computeQuotaResources\":[{\"instanceType\":\"a\",\"count\":1},{\"count\":1}]}}",
+        "{" TEAM ",\"computeQuotaConfig\":{\"fairShare\":\"Enabled\"}}",
+        "{" TEAM NOTHING ",\"tags\":[{\"key\":\"a\",\"value\":\"b\"},{\"key\":\"\"}]}",
+    };
+    (void)state;
+    autofree char *body = own_printf("{\"name\":\"own\",\"computeQuotaTarget\":{\"teamName\":\"own\"},"
+                                     "\"computeQuotaConfig\":%s,\"tags\":[{\"key\":\"a\",\"value\":\"b\"}]}",
+                                     config);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        auto_json json_t *problem = ask("POST", "/v1/clusters/train/quotas", NULL, bad[i], 400, NULL, NULL);
+        assert_string_equal(text_at(problem, "code"), "invalid-value");
+    }
+    auto_json json_t *made = ask("POST", "/v1/clusters/train/quotas", NULL, body, 201, NULL, NULL);
+    char error[JSON_ERROR_MAX];
+    auto_json json_t *wanted = NULL;
+    assert_int_equal(json_parse(config, strlen(config), sizeof(config), &wanted, error), 0);
+    assert_true(json_equal(json_object_get(made, "computeQuotaConfig"), wanted));
+    auto_json json_t *changed =
+        ask("PATCH", "/v1/clusters/train/quotas/own", NULL,
+            "{\"computeQuotaConfig\":{\"preemptTeamTasks\":\"LowerPriority\"}}", 200, NULL, NULL);
+    assert_int_equal(json_object_size(json_object_get(changed, "computeQuotaConfig")), 1);
+}
+
 /* No names are made of more nodes than there may be. */
 static void test_groups_are_read_only_up_to_what_a_cluster_holds(void **state)
 {
@@ -378,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_clusters_in_pages),
         cmocka_unit_test(test_operate_on_a_node),
         cmocka_unit_test(test_idempotency_keys_that_are_refused),
+        cmocka_unit_test(test_a_quota_is_what_was_said),
         cmocka_unit_test(test_hands_off_and_explanation),
         cmocka_unit_test(test_inject),
         cmocka_unit_test(test_tokens),
