@@ -4,11 +4,9 @@
 
 #include <stdbool.h>
 
-struct decide_batch;
 struct reconcile;
 
-/* One transaction with all that follows from the batch (or NULL) and from what is ready; false when
- * there was nothing, or the store refused. */
-bool reconcile_turn(struct reconcile *r, struct decide_batch *batch);
+/* One transaction with all that the parts have; false when there was nothing, or the store refused. */
+bool reconcile_turn(struct reconcile *r);
 
 #endif

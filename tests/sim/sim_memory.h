@@ -60,7 +60,7 @@ SIM_FN void sim_check_memory(struct sim *sim)
     if (reconcile_is_behind(r))
         sim_fail(sim, NULL, "what changed is not read although nothing is left to do");
     sim_memory(r, &before);
-    reconcile_wake(r, SERVICE_WAKE_ALL, 0);
+    parts_wake(r, SERVICE_WAKE_ALL, 0);
     while (reconcile_resync(r))
         continue;
     sim_memory(r, &after);

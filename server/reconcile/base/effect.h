@@ -6,9 +6,13 @@
 #include "server/reconcile/base/operation.h"
 
 struct rcall;
+struct reconcile;
 struct rgroup;
 struct rnode;
 struct turn;
+
+/* What a part does after the commit; data is the copy of what it noted. */
+typedef void (*effect_fn)(struct reconcile *r, struct rnode *node, const void *data);
 
 enum effect_kind {
     EFFECT_NODE,             /* the node's row changed */
@@ -22,6 +26,7 @@ enum effect_kind {
     EFFECT_QUARANTINE,       /* a node is to be set apart, or to be given back */
     EFFECT_ADDRESS,          /* the scheduler was told where the node's machine lives, or it has none any more */
     EFFECT_NODE_GONE,        /* a slot that was deleted was forgotten */
+    EFFECT_CALL,             /* a function of a part is called */
 };
 
 struct effect {
@@ -69,10 +74,18 @@ struct effect {
             struct rgroup *group;
             struct machine_capacity machine_capacity;
         } machine_capacity;
+        struct {
+            effect_fn fn;
+            void *data; /* owned */
+            bool last;
+        } call;
     } u;
 };
 
 struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnode *node);
+/* After the commit fn is called, with a copy of data, in the order of the effects, or when all others were done. The node may be NULL. */
+void turn_after(struct turn *turn, struct rnode *node, effect_fn fn, const void *data, size_t size);
+void turn_at_last(struct turn *turn, effect_fn fn, const void *data, size_t size);
 void turn_effects_do(struct turn *turn);
 
 #endif

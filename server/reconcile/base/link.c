@@ -11,7 +11,6 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
-#include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/reconcile.h"
 #include "server/service/scheduler/scheduler.h"
 
@@ -27,7 +26,7 @@ static struct scheduler_link *link_add(struct reconcile *r, const char *name)
     link->calls_end = &link->calls;
     link->observe_interval_ms = r->deps.settings.observe_interval_ms;
     link->job_snapshot_interval_ms = r->deps.settings.job_snapshot_interval_ms;
-    keepers_new(link);
+    reconcile_link_keepers_start(link);
     struct scheduler_link **end = &r->links;
     while (*end != NULL)
         end = &(*end)->next;
@@ -62,7 +61,7 @@ static void link_free(struct scheduler_link *link)
 {
     service_scheduler_free(link->shown);
     job_snapshot_free(link->followed);
-    keepers_free(link);
+    reconcile_link_keepers_end(link);
     while (link->calls != NULL) {
         struct rcall *call = link->calls;
         link->calls = call->next;

@@ -8,16 +8,19 @@
 #include "server/reconcile/base/queue.h"
 #include "server/scheduler/scheduler.h"
 
-struct addresses_keeper;
-struct govern_keeper;
-struct manage_keeper;
 struct map;
-struct quarantine_keeper;
 struct rcall;
 struct reconcile;
 struct rgroup;
 struct rnode;
 struct service_scheduler;
+
+/* What a scheduler is kept at: one engine (keep/keeper.c) and its keepers, each in keep/NAME.c. */
+#define KEEPER_LIST(X) \
+    X(govern)          \
+    X(quarantine)      \
+    X(addresses)       \
+    X(manage)
 
 struct scheduler_link {
     struct scheduler_link *next;
@@ -54,11 +57,10 @@ struct scheduler_link {
 
     struct service_scheduler *shown; /* what the API shows of it */
 
-    /* What it is kept at */
-    struct govern_keeper *govern;
-    struct quarantine_keeper *quarantine;
-    struct addresses_keeper *addresses;
-    struct manage_keeper *manage;
+    /* What it is kept at: the state of each keeper */
+#define X(name) struct name##_keeper *name;
+    KEEPER_LIST(X)
+#undef X
 };
 
 /* The links of what is configured; links_free ends them. */
@@ -82,5 +84,8 @@ int reconcile_link_room(const struct reconcile *r, const struct scheduler_link *
 int64_t reconcile_link_age_max(const struct scheduler_link *link);
 /* How long until there is another snapshot of the group's nodes; where it has no scheduler as the settings say. */
 int64_t reconcile_group_observe_interval(const struct rgroup *group);
+/* keep/keeper.c: its keepers begin and end with it. */
+void reconcile_link_keepers_start(struct scheduler_link *link);
+void reconcile_link_keepers_end(struct scheduler_link *link);
 
 #endif

@@ -12,6 +12,20 @@
 
 #define LINES_A_SECOND 50
 
+struct log_part {
+    int64_t second_at, lines, left_out;
+};
+
+static void start(struct reconcile *r)
+{
+    r->log = own_calloc(1, sizeof(*r->log));
+}
+
+static void end(struct reconcile *r)
+{
+    free(TAKE(r->log));
+}
+
 static bool is_logged(const struct event *event)
 {
     switch (event->kind) {
@@ -77,27 +91,31 @@ void turn_log_forget(struct turn *turn)
     turn->lines_left_out = 0;
 }
 
-void reconcile_log_second(struct reconcile *r, int64_t now)
+/* Another second begins: says what the last one left out. */
+static bool begin_second(struct reconcile *r, int64_t now)
 {
-    if (now >= r->log_second_at && now < r->log_second_at + MS_PER_S)
-        return;
-    r->log_second_at = now;
-    r->log_lines = 0;
-    if (r->log_left_out > 0)
-        log_warn("much happens at once; %" PRId64 " lines are not in this log, but in the timeline", r->log_left_out);
-    r->log_left_out = 0;
+    if (now >= r->log->second_at && now < r->log->second_at + MS_PER_S)
+        return false;
+    r->log->second_at = now;
+    r->log->lines = 0;
+    if (r->log->left_out > 0)
+        log_warn("much happens at once; %" PRId64 " lines are not in this log, but in the timeline", r->log->left_out);
+    r->log->left_out = 0;
+    return false;
 }
 
 void turn_log_write(struct turn *turn)
 {
     struct reconcile *r = turn->r;
-    reconcile_log_second(r, turn->now);
+    (void)begin_second(r, turn->now);
     for (size_t i = 0; i < turn->line_count; i++) {
-        if (r->log_lines++ < LINES_A_SECOND)
+        if (r->log->lines++ < LINES_A_SECOND)
             log_line(turn->lines[i].level, "%s", turn->lines[i].text);
         else
-            r->log_left_out++;
+            r->log->left_out++;
     }
-    r->log_left_out += turn->lines_left_out;
+    r->log->left_out += turn->lines_left_out;
     turn_log_forget(turn);
 }
+
+const struct part part_log = {.start = start, .end = end, .run = begin_second, .every_ms = MS_PER_S};

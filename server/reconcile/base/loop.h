@@ -18,22 +18,19 @@
 #include "server/reconcile/base/due.h"
 #include "server/reconcile/base/inbox.h"
 #include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/part.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/reconcile.h"
 
 #include <pthread.h>
 
 struct db;
-struct domain;
 struct fault_overrides;
 struct inbox;
-struct map;
 struct rcluster;
 struct rgroup;
-struct rincident;
 struct scheduler_link;
 
-#define HOUSEKEEPING_MS 60000    /* old events and expired tokens go so often */
 #define STORE_PAUSE_MAX_MS 10000 /* a store that fails is tried again at least so often */
 
 struct reconcile {
@@ -58,33 +55,17 @@ struct reconcile {
     int calls_in_flight;
     int isolating; /* turns that take one thing each, because of a row that cannot be written */
 
-    int64_t sweep_at, housekeeping_at, paused_until;
-    int64_t history_at, history_round_at; /* the next slice; the next round */
-    size_t history_place;                 /* in the table of nodes, where the next slice begins; 0: a new round */
+    int64_t paused_until; /* the store takes no writes: nothing is done before */
     int64_t store_backoff_ms;
-
     bool store_unreadable;
+    bool undecided_wanted; /* which nodes are undecided is to be read again */
+    int64_t newest_node;   /* those with a larger row number are new */
 
-    int64_t log_second_at, log_lines, log_left_out;
-
-    struct map *domain_names;
-    struct domain **domains; /* by their numbers */
-    size_t domain_count;
-    bool domains_full;              /* that was told */
-    struct idqueue places_unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
-    struct rincident *incidents;    /* that go on */
-    struct idqueue signals;         /* nodes with signal_at, and some that had it */
-    bool signals_changed;
-    int64_t incident_look_at; /* 0: there is none */
-
-    int64_t provisioned; /* the cluster that moved last: the next one has its turn */
-
-    struct wakes wakes; /* what is to be read again */
-    int64_t resync_at;  /* not before then: the store could not be read */
-    bool new_nodes_wanted, resync_wanted, resync_running, undecided_wanted;
-    int64_t newest_node; /* those with a larger row number are new */
-    struct rcluster *resync_cluster;
-    char resync_after[NODE_NAME_MAX_BYTES];
+    /* What each part keeps, which nobody else sees */
+#define X(name) struct name##_part *name;
+    PART_LIST(X)
+#undef X
+    int64_t part_runs_at[PART_COUNT]; /* of those that run so often */
 
     pthread_mutex_t stats_mutex;
     struct reconcile_stats stats, published;

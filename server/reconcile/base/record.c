@@ -20,6 +20,7 @@
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/observe/agents.h"
 #include "server/reconcile/observe/observe.h"
 #include "server/reconcile/world/capacity.h"
 #include "server/reconcile/world/recount.h"
@@ -42,11 +43,38 @@ struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnod
     return effect;
 }
 
+static void note_call(struct turn *turn, struct rnode *node, effect_fn fn, const void *data, size_t size, bool last)
+{
+    struct effect *effect = turn_effect(turn, EFFECT_CALL, node);
+    effect->u.call.fn = fn;
+    effect->u.call.last = last;
+    effect->u.call.data = own_calloc(1, size + 1);
+    if (size > 0)
+        memcpy(effect->u.call.data, data, size);
+}
+
+void turn_after(struct turn *turn, struct rnode *node, effect_fn fn, const void *data, size_t size)
+{
+    note_call(turn, node, fn, data, size, false);
+}
+
+void turn_at_last(struct turn *turn, effect_fn fn, const void *data, size_t size)
+{
+    note_call(turn, NULL, fn, data, size, true);
+}
+
+static void effect_free(struct effect *effect)
+{
+    if (effect->kind == EFFECT_OPERATION || effect->kind == EFFECT_OPERATION_END)
+        reconcile_call_free(TAKE(effect->u.operation.call));
+    if (effect->kind == EFFECT_CALL)
+        free(TAKE(effect->u.call.data));
+}
+
 void turn_reset(struct turn *turn)
 {
     for (size_t i = 0; i < turn->effect_count; i++)
-        if (turn->effects[i].kind == EFFECT_OPERATION || turn->effects[i].kind == EFFECT_OPERATION_END)
-            reconcile_call_free(TAKE(turn->effects[i].u.operation.call));
+        effect_free(&turn->effects[i]);
     turn->effect_count = 0;
     turn->event_count = 0;
     turn->asked = NULL; /* a transaction that is run again sees what others have written meanwhile */
@@ -392,12 +420,16 @@ static void effect_do(struct turn *turn, struct effect *effect)
         fleet_remove(r->service->fleet, effect->node->id);
         reconcile_node_remove(r, effect->node);
         break;
+    case EFFECT_CALL:
+        effect->u.call.fn(r, effect->node, effect->u.call.data);
+        free(TAKE(effect->u.call.data));
+        break;
     }
 }
 
 static bool is_last(const struct effect *effect)
 {
-    return effect->kind == EFFECT_NODE_GONE;
+    return effect->kind == EFFECT_NODE_GONE || (effect->kind == EFFECT_CALL && effect->u.call.last);
 }
 
 void turn_effects_do(struct turn *turn)

@@ -42,7 +42,7 @@ struct turn {
     const struct rcluster *asked; /* the cluster that the store was asked about in this turn; NULL: none yet … */
     bool asked_paused;            /* … and whether a person has paused it */
     bool muted;                   /* nothing is told: it was told the first time */
-    bool housekeeping, link_events;
+    bool tidies;                  /* with housekeeping */
     struct effect *effects;
     size_t effect_count, effect_capacity;
     int64_t event_count;
@@ -83,7 +83,5 @@ int turn_operation_new(struct turn *turn, struct rnode *node, const struct node 
 void turn_log(struct turn *turn, const struct event *event);
 void turn_log_forget(struct turn *turn);
 void turn_log_write(struct turn *turn);
-/* Another second begins: says what the last one left out. */
-void reconcile_log_second(struct reconcile *r, int64_t now);
 
 #endif

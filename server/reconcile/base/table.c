@@ -349,7 +349,7 @@ void reconcile_group_remove(struct reconcile *r, struct rgroup *group)
 
 void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
 {
-    reconcile_incidents_forget(r, cluster);
+    parts_gone(r, cluster);
     for (struct rgroup **at = &r->groups; *at != NULL;) {
         struct rgroup *group = *at;
         if (group->cluster != cluster) {
@@ -366,16 +366,11 @@ void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster)
         }
     if (cluster->link != NULL)
         cluster->link->clusters--;
-    if (r->resync_cluster == cluster) {
-        r->resync_cluster = cluster->next;
-        r->resync_after[0] = '\0';
-    }
     free(cluster);
 }
 
 void reconcile_table_free(struct reconcile *r)
 {
-    reconcile_incidents_forget(r, NULL);
     while (r->groups != NULL) {
         struct rgroup *group = r->groups;
         r->groups = group->next;
@@ -394,7 +389,4 @@ void reconcile_table_free(struct reconcile *r)
         idqueue_free(&r->slotless[class]);
     }
     due_free(&r->due);
-    reconcile_domains_free(r);
-    idqueue_free(&r->signals);
-    wakes_free(&r->wakes);
 }

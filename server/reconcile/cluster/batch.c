@@ -67,7 +67,7 @@ static void order_victims(struct reconcile *r, struct rgroup *group, int64_t goe
 
 void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t at)
 {
-    struct provision_part *part = &p->parts[at];
+    struct group_part *part = &p->parts[at];
     struct rgroup *group = part->group;
     int64_t goes = p->plan.groups[at].remove, id;
     int64_t size = p->plan.groups[at].state == GROUP_STATE_DELETING ? 0 : p->plan.groups[at].desired;
@@ -108,7 +108,7 @@ int64_t reconcile_batch_room(struct reconcile *r, struct rgroup *group)
 
 void reconcile_choose_members(struct reconcile *r, struct provision *p, size_t at)
 {
-    struct provision_part *part = &p->parts[at];
+    struct group_part *part = &p->parts[at];
     int64_t left = p->plan.groups[at].batch_size;
     if (left == 0)
         return;

@@ -12,6 +12,7 @@
 #include "db/node.h"
 #include "db/operation.h"
 #include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
@@ -25,6 +26,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+
+struct provision_part {
+    int64_t last; /* the cluster that moved last: the next one has its turn */
+};
 
 /* --- the snapshot ------------------------------------------------------------------------------ */
 static int take_failed(const void *row, void *arg)
@@ -89,7 +94,7 @@ static int find_trouble(struct reconcile *r, struct rgroup *group, struct provis
     return 0;
 }
 
-static int view_rollout(struct reconcile *r, struct provision_part *part, struct provision_group *view)
+static int view_rollout(struct reconcile *r, struct group_part *part, struct provision_group *view)
 {
     struct rgroup *group = part->group;
     view->rollout = &group->rollout;
@@ -112,7 +117,7 @@ static int view_rollout(struct reconcile *r, struct provision_part *part, struct
     return 0;
 }
 
-static int view_group(struct reconcile *r, struct provision_part *part, struct provision_group *view)
+static int view_group(struct reconcile *r, struct group_part *part, struct provision_group *view)
 {
     struct rgroup *group = part->group;
     const struct instance_group *row = &group->row;
@@ -148,7 +153,7 @@ static int view_cluster(struct reconcile *r, struct provision *p, int64_t now)
     for (struct rgroup *group = r->groups; group != NULL; group = group->next) {
         if (group->cluster != p->cluster)
             continue;
-        struct provision_part *part = &p->parts[p->snapshot.group_count];
+        struct group_part *part = &p->parts[p->snapshot.group_count];
         part->group = group;
         int status = view_group(r, part, &p->groups[p->snapshot.group_count++]);
         if (status != 0)
@@ -158,7 +163,7 @@ static int view_cluster(struct reconcile *r, struct provision *p, int64_t now)
 }
 
 /* --- what becomes of it ------------------------------------------------------------------------ */
-void reconcile_provision_free(struct provision *p)
+static void provision_free(struct provision *p)
 {
     if (p == NULL)
         return;
@@ -168,7 +173,7 @@ void reconcile_provision_free(struct provision *p)
     free(p->members);
     free(p);
 }
-AUTO_DEFINE(struct provision *, provision, reconcile_provision_free)
+AUTO_DEFINE(struct provision *, provision, provision_free)
 
 static bool group_changes(const struct provision_group_plan *plan)
 {
@@ -198,7 +203,7 @@ static struct rcluster *next_cluster(const struct reconcile *r, int64_t now)
             return cluster;
         if (is_due(cluster, now) && first == NULL)
             first = cluster;
-        passed = passed || cluster->id == r->provisioned;
+        passed = passed || cluster->id == r->provision->last;
     }
     return first;
 }
@@ -215,7 +220,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
 {
     AUTO(provision) struct provision *p = own_calloc(1, sizeof(*p));
     p->cluster = cluster;
-    r->provisioned = cluster->id;
+    r->provision->last = cluster->id;
     if (view_cluster(r, p, now) != 0) {
         r->paused_until = now + STORE_PAUSE_MAX_MS; /* the store cannot be read: it stays stirred */
         return NULL;
@@ -228,7 +233,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
     }
     cluster->look_at = p->plan.look_at;
     for (size_t i = 0; i < p->plan.group_count; i++) {
-        const struct provision_part *part = &p->parts[i];
+        const struct group_part *part = &p->parts[i];
         int64_t at = part->blind                ? now + reconcile_group_observe_interval(part->group)
                      : part->group->has_rollout ? part->group->batch_look_at
                                                 : 0;
@@ -244,7 +249,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
     return NULL;
 }
 
-struct provision *reconcile_provision_plan(struct reconcile *r, int64_t now)
+static struct provision *plan_next(struct reconcile *r, int64_t now)
 {
     if (reconcile_is_behind(r))
         return NULL; /* a part of what belongs together is not known yet */
@@ -257,12 +262,19 @@ struct provision *reconcile_provision_plan(struct reconcile *r, int64_t now)
     return p;
 }
 
-int64_t reconcile_provision_due(const struct reconcile *r, int64_t now)
+static int plan(struct turn *turn)
 {
-    int64_t next = 0;
+    if (turn->r->isolating == 0 || parts_size(turn) == 0)
+        turn->provision = plan_next(turn->r, turn->now);
+    return turn->provision != NULL ? PART_PLAN_STORE : PART_PLAN_NOTHING;
+}
+
+static int64_t due(const struct reconcile *r, int64_t now)
+{
+    int64_t next = INT64_MAX;
     for (const struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next) {
         int64_t at = cluster->dirty ? now : cluster->look_at;
-        if (at > 0 && (next == 0 || at < next))
+        if (at > 0 && at < next)
             next = at;
     }
     return next;
@@ -323,7 +335,7 @@ static int write_rollout(struct turn *turn, const struct rgroup *group, const st
                                   group, ends_badly || turns ? rollout.failure : "", "%s", plan->rollout_said);
 }
 
-static int write_group(struct turn *turn, const struct provision_part *part, const struct provision_group_plan *plan)
+static int write_group(struct turn *turn, const struct group_part *part, const struct provision_group_plan *plan)
 {
     const struct rgroup *group = part->group;
     struct instance_group row; /* as it is now: what is not ours to say stays */
@@ -464,9 +476,8 @@ static int compare(struct turn *turn, const struct provision *p, struct cluster 
     return newer ? 1 : 0;
 }
 
-int reconcile_provision_write(struct turn *turn)
+static int write_plan(struct turn *turn, struct provision *p)
 {
-    struct provision *p = turn->provision;
     struct cluster row;
     int status = compare(turn, p, &row);
     p->outdated = status == 1;
@@ -486,6 +497,26 @@ int reconcile_provision_write(struct turn *turn)
         status = write_cluster(turn, p, &row);
     p->revision = row.revision;
     return status != 0 ? status : write_nodes(turn, p);
+}
+
+/* Last of all: what is no more. */
+static void reap(struct reconcile *r, struct rnode *node, const void *data)
+{
+    const struct provision *p = *(struct provision *const *)data;
+    (void)node;
+    for (size_t i = 0; i < p->plan.group_count; i++)
+        if (p->plan.groups[i].forget)
+            reconcile_group_remove(r, p->parts[i].group);
+    if (p->plan.gone)
+        reconcile_cluster_remove(r, p->cluster);
+}
+
+static int write(struct turn *turn)
+{
+    int status = turn->provision == NULL ? 0 : write_plan(turn, turn->provision);
+    if (status == 0 && turn->provision != NULL && !turn->provision->outdated)
+        turn_at_last(turn, reap, &turn->provision, sizeof(turn->provision));
+    return status;
 }
 
 /* --- after it ---------------------------------------------------------------------------------- */
@@ -513,12 +544,14 @@ static void take_members(struct provision *p)
         p->members[i]->member = true; /* counted with the operation that was made for it */
 }
 
-void reconcile_provision_done(struct turn *turn)
+static void done(struct turn *turn)
 {
     struct provision *p = turn->provision;
+    if (p == NULL)
+        return;
     struct rcluster *cluster = p->cluster;
     if (p->outdated) {
-        reconcile_wake(turn->r, SERVICE_WAKE_CLUSTER, cluster->id);
+        parts_wake(turn->r, SERVICE_WAKE_CLUSTER, cluster->id);
         return;
     }
     cluster->state = p->plan.state;
@@ -531,21 +564,45 @@ void reconcile_provision_done(struct turn *turn)
     reconcile_changes_done(turn);
 }
 
-void reconcile_provision_reap(struct turn *turn)
+static size_t size(const struct turn *turn)
 {
-    const struct provision *p = turn->provision;
-    for (size_t i = 0; i < p->plan.group_count && !p->outdated; i++)
-        if (p->plan.groups[i].forget)
-            reconcile_group_remove(turn->r, p->parts[i].group);
-    if (p->plan.gone && !p->outdated)
-        reconcile_cluster_remove(turn->r, p->cluster);
+    return turn->provision != NULL;
 }
 
 /* It cannot be written, and not because of the disk: the others go on. */
-void reconcile_provision_park(struct turn *turn)
+static void park(struct turn *turn, int status)
 {
     struct rcluster *cluster = turn->provision->cluster;
-    log_error("nothing can be written about a cluster; it is left alone for a while cluster=%s", cluster->name);
+    log_error("nothing can be written about a cluster; it is left alone for a while cluster=%s status=%s",
+              cluster->name, status_text(status));
     cluster->dirty = false;
     cluster->look_at = turn->now + turn->r->deps.settings.retry_max_ms;
 }
+
+static void over(struct turn *turn)
+{
+    provision_free(TAKE(turn->provision));
+}
+
+static void part_start(struct reconcile *r)
+{
+    r->provision = own_calloc(1, sizeof(*r->provision));
+}
+
+static void part_end(struct reconcile *r)
+{
+    free(TAKE(r->provision));
+}
+
+const struct part part_provision = {
+    .start = part_start,
+    .load = reconcile_members_load,
+    .end = part_end,
+    .due = due,
+    .plan = plan,
+    .write = write,
+    .done = done,
+    .over = over,
+    .size = size,
+    .park = park,
+};

@@ -15,7 +15,7 @@ struct turn;
 
 #define PROVISION_NODES_MAX 64 /* nodes of a cluster that are taken in one turn: keeps its transaction short */
 
-struct provision_part {
+struct group_part {
     struct rgroup *group;
     size_t victims, members;      /* chosen in this turn, in the order of the groups */
     bool blind;                   /* who works is not known: the others wait for the scheduler's picture */
@@ -34,7 +34,7 @@ struct provision {
     struct rcluster *cluster;
     struct provision_snapshot snapshot;
     struct provision_group *groups;
-    struct provision_part *parts;
+    struct group_part *parts;
     struct provision_plan plan;
     struct rnode *victims[PROVISION_NODES_MAX];
     struct rnode **members; /* a batch is chosen as a whole */
@@ -44,17 +44,5 @@ struct provision {
     bool takes_down;  /* a creation that failed: nobody's jobs are waited for */
     bool outdated;    /* the store holds something newer: nothing was done */
 };
-
-/* The next cluster that moves, with what becomes of it; NULL: none does. */
-struct provision *reconcile_provision_plan(struct reconcile *r, int64_t now);
-/* Inside the transaction; after it; and when it can not be written. */
-int reconcile_provision_write(struct turn *turn);
-void reconcile_provision_done(struct turn *turn);
-/* Last of all: what is no more. */
-void reconcile_provision_reap(struct turn *turn);
-void reconcile_provision_park(struct turn *turn);
-void reconcile_provision_free(struct provision *provision);
-/* When a cluster is looked at again; 0: when something happens. */
-int64_t reconcile_provision_due(const struct reconcile *r, int64_t now);
 
 #endif

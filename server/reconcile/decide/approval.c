@@ -58,7 +58,8 @@ static int tell_overdue(const void *row, void *arg)
                       action);
 }
 
-int reconcile_approval_expire(struct turn *turn)
+/* What has run out ends, and that is told. */
+static int expire(struct turn *turn)
 {
     int status = db_approval_overdue(turn->tx, turn->now, tell_overdue, turn);
     return status < 0 ? status : db_approval_expire(turn->tx, turn->now);
@@ -76,7 +77,7 @@ static int ask(struct turn *turn, struct rnode *node, const struct decision *dec
     text_copy_cut(approval.code, sizeof(approval.code), decision->code);
     text_copy_cut(approval.device, sizeof(approval.device), decision->device);
     text_copy_cut(approval.sentence, sizeof(approval.sentence), decision->sentence);
-    int status = reconcile_approval_expire(turn); /* an open one of this node that has run out makes room */
+    int status = expire(turn); /* an open one of this node that has run out makes room */
     if (status == 0)
         status = db_approval_insert(turn->tx, &approval);
     char until[CLOCK_TEXT_MAX];
@@ -115,3 +116,13 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
     int status = open == NULL ? 0 : end(turn, item->node, open, done ? APPROVAL_STATE_DONE : APPROVAL_STATE_WITHDRAWN);
     return status == 0 && needed ? ask(turn, item->node, stored) : status;
 }
+
+/* A person answered. */
+static void wake(struct reconcile *r, enum service_wake what, int64_t id)
+{
+    struct rnode *node = what == SERVICE_WAKE_APPROVAL ? reconcile_node_find(r, id) : NULL;
+    if (node != NULL)
+        reconcile_node_dirty(r, node);
+}
+
+const struct part part_approval = {.wake = wake, .tidy = expire};

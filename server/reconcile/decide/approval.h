@@ -12,8 +12,6 @@ struct rnode;
 struct turn;
 
 bool reconcile_approval_is_open(const struct approval *approval, int64_t now);
-/* What has run out ends, and that is told. */
-int reconcile_approval_expire(struct turn *turn);
 /* A question that is new is looked at again when nobody has answered. */
 void reconcile_approval_set_expiry(const struct rnode *node, struct decision *decision, int64_t now);
 /* Inside the transaction: what the item's decision does to the question; stored: it was stored now; NULL: it was not. */

@@ -20,7 +20,6 @@
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
-#include "server/reconcile/base/queue.h"
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/incident.h"
@@ -31,29 +30,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DECIDE_NODES_MAX 1024   /* nodes looked at in a turn, of a burst: one commit for so many, within 0.1 s */
-#define DECIDE_LATER_MAX 64     /* the same for nodes that can wait, so that those that cannot never wait long */
 #define DECIDE_VERDICTS_MAX 256 /* of those that are not critical, as many go to the policy */
 #define BREAKER_LOOK_MS 15000   /* an open breaker is looked at so often */
 #define LEDGER_MAX 64           /* past repairs of a node that the policy sees, newest first */
 #define ELSEWHERE_MAX 64        /* and of its hardware in other machines */
-
-void reconcile_decide_free(struct decide_batch *batch)
-{
-    if (batch == NULL)
-        return;
-    for (size_t i = 0; i < batch->count; i++) {
-        free(batch->items[i].verdicts);
-        free(batch->items[i].verdict_refs);
-        free(batch->items[i].ledger);
-        free(batch->items[i].repairs);
-        free(batch->items[i].elsewhere);
-        free(batch->items[i].hardware);
-    }
-    free(batch->items);
-    free(batch->breakers);
-    free(batch);
-}
 
 /* --- what is known of a node ------------------------------------------------------------------- */
 /* All that is critical counts, however much chatter came after it. */
@@ -302,7 +282,7 @@ static void read_signal(struct reconcile *r, const struct decide_item *item, int
     reconcile_node_signal(r, item->node, &newest);
 }
 
-static int read_item(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
+int reconcile_item_read(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now)
 {
     int status = db_node_get_filled(tx, item->node->id, &item->row, &item->instance);
     if (status == 0)
@@ -544,8 +524,8 @@ static void take_plan(struct reconcile *r, struct decide_item *items, size_t cou
     }
 }
 
-static void decide_group(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
-                         struct decide_item *items, size_t count, int64_t now)
+void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
+                            struct decide_item *items, size_t count, int64_t now)
 {
     struct policy_snapshot snapshot = {.now_ms = now,
                                        .faults = faults_of(r, group),
@@ -575,100 +555,4 @@ static void decide_group(struct reconcile *r, struct decide_batch *batch, struct
         group->settled_since = 0; /* by silence, too, which group_view cannot count */
     policy_plan_free(&plan);
     group->look_at = group->breaker_opened_at > 0 || plan.breaker_opens ? now + BREAKER_LOOK_MS : 0;
-}
-
-/* --- the batch --------------------------------------------------------------------------------- */
-static int by_group(const void *a, const void *b)
-{
-    const struct decide_item *x = a, *y = b;
-    if (x->node->group->id != y->node->group->id)
-        return x->node->group->id < y->node->group->id ? -1 : 1;
-    return x->node->id < y->node->id ? -1 : x->node->id > y->node->id;
-}
-
-/* The most pressing ones first; NULL when there are enough for this turn. */
-static struct rnode *next_node(struct reconcile *r, size_t taken, size_t most)
-{
-    int64_t id;
-    for (int look = LOOK_FIRST; look > LOOK_NOT; look--)
-        while (taken < (look == LOOK_LATER && most > DECIDE_LATER_MAX ? DECIDE_LATER_MAX : most) &&
-               idqueue_pop(&r->looks[look], &id)) {
-            struct rnode *node = reconcile_node_find(r, id);
-            if (node != NULL && node->look == look)
-                return node;
-        }
-    return NULL;
-}
-
-static int gather(struct reconcile *r, struct db_tx *tx, struct decide_batch *batch, int64_t now)
-{
-    struct rnode *node;
-    while ((node = next_node(r, batch->count, batch->capacity)) != NULL) {
-        node->look = LOOK_NOT;
-        struct decide_item *item = &batch->items[batch->count++];
-        item->node = node;
-        node->in_batch = true;
-        int status = read_item(r, tx, item, now);
-        if (status != 0 && status != STATUS_NOT_FOUND)
-            return status;
-        if (status == 0)
-            continue;
-        batch->count--; /* somebody took it out of the store */
-        fleet_remove(r->service->fleet, node->id);
-        reconcile_node_remove(r, node);
-    }
-    return 0;
-}
-
-/* An open breaker may close although nothing happens to any node; what it holds back is looked at with it. */
-static bool breaker_is_due(const struct rgroup *group, int64_t now)
-{
-    return group->look_at > 0 && group->look_at <= now;
-}
-
-static void decide_all(struct reconcile *r, struct decide_batch *batch, int64_t now)
-{
-    qsort(batch->items, batch->count, sizeof(*batch->items), by_group);
-    for (size_t from = 0, to; from < batch->count; from = to) {
-        struct rgroup *group = batch->items[from].node->group;
-        for (to = from; to < batch->count && batch->items[to].node->group == group;)
-            to++;
-        decide_group(r, batch, group, &batch->items[from], to - from, now);
-    }
-    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
-        if (breaker_is_due(group, now))
-            decide_group(r, batch, group, NULL, 0, now);
-}
-
-int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret_batch)
-{
-    struct decide_batch *batch = own_calloc(1, sizeof(*batch));
-    struct db_tx *tx = NULL;
-    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
-        if (breaker_is_due(group, now))
-            reconcile_group_look(r, group, ROOM_LOOK_MAX);
-    size_t waiting = reconcile_looks_waiting(r), most = r->isolating > 0 ? 1 : DECIDE_NODES_MAX;
-    batch->capacity = waiting < most ? waiting : most;
-    batch->items = own_calloc(batch->capacity + 1, sizeof(*batch->items));
-    int status = db_read_begin(r->db, &tx);
-    if (status == 0) {
-        batch->nodes_stamp = db_nodes_stamp(tx);
-        status = gather(r, tx, batch, now);
-    }
-    db_read_end(r->db, tx);
-    if (status == 0)
-        status = reconcile_incidents(r, now);
-    if (status != 0) {
-        for (size_t i = 0; i < batch->count; i++) {
-            batch->items[i].node->in_batch = false;
-            reconcile_node_dirty(r, batch->items[i].node);
-        }
-        reconcile_decide_free(batch);
-        return status;
-    }
-    decide_all(r, batch, now);
-    for (size_t i = 0; i < batch->count; i++)
-        batch->items[i].node->in_batch = false;
-    *ret_batch = batch;
-    return 0;
 }

@@ -2,11 +2,11 @@
 #ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_DECIDE_H
 #define HOLDFAST_SERVER_RECONCILE_DECIDE_DECIDE_H
 
-#include "base/own.h"
 #include "policy/policy.h"
 #include "server/live/fleet.h"
 
 struct db_hardware_repair;
+struct db_tx;
 struct reconcile;
 struct rgroup;
 struct rnode;
@@ -60,10 +60,11 @@ struct decide_batch {
     bool nodes_as_read;   /* and nobody has changed one since: what was read need not be read again */
 };
 
-/* Takes dirty nodes from the queue, reads what is known of them and asks the policy. */
-int reconcile_decide(struct reconcile *r, int64_t now, struct decide_batch **ret_batch);
-void reconcile_decide_free(struct decide_batch *batch);
-AUTO_DEFINE(struct decide_batch *, batch, reconcile_decide_free)
+/* What is known of the item's node, from the store and the fleet. NOT_FOUND: it is gone. */
+int reconcile_item_read(struct reconcile *r, struct db_tx *tx, struct decide_item *item, int64_t now);
+/* Asks the policy about these nodes, all of one group; or, without any, about its breaker. */
+void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, struct rgroup *group,
+                            struct decide_item *items, size_t count, int64_t now);
 /* What this decision stands on are faults of the node, whatever each verdict is by itself. */
 bool reconcile_counts_evidence(const struct decision *decision);
 

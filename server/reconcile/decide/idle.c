@@ -5,7 +5,6 @@
  * A node must have been seen idle in several looks in a row: work that waits in the scheduler would have taken it. What a run finds
  * is judged as any other's is.
  */
-#include "server/reconcile/decide/idle.h"
 #include "base/sm.h"
 #include "db/cluster.h"
 #include "db/deep.h"
@@ -125,7 +124,7 @@ static int check_group(struct turn *turn, struct rgroup *group)
     return 0;
 }
 
-int reconcile_idle_checks(struct turn *turn)
+static int tidy(struct turn *turn)
 {
     int status = 0;
     for (struct rgroup *group = turn->r->groups; group != NULL && status == 0; group = group->next)
@@ -134,3 +133,5 @@ int reconcile_idle_checks(struct turn *turn)
             status = check_group(turn, group);
     return status;
 }
+
+const struct part part_idle = {.tidy = tidy};

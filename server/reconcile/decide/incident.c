@@ -43,20 +43,37 @@ struct rincident {
     bool over; /* ended and stored: kept for what the breaker counts */
 };
 
+struct incident_part {
+    struct rincident *incidents; /* that go on, and some that are over */
+    struct idqueue signals;      /* nodes with signal_at, and some that had it */
+    bool signals_changed;
+    int64_t look_at; /* 0: there is none */
+};
+
+static void start(struct reconcile *r)
+{
+    r->incident = own_calloc(1, sizeof(*r->incident));
+}
+
+void reconcile_signals_changed(struct reconcile *r)
+{
+    r->incident->signals_changed = true;
+}
+
 /* --- memory ------------------------------------------------------------------------------------ */
 static struct rincident *incident_new(struct reconcile *r, struct rcluster *cluster)
 {
     struct rincident *incident = own_calloc(1, sizeof(*incident));
     incident->cluster = cluster;
     incident->row.cluster_id = cluster->id;
-    incident->next = r->incidents;
-    r->incidents = incident;
+    incident->next = r->incident->incidents;
+    r->incident->incidents = incident;
     return incident;
 }
 
 static void incident_drop(struct reconcile *r, struct rincident *incident)
 {
-    for (struct rincident **at = &r->incidents; *at != NULL; at = &(*at)->next)
+    for (struct rincident **at = &r->incident->incidents; *at != NULL; at = &(*at)->next)
         if (*at == incident) {
             *at = incident->next;
             break;
@@ -70,9 +87,10 @@ static void incident_drop(struct reconcile *r, struct rincident *incident)
     free(incident);
 }
 
-void reconcile_incidents_forget(struct reconcile *r, const struct rcluster *cluster)
+/* Those of a cluster that is gone; NULL: all. */
+static void forget(struct reconcile *r, const struct rcluster *cluster)
 {
-    for (struct rincident *incident = r->incidents, *next; incident != NULL; incident = next) {
+    for (struct rincident *incident = r->incident->incidents, *next; incident != NULL; incident = next) {
         next = incident->next;
         if (cluster == NULL || incident->cluster == cluster)
             incident_drop(r, incident);
@@ -113,10 +131,10 @@ void reconcile_node_signal(struct reconcile *r, struct rnode *node, const struct
     if (node->signal_at == signal->at && (signal->at == 0 || node->signal_cause == (uint8_t)signal->cause))
         return;
     if (node->signal_at == 0)
-        idqueue_push(&r->signals, node->id);
+        idqueue_push(&r->incident->signals, node->id);
     node->signal_at = signal->at;
     node->signal_cause = (uint8_t)signal->cause;
-    r->signals_changed = true;
+    r->incident->signals_changed = true;
 }
 
 struct collected {
@@ -147,7 +165,7 @@ static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
             if (node != NULL && is_gone(r, node))
                 collect(all, node, node->silent_since, INCIDENT_CAUSE_UNREACHABLE);
         }
-    for (size_t left = r->signals.count; left > 0 && idqueue_pop(&r->signals, &id); left--) {
+    for (size_t left = r->incident->signals.count; left > 0 && idqueue_pop(&r->incident->signals, &id); left--) {
         struct rnode *node = reconcile_node_find(r, id);
         if (node == NULL || node->signal_at == 0)
             continue;
@@ -155,7 +173,7 @@ static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
             node->signal_at = 0;
             continue;
         }
-        idqueue_push(&r->signals, id);
+        idqueue_push(&r->incident->signals, id);
         if (is_in_service(node))
             collect(all, node, node->signal_at, (enum incident_cause)node->signal_cause);
     }
@@ -252,7 +270,7 @@ static void join_shared(struct reconcile *r, const struct collected *all, int64_
                 join(r, incident, &all->signals[i]);
     }
     for (size_t i = 0; i < count; i++)
-        for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
+        for (struct rincident *incident = r->incident->incidents; incident != NULL; incident = incident->next)
             if (all->signals[i].shared < 0 && incident->row.ended_at == 0 &&
                 all->signals[i].domain[incident->row.level] == incident->domain &&
                 reconcile_node_find(r, all->signals[i].node_id)->incident == NULL)
@@ -337,7 +355,7 @@ static int64_t longest_window(const struct reconcile *r)
 static void drop_old(struct reconcile *r, int64_t now)
 {
     int64_t since = now - longest_window(r);
-    for (struct rincident *incident = r->incidents, *next; incident != NULL; incident = next) {
+    for (struct rincident *incident = r->incident->incidents, *next; incident != NULL; incident = next) {
         next = incident->next;
         if (incident->over && incident->row.started_at < since)
             incident_drop(r, incident);
@@ -411,7 +429,7 @@ static int write_all(struct db_tx *tx, void *arg)
     struct turn *turn = arg;
     turn_reset(turn);
     turn->tx = tx;
-    for (struct rincident *incident = turn->r->incidents; incident != NULL; incident = incident->next) {
+    for (struct rincident *incident = turn->r->incident->incidents; incident != NULL; incident = incident->next) {
         int status = is_unstored(incident) ? write_one(turn, incident) : 0;
         if (status != 0)
             return status;
@@ -424,7 +442,7 @@ static void stored(struct reconcile *r, struct turn *turn)
     if (turn->event_count > 0 && r->service->events_added != NULL)
         r->service->events_added(r->service->events_arg);
     turn_log_write(turn);
-    for (struct rincident *incident = r->incidents, *next; incident != NULL; incident = next) {
+    for (struct rincident *incident = r->incident->incidents, *next; incident != NULL; incident = next) {
         next = incident->next;
         incident->unstored = false;
         incident->told = true;
@@ -440,7 +458,7 @@ static int store(struct reconcile *r, int64_t now)
 {
     struct turn turn = {.r = r, .now = now};
     bool any = false;
-    for (const struct rincident *incident = r->incidents; incident != NULL && !any; incident = incident->next)
+    for (const struct rincident *incident = r->incident->incidents; incident != NULL && !any; incident = incident->next)
         any = is_unstored(incident);
     if (!any)
         return 0;
@@ -450,7 +468,7 @@ static int store(struct reconcile *r, int64_t now)
         stored(r, &turn);
         return 0;
     }
-    for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
+    for (struct rincident *incident = r->incident->incidents; incident != NULL; incident = incident->next)
         incident->row.id = incident->told ? incident->row.id : 0;
     log_warn("an incident could not be stored, nothing is decided until it is status=%s", status_text(status));
     return status;
@@ -459,7 +477,7 @@ static int store(struct reconcile *r, int64_t now)
 /* --- all of it --------------------------------------------------------------------------------- */
 bool reconcile_incidents_due(const struct reconcile *r, int64_t now)
 {
-    return r->signals_changed || (r->incident_look_at > 0 && r->incident_look_at <= now);
+    return r->incident->signals_changed || (r->incident->look_at > 0 && r->incident->look_at <= now);
 }
 
 int reconcile_incidents(struct reconcile *r, int64_t now)
@@ -467,17 +485,17 @@ int reconcile_incidents(struct reconcile *r, int64_t now)
     struct collected all = {0};
     if (!reconcile_incidents_due(r, now))
         return 0;
-    r->signals_changed = false;
+    r->incident->signals_changed = false;
     drop_old(r, now);
     collect_all(r, &all, now);
     join_shared(r, &all, now);
     free(all.signals);
-    for (struct rincident *incident = r->incidents; incident != NULL; incident = incident->next)
+    for (struct rincident *incident = r->incident->incidents; incident != NULL; incident = incident->next)
         if (incident->row.ended_at == 0)
             follow(r, incident, now);
     int status = store(r, now);
-    r->signals_changed = r->signals_changed || status != 0; /* before anything is decided again */
-    r->incident_look_at = r->incidents != NULL ? now + INCIDENT_LOOK_MS : 0;
+    r->incident->signals_changed = r->incident->signals_changed || status != 0; /* before anything is decided again */
+    r->incident->look_at = r->incident->incidents != NULL ? now + INCIDENT_LOOK_MS : 0;
     return status;
 }
 
@@ -489,7 +507,7 @@ const struct policy_incident *reconcile_incident_of(const struct rnode *node)
 int64_t reconcile_incidents_count(const struct reconcile *r, const struct rgroup *group, int64_t since)
 {
     int64_t count = 0;
-    for (const struct rincident *incident = r->incidents; incident != NULL; incident = incident->next) {
+    for (const struct rincident *incident = r->incident->incidents; incident != NULL; incident = incident->next) {
         bool here = false;
         if (incident->row.part_of != 0)
             continue; /* it counts with the other one */
@@ -554,14 +572,14 @@ static int64_t remembered_ms(const struct reconcile *r)
 static int load_nodes(struct loading *loading, struct db_tx *tx, bool over)
 {
     int status = 0;
-    for (loading->incident = loading->r->incidents; loading->incident != NULL && status == 0;
+    for (loading->incident = loading->r->incident->incidents; loading->incident != NULL && status == 0;
          loading->incident = loading->incident->next)
         if (loading->incident->over == over)
             status = db_incident_node_list(tx, loading->incident->row.id, load_node, loading);
     return status;
 }
 
-int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx)
+static int load(struct reconcile *r, struct db_tx *tx)
 {
     struct loading loading = {.r = r};
     const struct db_incident_filter open = {.open_only = true};
@@ -573,14 +591,14 @@ int reconcile_incidents_load(struct reconcile *r, struct db_tx *tx)
         status = load_nodes(&loading, tx, false);
     if (status == 0)
         status = load_nodes(&loading, tx, true);
-    r->signals_changed = r->incidents != NULL;
+    r->incident->signals_changed = r->incident->incidents != NULL;
     return status;
 }
 
 /* A person may have ended one: then it is over, whatever its nodes show. */
 int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx)
 {
-    for (struct rincident *incident = r->incidents, *next; incident != NULL; incident = next) {
+    for (struct rincident *incident = r->incident->incidents, *next; incident != NULL; incident = next) {
         struct shared_incident row;
         next = incident->next;
         int status = incident->row.id == 0 ? STATUS_NOT_FOUND : db_incident_get(tx, incident->row.id, &row);
@@ -593,3 +611,29 @@ int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx)
     }
     return 0;
 }
+
+static int tidy(struct turn *turn)
+{
+    return db_incident_prune(turn->tx, turn->now - turn->r->deps.settings.history_ms);
+}
+
+static int64_t due(const struct reconcile *r, int64_t now)
+{
+    return r->incident->signals_changed ? now : r->incident->look_at > 0 ? r->incident->look_at : INT64_MAX;
+}
+
+static void end(struct reconcile *r)
+{
+    forget(r, NULL);
+    idqueue_free(&r->incident->signals);
+    free(TAKE(r->incident));
+}
+
+const struct part part_incident = {
+    .start = start,
+    .load = load,
+    .end = end,
+    .gone = forget,
+    .due = due,
+    .tidy = tidy,
+};

@@ -48,9 +48,9 @@ struct addresses_keeper {
     int64_t due_at;         /* when the store is tried again; 0: at once */
 };
 
-struct addresses_keeper *reconcile_addresses_new(void)
+static void start(struct scheduler_link *link)
 {
-    return own_calloc(1, sizeof(struct addresses_keeper));
+    link->addresses = own_calloc(1, sizeof(*link->addresses));
 }
 
 static void drop_done(struct addresses_keeper *loop)
@@ -63,13 +63,11 @@ static void drop_done(struct addresses_keeper *loop)
     }
 }
 
-void reconcile_addresses_free(struct addresses_keeper *loop)
+static void end(struct scheduler_link *link)
 {
-    if (loop == NULL)
-        return;
-    drop_done(loop);
-    idqueue_free(&loop->waiting);
-    free(loop);
+    drop_done(link->addresses);
+    idqueue_free(&link->addresses->waiting);
+    free(TAKE(link->addresses));
 }
 
 void reconcile_address_free(struct raddress *address)
@@ -104,7 +102,8 @@ static int load_told(const void *row, void *arg)
     return 0;
 }
 
-int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx)
+/* What was told before we started. */
+static int load(struct reconcile *r, struct db_tx *tx)
 {
     return db_address_list_reported(tx, load_told, r);
 }
@@ -273,14 +272,14 @@ static void look_at_waiting(struct reconcile *r, struct scheduler_link *link, in
 }
 
 /* --- what came of it ----------------------------------------------------------------------------------- */
-bool reconcile_addresses_take(struct reconcile *r, struct rcall *call)
+static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     struct rnode *node = reconcile_node_find(r, call->node_id);
     struct scheduler_link *link = call->link;
     call->next = link->addresses->done;
     link->addresses->done = call;
     if (node == NULL || node->address == NULL || !node->address->in_flight)
-        return true;
+        return PART_TAKE_KEPT;
     struct raddress *address = node->address;
     address->in_flight = false;
     address->told_seq = r->tick;
@@ -288,7 +287,7 @@ bool reconcile_addresses_take(struct reconcile *r, struct rcall *call)
     address->again_at = address->host_again_at = reconcile_now(r) + address->pause_ms;
     if (call->move.renamed)
         settle_host(address, call->move.host);
-    return true;
+    return PART_TAKE_KEPT;
 }
 
 static int tell_failure(struct turn *turn, struct rnode *node, const struct rcall *call)
@@ -351,7 +350,7 @@ static void record(struct reconcile *r, struct scheduler_link *link, int64_t now
         drop_done(link->addresses);
 }
 
-bool reconcile_addresses_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
+static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
     struct addresses_keeper *loop = link->addresses;
     bool records = loop->done != NULL && loop->due_at <= now, looks = has_room(link, now);
@@ -362,7 +361,7 @@ bool reconcile_addresses_run(struct reconcile *r, struct scheduler_link *link, i
     return records || looks;
 }
 
-int64_t reconcile_addresses_due(const struct scheduler_link *link, int64_t now)
+static int64_t due(const struct scheduler_link *link, int64_t now)
 {
     const struct addresses_keeper *loop = link->addresses;
     if (has_room(link, now))
@@ -415,3 +414,13 @@ void work_address_leave(struct work *w)
     if (work_did(w, db_address_leave(w->turn->tx, w->node->id)))
         set_told(w, "");
 }
+
+const struct keeper keeper_addresses = {
+    .call = CALL_UPDATE_ADDRESS,
+    .start = start,
+    .end = end,
+    .load = load,
+    .due = due,
+    .run = run,
+    .take = take,
+};

@@ -5,15 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct db_tx;
 struct raddress;
 struct rcall;
 struct reconcile;
 struct rnode;
 struct work;
 
-/* What was told before we started. */
-int reconcile_addresses_load(struct reconcile *r, struct db_tx *tx);
 /* The scheduler was told this of the node; "": its machine is gone. */
 void reconcile_address_set(struct reconcile *r, struct rnode *node, const char *told);
 /* What the picture that was asked for at seq shows of a node of which the scheduler was told something, and of its machine's name;

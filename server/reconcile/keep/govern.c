@@ -6,7 +6,6 @@
  * knows what to take back. The status of a version says what was seen in the scheduler, never what was sent. While nothing
  * can be seen a version that was never in force is pending, for a while; what was settled before stays as it was seen last.
  */
-#include "server/reconcile/keep/govern.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "db/governance.h"
@@ -36,25 +35,25 @@ struct wanted {
     uint64_t number;
 };
 
-struct govern_keeper *reconcile_govern_new(void)
+static void start(struct scheduler_link *link)
 {
-    return own_calloc(1, sizeof(struct govern_keeper));
+    link->govern = own_calloc(1, sizeof(*link->govern));
 }
 
-void reconcile_govern_free(struct govern_keeper *govern)
+static void end(struct scheduler_link *link)
 {
-    if (govern == NULL)
-        return;
-    free(govern->versions);
-    free(govern);
+    free(link->govern->versions);
+    free(TAKE(link->govern));
 }
 
-void reconcile_govern_poke(struct scheduler_link *link)
+/* Somebody may have asked for something else. */
+static void wake(struct scheduler_link *link, enum service_wake what)
 {
-    link->govern->pace.poked = true;
+    if (what == SERVICE_WAKE_ALL || what == SERVICE_WAKE_CLUSTER || what == SERVICE_WAKE_GOVERNANCE)
+        link->govern->pace.poked = true;
 }
 
-int64_t reconcile_govern_due(const struct scheduler_link *link, int64_t now)
+static int64_t due(const struct scheduler_link *link, int64_t now)
 {
     return keeper_due(&link->govern->pace, now);
 }
@@ -242,7 +241,7 @@ static bool ask(struct reconcile *r, struct scheduler_link *link, struct wanted 
     return true;
 }
 
-bool reconcile_govern_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
+static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
     struct govern_keeper *govern = link->govern;
     struct wanted wanted;
@@ -260,11 +259,21 @@ bool reconcile_govern_run(struct reconcile *r, struct scheduler_link *link, int6
     return asked;
 }
 
-bool reconcile_govern_take(struct reconcile *r, struct rcall *call)
+static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     struct scheduler_link *link = call->link;
     link->govern->pace.in_flight = false;
     record(r, link, call->governance, call->status,
            call->error[0] != '\0' ? call->error : status_meaning(call->status));
-    return false;
+    return PART_TAKE_DONE;
 }
+
+const struct keeper keeper_govern = {
+    .call = CALL_GOVERN,
+    .start = start,
+    .end = end,
+    .wake = wake,
+    .due = due,
+    .run = run,
+    .take = take,
+};

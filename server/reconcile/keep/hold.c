@@ -6,6 +6,7 @@
  * person put it there: that is respected, never fought.
  */
 #include "server/reconcile/keep/hold.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "db/node.h"
 #include "server/reconcile/base/call.h"
@@ -119,7 +120,7 @@ static void check_next(struct reconcile *r, struct scheduler_link *link)
     }
 }
 
-static void take(struct reconcile *r, struct rnode *node, const struct rcall *call)
+static void take_mark(struct reconcile *r, struct rnode *node, const struct rcall *call)
 {
     node->hold_call = false;
     if (call->status == 0) {
@@ -135,11 +136,18 @@ static void take(struct reconcile *r, struct rnode *node, const struct rcall *ca
         r->stats.scheduler_errors++;
 }
 
-void reconcile_hold_take(struct reconcile *r, struct rcall *call)
+static enum part_take take(struct reconcile *r, struct rcall *call)
 {
+    if (call->kind == CALL_ANNOTATE && call->status != 0)
+        log_info("the reason of %s does not say what is wrong with it: %s", call->node, call->error);
+    if (call->kind != CALL_HOLD)
+        return call->kind == CALL_ANNOTATE ? PART_TAKE_DONE : PART_TAKE_NOT_MINE;
     struct rnode *node = reconcile_node_find(r, call->node_id);
     call->link->holds_in_flight--;
     if (node != NULL)
-        take(r, node, call);
+        take_mark(r, node, call);
     check_next(r, call->link);
+    return PART_TAKE_DONE;
 }
+
+const struct part part_hold = {.take = take};

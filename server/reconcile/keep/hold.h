@@ -4,13 +4,11 @@
 #ifndef HOLDFAST_SERVER_RECONCILE_KEEP_HOLD_H
 #define HOLDFAST_SERVER_RECONCILE_KEEP_HOLD_H
 
-struct rcall;
 struct reconcile;
 struct rnode;
 
 /* Sends what is missing in the scheduler for a node that is out of service; notes a person's undrain. */
 void reconcile_hold_check(struct reconcile *r, struct rnode *node);
-void reconcile_hold_take(struct reconcile *r, struct rcall *call);
 void reconcile_annotate_send(struct reconcile *r, const struct rnode *node);
 
 #endif

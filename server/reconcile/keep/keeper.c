@@ -5,65 +5,97 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/record.h"
 
-void keepers_new(struct scheduler_link *link)
-{
-#define X(name, call) link->name = reconcile_##name##_new();
-    KEEPER_LIST(X)
+#define X(name) extern const struct keeper keeper_##name;
+KEEPER_LIST(X)
 #undef X
-}
 
-void keepers_free(struct scheduler_link *link)
-{
-#define X(name, call) reconcile_##name##_free(TAKE(link->name));
-    KEEPER_LIST(X)
-#undef X
-}
-
-static const struct {
-    enum call_kind call;
-    int64_t (*due)(const struct scheduler_link *link, int64_t now);
-    bool (*run)(struct reconcile *r, struct scheduler_link *link, int64_t now);
-    bool (*take)(struct reconcile *r, struct rcall *call);
-} keepers[] = {
-#define X(name, call) {call, reconcile_##name##_due, reconcile_##name##_run, reconcile_##name##_take},
+static const struct keeper *const keepers[] = {
+#define X(name) &keeper_##name,
     KEEPER_LIST(X)
 #undef X
 };
 
-bool keepers_run(struct reconcile *r, int64_t now)
+void reconcile_link_keepers_start(struct scheduler_link *link)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
+        keepers[i]->start(link);
+}
+
+void reconcile_link_keepers_end(struct scheduler_link *link)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
+        keepers[i]->end(link);
+}
+
+static int load(struct reconcile *r, struct db_tx *tx)
+{
+    int status = 0;
+    for (size_t i = 0; i < ARRAY_LEN(keepers) && status == 0; i++)
+        if (keepers[i]->load != NULL)
+            status = keepers[i]->load(r, tx);
+    return status;
+}
+
+static void wake(struct reconcile *r, enum service_wake what, int64_t id)
+{
+    (void)id;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
+            if (keepers[i]->wake != NULL)
+                keepers[i]->wake(link, what);
+}
+
+static void hear(struct reconcile *r, const struct rcall *call)
+{
+    (void)r;
+    for (size_t i = 0; call->link != NULL && i < ARRAY_LEN(keepers); i++)
+        if (keepers[i]->hear != NULL)
+            keepers[i]->hear(call);
+}
+
+static bool run(struct reconcile *r, int64_t now)
 {
     bool any = false;
     for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
         for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
-            any = keepers[i].run(r, link, now) || any;
+            any = keepers[i]->run(r, link, now) || any;
     return any;
 }
 
-int64_t keepers_due(const struct scheduler_link *link, int64_t now)
+static int64_t due(const struct reconcile *r, int64_t now)
 {
     int64_t next = INT64_MAX;
-    for (size_t i = 0; i < ARRAY_LEN(keepers); i++) {
-        int64_t due = keepers[i].due(link, now);
-        if (due > 0 && due < next)
-            next = due;
-    }
+    for (const struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        for (size_t i = 0; i < ARRAY_LEN(keepers); i++) {
+            int64_t at = keepers[i]->due(link, now);
+            if (at > 0 && at < next)
+                next = at;
+        }
     return next;
 }
 
-bool keepers_take(struct reconcile *r, struct rcall *call)
+static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     for (size_t i = 0; call->operation_id == 0 && i < ARRAY_LEN(keepers); i++) {
-        if (keepers[i].call != call->kind)
+        if (keepers[i]->call != call->kind)
             continue;
         if (call->status != 0)
             r->stats.scheduler_errors++;
-        if (!keepers[i].take(r, call))
-            reconcile_call_free(call);
-        return true;
+        return keepers[i]->take(r, call);
     }
-    return false;
+    return PART_TAKE_NOT_MINE;
 }
 
+const struct part part_keepers = {
+    .load = load,
+    .take = take,
+    .hear = hear,
+    .wake = wake,
+    .due = due,
+    .run = run,
+};
+
+/* --- for keepers ------------------------------------------------------------------------------- */
 void keeper_pause(struct reconcile *r, struct keeper_pace *pace, bool failed, int64_t look_ms)
 {
     const struct loop_settings *settings = &r->deps.settings;

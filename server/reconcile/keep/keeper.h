@@ -8,35 +8,30 @@
 
 #include "db/db.h"
 #include "server/reconcile/base/call.h"
+#include "server/reconcile/base/part.h"
 
-struct name;
 struct reconcile;
 struct scheduler_link;
 struct turn;
 
-/* The keepers, by the name of their state in a link: keep/NAME.c has reconcile_NAME_new, _free, _due, _run and _take. */
-#define KEEPER_LIST(X)                \
-    X(govern, CALL_GOVERN)            \
-    X(quarantine, CALL_QUARANTINE)    \
-    X(addresses, CALL_UPDATE_ADDRESS) \
-    X(manage, CALL_CONFIGURE)
-#define X(name, call)                                                                           \
-    struct name##_keeper *reconcile_##name##_new(void);                                         \
-    void reconcile_##name##_free(struct name##_keeper *keeper); /* accepts NULL */              \
-    /* When it has something to do; 0: when an answer comes, or somebody pokes it. */           \
-    int64_t reconcile_##name##_due(const struct scheduler_link *link, int64_t now);             \
-    /* Asks, or writes down, what is due; true when it did something. */                        \
-    bool reconcile_##name##_run(struct reconcile *r, struct scheduler_link *link, int64_t now); \
-    /* The answer of its call; true when it keeps the call, which is freed else. */             \
-    bool reconcile_##name##_take(struct reconcile *r, struct rcall *call);
-KEEPER_LIST(X)
-#undef X
-void keepers_new(struct scheduler_link *link);
-void keepers_free(struct scheduler_link *link);
-bool keepers_run(struct reconcile *r, int64_t now);
-int64_t keepers_due(const struct scheduler_link *link, int64_t now); /* INT64_MAX: when something happens */
-/* True when the answer was for a keeper, which took it. */
-bool keepers_take(struct reconcile *r, struct rcall *call);
+/* A keeper NAME of KEEPER_LIST (base/link.h) is defined as keeper_NAME in keep/NAME.c, and its state in a link is link->NAME. What is
+ * NULL it has not. */
+struct keeper {
+    enum call_kind call;
+    void (*start)(struct scheduler_link *link);
+    void (*end)(struct scheduler_link *link);
+    int (*load)(struct reconcile *r, struct db_tx *tx);
+    /* When it has something to do; 0: when an answer comes, or somebody pokes it. */
+    int64_t (*due)(const struct scheduler_link *link, int64_t now);
+    /* Asks, or writes down, what is due; true when it did something. */
+    bool (*run)(struct reconcile *r, struct scheduler_link *link, int64_t now);
+    /* The answer of its call. */
+    enum part_take (*take)(struct reconcile *r, struct rcall *call);
+    /* Of every call to the scheduler, whoever's it is. */
+    void (*hear)(const struct rcall *call);
+    /* Somebody changed this in the store. */
+    void (*wake)(struct scheduler_link *link, enum service_wake what);
+};
 
 struct keeper_pace {
     bool in_flight, poked;

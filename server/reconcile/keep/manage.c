@@ -6,7 +6,6 @@
  * or its launch like one whose daemon does not answer. Controllers and login nodes are none of it, so they can never take jobs.
  * What drifted, and that it is over, is told once in each cluster's timeline; the cluster's description shows it meanwhile.
  */
-#include "server/reconcile/keep/manage.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -36,35 +35,33 @@ struct manage_keeper {
         addresses; /* node → what its provider told last, owned; of agents that tell none. The file has the older ones */
 };
 
-struct manage_keeper *reconcile_manage_new(void)
+static void start(struct scheduler_link *link)
 {
-    struct manage_keeper *manage = own_calloc(1, sizeof(*manage));
-    manage->addresses = map_new();
-    return manage;
+    link->manage = own_calloc(1, sizeof(*link->manage));
+    link->manage->addresses = map_new();
 }
 
-void reconcile_manage_free(struct manage_keeper *manage)
+static void end(struct scheduler_link *link)
 {
     size_t cursor = 0;
     const char *name;
     void *address;
-    if (manage == NULL)
-        return;
-    while (map_next(manage->addresses, &cursor, &name, &address))
+    while (map_next(link->manage->addresses, &cursor, &name, &address))
         free(address);
-    map_free(manage->addresses);
-    free(manage);
+    map_free(link->manage->addresses);
+    free(TAKE(link->manage));
 }
 
-void reconcile_manage_heard(const struct rcall *call)
+/* Where an instance lives. */
+static void hear(const struct rcall *call)
 {
     struct scheduler_link *link = call->link;
-    if (link == NULL || !link->managed || call->node[0] == '\0' || call->instance.address[0] == '\0')
+    if (!link->managed || call->node[0] == '\0' || call->instance.address[0] == '\0')
         return;
     free(map_set(link->manage->addresses, call->node, own_strdup(call->instance.address)));
 }
 
-int64_t reconcile_manage_due(const struct scheduler_link *link, int64_t now)
+static int64_t due(const struct scheduler_link *link, int64_t now)
 {
     const struct keeper_pace *pace = &link->manage->pace;
     return !link->managed || pace->in_flight ? 0 : pace->due_at == 0 ? now : pace->due_at;
@@ -248,7 +245,7 @@ static void tell_size(struct reconcile *r, struct scheduler_link *link, size_t c
 }
 
 /* --- one look ----------------------------------------------------------------------------------- */
-bool reconcile_manage_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
+static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
     struct manage_keeper *manage = link->manage;
     int64_t interval_ms = link->observe_interval_ms;
@@ -274,7 +271,7 @@ bool reconcile_manage_run(struct reconcile *r, struct scheduler_link *link, int6
     return true;
 }
 
-bool reconcile_manage_take(struct reconcile *r, struct rcall *call)
+static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     const struct scheduler_desired *layout = call->layout;
     struct scheduler_link *link = call->link;
@@ -291,5 +288,15 @@ bool reconcile_manage_take(struct reconcile *r, struct rcall *call)
     if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
         tell_drift(r, link, layout);
     service_scheduler_manage(link->shown, layout_strategy_text(layout->strategy), link->manage->drift);
-    return false;
+    return PART_TAKE_DONE;
 }
+
+const struct keeper keeper_manage = {
+    .call = CALL_CONFIGURE,
+    .start = start,
+    .end = end,
+    .hear = hear,
+    .due = due,
+    .run = run,
+    .take = take,
+};

@@ -36,18 +36,16 @@ struct quarantine_keeper {
     size_t released_count;
 };
 
-struct quarantine_keeper *reconcile_quarantine_new(void)
+static void start(struct scheduler_link *link)
 {
-    struct quarantine_keeper *loop = own_calloc(1, sizeof(*loop));
-    loop->pace.poked = true;
-    return loop;
+    link->quarantine = own_calloc(1, sizeof(*link->quarantine));
+    link->quarantine->pace.poked = true;
 }
 
-void reconcile_quarantine_free(struct quarantine_keeper *loop)
+static void end(struct scheduler_link *link)
 {
-    if (loop != NULL)
-        free(loop->released);
-    free(loop);
+    free(link->quarantine->released);
+    free(TAKE(link->quarantine));
 }
 
 void reconcile_quarantine_poke(struct scheduler_link *link)
@@ -55,7 +53,7 @@ void reconcile_quarantine_poke(struct scheduler_link *link)
     link->quarantine->pace.poked = true;
 }
 
-int64_t reconcile_quarantine_due(const struct scheduler_link *link, int64_t now)
+static int64_t due(const struct scheduler_link *link, int64_t now)
 {
     return keeper_due(&link->quarantine->pace, now);
 }
@@ -152,7 +150,7 @@ static int read_rows(struct reconcile *r, const struct scheduler_link *link, str
     return status;
 }
 
-bool reconcile_quarantine_run(struct reconcile *r, struct scheduler_link *link, int64_t now)
+static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
     struct quarantine_keeper *loop = link->quarantine;
     const struct scheduler_ops *ops = link->driver.ops;
@@ -267,16 +265,16 @@ static void record(struct reconcile *r, struct scheduler_link *link, const struc
     }
 }
 
-bool reconcile_quarantine_take(struct reconcile *r, struct rcall *call)
+static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     struct scheduler_link *link = call->link;
     link->quarantine->pace.in_flight = false;
     if (call->status == 0) {
         record(r, link, call->quarantine);
-        return false;
+        return PART_TAKE_DONE;
     }
     pause(r, link, true, false);
-    return false;
+    return PART_TAKE_DONE;
 }
 
 /* --- for the steps ------------------------------------------------------------------------------- */
@@ -339,3 +337,12 @@ bool work_is_back(struct work *w, int64_t since)
         work_quarantine_leave(w);
     return wait_a_while(w, since, "waits for the scheduler to have the node as it was");
 }
+
+const struct keeper keeper_quarantine = {
+    .call = CALL_QUARANTINE,
+    .start = start,
+    .end = end,
+    .due = due,
+    .run = run,
+    .take = take,
+};

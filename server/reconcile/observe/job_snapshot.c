@@ -49,14 +49,14 @@ static void cancel_left(struct reconcile *r, struct scheduler_link *link, const 
     }
 }
 
-void reconcile_cancel_take(const struct rcall *call)
+static void take_cancelled(const struct rcall *call)
 {
     if (call->status != 0)
         log_warn("a job that waits for nobody could not be cancelled, it is with the next survey job=%s: %s", call->key,
                  call->error);
 }
 
-void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call)
+static void take_snapshot(struct reconcile *r, struct rcall *call)
 {
     struct scheduler_link *link = call->link;
     int64_t every_ms = link->job_snapshot_interval_ms > link->observe_interval_ms ? link->job_snapshot_interval_ms
@@ -87,3 +87,16 @@ void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call)
                            : call->error[0] != '\0' ? call->error
                                                     : status_meaning(call->status));
 }
+
+static enum part_take take(struct reconcile *r, struct rcall *call)
+{
+    if (call->kind != CALL_JOB_SNAPSHOT && call->kind != CALL_CANCEL)
+        return PART_TAKE_NOT_MINE;
+    if (call->kind == CALL_JOB_SNAPSHOT)
+        take_snapshot(r, call);
+    else
+        take_cancelled(call);
+    return PART_TAKE_DONE;
+}
+
+const struct part part_job_snapshot = {.take = take};

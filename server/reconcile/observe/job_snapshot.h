@@ -9,9 +9,5 @@ struct reconcile;
 
 /* Takes what was just observed out of the call, for a survey, if one is due. */
 void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed);
-/* What came of it. */
-void reconcile_job_snapshot_take(struct reconcile *r, struct rcall *call);
-/* And of the end of a job that it found to wait for nobody. */
-void reconcile_cancel_take(const struct rcall *call);
 
 #endif

@@ -15,10 +15,13 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
+#include "server/reconcile/base/part.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/base/record.h"
+#include "server/reconcile/decide/incident.h"
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
+#include "server/reconcile/observe/agents.h"
 #include "server/reconcile/observe/job_snapshot.h"
 #include "server/reconcile/world/recount.h"
 #include "server/reconcile/world/topology.h"
@@ -27,8 +30,6 @@
 #include <string.h>
 
 #define PLACES_INTERVAL_MS 300000 /* the topology is asked for so often: it is rewritten when a node is replaced */
-#define SWEEP_INTERVAL_MS 1000    /* silent agents are looked for so often */
-#define LOST_TOGETHER_MS 15000    /* nodes that vanish within this are judged together: one rack, not many faults */
 #define OBSERVE_FAILURES_DOWN 2   /* so many failed looks in a row: the scheduler is down */
 #define LOOK_PAUSE_MS_MIN 500 /* after a change of ours the scheduler is looked at again, not sooner than this … */
 #define LOOK_PAUSE_FACTOR 10  /* … or so many times what the last look took */
@@ -57,7 +58,7 @@ bool reconcile_external_drain(const struct rnode *node)
            node->request != SCHEDULER_REQUEST_REPLACE;
 }
 
-void reconcile_observe_send(struct reconcile *r, struct scheduler_link *link)
+static void send(struct reconcile *r, struct scheduler_link *link)
 {
     struct rcall *call = reconcile_call_new(CALL_OBSERVE, 0, 0);
     reconcile_call_to(call, link);
@@ -128,7 +129,8 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     reconcile_node_recount(node);
     if (changed || reason_changed) {
         node->hold_refused = false;
-        r->signals_changed = r->signals_changed || node->silent_since > 0 || node->incident != NULL;
+        if (node->silent_since > 0 || node->incident != NULL)
+            reconcile_signals_changed(r);
         reconcile_node_dirty(r, node);
     }
     poke_waiting(r, node);
@@ -225,7 +227,7 @@ static void scheduler_fails(struct reconcile *r, struct scheduler_link *link, co
 }
 
 /* A node that we changed can only be acted on by a snapshot of what is there now. What looks cost bounds how many there are. */
-void reconcile_observe_soon(struct reconcile *r, struct scheduler_link *link)
+static void look_soon(struct reconcile *r, struct scheduler_link *link)
 {
     int64_t pause = link->took_ms * LOOK_PAUSE_FACTOR;
     int64_t at = reconcile_now(r) + (pause > LOOK_PAUSE_MS_MIN ? pause : LOOK_PAUSE_MS_MIN);
@@ -233,8 +235,25 @@ void reconcile_observe_soon(struct reconcile *r, struct scheduler_link *link)
         link->observe_at = at;
 }
 
-void reconcile_observe_take(struct reconcile *r, struct rcall *call)
+static bool changes_scheduler(enum call_kind kind)
 {
+    return kind == CALL_CORDON || kind == CALL_HOLD || kind == CALL_UNCORDON;
+}
+
+/* After a change of ours: snapshots that were asked for before now say nothing about the node. */
+static void hear(struct reconcile *r, const struct rcall *call)
+{
+    struct rnode *node = changes_scheduler(call->kind) ? reconcile_node_find(r, call->node_id) : NULL;
+    if (node != NULL)
+        node->touched_seq = r->tick;
+    if (changes_scheduler(call->kind))
+        look_soon(r, call->link);
+}
+
+static enum part_take take(struct reconcile *r, struct rcall *call)
+{
+    if (call->kind != CALL_OBSERVE)
+        return PART_TAKE_NOT_MINE;
     struct scheduler_link *link = call->link;
     link->observing = false;
     link->took_ms = reconcile_now(r) - link->asked_at;
@@ -248,67 +267,91 @@ void reconcile_observe_take(struct reconcile *r, struct rcall *call)
     } else {
         scheduler_fails(r, link, call);
     }
+    return PART_TAKE_DONE;
 }
 
-/* --- agents ------------------------------------------------------------------------------------ */
-static bool silence_matters(const struct rnode *node)
+/* --- its turn ---------------------------------------------------------------------------------- */
+/* When a scheduler is looked at next; INT64_MAX: not while things stand so. One without a cluster is looked at for people who would make
+ * one of its nodes, as often as its jobs are. */
+static int64_t link_due(const struct scheduler_link *link, int64_t now)
 {
-    return node->op == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD ||
-                                node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
+    if (!reconcile_link_is_configured(link) || link->observing)
+        return INT64_MAX;
+    if (link->clusters > 0)
+        return link->observe_now ? now : link->observe_at;
+    bool jobs = link->driver.ops->jobs != NULL && link->job_snapshot_interval_ms > 0 && !link->job_snapshot_running;
+    return !jobs ? INT64_MAX : link->job_snapshot_at > link->observe_at ? link->job_snapshot_at : link->observe_at;
 }
 
-static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
+static int64_t due(const struct reconcile *r, int64_t now)
 {
-    struct reconcile *r = arg;
-    struct rnode *node = reconcile_node_find(r, node_id);
-    if (node == NULL)
-        return;
-    int64_t now = reconcile_now(r);
-    const struct policy_settings *policy = &r->deps.settings.policy;
-    node->silent_since = last_heartbeat_at > 0 ? last_heartbeat_at : now - policy->silent_after_ms;
-    node->lost = last_heartbeat_at > 0;
-    r->signals_changed = true;
-    if (!silence_matters(node))
-        return; /* a machine that is being rebooted or made has nothing to say */
-    node->notes |= NOTE_SILENT;
-    idqueue_push(&node->group->silent, node->id);
-    reconcile_node_dirty(r, node);
-}
-
-int64_t reconcile_lost_at(const struct rnode *node)
-{
-    int64_t at = node->silent_since + node->group->settings.policy.unreachable_after_ms;
-    return (at + LOST_TOGETHER_MS - 1) / LOST_TOGETHER_MS * LOST_TOGETHER_MS;
-}
-
-void reconcile_group_silent(struct reconcile *r, struct rgroup *group)
-{
-    int64_t id;
-    for (size_t left = group->silent.count; left > 0 && idqueue_pop(&group->silent, &id); left--) {
-        struct rnode *node = reconcile_node_find(r, id);
-        if (node == NULL || node->silent_since == 0)
-            continue;
-        reconcile_node_dirty(r, node);
-        idqueue_push(&group->silent, id);
+    int64_t next = INT64_MAX;
+    for (const struct scheduler_link *link = r->links; link != NULL; link = link->next) {
+        int64_t at = link_due(link, now);
+        next = at < next ? at : next;
     }
+    return next;
 }
 
-void reconcile_sweep(struct reconcile *r)
+static bool run(struct reconcile *r, int64_t now)
 {
-    int64_t now = reconcile_now(r);
-    r->sweep_at = now + SWEEP_INTERVAL_MS;
-    reconcile_log_second(r, now);
-    fleet_sweep(r->service->fleet, now, r->deps.settings.policy.silent_after_ms, fell_silent, r);
+    bool any = false;
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        if (link_due(link, now) <= now) {
+            send(r, link);
+            any = true;
+        }
+    return any;
 }
 
-void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
+/* --- what is told of it ------------------------------------------------------------------------ */
+static int write_link_event(struct turn *turn, const struct scheduler_link *link)
 {
-    struct fleet_view live;
-    if (fleet_get(r->service->fleet, node->id, &live) == 0 && !live.silent) {
-        node->notes &= (uint8_t)~NOTE_SILENT;
-        node->silent_since = 0;
-        r->signals_changed = r->signals_changed || node->incident != NULL;
+    bool down = link->event_written == EVENT_KIND_SCHEDULER_DOWN;
+    int status = 0;
+    for (const struct rcluster *cluster = turn->r->clusters; cluster != NULL && status == 0; cluster = cluster->next)
+        if (cluster->link == link)
+            status = turn_cluster_event(turn, down ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
+                                        (enum event_kind)link->event_written, cluster, down ? link->error : "", "%s%s",
+                                        down ? "the scheduler does not answer; steps that need it wait: "
+                                             : "the scheduler answers",
+                                        down ? link->error : "");
+    return status;
+}
+
+static int write_events(struct turn *turn)
+{
+    int status = 0;
+    for (const struct scheduler_link *link = turn->r->links; link != NULL && status == 0; link = link->next)
+        if (link->event_written >= 0)
+            status = write_link_event(turn, link);
+    return status;
+}
+
+/* Before the transaction: what its events say, whatever comes meanwhile. */
+static int plan(struct turn *turn)
+{
+    bool any = false;
+    for (struct scheduler_link *link = turn->r->links; link != NULL; link = link->next) {
+        link->event_written = link->event;
+        any = any || link->event >= 0;
     }
-    reconcile_node_dirty(r, node);
-    reconcile_operation_poke(r, node);
+    return any ? PART_PLAN_STORE : PART_PLAN_NOTHING;
 }
+
+static void events_written(struct turn *turn)
+{
+    for (struct scheduler_link *link = turn->r->links; link != NULL; link = link->next)
+        if (link->event == link->event_written)
+            link->event = -1;
+}
+
+const struct part part_observe = {
+    .hear = hear,
+    .take = take,
+    .due = due,
+    .run = run,
+    .plan = plan,
+    .write = write_events,
+    .done = events_written,
+};

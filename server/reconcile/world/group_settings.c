@@ -33,16 +33,20 @@ static void take(struct reconcile *r, struct rgroup *group)
 }
 
 /* So it is with what the site says of fault codes. Each group knows its own version: while some are read, a person may make another, and a new group may have it already. */
-void reconcile_policy_refresh(struct reconcile *r)
+static bool refresh(struct reconcile *r, int64_t now)
 {
+    (void)now;
     const struct fault_overrides *overrides = atomic_load(&r->service->fault_overrides);
     for (struct rgroup *group = r->groups; overrides != r->overrides && group != NULL; group = group->next)
         reconcile_group_look_unwell(r, group);
     r->overrides = overrides;
     if (r->service->book == NULL)
-        return;
+        return false;
     int64_t newest = policy_registry_version(r->service->book);
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
         if (group->policy_version != newest)
             take(r, group);
+    return false;
 }
+
+const struct part part_group_settings = {.run = refresh};

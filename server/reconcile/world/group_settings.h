@@ -9,8 +9,6 @@ struct rgroup;
 
 /* What the policy in force says of a group that is new, or is another now. */
 void reconcile_group_settings(struct reconcile *r, struct rgroup *group);
-/* Between two turns: takes a new policy, when there is one. */
-void reconcile_policy_refresh(struct reconcile *r);
 int64_t reconcile_breaker_window_max(const struct reconcile *r);
 
 #endif

@@ -378,7 +378,7 @@ static int load_first(const void *row, void *arg)
     return reconcile_load_node(row, r);
 }
 
-static int load_all(struct reconcile *r, struct db_tx *tx)
+static int load(struct reconcile *r, struct db_tx *tx)
 {
     const struct db_node_filter all = {.state = -1, .health = -1};
     int status = reconcile_list_clusters(r, tx);
@@ -388,12 +388,6 @@ static int load_all(struct reconcile *r, struct db_tx *tx)
         status = db_credential_list(tx, load_credential, r);
     if (status == 0)
         status = list_operations(r, tx);
-    if (status == 0)
-        status = reconcile_members_load(r, tx);
-    if (status == 0)
-        status = reconcile_addresses_load(r, tx);
-    if (status == 0)
-        status = reconcile_incidents_load(r, tx);
     if (status == 0)
         status = list_failing(r, tx);
     if (status == 0)
@@ -415,17 +409,18 @@ int reconcile_with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, st
     return status < 0 ? status : 0;
 }
 
-int reconcile_load(struct reconcile *r)
-{
-    return reconcile_with_reader(r, load_all);
-}
-
 static int undecided(struct reconcile *r, struct db_tx *tx)
 {
     return db_verdict_undecided_nodes(tx, load_undecided, r);
 }
 
-int reconcile_undecided(struct reconcile *r)
+/* More verdicts came than the inbox keeps. */
+static bool run(struct reconcile *r, int64_t now)
 {
-    return reconcile_with_reader(r, undecided);
+    (void)now;
+    if (r->undecided_wanted)
+        r->undecided_wanted = reconcile_with_reader(r, undecided) != 0;
+    return false;
 }
+
+const struct part part_world = {.load = load, .run = run};

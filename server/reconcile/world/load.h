@@ -5,8 +5,6 @@
 struct db_tx;
 struct reconcile;
 
-int reconcile_load(struct reconcile *r);
-int reconcile_undecided(struct reconcile *r);
 /* Rows are struct cluster, instance_group, rollout, db_node_row and operation; arg is the loop. */
 int reconcile_load_cluster(const void *row, void *arg);
 int reconcile_load_group(const void *row, void *arg);

@@ -20,45 +20,48 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/cluster/change.h"
 #include "server/reconcile/decide/incident.h"
-#include "server/reconcile/keep/govern.h"
 #include "server/reconcile/world/load.h"
 
 #include <string.h>
+
+struct resync_part {
+    struct wakes wakes; /* what is to be read again */
+    int64_t at;         /* not before then: the store could not be read */
+    bool new_nodes_wanted, wanted, running;
+    struct rcluster *cluster;        /* of all of them: the one that is read … */
+    char after[NODE_NAME_MAX_BYTES]; /* … and how far */
+};
+
+static void start(struct reconcile *r)
+{
+    r->resync = own_calloc(1, sizeof(*r->resync));
+}
+
+static void end(struct reconcile *r)
+{
+    wakes_free(&r->resync->wakes);
+    free(TAKE(r->resync));
+}
 
 /* --- what is to be read ------------------------------------------------------------------------ */
 static void push(struct reconcile *r, enum service_wake what, int64_t id)
 {
     const struct wake wake = {what, id};
-    if (r->resync_wanted)
+    if (r->resync->wanted)
         return; /* that reads it, too */
-    if (!wakes_push(&r->wakes, &wake))
-        r->resync_wanted = true;
+    if (!wakes_push(&r->resync->wakes, &wake))
+        r->resync->wanted = true;
 }
 
-static void look_at_answer(struct reconcile *r, int64_t node_id)
-{
-    struct rnode *node = reconcile_node_find(r, node_id);
-    if (node != NULL)
-        reconcile_node_dirty(r, node);
-}
-
-static void poke_govern(struct reconcile *r)
-{
-    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
-        reconcile_govern_poke(link);
-}
-
-void reconcile_wake(struct reconcile *r, enum service_wake what, int64_t id)
+static void wake(struct reconcile *r, enum service_wake what, int64_t id)
 {
     switch (what) {
     case SERVICE_WAKE_ALL:
-        r->resync_wanted = true;
-        poke_govern(r);
+        r->resync->wanted = true;
         break;
     case SERVICE_WAKE_CLUSTER:
         push(r, what, id);
-        r->new_nodes_wanted = true;
-        poke_govern(r);
+        r->resync->new_nodes_wanted = true;
         break;
     case SERVICE_WAKE_GROUP:
     case SERVICE_WAKE_NODE:
@@ -66,20 +69,16 @@ void reconcile_wake(struct reconcile *r, enum service_wake what, int64_t id)
         push(r, what, id);
         break;
     case SERVICE_WAKE_APPROVAL:
-        look_at_answer(r, id);
-        break;
     case SERVICE_WAKE_GOVERNANCE:
-        poke_govern(r);
-        break;
     case SERVICE_WAKE_POLICY:
-        break; /* every turn compares the versions */
+        break;
     }
 }
 
 bool reconcile_is_behind(const struct reconcile *r)
 {
-    return reconcile_now(r) >= r->resync_at &&
-           (r->resync_running || r->resync_wanted || r->new_nodes_wanted || r->wakes.count > 0);
+    return reconcile_now(r) >= r->resync->at &&
+           (r->resync->running || r->resync->wanted || r->resync->new_nodes_wanted || r->resync->wakes.count > 0);
 }
 
 /* --- one of each ------------------------------------------------------------------------------- */
@@ -237,7 +236,7 @@ static int read_new_nodes(struct slice *slice)
             return status;
     }
     if (status == 0 && slice->rows - from < left)
-        r->new_nodes_wanted = false;
+        r->resync->new_nodes_wanted = false;
     return status;
 }
 
@@ -246,12 +245,12 @@ static int read_wakes(struct reconcile *r, struct db_tx *tx)
     struct slice slice = {.r = r, .tx = tx};
     struct wake wake;
     int status = 0;
-    while (slice.rows < RESYNC_ROWS_MAX && status == 0 && wakes_peek(&r->wakes, &wake)) {
+    while (slice.rows < RESYNC_ROWS_MAX && status == 0 && wakes_peek(&r->resync->wakes, &wake)) {
         status = read_wake(&slice, &wake);
         if (status == 0)
-            wakes_pop(&r->wakes);
+            wakes_pop(&r->resync->wakes);
     }
-    if (status == 0 && r->wakes.count == 0 && r->new_nodes_wanted && slice.rows < RESYNC_ROWS_MAX)
+    if (status == 0 && r->resync->wakes.count == 0 && r->resync->new_nodes_wanted && slice.rows < RESYNC_ROWS_MAX)
         status = read_new_nodes(&slice);
     return status;
 }
@@ -269,11 +268,11 @@ static int resync_start(struct reconcile *r, struct db_tx *tx)
         return status;
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
         reconcile_group_look(r, group, 0); /* for one of them the wake after an answer may be lost */
-    r->resync_wanted = false;
-    r->wakes.count = 0;
-    r->resync_running = r->clusters != NULL;
-    r->resync_cluster = r->clusters;
-    r->resync_after[0] = '\0';
+    r->resync->wanted = false;
+    r->resync->wakes.count = 0;
+    r->resync->running = r->clusters != NULL;
+    r->resync->cluster = r->clusters;
+    r->resync->after[0] = '\0';
     return 0;
 }
 
@@ -281,7 +280,7 @@ static int take_in_order(const void *row, void *arg)
 {
     struct slice *slice = arg;
     const struct db_node_row *from = row;
-    text_copy_cut(slice->r->resync_after, sizeof(slice->r->resync_after), from->node.name);
+    text_copy_cut(slice->r->resync->after, sizeof(slice->r->resync->after), from->node.name);
     return take_node(row, arg);
 }
 
@@ -289,25 +288,33 @@ static int resync_slice(struct reconcile *r, struct db_tx *tx)
 {
     struct slice slice = {.r = r, .tx = tx};
     char after[NODE_NAME_MAX_BYTES];
-    memcpy(after, r->resync_after, sizeof(after));
+    memcpy(after, r->resync->after, sizeof(after));
     const struct db_node_filter filter = {
-        .cluster_id = r->resync_cluster->id, .after_name = after, .state = -1, .health = -1, .limit = RESYNC_ROWS_MAX};
+        .cluster_id = r->resync->cluster->id, .after_name = after, .state = -1, .health = -1, .limit = RESYNC_ROWS_MAX};
     int status = db_node_list(tx, &filter, take_in_order, &slice);
     if (status != 0 || slice.rows == RESYNC_ROWS_MAX)
         return status;
-    r->resync_cluster = r->resync_cluster->next;
-    r->resync_after[0] = '\0';
+    r->resync->cluster = r->resync->cluster->next;
+    r->resync->after[0] = '\0';
     return 0;
+}
+
+static void gone(struct reconcile *r, const struct rcluster *cluster)
+{
+    if (r->resync->cluster != cluster)
+        return;
+    r->resync->cluster = cluster->next;
+    r->resync->after[0] = '\0';
 }
 
 static int resync(struct reconcile *r, struct db_tx *tx)
 {
     int status = 0;
-    if (r->resync_wanted && !r->resync_running)
+    if (r->resync->wanted && !r->resync->running)
         status = resync_start(r, tx);
-    if (status == 0 && r->resync_running && r->resync_cluster != NULL)
+    if (status == 0 && r->resync->running && r->resync->cluster != NULL)
         status = resync_slice(r, tx);
-    r->resync_running = r->resync_running && r->resync_cluster != NULL;
+    r->resync->running = r->resync->running && r->resync->cluster != NULL;
     return status == 0 ? read_wakes(r, tx) : status;
 }
 
@@ -318,9 +325,29 @@ bool reconcile_resync(struct reconcile *r)
     int status = reconcile_with_reader(r, resync);
     if (status != 0) { /* all is read again after a pause: one row that cannot be read must not keep the others */
         log_warn("the store could not be read again, all of it is read after a pause status=%s", status_text(status));
-        r->wakes.count = 0;
-        r->resync_wanted = true;
-        r->resync_at = reconcile_now(r) + STORE_PAUSE_MAX_MS;
+        r->resync->wakes.count = 0;
+        r->resync->wanted = true;
+        r->resync->at = reconcile_now(r) + STORE_PAUSE_MAX_MS;
     }
     return status == 0 && reconcile_is_behind(r);
 }
+
+static bool run(struct reconcile *r, int64_t now)
+{
+    (void)now;
+    return reconcile_resync(r);
+}
+
+static int64_t due(const struct reconcile *r, int64_t now)
+{
+    return reconcile_is_behind(r) ? now : INT64_MAX;
+}
+
+const struct part part_resync = {
+    .start = start,
+    .end = end,
+    .wake = wake,
+    .gone = gone,
+    .due = due,
+    .run = run,
+};

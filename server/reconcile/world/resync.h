@@ -8,8 +8,6 @@ struct reconcile;
 
 #define RESYNC_ROWS_MAX 500 /* rows read again in a turn after a wake */
 
-/* Somebody else changed this: it is read again in this turn or the next. */
-void reconcile_wake(struct reconcile *r, enum service_wake what, int64_t id);
 /* Something that was changed is not read yet. */
 bool reconcile_is_behind(const struct reconcile *r);
 /* Reads what changed, piece by piece. True while there is more. */

@@ -15,38 +15,54 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
+#include "server/reconcile/decide/incident.h"
 
 #include <inttypes.h>
 
 #define DOMAINS_MAX 65536       /* of all clusters; what comes beyond counts as none */
 #define PLACES_WRITTEN_MAX 4096 /* in one transaction */
+#define PLACES_STORE_MS 1000    /* what the scheduler says anew is stored so often */
 
 struct domain {
     char name[TOPOLOGY_NAME_MAX_BYTES];
     uint32_t number;
 };
 
+struct topology_part {
+    struct map *names;       /* cluster, level and name → domain */
+    struct domain **domains; /* by their numbers */
+    size_t count;
+    bool full;               /* that was told */
+    struct idqueue unstored; /* nodes of which the scheduler says where they are, and the store does not yet */
+};
+
+static void start(struct reconcile *r)
+{
+    r->topology = own_calloc(1, sizeof(*r->topology));
+    r->topology->names = map_new();
+}
+
 static uint32_t intern(struct reconcile *r, const struct rcluster *cluster, enum topology_level level, const char *name)
 {
     if (name[0] == '\0')
         return 0;
     autofree char *key = own_printf("%" PRId64 "/%d/%s", cluster->id, (int)level, name);
-    struct domain *domain = map_get(r->domain_names, key);
+    struct domain *domain = map_get(r->topology->names, key);
     if (domain != NULL)
         return domain->number;
-    if (r->domain_count == DOMAINS_MAX) {
-        if (!r->domains_full)
+    if (r->topology->count == DOMAINS_MAX) {
+        if (!r->topology->full)
             log_warn("%d racks, switches and other places are known; what comes beyond is not part of any incident",
                      DOMAINS_MAX);
-        r->domains_full = true;
+        r->topology->full = true;
         return 0;
     }
     domain = own_calloc(1, sizeof(*domain));
     text_copy_cut(domain->name, sizeof(domain->name), name);
-    r->domains = own_realloc(r->domains, r->domain_count + 1, sizeof(struct domain *));
-    r->domains[r->domain_count++] = domain;
-    domain->number = (uint32_t)r->domain_count;
-    map_set(r->domain_names, key, domain);
+    r->topology->domains = own_realloc(r->topology->domains, r->topology->count + 1, sizeof(struct domain *));
+    r->topology->domains[r->topology->count++] = domain;
+    domain->number = (uint32_t)r->topology->count;
+    map_set(r->topology->names, key, domain);
     return domain->number;
 }
 
@@ -58,16 +74,17 @@ uint32_t reconcile_domain(struct reconcile *r, const struct rcluster *cluster, e
 
 const char *reconcile_domain_name(const struct reconcile *r, uint32_t domain)
 {
-    return domain == 0 ? "" : r->domains[domain - 1]->name;
+    return domain == 0 ? "" : r->topology->domains[domain - 1]->name;
 }
 
-void reconcile_domains_free(struct reconcile *r)
+static void end(struct reconcile *r)
 {
-    for (size_t i = 0; i < r->domain_count; i++)
-        free(r->domains[i]);
-    free(r->domains);
-    map_free(r->domain_names);
-    idqueue_free(&r->places_unstored);
+    for (size_t i = 0; i < r->topology->count; i++)
+        free(r->topology->domains[i]);
+    free(r->topology->domains);
+    map_free(r->topology->names);
+    idqueue_free(&r->topology->unstored);
+    free(TAKE(r->topology));
 }
 
 static void put(struct reconcile *r, struct rnode *node, enum topology_level level, const char *name)
@@ -76,7 +93,7 @@ static void put(struct reconcile *r, struct rnode *node, enum topology_level lev
     if (node->domain[level] == domain)
         return;
     node->domain[level] = domain;
-    r->signals_changed = true;
+    reconcile_signals_changed(r);
 }
 
 void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct node *row)
@@ -94,7 +111,7 @@ void reconcile_places_take(struct reconcile *r, const struct rcall *call)
         if (node == NULL || text_equal(reconcile_domain_name(r, node->domain[place->level]), place->domain))
             continue;
         put(r, node, place->level, place->domain);
-        idqueue_push(&r->places_unstored, node->id);
+        idqueue_push(&r->topology->unstored, node->id);
     }
 }
 
@@ -120,17 +137,26 @@ static int places_write(struct db_tx *tx, void *arg)
     return 0;
 }
 
-void reconcile_places_store(struct reconcile *r)
+static bool store(struct reconcile *r, int64_t now)
 {
+    (void)now;
     struct storing storing = {.r = r};
-    while (storing.count < PLACES_WRITTEN_MAX && idqueue_pop(&r->places_unstored, &storing.ids[storing.count]))
+    while (storing.count < PLACES_WRITTEN_MAX && idqueue_pop(&r->topology->unstored, &storing.ids[storing.count]))
         storing.count++;
     if (storing.count == 0)
-        return;
+        return false;
     int status = db_write(r->db, "topology", places_write, &storing);
     if (status == 0)
-        return;
+        return false;
     for (size_t i = 0; i < storing.count; i++)
-        idqueue_push(&r->places_unstored, storing.ids[i]);
+        idqueue_push(&r->topology->unstored, storing.ids[i]);
     log_warn("where nodes sit could not be stored, it is tried again status=%s", status_text(status));
+    return false;
 }
+
+const struct part part_topology = {
+    .start = start,
+    .end = end,
+    .run = store,
+    .every_ms = PLACES_STORE_MS,
+};

@@ -16,9 +16,7 @@ uint32_t reconcile_domain(struct reconcile *r, const struct rcluster *cluster, e
 const char *reconcile_domain_name(const struct reconcile *r, uint32_t domain);
 /* Where its row says it is. */
 void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct node *row);
-/* Where the scheduler says nodes are; and a part of that into the store. */
+/* Where the scheduler says nodes are. */
 void reconcile_places_take(struct reconcile *r, const struct rcall *call);
-void reconcile_places_store(struct reconcile *r);
-void reconcile_domains_free(struct reconcile *r);
 
 #endif

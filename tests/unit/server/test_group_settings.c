@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+extern const struct part part_group_settings;
+
 static void put(struct policy_registry *book, int64_t version, const char *mode)
 {
     char error[POLICY_REGISTRY_ERROR_MAX];
@@ -36,18 +38,18 @@ static void test_a_new_group_hides_no_document_from_the_others(void **state)
     struct rgroup newer = {.next = &older, .cluster = &cluster, .name = "newer"};
     struct reconcile r = {.service = &service, .deps = {.settings = config.reconcile}, .groups = &older};
     put(service.book, 1, "act");
-    reconcile_policy_refresh(&r);
+    (void)part_group_settings.run(&r, 0);
     assert_group(&older, 1, REPAIR_MODE_ACT);
     put(service.book, 2, "observe");
     r.groups = &newer;
     reconcile_group_settings(&r, &newer);
     assert_group(&newer, 2, REPAIR_MODE_OBSERVE);
     cluster.dirty = false;
-    reconcile_policy_refresh(&r);
+    (void)part_group_settings.run(&r, 0);
     assert_group(&older, 2, REPAIR_MODE_OBSERVE);
     assert_true(cluster.dirty);
     cluster.dirty = false;
-    reconcile_policy_refresh(&r);
+    (void)part_group_settings.run(&r, 0);
     assert_false(cluster.dirty);
     policy_registry_free(service.book);
     config_free(&config);

@@ -1,0 +1,78 @@
+/*
+ * Agents that are not seen: they are looked for once a second, and what follows from it is decided like everything else.
+ *
+ * Those of a group that vanish within a short time are looked at together, since one rack that fails is not many faults.
+ */
+#include "server/reconcile/observe/agents.h"
+#include "server/live/fleet.h"
+#include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
+#include "server/reconcile/decide/incident.h"
+
+#define SWEEP_INTERVAL_MS 1000 /* silent agents are looked for so often */
+#define LOST_TOGETHER_MS 15000 /* nodes that vanish within this are judged together: one rack, not many faults */
+
+static bool silence_matters(const struct rnode *node)
+{
+    return node->op == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD ||
+                                node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
+}
+
+static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
+{
+    struct reconcile *r = arg;
+    struct rnode *node = reconcile_node_find(r, node_id);
+    if (node == NULL)
+        return;
+    int64_t now = reconcile_now(r);
+    const struct policy_settings *policy = &r->deps.settings.policy;
+    node->silent_since = last_heartbeat_at > 0 ? last_heartbeat_at : now - policy->silent_after_ms;
+    node->lost = last_heartbeat_at > 0;
+    reconcile_signals_changed(r);
+    if (!silence_matters(node))
+        return; /* a machine that is being rebooted or made has nothing to say */
+    node->notes |= NOTE_SILENT;
+    idqueue_push(&node->group->silent, node->id);
+    reconcile_node_dirty(r, node);
+}
+
+int64_t reconcile_lost_at(const struct rnode *node)
+{
+    int64_t at = node->silent_since + node->group->settings.policy.unreachable_after_ms;
+    return (at + LOST_TOGETHER_MS - 1) / LOST_TOGETHER_MS * LOST_TOGETHER_MS;
+}
+
+void reconcile_group_silent(struct reconcile *r, struct rgroup *group)
+{
+    int64_t id;
+    for (size_t left = group->silent.count; left > 0 && idqueue_pop(&group->silent, &id); left--) {
+        struct rnode *node = reconcile_node_find(r, id);
+        if (node == NULL || node->silent_since == 0)
+            continue;
+        reconcile_node_dirty(r, node);
+        idqueue_push(&group->silent, id);
+    }
+}
+
+static bool sweep(struct reconcile *r, int64_t now)
+{
+    fleet_sweep(r->service->fleet, now, r->deps.settings.policy.silent_after_ms, fell_silent, r);
+    return false;
+}
+
+void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
+{
+    struct fleet_view live;
+    if (fleet_get(r->service->fleet, node->id, &live) == 0 && !live.silent) {
+        node->notes &= (uint8_t)~NOTE_SILENT;
+        node->silent_since = 0;
+        if (node->incident != NULL)
+            reconcile_signals_changed(r);
+    }
+    reconcile_node_dirty(r, node);
+    reconcile_operation_poke(r, node);
+}
+
+const struct part part_agents = {.run = sweep, .every_ms = SWEEP_INTERVAL_MS};
