@@ -127,7 +127,7 @@ async function look(nodes) {
     const { state, file } = seeded(nodes, `looked-${nodes}`, nodes, 'slurm');
     const config = join(dir, `looked-${nodes}.yaml`);
     writeFileSync(config, JSON.stringify({
-      agents: { heartbeatInterval: '10s', silentAfter: '1h' }, slurm: { conf: join(where, 'slurm.conf'), surveyInterval: '0s' }, recovery: { observeInterval: '1s' },
+      agents: { heartbeatInterval: '10s', silentAfter: '1h' }, slurm: { conf: join(where, 'slurm.conf'), jobSnapshotInterval: '0s' }, recovery: { observeInterval: '1s' },
     }));
     const child = start(join(build, 'hpd'), ['--state-dir', state, '--listen', '127.0.0.1:0', '--config', config]);
     await until('hpd', () => /https?:\/\/[0-9.]+:\d+/.test(child.text) || child.exitCode !== null);

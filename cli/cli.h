@@ -86,7 +86,7 @@ enum cli_exit {
     X(SWEEP, "sweep", 0, "NAME=A..B[:STEP]", "one run for each value, as in spares=0..64:4")                          \
     X(LOSE, "lose", 0, "LEVEL=N@WHEN[+SPAN]", "a rack, switch, zone or ultraserver that goes dark; more with commas") \
     X(POLICY, "policy", 0, "FILE", "a policy document that decides, as hpctl policy apply takes it")                  \
-    X(PLOT, "plot", 0, "FILE.svg", "write the picture there, too")                                                    \
+    X(PLOT, "plot", 0, "FILE.svg", "write the plot there, too")                                                       \
     X(METRIC, "metric", 0, "MEASURE", "only this measure, as check describe shows it: \"EFA MB/s\"")                  \
     X(RUN, "run", 0, NULL, "start the quick profile on them first, and wait for it")                                  \
     X(WRITE, "write", 0, "FILE.yaml", "write the proposed limits there, as hpd's configuration takes them")           \

@@ -118,7 +118,7 @@ static void print_scheduler(FILE *f, const json_t *view)
 }
 
 /* Who writes the scheduler's nodes and partitions, where it is not the site alone, and what became of them. */
-static void print_layout(FILE *f, const json_t *view)
+static void print_desired(FILE *f, const json_t *view)
 {
     char way[32], strategy[64], drift[600];
     if (!text_equal(cli_value(view, "scheduler.configuration", way, sizeof(way)), "manage"))
@@ -151,7 +151,7 @@ static void print_head(FILE *f, json_t *view)
     if (*scheduler != 0)
         fprintf(f, "%-16s %s (%s)\n", "Scheduler", cli_value(view, "scheduler.name", name, sizeof(name)), scheduler);
     cli_print_field(f, "Spoken to by", cli_value(view, "scheduler.transport", buffer, sizeof(buffer)));
-    print_layout(f, view);
+    print_desired(f, view);
     cli_print_field(f, "Nodes", cli_value(view, "nodeCount", buffer, sizeof(buffer)));
     cli_print_field(f, "By state", cli_value(view, "_states", buffer, sizeof(buffer)));
     cli_print_field(f, "By health", cli_value(view, "_health", buffer, sizeof(buffer)));

@@ -1,5 +1,5 @@
 /*
- * Pictures of numbers, for the terminal and as SVG. Pure: data and a style go in, text comes out.
+ * Plots of numbers, for the terminal and as SVG. Pure: data and a style go in, text comes out.
  *
  * Two kinds: a field with two axes (lines, steps, points, and outliers with their names), and bars, one under the other
  * (counts by kind, histograms). In the terminal the first line or cloud of points is drawn in braille, what follows in a

@@ -1,4 +1,4 @@
-/* What came of a simulation, for people: the answer first, then where it comes from, then the picture. */
+/* What came of a simulation, for people: the answer first, then where it comes from, then the plot. */
 #include "cli/simulate.h"
 
 #include "base/clock.h"

@@ -8,11 +8,11 @@
 #include <string.h>
 
 ENUM_DEFINE(slurm_role, SLURM_ROLE_LIST)
-ENUM_DEFINE(layout_strategy, LAYOUT_STRATEGY_LIST)
+ENUM_DEFINE(desired_strategy, DESIRED_STRATEGY_LIST)
 ENUM_DEFINE(interface_kind, INTERFACE_KIND_LIST)
 
 static const char *const roles[] = {SLURM_ROLE_LIST(ENUM_TEXT_)};
-static const char *const strategies[] = {LAYOUT_STRATEGY_LIST(ENUM_TEXT_)};
+static const char *const strategies[] = {DESIRED_STRATEGY_LIST(ENUM_TEXT_)};
 static const char *const interfaces[] = {INTERFACE_KIND_LIST(ENUM_TEXT_)};
 static const char *const checks[] = {DEEP_CHECK_LIST(ENUM_TEXT_)};
 static const char *const off[] = {"off"};

@@ -25,16 +25,16 @@ enum slurm_role {
 ENUM_DECLARE(slurm_role);
 
 /* What is done about edits by hand in files that hpd writes: HyperPod's SlurmConfigStrategy. */
-#define LAYOUT_STRATEGY_LIST(X)                                      \
+#define DESIRED_STRATEGY_LIST(X)                                     \
     X(MERGE, "Merge")         /* they stay, and ours is added */     \
     X(MANAGED, "Managed")     /* nothing is written until they go */ \
     X(OVERWRITE, "Overwrite") /* they go */
-enum layout_strategy {
-#define X(SYMBOL, text) LAYOUT_STRATEGY_##SYMBOL,
-    LAYOUT_STRATEGY_LIST(X)
+enum desired_strategy {
+#define X(SYMBOL, text) DESIRED_STRATEGY_##SYMBOL,
+    DESIRED_STRATEGY_LIST(X)
 #undef X
 };
-ENUM_DECLARE(layout_strategy);
+ENUM_DECLARE(desired_strategy);
 
 #define INTERFACE_KIND_LIST(X) \
     X(EFA, "efa")              \
@@ -116,7 +116,7 @@ struct auto_scaling_spec {
 struct cluster_spec {
     struct network_spec network; /* of groups that have none of their own */
     char *role;
-    struct optional strategy; /* enum layout_strategy */
+    struct optional strategy; /* enum desired_strategy */
     struct tiered_storage_spec tiered_storage;
     struct auto_scaling_spec auto_scaling;
     char *made_by; /* the key of the request that created it */

@@ -1,4 +1,4 @@
-/* The life of a picture of jobs: many readers, and whoever is last frees it. */
+/* The life of a snapshot of jobs: many readers, and whoever is last frees it. */
 #include "model/job.h"
 
 #include "base/own.h"

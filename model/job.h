@@ -1,6 +1,6 @@
 /*
  * A scheduler's jobs as they were at one moment, with what it says of itself in Prometheus' words. Nothing of it is stored:
- * the next picture takes the place of this one.
+ * the next snapshot takes the place of this one.
  */
 #ifndef HOLDFAST_MODEL_JOB_H
 #define HOLDFAST_MODEL_JOB_H
@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #define JOB_ID_MAX_BYTES 64      /* "123_4", "123+0" */
-#define JOB_SNAPSHOT_TEXTS_MAX 8 /* outputs that a picture's texts lie in */
+#define JOB_SNAPSHOT_TEXTS_MAX 8 /* outputs that a snapshot's texts lie in */
 #define JOB_HOSTLIST_MAX 100000u /* nodes of one job */
 
-/* Texts are printable, never NULL, "" when there is nothing to say, and lie in the picture's memory. Times are ms, 0: unknown. */
+/* Texts are printable, never NULL, "" when there is nothing to say, and lie in the snapshot's memory. Times are ms, 0: unknown. */
 struct cluster_job {
     const char *id; /* "12", "12_3"; what waits of an array is one and has the array's: "12" */
     const char *name, *user, *account;
@@ -60,7 +60,7 @@ static inline void auto_job_snapshot_cleanup(struct job_snapshot **snapshot)
 {
     job_snapshot_free(*snapshot);
 }
-/* Keeps text until the picture's end; hands it back. */
+/* Keeps text until the snapshot's end; hands it back. */
 char *job_snapshot_keep(struct job_snapshot *snapshot, char *text);
 
 #endif

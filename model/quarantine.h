@@ -16,7 +16,7 @@
 #define QUARANTINE_STATE_LIST(X)                                           \
     X(ASKED, "asked")     /* nothing there was touched */                  \
     X(NOTED, "noted")     /* what there was is known: it may be touched */ \
-    X(HELD, "held")       /* seen there as wished */                       \
+    X(HELD, "held")       /* seen there as requested */                    \
     X(REFUSED, "refused") /* not all of it is: why says what */
 enum quarantine_state {
 #define X(SYMBOL, text) QUARANTINE_STATE_##SYMBOL,

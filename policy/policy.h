@@ -190,7 +190,7 @@ struct policy_node {
     bool under_test;           /* that operation is a deep health check */
     int64_t last_heartbeat_at; /* 0: never since launch */
     bool has_scheduler;
-    bool scheduler_known; /* the scheduler's picture is fresh and holds this node */
+    bool scheduler_known; /* the scheduler's snapshot is fresh and holds this node */
     bool scheduler_responding;
     bool switched_off; /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
     const struct policy_person_hold *person_hold; /* NULL: none stands */

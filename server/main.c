@@ -41,7 +41,7 @@
 
 struct hpd {
     struct config config;
-    struct policy_registry *book;
+    struct policy_registry *registry;
     bool new_admin_token;
     struct id_source ids;
     struct db *db;
@@ -158,9 +158,9 @@ static int open_store(struct hpd *hpd)
     rc = db_open(hpd->config.state_dir, clock_system(), 0, &hpd->db, error);
     if (rc != 0)
         return fail("the store cannot be opened", *error ? error : status_meaning(rc));
-    hpd->book = policy_registry_new(&hpd->config);
+    hpd->registry = policy_registry_new(&hpd->config);
     hpd->service = (struct service){
-        .book = hpd->book,
+        .registry = hpd->registry,
         .db = hpd->db,
         .fleet = fleet_new(),
         .clock = clock_system(),
@@ -412,7 +412,7 @@ static void take_down(struct hpd *hpd)
             hpd->deps.providers[i].ops->free(hpd->deps.providers[i].self);
     db_close(hpd->db);
     api_free(hpd->api);
-    policy_registry_free(hpd->book);
+    policy_registry_free(hpd->registry);
     service_memory_free(hpd->service.memory);
     fleet_free(hpd->service.fleet);
     for (size_t i = 0; i < hpd->override_count; i++)

@@ -53,8 +53,8 @@
     X("holdfast_scheduler_errors_total", "counter", "Failed calls to the scheduler", (double)status->errors)        \
     X("holdfast_scheduler_observed_timestamp_seconds", "gauge", "When the scheduler was last seen whole, 0: never", \
       (double)status->seen_at / 1e3)                                                                                \
-    X("holdfast_scheduler_surveyed_timestamp_seconds", "gauge", "When these figures were taken, 0: there are none", \
-      snapshot != NULL ? (double)snapshot->at / 1e3 : 0.0)
+    X("holdfast_scheduler_job_snapshot_timestamp_seconds", "gauge",                                                 \
+      "When these figures were taken, 0: there are none", snapshot != NULL ? (double)snapshot->at / 1e3 : 0.0)
 
 /* The decision latency as a Prometheus histogram; bucket i of the source counts values below 2^i microseconds. */
 static void render_latency(struct text *t, const struct reconcile_stats *loop)

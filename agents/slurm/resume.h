@@ -1,5 +1,5 @@
 /*
- * hp-auto-resume's own picture of one step that is to live on: the parts of it that several files share.
+ * hp-auto-resume's own state of one step that is to live on: the parts of it that several files share.
  *
  *     run srun ──ended well──────────────────────────────► end as it ended
  *        ▲  └──failed──► ask hpd ──► decide ──► end, requeue the job, or

@@ -131,7 +131,7 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
 }
 
 /* inject: a kernel line that a person wants this agent to write, for a test. work, check: what the instance is asked to do. settings_tag: it shall have other
- * settings (NULL: those it has are right). Only an agent that says it knows an errand of this kind is told of it. */
+ * settings (NULL: those it has are right). Only an agent that says it knows an agent task of this kind is told of it. */
 static void reply_orders(struct api_call *call, const char *line, enum agent_task_kind kind, const char *key,
                          const uint64_t *settings_tag)
 {

@@ -5,7 +5,7 @@
 
 static const char *const roles[] = {
     [SLURM_ROLE_COMPUTE] = "Compute", [SLURM_ROLE_CONTROLLER] = "Controller", [SLURM_ROLE_LOGIN] = "Login"};
-static const char *const strategies[] = {LAYOUT_STRATEGY_LIST(ENUM_TEXT_)};
+static const char *const strategies[] = {DESIRED_STRATEGY_LIST(ENUM_TEXT_)};
 static const char *const interfaces[] = {INTERFACE_KIND_LIST(ENUM_TEXT_)};
 static const char *const checks[] = {
     [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};

@@ -89,7 +89,7 @@ int config_manage_read(struct config_manage *manage, const char *path, json_t *j
         return refuse(path, ret_error, ": file, gres and topology must be absolute paths on the machine of slurmctld");
     if (!slurm_conf_is_device(manage->site.gpu_device))
         return refuse(path, ret_error, ".gpuDevice is what the number of a GPU stands behind, such as /dev/nvidia");
-    if (layout_strategy_parse(strategy, &manage->strategy) != 0)
+    if (desired_strategy_parse(strategy, &manage->strategy) != 0)
         return refuse(path, ret_error, ".strategy must be Merge, Managed or Overwrite");
     manage->site.port_base = (int)port_base;
     int status = read_restart(manage, path, restart, ret_error);

@@ -14,7 +14,7 @@
 
 struct config_manage {
     char file[PATH_MAX], gres[PATH_MAX], topology[PATH_MAX]; /* file "": Slurm's configuration is the site's */
-    enum layout_strategy strategy;
+    enum desired_strategy strategy;
     char *restart[CONFIG_MANAGE_ARGS_MAX + 1]; /* owned */
     struct slurm_conf_site site;
 };

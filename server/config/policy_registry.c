@@ -19,20 +19,20 @@ struct policy_registry {
 
 struct policy_registry *policy_registry_new(const struct config *config)
 {
-    struct policy_registry *book = own_calloc(1, sizeof(*book));
-    book->config = config;
-    settings_show(config, &book->configured);
-    pthread_mutex_init(&book->mutex, NULL);
-    return book;
+    struct policy_registry *registry = own_calloc(1, sizeof(*registry));
+    registry->config = config;
+    settings_show(config, &registry->configured);
+    pthread_mutex_init(&registry->mutex, NULL);
+    return registry;
 }
 
-void policy_registry_free(struct policy_registry *book)
+void policy_registry_free(struct policy_registry *registry)
 {
-    if (book == NULL)
+    if (registry == NULL)
         return;
-    policy_document_free(book->document);
-    pthread_mutex_destroy(&book->mutex);
-    free(book);
+    policy_document_free(registry->document);
+    pthread_mutex_destroy(&registry->mutex);
+    free(registry);
 }
 
 int policy_registry_check(const char *text, char ret_error[POLICY_REGISTRY_ERROR_MAX])
@@ -46,7 +46,7 @@ int policy_registry_check(const char *text, char ret_error[POLICY_REGISTRY_ERROR
 /* --- what is hardly meant ----------------------------------------------------------------------------------------- */
 
 struct warning {
-    const struct policy_registry *book;
+    const struct policy_registry *registry;
     const struct policy_document *document;
     const struct policy_registry_group *groups; /* that there are */
     size_t count;
@@ -65,7 +65,7 @@ static const char *const never[] = {
 static bool is_never(const struct warning *w, size_t why, const struct policy_registry_group *group)
 {
     autofree struct loop_settings *in = own_calloc(1, sizeof(*in));
-    *in = w->book->config->reconcile;
+    *in = w->registry->config->reconcile;
     policy_document_apply(w->document, group != NULL ? &group->place : NULL, in, NULL);
     const struct policy_settings *rules = &in->policy;
     if (why == 0)
@@ -106,7 +106,7 @@ static void warn_unmatched(const struct warning *w, size_t entry)
     w->fn(sentence, w->arg);
 }
 
-void policy_registry_warn(const struct policy_registry *book, const char *text,
+void policy_registry_warn(const struct policy_registry *registry, const char *text,
                           const struct policy_registry_group *groups, size_t count, int64_t now_ms,
                           policy_warning_fn fn, void *arg)
 {
@@ -114,7 +114,7 @@ void policy_registry_warn(const struct policy_registry *book, const char *text,
     char error[POLICY_REGISTRY_ERROR_MAX];
     if (policy_document_parse(text, strlen(text), &document, error) != 0)
         return;
-    const struct warning w = {book, document, groups, count, now_ms, fn, arg};
+    const struct warning w = {registry, document, groups, count, now_ms, fn, arg};
     for (size_t why = 0; why < ARRAY_LEN(never); why++)
         warn_never(&w, why);
     for (size_t entry = 0; entry < policy_document_entries(document); entry++)
@@ -124,54 +124,54 @@ void policy_registry_warn(const struct policy_registry *book, const char *text,
 
 /* --- the document in force ---------------------------------------------------------------------------------------- */
 
-int policy_registry_put(struct policy_registry *book, int64_t version, const char *text,
+int policy_registry_put(struct policy_registry *registry, int64_t version, const char *text,
                         char ret_error[POLICY_REGISTRY_ERROR_MAX])
 {
     struct policy_document *document = NULL;
     int rc = policy_document_parse(text, strlen(text), &document, ret_error);
     if (rc != 0)
         return rc;
-    pthread_mutex_lock(&book->mutex);
-    if (version > book->version) {
-        struct policy_document *older = book->document;
-        book->document = document;
-        book->version = version;
+    pthread_mutex_lock(&registry->mutex);
+    if (version > registry->version) {
+        struct policy_document *older = registry->document;
+        registry->document = document;
+        registry->version = version;
         document = older;
     }
-    pthread_mutex_unlock(&book->mutex);
+    pthread_mutex_unlock(&registry->mutex);
     policy_document_free(document);
     return 0;
 }
 
-int64_t policy_registry_version(struct policy_registry *book)
+int64_t policy_registry_version(struct policy_registry *registry)
 {
-    pthread_mutex_lock(&book->mutex);
-    int64_t version = book->version;
-    pthread_mutex_unlock(&book->mutex);
+    pthread_mutex_lock(&registry->mutex);
+    int64_t version = registry->version;
+    pthread_mutex_unlock(&registry->mutex);
     return version;
 }
 
-static int64_t resolve(struct policy_registry *book, const struct policy_place *place,
+static int64_t resolve(struct policy_registry *registry, const struct policy_place *place,
                        struct loop_settings *ret_settings, struct policy_said *ret_said)
 {
-    *ret_settings = book->config->reconcile;
-    pthread_mutex_lock(&book->mutex);
-    policy_document_apply(book->document, place, ret_settings, ret_said);
-    int64_t version = book->version;
-    pthread_mutex_unlock(&book->mutex);
+    *ret_settings = registry->config->reconcile;
+    pthread_mutex_lock(&registry->mutex);
+    policy_document_apply(registry->document, place, ret_settings, ret_said);
+    int64_t version = registry->version;
+    pthread_mutex_unlock(&registry->mutex);
     return version;
 }
 
-int64_t policy_registry_resolve(struct policy_registry *book, const char *cluster, const char *group,
+int64_t policy_registry_resolve(struct policy_registry *registry, const char *cluster, const char *group,
                                 const char *instance_type, struct loop_settings *ret_settings)
 {
-    return resolve(book, &(struct policy_place){cluster, group, instance_type}, ret_settings, NULL);
+    return resolve(registry, &(struct policy_place){cluster, group, instance_type}, ret_settings, NULL);
 }
 
-int policy_registry_trial(const struct policy_registry *book, const char *text, struct policy_registry **ret_trial,
+int policy_registry_trial(const struct policy_registry *registry, const char *text, struct policy_registry **ret_trial,
                           char ret_error[POLICY_REGISTRY_ERROR_MAX])
 {
-    struct policy_registry *trial = policy_registry_new(book->config);
+    struct policy_registry *trial = policy_registry_new(registry->config);
     int rc = text == NULL ? 0 : policy_registry_put(trial, 1, text, ret_error);
     if (rc == 0)
         *ret_trial = trial;
@@ -180,11 +180,11 @@ int policy_registry_trial(const struct policy_registry *book, const char *text, 
     return rc;
 }
 
-void policy_registry_rules(struct policy_registry *book, const char *cluster, const char *group,
+void policy_registry_rules(struct policy_registry *registry, const char *cluster, const char *group,
                            const char *instance_type, struct policy_settings *ret_rules)
 {
     autofree struct loop_settings *in = own_calloc(1, sizeof(*in));
-    (void)policy_registry_resolve(book, cluster, group, instance_type, in);
+    (void)policy_registry_resolve(registry, cluster, group, instance_type, in);
     *ret_rules = in->policy;
 }
 
@@ -203,14 +203,14 @@ static void show_classes(const struct loop_settings *in, const struct policy_sai
     }
 }
 
-int64_t policy_registry_show(struct policy_registry *book, const char *cluster, const char *group,
+int64_t policy_registry_show(struct policy_registry *registry, const char *cluster, const char *group,
                              const char *instance_type, struct service_policy *ret_policy)
 {
     autofree struct loop_settings *in = own_calloc(1, sizeof(*in));
     autofree struct policy_said *said = own_calloc(1, sizeof(*said));
     const struct policy_place place = {cluster, group, instance_type};
-    int64_t version = resolve(book, cluster == NULL ? NULL : &place, in, said);
-    *ret_policy = book->configured;
+    int64_t version = resolve(registry, cluster == NULL ? NULL : &place, in, said);
+    *ret_policy = registry->configured;
     for (size_t i = 0; i < setting_count; i++) {
         if (!said->all[i])
             continue;

@@ -80,7 +80,7 @@ static int read(struct config_scheduler *scheduler, json_t *json, char *ret_erro
         {"binDir", KEY_TEXT, slurm->bin_dir, sizeof(slurm->bin_dir), 0, 0},
         {"conf", KEY_TEXT, slurm->conf, sizeof(slurm->conf), 0, 0},
         {"timeout", KEY_DURATION, &slurm->timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
-        {"surveyInterval", KEY_DURATION, &scheduler->job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
+        {"jobSnapshotInterval", KEY_DURATION, &scheduler->job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
         {"observeInterval", KEY_DURATION, &scheduler->observe_interval_ms, 0, 100, MS_PER_HOUR},
     };
     static const char *const skip[] = {"name", "kind", "ssh", "rest", "manage", NULL};

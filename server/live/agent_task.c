@@ -1,4 +1,4 @@
-/* A map under one lock: there are as many errands as instances that are being prepared, and mostly none. */
+/* A map under one lock: there are as many agent tasks as instances that are being prepared, and mostly none. */
 #include "server/live/agent_task.h"
 
 #include "base/map.h"
@@ -24,7 +24,7 @@ struct agent_task {
 
 struct agent_tasks {
     pthread_mutex_t lock;
-    struct map *map;    /* node's row → struct errand */
+    struct map *map;    /* node's row → struct agent_task */
     atomic_int waiting; /* so that "none" costs no lock */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Errands: what instances are asked to do before they may take work, for their agents to fetch and to report on: lifecycle
+ * Agent tasks: what instances are asked to do before they may take work, for their agents to fetch and to report on: lifecycle
  * scripts, the reset of a device, or deep health checks, whose reports are stored (service/agent/check_report.c). Kept in memory: the reconcile loop asks
  * again for as long as the step that waits for it runs, and an agent repeats its last word for as long as it is asked, so a
  * restart of either loses nothing. Thread-safe.

@@ -1,5 +1,5 @@
 /*
- * The live picture of the nodes: shards, each a lock, a small hash from row number to slot, and slots in chunks
+ * The live state of the nodes: shards, each a lock, a small hash from row number to slot, and slots in chunks
  * that never move.
  *
  * A heartbeat takes one lock that almost nobody else wants, finds its slot and touches two cache lines of it: no

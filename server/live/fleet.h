@@ -1,5 +1,5 @@
 /*
- * The live picture: for each node who may speak for it and when it last did. In memory, made from the store at
+ * The live state: for each node who may speak for it and when it last did. In memory, made from the store at
  * start; heartbeats touch nothing else.
  *
  * Written by two hands: the agents' door (liveness) and the reconcile loop (who fills the slot). Look-ups
@@ -45,7 +45,7 @@ void fleet_set_address(struct fleet *fleet, int64_t node_id, const char *instanc
 void fleet_remove(struct fleet *fleet, int64_t node_id);
 
 #define FLEET_CHECK_KMSG 1u                       /* bits of checks an agent says it is running */
-#define FLEET_RUNS_LIFECYCLE 2u                   /* no check: it knows what to do with an errand */
+#define FLEET_RUNS_LIFECYCLE 2u                   /* no check: it knows what to do with an agent task */
 #define FLEET_TELLS_MACHINE 4u                    /* it reports what it is made of and how its checks stand */
 #define FLEET_TAKES_SETTINGS 8u                   /* it can be told what to do otherwise */
 #define FLEET_RESETS 16u                          /* it can reset one GPU */

@@ -25,7 +25,7 @@ struct reconcile_scheduler {
     const char *name; /* by which clusters name it; the first takes over clusters that name none */
     struct scheduler_driver driver;
     bool managed;                     /* its nodes and partitions are written by us … */
-    enum layout_strategy strategy;    /* … by this, where a cluster does not say another */
+    enum desired_strategy strategy;   /* … by this, where a cluster does not say another */
     int64_t observe_interval_ms;      /* 0: as the settings say */
     int64_t job_snapshot_interval_ms; /* likewise; RECONCILE_NEVER: it is never asked for its jobs */
 };

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAYOUT_NODES_MAX 100000
-#define LAYOUT_SAID_MAX 512
+#define DESIRED_NODES_MAX 100000
+#define DESIRED_SAID_MAX 512
 
-struct layout_node {
+struct desired_node {
     char name[NODE_NAME_MAX_BYTES];
     char address[ADDRESS_MAX_BYTES]; /* "": what its name resolves to */
     char instance_type[NAME_MAX_BYTES];
@@ -24,14 +24,14 @@ struct layout_node {
 };
 
 struct scheduler_desired {
-    struct layout_node *nodes; /* owned */
+    struct desired_node *nodes; /* owned */
     size_t count;
-    enum layout_strategy strategy;
+    enum desired_strategy strategy;
 
     /* answered */
-    char drift[LAYOUT_SAID_MAX]; /* how the file differs from what was written; "": it does not */
-    char done[LAYOUT_SAID_MAX];  /* what was written and how it was brought into force; "": nothing had to be */
+    char drift[DESIRED_SAID_MAX]; /* how the file differs from what was written; "": it does not */
+    char done[DESIRED_SAID_MAX];  /* what was written and how it was brought into force; "": nothing had to be */
 };
-void scheduler_desired_free(struct scheduler_desired *layout); /* accepts NULL */
+void scheduler_desired_free(struct scheduler_desired *desired); /* accepts NULL */
 
 #endif

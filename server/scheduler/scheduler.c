@@ -68,10 +68,10 @@ struct scheduler_rule *scheduler_governance_add(struct scheduler_governance *gov
     return rule;
 }
 
-void scheduler_desired_free(struct scheduler_desired *layout)
+void scheduler_desired_free(struct scheduler_desired *desired)
 {
-    if (layout == NULL)
+    if (desired == NULL)
         return;
-    free(layout->nodes);
-    free(layout);
+    free(desired->nodes);
+    free(desired);
 }

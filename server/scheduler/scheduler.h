@@ -61,7 +61,7 @@ struct scheduler_node {
     size_t note;    /* … whose note begins at this byte of reason */
     bool annotated; /* the person's request that is a near miss says what an exact one is */
     enum scheduler_request request;
-    /* What it has and what jobs have of it; for the survey, 0 and "" where the backend does not say. */
+    /* What it has and what jobs have of it; for the job snapshot, 0 and "" where the backend does not say. */
     int64_t cpus, cpus_used, memory_mib, memory_used_mib;
     size_t partitions, features, gres, gres_used; /* scheduler_word */
     size_t address, host; /* likewise: where it looks for the node's daemon, its machine's name; "": it does not say */
@@ -95,7 +95,7 @@ struct scheduler_move {
     bool renamed; /* answered: it was told, and is shown */
 };
 
-/* A picture of all nodes the backend knows. */
+/* A snapshot of all nodes the backend knows. */
 struct scheduler_observation {
     int64_t at_ms;
     struct scheduler_node *nodes;

@@ -109,7 +109,7 @@ int machine_read(struct db_tx *tx, int64_t instance_row, struct service_machine 
 
 /* --- slots (slot.c) -------------------------------------------------------------------------------- */
 
-/* What making slots needs, within one transaction. All but the rivals is the caller's. */
+/* What making slots needs, within one transaction. All but the competing clusters is the caller's. */
 struct slots {
     struct service *s;
     struct db_tx *tx;
@@ -118,7 +118,7 @@ struct slots {
     int64_t now_ms;
     struct problem *problem;
     struct cluster *competing; /* other clusters that command the same Slurm */
-    size_t rival_count;
+    size_t competing_count;
 };
 int slots_open(struct slots *slots); /* then slots_close in any case */
 void slots_close(struct slots *slots);

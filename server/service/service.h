@@ -115,8 +115,8 @@ struct service {
     int64_t heartbeat_interval_ms;
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */
     const struct service_backends *backends; /* NULL: nothing is known of them and any is taken; for tools and tests */
-    struct policy_registry *book;   /* the policy in force; NULL: nothing is known of it; for tools and tests */
-    const struct webhook *webhooks; /* that are configured (service/event/webhook.h) */
+    struct policy_registry *registry; /* the policy in force; NULL: nothing is known of it; for tools and tests */
+    const struct webhook *webhooks;   /* that are configured (service/event/webhook.h) */
     size_t webhook_count;
     _Atomic uint64_t webhook_tests; /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */

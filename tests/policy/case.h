@@ -11,7 +11,7 @@
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
  *          last_repair=-5m short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" wish=reboot by=alice opted_out paused busy idle resets boot=b2
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -157,7 +157,7 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         n->node.external_drain = true;
         return text_copy(n->reason, sizeof(n->reason), value) == 0;
     }
-    if ((value = case_value(word, "wish")) != NULL) {
+    if ((value = case_value(word, "request")) != NULL) {
         n->node.request = strcmp(value, "reboot") == 0 ? POLICY_REQUEST_REBOOT : POLICY_REQUEST_REPLACE;
         return strcmp(value, "reboot") == 0 || strcmp(value, "replace") == 0;
     }

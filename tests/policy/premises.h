@@ -29,7 +29,7 @@
     X(RECOVERY_NONE, "a node fault in a cluster that is only marked")               \
     X(DOWNED, "a node fault on a node that is given up or in repair")               \
     X(BUSY, "a node fault beside an operation")                                     \
-    X(REQUEST_BUSY, "a person's wish beside an operation")                          \
+    X(REQUEST_BUSY, "a person's request beside an operation")                       \
     X(RESET_TO_MORE, "a reset that one more attempt makes a reboot")                \
     X(REBOOT_TO_MORE, "a reboot that one more attempt makes a replacement")         \
     X(REPLACE_TO_MORE, "a replacement that one more attempt makes a person's turn") \

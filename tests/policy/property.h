@@ -454,8 +454,8 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 p->has_active_operation ? " busy" : "", p->external_drain ? " drain=\"a person's words\"" : "");
     if (p->incident != NULL)
         print_error(" rack=%s", p->incident->domain);
-    print_error("%s\n", p->request == POLICY_REQUEST_REPLACE  ? " wish=replace"
-                        : p->request == POLICY_REQUEST_REBOOT ? " wish=reboot"
+    print_error("%s\n", p->request == POLICY_REQUEST_REPLACE  ? " request=replace"
+                        : p->request == POLICY_REQUEST_REBOOT ? " request=reboot"
                                                               : "");
     if (p->approval.action != ACTION_NONE)
         print_error("  # %s of a %s for %s on %s until %lldms\n", approval_state_text(p->approval.state),

@@ -144,7 +144,7 @@ static void a_replacement_survives_death_anywhere(void **state)
 static void a_request_survives_death_anywhere(void **state)
 {
     (void)state;
-    at_every_point(&(struct story){.name = "wish", .request = true});
+    at_every_point(&(struct story){.name = "request", .request = true});
 }
 
 /* --- the store fails ----------------------------------------------------------------------------- */

@@ -7,11 +7,11 @@ static struct scheduler_ops ops; /* the fake's, and one more */
 static size_t asked_nodes;
 static int asked;
 
-static int configure(struct scheduler *s, struct scheduler_desired *layout, char *ret_error)
+static int configure(struct scheduler *s, struct scheduler_desired *desired, char *ret_error)
 {
     (void)s;
     (void)ret_error;
-    asked_nodes = layout->count;
+    asked_nodes = desired->count;
     asked++;
     return 0;
 }
@@ -60,7 +60,7 @@ static void open_managed(struct sim *sim, struct fleet fleet)
     ops.configuration = &configuration;
     driver.ops = &ops;
     deps.schedulers[0] = (struct reconcile_scheduler){
-        .name = "slurm", .driver = driver, .managed = true, .strategy = LAYOUT_STRATEGY_OVERWRITE};
+        .name = "slurm", .driver = driver, .managed = true, .strategy = DESIRED_STRATEGY_OVERWRITE};
     assert_int_equal(reconcile_new(&deps, &sim->reconcile), 0);
     asked = 0;
     asked_nodes = 0;
@@ -89,7 +89,7 @@ static void what_is_too_large_to_be_written_is_told(void **state)
 {
     struct sim sim;
     (void)state;
-    open_managed(&sim, (struct fleet){.clusters = 1, .nodes = LAYOUT_NODES_MAX + 1});
+    open_managed(&sim, (struct fleet){.clusters = 1, .nodes = DESIRED_NODES_MAX + 1});
     turn_some(&sim);
     clock_fake_advance(&sim.clock, MS_PER_MIN);
     turn_some(&sim);

@@ -157,7 +157,7 @@ static void a_silent_agent_is_shown_until_it_speaks(void **state)
     sim_close(&sim);
 }
 
-/* The person is faster than the picture: only the mark itself finds out. */
+/* The person is faster than the snapshot: only the mark itself finds out. */
 static void a_drain_at_the_last_moment_cancels(void **state)
 {
     struct sim sim;
@@ -220,14 +220,14 @@ static void an_operators_request_is_carried_out(void **state)
         struct sim_reading reading = sim_read(&sim, "gpu-1");
         assert_string_equal(reading.operation.actor, "slurm:alice");
         assert_int_equal(reading.decision.rule, RULE_OPERATOR_REQUEST);
-        assert_int_equal(there->jobs, 1); /* a wish lets jobs finish */
+        assert_int_equal(there->jobs, 1); /* a request lets jobs finish */
         there->jobs = 0;
         sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
         sim_run(&sim, MS_PER_HOUR);
         assert_int_equal(sim.provider.reboots, requests[i].reboots);
         assert_int_equal(sim.provider.launches, requests[i].launches);
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATOR_REQUEST, "slurm:alice"), 1);
-        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, requests[i].reason); /* and the same wish again */
+        fake_scheduler_by_hand(&sim.scheduler, "gpu-1", true, requests[i].reason); /* and the same request again */
         sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_MIN);
         sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
         sim_run(&sim, MS_PER_HOUR);

@@ -1,11 +1,11 @@
 /*
  * An instance on disk: what it is, which of its reboots are done, and whether its end has begun.
  *
- * Both sides read and write here: hpd, which wishes, and the supervisor, which does. Each file has one writer:
+ * Both sides read and write here: hpd, which requests, and the supervisor, which acts. Each file has one writer:
  *
  *   instance.json    hpd          what it is; never changed
  *   token            hpd          the enrolment token, 0600
- *   reboot           hpd          the key of the reboot that is wished for
+ *   reboot           hpd          the key of the reboot that is requested
  *   terminating      hpd          its end has begun: nobody may start it any more
  *   terminated.json  hpd          it is gone
  *   rebooted         supervisor   the keys of the last reboots that were done
@@ -49,7 +49,7 @@ void instance_spec_free(struct instance_spec *spec); /* the contents */
 
 int instance_token_write(const char *dir, const char *token);
 
-/* Wished for, done, and what is still to do: NOT_FOUND when nothing is. */
+/* Requested, done, and what is still to do: NOT_FOUND when nothing is. */
 int instance_reboot_ask(const char *dir, const char *key);
 bool instance_reboot_is_done(const char *dir, const char *key);
 int instance_reboot_pending(const char *dir, char ret_key[KEY_MAX_BYTES]);

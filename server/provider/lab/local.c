@@ -1,5 +1,5 @@
 /*
- * The local provider behind provider.h: which instances there are, who may touch one at a time, and what each wish means.
+ * The local provider behind provider.h: which instances there are, who may touch one at a time, and what each request means.
  *
  * The directories are the truth; the list in memory only spares reading them all to find a key again. Machines do not
  * belong to this process: they run on when it ends, and the next one finds them here.
@@ -376,7 +376,7 @@ static int local_launch(struct provider *p, const struct provider_launch *launch
     return status;
 }
 
-/* --- the other wishes -------------------------------------------------------------------------- */
+/* --- the other requests -------------------------------------------------------------------------- */
 static bool was_made(const char *dir)
 {
     autofree char *json = instance_path(dir, "instance.json");

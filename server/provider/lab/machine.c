@@ -308,7 +308,7 @@ static int run(struct machine *m, const sigset_t *signals)
         reap(m);
         if (signal_number == SIGTERM || signal_number == SIGINT)
             break;
-        /* A second signal for the same wish, or one for a wish that starting has fulfilled, means nothing. */
+        /* A second signal for the same request, or one for a request that starting has fulfilled, means nothing. */
         if (signal_number == SIGHUP && instance_reboot_pending(m->dir, key) == 0) {
             log_info("going down for %s", key);
             kill_all(m);

@@ -146,7 +146,7 @@ int power_cycle(const char *self_path, const char *dir, const char *key, char *r
         return power_on(self_path, dir, ret_error);
     int status = instance_reboot_ask(dir, key);
     if (status != 0) {
-        snprintf(ret_error, PROVIDER_ERROR_MAX, "the wish to reboot cannot be written: %s", status_meaning(status));
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "the request to reboot cannot be written: %s", status_meaning(status));
         return status;
     }
     for (int64_t until = now_ms() + CYCLE_MS; now_ms() < until; poll(NULL, 0, POLL_MS)) {

@@ -28,7 +28,7 @@ void reconcile_call_free(struct rcall *call)
     scheduler_observation_free(&call->observation);
     scheduler_governance_free(call->governance);
     scheduler_quarantine_free(call->quarantine);
-    scheduler_desired_free(call->layout);
+    scheduler_desired_free(call->desired);
     job_snapshot_free(call->snapshot);
     free(call->jobs);
     free(call->places);
@@ -58,7 +58,7 @@ static const char *or_null(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
-/* A topology that cannot be had now is asked for later: it does not make the picture worthless. */
+/* A topology that cannot be had now is asked for later: it does not make the snapshot worthless. */
 static int call_observe(struct rcall *call)
 {
     const struct scheduler_ops *ops = call->scheduler.ops;
@@ -159,7 +159,7 @@ static int call_do(struct rcall *call)
     case CALL_QUARANTINE:
         return s->ops->quarantine->set(s->self, call->quarantine, call->error);
     case CALL_CONFIGURE:
-        return s->ops->configuration->apply(s->self, call->layout, call->error);
+        return s->ops->configuration->apply(s->self, call->desired, call->error);
     case CALL_REBOOT:
         return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
     case CALL_TERMINATE:
@@ -202,7 +202,7 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
     if (call->kind == CALL_CORDON || call->kind == CALL_HOLD || call->kind == CALL_UNCORDON) {
         struct rnode *node = reconcile_node_find(r, call->node_id);
         if (node != NULL)
-            node->touched_seq = UINT64_MAX; /* no picture counts until it is back */
+            node->touched_seq = UINT64_MAX; /* no snapshot counts until it is back */
     }
     struct scheduler_link *link = call->link;
     if (link != NULL && call->kind != CALL_OBSERVE && reconcile_link_room(r, link) <= 0) {

@@ -64,12 +64,12 @@ struct rcall {
     struct provider_instance instance;
     struct scheduler_observation observation;
     bool with_places;              /* an observation that asks for the topology as well */
-    struct job_snapshot *snapshot; /* in use once: a survey's, made of the observation */
+    struct job_snapshot *snapshot; /* in use once: a job snapshot's, made of the observation */
     struct scheduler_place *places;
     size_t place_count;
     struct scheduler_governance *governance; /* owned */
     struct scheduler_quarantine *quarantine; /* owned */
-    struct scheduler_desired *layout;        /* owned */
+    struct scheduler_desired *desired;       /* owned */
     bool addressed;
 };
 

@@ -1,5 +1,5 @@
 /*
- * What comes from outside waits here: stored verdicts, agents that changed, people's wishes, results of calls.
+ * What comes from outside waits here: stored verdicts, agents that changed, people's requests, results of calls.
  * The only part of the loop that other threads touch; they add and go, they never wait for the loop.
  *
  * A flood of verdicts is bounded: beyond INBOX_VERDICTS_MAX only the fact is kept that some came, and the loop asks the

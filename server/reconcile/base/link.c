@@ -14,7 +14,7 @@
 #include "server/reconcile/reconcile.h"
 #include "server/service/scheduler/scheduler.h"
 
-#define SNAPSHOT_AGE_FACTOR 4 /* a picture older than so many observe intervals is no picture */
+#define SNAPSHOT_AGE_FACTOR 4 /* a snapshot older than so many observe intervals is no snapshot */
 #define LINK_CALLS_MIN 4      /* of each scheduler, however many there are */
 
 static struct scheduler_link *link_add(struct reconcile *r, const char *name)
@@ -53,7 +53,7 @@ void reconcile_links_make(struct reconcile *r)
         if (link->job_snapshot_interval_ms == 0)
             service_scheduler_show(
                 link->shown, NULL,
-                "its surveyInterval in hpd's configuration is 0s, so it is never asked for its nodes and jobs");
+                "its jobSnapshotInterval in hpd's configuration is 0s, so it is never asked for its nodes and jobs");
     }
 }
 

@@ -27,7 +27,7 @@ struct scheduler_link {
     char name[NAME_MAX_BYTES];
     struct scheduler_driver driver; /* ops NULL: no scheduler of this name is configured */
     bool managed;                   /* its nodes and partitions are written by us … */
-    enum layout_strategy strategy;  /* … by this, where a cluster does not say another */
+    enum desired_strategy strategy; /* … by this, where a cluster does not say another */
     struct map *nodes;              /* name → rnode of the clusters under it */
     int clusters;                   /* that name it */
 

@@ -55,8 +55,8 @@ struct rnode {
     int64_t checked_at;         /* newest deep check, of a node that idle checks have looked at; 0: not read */
     int64_t spent_at;           /* signals until then belong to an incident that is over */
     struct rincident *incident; /* of many nodes, that has taken it; NULL: none */
-    uint64_t seen_seq;          /* of the newest picture that holds the node; 0: none */
-    uint64_t touched_seq;       /* of our own last change in the scheduler: older pictures say nothing */
+    uint64_t seen_seq;          /* of the newest snapshot that holds the node; 0: none */
+    uint64_t touched_seq;       /* of our own last change in the scheduler: older snapshots say nothing */
     uint32_t domain[TOPOLOGY_LEVEL_COUNT]; /* reconcile_domain; 0: not known */
     uint8_t state, health, request, leftover;
     uint8_t signal_cause; /* of signal_at */
@@ -77,7 +77,7 @@ struct rnode {
     bool hold_waits : 1;    /* … or waits for others to come back */
     bool in_batch : 1;      /* it is part of the snapshot that is being made */
     bool lost : 1;          /* silent, after it was heard since we started */
-    bool hold_refused : 1;  /* a person holds it: wait for another picture */
+    bool hold_refused : 1;  /* a person holds it: wait for another snapshot */
     bool hold_stale : 1;    /* the reason changed since it was shown there */
     bool request_fresh : 1; /* a request that no decision has answered */
     bool was_clear : 1;     /* the policy had nothing to say since the last decision */

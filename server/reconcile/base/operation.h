@@ -20,7 +20,7 @@ struct rop_scratch {
     uint64_t jobs_hash;   /* the jobs that were written into the timeline last */
     int failures;         /* of the present step, one after the other */
     bool lives_on_nobody; /* no job of the node lives on without it, or none did in time */
-    bool conflict;        /* a CONFLICT is to be judged by the next picture */
+    bool conflict;        /* a CONFLICT is to be judged by the next snapshot */
     bool addressed;       /* the scheduler knows the instance's address */
     bool undoing;         /* the mark is being taken back now */
     bool troubled;        /* the step says what the provider sees to be wrong with the machine */

@@ -18,7 +18,7 @@ struct turn;
 struct group_part {
     struct rgroup *group;
     size_t victims, members;      /* chosen in this turn, in the order of the groups */
-    bool blind;                   /* who works is not known: the others wait for the scheduler's picture */
+    bool blind;                   /* who works is not known: the others wait for the scheduler's snapshot */
     bool shrinks;                 /* the first of its victims: it is told */
     char why[SENTENCE_MAX_BYTES]; /* what went wrong with a member of its batch */
 };

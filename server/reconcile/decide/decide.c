@@ -1,6 +1,6 @@
 /*
  * Asking the policy: nodes with something new are gathered by instance group, what is known of each is read from the
- * store, the fleet and the scheduler's picture, and the plan is compared with what was decided before.
+ * store, the fleet and the scheduler's snapshot, and the plan is compared with what was decided before.
  *
  * A decision is stored only when it says something else than the node's last one, or when something happened between the
  * two (a repair that succeeded, a quiet time, a new request). Otherwise every heartbeat of a broken node would be

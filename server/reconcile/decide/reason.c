@@ -48,7 +48,7 @@ static bool is_kept_out(const struct rnode *node)
            node->request == SCHEDULER_REQUEST_NONE && !reconcile_reason_is_ours(node);
 }
 
-/* True when the row's reason says what cannot be known anew yet: the picture is older than our own last change or there is
+/* True when the row's reason says what cannot be known anew yet: the snapshot is older than our own last change or there is
  * none, or the agent was not heard since we started. */
 static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
 {

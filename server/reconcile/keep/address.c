@@ -2,7 +2,7 @@
  * Where the scheduler was told that nodes live, and that it is told again when it has forgotten: slurmctld reads slurm.conf again,
  * and a node that another machine stands in for is looked for at the address of a machine before.
  *
- * Only what Holdfast told itself is compared with each picture, in memory; the store has it, and the addresses of the slot's
+ * Only what Holdfast told itself is compared with each snapshot, in memory; the store has it, and the addresses of the slot's
  * earlier machines. An address that is shown and is none of these is people's, and stays: the store is asked once for each that shows
  * up. A node is told at most once in an observation interval, and more and more rarely where it does not last.
  *
@@ -31,12 +31,12 @@
 
 struct raddress {
     char *told;
-    char *shown;       /* otherwise, in the last picture; NULL: it shows what was told */
-    uint64_t told_seq; /* older pictures say nothing */
+    char *shown;       /* otherwise, in the last snapshot; NULL: it shows what was told */
+    uint64_t told_seq; /* older snapshots say nothing */
     int64_t again_at, pause_ms;
     bool queued, in_flight;
     bool foreign;       /* what is shown is no earlier machine's */
-    char *host;         /* the machine's name in the last picture, if it has to be looked at */
+    char *host;         /* the machine's name in the last snapshot, if it has to be looked at */
     char *host_settled; /* nothing is to be done where this one is shown: it is the machine's own, or somebody's */
     int64_t host_again_at, nameless_ms;
 };
@@ -264,7 +264,7 @@ static void look_at_waiting(struct reconcile *r, struct scheduler_link *link, in
          status == 0 && left > 0 && has_room(link, now) && idqueue_pop(&link->addresses->waiting, &id); left--) {
         struct rnode *node = reconcile_node_find(r, id);
         if (node != NULL && node->address != NULL)
-            status = look_at(r, tx, node); /* what could not be read is in the next picture as well */
+            status = look_at(r, tx, node); /* what could not be read is in the next snapshot as well */
     }
     db_read_end(r->db, tx);
     if (status != 0)

@@ -13,10 +13,10 @@ struct work;
 
 /* The scheduler was told this of the node; "": its machine is gone. */
 void reconcile_address_set(struct reconcile *r, struct rnode *node, const char *told);
-/* What the picture that was asked for at seq shows of a node of which the scheduler was told something, and of its machine's name;
+/* What the snapshot that was asked for at seq shows of a node of which the scheduler was told something, and of its machine's name;
  * "": it does not say. */
 void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, const char *host, uint64_t seq);
-/* Its agent has spoken by now: whether it told how its machine is called is looked at with the next picture. */
+/* Its agent has spoken by now: whether it told how its machine is called is looked at with the next snapshot. */
 void reconcile_address_heard(struct rnode *node);
 void reconcile_address_free(struct raddress *address); /* accepts NULL */
 /* The call is to tell where a machine of people's lives, if the scheduler shows where one before it did;

@@ -1,7 +1,7 @@
 /*
  * What the scheduler shall show for a node that is out of service: drained, with a reason that begins "holdfast:".
  *
- * The wish is durable by the node's state; it is compared with every picture and repeated until it holds, so that a
+ * The request is durable by the node's state; it is compared with every snapshot and repeated until it holds, so that a
  * scheduler that was down, or forgot, is told again. When a node that we held is seen back in service, a
  * person put it there: that is respected, never fought.
  */
@@ -41,7 +41,7 @@ static void send_mark(struct reconcile *r, struct rnode *node)
 {
     char note[REASON_MAX_BYTES];
     if (read_note(r, node, note) != 0)
-        return; /* the next picture asks again */
+        return; /* the next snapshot asks again */
     node->hold_stale = false;
     if (node->drained && reconcile_reason_is_ours(node) && text_equal(node->reason + node->note_at, note)) {
         if (!node->marked)
@@ -130,7 +130,7 @@ static void take_mark(struct reconcile *r, struct rnode *node, const struct rcal
         reconcile_node_dirty(r, node);
         return;
     }
-    node->hold_stale = true; /* what is shown is not what is wished: the next picture asks again */
+    node->hold_stale = true; /* what is shown is not what is requested: the next snapshot asks again */
     node->hold_refused = call->status == STATUS_CONFLICT || call->status == STATUS_NOT_FOUND;
     if (call->status != STATUS_CONFLICT)
         r->stats.scheduler_errors++;

@@ -28,8 +28,8 @@
 struct manage_keeper {
     struct keeper_pace pace;
     int64_t forced_at;
-    uint64_t asked;              /* a number for what was asked for last */
-    char drift[LAYOUT_SAID_MAX]; /* that was told last; "": none */
+    uint64_t asked;               /* a number for what was asked for last */
+    char drift[DESIRED_SAID_MAX]; /* that was told last; "": none */
     char trouble[SCHEDULER_ERROR_MAX];
     struct map *
         addresses; /* node → what its provider told last, owned; of agents that tell none. The file has the older ones */
@@ -71,7 +71,7 @@ static int64_t due(const struct scheduler_link *link, int64_t now)
 struct collecting {
     const struct scheduler_link *link;
     struct db_tx *tx;
-    struct scheduler_desired *layout;
+    struct scheduler_desired *desired;
     size_t capacity; /* of its nodes */
     int64_t cluster_id, group_id;
     bool off;   /* the group's nodes are none of the scheduler's */
@@ -104,13 +104,13 @@ static int take_node(const void *found, void *arg)
     int status = read_group(c, row->node.group_id, row->group, row->instance_type);
     if (status != 0 || c->off || row->node.state == NODE_STATE_DELETED)
         return status;
-    struct scheduler_desired *layout = c->layout;
-    if (layout->count == c->capacity) {
+    struct scheduler_desired *desired = c->desired;
+    if (desired->count == c->capacity) {
         c->capacity = c->capacity == 0 ? 64 : 2 * c->capacity;
-        layout->nodes = own_realloc(layout->nodes, c->capacity, sizeof(*layout->nodes));
+        desired->nodes = own_realloc(desired->nodes, c->capacity, sizeof(*desired->nodes));
     }
-    struct layout_node *node = &layout->nodes[layout->count++];
-    *node = (struct layout_node){0};
+    struct desired_node *node = &desired->nodes[desired->count++];
+    *node = (struct desired_node){0};
     text_copy_cut(node->name, sizeof(node->name), row->node.name);
     const char *told = map_get(c->link->manage->addresses, row->node.name);
     text_copy_cut(node->address, sizeof(node->address),
@@ -127,13 +127,13 @@ static int take_node(const void *found, void *arg)
 }
 
 /* One file has one strategy: of those that clusters name, the one by which least is lost counts. */
-static void take_strategy(struct collecting *c, enum layout_strategy named)
+static void take_strategy(struct collecting *c, enum desired_strategy named)
 {
     static const int care[] = {
-        [LAYOUT_STRATEGY_OVERWRITE] = 0, [LAYOUT_STRATEGY_MERGE] = 1, [LAYOUT_STRATEGY_MANAGED] = 2};
-    if (c->named && care[named] <= care[c->layout->strategy])
+        [DESIRED_STRATEGY_OVERWRITE] = 0, [DESIRED_STRATEGY_MERGE] = 1, [DESIRED_STRATEGY_MANAGED] = 2};
+    if (c->named && care[named] <= care[c->desired->strategy])
         return;
-    c->layout->strategy = named;
+    c->desired->strategy = named;
     c->named = true;
 }
 
@@ -142,7 +142,7 @@ static int read_strategy(struct collecting *c, int64_t cluster_id)
     AUTO(cluster_spec) struct cluster_spec spec = {0};
     int status = db_cluster_spec_get(c->tx, cluster_id, &spec);
     if (status == 0 && spec.strategy.given)
-        take_strategy(c, (enum layout_strategy)spec.strategy.value);
+        take_strategy(c, (enum desired_strategy)spec.strategy.value);
     return status;
 }
 
@@ -159,13 +159,13 @@ static int take_cluster(const void *found, void *arg)
 
 static int collect(struct reconcile *r, const struct scheduler_link *link, struct collecting *c)
 {
-    *c = (struct collecting){.link = link, .layout = own_calloc(1, sizeof(struct scheduler_desired))};
-    c->layout->strategy = link->strategy;
+    *c = (struct collecting){.link = link, .desired = own_calloc(1, sizeof(struct scheduler_desired))};
+    c->desired->strategy = link->strategy;
     int status = db_read_begin(r->db, &c->tx);
     if (status == 0)
         status = db_cluster_list(c->tx, "", 0, take_cluster, c);
     db_read_end(r->db, c->tx);
-    c->number = hash_text(c->number, layout_strategy_text(c->layout->strategy));
+    c->number = hash_text(c->number, desired_strategy_text(c->desired->strategy));
     return status;
 }
 
@@ -198,32 +198,33 @@ static bool tell(struct reconcile *r, struct scheduler_link *link, enum event_le
     return keeper_record(&t.turn, "manage", write_telling, &t, NULL) == 0;
 }
 
-static const char *advice(enum layout_strategy strategy)
+static const char *advice(enum desired_strategy strategy)
 {
     switch (strategy) {
-    case LAYOUT_STRATEGY_MERGE:
+    case DESIRED_STRATEGY_MERGE:
         return "it is kept, and ours is written beside it";
-    case LAYOUT_STRATEGY_MANAGED:
+    case DESIRED_STRATEGY_MANAGED:
         return "nothing is written, and no group is changed, until the file is as it was (FILE.old has the last one) "
                "or the "
                "strategy is Merge or Overwrite";
-    case LAYOUT_STRATEGY_OVERWRITE:
+    case DESIRED_STRATEGY_OVERWRITE:
         return "it is overwritten";
     }
     return "";
 }
 
-static void tell_drift(struct reconcile *r, struct scheduler_link *link, const struct scheduler_desired *layout)
+static void tell_drift(struct reconcile *r, struct scheduler_link *link, const struct scheduler_desired *desired)
 {
     struct manage_keeper *manage = link->manage;
-    if (text_equal(manage->drift, layout->drift))
+    if (text_equal(manage->drift, desired->drift))
         return;
     autofree char *text =
-        layout->drift[0] == '\0'
+        desired->drift[0] == '\0'
             ? own_printf("nodes and partitions of the scheduler %s are as they were written again", link->name)
-            : own_printf("%s; %s", layout->drift, advice(layout->strategy));
-    if (tell(r, link, layout->drift[0] == '\0' ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT, text))
-        text_copy_cut(manage->drift, sizeof(manage->drift), layout->drift);
+            : own_printf("%s; %s", desired->drift, advice(desired->strategy));
+    if (tell(r, link, desired->drift[0] == '\0' ? EVENT_LEVEL_INFO : EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DRIFT,
+             text))
+        text_copy_cut(manage->drift, sizeof(manage->drift), desired->drift);
 }
 
 static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const char *trouble)
@@ -240,7 +241,7 @@ static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const
 static void tell_size(struct reconcile *r, struct scheduler_link *link, size_t count)
 {
     char trouble[SCHEDULER_ERROR_MAX];
-    snprintf(trouble, sizeof(trouble), "its clusters have %zu nodes, %d can be written", count, LAYOUT_NODES_MAX);
+    snprintf(trouble, sizeof(trouble), "its clusters have %zu nodes, %d can be written", count, DESIRED_NODES_MAX);
     tell_trouble(r, link, trouble);
 }
 
@@ -254,18 +255,18 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
         return false;
     manage->pace.due_at = now + interval_ms;
     int status = collect(r, link, &c);
-    bool too_large = status == 0 && c.layout->count > LAYOUT_NODES_MAX;
+    bool too_large = status == 0 && c.desired->count > DESIRED_NODES_MAX;
     if (too_large)
-        tell_size(r, link, c.layout->count);
+        tell_size(r, link, c.desired->count);
     if (status != 0 || too_large || (c.number == manage->asked && manage->forced_at > now)) {
-        scheduler_desired_free(c.layout);
+        scheduler_desired_free(c.desired);
         return false;
     }
     manage->asked = c.number;
     manage->forced_at = now + LOOK_FACTOR * interval_ms;
     struct rcall *call = reconcile_call_new(CALL_CONFIGURE, 0, 0);
     reconcile_call_to(call, link);
-    call->layout = c.layout;
+    call->desired = c.desired;
     manage->pace.in_flight = true;
     reconcile_call_send(r, call);
     return true;
@@ -273,21 +274,21 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 
 static enum part_take take(struct reconcile *r, struct rcall *call)
 {
-    const struct scheduler_desired *layout = call->layout;
+    const struct scheduler_desired *desired = call->desired;
     struct scheduler_link *link = call->link;
     link->manage->pace.in_flight = false;
     keeper_pause(r, &link->manage->pace, call->status != 0, link->observe_interval_ms);
     if (call->status != 0)
         link->manage->asked = 0;
-    else if (layout->done[0] != '\0') {
+    else if (desired->done[0] != '\0') {
         autofree char *text =
-            own_printf("nodes and partitions of the scheduler %s were written: %s", link->name, layout->done);
+            own_printf("nodes and partitions of the scheduler %s were written: %s", link->name, desired->done);
         (void)tell(r, link, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
     }
     tell_trouble(r, link, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
-    if (call->status == 0 || layout->drift[0] != '\0') /* what was found is told, whatever came of the rest */
-        tell_drift(r, link, layout);
-    service_scheduler_manage(link->shown, layout_strategy_text(layout->strategy), link->manage->drift);
+    if (call->status == 0 || desired->drift[0] != '\0') /* what was found is told, whatever came of the rest */
+        tell_drift(r, link, desired);
+    service_scheduler_manage(link->shown, desired_strategy_text(desired->strategy), link->manage->drift);
     return PART_TAKE_DONE;
 }
 

@@ -3,7 +3,7 @@
  * whenever somebody is to be, and from time to time, since a scheduler that was restarted forgets.
  *
  * What there was is written down before anything is touched, so a crash at any point leaves somebody who takes it back. Steps
- * only write their wish and look at what came of it; where it cannot be, the drain alone isolates, and that is said once. A node
+ * only write their request and look at what came of it; where it cannot be, the drain alone isolates, and that is said once. A node
  * that is out of service after its test is given back when its hold is seen in the scheduler, so that it is never free between.
  */
 #include "server/reconcile/keep/quarantine.h"

@@ -1,6 +1,6 @@
 /*
  * The scheduler's jobs and figures, for people and graphs: nothing is decided by them. Every job_snapshot_interval_ms a good look at the
- * nodes is handed on to a survey, which asks for the rest; whoever reads meanwhile gets the last picture. One that could not be had, and
+ * nodes is handed on to a job snapshot, which asks for the rest; whoever reads meanwhile gets the last snapshot. One that could not be had, and
  * one that nothing followed, is shown no longer.
  */
 #include "server/reconcile/observe/job_snapshot.h"
@@ -29,7 +29,7 @@ void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed)
     reconcile_call_send(r, call);
 }
 
-/* Nobody else ends them. Asked again for as long as a picture has them. */
+/* Nobody else ends them. Asked again for as long as a snapshot has them. */
 static void cancel_left(struct reconcile *r, struct scheduler_link *link, const struct job_snapshot *snapshot)
 {
     autofree struct job_waiter *waiters = NULL;
@@ -38,7 +38,7 @@ static void cancel_left(struct reconcile *r, struct scheduler_link *link, const 
         return;
     int status = service_job_waiters(r->deps.service, link->followed, snapshot, &waiters, &count);
     if (status != 0)
-        log_warn("jobs that wait for nobody could not be told of, they are with the next survey status=%s",
+        log_warn("jobs that wait for nobody could not be told of, they are with the next job snapshot status=%s",
                  status_text(status));
     for (size_t i = 0; i < count; i++) {
         struct rcall *call = reconcile_call_new(CALL_CANCEL, 0, 0);
@@ -52,8 +52,8 @@ static void cancel_left(struct reconcile *r, struct scheduler_link *link, const 
 static void take_cancelled(const struct rcall *call)
 {
     if (call->status != 0)
-        log_warn("a job that waits for nobody could not be cancelled, it is with the next survey job=%s: %s", call->key,
-                 call->error);
+        log_warn("a job that waits for nobody could not be cancelled, it is with the next job snapshot job=%s: %s",
+                 call->key, call->error);
 }
 
 static void take_snapshot(struct reconcile *r, struct rcall *call)
@@ -73,11 +73,13 @@ static void take_snapshot(struct reconcile *r, struct rcall *call)
         link->followed = job_snapshot_use(call->snapshot);
     }
     if (kept != 0)
-        log_warn("the ends of jobs could not be kept, they are with the next survey status=%s", status_text(kept));
+        log_warn("the ends of jobs could not be kept, they are with the next job snapshot status=%s",
+                 status_text(kept));
     int followed = call->status == 0 ? service_discovery_follow(r->deps.service, link->shown, call->snapshot) : 0;
     if (followed != 0)
-        log_warn("how groups and what they are made of differ could not be told, it is with the next survey status=%s",
-                 status_text(followed));
+        log_warn(
+            "how groups and what they are made of differ could not be told, it is with the next job snapshot status=%s",
+            status_text(followed));
     if (call->status == 0)
         call->snapshot->stale_at = call->snapshot->at + (age_max > SNAPSHOT_AGE_MIN_MS ? age_max : SNAPSHOT_AGE_MIN_MS);
     else

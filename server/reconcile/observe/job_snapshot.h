@@ -7,7 +7,7 @@
 struct rcall;
 struct reconcile;
 
-/* Takes what was just observed out of the call, for a survey, if one is due. */
+/* Takes what was just observed out of the call, for a job snapshot, if one is due. */
 void reconcile_job_snapshot(struct reconcile *r, struct rcall *observed);
 
 #endif

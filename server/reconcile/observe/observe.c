@@ -1,8 +1,8 @@
 /*
  * Looking: at each scheduler every observe_interval_ms of its own through the executor, at silent agents once a second.
  *
- * A picture is believed for a node only when it was asked for after our own last change there had come back; an older
- * one would show our own mark as a person's wish, or a node that we gave back as still held. What is seen is
+ * A snapshot is believed for a node only when it was asked for after our own last change there had come back; an older
+ * one would show our own mark as a person's request, or a node that we gave back as still held. What is seen is
  * kept in memory; what follows from it is decided like everything else.
  */
 #include "server/reconcile/observe/observe.h"
@@ -70,7 +70,7 @@ static void send(struct reconcile *r, struct scheduler_link *link)
     reconcile_call_send(r, call);
 }
 
-/* --- one node's picture ------------------------------------------------------------------------ */
+/* --- one node's snapshot ------------------------------------------------------------------------ */
 static bool set_text(char **text, const char *to)
 {
     if (text_equal(*text == NULL ? "" : *text, to))
@@ -80,7 +80,7 @@ static bool set_text(char **text, const char *to)
     return true;
 }
 
-/* Steps that wait for the scheduler to hear a node, or for a newer picture, look again. */
+/* Steps that wait for the scheduler to hear a node, or for a newer snapshot, look again. */
 static void poke_waiting(struct reconcile *r, struct rnode *node)
 {
     if (node->op != NULL && !node->op->in_flight &&

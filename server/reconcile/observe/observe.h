@@ -8,9 +8,9 @@
 struct reconcile;
 struct rnode;
 
-/* The picture is young enough to be believed, and holds the node as it is after our own last change. */
+/* The snapshot is young enough to be believed, and holds the node as it is after our own last change. */
 bool reconcile_sees(const struct reconcile *r, const struct rnode *node);
-/* It has a picture that is younger than all we did, and the node is not in it. */
+/* It has a snapshot that is younger than all we did, and the node is not in it. */
 bool reconcile_unknown_there(const struct rnode *node);
 /* Someone else took it out of scheduling. */
 bool reconcile_external_drain(const struct rnode *node);

@@ -2,7 +2,7 @@
  * The step check: the instance runs deep health checks while it takes no work: those that somebody asked for, or on a new machine
  * those that its group wants before it takes any.
  *
- * The agent is asked through the errands, with every heartbeat, until its last word is in the store (service/agent/check_report.c);
+ * The agent is asked through the agent tasks, with every heartbeat, until its last word is in the store (service/agent/check_report.c);
  * the step only reads that. So a restart of either loses nothing and runs nothing twice. A run that failed leaves verdicts, and
  * the node held: what follows is the policy's to say.
  */

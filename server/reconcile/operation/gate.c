@@ -197,7 +197,7 @@ static const char *scheduler_lacks(const struct work *w)
     if (!work_has_scheduler(w) || reconcile_unknown_there(w->node))
         return NULL;
     if (!reconcile_sees(w->r, w->node))
-        return "waits for the scheduler's picture of the node";
+        return "waits for the scheduler's snapshot of the node";
     bool soon = w->now < w->step->started_at + UNHEARD_TOLD_AFTER_MS;
     return !w->node->responding && soon ? "waits for the scheduler to hear the node" : NULL;
 }

@@ -1,7 +1,7 @@
 /*
  * The step prepare: the instance runs its group's lifecycle scripts before it may take work.
  *
- * The agent is asked through the errands, with every heartbeat, until it has said its last word; what it says stands in the
+ * The agent is asked through the agent tasks, with every heartbeat, until it has said its last word; what it says stands in the
  * timeline as it comes (service/agent/lifecycle.c). A restart of hpd asks again under the same key, and the agent, which keeps on disk
  * what it did, repeats its word without running anything again.
  *

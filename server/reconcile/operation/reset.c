@@ -1,7 +1,7 @@
 /*
  * The step reset: the agent resets one device, which the operation names, while no job is on the node.
  *
- * The agent is asked through the errands, with every heartbeat, until it has said its last word. It keeps on disk that it began and
+ * The agent is asked through the agent tasks, with every heartbeat, until it has said its last word. It keeps on disk that it began and
  * what came of it: a restart of hpd, of the agent or of both asks again under the same key, and nothing is reset twice.
  *
  * A reset changes neither boot nor instance, so what was seen of the device before is told apart by what is in the store: when it

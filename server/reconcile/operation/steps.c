@@ -1,7 +1,7 @@
 /*
  * The steps that talk to the scheduler: mark and resume (drain: reconcile/operation/drain.c).
  *
- * A mark or a resume that the scheduler refuses with CONFLICT is judged by the next picture, not by the error's text: does
+ * A mark or a resume that the scheduler refuses with CONFLICT is judged by the next snapshot, not by the error's text: does
  * someone else hold the node, or was our own view too old? What a person holds is left to that person.
  */
 #include "base/text.h"
@@ -33,7 +33,7 @@ enum step_result work_needs_scheduler(struct work *w)
     return STEP_SKIP;
 }
 
-/* Waits for a picture that is younger than all we did. */
+/* Waits for a snapshot that is younger than all we did. */
 static enum step_result wait_for_snapshot(struct work *w)
 {
     reconcile_link(w->node)->observe_now = true;

@@ -11,8 +11,8 @@
 void reconcile_group_settings(struct reconcile *r, struct rgroup *group)
 {
     group->settings = r->deps.settings;
-    if (r->service->book != NULL)
-        group->policy_version = policy_registry_resolve(r->service->book, group->cluster->name, group->name,
+    if (r->service->registry != NULL)
+        group->policy_version = policy_registry_resolve(r->service->registry, group->cluster->name, group->name,
                                                         group->instance_type, &group->settings);
 }
 
@@ -40,9 +40,9 @@ static bool refresh(struct reconcile *r, int64_t now)
     for (struct rgroup *group = r->groups; overrides != r->overrides && group != NULL; group = group->next)
         reconcile_group_look_unwell(r, group);
     r->overrides = overrides;
-    if (r->service->book == NULL)
+    if (r->service->registry == NULL)
         return false;
-    int64_t newest = policy_registry_version(r->service->book);
+    int64_t newest = policy_registry_version(r->service->registry);
     for (struct rgroup *group = r->groups; group != NULL; group = group->next)
         if (group->policy_version != newest)
             take(r, group);

@@ -58,18 +58,18 @@ int slurm_conf_parse(const char *text, size_t len, struct slurm_conf *ret_conf, 
 void slurm_conf_free(struct slurm_conf *conf);
 
 /* The file of nodes and partitions; what is in present and not ours stays in it (Merge). present: NULL for none. Caller frees. */
-char *slurm_conf_text(const struct scheduler_desired *layout, const struct slurm_conf_site *site,
+char *slurm_conf_text(const struct scheduler_desired *desired, const struct slurm_conf_site *site,
                       const struct slurm_conf *present);
 /* "" where there is nothing to say: no GPUs; nodes of which it is not known behind which switch they are, as of those in present
  * (NULL: none) that are not ours. Caller frees. */
-char *slurm_conf_gres(const struct scheduler_desired *layout, const struct slurm_conf_site *site);
-char *slurm_conf_topology(const struct scheduler_desired *layout, const struct slurm_conf *present);
+char *slurm_conf_gres(const struct scheduler_desired *desired, const struct slurm_conf_site *site);
+char *slurm_conf_topology(const struct scheduler_desired *desired, const struct slurm_conf *present);
 
 /* False when the file says of nodes and partitions what is wanted; else HyperPod's message and what it is about. For a file that
  * is not signed by us: one of ours that is merely old has not drifted. */
-bool slurm_conf_drift(const struct scheduler_desired *layout, const struct slurm_conf *present,
-                      char ret_said[LAYOUT_SAID_MAX]);
+bool slurm_conf_drift(const struct scheduler_desired *desired, const struct slurm_conf *present,
+                      char ret_said[DESIRED_SAID_MAX]);
 /* Which word of a node or a partition is not as it was written last, the first of them: "the node a-1 has CPUs=5 and was …". */
-bool slurm_conf_edited(const struct slurm_conf *was, const struct slurm_conf *present, char ret_said[LAYOUT_SAID_MAX]);
+bool slurm_conf_edited(const struct slurm_conf *was, const struct slurm_conf *present, char ret_said[DESIRED_SAID_MAX]);
 
 #endif

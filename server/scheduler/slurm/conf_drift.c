@@ -26,25 +26,25 @@ __attribute__((format(printf, 2, 3))) static bool say(char *said, const char *fm
     va_start(ap, fmt);
     autofree char *sentence = own_vprintf(fmt, ap);
     va_end(ap);
-    text_copy_cut(said, LAYOUT_SAID_MAX, sentence);
+    text_copy_cut(said, DESIRED_SAID_MAX, sentence);
     return true;
 }
 
-static bool is_wanted_partition(const struct scheduler_desired *layout, const char *name)
+static bool is_wanted_partition(const struct scheduler_desired *desired, const char *name)
 {
     if (text_equal(name, SLURM_PARTITION_ALL))
         return true;
-    for (size_t i = 0; i < layout->count; i++)
-        if (text_equal(layout->nodes[i].partition, name))
+    for (size_t i = 0; i < desired->count; i++)
+        if (text_equal(desired->nodes[i].partition, name))
             return true;
     return false;
 }
 
-static bool undefined(const struct scheduler_desired *layout, const struct slurm_conf *present, char *said)
+static bool undefined(const struct scheduler_desired *desired, const struct slurm_conf *present, char *said)
 {
     for (size_t i = 0; i < present->count; i++) {
         const struct slurm_conf_line *line = &present->lines[i];
-        if (line->kind == SLURM_CONF_PARTITION && !is_wanted_partition(layout, line->partition))
+        if (line->kind == SLURM_CONF_PARTITION && !is_wanted_partition(desired, line->partition))
             return say(said, UNDEFINED " No group's SlurmConfig has the partition %s", line->partition);
     }
     return false;
@@ -58,7 +58,7 @@ static bool mismatch(struct map *wanted, const struct slurm_conf *present, char 
         if (line->kind != SLURM_CONF_PARTITION || text_equal(line->partition, SLURM_PARTITION_ALL))
             continue;
         for (size_t k = 0; k < line->name_count; k++) {
-            const struct layout_node *node = map_get(wanted, line->names[k]);
+            const struct desired_node *node = map_get(wanted, line->names[k]);
             const char *other = map_set(in, line->names[k], line->partition);
             if (node == NULL)
                 continue;
@@ -73,7 +73,7 @@ static bool mismatch(struct map *wanted, const struct slurm_conf *present, char 
     return false;
 }
 
-static bool nodes(const struct scheduler_desired *layout, struct map *wanted, const struct slurm_conf *present,
+static bool nodes(const struct scheduler_desired *desired, struct map *wanted, const struct slurm_conf *present,
                   char *said)
 {
     AUTO(map) struct map *there = map_new();
@@ -87,20 +87,20 @@ static bool nodes(const struct scheduler_desired *layout, struct map *wanted, co
             map_set(there, line->names[k], line->names[k]);
         }
     }
-    for (size_t i = 0; i < layout->count; i++)
-        if (map_get(there, layout->nodes[i].name) == NULL)
-            return say(said, OTHER " The node %s is missing", layout->nodes[i].name);
+    for (size_t i = 0; i < desired->count; i++)
+        if (map_get(there, desired->nodes[i].name) == NULL)
+            return say(said, OTHER " The node %s is missing", desired->nodes[i].name);
     return false;
 }
 
-bool slurm_conf_drift(const struct scheduler_desired *layout, const struct slurm_conf *present,
-                      char ret_said[LAYOUT_SAID_MAX])
+bool slurm_conf_drift(const struct scheduler_desired *desired, const struct slurm_conf *present,
+                      char ret_said[DESIRED_SAID_MAX])
 {
     AUTO(map) struct map *wanted = map_new();
-    for (size_t i = 0; i < layout->count; i++)
-        map_set(wanted, layout->nodes[i].name, &layout->nodes[i]);
-    return undefined(layout, present, ret_said) || mismatch(wanted, present, ret_said) ||
-           nodes(layout, wanted, present, ret_said);
+    for (size_t i = 0; i < desired->count; i++)
+        map_set(wanted, desired->nodes[i].name, &desired->nodes[i]);
+    return undefined(desired, present, ret_said) || mismatch(wanted, present, ret_said) ||
+           nodes(desired, wanted, present, ret_said);
 }
 
 /* --- words -------------------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static const char *subject(const struct slurm_conf_line *line)
     return line->kind == SLURM_CONF_NODE && line->name_count == 1 ? line->names[0] : NULL;
 }
 
-bool slurm_conf_edited(const struct slurm_conf *was, const struct slurm_conf *present, char ret_said[LAYOUT_SAID_MAX])
+bool slurm_conf_edited(const struct slurm_conf *was, const struct slurm_conf *present, char ret_said[DESIRED_SAID_MAX])
 {
     AUTO(map) struct map *nodes = map_new();
     AUTO(map) struct map *partitions = map_new();

@@ -20,13 +20,13 @@
 AUTO_DEFINE(struct map *, map, map_free)
 
 /* Which nodes share a text: of switches, the switch; of hardware, the instance type. */
-static char *list_of(const struct scheduler_desired *layout, const char *text, bool by_leaf)
+static char *list_of(const struct scheduler_desired *desired, const char *text, bool by_leaf)
 {
-    char **names = own_calloc(layout->count + 1, sizeof(*names));
+    char **names = own_calloc(desired->count + 1, sizeof(*names));
     size_t count = 0;
-    for (size_t i = 0; i < layout->count; i++)
-        if (text_equal(by_leaf ? layout->nodes[i].leaf : layout->nodes[i].instance_type, text))
-            names[count++] = layout->nodes[i].name;
+    for (size_t i = 0; i < desired->count; i++)
+        if (text_equal(by_leaf ? desired->nodes[i].leaf : desired->nodes[i].instance_type, text))
+            names[count++] = desired->nodes[i].name;
     char *list = text_hostlist_compress(names, count);
     free(names);
     return list;
@@ -54,11 +54,11 @@ static void add_gpus(struct text *text, const char *hardware, const char *nodes,
     }
 }
 
-char *slurm_conf_gres(const struct scheduler_desired *layout, const struct slurm_conf_site *site)
+char *slurm_conf_gres(const struct scheduler_desired *desired, const struct slurm_conf_site *site)
 {
     AUTO(text) struct text text = {0};
     for (size_t i = 0; i < site->type_count; i++) {
-        autofree char *nodes = list_of(layout, site->types[i].name, false);
+        autofree char *nodes = list_of(desired, site->types[i].name, false);
         if (nodes[0] != '\0')
             add_gpus(&text, site->types[i].hardware, nodes, site->gpu_device);
     }
@@ -70,11 +70,11 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static bool has_others(const struct scheduler_desired *layout, const struct slurm_conf *present)
+static bool has_others(const struct scheduler_desired *desired, const struct slurm_conf *present)
 {
     AUTO(map) struct map *ours = map_new();
-    for (size_t i = 0; i < layout->count; i++)
-        map_set(ours, layout->nodes[i].name, &layout->nodes[i]);
+    for (size_t i = 0; i < desired->count; i++)
+        map_set(ours, desired->nodes[i].name, &desired->nodes[i]);
     for (size_t i = 0; i < present->node_count; i++) /* or that were: they go */
         map_set(ours, present->nodes[i], ours);
     for (size_t i = 0; i < present->count; i++)
@@ -85,24 +85,24 @@ static bool has_others(const struct scheduler_desired *layout, const struct slur
     return false;
 }
 
-char *slurm_conf_topology(const struct scheduler_desired *layout, const struct slurm_conf *present)
+char *slurm_conf_topology(const struct scheduler_desired *desired, const struct slurm_conf *present)
 {
-    if (present != NULL && has_others(layout, present))
+    if (present != NULL && has_others(desired, present))
         return own_strdup("");
     AUTO(text) struct text text = {0};
-    autofree const char **leaves = own_calloc(layout->count + 1, sizeof(*leaves));
+    autofree const char **leaves = own_calloc(desired->count + 1, sizeof(*leaves));
     size_t count = 0;
-    for (size_t i = 0; i < layout->count; i++) {
-        if (!slurm_conf_is_partition(layout->nodes[i].leaf)) /* not known, or no word that Slurm takes */
+    for (size_t i = 0; i < desired->count; i++) {
+        if (!slurm_conf_is_partition(desired->nodes[i].leaf)) /* not known, or no word that Slurm takes */
             return own_strdup("");
-        leaves[i] = layout->nodes[i].leaf;
+        leaves[i] = desired->nodes[i].leaf;
     }
-    qsort(leaves, layout->count, sizeof(*leaves), by_text);
+    qsort(leaves, desired->count, sizeof(*leaves), by_text);
     AUTO(text) struct text switches = {0};
-    for (size_t i = 0; i < layout->count; i++) {
+    for (size_t i = 0; i < desired->count; i++) {
         if (i > 0 && text_equal(leaves[i - 1], leaves[i]))
             continue;
-        autofree char *nodes = list_of(layout, leaves[i], true);
+        autofree char *nodes = list_of(desired, leaves[i], true);
         text_printf(&text, "SwitchName=%s Nodes=%s\n", leaves[i], nodes);
         text_printf(&switches, "%s%s", count++ > 0 ? "," : "", leaves[i]);
     }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAMES_MAX LAYOUT_NODES_MAX
+#define NAMES_MAX DESIRED_NODES_MAX
 
 struct reader {
     struct slurm_conf *conf;

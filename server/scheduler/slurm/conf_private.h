@@ -15,7 +15,7 @@ const char *slurm_conf_word(const char *at, size_t *ret_len);
 bool slurm_conf_key_is(const char *word, size_t len, const char *key);
 /* Letters, digits, '.', '_', '-', not beginning with '-'. */
 bool slurm_conf_is_partition(const char *name);
-/* The partitions besides the one of all nodes, each once and in order; they are the layout's own texts. Caller frees the array. */
-const char **slurm_conf_partitions(const struct scheduler_desired *layout, size_t *ret_count);
+/* The partitions besides the one of all nodes, each once and in order; they are the desired configuration's own texts. Caller frees the array. */
+const char **slurm_conf_partitions(const struct scheduler_desired *desired, size_t *ret_count);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The texts: nodes and partitions, gres.conf, topology.conf. The same wish makes the same text, whatever the order it comes in.
+ * The texts: nodes and partitions, gres.conf, topology.conf. The same request makes the same text, whatever the order it comes in.
  *
- * Login nodes and controllers are none of the layout's, so no partition can have them and no job finds its way to one. "dev" has
+ * Login nodes and controllers are none of the desired configuration's, so no partition can have them and no job finds its way to one. "dev" has
  * every node and is the default partition, as on HyperPod; a group's own partition has its nodes besides.
  */
 #include "server/scheduler/slurm/conf.h"
@@ -48,13 +48,13 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-const char **slurm_conf_partitions(const struct scheduler_desired *layout, size_t *ret_count)
+const char **slurm_conf_partitions(const struct scheduler_desired *desired, size_t *ret_count)
 {
-    const char **names = own_calloc(layout->count + 1, sizeof(*names));
+    const char **names = own_calloc(desired->count + 1, sizeof(*names));
     size_t count = 0, kept = 0;
-    for (size_t i = 0; i < layout->count; i++)
-        if (layout->nodes[i].partition[0] != '\0' && !text_equal(layout->nodes[i].partition, SLURM_PARTITION_ALL))
-            names[count++] = layout->nodes[i].partition;
+    for (size_t i = 0; i < desired->count; i++)
+        if (desired->nodes[i].partition[0] != '\0' && !text_equal(desired->nodes[i].partition, SLURM_PARTITION_ALL))
+            names[count++] = desired->nodes[i].partition;
     qsort(names, count, sizeof(*names), by_text);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || !text_equal(names[kept - 1], names[i]))
@@ -66,16 +66,16 @@ const char **slurm_conf_partitions(const struct scheduler_desired *layout, size_
 /* --- nodes and partitions ----------------------------------------------------------------------- */
 
 struct writer {
-    const struct scheduler_desired *layout;
+    const struct scheduler_desired *desired;
     const struct slurm_conf_site *site;
     const struct slurm_conf *present; /* NULL: nothing of it is kept */
     char **names;                     /* of the wanted, in order */
-    struct map *wanted, *defined;     /* name → layout_node; name → anything: nodes that the text has */
+    struct map *wanted, *defined;     /* name → desired_node; name → anything: nodes that the text has */
     struct map *were;                 /* name → anything: nodes that were ours */
     struct text text;
 };
 
-static const char *hardware_of(const struct slurm_conf_site *site, const struct layout_node *node)
+static const char *hardware_of(const struct slurm_conf_site *site, const struct desired_node *node)
 {
     for (size_t i = 0; i < site->type_count; i++)
         if (text_equal(site->types[i].name, node->instance_type))
@@ -110,7 +110,7 @@ static void add_words(struct text *text, const char *words, const char *unless_i
 }
 
 /* Ours: where it lives and what it is made of; what somebody wrote beside that stays, and goes before what it is made of. */
-static void write_node(struct writer *w, const struct layout_node *node, const char *kept)
+static void write_node(struct writer *w, const struct desired_node *node, const char *kept)
 {
     AUTO(text) struct text ours = {0};
     int64_t number = text_name_number(node->name);
@@ -134,7 +134,7 @@ static void write_node(struct writer *w, const struct layout_node *node, const c
 
 static void write_ours(struct writer *w)
 {
-    const struct scheduler_desired *layout = w->layout;
+    const struct scheduler_desired *desired = w->desired;
     struct map *kept = map_new();
     for (size_t i = 0; w->present != NULL && i < w->present->count; i++) {
         const struct slurm_conf_line *line = &w->present->lines[i];
@@ -142,7 +142,7 @@ static void write_ours(struct writer *w)
             if (line->name_count == 1) /* what a line says of several, by lists, cannot be split */
                 map_set(kept, line->names[k], line->rest);
     }
-    for (size_t i = 0; i < layout->count; i++) {
+    for (size_t i = 0; i < desired->count; i++) {
         const char *rest = map_get(kept, w->names[i]);
         write_node(w, map_get(w->wanted, w->names[i]), rest == NULL ? "" : rest);
     }
@@ -188,11 +188,11 @@ static bool may_stay(const struct writer *w, const char *name, bool in_ours)
 static void write_partition(struct writer *w, const char *name, const struct slurm_conf_line *kept, const char *words)
 {
     bool all = text_equal(name, SLURM_PARTITION_ALL), ours = words != NULL;
-    char **names = own_calloc(w->layout->count + (kept == NULL ? 0 : kept->name_count) + 1, sizeof(*names));
+    char **names = own_calloc(w->desired->count + (kept == NULL ? 0 : kept->name_count) + 1, sizeof(*names));
     struct map *in = map_new();
     size_t count = 0;
-    for (size_t i = 0; ours && i < w->layout->count; i++) {
-        struct layout_node *node = &w->layout->nodes[i];
+    for (size_t i = 0; ours && i < w->desired->count; i++) {
+        struct desired_node *node = &w->desired->nodes[i];
         if (all || text_equal(node->partition, name)) {
             names[count++] = node->name;
             map_set(in, node->name, node);
@@ -214,7 +214,7 @@ static void write_partition(struct writer *w, const char *name, const struct slu
 static void write_partitions(struct writer *w)
 {
     size_t count;
-    const char **names = slurm_conf_partitions(w->layout, &count);
+    const char **names = slurm_conf_partitions(w->desired, &count);
     write_partition(w, SLURM_PARTITION_ALL, kept_partition(w, SLURM_PARTITION_ALL),
                     "Default=YES MaxTime=INFINITE State=UP");
     for (size_t i = 0; i < count; i++)
@@ -237,27 +237,27 @@ static void write_partitions(struct writer *w)
     free(names);
 }
 
-char *slurm_conf_text(const struct scheduler_desired *layout, const struct slurm_conf_site *site,
+char *slurm_conf_text(const struct scheduler_desired *desired, const struct slurm_conf_site *site,
                       const struct slurm_conf *present)
 {
-    struct writer w = {.layout = layout, .site = site, .present = present};
+    struct writer w = {.desired = desired, .site = site, .present = present};
     char digest[ID_SHA256_HEX_MAX];
     w.wanted = map_new();
     w.defined = map_new();
     w.were = map_new();
     for (size_t i = 0; present != NULL && i < present->node_count; i++)
         map_set(w.were, present->nodes[i], present->nodes[i]);
-    w.names = own_calloc(layout->count + 1, sizeof(*w.names));
-    for (size_t i = 0; i < layout->count; i++) {
-        w.names[i] = layout->nodes[i].name;
-        map_set(w.wanted, layout->nodes[i].name, &layout->nodes[i]);
-        map_set(w.defined, layout->nodes[i].name, &layout->nodes[i]);
+    w.names = own_calloc(desired->count + 1, sizeof(*w.names));
+    for (size_t i = 0; i < desired->count; i++) {
+        w.names[i] = desired->nodes[i].name;
+        map_set(w.wanted, desired->nodes[i].name, &desired->nodes[i]);
+        map_set(w.defined, desired->nodes[i].name, &desired->nodes[i]);
     }
     text_add(&w.text,
              "# Nodes and partitions, written by Holdfast; what becomes of edits is the strategy's: see hpd(8).\n");
-    qsort(w.names, layout->count, sizeof(*w.names), text_by_name);
+    qsort(w.names, desired->count, sizeof(*w.names), text_by_name);
     text_add(&w.text, SLURM_CONF_OUR_NODES);
-    for (size_t i = 0; i < layout->count; i++)
+    for (size_t i = 0; i < desired->count; i++)
         text_printf(&w.text, "%s%s", i > 0 ? " " : "", w.names[i]);
     text_add(&w.text, "\n");
     for (size_t i = 0; present != NULL && i < present->count; i++)

@@ -23,7 +23,7 @@ struct slurm_governing {
     struct slurm_call *call;
     struct slurm_snapshot snapshot;
     struct scheduler_governance *request;
-    bool *claimed;   /* of wish->held: a rule of this pass wants it */
+    bool *claimed;   /* of request->held: a rule of this pass wants it */
     bool settled;    /* all changes have been made: only looked at */
     int64_t stop_ms; /* no more changes after that, on the monotonic clock */
     size_t changes;  /* that Slurm took */

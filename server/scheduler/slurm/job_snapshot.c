@@ -1,5 +1,5 @@
 /*
- * The commands of a survey. Its queue is asked for first and has to be there; what is for graphs alone has seconds each, and where it
+ * The commands of a job snapshot. Its queue is asked for first and has to be there; what is for graphs alone has seconds each, and where it
  * cannot be had its metrics are missing and slurm_exporter_collector_success says so.
  */
 #include "server/scheduler/slurm/job_snapshot.h"
@@ -122,7 +122,7 @@ static const char *next_word(const char **at)
     return word;
 }
 
-/* What people choose nodes by, in memory of the picture's own. */
+/* What people choose nodes by, in memory of the snapshot's own. */
 static void keep_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen)
 {
     AUTO(text) struct text words = {0};

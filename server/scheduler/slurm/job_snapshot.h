@@ -1,5 +1,5 @@
 /*
- * A survey: the queue with one squeue, and sdiag, sshare and reservations beside it, at most once each. Nodes are not asked for:
+ * A job snapshot: the queue with one squeue, and sdiag, sshare and reservations beside it, at most once each. Nodes are not asked for:
  * the observation has them.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_JOB_SNAPSHOT_H
@@ -39,7 +39,7 @@ enum slurm_queue_column {
 
 /* What squeue is asked for: "JobArrayID:SEP,…,Name:SEP". Caller frees. */
 char *slurm_queue_format(const char *separator);
-/* Reads what it printed so into picture, which keeps text (heap) whatever comes of it. STATUS_BACKEND for anything else,
+/* Reads what it printed so into snapshot, which keeps text (heap) whatever comes of it. STATUS_BACKEND for anything else,
  * STATUS_TOO_LARGE for more jobs than anybody will look at. */
 int slurm_queue_parse(char *text, const char *separator, struct job_snapshot *snapshot);
 

@@ -68,7 +68,7 @@ struct file {
 struct arranging {
     struct slurm_call call;
     struct slurm_manage *m;
-    struct scheduler_desired *layout;
+    struct scheduler_desired *desired;
     struct file files[PART_COUNT];
     struct slurm_conf conf; /* of the present file of nodes and partitions */
     bool restarted;
@@ -342,14 +342,14 @@ static bool has_strangers(const struct slurm_conf *conf, char *said)
         for (size_t k = 0; !ours && k < conf->partition_count; k++)
             ours = text_equal(conf->partitions[k], line->partition);
         if (!ours)
-            snprintf(said, LAYOUT_SAID_MAX,
+            snprintf(said, DESIRED_SAID_MAX,
                      "Partition configuration drift detected. No group's SlurmConfig has the partition %.63s",
                      line->partition);
         if (!ours)
             return true;
         for (size_t k = 0; line->kind == SLURM_CONF_NODE && k < line->name_count; k++)
             if (map_get(nodes, line->names[k]) == NULL) {
-                snprintf(said, LAYOUT_SAID_MAX, "Configuration drift detected. The node %.63s is none of Holdfast's",
+                snprintf(said, DESIRED_SAID_MAX, "Configuration drift detected. The node %.63s is none of Holdfast's",
                          line->names[k]);
                 return true;
             }
@@ -360,21 +360,21 @@ static bool has_strangers(const struct slurm_conf *conf, char *said)
 /* What somebody else made of the file; "" for nothing, and for a file that is not there yet. */
 static void find_drift(struct arranging *a, bool readable, const char *why, const struct slurm_conf *old)
 {
-    struct scheduler_desired *layout = a->layout;
-    layout->drift[0] = layout->done[0] = '\0';
+    struct scheduler_desired *desired = a->desired;
+    desired->drift[0] = desired->done[0] = '\0';
     if (a->files[PART_CONF].present[0] == '\0')
         return;
     if (!readable)
-        snprintf(layout->drift, sizeof(layout->drift), "Configuration drift detected. The file cannot be read: %s",
+        snprintf(desired->drift, sizeof(desired->drift), "Configuration drift detected. The file cannot be read: %s",
                  why);
-    else if (a->conf.signed_by_us ? has_strangers(&a->conf, layout->drift)
-                                  : slurm_conf_drift(layout, &a->conf, layout->drift))
+    else if (a->conf.signed_by_us ? has_strangers(&a->conf, desired->drift)
+                                  : slurm_conf_drift(desired, &a->conf, desired->drift))
         return;
     else if (!a->conf.signed_by_us) {
-        char said[LAYOUT_SAID_MAX] = "";
+        char said[DESIRED_SAID_MAX] = "";
         bool which = slurm_conf_edited(old, &a->conf, said);
         autofree char *whole = own_printf(EDITED "%s%s", which ? ": " : "", said);
-        text_copy_cut(layout->drift, sizeof(layout->drift), whole);
+        text_copy_cut(desired->drift, sizeof(desired->drift), whole);
     }
 }
 
@@ -390,13 +390,13 @@ static void add_known(struct map *known, const struct slurm_conf *conf)
  * whose machine is being replaced stays where it was until then; where the file was edited, where our last one had it. */
 static void settle_addresses(struct arranging *a, const struct slurm_conf *old)
 {
-    struct scheduler_desired *layout = a->layout;
+    struct scheduler_desired *desired = a->desired;
     AUTO(map) struct map *known = map_new();
     size_t kept = 0;
     add_known(known, old);
     add_known(known, &a->conf);
-    for (size_t i = 0; i < layout->count; i++) {
-        struct layout_node *node = &layout->nodes[i];
+    for (size_t i = 0; i < desired->count; i++) {
+        struct desired_node *node = &desired->nodes[i];
         const char *rest = map_get(known, node->name), *at = rest == NULL ? NULL : strstr(rest, "NodeAddr=");
         if (node->address[0] == '\0' && at != NULL) {
             at += strlen("NodeAddr=");
@@ -405,9 +405,9 @@ static void settle_addresses(struct arranging *a, const struct slurm_conf *old)
         if (!slurm_conf_is_partition(node->partition)) /* an instance type may be called what no partition can */
             node->partition[0] = '\0';
         if (node->address[0] != '\0')
-            layout->nodes[kept++] = *node;
+            desired->nodes[kept++] = *node;
     }
-    layout->count = kept;
+    desired->count = kept;
 }
 
 /* Decides by the strategy; a->text stays NULL where nothing may be written. */
@@ -428,20 +428,20 @@ static int plan(struct arranging *a)
     settle_addresses(a, &old);
     find_drift(a, readable, why, &old);
     slurm_conf_free(&old);
-    bool drifted = a->layout->drift[0] != '\0';
-    if (a->layout->strategy == LAYOUT_STRATEGY_OVERWRITE || !drifted)
-        conf->text = slurm_conf_text(a->layout, &a->m->site, NULL);
-    if (a->layout->strategy == LAYOUT_STRATEGY_MERGE && readable) {
+    bool drifted = a->desired->drift[0] != '\0';
+    if (a->desired->strategy == DESIRED_STRATEGY_OVERWRITE || !drifted)
+        conf->text = slurm_conf_text(a->desired, &a->m->site, NULL);
+    if (a->desired->strategy == DESIRED_STRATEGY_MERGE && readable) {
         free(conf->text);
-        conf->text = slurm_conf_text(a->layout, &a->m->site, &a->conf);
+        conf->text = slurm_conf_text(a->desired, &a->m->site, &a->conf);
         if (a->conf.signed_by_us)
-            a->layout->drift[0] = '\0'; /* it was taken in */
+            a->desired->drift[0] = '\0'; /* it was taken in */
     }
     if (conf->text != NULL && files[PART_GRES].path != NULL)
-        files[PART_GRES].text = slurm_conf_gres(a->layout, &a->m->site);
+        files[PART_GRES].text = slurm_conf_gres(a->desired, &a->m->site);
     if (conf->text != NULL && files[PART_TOPOLOGY].path != NULL)
         files[PART_TOPOLOGY].text =
-            slurm_conf_topology(a->layout, a->layout->strategy == LAYOUT_STRATEGY_MERGE ? &a->conf : NULL);
+            slurm_conf_topology(a->desired, a->desired->strategy == DESIRED_STRATEGY_MERGE ? &a->conf : NULL);
     return 0;
 }
 
@@ -555,8 +555,8 @@ static int carry_out(struct arranging *a)
             status = settle(a, &a->files[i]);
     if (!written && !unproven && !a->restarted)
         return status;
-    snprintf(a->layout->done, sizeof(a->layout->done), "%zu node%s, %s", a->layout->count,
-             text_plural((int64_t)a->layout->count),
+    snprintf(a->desired->done, sizeof(a->desired->done), "%zu node%s, %s", a->desired->count,
+             text_plural((int64_t)a->desired->count),
              a->restarted ? "slurmctld was restarted" : "slurmctld read it again");
     a->m->refused[0] = '\0';
     return status;
@@ -602,9 +602,9 @@ static int configure(struct arranging *a)
     return status;
 }
 
-int slurm_configure(struct scheduler *s, struct scheduler_desired *layout, char *ret_error)
+int slurm_configure(struct scheduler *s, struct scheduler_desired *desired, char *ret_error)
 {
-    struct arranging a = {.m = s->manage, .layout = layout};
+    struct arranging a = {.m = s->manage, .desired = desired};
     int status = STATUS_CONFLICT;
     slurm_call_start(&a.call, s, ret_error);
     if (s->manage == NULL)

@@ -11,6 +11,6 @@ struct slurm_manage *slurm_manage_new(const struct slurm_manage_options *options
 void slurm_manage_free(struct slurm_manage *manage); /* accepts NULL */
 
 /* The vtable's. */
-int slurm_configure(struct scheduler *s, struct scheduler_desired *layout, char *ret_error);
+int slurm_configure(struct scheduler *s, struct scheduler_desired *desired, char *ret_error);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define NODES_FIRST 64 /* capacity to begin with */
 
-/* --- a picture on its way ------------------------------------------------------------------------------------------- */
+/* --- a snapshot on its way ------------------------------------------------------------------------------------------- */
 
 struct snapshot {
     struct scheduler_node *nodes;

@@ -375,7 +375,7 @@ static char *feature_argument(const char *key, const char *list, bool wanted)
     return own_printf("%s=%s%s%s", key, rest, rest[0] != '\0' ? "," : "", SLURM_QUARANTINE_FEATURE);
 }
 
-/* Nodes with the same features, and the same wish, are told to Slurm at once. */
+/* Nodes with the same features, and the same request, are told to Slurm at once. */
 static int bring_features_like(struct setting *s, size_t first, bool *done)
 {
     struct text names AUTO(text) = {0};

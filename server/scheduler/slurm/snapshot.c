@@ -1,4 +1,4 @@
-/* Reading what scontrol and sacctmgr print of settings, partitions, QOS and accounts; see picture.h. */
+/* Reading what scontrol and sacctmgr print of settings, partitions, QOS and accounts; see snapshot.h. */
 #include "server/scheduler/slurm/snapshot.h"
 
 #include "base/own.h"

@@ -24,37 +24,37 @@ AUTO_DEFINE(struct map *, map, map_free)
 
 /* --- who else commands the same scheduler -------------------------------------------------------------- */
 
-static int add_rival(const void *row, void *arg)
+static int add_competing(const void *row, void *arg)
 {
     struct slots *slots = arg;
     const struct cluster *other = row;
     if (!cluster_is_under(other, slots->cluster->scheduler) || other->id == slots->cluster->id)
         return 0;
-    slots->competing = own_realloc(slots->competing, slots->rival_count + 1, sizeof(*slots->competing));
-    slots->competing[slots->rival_count++] = *other;
+    slots->competing = own_realloc(slots->competing, slots->competing_count + 1, sizeof(*slots->competing));
+    slots->competing[slots->competing_count++] = *other;
     return 0;
 }
 
 int slots_open(struct slots *slots)
 {
     slots->competing = NULL;
-    slots->rival_count = 0;
+    slots->competing_count = 0;
     if (slots->cluster->orchestrator == ORCHESTRATOR_NONE)
         return 0;
-    return db_cluster_list(slots->tx, "", 0, add_rival, slots);
+    return db_cluster_list(slots->tx, "", 0, add_competing, slots);
 }
 
 void slots_close(struct slots *slots)
 {
     free(TAKE(slots->competing));
-    slots->rival_count = 0;
+    slots->competing_count = 0;
 }
 
 /* A node of a scheduler must not obey two clusters. */
 static int check_competing(const struct slots *slots, const char *name)
 {
     struct node node;
-    for (size_t i = 0; i < slots->rival_count; i++) {
+    for (size_t i = 0; i < slots->competing_count; i++) {
         int status = db_node_get(slots->tx, slots->competing[i].id, name, &node);
         if (status == 0)
             return problem_say(slots->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,

@@ -6,7 +6,7 @@
  * the jobs by. Of a step that has failed every node counts that is not in service, or will not be. That none is at fault is said
  * only when all its agents were heard since: what killed a step is often in its kernel's log a moment later.
  *
- * All users of a site speak with one token, so what is told is held against the scheduler's last picture. The nodes, of which a
+ * All users of a site speak with one token, so what is told is held against the scheduler's last snapshot. The nodes, of which a
  * job may have thousands, are looked at beside the writer; what came of it is then written in one short transaction.
  */
 #include "db/attempt.h"
@@ -161,7 +161,7 @@ static int get_before(struct db_tx *tx, struct diagnosis *d, struct job_attempt 
 /* --- the look, and the write ------------------------------------------------------------------------- */
 
 /* A new attempt of a job that the scheduler shows as over, or as being elsewhere, is somebody else's invention. What is
- * begun anew after its end, by a requeue, is shown as over by a picture of before. */
+ * begun anew after its end, by a requeue, is shown as over by a snapshot of before. */
 static int check_told(const struct diagnosis *d)
 {
     char **names = NULL;

@@ -1,5 +1,5 @@
 /*
- * A scheduler's jobs as the last picture has them, for one cluster: those that have, or had, one of its nodes, and those that wait in
+ * A scheduler's jobs as the last snapshot has them, for one cluster: those that have, or had, one of its nodes, and those that wait in
  * a partition with one; and those that the scheduler has forgotten since of whom starts are kept: that told of attempts
  * (srun --auto-resume, diagnosis.c), or that something happened to (job_start.c). Beside a job stands what hpd knows of its nodes while it
  * had them: which faults they had, and which repairs were begun.
@@ -157,7 +157,7 @@ static bool is_known(const struct job_life *life)
 /* --- list ------------------------------------------------------------------------------------------ */
 struct listed {
     struct cluster_job job;
-    struct job_run *run; /* its texts, where the picture has none */
+    struct job_run *run; /* its texts, where the snapshot has none */
     struct job_goodput goodput;
     bool is_watched;
 };
@@ -167,7 +167,7 @@ struct job_listing {
     const char *cluster, *before_id;
     int limit;
     struct known known;
-    struct map *shown; /* by the picture; id → anything */
+    struct map *shown; /* by the snapshot; id → anything */
     struct listed *listed;
     size_t count;
 };

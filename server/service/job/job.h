@@ -31,8 +31,8 @@ struct run_cost { /* of wall time, in milliseconds */
     int64_t waited_ms; /* from its end to the next start */
     bool cut;          /* it ended by no doing of its own */
 };
-/* Rows are struct service_job, newest first, below before_id ("": all): what the scheduler's last picture has, and what it has forgotten
- * since of those whose starts are kept (job_run.c). UNAVAILABLE when the picture is too old. */
+/* Rows are struct service_job, newest first, below before_id ("": all): what the scheduler's last snapshot has, and what it has forgotten
+ * since of those whose starts are kept (job_run.c). UNAVAILABLE when the snapshot is too old. */
 int service_job_list(struct service *s, const char *cluster, const char *before_id, int limit, db_row_fn fn, void *arg,
                      struct problem *ret_problem);
 struct service_job_readers { /* of one job, and of what was seen and done on its nodes while it had them */
@@ -47,7 +47,7 @@ struct service_job_readers { /* of one job, and of what was seen and done on its
 int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
                     struct problem *ret_problem);
 /* Keeps what is told of an attempt (job, restart, step, attempt, state, nodes, exit_code, reason, progress_at) and answers whether its
- * nodes are at fault: fn gets each that is. NOT_FOUND for what the scheduler's last picture shows to be untrue. */
+ * nodes are at fault: fn gets each that is. NOT_FOUND for what the scheduler's last snapshot shows to be untrue. */
 typedef void (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);

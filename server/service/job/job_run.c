@@ -72,7 +72,7 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
         return 0;
     text_copy_cut(run.job, sizeof(run.job), attempt->job);
     text_copy_cut(run.nodes, sizeof(run.nodes), attempt->nodes);
-    if (!goes_on) { /* what it ended as was an older picture's, and the next one fills it anew */
+    if (!goes_on) { /* what it ended as was an older snapshot's, and the next one fills it anew */
         run.ended_at = run.evicted_at = 0;
         run.state[0] = run.why[0] = '\0';
     }
@@ -81,7 +81,7 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
     return db_job_run_put(tx, &run);
 }
 
-/* --- with each picture ------------------------------------------------------------------------------- */
+/* --- with each snapshot ------------------------------------------------------------------------------- */
 
 struct open_runs {
     const struct job_snapshot *snapshot;
@@ -173,7 +173,7 @@ int service_job_follow(struct service *s, const struct job_snapshot *before, con
     struct open_runs open = {.snapshot = snapshot, .found = job_start_look(before, snapshot)};
     struct db_tx *tx = NULL;
     int status = 0;
-    if (open.found == NULL) { /* most pictures have nothing that would have to be written */
+    if (open.found == NULL) { /* most snapshots have nothing that would have to be written */
         status = db_read_begin(s->db, &tx);
         if (status == 0)
             status = db_job_run_open(tx, snapshot->scheduler, take_open, &open);

@@ -1,6 +1,6 @@
 /*
- * The scheduler says of a job that it was requeued how often, but neither where it ran before nor why it does no more. So whatever a picture
- * shows for the first time of a job that was requeued, or lost a node, is written down beside what the picture before had of it; and what we
+ * The scheduler says of a job that it was requeued how often, but neither where it ran before nor why it does no more. So whatever a snapshot
+ * shows for the first time of a job that was requeued, or lost a node, is written down beside what the snapshot before had of it; and what we
  * do to a job ourselves when we do it. Jobs that nothing happens to are never written.
  */
 #include "server/service/job/job_start.h"
@@ -54,7 +54,7 @@ int job_start_keep(struct db_tx *tx, int64_t cluster_id, const struct cluster_jo
     return db_job_run_put(tx, &run);
 }
 
-/* --- what a picture shows ------------------------------------------------------------------------- */
+/* --- what a snapshot shows ------------------------------------------------------------------------- */
 struct news {
     const struct cluster_job *job, *was; /* was NULL: it was not shown before */
 };
@@ -115,7 +115,7 @@ int job_start_keep_found(struct db_tx *tx, struct job_start_finding *finding)
     return status;
 }
 
-/* Only jobs of whom there may be news are looked for in the picture before. */
+/* Only jobs of whom there may be news are looked for in the snapshot before. */
 static void collect(struct job_start_finding *finding, const struct job_snapshot *before,
                     const struct job_snapshot *snapshot)
 {
@@ -233,7 +233,7 @@ int service_job_signalled(struct db_tx *tx, const struct job_snapshot *snapshot,
     return shown == NULL ? 0 : job_start_keep(tx, cluster_id, shown);
 }
 
-/* A picture that was taken meanwhile may show it requeued already. */
+/* A snapshot that was taken meanwhile may show it requeued already. */
 int service_job_evicted(struct db_tx *tx, const struct job_snapshot *snapshot, int64_t cluster_id, const char *job,
                         int64_t at, const char *why)
 {

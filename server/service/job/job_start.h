@@ -8,7 +8,7 @@
 
 /* Keeps the start that the job is in, if it is in one and that is not kept yet. */
 int job_start_keep(struct db_tx *tx, int64_t cluster_id, const struct cluster_job *job);
-/* What this picture has that the one before (NULL: none since hpd began) had not; NULL: nothing. Both pictures outlive it. */
+/* What this snapshot has that the one before (NULL: none since hpd began) had not; NULL: nothing. Both snapshots outlive it. */
 struct job_start_finding;
 struct job_start_finding *job_start_look(const struct job_snapshot *before, const struct job_snapshot *snapshot);
 void job_start_finding_free(struct job_start_finding *finding); /* accepts NULL */

@@ -10,7 +10,7 @@
 
 #define PREFIX "auto-resume-"
 #define DIGITS "0123456789"
-#define WAITERS_MAX 1000 /* of one picture; the rest is with the next */
+#define WAITERS_MAX 1000 /* of one snapshot; the rest is with the next */
 
 /* How many bytes at text are a number, a given byte before it; 0: none. */
 static size_t number_after(const char *text, char before)

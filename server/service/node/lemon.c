@@ -83,8 +83,9 @@ static int read_history(struct db_tx *tx, const struct place *place, int64_t sin
 
 static void find_rules(const struct service *s, const struct place *place, struct policy_settings *ret_rules)
 {
-    if (s->book != NULL)
-        policy_registry_rules(s->book, place->cluster.name, place->group.name, place->group.instance_type, ret_rules);
+    if (s->registry != NULL)
+        policy_registry_rules(s->registry, place->cluster.name, place->group.name, place->group.instance_type,
+                              ret_rules);
     else
         policy_settings_default(ret_rules);
 }

@@ -1,5 +1,5 @@
 /*
- * The policy in force, and the document that says it: each version is stored whole, then put into the book from which the loop
+ * The policy in force, and the document that says it: each version is stored whole, then put into the registry from which the loop
  * and the doors have it. What cannot be read is refused with its line, before anything changes.
  */
 #include "server/service/private.h"
@@ -53,9 +53,10 @@ int service_policy_list(struct service *s, const char *cluster, const char *grou
     if (status < 0)
         return status;
     *ret_policy = (struct service_policy){.count = 0};
-    *ret_version = s->book == NULL ? 0
-                                   : policy_registry_show(s->book, cluster == NULL ? NULL : lookup.cluster.name,
-                                                          lookup.group.name, lookup.group.instance_type, ret_policy);
+    *ret_version = s->registry == NULL
+                       ? 0
+                       : policy_registry_show(s->registry, cluster == NULL ? NULL : lookup.cluster.name,
+                                              lookup.group.name, lookup.group.instance_type, ret_policy);
     if (cluster != NULL)
         *ret_cluster = lookup.cluster;
     return 0;
@@ -158,7 +159,7 @@ void service_policy_warn(struct service *s, const char *text, void (*fn)(const c
 {
     struct groups all = {0};
     struct problem problem;
-    if (s->book != NULL && service_read(s, groups_read, &all, &problem) >= 0) {
+    if (s->registry != NULL && service_read(s, groups_read, &all, &problem) >= 0) {
         autofree struct policy_registry_group *groups = own_calloc(all.count + 1, sizeof(*groups));
         for (size_t i = 0; i < all.count; i++)
             groups[i] =
@@ -166,7 +167,7 @@ void service_policy_warn(struct service *s, const char *text, void (*fn)(const c
                                                          .group = all.groups[i].name,
                                                          .instance_type = all.groups[i].instance_type},
                                                .desired = all.groups[i].desired};
-        policy_registry_warn(s->book, text, groups, all.count, service_now(s), fn, arg);
+        policy_registry_warn(s->registry, text, groups, all.count, service_now(s), fn, arg);
     }
     free(all.clusters);
     free(all.groups);
@@ -266,8 +267,8 @@ int service_policy_apply(struct service *s, const struct actor *actor, const str
                             .now_ms = service_now(s),
                             .problem = ret_problem};
     status = service_write(s, "policy-apply", apply_write, &change, ret_problem);
-    if (status == 0 && s->book != NULL)
-        status = policy_registry_put(s->book, ret_version->version, ret_version->text, error);
+    if (status == 0 && s->registry != NULL)
+        status = policy_registry_put(s->registry, ret_version->version, ret_version->text, error);
     if (status == 0) {
         service_wake(s, SERVICE_WAKE_POLICY, 0);
         service_events_added(s);
@@ -293,7 +294,7 @@ static int load_read(struct db_tx *tx, void *arg)
     int status, wrong = 0;
     while ((status = db_policy_get(tx, number, load->version)) == 0) {
         number = load->version->version - 1;
-        if (policy_registry_put(load->s->book, load->version->version, load->version->text, error) == 0) {
+        if (policy_registry_put(load->s->registry, load->version->version, load->version->text, error) == 0) {
             *load->ret_version = load->version->version;
             return wrong;
         }
@@ -313,5 +314,5 @@ int service_policy_load(struct service *s, int64_t *ret_version, struct problem 
     autofree struct policy_version *version = own_calloc(1, sizeof(*version));
     struct load load = {.s = s, .ret_version = ret_version, .version = version, .problem = ret_problem};
     *ret_version = 0;
-    return s->book == NULL ? 0 : service_read(s, load_read, &load, ret_problem);
+    return s->registry == NULL ? 0 : service_read(s, load_read, &load, ret_problem);
 }

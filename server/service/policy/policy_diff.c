@@ -98,7 +98,7 @@ static int open_then(struct db_tx *tx, struct diff *diff, int64_t version)
     policy_registry_free(TAKE(diff->then));
     diff->then_version = -1;
     if (status == 0)
-        status = policy_registry_trial(diff->s->book, version > 0 ? stored->text : NULL, &diff->then, error);
+        status = policy_registry_trial(diff->s->registry, version > 0 ? stored->text : NULL, &diff->then, error);
     diff->then_version = status == 0 ? version : -1;
     return status;
 }
@@ -194,9 +194,9 @@ int service_policy_diff(struct service *s, const struct service_policy_trial *tr
 {
     char error[POLICY_REGISTRY_ERROR_MAX];
     struct diff diff = {.s = s, .trial = trial, .fn = fn, .arg = arg, .problem = ret_problem, .then_version = -1};
-    if (s->book == NULL)
+    if (s->registry == NULL)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "Nothing is known of the policy here.");
-    if (policy_registry_trial(s->book, trial->text, &diff.other, error) != 0)
+    if (policy_registry_trial(s->registry, trial->text, &diff.other, error) != 0)
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "%s", error);
     diff.nodes = own_calloc(NODES_MAX, sizeof(*diff.nodes));
     diff.decisions = own_calloc(DECISIONS_MAX, sizeof(*diff.decisions));

@@ -46,7 +46,7 @@ static int by_node_name(const void *left, const void *right)
     return text_by_name(&a->name, &b->name);
 }
 
-/* Those of the source in the order of their names, borrowed from the picture. Caller frees the array. */
+/* Those of the source in the order of their names, borrowed from the snapshot. Caller frees the array. */
 static const struct job_node **choose(const struct job_snapshot *snapshot, const struct node_source *source,
                                       size_t *ret_count)
 {
@@ -353,7 +353,7 @@ struct follow {
     const struct job_snapshot *snapshot;
     struct db_tx *tx;
     struct map *
-        there; /* name of a node that the source has and the group has not been seen to have → its name in the picture */
+        there; /* name of a node that the source has and the group has not been seen to have → its name in the snapshot */
     char **gone; /* the group's, and not the source's: copies */
     size_t gone_count;
 };

@@ -1,5 +1,5 @@
 /*
- * What a scheduler has, as its last survey showed it: nodes, the partitions and features that they are chosen by, and whose each node
+ * What a scheduler has, as its last snapshot showed it: nodes, the partitions and features that they are chosen by, and whose each node
  * is. Groups are made of them (nodesFrom). All calls fail with UNAVAILABLE where nothing is known now, and with
  * NOT_FOUND where there is no such scheduler; ret_problem says why. scheduler "": the only one there is.
  */

@@ -61,19 +61,19 @@ void service_scheduler_set(struct service_scheduler *scheduler, const struct ser
 void service_scheduler_manage(struct service_scheduler *scheduler, const char *strategy, const char *drift);
 /* Unknown for NULL. */
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
-/* Takes the picture over; NULL: there is none, and why. */
+/* Takes the snapshot over; NULL: there is none, and why. */
 void service_scheduler_show(struct service_scheduler *scheduler, struct job_snapshot *snapshot, const char *why);
-/* Whether what groups are made of was told about for a picture of nodes with this digest, and that it was now. */
+/* Whether what groups are made of was told about for a snapshot of nodes with this digest, and that it was now. */
 bool service_scheduler_has_followed(struct service_scheduler *scheduler, uint64_t digest);
 void service_scheduler_follow(struct service_scheduler *scheduler, uint64_t digest);
-/* The picture, for the caller to free; NULL when there is none, the scheduler is down, or it is too old: ret_why says. NULL for NULL. */
+/* The snapshot, for the caller to free; NULL when there is none, the scheduler is down, or it is too old: ret_why says. NULL for NULL. */
 struct job_snapshot *service_scheduler_snapshot(struct service_scheduler *scheduler, int64_t now_ms,
                                                 char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 
-/* --- what a new picture changes, for the reconcile loop -------------------------------------------- */
+/* --- what a new snapshot changes, for the reconcile loop -------------------------------------------- */
 struct db_tx;
-/* The starts of jobs that tell of attempts, or that something happened to, as this picture has them: which began, which are over, when
- * they were and why. before is the last picture that was followed; NULL: there was none. */
+/* The starts of jobs that tell of attempts, or that something happened to, as this snapshot has them: which began, which are over, when
+ * they were and why. before is the last snapshot that was followed; NULL: there was none. */
 int service_job_follow(struct service *s, const struct job_snapshot *before, const struct job_snapshot *snapshot);
 /*
  * A job that waits for nodes for another one (srun --auto-resume's, see hp-auto-resume(8)), which is over. Whoever made it ends it with
@@ -84,16 +84,16 @@ struct job_waiter {
     char job[JOB_ID_MAX_BYTES]; /* for which it waits */
 };
 /* Those that are to be cancelled, each told in the timeline of the clusters that know its job from attempts; what no cluster knows is
- * nobody's to cancel. Two pictures must say the same, as a job that is begun again is away for a moment. before may be NULL: then there
+ * nobody's to cancel. Two snapshots must say the same, as a job that is begun again is away for a moment. before may be NULL: then there
  * are none. Caller frees *ret_waiters. */
 int service_job_waiters(struct service *s, const struct job_snapshot *before, const struct job_snapshot *snapshot,
                         struct job_waiter **ret_waiters, size_t *ret_count);
-/* The start of a job that the last picture shows is kept, as it was signalled; or evicted, and for what: "because of the reboot of gpu-3
- * (xid.79, asked for by policy)". What no picture has shown yet is not kept. */
+/* The start of a job that the last snapshot shows is kept, as it was signalled; or evicted, and for what: "because of the reboot of gpu-3
+ * (xid.79, asked for by policy)". What no snapshot has shown yet is not kept. */
 int service_job_signalled(struct db_tx *tx, const struct job_snapshot *snapshot, int64_t cluster_id, const char *job);
 int service_job_evicted(struct db_tx *tx, const struct job_snapshot *snapshot, int64_t cluster_id, const char *job,
                         int64_t at, const char *why);
-/* Tells of groups that were made of the scheduler's nodes (node_source) and have others than the picture; once for what it shows. */
+/* Tells of groups that were made of the scheduler's nodes (node_source) and have others than the snapshot; once for what it shows. */
 int service_discovery_follow(struct service *s, struct service_scheduler *scheduler,
                              const struct job_snapshot *snapshot);
 

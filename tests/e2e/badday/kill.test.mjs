@@ -45,7 +45,7 @@ test(`hpd killed in ${ROUNDS} repairs, seed ${SEED}`, { timeout: 900000 }, async
   const count = (kind) => all.filter((o) => o.kind === kind).length;
   assert.equal(count('reboot') + count('replace'), ROUNDS);
   assert.ok(count('reboot') > 0 && count('replace') > 0, 'both kinds were tried');
-  // By the machines' own files: one reboot for each wish, one machine for each launch, and none left over.
+  // By the machines' own files: one reboot for each request, one machine for each launch, and none left over.
   assert.equal(world.reboots().length, count('reboot'));
   assert.equal(new Set(world.reboots()).size, count('reboot'));
   assert.equal(world.directories().filter((id) => id.startsWith('i-')).length, 2 + count('replace'));

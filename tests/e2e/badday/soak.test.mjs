@@ -68,7 +68,7 @@ test(`${SECONDS} s of mishaps, seed ${SEED}`, { timeout: (SECONDS + 400) * 1000 
   await calm();
   const repairs = (await world.list('/v1/operations?cluster=demo')).filter((o) => o.kind === 'reboot' || o.kind === 'replace');
   const wentDown = new Set(world.reboots());
-  assert.equal(world.reboots().length, wentDown.size, 'no wish was carried out twice');
+  assert.equal(world.reboots().length, wentDown.size, 'no request was carried out twice');
   assert.ok(wentDown.size <= repairs.filter((o) => o.kind === 'reboot').length);
   const fill = (await world.list('/v1/clusters/demo/nodes')).map((n) => n.instanceId).sort();
   await until('no machine is left over', () => JSON.stringify(world.machines().sort()) === JSON.stringify(fill));

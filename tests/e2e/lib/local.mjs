@@ -133,7 +133,7 @@ export class Local {
     appendFileSync(join(this.instances, instanceId, 'kmsg'), lines.map((line) => `${line}\n`).join(''));
   }
 
-  // What the machines themselves say: how often each went down for a reboot, by the key of the wish.
+  // What the machines themselves say: how often each went down for a reboot, by the key of the request.
   reboots() {
     return this.directories().flatMap((id) => (this.file(id, 'log/machine.log') ?? '').match(/rebooted for \S+/g) ?? []);
   }

@@ -48,7 +48,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
 
   before(async () => {
     world = new World({ way, nodes: 7, cluster: false, config: {} });
-    world.wayConfig = ((own) => () => ({ ...own.call(world), surveyInterval: '300ms' }))(world.wayConfig);
+    world.wayConfig = ((own) => () => ({ ...own.call(world), jobSnapshotInterval: '300ms' }))(world.wayConfig);
     await world.start();
     conf = join(world.slurm, 'slurm.conf');
     site((text) => text.replace(/^(NodeName=gpu-[1-4] .*)$/gm, '$1 Feature=h100,nvlink').replace(/^(NodeName=gpu-[56] .*)$/gm, '$1 Feature=cpu') +
@@ -113,7 +113,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
       'and no longer gpu-4. It stays as it is; hpctl apply with its file makes it so.');
     assert.equal(world.json('cluster', 'describe', 'site').instanceGroups.find((g) => g.name === 'train').instanceCount, 4);
     const at = Date.parse(world.json('scheduler', 'describe').seenAt);
-    await seen('it was surveyed again', (view) => Date.parse(view.seenAt) > at);
+    await seen('it was read again', (view) => Date.parse(view.seenAt) > at);
     assert.equal(drift().length, 1);
 
     // What was seen before is not what is there now.

@@ -38,7 +38,7 @@ before(async () => {
   console.log(`# jobs are contained by ${contained ? 'cgroups' : 'process groups: this machine lets nobody make cgroups of version 1'}`);
   Object.assign(process.env, { LAB_PROLOG_FLAGS: process.env.AUTO_RESUME_PROLOG_FLAGS ?? 'Alloc,Contain', LAB_TASK_PLUGIN: 'task/affinity', LAB_GPUS: '2', ...cgroups });
   world = new World({ recovery: { breakerMin: 100, replacesMax: 100 } }); // four slots for all these faults
-  world.wayConfig = () => ({ surveyInterval: '2s' }); // what nobody is left to end is found there
+  world.wayConfig = () => ({ jobSnapshotInterval: '2s' }); // what nobody is left to end is found there
   await world.start();
   const build = dirname(hpdPath);
   conf = join(world.dir, 'auto-resume.conf');
@@ -87,7 +87,7 @@ const output = (name) => (existsSync(join(world.dir, `${name}.out`)) ? readFileS
 const checkpoint = (name) => Number(existsSync(join(world.dir, `${name}.checkpoint`)) ? readFileSync(join(world.dir, `${name}.checkpoint`), 'utf8') : 0);
 const state = (job) => world.slurmRun('squeue', '-h', '-a', '-t', 'all', '-j', job, '-o', '%T');
 const over = (job, name) => until(`job ${job} is over`, () => ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT'].includes(state(job)) && output(name) !== '', JOB_MS);
-// Once a survey has seen the job.
+// Once a job snapshot has seen the job.
 const described = (job) => until(`job ${job} was seen`, () => world.json('job', 'describe', job));
 // The lines that the plugin prints, in this order, with whatever stands between them.
 function inOrder(text, patterns) {

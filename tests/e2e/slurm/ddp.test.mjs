@@ -99,7 +99,7 @@ async function loses(name, breaks) {
   assert.equal(second[0], 1);
   assert.ok(second[1] >= 10 && second[1] % 5 === 0, `from a checkpoint: ${second[1]}`);
   const hosts = (list) => world.slurmRun('scontrol', 'show', 'hostnames', list).split('\n');
-  const seen = await until(`a survey has seen that ${lost} was replaced`, () => {
+  const seen = await until(`a job snapshot has seen that ${lost} was replaced`, () => {
     const now = world.json('job', 'describe', job.id);
     return now.nodes && !hosts(now.nodes).includes(lost) && now;
   });

@@ -71,7 +71,7 @@ test('an edit that comes while it is being written is neither lost nor taken for
   edit(/^(NodeName=a-2 .*)$/m, (line) => `${line} CPUs=${Number(was) + 1}`);
   await until('it was told', () => told() > before);
   await until('Slurm has it', () => cpus() === String(Number(was) + 1) && partitions().test === 'b-1', WAIT_MS);
-  assert.equal(world.events({ kind: 'scheduler-layout' }).filter((e) => /refused/.test(e.message)).length, 0);
+  assert.equal(world.events({ kind: 'scheduler-configuration' }).filter((e) => /refused/.test(e.message)).length, 0);
   await apply([group('a', 2, 'train')]);
   await until('it went', () => !('test' in partitions()) && !/b-1/.test(partitions().dev), WAIT_MS);
   await until('it is over', () => !drift());
@@ -123,7 +123,7 @@ test("HyperPod's older way: a file beside the controller's lifecycle scripts say
   const run = create(beside('head', 0), beside('c', 1, { nodeNames: 'c-3' }));
   assert.equal(run.code, 0, run.err);
   await until('its partition', () => partitions().older_way === 'c-3' && partitions().dev === 'a-[1-2],c-3', WAIT_MS);
-  const told = world.events({ kind: 'scheduler-layout' }).map((e) => e.message);
+  const told = world.events({ kind: 'scheduler-configuration' }).map((e) => e.message);
   assert.ok(told.some((m) => /provisioning_parameters\.json was found in .*the controller group head/.test(m)), told.join('\n'));
   assert.ok(told.some((m) => /has no effect here.*: fsx_dns_name$/.test(m)), told.join('\n'));
   const group = world.json('cluster', 'describe', 'older').instanceGroups.find((g) => g.name === 'c');

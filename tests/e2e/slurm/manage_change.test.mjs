@@ -46,7 +46,7 @@ test('a configuration that Slurm refuses is taken back, gres.conf and topology.c
   const running = await until('it runs', () => /^RUNNING a-1/.test(state()) && state());
   const before = ['holdfast.conf', 'gres.conf', 'topology.conf'].map((name) => world.read(name));
   await world.apply([group('a', 2, 'train', GPU), group('b', 1, 'bad', { instanceType: 'ml.bad' })]);
-  await until('it was told', () => world.events({ kind: 'scheduler-layout' }).some((e) => /Slurm refused the new configuration .*has the old one again/.test(e.message)), WAIT_MS);
+  await until('it was told', () => world.events({ kind: 'scheduler-configuration' }).some((e) => /Slurm refused the new configuration .*has the old one again/.test(e.message)), WAIT_MS);
   assert.deepEqual(['holdfast.conf', 'gres.conf', 'topology.conf'].map((name) => world.read(name)), before);
   assert.deepEqual(unproven(), []);
   assert.equal(state(), running);

@@ -26,7 +26,7 @@ inEachWay(MANAGED_WAYS, (way) => {
   test('what Slurm refuses is taken back, and the old configuration holds', async () => {
     const before = world.read(), partitions = world.partitions();
     await world.apply([group('a', 1, 'train'), group('b', 1, 'test', { nodeNames: 'b-2' }), group('c', 1, 'bad', { nodeNames: 'c-3', instanceType: 'ml.bad' })]);
-    await until('it was told', () => world.events({ kind: 'scheduler-layout' }).some((e) => /Slurm refused the new configuration .*has the old one again/.test(e.message)), WAIT_MS);
+    await until('it was told', () => world.events({ kind: 'scheduler-configuration' }).some((e) => /Slurm refused the new configuration .*has the old one again/.test(e.message)), WAIT_MS);
     assert.equal(world.read(), before);
     await until('slurmctld answers', () => JSON.stringify(world.partitions()) === JSON.stringify(partitions));
   });

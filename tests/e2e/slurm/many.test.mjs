@@ -15,7 +15,7 @@ let world, agent;
 before(async () => {
   process.env.LAB_SLURMD_TIMEOUT = '120'; // none is to be called silent for being one of so many on this machine
   world = new World({ nodes: NODES, lab: [], cluster: false, config: {} });
-  world.wayConfig = () => ({ surveyInterval: '2s' });
+  world.wayConfig = () => ({ jobSnapshotInterval: '2s' });
   await world.start();
 });
 after(async () => {
@@ -56,7 +56,7 @@ test('each is seen in the state that it has', async () => {
   world.slurmRun('scontrol', 'update', 'NodeName=gpu-[100-109]', 'State=DRAIN', 'Reason=a person');
   world.slurmRun('scontrol', 'update', 'NodeName=gpu-200', 'State=DOWN', 'Reason=cold aisle');
   world.slurmRun('sbatch', '--parsable', '-N3', '-w', 'gpu-[301-303]', '-o', '/dev/null', '--wrap', 'sleep 600');
-  const seen = await until('it is in the picture', () => {
+  const seen = await until('it is in the snapshot', () => {
     const nodes = world.json('scheduler', 'nodes');
     const of = (pattern) => nodes.filter((n) => pattern.test(n.state)).map((n) => n.name).join();
     return of(/ALLOCATED|MIXED/) === 'gpu-301,gpu-302,gpu-303' && of(/DOWN/) === 'gpu-200' && nodes;

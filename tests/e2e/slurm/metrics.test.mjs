@@ -1,4 +1,4 @@
-// Slurm's figures in hpd's metrics, and its jobs, on a real Slurm: what a survey costs it, and what is shown when it is gone.
+// Slurm's figures in hpd's metrics, and its jobs, on a real Slurm: what a job snapshot costs it, and what is shown when it is gone.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -23,8 +23,8 @@ before(async () => {
     chmodSync(join(bin, name), 0o755);
   }
   world.options.recovery = { observeInterval: '200ms' };
-  configure = (surveyInterval) => {
-    world.options.config = { slurm: { conf: join(world.slurm, 'slurm.conf'), timeout: '10s', binDir: bin, surveyInterval } };
+  configure = (jobSnapshotInterval) => {
+    world.options.config = { slurm: { conf: join(world.slurm, 'slurm.conf'), timeout: '10s', binDir: bin, jobSnapshotInterval } };
   };
   configure('1s');
   await world.start();
@@ -36,9 +36,9 @@ after(() => world?.end());
 
 const ran = (what) => readFileSync(calls, 'utf8').split('\n').filter((line) => line.startsWith(what)).length;
 // Another hpd, with that interval; what was run before does not count.
-const again = async (surveyInterval) => {
+const again = async (jobSnapshotInterval) => {
   await world.killHpd();
-  configure(surveyInterval);
+  configure(jobSnapshotInterval);
   world.writeConfig();
   writeFileSync(calls, '');
   await world.startHpd();
@@ -131,11 +131,11 @@ test('Slurm is asked once in an interval, whoever scrapes', async () => {
   const first = await until_scraped('there are figures', (v) => v['holdfast_scheduler_up{scheduler="slurm"}'] === 1);
   const looks = ran('scontrol -a -d -o show node');
   await until('the nodes are looked at often', () => ran('scontrol -a -d -o show node') > looks + 5);
-  for (let i = 0; i < 20; i++) assert.equal((await scrape())['holdfast_scheduler_surveyed_timestamp_seconds{scheduler="slurm"}'], first['holdfast_scheduler_surveyed_timestamp_seconds{scheduler="slurm"}']);
+  for (let i = 0; i < 20; i++) assert.equal((await scrape())['holdfast_scheduler_job_snapshot_timestamp_seconds{scheduler="slurm"}'], first['holdfast_scheduler_job_snapshot_timestamp_seconds{scheduler="slurm"}']);
   assert.deepEqual(['squeue', 'sdiag', 'sshare', 'scontrol -a -o show reservation'].map(ran), [1, 1, 1, 1]);
 });
 
-test('an interval of nothing is no survey', async () => {
+test('an interval of nothing is no job snapshot', async () => {
   await again('0s');
   await until('the nodes are looked at', () => ran('scontrol -a -d -o show node') > 5);
   const values = await scrape();
@@ -150,7 +150,7 @@ test('without slurmctld there are no old numbers', async () => {
   world.lab('end', world.slurm, 'slurmctld');
   const values = await until_scraped('they are gone', (v) => v['holdfast_scheduler_up{scheduler="slurm"}'] === 0);
   assert.equal(Object.keys(values).filter((k) => k.startsWith('slurm_')).length, 0);
-  assert.equal(values['holdfast_scheduler_surveyed_timestamp_seconds{scheduler="slurm"}'], 0);
+  assert.equal(values['holdfast_scheduler_job_snapshot_timestamp_seconds{scheduler="slurm"}'], 0);
   assert.match(world.hpctl('job', 'list').err, /not known now/);
   world.lab('begin', world.slurm, 'slurmctld');
   await until_scraped('they are back', (v) => v['holdfast_scheduler_up{scheduler="slurm"}'] === 1 && v['slurm_nodes_total'] === 4);

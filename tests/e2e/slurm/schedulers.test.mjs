@@ -52,8 +52,8 @@ before(async () => {
     const { conf } = config.slurm;
     delete config.slurm;
     config.schedulers = [
-      { name: 'east', kind: 'slurm', conf, timeout: '10s', surveyInterval: '500ms' },
-      { name: 'west', kind: 'slurm', conf: west.conf, timeout: '3s', observeInterval: '700ms', surveyInterval: '1s' }];
+      { name: 'east', kind: 'slurm', conf, timeout: '10s', jobSnapshotInterval: '500ms' },
+      { name: 'west', kind: 'slurm', conf: west.conf, timeout: '3s', observeInterval: '700ms', jobSnapshotInterval: '1s' }];
     const start = join(world.dir, 'slurmd.sh');
     const command = (words) => `exec ${words.map((w) => (w === '{firstStart:-b}' ? '$3' : w.replace('{node}', '$2'))).join(' ')}`;
     const here = world.slurmd.map((w) => w);

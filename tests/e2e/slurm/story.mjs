@@ -199,7 +199,7 @@ export function stories(way) {
     const job = world.slurmRun('sbatch', '--parsable', '-N1', '--requeue', '-w', 'gpu-1', '-o', '/dev/null', '--wrap', 'sleep 600');
     await until('it runs', () => world.slurmRun('squeue', '-h', '-j', job, '-o', '%T') === 'RUNNING');
     const finished = world.operations('gpu-1').filter((o) => o.kind === 'replace' && o.state === 'succeeded').length;
-    await until('a survey has seen it run', () => world.json('job', 'describe', job)?.state === 'RUNNING');
+    await until('a job snapshot has seen it run', () => world.json('job', 'describe', job)?.state === 'RUNNING');
     world.kernel('gpu-1', FELL_OFF); // it was rebooted for the same GPU before: now it is replaced
     await world.repaired('gpu-1', 'replace', finished).catch(async () => {
       await until('replaced', () => world.operations('gpu-1').filter((o) => o.kind === 'replace' && o.state === 'succeeded').length > finished);

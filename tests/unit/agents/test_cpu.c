@@ -81,7 +81,7 @@ static void test_processors(void **state)
     machine_file(&machine, "/sys/devices/system/cpu/online", "0-61\n");
     assert_string_equal(first_code(&machine, code), "node.cpu.offline");
     assert_string_equal(first_code(&machine, code), "node.cpu.offline");
-    machine_file(&machine, "/sys/devices/system/cpu/smt/control", "off\n"); /* somebody's wish */
+    machine_file(&machine, "/sys/devices/system/cpu/smt/control", "off\n"); /* somebody's request */
     assert_string_equal(first_code(&machine, code), "");
     machine_free(&machine);
 }

@@ -1,4 +1,4 @@
-/* The words of the AWS door for our states: the picture in status.h is the table, and every word is the model's. */
+/* The words of the AWS door for our states: the diagram in status.h is the table, and every word is the model's. */
 #include "api/aws/status.h"
 
 #include "api/aws/model.h"
@@ -33,7 +33,7 @@ static const char *status_under(enum node_state state, enum operation_kind kind)
     return aws_instance_status(&row);
 }
 
-/* The words of the picture's line for a state; "in every case" repeats the one. */
+/* The words of the diagram's line for a state; "in every case" repeats the one. */
 static void check_line(const char *header, enum node_state state)
 {
     autofree char *start = own_printf(" *      %s ", node_state_text(state));
@@ -45,7 +45,7 @@ static void check_line(const char *header, enum node_state state)
     for (int column = 0; column < COLUMNS; column++) {
         assert_non_null(word);
         if (strcmp(word, status_of(state, column)) != 0)
-            fail_msg("%s in column %d: %s, and the picture says %s", node_state_text(state), column,
+            fail_msg("%s in column %d: %s, and the diagram says %s", node_state_text(state), column,
                      status_of(state, column), word);
         if (!every)
             word = strtok_r(NULL, " ", &save);

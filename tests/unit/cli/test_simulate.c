@@ -1,4 +1,4 @@
-/* hpctl simulate: the answer, the picture, the JSON that can be run again, and every way to ask wrongly. */
+/* hpctl simulate: the answer, the plot, the JSON that can be run again, and every way to ask wrongly. */
 #include "base/file.h"
 #include "base/own.h"
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* Readers: one picture for as long as a read lasts, a bounded pool, no writing through it. */
+/* Readers: one snapshot for as long as a read lasts, a bounded pool, no writing through it. */
 #include "db_world.h"
 
 #include <stdatomic.h>

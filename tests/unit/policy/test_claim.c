@@ -25,7 +25,7 @@ static void a_node_opted_out_is_left_alone_by_all(void **state)
         assert_int_equal(policy_claim((enum policy_act)act, &claims), POLICY_CLAIM_OPTED_OUT);
 }
 
-/* An update is a person's own wish for the whole cluster, also for one that is paused. */
+/* An update is a person's own request for the whole cluster, also for one that is paused. */
 static void a_pause_stops_all_but_an_update(void **state)
 {
     static const struct policy_claims claims = {.paused = true};

@@ -37,7 +37,7 @@ static void test_mark_and_resume(void **state)
     assert_true(node.drained && !node.schedulable);
     assert_int_equal(node.request, SCHEDULER_REQUEST_REBOOT);
     OK(mark("gpu-1", "Action:Reboot", NULL));
-    /* Whose wish it was cannot be told from the text alone: only a caller who says so replaces it. */
+    /* Whose request it was cannot be told from the text alone: only a caller who says so replaces it. */
     assert_int_equal(mark("gpu-1", "Action:Replace", NULL), STATUS_CONFLICT);
     assert_int_equal(mark("gpu-1", "holdfast: waits", NULL), STATUS_CONFLICT);
     OK(mark("gpu-1", "Action:Replace", "Action:Reboot"));
@@ -403,7 +403,7 @@ static void test_a_mark_says_when_it_was_made(void **state)
     assert_true(at >= before - MS_PER_S && at <= clock_wall_ms(clock_system()));
 }
 
-/* What a picture shows. */
+/* What a snapshot shows. */
 static void assert_address(const char *expected)
 {
     struct scheduler_observation snapshot;

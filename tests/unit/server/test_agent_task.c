@@ -1,4 +1,4 @@
-/* Errands: asked for until the last word was said, of one order and one instance at a time. */
+/* Agent tasks: asked for until the last word was said, of one order and one instance at a time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

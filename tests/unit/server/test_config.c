@@ -146,7 +146,7 @@ static void test_any_number_of_schedulers(void **state)
     char error[CONFIG_ERROR_MAX] = "";
     int rc = read_text(&config,
                        "schedulers:\n"
-                       "- {name: east, kind: slurm, conf: /east.conf, observeInterval: 2s, surveyInterval: 0s}\n"
+                       "- {name: east, kind: slurm, conf: /east.conf, observeInterval: 2s, jobSnapshotInterval: 0s}\n"
                        "- {name: west, kind: slurm, conf: /west.conf, timeout: 5s,\n"
                        "   ssh: {host: ctl, knownHosts: /h}, manage: {file: /etc/slurm/holdfast.conf}}\n"
                        "- {name: south, kind: slurm, conf: /south.conf,\n" /* a second slurmctld of one machine */

@@ -13,11 +13,11 @@
 
 extern const struct part part_group_settings;
 
-static void put(struct policy_registry *book, int64_t version, const char *mode)
+static void put(struct policy_registry *registry, int64_t version, const char *mode)
 {
     char error[POLICY_REGISTRY_ERROR_MAX];
     autofree char *text = own_printf("version: 1\ndefaults: {recovery: {mode: %s}}\n", mode);
-    assert_int_equal(policy_registry_put(book, version, text, error), 0);
+    assert_int_equal(policy_registry_put(registry, version, text, error), 0);
 }
 
 static void assert_group(const struct rgroup *group, int64_t version, enum repair_mode mode)
@@ -32,15 +32,15 @@ static void test_a_new_group_hides_no_document_from_the_others(void **state)
     (void)state;
     static struct config config;
     config_default(&config);
-    struct service service = {.book = policy_registry_new(&config)};
+    struct service service = {.registry = policy_registry_new(&config)};
     struct rcluster cluster = {.name = "train"};
     struct rgroup older = {.cluster = &cluster, .name = "older"};
     struct rgroup newer = {.next = &older, .cluster = &cluster, .name = "newer"};
     struct reconcile r = {.service = &service, .deps = {.settings = config.reconcile}, .groups = &older};
-    put(service.book, 1, "act");
+    put(service.registry, 1, "act");
     (void)part_group_settings.run(&r, 0);
     assert_group(&older, 1, REPAIR_MODE_ACT);
-    put(service.book, 2, "observe");
+    put(service.registry, 2, "observe");
     r.groups = &newer;
     reconcile_group_settings(&r, &newer);
     assert_group(&newer, 2, REPAIR_MODE_OBSERVE);
@@ -51,7 +51,7 @@ static void test_a_new_group_hides_no_document_from_the_others(void **state)
     cluster.dirty = false;
     (void)part_group_settings.run(&r, 0);
     assert_false(cluster.dirty);
-    policy_registry_free(service.book);
+    policy_registry_free(service.registry);
     config_free(&config);
 }
 

@@ -57,7 +57,7 @@ static int told(struct world *world)
     return count;
 }
 
-/* "17 of 12, 18 of 12": those that are found when the first picture is followed by the second. */
+/* "17 of 12, 18 of 12": those that are found when the first snapshot is followed by the second. */
 static void finds(struct world *world, struct job_snapshot *before, struct job_snapshot *snapshot, const char *wanted)
 {
     struct job_waiter *waiters = NULL;

@@ -227,7 +227,7 @@ static void test_supervisor_died_with_the_request(void **state)
     start(w, SCRIPT_BOOTS);
     assert_int_equal(instance_reboot_ask(dir, "reboot/1"), 0);
     world_kill_supervisor(w, ID);
-    world_wait_running(w, ID); /* starting fulfils the wish */
+    world_wait_running(w, ID); /* starting fulfils the request */
     world_wait_boots(w, ID, 2);
     world_reboot(w, ID, "reboot/1");
     assert_int_equal(world_lines(w, ID, "boots"), 2);

@@ -237,22 +237,22 @@ static void test_the_book_holds_the_newest(void **state)
     struct loop_settings s;
     config_default(&config);
     config.reconcile.policy.reboots_max = 4;
-    struct policy_registry *book = policy_registry_new(&config);
-    assert_int_equal(policy_registry_resolve(book, "train", "gpu", "", &s), 0);
+    struct policy_registry *registry = policy_registry_new(&config);
+    assert_int_equal(policy_registry_resolve(registry, "train", "gpu", "", &s), 0);
     assert_int_equal(s.policy.reboots_max, 4);
-    assert_int_equal(policy_registry_put(book, 2, "version: 1\ndefaults: {recovery: {rebootsMax: 6}}\n", error), 0);
-    assert_int_equal(policy_registry_put(book, 1, "version: 1\ndefaults: {recovery: {rebootsMax: 5}}\n", error), 0);
-    assert_int_equal(policy_registry_put(book, 3, "version: 1\ndefaults: {recovery: {rebootsMax: no}}\n", error),
+    assert_int_equal(policy_registry_put(registry, 2, "version: 1\ndefaults: {recovery: {rebootsMax: 6}}\n", error), 0);
+    assert_int_equal(policy_registry_put(registry, 1, "version: 1\ndefaults: {recovery: {rebootsMax: 5}}\n", error), 0);
+    assert_int_equal(policy_registry_put(registry, 3, "version: 1\ndefaults: {recovery: {rebootsMax: no}}\n", error),
                      STATUS_INVALID);
-    assert_int_equal(policy_registry_resolve(book, "train", "gpu", "", &s), 2);
+    assert_int_equal(policy_registry_resolve(registry, "train", "gpu", "", &s), 2);
     assert_int_equal(s.policy.reboots_max, 6);
-    assert_int_equal(policy_registry_put(book, 4, "version: 1\nclasses: {gpu: {mode: observe}}\n", error), 0);
-    assert_int_equal(policy_registry_show(book, NULL, NULL, NULL, &shown), 4);
+    assert_int_equal(policy_registry_put(registry, 4, "version: 1\nclasses: {gpu: {mode: observe}}\n", error), 0);
+    assert_int_equal(policy_registry_show(registry, NULL, NULL, NULL, &shown), 4);
     assert_int_equal(shown.count, setting_count + 1);
     const struct service_setting *last = &shown.settings[setting_count];
     assert_true(last->fault == FAULT_CLASS_GPU && last->value == REPAIR_MODE_OBSERVE &&
                 last->source == SETTING_SOURCE_DOCUMENT);
-    policy_registry_free(book);
+    policy_registry_free(registry);
     policy_registry_free(NULL);
     config_free(&config);
 }

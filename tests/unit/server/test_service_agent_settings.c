@@ -57,8 +57,8 @@ static void test_a_new_start(void **state)
     int64_t id = world_open_ready(&world, DB_INLINE, 1);
     autofree struct group_agent_settings *settings = none();
     assert_int_equal(apply(&world, ROLE_ADMIN, TEXT, -1, settings), 0);
-    struct agent_registry *book = fleet_agent_registry(world.service.fleet);
-    agent_registry_put(book, settings->group_id, settings->revision - 1, 5); /* who is late changes nothing */
+    struct agent_registry *registry = fleet_agent_registry(world.service.fleet);
+    agent_registry_put(registry, settings->group_id, settings->revision - 1, 5); /* who is late changes nothing */
     assert_true(fleet_settings_tag(world.service.fleet, id) == agent_settings_tag(TEXT));
     struct fleet *other = fleet_new(), *before = world.service.fleet;
     world.service.fleet = other;

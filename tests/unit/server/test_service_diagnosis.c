@@ -404,7 +404,7 @@ static void test_a_job_may_begin_anew_after_its_end(void **state)
     service_scheduler_set(world.service.schedulers[0], &up);
     show("COMPLETED", "gpu-[1-2]", 0);
     denied("is over: COMPLETED");
-    tell_restart(1, ATTEMPT_STATE_RUNNING); /* the picture does not have that yet */
+    tell_restart(1, ATTEMPT_STATE_RUNNING); /* the snapshot does not have that yet */
     starts("1   -1; ");
     service_scheduler_free(world.service.schedulers[--world.service.scheduler_count]);
     world_close(&world);

@@ -420,7 +420,7 @@ static void test_it_was_asked_to_checkpoint(void **state)
     close_slurm(&world);
 }
 
-/* The picture that shows it requeued came before the word that we did it. */
+/* The snapshot that shows it requeued came before the word that we did it. */
 static void test_the_snapshot_was_faster(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static void test_versions_and_a_broken_one(void **state)
     int64_t loaded = -1;
     config_default(&config);
     world_open(&world, DB_INLINE);
-    world.service.book = policy_registry_new(&config);
+    world.service.registry = policy_registry_new(&config);
     assert_int_equal(apply(&world, &world_operator, FIRST, -1, &version), STATUS_DENIED);
     assert_int_equal(apply(&world, &world_admin, "version: 2\n", -1, &version), STATUS_INVALID);
     assert_string_equal(world.problem.detail, "line 1: version must be 1, which is that of this format");
@@ -46,12 +46,12 @@ static void test_versions_and_a_broken_one(void **state)
     /* Somebody wrote into the database. */
     version = (struct policy_version){.version = 3, .text = "version: [\n"};
     assert_int_equal(db_write(world.service.db, "test", break_it, &version), 0);
-    policy_registry_free(world.service.book);
-    world.service.book = policy_registry_new(&config);
+    policy_registry_free(world.service.registry);
+    world.service.registry = policy_registry_new(&config);
     assert_int_equal(service_policy_load(&world.service, &loaded, &world.problem), STATUS_INVALID);
     assert_int_equal(loaded, 2);
     assert_non_null(strstr(world.problem.detail, "version 3 of the policy document cannot be read"));
-    assert_int_equal(policy_registry_resolve(world.service.book, "a", "b", "c", &resolved), 2);
+    assert_int_equal(policy_registry_resolve(world.service.registry, "a", "b", "c", &resolved), 2);
     assert_int_equal(resolved.policy.reboots_max, 6);
 
     const struct service_policy_change back = {.restores = 3, .comment = "", .expected = -1};
@@ -60,9 +60,9 @@ static void test_versions_and_a_broken_one(void **state)
     const struct service_policy_change first = {.restores = 1, .comment = "", .expected = 3};
     assert_int_equal(service_policy_apply(&world.service, &world_admin, &first, &version, &world.problem), 0);
     assert_true(version.version == 4 && version.restores == 1);
-    assert_int_equal(policy_registry_resolve(world.service.book, "a", "b", "c", &resolved), 4);
+    assert_int_equal(policy_registry_resolve(world.service.registry, "a", "b", "c", &resolved), 4);
     assert_int_equal(resolved.policy.reboots_max, 5);
-    policy_registry_free(world.service.book);
+    policy_registry_free(world.service.registry);
     world_close(&world);
 }
 
@@ -105,13 +105,14 @@ static void test_what_is_hardly_meant(void **state)
     };
     const struct policy_registry_group groups[] = {{{"ml", "gpu", "g"}, 8}, {{"ml", "cpu", "c"}, 4}};
     config_default(&config);
-    struct policy_registry *book = policy_registry_new(&config);
+    struct policy_registry *registry = policy_registry_new(&config);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct text lines AUTO(text) = {0};
-        policy_registry_warn(book, cases[i].text, groups, ARRAY_LEN(groups), INT64_C(1763650000000), add_line, &lines);
+        policy_registry_warn(registry, cases[i].text, groups, ARRAY_LEN(groups), INT64_C(1763650000000), add_line,
+                             &lines);
         assert_string_equal(text_get(&lines), cases[i].warnings);
     }
-    policy_registry_free(book);
+    policy_registry_free(registry);
 }
 
 int main(void)

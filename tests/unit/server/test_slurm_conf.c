@@ -21,12 +21,12 @@ static const struct slurm_conf_site SITE = {
 };
 
 /* Three nodes, of which two have a partition of their own. */
-static struct layout_node nodes[] = {
+static struct desired_node nodes[] = {
     {.name = "gpu-2", .address = "10.0.0.2", .instance_type = "ml.p5.48xlarge", .partition = "train", .leaf = "leaf-b"},
     {.name = "cpu-1", .address = "10.0.1.1:7011", .instance_type = "other", .leaf = "leaf-a"},
     {.name = "gpu-1", .instance_type = "ml.p5.48xlarge", .partition = "train", .leaf = "leaf-b"},
 };
-static struct scheduler_desired layout = {.nodes = nodes, .count = 3};
+static struct scheduler_desired desired = {.nodes = nodes, .count = 3};
 
 static char *merged(const struct scheduler_desired *wanted, const char *text)
 {
@@ -48,7 +48,7 @@ static void assert_has(const char *text, const char *line)
 static void what_is_written(void **state)
 {
     (void)state;
-    autofree char *text = slurm_conf_text(&layout, &SITE, NULL);
+    autofree char *text = slurm_conf_text(&desired, &SITE, NULL);
     assert_has(text, "NodeName=cpu-1 NodeAddr=10.0.1.1 State=UNKNOWN");
     assert_has(text, "NodeName=gpu-1 CPUs=192 RealMemory=2000000 Gres=gpu:h100:8 State=UNKNOWN");
     assert_has(text, "NodeName=gpu-2 NodeAddr=10.0.0.2 CPUs=192 RealMemory=2000000 Gres=gpu:h100:8 State=UNKNOWN");
@@ -60,19 +60,19 @@ static void what_is_written(void **state)
     assert_has(nothing, "PartitionName=dev Default=YES MaxTime=INFINITE State=UP");
 
     struct slurm_conf_site ports = {.port_base = 7000};
-    autofree char *ported = slurm_conf_text(&layout, &ports, NULL);
+    autofree char *ported = slurm_conf_text(&desired, &ports, NULL);
     assert_has(ported, "NodeName=gpu-2 NodeAddr=10.0.0.2 Port=7002 State=UNKNOWN");
 }
 
 static void the_order_of_nodes_says_nothing(void **state)
 {
-    struct layout_node turned[] = {nodes[2], nodes[0], nodes[1]};
+    struct desired_node turned[] = {nodes[2], nodes[0], nodes[1]};
     struct scheduler_desired other = {.nodes = turned, .count = 3};
     (void)state;
-    autofree char *a = slurm_conf_text(&layout, &SITE, NULL);
+    autofree char *a = slurm_conf_text(&desired, &SITE, NULL);
     autofree char *b = slurm_conf_text(&other, &SITE, NULL);
     assert_string_equal(a, b);
-    autofree char *again = merged(&layout, a);
+    autofree char *again = merged(&desired, a);
     struct slurm_conf conf;
     char error[SLURM_CONF_ERROR_MAX];
     assert_int_equal(slurm_conf_parse(again, strlen(again), &conf, error), 0);
@@ -80,7 +80,7 @@ static void the_order_of_nodes_says_nothing(void **state)
     assert_int_equal(conf.node_count, 3);
     assert_int_equal(conf.partition_count, 2);
     slurm_conf_free(&conf);
-    autofree char *third = merged(&layout, again);
+    autofree char *third = merged(&desired, again);
     assert_string_equal(again, third);
 }
 
@@ -98,16 +98,16 @@ static void edits_show(void **state)
         {"CPUs=192", "CPUs=96", NULL},
     };
     (void)state;
-    autofree char *text = slurm_conf_text(&layout, &SITE, NULL);
+    autofree char *text = slurm_conf_text(&desired, &SITE, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct slurm_conf conf;
-        char error[SLURM_CONF_ERROR_MAX], said[LAYOUT_SAID_MAX] = "";
+        char error[SLURM_CONF_ERROR_MAX], said[DESIRED_SAID_MAX] = "";
         char *at = strstr(text, cases[i].from);
         assert_non_null(at);
         autofree char *edited = own_printf("%.*s%s%s", (int)(at - text), text, cases[i].to, at + strlen(cases[i].from));
         assert_int_equal(slurm_conf_parse(edited, strlen(edited), &conf, error), 0);
         assert_false(conf.signed_by_us);
-        assert_int_equal(slurm_conf_drift(&layout, &conf, said), cases[i].said != NULL);
+        assert_int_equal(slurm_conf_drift(&desired, &conf, said), cases[i].said != NULL);
         assert_string_equal(said, cases[i].said == NULL ? "" : cases[i].said);
         slurm_conf_free(&conf);
     }
@@ -128,10 +128,10 @@ static void edited_words_are_named(void **state)
         {"NodeName=cpu-1 ", "# a comment\nNodeName=cpu-1 ", NULL},
     };
     (void)state;
-    autofree char *text = slurm_conf_text(&layout, &SITE, NULL);
+    autofree char *text = slurm_conf_text(&desired, &SITE, NULL);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct slurm_conf was, now;
-        char error[SLURM_CONF_ERROR_MAX], said[LAYOUT_SAID_MAX] = "";
+        char error[SLURM_CONF_ERROR_MAX], said[DESIRED_SAID_MAX] = "";
         char *at = strstr(text, cases[i].from);
         assert_non_null(at);
         autofree char *edited = own_printf("%.*s%s%s", (int)(at - text), text, cases[i].to, at + strlen(cases[i].from));
@@ -153,14 +153,14 @@ static void merge_keeps_what_is_not_ours(void **state)
                                   "PartitionName=train Nodes=cpu-1,old-2 MaxTime=60\n"
                                   "PartitionName=all Nodes=ALL\n";
     (void)state;
-    autofree char *text = merged(&layout, by_hand);
+    autofree char *text = merged(&desired, by_hand);
     assert_has(text, "NodeName=DEFAULT Sockets=2");
     assert_has(text, "NodeName=gpu-1 CPUs=96 Weight=7 State=DRAIN RealMemory=2000000 Gres=gpu:h100:8");
     assert_has(text, "nodename=old-[1-2]   CPUs=8");
     assert_has(text, "PartitionName=mine Nodes=gpu-1,old-1 AllowGroups=\"a b\"");
     assert_has(text, "PartitionName=train Nodes=gpu-[1-2],old-2 MaxTime=60");
     assert_has(text, "PartitionName=all Nodes=ALL");
-    autofree char *again = merged(&layout, text);
+    autofree char *again = merged(&desired, text);
     assert_string_equal(text, again);
 
     /* What was ours goes with its group, what was not stays. */
@@ -201,21 +201,21 @@ static void what_cannot_be_read(void **state)
 static void devices_and_switches(void **state)
 {
     (void)state;
-    autofree char *gres = slurm_conf_gres(&layout, &SITE);
+    autofree char *gres = slurm_conf_gres(&desired, &SITE);
     assert_has(gres, "NodeName=gpu-[1-2] Name=gpu Type=h100 File=/dev/nvidia[0-7]");
     struct slurm_conf_site amd = SITE;
     text_copy_cut(amd.gpu_device, sizeof(amd.gpu_device), "/dev/dri/renderD");
-    autofree char *others = slurm_conf_gres(&layout, &amd);
+    autofree char *others = slurm_conf_gres(&desired, &amd);
     assert_has(others, "NodeName=gpu-[1-2] Name=gpu Type=h100 File=/dev/dri/renderD[0-7]");
     assert_true(slurm_conf_is_device("/dev/dri/renderD"));
     assert_false(slurm_conf_is_device("dev"));
     assert_false(slurm_conf_is_device("/dev/x Count=9"));
-    autofree char *topology = slurm_conf_topology(&layout, NULL);
+    autofree char *topology = slurm_conf_topology(&desired, NULL);
     assert_has(topology, "SwitchName=leaf-a Nodes=cpu-1");
     assert_has(topology, "SwitchName=leaf-b Nodes=gpu-[1-2]");
     assert_has(topology, "SwitchName=holdfast-root Switches=leaf-a,leaf-b");
 
-    struct layout_node lost = {.name = "gpu-9"};
+    struct desired_node lost = {.name = "gpu-9"};
     struct scheduler_desired flat = {.nodes = &lost, .count = 1};
     autofree char *none = slurm_conf_topology(&flat, NULL);
     assert_string_equal(none, "");

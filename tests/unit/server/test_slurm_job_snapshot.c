@@ -1,5 +1,5 @@
 /*
- * The survey of Slurm: squeue, sdiag, sshare and reservations in our own samples of 22.05 and in hostile ones, what becomes of them
+ * The job snapshot of Slurm: squeue, sdiag, sshare and reservations in our own samples of 22.05 and in hostile ones, what becomes of them
  * in Prometheus' words, and which programs are run for it. tests/e2e/slurm/metrics.test.mjs has the real thing.
  */
 #include "base/file.h"
@@ -269,7 +269,7 @@ static struct scheduler_driver driver(void)
 static int make_scripts(void **state)
 {
     (void)state;
-    scripts = own_strdup("/tmp/holdfast-survey-XXXXXX");
+    scripts = own_strdup("/tmp/holdfast-snapshot-XXXXXX");
     return mkdtemp(scripts) == NULL ? -1 : 0;
 }
 
