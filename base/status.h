@@ -24,7 +24,8 @@
     X(VERSION, -12, "version", "made by a newer version")                          \
     X(STALE, -13, "stale", "about an earlier boot, instance or revision")          \
     X(UNAUTHENTICATED, -14, "unauthenticated", "no valid credential")              \
-    X(UNSUPPORTED, -15, "unsupported", "this backend cannot do that")
+    X(UNSUPPORTED, -15, "unsupported", "this backend cannot do that")              \
+    X(UNREADABLE, -16, "unreadable", "what is stored of it cannot be read")
 
 enum status {
     STATUS_OK = 0,

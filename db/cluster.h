@@ -44,7 +44,7 @@ int db_group_close_breaker(struct db_tx *tx, int64_t id, int64_t at);
 int db_group_set_machine_capacity(struct db_tx *tx, int64_t id, const struct machine_capacity *machine_capacity);
 
 /* What was asked for of a cluster or a group, but for what has a column of its own. get: an empty one when nothing was; the caller
- * frees its contents. put: replaces the earlier one. */
+ * frees its contents, UNREADABLE when that cannot be read. put: replaces the earlier one. */
 int db_cluster_spec_get(struct db_tx *tx, int64_t cluster_id, struct cluster_spec *ret_spec);
 int db_cluster_spec_put(struct db_tx *tx, int64_t cluster_id, const struct cluster_spec *spec);
 int db_group_spec_get(struct db_tx *tx, int64_t group_id, struct group_spec *ret_spec);

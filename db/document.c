@@ -38,14 +38,13 @@ static int spec_put(struct db_tx *tx, const char *sql, int64_t id, const char *t
     return db_query_run(&q, NULL);
 }
 
-/* What cannot be read asks for nothing: we wrote it ourselves. */
 int db_cluster_spec_get(struct db_tx *tx, int64_t cluster_id, struct cluster_spec *ret_spec)
 {
     autofree char *text = NULL;
     int status = spec_get(tx, SQL_CLUSTER_GET, cluster_id, &text);
     *ret_spec = (struct cluster_spec){0};
     if (status == 0 && text != NULL)
-        (void)cluster_spec_read(text, ret_spec);
+        status = cluster_spec_read(text, ret_spec) == 0 ? 0 : STATUS_UNREADABLE;
     return status;
 }
 
@@ -61,7 +60,7 @@ int db_group_spec_get(struct db_tx *tx, int64_t group_id, struct group_spec *ret
     int status = spec_get(tx, SQL_GROUP_GET, group_id, &text);
     *ret_spec = (struct group_spec){0};
     if (status == 0 && text != NULL)
-        (void)group_spec_read(text, ret_spec);
+        status = group_spec_read(text, ret_spec) == 0 ? 0 : STATUS_UNREADABLE;
     return status;
 }
 

@@ -411,6 +411,7 @@ ENUM_DECLARE(event_level);
     X(COMPUTE_QUOTA, "compute-quota")               \
     X(TAGS, "tags")                                 \
     X(INJECTED, "injected")                         \
+    X(UNREADABLE, "unreadable")                     \
     X(WEBHOOK_TEST, "webhook-test")                 \
     X(WEBHOOK_FAILING, "webhook-failing")           \
     X(WEBHOOK_BACK, "webhook-back")

@@ -22,6 +22,7 @@
 #include "server/reconcile/reconcile.h"
 #include "server/service/access/access.h"
 #include "server/service/agent/agent_settings.h"
+#include "server/service/cluster/cluster.h"
 #include "server/service/policy/policy.h"
 #include "server/service/service.h"
 #include "server/webhook/webhook.h"
@@ -149,6 +150,14 @@ static int load_agent_settings(struct hpd *hpd)
     return rc < 0 ? fail("the store cannot be read", problem.detail) : 0;
 }
 
+/* One that cannot be read is no reason not to start: the others are served. */
+static int check_specs(struct hpd *hpd)
+{
+    struct problem problem = {0};
+    int rc = service_specs_check(&hpd->service, &problem);
+    return rc < 0 ? fail("the store cannot be read", problem.detail) : 0;
+}
+
 static int open_store(struct hpd *hpd)
 {
     char error[DB_ERROR_MAX] = "";
@@ -173,6 +182,8 @@ static int open_store(struct hpd *hpd)
     rc = load_policy(hpd);
     if (rc == 0)
         rc = load_agent_settings(hpd);
+    if (rc == 0)
+        rc = check_specs(hpd);
     if (rc != 0)
         return rc;
     autofree char *key = own_printf("%s/secret.key", hpd->config.state_dir);

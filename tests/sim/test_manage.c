@@ -1,5 +1,6 @@
 /* What is put to a scheduler whose nodes and partitions are ours to write: all that is wanted, or a word on why not. */
 #include "db/cluster.h"
+#include "db/intern.h"
 #include "db/node.h"
 #include "tests/sim/sim_world.h"
 
@@ -98,11 +99,33 @@ static void what_is_too_large_to_be_written_is_told(void **state)
     sim_close(&sim);
 }
 
+static int spoil_group_spec(struct db_tx *tx, void *arg)
+{
+    (void)arg;
+    return db_exec(tx, "INSERT INTO group_spec (group_id, spec) SELECT min(id), '{\"slurm\":7}' FROM instance_group");
+}
+
+/* Its nodes may be a controller's, and their partition is not known: what was written stays. */
+static void what_cannot_be_read_is_not_written_otherwise(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_managed(&sim, (struct fleet){.clusters = 2, .nodes = 1});
+    assert_int_equal(db_write(sim.service.db, "test", spoil_group_spec, NULL), 0);
+    turn_some(&sim);
+    clock_fake_advance(&sim.clock, MS_PER_MIN);
+    turn_some(&sim);
+    assert_int_equal(asked, 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "cannot be read"), 2); /* of each cluster */
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_cluster_is_left_out),
         cmocka_unit_test(what_is_too_large_to_be_written_is_told),
+        cmocka_unit_test(what_cannot_be_read_is_not_written_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,9 @@ struct collecting {
     struct scheduler_desired *desired;
     size_t capacity; /* of its nodes */
     int64_t cluster_id, group_id;
-    bool off;   /* the group's nodes are none of the scheduler's */
-    bool named; /* a cluster has named the strategy */
+    bool off;                        /* the group's nodes are none of the scheduler's */
+    bool named;                      /* a cluster has named the strategy */
+    char unreadable[NAME_MAX_BYTES]; /* whose description that is; "": all can be read */
     char partition[NAME_MAX_BYTES];
     uint64_t number;
 };
@@ -87,6 +88,8 @@ static int read_group(struct collecting *c, int64_t group_id, const char *group,
     if (c->group_id == group_id)
         return 0;
     int status = db_group_spec_get(c->tx, group_id, &spec);
+    if (status == STATUS_UNREADABLE)
+        text_copy_cut(c->unreadable, sizeof(c->unreadable), group);
     if (status < 0)
         return status;
     const char *partition = group_spec_partition(&spec);
@@ -137,12 +140,14 @@ static void take_strategy(struct collecting *c, enum desired_strategy named)
     c->named = true;
 }
 
-static int read_strategy(struct collecting *c, int64_t cluster_id)
+static int read_strategy(struct collecting *c, int64_t cluster_id, const char *cluster)
 {
     AUTO(cluster_spec) struct cluster_spec spec = {0};
     int status = db_cluster_spec_get(c->tx, cluster_id, &spec);
     if (status == 0 && spec.strategy.given)
         take_strategy(c, (enum desired_strategy)spec.strategy.value);
+    if (status == STATUS_UNREADABLE)
+        text_copy_cut(c->unreadable, sizeof(c->unreadable), cluster);
     return status;
 }
 
@@ -153,7 +158,7 @@ static int take_cluster(const void *found, void *arg)
     if (!cluster_is_under(cluster, c->link->name))
         return 0;
     const struct db_node_filter all = {.cluster_id = cluster->id, .state = -1, .health = -1};
-    int status = read_strategy(c, cluster->id);
+    int status = read_strategy(c, cluster->id, cluster->name);
     return status != 0 ? status : db_node_list(c->tx, &all, take_node, c);
 }
 
@@ -245,6 +250,13 @@ static void tell_size(struct reconcile *r, struct scheduler_link *link, size_t c
     tell_trouble(r, link, trouble);
 }
 
+static void tell_unreadable(struct reconcile *r, struct scheduler_link *link, const char *name)
+{
+    char trouble[SCHEDULER_ERROR_MAX];
+    snprintf(trouble, sizeof(trouble), "the stored description of %s cannot be read", name);
+    tell_trouble(r, link, trouble);
+}
+
 /* --- one look ----------------------------------------------------------------------------------- */
 static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
 {
@@ -258,6 +270,8 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
     bool too_large = status == 0 && c.desired->count > DESIRED_NODES_MAX;
     if (too_large)
         tell_size(r, link, c.desired->count);
+    if (status == STATUS_UNREADABLE)
+        tell_unreadable(r, link, c.unreadable);
     if (status != 0 || too_large || (c.number == manage->asked && manage->forced_at > now)) {
         scheduler_desired_free(c.desired);
         return false;

@@ -58,6 +58,13 @@ static bool is_prepared(struct work *w)
     return work_did(w, status < 0 ? status : 0) && word != POLICY_SCRIPTS_AHEAD;
 }
 
+/* A machine takes no work before its scripts, and whether there are any is not known. */
+static enum step_result say_unreadable(struct work *w)
+{
+    work_say(w, "the stored description of the group cannot be read, so its lifecycle scripts are not known");
+    return STEP_RETRY;
+}
+
 static enum step_result prepare_enter(struct work *w)
 {
     if (w->op.kind == OPERATION_KIND_RELEASE && is_prepared(w))
@@ -66,6 +73,8 @@ static enum step_result prepare_enter(struct work *w)
     int status = read_job(w, &job);
     if (status == STATUS_NOT_FOUND)
         return STEP_SKIP;
+    if (status == STATUS_UNREADABLE)
+        return say_unreadable(w);
     if (!work_did(w, status))
         return STEP_WAIT;
     static const char *const parts[] = {[LIFECYCLE_SOURCE] = "the source",
@@ -87,6 +96,8 @@ static enum step_result ask(struct work *w)
         work_say(w, "the group has no lifecycle scripts any more");
         return STEP_SKIP;
     }
+    if (status == STATUS_UNREADABLE)
+        return say_unreadable(w);
     if (work_did(w, status))
         agent_tasks_put(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
     return STEP_WAIT;

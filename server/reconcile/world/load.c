@@ -170,7 +170,7 @@ int reconcile_load_roles(struct reconcile *r, struct db_tx *tx)
         if (group->role_known || group->cluster->link == NULL)
             continue;
         int status = db_group_spec_get(tx, group->id, &spec);
-        if (status < 0)
+        if (status < 0 && status != STATUS_UNREADABLE) /* which was said at the start */
             return status;
         group->off_scheduler = group_spec_role(&spec) != SLURM_ROLE_COMPUTE;
         group->role_known = true;

@@ -83,6 +83,8 @@ void service_cluster_view_free(struct service_cluster_view *view); /* the conten
 enum orchestrator service_cluster_orchestrator(const struct service *s, const char *scheduler);
 int service_cluster_create(struct service *s, const struct actor *actor, const struct service_cluster_spec *spec,
                            struct cluster *ret_cluster, struct problem *ret_problem);
+/* At the start: says of each stored description that cannot be read that it cannot. */
+int service_specs_check(struct service *s, struct problem *ret_problem);
 int service_cluster_describe(struct service *s, const char *name, struct service_cluster_view *ret_view,
                              struct problem *ret_problem);
 int service_cluster_list(struct service *s, const char *after_name, int limit,

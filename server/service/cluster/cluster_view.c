@@ -91,12 +91,21 @@ static int describe_attention(struct describe *describe)
     return status != 0 ? status : db_node_list(describe->tx, &noted, add_attention, describe);
 }
 
+/* One that cannot be read hides nothing else. */
+static int spec_shown(int status, char failure[SENTENCE_MAX_BYTES])
+{
+    if (status != STATUS_UNREADABLE)
+        return status;
+    say_cut(failure, SENTENCE_MAX_BYTES, "Its stored description cannot be read: it is left as it is, and not shown.");
+    return 0;
+}
+
 /* What was asked for, and what rolls. */
 static int describe_group(struct db_tx *tx, struct service_group_view *view)
 {
     int status = db_cluster_count(tx, view->group.cluster_id, view->group.id, &view->counts);
     if (status == 0)
-        status = db_group_spec_get(tx, view->group.id, &view->spec);
+        status = spec_shown(db_group_spec_get(tx, view->group.id, &view->spec), view->group.failure);
     if (status == 0)
         status = db_rollout_get(tx, view->group.id, &view->rollout);
     if (status == 0)
@@ -108,7 +117,7 @@ static int describe_group(struct db_tx *tx, struct service_group_view *view)
 static int describe_groups(struct describe *describe)
 {
     struct service_cluster_view *view = describe->view;
-    int status = db_cluster_spec_get(describe->tx, view->cluster.id, &view->spec);
+    int status = spec_shown(db_cluster_spec_get(describe->tx, view->cluster.id, &view->spec), view->cluster.failure);
     if (status == 0)
         status = db_group_list(describe->tx, view->cluster.id, add_group, describe);
     for (size_t i = 0; status == 0 && i < view->group_count; i++)

@@ -65,6 +65,10 @@ int problem_of_store(struct problem *problem, int status)
     case STATUS_UNAVAILABLE:
     case STATUS_TIMEOUT:
         return problem_say(problem, status, PROBLEM_UNAVAILABLE, "The store is busy. Try again in a few seconds.");
+    case STATUS_UNREADABLE:
+        return problem_say(problem, status, PROBLEM_INTERNAL,
+                           "The stored description of the cluster or of a group of it cannot be read, and nothing was "
+                           "changed. The cluster's timeline and the server's log say which.");
     default:
         return problem_say(problem, status, PROBLEM_INTERNAL,
                            "The store failed (%s) and nothing was changed. The server's log has the details.",

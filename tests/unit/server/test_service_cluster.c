@@ -1,4 +1,5 @@
 /* Clusters: what a description must look like, what is made of it, and how it is taken down. */
+#include "db/intern.h"
 #include "server/service/scheduler/scheduler.h"
 #include "tests/support/recovery.h"
 #include "tests/support/service_world.h"
@@ -276,6 +277,61 @@ static void test_the_only_scheduler_of_a_kind_is_chosen(void **state)
     world_close(&world);
 }
 
+static int spoil_specs(struct db_tx *tx, void *arg)
+{
+    (void)arg;
+    int status =
+        db_exec(tx, "INSERT OR REPLACE INTO group_spec (group_id, spec) SELECT id, '{\"role\":' FROM instance_group");
+    return status < 0
+               ? status
+               : db_exec(tx, "INSERT OR REPLACE INTO cluster_spec (cluster_id, spec) SELECT id, 'x' FROM cluster");
+}
+
+static int count_spoiled(struct db_tx *tx, void *arg)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, "SELECT count(*) FROM group_spec WHERE spec = '{\"role\":'");
+    int status = db_query_one(&q);
+    *(int64_t *)arg = db_get_i64(&q);
+    return status;
+}
+
+/* A description that cannot be read is no empty one: it is said, shown, and what was stored stays. */
+static void test_a_description_that_cannot_be_read_is_said_and_kept(void **state)
+{
+    (void)state;
+    struct world world;
+    struct cluster cluster;
+    struct service_cluster_view view;
+    struct event last;
+    int64_t spoiled = 0;
+    struct sketch sketch = {.name = "ml", .group = {"gpu"}, .count = {2}, .groups = 1};
+    world_open(&world, DB_INLINE);
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), 0);
+    assert_int_equal(service_specs_check(&world.service, &world.problem), 0);
+    assert_int_equal(world_events(&world, EVENT_KIND_UNREADABLE, NULL), 0);
+    assert_int_equal(db_write(world.service.db, "test", spoil_specs, NULL), 0);
+    assert_int_equal(service_specs_check(&world.service, &world.problem), 0);
+    assert_int_equal(world_events(&world, EVENT_KIND_UNREADABLE, &last), 2);
+    assert_int_equal(last.level, EVENT_LEVEL_ERROR);
+    assert_non_null(strstr(last.message, "the group gpu cannot be read"));
+    assert_int_equal(service_cluster_describe(&world.service, "ml", &view, &world.problem), 0);
+    assert_non_null(strstr(view.cluster.failure, "cannot be read"));
+    assert_non_null(strstr(view.groups[0].group.failure, "cannot be read"));
+    assert_int_equal(view.counts.nodes, 2);
+    service_cluster_view_free(&view);
+    struct group_spec spec = {.threads_per_core = {true, 1}};
+    struct service_group_spec group = {.name = "gpu", .instance_count = 3, .min_count = -1, .spec = &spec};
+    const struct service_cluster_change change = {.groups = &group, .group_count = 1, .merge = true};
+    assert_int_equal(service_cluster_update(&world.service, &world_admin, "ml", &change, &cluster, &world.problem),
+                     STATUS_UNREADABLE);
+    assert_problem(&world, PROBLEM_INTERNAL);
+    assert_non_null(strstr(world.problem.detail, "cannot be read"));
+    assert_int_equal(db_write(world.service.db, "test", count_spoiled, &spoiled), 0);
+    assert_int_equal(spoiled, 1);
+    world_close(&world);
+}
+
 static int none_expected(const void *row, void *arg)
 {
     (void)arg;
@@ -508,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_descriptions_that_are_refused),
         cmocka_unit_test(test_backends_that_are_not_there_are_refused),
         cmocka_unit_test(test_the_only_scheduler_of_a_kind_is_chosen),
+        cmocka_unit_test(test_a_description_that_cannot_be_read_is_said_and_kept),
         cmocka_unit_test(test_only_an_administrator_makes_and_deletes),
         cmocka_unit_test(test_create_leaves_a_launch_for_every_node),
         cmocka_unit_test(test_names_too_long_for_a_key_still_get_their_own),
