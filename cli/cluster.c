@@ -113,8 +113,9 @@ static void print_scheduler(FILE *f, const json_t *view)
     if (!text_equal(cli_value(scheduler, "state", state, sizeof(state)), "down"))
         return;
     const char *why = cli_value(scheduler, "error", error, sizeof(error));
-    fprintf(f, "%-16s down for %s%s%s\n", "Scheduler", cli_age(scheduler, "since", age, sizeof(age)),
-            *why != 0 ? ": " : "", why);
+    const bool timed = json_object_get(scheduler, "since") != NULL; /* one that is not configured was never up */
+    fprintf(f, "%-16s down%s%s%s%s\n", "Scheduler", timed ? " for " : "",
+            timed ? cli_age(scheduler, "since", age, sizeof(age)) : "", *why != 0 ? ": " : "", why);
 }
 
 /* Who writes the scheduler's nodes and partitions, where it is not the site alone, and what became of them. */

@@ -52,6 +52,8 @@ int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reco
     parts_start(r);
     int status = deps->scheduler_count == 0 ? 0 : service_scheduler_adopt(r->service, deps->schedulers[0].name);
     if (status == 0)
+        status = service_scheduler_check(r->service);
+    if (status == 0)
         status = reconcile_with_reader(r, parts_load);
     if (status != 0) {
         reconcile_free(r);

@@ -1,4 +1,6 @@
 /* Two schedulers under one loop, the second of another kind, with the same node names in both: each is repaired and down by itself. */
+#include "server/service/cluster/cluster.h"
+#include "server/service/scheduler/governance.h"
 #include "tests/sim/sim_other.h"
 
 #define OFF_THE_BUS 79
@@ -94,12 +96,46 @@ static void a_hold_is_of_one_scheduler(void **state)
     sim_close(&sim);
 }
 
+/* Taken out of the configuration: said at the start, shown, and what needs it waits. Nothing of it fails for good. */
+static void one_that_is_no_longer_configured_is_said(void **state)
+{
+    struct sim sim;
+    struct problem problem;
+    struct service_cluster_view view;
+    (void)state;
+    open_both(&sim, 404);
+    sim_kill(&sim);
+    sim.other_nodes = 0;
+    sim_boot(&sim);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DOWN, "has no scheduler \"" SIM_OTHER "\""), 1);
+    assert_int_equal(service_cluster_describe(&sim.service, SIM_OTHER, &view, &problem), 0);
+    assert_int_equal(view.scheduler.state, SCHEDULER_STATE_DOWN);
+    assert_non_null(strstr(view.scheduler.error, "has no scheduler \"" SIM_OTHER "\""));
+    service_cluster_view_free(&view);
+    AUTO(governance_spec) struct governance_spec config = {0};
+    static struct governance governance;
+    assert_int_equal(governance_spec_read("{\"fairShare\":true}", &config), 0);
+    const struct service_governance_spec spec = {.name = "main", .config = &config, .active = -1};
+    const enum governance_kind kind = GOVERNANCE_KIND_SCHEDULER_CONFIG;
+    assert_int_equal(service_governance_create(&sim.service, &sim_admin, kind, SIM_OTHER, &spec, &governance, &problem),
+                     0);
+    int64_t next;
+    for (int i = 0; i < 4; i++)
+        (void)reconcile_run_once(sim.reconcile, &next);
+    const struct service_governance_ref ref = {.kind = kind, .cluster = SIM_OTHER};
+    assert_int_equal(service_governance_describe(&sim.service, &ref, 0, &governance, &problem), 0);
+    assert_string_equal(governance_status_text(governance.status), "Creating");
+    assert_non_null(strstr(governance.reason, "no scheduler of the cluster's name"));
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_of_both_is_repaired_in_each),
         cmocka_unit_test(one_that_is_down_holds_up_nothing_of_the_other),
         cmocka_unit_test(a_hold_is_of_one_scheduler),
+        cmocka_unit_test(one_that_is_no_longer_configured_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

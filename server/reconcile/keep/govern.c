@@ -234,8 +234,11 @@ static bool ask(struct reconcile *r, struct scheduler_link *link, struct wanted 
         return false;
     free(govern->versions);
     govern->versions = TAKE(wanted->versions);
-    if (ops == NULL || ops->governance == NULL)
-        record(r, link, wanted->governance, STATUS_UNSUPPORTED, "this server drives no scheduler that could go by it");
+    if (ops == NULL) /* it may come back with the next configuration */
+        record(r, link, wanted->governance, STATUS_UNAVAILABLE,
+               "hpd's configuration has no scheduler of the cluster's name");
+    else if (ops->governance == NULL)
+        record(r, link, wanted->governance, STATUS_UNSUPPORTED, "its scheduler is not capable of it");
     else
         send(r, link, TAKE(wanted->governance));
     return true;

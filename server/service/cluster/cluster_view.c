@@ -167,6 +167,8 @@ int service_cluster_describe(struct service *s, const char *name, struct service
         return status;
     }
     service_scheduler_get(service_scheduler_of(s, &view.cluster), &view.scheduler);
+    if (service_scheduler_is_missing(s, &view.cluster, view.scheduler.error))
+        view.scheduler.state = SCHEDULER_STATE_DOWN;
     *ret_view = view;
     return 0;
 }

@@ -30,6 +30,55 @@ static int read_clusters(struct db_tx *tx, void *arg)
     return db_cluster_list(tx, "", 0, add_cluster, arg);
 }
 
+/* --- clusters without the scheduler that they name -------------------------------------------------- */
+
+struct missing {
+    const struct service *s;
+    struct db_tx *tx;
+    bool any, writes;
+};
+
+bool service_scheduler_is_missing(const struct service *s, const struct cluster *cluster,
+                                  char ret_why[SERVICE_SCHEDULER_ERROR_MAX])
+{
+    if (cluster->orchestrator == ORCHESTRATOR_NONE || cluster->scheduler[0] == '\0' ||
+        service_scheduler_of(s, cluster) != NULL)
+        return false;
+    say_cut(ret_why, SERVICE_SCHEDULER_ERROR_MAX, "hpd's configuration has no scheduler \"%s\"", cluster->scheduler);
+    return true;
+}
+
+static int say_missing(const void *row, void *arg)
+{
+    const struct cluster *cluster = row;
+    struct missing *missing = arg;
+    char why[SERVICE_SCHEDULER_ERROR_MAX];
+    if (!service_scheduler_is_missing(missing->s, cluster, why))
+        return 0;
+    missing->any = true;
+    return !missing->writes ? 0
+                            : cluster_event(missing->tx, cluster, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DOWN,
+                                            "%s: steps that need it wait", why);
+}
+
+static int look(struct db_tx *tx, void *arg)
+{
+    struct missing *missing = arg;
+    missing->tx = tx;
+    return db_cluster_list(tx, "", 0, say_missing, missing);
+}
+
+int service_scheduler_check(struct service *s)
+{
+    struct problem unused;
+    struct missing missing = {.s = s};
+    int status = service_read(s, look, &missing, &unused);
+    missing.writes = true;
+    return status < 0 || !missing.any ? status : db_write(s->db, "scheduler-check", look, &missing);
+}
+
+/* --- all of them --------------------------------------------------------------------------------------- */
+
 int service_scheduler_list(struct service *s, struct service_scheduler_view **ret_views, size_t *ret_count,
                            struct problem *ret_problem)
 {

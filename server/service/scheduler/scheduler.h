@@ -42,6 +42,11 @@ const char *service_scheduler_name(const struct service_scheduler *scheduler);
 const char *service_scheduler_kind(const struct service_scheduler *scheduler); /* likewise */
 /* At the start: clusters and what is kept of them that name no scheduler are this one's. */
 int service_scheduler_adopt(struct service *s, const char *name);
+/* At the start: says of each cluster whose scheduler is not configured that it is not. */
+int service_scheduler_check(struct service *s);
+/* True of such a cluster, with the words for it. */
+bool service_scheduler_is_missing(const struct service *s, const struct cluster *cluster,
+                                  char ret_why[SERVICE_SCHEDULER_ERROR_MAX]);
 struct service_scheduler_view {
     struct service_scheduler_status status;
     bool counted; /* its nodes are known now */
