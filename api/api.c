@@ -1,5 +1,5 @@
 /*
- * Both doors over one server: a request's way from its header to its handler.
+ * Both APIs over one server: a request's way from its header to its handler.
  *
  *      begin    route, limits, and for agents the credential        on the event loop
  *      handle   direct lane: the handler                            on the event loop

@@ -1,5 +1,5 @@
 /*
- * The API process part: both doors over one HTTP server. It checks, calls one use case, answers; it never talks
+ * The API process part: both APIs over one HTTP server. It checks, calls one use case, answers; it never talks
  * to a backend or to the store.
  */
 #ifndef HOLDFAST_API_API_H

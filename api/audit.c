@@ -1,7 +1,7 @@
 /*
- * What the doors know of a change: operation, peer and request id at its beginning, names as they are read.
+ * What the APIs know of a change: operation, peer and request id at its beginning, names as they are read.
  *
- * A request is a change when it is neither GET nor HEAD and needs more than the role viewer; at the AWS door the role alone
+ * A request is a change when it is neither GET nor HEAD and needs more than the role viewer; at the AWS API the role alone
  * says it. What agents and jobs send all the time, heartbeats, verdicts and attempts, reports and changes nothing.
  */
 #include "api/audit.h"
@@ -90,7 +90,7 @@ static void fill(const struct api_call *call, struct audit *ret_entry)
     for (const char *at = strchr(route->pattern, '{'); at != NULL; at = strchr(at + 1, '{'), i++) {
         if (text_starts_with(at, "{cluster}"))
             text_copy_cut(ret_entry->cluster, sizeof ret_entry->cluster, call->params[i]);
-        else if (!text_starts_with(at, "{signature}")) /* a link is worth a yes */
+        else if (!text_starts_with(at, "{signature}")) /* a link is worth an approval */
             names_add(&names, call->params[i]);
     }
 }

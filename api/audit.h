@@ -1,5 +1,5 @@
 /*
- * The audit log, seen from the doors: each says here, in one place, which request is a change, who asked and what about,
+ * The audit log, seen from the APIs: each says here, in one place, which request is a change, who asked and what about,
  * and how it was answered. What is recorded, and when, is the service's (server/service/access/audit.c).
  *
  * Names go into the log, and bodies do not: of a body only what the members with names of things hold.
@@ -15,7 +15,7 @@ void audit_begin(struct api_call *call, struct service_audit *audit);
 /* Who it is, once that is proven; before that at most the credential that was used. */
 void audit_who(struct api_call *call, const struct actor *actor);
 void audit_credential(struct api_call *call, const char *credential);
-/* What it is about: of the REST door's body and of the AWS door's input. */
+/* What it is about: of the REST API's body and of the AWS API's input. */
 void audit_body(struct api_call *call, const json_t *body);
 void audit_input(struct api_call *call, const json_t *input);
 

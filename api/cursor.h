@@ -1,5 +1,5 @@
 /*
- * Opaque places in lists, as both doors give them to clients. They are checked when they come back: another list's, or a
+ * Opaque places in lists, as both APIs give them to clients. They are checked when they come back: another list's, or a
  * made-up one, is an error and never a guess.
  */
 #ifndef HOLDFAST_API_CURSOR_H

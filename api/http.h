@@ -1,5 +1,5 @@
 /*
- * The HTTP server under the doors: connections, requests and replies, with libmicrohttpd hidden behind.
+ * The HTTP server under the APIs: connections, requests and replies, with libmicrohttpd hidden behind.
  *
  * Each worker thread owns a listening socket (SO_REUSEPORT), a daemon without a thread of its own and the loop
  * around it: libmicrohttpd's own epoll thread sleeps for ever when exactly 128, 256, … connections become ready

@@ -169,7 +169,7 @@ static int64_t or_default(int64_t value, int64_t otherwise)
     return value > 0 ? value : otherwise;
 }
 
-/* How many connections a worker may have, so that whoever opens too many finds the door closed and not the house down. */
+/* How many connections a worker may have, so that whoever opens too many is refused and not the server stopped. */
 static int64_t connections_max(int workers)
 {
     struct rlimit files;

@@ -1,4 +1,4 @@
-/* Counts of the doors: requests by operation and status class, how long they took, connections and streams. */
+/* Counts of the APIs: requests by operation and status class, how long they took, connections and streams. */
 #ifndef HOLDFAST_API_METRICS_H
 #define HOLDFAST_API_METRICS_H
 

@@ -1,4 +1,4 @@
-/* Pages of the REST door's lists. */
+/* Pages of the REST API's lists. */
 #include "api/page.h"
 #include "base/status.h"
 

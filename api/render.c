@@ -1,4 +1,4 @@
-/* The vocabulary in the REST door's words. Member names here are the ones of openapi.yaml. */
+/* The vocabulary in the REST API's words. Member names here are the ones of openapi.yaml. */
 #include "api/render.h"
 #include "base/clock.h"
 #include "base/sm.h"
@@ -296,7 +296,7 @@ json_t *render_incident(const struct shared_incident *incident)
     put_text(json, "cause", incident_cause_text(incident->cause));
     put_text(json, "state", incident->ended_at > 0 ? "ended" : "open");
     json_put_time(json, "startedAt", incident->started_at);
-    json_put_time(json, "calmSince", incident->settled_since);
+    json_put_time(json, "settledSince", incident->settled_since);
     json_put_time(json, "endedAt", incident->ended_at);
     put_text(json, "endedBy", incident->ended_by);
     json_put_i64(json, "nodes", incident->nodes);

@@ -1,5 +1,5 @@
 /*
- * Model structs as JSON, as the REST door speaks: lowerCamelCase names, RFC 3339 times. Absent values are left out.
+ * Model structs as JSON, as the REST API speaks: lowerCamelCase names, RFC 3339 times. Absent values are left out.
  * What belongs to a noun but is not in its struct is an argument: names for row numbers, above all.
  */
 #ifndef HOLDFAST_API_RENDER_H

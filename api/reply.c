@@ -3,7 +3,7 @@
  * reply made here carries a request id, which is also in the log when the fault is the server's.
  */
 #include "api/audit.h"
-#include "api/aws/door.h"
+#include "api/aws/api.h"
 #include "api/intern.h"
 #include "api/render.h"
 #include "api/repeat.h"
@@ -175,7 +175,7 @@ static void problem_reply(struct api_call *call, enum problem_code code, const c
 {
     char id[API_REQUEST_ID_MAX], type[96];
     if (call->route != NULL && call->route->access == ACCESS_SIGNED) {
-        aws_door_problem(call, code, detail); /* its clients read another form */
+        aws_api_problem(call, code, detail); /* its clients read another form */
         return;
     }
     api_request_id(call, id);

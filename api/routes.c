@@ -1,5 +1,5 @@
 /*
- * THE table: every operation of both doors, once. Start reading here: the handler's name says the file
+ * THE table: every operation of both APIs, once. Start reading here: the handler's name says the file
  * (api_node_describe is in v1/node.c, agent_heartbeat in agent/heartbeat.c), openapi.yaml has the same operationIds,
  * and a test compares the two in both directions.
  *
@@ -7,7 +7,7 @@
  */
 #include "api/routes.h"
 #include "api/agent/agent.h"
-#include "api/aws/door.h"
+#include "api/aws/api.h"
 #include "api/call.h"
 #include "api/v1/v1.h"
 #include "base/own.h"
@@ -171,7 +171,7 @@ const struct api_route api_routes[] = {
 
     {"GET", "/v1/audit", "listAudit", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_audit_list},
 
-    {"POST", "/", "callAws", ACCESS_SIGNED, LANE_POOL, PLAIN, AWS_BODY_BYTES_MAX, aws_door},
+    {"POST", "/", "callAws", ACCESS_SIGNED, LANE_POOL, PLAIN, AWS_BODY_BYTES_MAX, aws_api},
 
     {"GET", "/v1/version", "describeVersion", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_version_describe},
 

@@ -49,7 +49,7 @@ struct route_param {
     size_t len;
 };
 
-/* The AWS door takes POST at "/" and, for clients whose endpoint has a path, at every other path that ends in a slash. */
+/* The AWS API takes POST at "/" and, for clients whose endpoint has a path, at every other path that ends in a slash. */
 const struct api_route *route_aws(void);
 bool route_may_be_aws(const char *method, const char *path);
 

@@ -3,7 +3,7 @@
  *
  * ECDSA P-256, because a handshake with it costs a tenth of RSA's. Clients pin the public key and not the
  * certificate: when only the certificate is missing it is made again for the key that is there, and every
- * fingerprint that was handed out stays true. A certificate without its key cannot be mended and is refused.
+ * fingerprint that was handed out stays true. A certificate without its key cannot be repaired and is refused.
  */
 #include "base/tls.h"
 

@@ -1,5 +1,5 @@
 /*
- * What a decision costs, without agents and doors around it:
+ * What a decision costs, without agents and APIs around it:
  *
  *   decide policy                              the pure function over a group in trouble: decisions a second of one core
  *   decide burst STATE_DIR NODES_FILE V N S W  hpd's own store and loop on a fleet of bench/seed: V verdicts of N nodes, each Sth of

@@ -26,7 +26,7 @@ struct message_options {
     int xid;                         /* of verdicts: 43 is a program's fault, 79 costs the node */
     const char *path;                /* of GET */
     const char *token;               /* of GET: a bearer token; NULL for none */
-    const char *target, *input;      /* of the AWS door: "SageMaker.DescribeCluster", and the body */
+    const char *target, *input;      /* of the AWS API: "SageMaker.DescribeCluster", and the body */
     const char *access_key, *secret; /* that it is signed with */
     uint64_t run_id;                 /* makes what this run sends different from what earlier ones sent */
 };

@@ -135,7 +135,7 @@ async function decide() {
   say('simulated node-days, one core', perSecond(simulated), `100,000 nodes over 54 days in ${pick(simulated, 'seconds').toFixed(2)} s and ${pick(simulated, 'memoryMb').toFixed(0)} MB`);
 }
 
-/** Descriptions and pages through both doors, out of 10,000 nodes, while a fleet of 100,000 sends its heartbeats. */
+/** Descriptions and pages through both APIs, out of 10,000 nodes, while a fleet of 100,000 sends its heartbeats. */
 async function reads() {
   const [nodes, beats] = [100000, 10000];
   const server = await hpd(nodes, 'reads', 10000);
@@ -153,8 +153,8 @@ async function reads() {
   load({ ...fleet, seconds: 4 });
   const beating = loadBeside({ ...fleet, rate: beats, seconds: asked.length * 2 * (2 + 4 * rounds * (seconds + 0.3)) });
   const quantiles = (list) => `p50 ${pick(list, 'p50Ms').toFixed(2)} ms, p99 ${pick(list, 'p99Ms').toFixed(2)} ms`;
-  for (const [what, ...doors] of asked)
-    for (const [at, request] of doors.entries()) {
+  for (const [what, ...APIs] of asked)
+    for (const [at, request] of APIs.entries()) {
       const ours = { ...request, port: server.port, connections: readers };
       const { bodyBytes } = load({ ...ours, seconds: 1 });
       const peer = await bare(bodyBytes);

@@ -32,7 +32,7 @@ static void print_incident(struct cli *cli, const json_t *incident)
         const char *title, *path;
     } fields[] = {{"Incident", "id"},         {"Cluster", "cluster"}, {"Where", "level"},
                   {"Name", "domain"},         {"Cause", "cause"},     {"Nodes", "nodes"},
-                  {"Still down", "affected"}, {"Since", "startedAt"}, {"Back since", "calmSince"},
+                  {"Still down", "affected"}, {"Since", "startedAt"}, {"Back since", "settledSince"},
                   {"Ended", "endedAt"},       {"Because", "endedBy"}};
     char buffer[600];
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)

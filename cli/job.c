@@ -105,7 +105,7 @@ static void print_job(struct cli *cli, const json_t *job)
                   {"Node-seconds lost at most", "goodput.lostNodeSecondsAtMost"},
                   {"Waited between starts (s)", "goodput.waitedSeconds"},
                   {"Starts not seen", "goodput.startsNotSeen"},
-                  {"Reckoned", "goodput.reckoned"}};
+                  {"Method", "goodput.method"}};
     static const struct cli_column faults[] = {{"NODE", "node"},         {"CODE", "code"},   {"DEVICE", "device"},
                                                {"SEVERITY", "severity"}, {"COUNT", "count"}, {"FIRST", "firstAt"},
                                                {"LAST", "lastAt"}};

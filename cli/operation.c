@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define APPROVAL_LOOKS_MAX 25     /* after a yes, so often a pause apart, until it was decided what comes of it */
+#define APPROVAL_LOOKS_MAX 25     /* after an approval, so often a pause apart, until it was decided what comes of it */
 #define FOLLOW_EARLIER 20         /* events shown before those to come */
 #define FOLLOW_FAILURES_MAX 10    /* connections in a row that brought nothing, more than a second apart */
 #define FOLLOW_PAUSE_NS 200000000 /* and this much more */

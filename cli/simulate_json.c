@@ -189,7 +189,7 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         {"forPeople", o->people},
         {"byPeople", o->by_people},
         {"noCapacity", o->no_capacity},
-        {"unborn", o->unborn},
+        {"provision_failed", o->provision_failed},
         {"protections", o->protections},
         {"held", o->held},
         {"drains", o->drains},

@@ -42,7 +42,7 @@ static void print_policy(struct cli *cli, const struct simulation *s)
 {
     double asked = SIMULATION_MEAN(s, approvals_asked), said = SIMULATION_MEAN(s, only_said);
     if (asked > 0)
-        field(cli, "Approvals", "%.0f repairs waited for a person's yes", asked);
+        field(cli, "Approvals", "%.0f repairs waited for a person's approval", asked);
     if (said > 0)
         field(cli, "Only said", "%.0f faults about which the policy lets nothing be done; people dealt with them",
               said);
@@ -83,7 +83,7 @@ static void print_people(struct cli *cli, const struct simulation *s)
     double done = SIMULATION_MEAN(s, by_people);
     char time[CLOCK_TEXT_MAX];
     if (done >= 0.5)
-        field(cli, "By people", "%.0f nodes mended, each after about %s: with another person= it is another answer",
+        field(cli, "By people", "%.0f nodes repaired, each after about %s: with another person= it is another answer",
               done, simulation_value(SIMULATE_PERSON, s->scenario.number[SIMULATE_PERSON], time, sizeof(time)));
 }
 
@@ -112,10 +112,10 @@ static void print_answer(struct cli *cli, const struct simulation *s)
           SIMULATION_MEAN(s, out_p50), SIMULATION_MEAN(s, out_p99), SIMULATION_MEAN(s, out_p999),
           SIMULATION_MEAN(s, out_max));
     print_policy(cli, s);
-    double refused = SIMULATION_MEAN(s, no_capacity), unborn = SIMULATION_MEAN(s, unborn);
-    if (refused + unborn > 0)
+    double refused = SIMULATION_MEAN(s, no_capacity), provision_failed = SIMULATION_MEAN(s, provision_failed);
+    if (refused + provision_failed > 0)
         field(cli, "New machines", "%.0f asked for in vain, %.0f did not come up; groups protected %.0f times", refused,
-              unborn, SIMULATION_MEAN(s, protections));
+              provision_failed, SIMULATION_MEAN(s, protections));
     double breakers = SIMULATION_MEAN(s, breaker_opened);
     if (breakers > 0)
         field(cli, "Breaker opened", "%.0f times", breakers);

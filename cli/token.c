@@ -1,4 +1,4 @@
-/* hpctl token … and hpctl access-key …: what opens the server's doors. And hpctl version. */
+/* hpctl token … and hpctl access-key …: credentials of the server. And hpctl version. */
 #include "cli/cli.h"
 
 #include "base/version.h"

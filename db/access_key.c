@@ -1,4 +1,4 @@
-/* Access keys of the AWS door, by the id that a client signs with. */
+/* Access keys of the AWS API, by the id that a client signs with. */
 #include "db/access_key.h"
 
 #include "db/intern.h"

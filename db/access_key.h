@@ -1,4 +1,4 @@
-/* Access keys of the AWS door. Secrets are sealed before they come here. Statuses: NOT_FOUND, EXISTS, IO. */
+/* Access keys of the AWS API. Secrets are sealed before they come here. Statuses: NOT_FOUND, EXISTS, IO. */
 #ifndef HOLDFAST_DB_ACCESS_KEY_H
 #define HOLDFAST_DB_ACCESS_KEY_H
 

@@ -1,4 +1,4 @@
-/* Nodes that are set apart in their scheduler, and what there was before. */
+/* Nodes that are quarantined in their scheduler, and what there was before. */
 #ifndef HOLDFAST_DB_QUARANTINE_H
 #define HOLDFAST_DB_QUARANTINE_H
 
@@ -7,7 +7,7 @@
 
 /* It is wanted from now on. */
 int db_quarantine_ask(struct db_tx *tx, const char *scheduler, int64_t node_id, const char *name);
-/* It is to be as it was. Nothing when it is not set apart. */
+/* It is to be as it was. Nothing when it is not in quarantine. */
 int db_quarantine_leave(struct db_tx *tx, int64_t node_id);
 int db_quarantine_get(struct db_tx *tx, int64_t node_id, struct quarantine *ret_quarantine);
 /* Those of a scheduler. Rows are struct quarantine. */

@@ -71,7 +71,7 @@ struct governance {
     char reason[SENTENCE_MAX_BYTES]; /* why it is not applied, or that it is */
     char details
         [GOVERNANCE_DETAILS_MAX_BYTES]; /* {"FairShare":"why that part does not hold"}: "" for a part that does; what
-                                                 * is not in it shares the fate of the whole */
+                                                 * is not in it shares the outcome of the whole */
     int64_t
         applied_at; /* when it was seen to hold, all of it, for the first time since it last did not; 0: it does not */
     char description[DESCRIPTION_MAX_BYTES];

@@ -55,7 +55,7 @@ ENUM_DECLARE(action_class);
  * What is broken, as far as limits and modes have to tell it apart: whose remedy differs, whose bursts have another cause, or
  * whose owner is somebody else. Published fleets count faulty GPUs, their memory and the network
  * apart (Llama 3: 148, 72 and 35 of 419), and each of the three asks for something else: a device that is lost for its jobs,
- * rows that a reset remaps, a cable or switch that no machine's repair mends. The links between GPUs stand by themselves,
+ * rows that a reset remaps, a cable or switch that no machine's repair fixes. The links between GPUs stand by themselves,
  * as a fault there has two ends. Software is what comes back on any machine until it is changed. A table's row has its
  * class from policy/faults/class.c.
  */
@@ -82,10 +82,10 @@ enum fault_class {
 ENUM_DECLARE(fault_class);
 
 /* How far a decision may go, per fault class and group; NodeRecovery None stands above all of them. */
-#define REPAIR_MODE_LIST(X)                                                               \
-    X(OBSERVE, "observe")     /* it is stored what would have been done, nothing is */    \
-    X(RECOMMEND, "recommend") /* the same, and people are told; the node stays at work */ \
-    X(APPROVE, "approve")     /* out of scheduling; a repair waits for a person's yes */  \
+#define REPAIR_MODE_LIST(X)                                                                   \
+    X(OBSERVE, "observe")     /* it is stored what would have been done, nothing is */        \
+    X(RECOMMEND, "recommend") /* the same, and people are told; the node stays at work */     \
+    X(APPROVE, "approve")     /* out of scheduling; a repair waits for a person's approval */ \
     X(ACT, "act")
 enum repair_mode {
 #define X(SYMBOL, text) REPAIR_MODE_##SYMBOL,

@@ -137,7 +137,7 @@ struct node {
     int64_t instance_row;          /* current instance, 0: none */
     int64_t state_since, health_since;
     int64_t retry_at;     /* when a HOLD is looked at again; 0: only when something changes */
-    bool opted_out;       /* a person said: hands off */
+    bool opted_out;       /* a person excluded it from automatic actions */
     bool cordoned;        /* our hold was set in the scheduler, or seen there, since the node is out of service */
     bool served;          /* it was in service at least once */
     int64_t launch_tries; /* launches that failed in a row before it was ever in service */
@@ -299,7 +299,7 @@ struct approval {
     char sentence[SENTENCE_MAX_BYTES]; /* the decision's */
     int64_t asked_at, expires_at;
     int64_t answered_at;              /* or run out, or withdrawn; 0: it waits */
-    char answered_by[NAME_MAX_BYTES]; /* stays when a yes runs out */
+    char answered_by[NAME_MAX_BYTES]; /* stays when an approval runs out */
     char reason[REASON_MAX_BYTES];    /* of the answer, in that person's words */
 };
 
@@ -485,7 +485,7 @@ struct token {
     int64_t created_at, expires_at, used_at; /* expires_at 0: never */
 };
 
-/* What a client of the AWS door signs with. The secret is kept sealed (base/seal.h). */
+/* What a client of the AWS API signs with. The secret is kept sealed (base/seal.h). */
 #define ACCESS_KEY_SECRET_CHARACTERS 43 /* base64url of 32 random bytes */
 #define ACCESS_KEY_SEALED_BYTES (ACCESS_KEY_SECRET_CHARACTERS + 28)
 struct access_key {

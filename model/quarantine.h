@@ -1,5 +1,5 @@
 /*
- * Nodes that are set apart in their scheduler while they are tested. What there was is written down before anything there is
+ * Nodes that are quarantined in their scheduler while they are tested. What there was is written down before anything there is
  * touched, so that whoever goes on after a crash knows what to take back, and to what.
  *
  *   ASKED ──► NOTED ──► HELD ◄──► REFUSED

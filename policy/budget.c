@@ -22,7 +22,7 @@ enum fault_class policy_repair_class(const char *code)
     return fault == FAULT_CLASS_APPLICATION ? FAULT_CLASS_GPU : fault; /* only its rate can have led to a repair */
 }
 
-/* In service, heard, and nothing speaks against it. */
+/* In service, heard, and nothing is against it. */
 static bool is_healthy(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     enum health health = node->state == NODE_STATE_READY ? policy_health(snapshot, node) : HEALTH_UNKNOWN;

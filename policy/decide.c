@@ -76,7 +76,7 @@ static bool beats(const struct policy_snapshot *snapshot, const struct choice *a
     return a->incident->first_at < b->incident->first_at; /* ties: by device, as they come */
 }
 
-/* One reset mends one device: where others ask for one too, a reboot mends all of them at once. */
+/* One reset fixes one device: where others ask for one too, a reboot fixes all of them at once. */
 static void ask_others(const struct policy_snapshot *snapshot, const struct policy_node *node,
                        const struct folded *folded, struct choice *choice)
 {
@@ -211,7 +211,7 @@ static void evaluate_loss(const struct policy_snapshot *snapshot, struct candida
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);
 }
 
-/* Nothing of this boot speaks against the node; but it was held for what only a person can help, and nobody released it. */
+/* Nothing of this boot is against the node; but it was held for what only a person can help, and nobody released it. */
 static void evaluate_person_hold(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
     const struct policy_person_hold *hold = candidate->node->person_hold;

@@ -98,7 +98,7 @@ static struct policy_outcome after_reboot(const struct policy_snapshot *snapshot
                                      "no source says that another machine helps against this code"));
     }
     policy_say(because, sizeof(because), "%s, so %s and the machine is replaced", recurrence,
-               same ? "another reboot will not help" : "the reboot did not mend the device");
+               same ? "another reboot will not help" : "the reboot did not fix the device");
     struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_REPEAT_AFTER_REBOOT, because);
     if (outcome.action == ACTION_REPLACE)
         policy_say(outcome.refused_why, sizeof(outcome.refused_why), "it was rebooted for this device at %s and %s",
@@ -328,7 +328,7 @@ static struct policy_outcome after_lasting(const struct policy_snapshot *snapsho
     return policy_person(RULE_LASTS, because,
                          lead->row->lasts_action == ACTION_CLASS_REBOOT
                              ? "it was there from the boot on, so another boot does not help"
-                             : "what was only watched names no part that another machine would mend");
+                             : "what was only watched names no part that another machine would fix");
 }
 
 struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct finding *lead,

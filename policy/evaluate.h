@@ -10,7 +10,7 @@
  *   gates.c   whether the node may have it
  *   decide.c  incident, silence or request → a decision for the node, limits left out
  *   limits.c  breaker and what follows over all nodes of the group → some decisions become HOLD
- *   supply.c  whether a machine that is replaced would get a successor
+ *   machine_capacity.c  whether a machine that is replaced would get a successor
  *   pace.c    the hours in which repairs may begin, and the time between two
  *   budget.c  how many may be in repair, and how many have to be healthy
  *   health.c  the same reading, shown as health
@@ -239,7 +239,7 @@ void policy_room(const struct policy_snapshot *snapshot, const struct candidate 
 /* Whether there is room for the decision's repair, which it then takes; if not, the decision is held. */
 bool policy_room_lets(const struct policy_snapshot *snapshot, struct room *room, struct decision *decision);
 
-/* --- supply.c ----------------------------------------------------------------------------------------------- */
+/* --- machine_capacity.c ----------------------------------------------------------------------------------------------- */
 
 /* Why a node is not replaced now. */
 struct lack {

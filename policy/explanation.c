@@ -96,7 +96,7 @@ static void step_approval(const struct policy_explanation_input *input, struct p
 #define WHY_NOW "do it now: what a person asks for waits for no mode, budget, breaker or NodeRecovery"
 #define WHY_BACK "give it back as it is, through the return checks"
 #define WHY_SEEN "what its agent has seen"
-#define WHY_RESUME "once the image and its scripts are mended: end the protection, and replacements go on"
+#define WHY_RESUME "once the image and its scripts are fixed: end the protection, and replacements go on"
 
 static void step_repair(const struct policy_explanation_input *input, struct policy_explanation *out)
 {
@@ -276,7 +276,7 @@ static void explain_failed(const struct policy_explanation_input *input, struct 
     if (last_failed(input))
         step_operation(out, "describe", input->last, "where it ended and why");
     step_node(input, out, "replace", "put another machine into the slot");
-    step_node(input, out, "release", "give it back once it is mended, through the return checks");
+    step_node(input, out, "release", "give it back once it is fixed, through the return checks");
 }
 
 static bool is_empty(const struct policy_explanation_input *input)
@@ -348,7 +348,7 @@ static void explain_waiting(const struct policy_explanation_input *input, struct
         say(out, "The breaker opened at %s (%s); a person may close it earlier.",
             policy_time(input->group->breaker_opened_at, opened), input->decision->gates[GATE_BREAKER].detail);
     if (next > input->now_ms && input->decision->rule == RULE_APPROVAL_NEEDED)
-        say(out, "The yes has to come by %s; then it is weighed anew.", policy_time(next, at));
+        say(out, "It expires at %s; then the repair is evaluated again.", policy_time(next, at));
     else if (next > input->now_ms)
         say(out, "It is looked at again at %s.", policy_time(next, at));
     else if (input->decision->rule == RULE_APPROVAL_REJECTED || input->decision->rule == RULE_APPROVAL_EXPIRED)
@@ -398,7 +398,7 @@ static bool is_returning(const struct policy_explanation_input *input)
 static void explain_returning(const struct policy_explanation_input *input, struct policy_explanation *out)
 {
     char at[POLICY_TIME_MAX];
-    say(out, "It was held (%s), and nothing that is open speaks against it any more.",
+    say(out, "It was held (%s), and no open verdict keeps it out any more.",
         input->node->reason[0] != '\0' ? input->node->reason : "no reason is known");
     if (input->node->opted_out)
         say(out, "A person opted it out, so it is not given back by itself.");

@@ -152,7 +152,7 @@ static void wait_for_word(const struct policy_outcome *outcome, enum decision_ru
     decision->retry_at = retry_at;
 }
 
-/* A repair needs a yes for just this; a hold needs none, as it is a person's turn then anyway. */
+/* A repair needs an approval for just this; a hold needs none, as it is a person's turn then anyway. */
 bool policy_approval_is_for(enum action asked_action, const char *asked_code, const char *asked_device,
                             enum action action, const char *code, const char *device)
 {
@@ -190,15 +190,16 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
         wait_for_word(outcome, RULE_APPROVAL_REJECTED, why, 0, decision);
     } else if (stands) {
         if (text_or_empty(approval->by)[0] != '\0')
-            policy_say(why, sizeof(why),
-                       "the yes of %s to the %s ran out at %s before it could begin, and nothing new was seen since",
-                       approval->by, noun(outcome->action), policy_time(answered_at, time));
+            policy_say(
+                why, sizeof(why),
+                "the approval of %s to the %s ran out at %s before it could begin, and nothing new was seen since",
+                approval->by, noun(outcome->action), policy_time(answered_at, time));
         else
             policy_say(why, sizeof(why), "nobody approved the %s until %s, and nothing new was seen since",
                        noun(outcome->action), policy_time(answered_at, time));
         wait_for_word(outcome, RULE_APPROVAL_EXPIRED, why, 0, decision);
     } else {
-        policy_say(why, sizeof(why), "the mode of %s faults is approve: the %s needs a person's yes",
+        policy_say(why, sizeof(why), "the mode of %s faults is approve: the %s needs a person's approval",
                    fault_class_text(decision->fault), noun(outcome->action));
         wait_for_word(outcome, RULE_APPROVAL_NEEDED, why, waiting && in_time ? approval->expires_at : 0, decision);
     }

@@ -36,8 +36,8 @@ bool policy_machine_capacity_launched(struct machine_capacity *machine_capacity)
     return news;
 }
 
-bool policy_machine_capacity_unborn(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
-                                    int64_t now_ms)
+bool policy_machine_capacity_provision_failed(const struct policy_settings *settings,
+                                              struct machine_capacity *machine_capacity, int64_t now_ms)
 {
     if (machine_capacity->protected_at == 0 && now_ms - machine_capacity->failed_at > settings->protect_window_ms)
         machine_capacity->failures = 0;

@@ -1,6 +1,6 @@
 /*
  * What follows from a node's state alone, beside what is decided about its evidence: an empty slot is filled, a deleted one is forgotten,
- * a launch that failed is tried again, a node that nothing speaks against comes back. The loop and the simulator ask the same function.
+ * a launch that failed is tried again, a node that nothing is against comes back. The loop and the simulator ask the same function.
  */
 #ifndef HOLDFAST_POLICY_NEXT_H
 #define HOLDFAST_POLICY_NEXT_H

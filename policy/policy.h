@@ -163,7 +163,7 @@ struct policy_approval {
     enum approval_state state;
     enum action action;        /* RESET, REBOOT or REPLACE; NONE: nothing was asked */
     const char *code, *device; /* what for */
-    const char *by;            /* who answered; of an expired one, whose yes ran out, "": nobody's */
+    const char *by;            /* who answered; of an expired one, whose approval expired, "": nobody's */
     const char *reason;        /* in that person's words; "" */
     int64_t at;                /* when it was answered, or ran out; asked: when it was asked */
     int64_t expires_at;
@@ -222,7 +222,7 @@ struct policy_plan {
     struct decision *decisions; /* at most one per node; nodes with nothing to say have none. Owned by the plan */
     size_t count;
     bool breaker_opens, breaker_closes; /* what the group's breaker does now */
-    bool breaker_over;                  /* more fail than it allows: it is not calm now, whoever counted them */
+    bool breaker_over;                  /* more fail than it allows: it has not settled, whoever counted them */
     char breaker_why[SENTENCE_MAX_BYTES];
 };
 
@@ -258,7 +258,7 @@ enum policy_scripts { POLICY_SCRIPTS_BEHIND, POLICY_SCRIPTS_AHEAD, POLICY_SCRIPT
 enum policy_scripts policy_scripts_after(const struct operation *op);
 
 /* What becomes of a node in service that the scheduler took out by itself for an absence that is over: it restarted, or did not
- * respond, and is heard again. Nobody decided that; nothing speaks against the node, or it would be another question. */
+ * respond, and is heard again. Nobody decided that; nothing is against the node, or it would be another question. */
 #define POLICY_CODE_ABSENCE "node.reboot.unexpected"
 enum policy_return_to_service {
     POLICY_RETURN_TO_SERVICE_NOW,     /* through the return gate */
@@ -300,12 +300,12 @@ int64_t policy_least_healthy(const struct policy_settings *settings, int64_t des
 /* Of which class of fault a repair for this code is; NONE: a person's. */
 enum fault_class policy_repair_class(const char *code);
 
-/* supply.c: what the answers of providers and the ends of launches make of a group's supply. True: it is news. */
+/* machine_capacity.c: what the answers of providers and the ends of launches make of a group's capacity. True: it is news. */
 bool policy_machine_capacity_short(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
                                    int64_t now_ms);
 bool policy_machine_capacity_launched(struct machine_capacity *machine_capacity); /* there is capacity again */
-bool policy_machine_capacity_unborn(const struct policy_settings *settings, struct machine_capacity *machine_capacity,
-                                    int64_t now_ms);
+bool policy_machine_capacity_provision_failed(const struct policy_settings *settings,
+                                              struct machine_capacity *machine_capacity, int64_t now_ms);
 bool policy_machine_capacity_came_up(struct machine_capacity *machine_capacity); /* the group is protected no more */
 
 /* What there is little room for, as sinfo and a list of nodes: the code and the device, then the end of the decision's sentence, word for

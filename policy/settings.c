@@ -42,7 +42,7 @@ void policy_settings_default(struct policy_settings *ret_settings)
          * in 8 times 180 d of rsc-1, rsc-2 and llama3, nor with twice the faults of rsc-1; with five times, one in 900 days
          * of a fleet of 2,000. At 150 that were 30 in 180 d; at 200, 3. */
         .lemon_score = 250,
-        .lemon_window_ms = 28 * DAY_MS,      /* a month of its past; not so long that what was mended long ago counts */
+        .lemon_window_ms = 28 * DAY_MS,      /* a month of its past; not so long that what was fixed long ago counts */
         .recurring = POLICY_RECURRING_CHECK, /* a provider may have repaired it: proof instead of another replacement */
         .fold_window_ms = 60 * SECOND_MS,    /* companions of one fault come within seconds, floods within a minute */
     };

@@ -244,11 +244,11 @@ static int prepare_tls(struct hpd *hpd)
     return 0;
 }
 
-/* The doors refuse clusters that ask for anything else. */
+/* The APIs refuse clusters that ask for anything else. */
 static void tell_backends(struct hpd *hpd)
 {
     struct service_backends *backends = &hpd->backends;
-    _Static_assert(SERVICE_PROVIDERS_MAX >= RECONCILE_PROVIDERS_MAX, "the doors know every provider");
+    _Static_assert(SERVICE_PROVIDERS_MAX >= RECONCILE_PROVIDERS_MAX, "the APIs know every provider");
     for (size_t i = 0; i < hpd->deps.provider_count; i++)
         backends->providers[backends->provider_count++] = hpd->deps.providers[i].ops->name;
     for (size_t i = 0; i < hpd->deps.scheduler_count; i++)
@@ -368,7 +368,7 @@ static bool is_ready(char ret_why[API_WHY_MAX], void *arg)
     return waits <= UNRECORDED_MAX_MS;
 }
 
-static int open_doors(struct hpd *hpd)
+static int open_apis(struct hpd *hpd)
 {
     const struct config *c = &hpd->config;
     bool v6 = strchr(c->listen_host, ':') != NULL;
@@ -397,7 +397,7 @@ static int open_doors(struct hpd *hpd)
     return 0;
 }
 
-/* After the doors are open: links are made from the address that is bound. */
+/* After the APIs are open: links are made from the address that is bound. */
 static int start_webhooks(struct hpd *hpd)
 {
     const struct webhooks_options options = {
@@ -479,7 +479,7 @@ static int serve(struct hpd *hpd, const sigset_t *signals)
     if (rc == 0)
         rc = make_backends(hpd);
     if (rc == 0)
-        rc = open_doors(hpd);
+        rc = open_apis(hpd);
     if (rc == 0)
         rc = start_webhooks(hpd);
     if (rc == 0 && reconcile_start(hpd->reconcile) != 0)

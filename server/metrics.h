@@ -1,5 +1,5 @@
 /*
- * Prometheus text of everything behind the doors: store, fleet, reconcile loop, scheduler. The HTTP counters are api's own.
+ * Prometheus text of everything behind the APIs: store, fleet, reconcile loop, scheduler. The HTTP counters are api's own.
  * The list of metrics in hpd(8) is compared with what this renders by a test.
  */
 #ifndef HOLDFAST_SERVER_METRICS_H

@@ -162,7 +162,7 @@ static int class_of(const struct world *w, int32_t node, const char *code)
     return NONE;
 }
 
-/* --- what waits for a yes ------------------------------------------------------------------------------------------- */
+/* --- what waits for an approval ------------------------------------------------------------------------------------------- */
 
 static void ask_person(struct world *w, int32_t node, const struct decision *decision)
 {
@@ -306,7 +306,7 @@ void decide_person(struct world *w, int32_t node)
                                                    .succeeded = true,
                                                    .by_person = true});
     trouble->note_count = 0;
-    trouble->unborn = false;
+    trouble->provision_failed = false;
     w->out->by_people++;
     fleet_boot(w, node, true);
     if (!w->machines[node].out)

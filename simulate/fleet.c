@@ -246,7 +246,7 @@ void fleet_boot(struct world *w, int32_t node, bool new_machine)
     if (trouble->hard == NONE)
         fleet_sick(w, node, NONE);
     bool gone = trouble->hard != NONE && w->scenario->faults[trouble->hard].effect == SIMULATE_EFFECT_VANISH;
-    fleet_hear(w, node, !gone && !trouble->unborn && w->machines[node].dark == 0);
+    fleet_hear(w, node, !gone && !trouble->provision_failed && w->machines[node].dark == 0);
 }
 
 /* --- faults --------------------------------------------------------------------------------------------------------- */

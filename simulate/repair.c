@@ -34,14 +34,15 @@ static void count_repair(struct world *w, int32_t node, int by)
     group->in_repair_of[policy_repair_class(code[0] != '\0' ? code : "unreachable")] += by;
 }
 
-/* What a replacement says of the group's supply: a machine that did not come up, or one that did. */
+/* What a replacement says of the group's capacity: a machine that did not come up, or one that did. */
 static void note_machine_capacity(struct world *w, int32_t node, bool succeeded, bool relapsed)
 {
     struct group *group = fleet_group(w, node);
     if (succeeded)
         (void)policy_machine_capacity_came_up(&group->machine_capacity);
     else if (!relapsed)
-        w->out->protections += policy_machine_capacity_unborn(&group->rules.policy, &group->machine_capacity, w->now);
+        w->out->protections +=
+            policy_machine_capacity_provision_failed(&group->rules.policy, &group->machine_capacity, w->now);
 }
 
 enum why { WHY_DONE, WHY_NO_RESET, WHY_NO_RETURN, WHY_RELAPSE, WHY_SILENT };
@@ -188,7 +189,7 @@ void repair_begin(struct world *w, int32_t node, enum operation_kind kind, int64
     bool dark = w->machines[node].dark > 0 && kind != OPERATION_KIND_RELEASE;
     if (dark && trouble->loss != NONE && trouble->loss < SIMULATE_LOSSES_MAX)
         w->out->losses[trouble->loss].repairs++;
-    trouble->approval = (struct policy_approval){0}; /* a yes is for one repair */
+    trouble->approval = (struct policy_approval){0}; /* an approval is for one repair */
     w->out->resets += kind == OPERATION_KIND_RESET;
     w->out->reboots += kind == OPERATION_KIND_REBOOT;
     w->out->replaces += kind == OPERATION_KIND_REPLACE;
@@ -237,8 +238,8 @@ void repair_step(struct world *w, int32_t node)
             begin_launch(w, node);
             return;
         }
-        trouble->unborn = world_happens(w, world_number(w, SIMULATE_UNBORN));
-        w->out->unborn += trouble->unborn;
+        trouble->provision_failed = world_happens(w, world_number(w, SIMULATE_PROVISION_FAILED));
+        w->out->provision_failed += trouble->provision_failed;
         fleet_boot(w, node, true);
         break;
     case STEP_KIND_JOIN:

@@ -43,7 +43,8 @@ struct policy_document;
       "of the resets succeed, the others become reboots; 0: no agent offers them")                                    \
     X(REPLACE, "replace", TIME, 30 * MINUTE, SECOND, 90 * DAY, "until another machine is there")                      \
     X(NO_CAPACITY, "noCapacityPercent", SHARE, 0, 0, 100, "of the times that a machine is asked for there is none")   \
-    X(UNBORN, "unbornPercent", SHARE, 0, 0, 100, "of the new machines do not come up, as with a bad image")           \
+    X(PROVISION_FAILED, "provisionFailedPercent", SHARE, 0, 0, 100,                                                   \
+      "of the new machines do not come up, as with a bad image")                                                      \
     X(VERIFY, "verify", TIME, 1 * MINUTE, SECOND, DAY, "the return gate, with the tests of a new machine")            \
     X(PERSON, "person", TIME, 24 * HOUR, MINUTE, 90 * DAY, "until a person has dealt with what falls to people")      \
     X(FAULTS, "faultRate", SHARE, 100, 0, 100000, "percent of the profile's rates of faults")                         \
@@ -243,9 +244,9 @@ struct simulate_loss_outcome {
 struct simulate_outcome {
     int64_t faults, interruptions, planned, verdicts, decisions, resets, reboots, replaces, people, held, drains;
     int64_t breaker_opened, racks_lost, ops_failed;
-    int64_t by_people;                        /* cases that people have dealt with by the end */
-    int64_t no_capacity, unborn, protections; /* asked in vain; did not come up; groups protected for that */
-    int64_t approvals_asked, only_said;       /* questions; faults whose mode lets nothing be done */
+    int64_t by_people;                                  /* cases that people have dealt with by the end */
+    int64_t no_capacity, provision_failed, protections; /* asked in vain; did not come up; groups protected for that */
+    int64_t approvals_asked, only_said;                 /* questions; faults whose mode lets nothing be done */
     struct simulate_loss_outcome losses[SIMULATE_LOSSES_MAX]; /* the first of them */
     size_t loss_count;
     struct simulate_class classes[SIMULATE_FAULTS_MAX + 1]; /* the last: racks, drains */

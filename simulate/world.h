@@ -85,8 +85,8 @@ struct trouble {
     struct repair_done repairs[REPAIRS_MAX]; /* newest first */
     int repair_count;
     bool has_op, waits_for_job, waits_for_person;
-    bool asks;   /* its launch waits for the provider to have a machine */
-    bool unborn; /* the machine that was launched does not come up */
+    bool asks;             /* its launch waits for the provider to have a machine */
+    bool provision_failed; /* the machine that was launched does not come up */
     enum operation_kind op;
     size_t silent_at; /* place in the group's list */
     int step, op_class;

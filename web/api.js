@@ -1,4 +1,4 @@
-// hpd's REST door: the token, one request, and what went wrong in its words. The token lives as long as the tab, and nowhere else.
+// hpd's REST API: the token, one request, and what went wrong in its words. The token lives as long as the tab, and nowhere else.
 const KEY = 'holdfast-token';
 
 export const token = () => sessionStorage.getItem(KEY);

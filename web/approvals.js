@@ -21,6 +21,6 @@ export async function approvals(memory) {
   return [
     h('h1', {}, 'Approvals'),
     memory.said && h('p', { role: 'status', class: 'banner' }, memory.said),
-    table([['Node', (a) => a.node], ['What', (a) => a.action], ['Why', (a) => a.sentence], ['Asked', (a) => ago(a.askedAt)], ['Until', (a) => a.expiresAt], ['', buttons]], items, 'Nothing waits for a yes.'),
+    table([['Node', (a) => a.node], ['What', (a) => a.action], ['Why', (a) => a.sentence], ['Asked', (a) => ago(a.askedAt)], ['Until', (a) => a.expiresAt], ['', buttons]], items, 'Nothing waits for an approval.'),
   ];
 }

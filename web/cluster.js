@@ -18,7 +18,7 @@ export async function overview() {
       ['By state', h('span', {}, counts(c.nodesByState))], ['By health', h('span', {}, counts(c.nodesByHealth))]])));
   return [
     h('h1', {}, 'Clusters'),
-    approvals.items.length > 0 && h('p', { class: 'banner' }, link('#/approvals', `${approvals.items.length}${approvals.nextCursor ? ' or more' : ''} waiting for a yes`)),
+    approvals.items.length > 0 && h('p', { class: 'banner' }, link('#/approvals', `${approvals.items.length}${approvals.nextCursor ? ' or more' : ''} waiting for an approval`)),
     deaf.map((w) => h('p', { class: 'banner' }, `The webhook ${w.name} takes nothing: ${w.error}`)),
     incidents.items.map((i) => h('p', { class: 'banner' }, link(path('clusters', i.cluster), i.cluster), ` ${i.level} ${i.domain}: ${i.affected} of ${i.nodes} nodes, ${i.cause}, since `, ago(i.startedAt))),
     cards.length > 0 ? cards : h('p', { class: 'quiet' }, 'No clusters yet. Make one with: ', h('code', {}, 'hpctl cluster create -f FILE')),

@@ -1,7 +1,7 @@
 /*
  * BatchRebootClusterNodes, BatchReplaceClusterNodes and BatchDeleteClusterNodes: nodes by id and by logical id, each an
  * operation of its own, each with its own answer. Like their model they do not wait for jobs: who wants that uses the
- * REST door.
+ * REST API.
  *
  * SDKs repeat a request whose answer was lost, under the same invocation id. Such a repeat answers the operations that the
  * first try started, instead of calling the nodes busy.

@@ -1,5 +1,5 @@
 /*
- * Clusters made and changed through the AWS door: CreateCluster, UpdateCluster. What the input means is read and checked in
+ * Clusters made and changed through the AWS API: CreateCluster, UpdateCluster. What the input means is read and checked in
  * cluster_document.h's functions; here it is decided on what is left out.
  *
  *      Orchestrator            as the first scheduler of this server is, else none (orchestrator.h)

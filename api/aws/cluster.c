@@ -1,4 +1,4 @@
-/* Clusters through the AWS door: ListClusters, DescribeCluster, DeleteCluster. */
+/* Clusters through the AWS API: ListClusters, DescribeCluster, DeleteCluster. */
 #include "server/service/cluster/cluster.h"
 #include "api/aws/cluster_document.h"
 #include "api/aws/operation.h"

@@ -3,7 +3,7 @@
  *
  * What has a column of its own in the store goes into the request's fields; all else goes into the spec of the cluster or of the
  * group (spec.h), and comes back from there. What this server cannot do is refused by name, not kept
- * (cluster_check.c); docs/aws-door.md says for each member which of these it is.
+ * (cluster_check.c); docs/aws-api.md says for each member which of these it is.
  */
 #ifndef HOLDFAST_API_AWS_CLUSTER_DOCUMENT_H
 #define HOLDFAST_API_AWS_CLUSTER_DOCUMENT_H

@@ -1,5 +1,5 @@
 /*
- * Names and statuses of the AWS door's errors, and what the refusals of the use cases are called here.
+ * Names and statuses of the AWS API's errors, and what the refusals of the use cases are called here.
  */
 #include "api/aws/error.h"
 

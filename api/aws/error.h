@@ -1,5 +1,5 @@
 /*
- * What the AWS door says when it says no: the names that clients match on, each with its status.
+ * What the AWS API says when it says no: the names that clients match on, each with its status.
  *
  * Four of them are classes of the SDKs (declared by the operations of the model); the rest are names that every AWS
  * service uses. Names and classes: AWS SDK for JavaScript v3, botocore. Statuses below 500 are no reason to retry.

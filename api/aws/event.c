@@ -1,5 +1,5 @@
 /*
- * The timeline through the AWS door: ListClusterEvents, DescribeClusterEvent, in every provisioning mode.
+ * The timeline through the AWS API: ListClusterEvents, DescribeClusterEvent, in every provisioning mode.
  *
  * An EventId is a UUID (version 8, RFC 9562) that holds the event's number, so one can be found again without a second name
  * in the store.

@@ -1,5 +1,5 @@
 /*
- * Task governance through the AWS door: Create, Describe, Update, Delete and List of ClusterSchedulerConfigs and ComputeQuotas.
+ * Task governance through the AWS API: Create, Describe, Update, Delete and List of ClusterSchedulerConfigs and ComputeQuotas.
  * The two kinds differ in words and in two members, so each operation is one function of the kind.
  *
  * Status is what is so in the cluster: Creating or Updating while the reconcile loop brings it about, then Created or Updated, or

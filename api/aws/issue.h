@@ -1,7 +1,7 @@
 /*
  * Saying what is wrong with a document: where, what came, and the rule. Private to validate.c.
  *
- * The AWS door names a place as AWS does ('instanceGroups.1.member.instanceCount', counted from one), the REST door by
+ * The AWS API names a place as AWS does ('instanceGroups.1.member.instanceCount', counted from one), the REST API by
  * a JSON pointer ('/instanceGroups/0/instanceCount').
  */
 #ifndef HOLDFAST_API_AWS_ISSUE_H

@@ -1,5 +1,5 @@
 /*
- * The tables of the AWS door's model, and looking things up in them.
+ * The tables of the AWS API's model, and looking things up in them.
  */
 #include "api/aws/model.h"
 

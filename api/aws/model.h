@@ -1,9 +1,9 @@
 /*
- * The model of the AWS door: operations, and the shapes of what they take and give, as constant tables.
+ * The model of the AWS API: operations, and the shapes of what they take and give, as constant tables.
  *
  * model.def holds them, made by scripts/aws-model from model.json. validate.h checks a document against a shape,
- * render.h turns one spelling into the other: AWS_SPELLING_PASCAL is the AWS door's (PascalCase, times as epoch
- * seconds), AWS_SPELLING_CAMEL is the REST door's (lowerCamelCase, times as RFC 3339).
+ * render.h turns one spelling into the other: AWS_SPELLING_PASCAL is the AWS API's (PascalCase, times as epoch
+ * seconds), AWS_SPELLING_CAMEL is the REST API's (lowerCamelCase, times as RFC 3339).
  */
 #ifndef HOLDFAST_API_AWS_MODEL_H
 #define HOLDFAST_API_AWS_MODEL_H

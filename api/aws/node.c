@@ -1,5 +1,5 @@
 /*
- * Nodes through the AWS door: ListClusterNodes, DescribeClusterNode. A slot's name is the NodeLogicalId, which stays when
+ * Nodes through the AWS API: ListClusterNodes, DescribeClusterNode. A slot's name is the NodeLogicalId, which stays when
  * the instance is replaced; the instance's id is the NodeId.
  */
 #include "server/service/node/node.h"

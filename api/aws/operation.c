@@ -1,5 +1,5 @@
 /*
- * The operations of the AWS door: which are carried out, who may call them, and what all of them need.
+ * The operations of the AWS API: which are carried out, who may call them, and what all of them need.
  */
 #include "api/aws/operation.h"
 

@@ -1,5 +1,5 @@
 /*
- * One call of the AWS door as an operation sees it, apart from HTTP: who asks, what for, from which region's view.
+ * One call of the AWS API as an operation sees it, apart from HTTP: who asks, what for, from which region's view.
  *
  *      input     checked against the model before the operation sees it
  *      output    a new document in the model's spelling, or a refusal by aws_refuse

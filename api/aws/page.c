@@ -1,5 +1,5 @@
 /*
- * Pages of the AWS door's lists. A token is the place behind the last row that was given, not a number of rows, so rows that
+ * Pages of the AWS API's lists. A token is the place behind the last row that was given, not a number of rows, so rows that
  * come and go in between neither repeat nor hide others.
  */
 #include "api/aws/operation.h"

@@ -16,9 +16,9 @@ int aws_render(const struct aws_shape *shape, const json_t *json, enum aws_spell
  * checked, or is our own. Caller owns it. */
 json_t *aws_canonical(const struct aws_shape *shape, const json_t *json);
 
-/* A number of seconds since 1970 as the AWS door writes times: whole when it is, else to the millisecond. */
+/* A number of seconds since 1970 as the AWS API writes times: whole when it is, else to the millisecond. */
 json_t *aws_time_json(int64_t at_ms);
-/* The text of a document for the AWS door: no blanks, and numbers without digits that are not meant. Caller frees. */
+/* The text of a document for the AWS API: no blanks, and numbers without digits that are not meant. Caller frees. */
 char *aws_dump(const json_t *json);
 
 #endif

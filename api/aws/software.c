@@ -1,4 +1,4 @@
-/* What is done to the nodes of whole groups through the AWS door: UpdateClusterSoftware, StartClusterHealthCheck. */
+/* What is done to the nodes of whole groups through the AWS API: UpdateClusterSoftware, StartClusterHealthCheck. */
 #include "api/aws/operation.h"
 #include "api/aws/software_input.h"
 #include "server/service/cluster/cluster.h"

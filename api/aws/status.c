@@ -1,4 +1,4 @@
-/* What the AWS door calls our states: the table whose diagram stands in status.h, cell by cell. */
+/* What the AWS API calls our states: the table whose diagram stands in status.h, cell by cell. */
 #include "api/aws/status.h"
 
 #include "base/own.h"

@@ -1,5 +1,5 @@
 /*
- * What the AWS door calls the states of clusters, groups and nodes. One place, as their clients act on these words.
+ * What the AWS API calls the states of clusters, groups and nodes. One place, as their clients act on these words.
  *
  *      node          no instance   launching   running          rebooting       lost      terminating   terminated
  *      pending       Pending       Pending     Pending          Pending         Pending   Pending       Pending

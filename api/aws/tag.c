@@ -1,5 +1,5 @@
 /*
- * Tags through the AWS door: AddTags, ListTags, DeleteTags, of whatever here has an ARN and carries them.
+ * Tags through the AWS API: AddTags, ListTags, DeleteTags, of whatever here has an ARN and carries them.
  *
  * A thing has at most 50 and a page holds at least 50, so the first page is the whole list and no token is ever given.
  */

@@ -1,5 +1,5 @@
 /*
- * Page tokens of the AWS door: the REST door's cursor around a digest and the key of the last row. The digest is of the
+ * Page tokens of the AWS API: the REST API's cursor around a digest and the key of the last row. The digest is of the
  * list, its cluster and its order, for which alone the place means anything.
  */
 #include "api/aws/token.h"

@@ -5,7 +5,7 @@
  * enums, sizes of lists and maps, unions. Clients check next to nothing, so this is the only check there is.
  *
  * As AWS does, null counts as absent, and members that the model does not know are passed over: a newer client may
- * send what this server has not heard of. The REST door is stricter and has them refused.
+ * send what this server has not heard of. The REST API is stricter and has them refused.
  *
  * Two kinds of complaint are told apart, as AWS does: a value of another JSON type is a SerializationException, a
  * value that breaks a rule is a ValidationException. Where both are found the first kind wins.
@@ -55,7 +55,7 @@ static inline bool aws_is_whole(double real)
     return real >= all_whole_from || real <= -all_whole_from || real == (double)(int64_t)real;
 }
 
-/* Parses the body of a request to the AWS door and checks it against the operation's input. The body must be an
+/* Parses the body of a request to the AWS API and checks it against the operation's input. The body must be an
  * object. INVALID with *issues, TOO_LARGE likewise. Whole numbers may have come as
  * 3.0 or 3e0: aws_render gives them as integers. Caller owns *ret_json. */
 int aws_body_read(const struct aws_operation *operation, const char *data, size_t len, json_t **ret_json,

@@ -1,4 +1,4 @@
-/* Access keys: what clients of the AWS door sign with. The secret is in one reply and nowhere else. */
+/* Access keys: what clients of the AWS API sign with. The secret is in one reply and nowhere else. */
 #include "api/page.h"
 #include "api/render.h"
 #include "api/v1/v1.h"

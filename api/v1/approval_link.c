@@ -28,7 +28,7 @@ static void add_state(struct text *page, const struct approval *approval, bool o
 {
     char until[CLOCK_TEXT_MAX];
     if (open) {
-        text_printf(page, "<p>It waits for a yes until %s.</p>\n", clock_format(approval->expires_at, until));
+        text_printf(page, "<p>It waits for an approval until %s.</p>\n", clock_format(approval->expires_at, until));
         text_add(page, "<form method=\"post\"><button>Approve it</button></form>\n");
         return;
     }
@@ -36,7 +36,7 @@ static void add_state(struct text *page, const struct approval *approval, bool o
     text_printf(page, "<p>%s %s", late ? "Too late: it has" : "It is",
                 late ? "run out" : approval_state_text(approval->state));
     if (approval->answered_by[0] != '\0') {
-        text_add(page, late ? ", after the yes of " : " by ");
+        text_add(page, late ? ", after the approval of " : " by ");
         add_escaped(page, approval->answered_by);
     }
     text_add(page, ".</p>\n");

@@ -43,7 +43,7 @@ static json_t *render_goodput(const struct job_goodput *goodput)
         json_put_i64(life, "waitedSeconds", goodput->waited_ms / MS_PER_S);
         json_put_i64(life, "startsNotSeen", goodput->starts_unseen);
     }
-    json_put_text(life, "reckoned", how_counted(goodput));
+    json_put_text(life, "method", how_counted(goodput));
     return life;
 }
 

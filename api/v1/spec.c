@@ -1,4 +1,4 @@
-/* What descriptions of clusters and groups mean at the REST door; see spec.h. */
+/* What descriptions of clusters and groups mean at the REST API; see spec.h. */
 #include "api/v1/spec.h"
 
 #include "base/status.h"

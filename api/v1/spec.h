@@ -1,5 +1,5 @@
 /*
- * Descriptions of clusters and groups as the REST door takes and shows them: spec_words.h has the words, this is what they mean.
+ * Descriptions of clusters and groups as the REST API takes and shows them: spec_words.h has the words, this is what they mean.
  */
 #ifndef HOLDFAST_API_V1_SPEC_H
 #define HOLDFAST_API_V1_SPEC_H

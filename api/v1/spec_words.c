@@ -1,5 +1,5 @@
 /*
- * The words of clusters and groups at the REST door, and what each may be. Most are HyperPod's in another spelling, so that a file for
+ * The words of clusters and groups at the REST API, and what each may be. Most are HyperPod's in another spelling, so that a file for
  * one is soon a file for the other; what cannot be done here is known by name and refused with its reason.
  */
 #include "api/v1/spec_words.h"

@@ -1,4 +1,4 @@
-/* The words of clusters and groups at the REST door, as spec_words.c has them: which members there are, and what each may be. */
+/* The words of clusters and groups at the REST API, as spec_words.c has them: which members there are, and what each may be. */
 #ifndef HOLDFAST_API_V1_SPEC_WORDS_H
 #define HOLDFAST_API_V1_SPEC_WORDS_H
 

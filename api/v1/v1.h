@@ -1,4 +1,4 @@
-/* The handlers of the REST door, one file a noun; their names are in the route table and nowhere else. */
+/* The handlers of the REST API, one file a noun; their names are in the route table and nowhere else. */
 #ifndef HOLDFAST_API_V1_V1_H
 #define HOLDFAST_API_V1_V1_H
 #include "model/hardware.h"

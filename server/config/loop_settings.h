@@ -27,7 +27,7 @@ struct loop_settings {
     int64_t check_idle_ms;              /* idle nodes are checked in the background so often; 0: never (0) */
     int64_t check_stress_ms;            /* of the stress test in it (60 s) */
     struct deep_site check_limits;      /* what the site judges by; of the configuration that was read */
-    int64_t approval_expires_ms;        /* a repair that waits for a person's yes waits for so long (24 h) */
+    int64_t approval_expires_ms;        /* a repair that waits for a person's approval waits for so long (24 h) */
     int64_t retry_min_ms, retry_max_ms; /* backoff between attempts of a step (2 s, 60 s) */
     int64_t slot_linger_ms;             /* a slot that was deleted is shown for so long, for who waits for it (15 s) */
     int64_t enrollment_ttl_ms;          /* of the token a launched instance gets (1 h) */

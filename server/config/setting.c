@@ -1,4 +1,4 @@
-/* The words of settings, for the readers of files and for the doors. */
+/* The words of settings, for the readers of files and for the APIs. */
 #include "server/config/setting.h"
 
 ENUM_DEFINE(setting_source, SETTING_SOURCE_LIST)

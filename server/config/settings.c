@@ -169,7 +169,7 @@ const struct setting settings[] = {
                    "codes of one device this close to each other are one incident"),
 };
 const size_t setting_count = ARRAY_LEN(settings);
-_Static_assert(ARRAY_LEN(settings) <= SERVICE_SETTINGS_MAX, "the doors have no place for it");
+_Static_assert(ARRAY_LEN(settings) <= SERVICE_SETTINGS_MAX, "the APIs have no place for it");
 
 #define RECONCILE_AT offsetof(struct config, reconcile)
 

@@ -1,6 +1,6 @@
 /*
  * The numbers that the policy and the loop go by, once: where each stands in the configuration file, what it may be, and what it
- * is for. The file's reader (config.c), the doors (GET /v1/policies) and hpctl policy show have them from here; a test compares
+ * is for. The file's reader (config.c), the APIs (GET /v1/policies) and hpctl policy show have them from here; a test compares
  * the man page.
  */
 #ifndef HOLDFAST_SERVER_SETTINGS_H
@@ -49,7 +49,7 @@ void setting_put_in(struct loop_settings *in, const struct setting *setting, enu
 struct setting_value setting_get_in(const struct loop_settings *in, const struct setting *setting,
                                     enum fault_class fault);
 
-/* What a door shows of them, but for the version of the fault tables; the texts are static. */
+/* What an API shows of them, but for the version of the fault tables; the texts are static. */
 void settings_show(const struct config *config, struct service_policy *ret_policy);
 
 #endif

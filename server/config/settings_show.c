@@ -1,4 +1,4 @@
-/* The settings as the doors show them. Beside settings.c, so that who only reads documents needs no configuration of hpd. */
+/* The settings as the APIs show them. Beside settings.c, so that who only reads documents needs no configuration of hpd. */
 #include "server/config/settings.h"
 
 #include "base/own.h"

@@ -389,7 +389,7 @@ void fleet_remove(struct fleet *fleet, int64_t node_id)
     agent_tasks_drop(fleet->agent_tasks, node_id);
 }
 
-/* --- the agents' door ------------------------------------------------------------------------------ */
+/* --- the agents' API ------------------------------------------------------------------------------ */
 
 static enum fleet_beat slot_beat(struct slot *slot, const struct fleet_heartbeat *beat, int64_t now_ms)
 {

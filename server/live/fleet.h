@@ -2,7 +2,7 @@
  * The live state: for each node who may speak for it and when it last did. In memory, made from the store at
  * start; heartbeats touch nothing else.
  *
- * Written by two hands: the agents' door (liveness) and the reconcile loop (who fills the slot). Look-ups
+ * Written by two hands: the agents' API (liveness) and the reconcile loop (who fills the slot). Look-ups
  * are by the node's row number, which is what a node's credential carries. Thread-safe.
  */
 #ifndef HOLDFAST_SERVER_FLEET_H

@@ -3,7 +3,7 @@
  * it, when it succeeded and when it did not.
  *
  * A store that takes no writes stops everything for a while and is asked again. A single row that cannot be written is
- * another matter: it is found by taking one thing a turn, and put aside, so that it does not stop all others.
+ * another matter: it is found by taking one thing a turn, and parked, so that it does not stop all others.
  */
 #include "server/reconcile/turn.h"
 #include "base/log.h"
@@ -46,7 +46,7 @@ static bool is_the_worlds(int status)
 }
 
 /* The turn has not happened: what it was about is looked at again. One row that cannot be written must not stop all others: it is
- * found by taking one thing a turn, and put aside. */
+ * found by taking one thing a turn, and parked. */
 static void turn_failed(struct turn *turn, int status)
 {
     struct reconcile *r = turn->r;

@@ -108,7 +108,7 @@ static inline const char *scheduler_word(const struct scheduler_observation *obs
     return observation->words == NULL ? "" : observation->words + word;
 }
 
-/* The nodes that are set apart while they are tested, and those that are to be as they were again: all of them. */
+/* The nodes that are quarantined while they are tested, and those that are to be as they were again: all of them. */
 struct scheduler_quarantine_node {
     struct quarantine row; /* state, had and why are answered */
     bool noted;            /* it was ASKED, and what it had is answered: nothing was touched for it yet */

@@ -1,9 +1,9 @@
 /*
  * What all use cases share: the service itself, who asks, and what is refused. The use cases are in the headers of their nouns
- * (cluster/cluster.h, node/node.h, agent/agent.h, …). Both doors call these and nothing else; each opens one transaction; none talks to
+ * (cluster/cluster.h, node/node.h, agent/agent.h, …). Both APIs call these and nothing else; each opens one transaction; none talks to
  * a backend: what takes time becomes an operation that the reconcile loop carries out.
  *
- * Results are model structs; rendering is the door's. Errors are a status with a problem: a stable code
+ * Results are model structs; rendering is the API's. Errors are a status with a problem: a stable code
  * (X-macro below) and a sentence that says what to do.
  */
 #ifndef HOLDFAST_SERVER_SERVICE_SERVICE_H
@@ -54,7 +54,7 @@ struct problem {
     char detail[PROBLEM_DETAIL_MAX]; /* names the member, the value and what to do */
 };
 
-/* Who asks: made by the door after authentication. */
+/* Who asks: made by the API after authentication. */
 struct actor {
     char name[NAME_MAX_BYTES]; /* "token:admin" */
     enum role role;

@@ -247,7 +247,7 @@ static int64_t turn(struct sender *sender)
     return webhook_retry_ms(sender->webhook, p->failures);
 }
 
-/* Until the next try is due, or a person asks for a test, as after the receiver was mended. False when it is time to stop. */
+/* Until the next try is due, or a person asks for a test, as after the receiver was fixed. False when it is time to stop. */
 static bool wait_for_turn(struct sender *sender, int64_t ms, uint64_t tests)
 {
     struct webhooks *all = sender->all;

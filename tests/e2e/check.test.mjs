@@ -65,10 +65,10 @@ test('what could not be found out ends with 3, unless something was found as wel
   const alone = check('edac', 'sensor');
   assert.equal(alone.status, 3);
   assert.match(alone.stdout, /^edac +ok *\nsensor +unknown +no answer\n$/);
-  script('rack', '# holdfast: reason=Ask Ann.\necho door open; exit 1');
+  script('rack', '# holdfast: reason=Ask Ann.\necho API open; exit 1');
   const both = check('sensor', 'rack');
   assert.equal(both.status, 1);
-  assert.match(both.stdout, /rack +found +custom\.warning rack: door open; Ask Ann\./);
+  assert.match(both.stdout, /rack +found +custom\.warning rack: API open; Ask Ann\./);
 });
 
 test('a program that others could have written is not run', () => {

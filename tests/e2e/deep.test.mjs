@@ -87,7 +87,7 @@ test('a machine that fails its test is rebooted, and what failed can be read', a
   const { level, msg } = JSON.parse(line);
   assert.equal(level, 'error');
   assert.match(msg, /^Encountered FaultyInstance\. Replace the Instance\. Region: \S+, InstanceType: .*\. ERROR:HARDWARE_CHECK/);
-  rmSync(join(world.tools, 'stress-ng')); // the reboot mends it, and the same test shows that before it returns
+  rmSync(join(world.tools, 'stress-ng')); // the reboot fixes it, and the same test shows that before it returns
   await until('it was rebooted', async () => (await world.repairs(name)).some((o) => o.kind === 'reboot' && o.state === 'succeeded' && o.code === 'deep.hardware-check'), SLOW);
   await world.ready(SLOW);
 });

@@ -214,7 +214,7 @@ for (const [what, { says, config, args = ['--ca-file', '{world}/ca.pem'] }] of O
     assert.deepEqual(await runs(), []);
   });
 
-test('what no agent could carry out is refused at the door', async () => {
+test('what no agent could carry out is refused at the API', async () => {
   await open();
   const refused = { '../a.sh': /lifeCycleConfig\.onCreate: it must name a file below/, '/bin/sh': /lifeCycleConfig\.onCreate: it must name a file below/, 'a//b': /lifeCycleConfig\.onCreate: it must name a file below/ };
   for (const [onCreate, says] of Object.entries(refused)) await assert.rejects(() => create({ onCreate }), says);

@@ -107,7 +107,7 @@ test('history, an earlier text, and back', async () => {
 
 const waiting = () => JSON.parse(hpctl('operation', 'approvals', '--state', 'asked', '-o', 'json').out);
 
-test('a repair waits for a yes, also over a restart, and then has the id that was approved', async () => {
+test('a repair waits for an approval, also over a restart, and then has the id that was approved', async () => {
   apply('version: 1\nclasses:\n  gpu: {mode: approve}\n');
   await world.kernel('w-2', FELL_OFF);
   await until('the question', () => waiting().length === 1);

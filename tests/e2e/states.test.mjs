@@ -16,7 +16,7 @@ let world;
 
 before(async () => {
   mkdirSync(own, { mode: 0o755 });
-  writeFileSync(join(own, 'rack'), `#!/bin/sh\n# holdfast: period=10s\necho the door is open\nexit $(cat ${dir}/code)\n`);
+  writeFileSync(join(own, 'rack'), `#!/bin/sh\n# holdfast: period=10s\necho the API is open\nexit $(cat ${dir}/code)\n`);
   chmodSync(join(own, 'rack'), 0o755);
   says(0);
   const service = { ...agentService, command: [...agentService.command, '--checks', 'rack', '--checks-dir', own] };
@@ -37,7 +37,7 @@ test('a warning colours the node for as long as it lasts', async () => {
   await until('the node is degraded', async () => (await world.node('w-1')).health === 'degraded', PATIENCE);
   const [verdict] = await verdicts('custom.warning', 'open');
   assert.equal(verdict.device, 'rack');
-  assert.match(verdict.rawLine, /the door is open/);
+  assert.match(verdict.rawLine, /the API is open/);
   assert.equal((await world.node('w-1')).state, 'ready');
   says(0);
   await until('the node is healthy', async () => (await world.node('w-1')).health === 'healthy', PATIENCE);

@@ -168,7 +168,7 @@ test('a message that it can do nothing with is left after three tries, and the n
   assert.equal((await world.get('/v1/webhooks')).items[0].state, 'ok');
 });
 
-test('after a receiver was mended a test does not wait for the next try', async () => {
+test('after a receiver was fixed a test does not wait for the next try', async () => {
   chat.answer = () => 503;
   const failures = async () => (await world.get('/v1/webhooks')).items[1].failures;
   while ((await failures()) < 8) { // each test is a try at once
@@ -180,8 +180,8 @@ test('after a receiver was mended a test does not wait for the next try', async 
   assert.match(out, /NAME .* WAITING .*GIVEN UP/);
   assert.ok((await world.get('/v1/webhooks')).items[1].waiting >= 5, out);
   chat.answer = () => 200;
-  const mended = await hpctl('webhook', 'test', '--timeout', '20s'); // by itself the next try is minutes away
-  assert.equal(mended.code, 0, mended.err + mended.out);
+  const fixed = await hpctl('webhook', 'test', '--timeout', '20s'); // by itself the next try is minutes away
+  assert.equal(fixed.code, 0, fixed.err + fixed.out);
   assert.equal((await world.get('/v1/webhooks')).items[1].waiting, 0);
 });
 

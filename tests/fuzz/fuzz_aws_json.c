@@ -1,5 +1,5 @@
 /*
- * Bodies at the AWS door: "Operation\n" and a body. Whatever is taken can be turned into the REST door's spelling, is
+ * Bodies at the AWS API: "Operation\n" and a body. Whatever is taken can be turned into the REST API's spelling, is
  * valid there, and comes back the same; whatever is refused is refused in one clean sentence.
  */
 // ROOMS: base api

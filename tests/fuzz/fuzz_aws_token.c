@@ -1,5 +1,5 @@
 /*
- * Page tokens of the AWS door, as a client could make them up: a list in the first line, a token behind it. What is taken
+ * Page tokens of the AWS API, as a client could make them up: a list in the first line, a token behind it. What is taken
  * gives a key that makes the same token again, and is refused for any other list; what is not taken leaves no key.
  */
 // ROOMS: base api

@@ -1,5 +1,5 @@
 /*
- * Cursors of the REST door's lists, as a client could make them up. What is taken gives a key that makes the same cursor
+ * Cursors of the REST API's lists, as a client could make them up. What is taken gives a key that makes the same cursor
  * again, and is refused for any other list; what is not taken cannot be told from any other mistake.
  */
 // ROOMS: base api

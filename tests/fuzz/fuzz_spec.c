@@ -1,5 +1,5 @@
 /*
- * Descriptions of clusters and groups at the REST door, without HTTP. What is taken lies within its limits, keeps everything that was
+ * Descriptions of clusters and groups at the REST API, without HTTP. What is taken lies within its limits, keeps everything that was
  * said, and is shown in the same words as it came; what is refused is refused once, in one clean sentence.
  */
 // ROOMS: base model policy db server api

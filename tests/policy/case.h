@@ -10,15 +10,15 @@
  *   jobs: gpu=signal:B:USR1 fabric=wait gpu-memory=now wait_for=30m signal_for=5m   by fault class; table, 4 h, 10 min without
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
- *          last_repair=-5m short=2 short_at=-1m short_until=5m unborn=3 unborn_at=-5m protected=-5m opened=-20m calm=-5m type=p5
+ *          last_repair=-5m short=2 short_at=-1m short_until=5m provision_failed=3 provision_failed_at=-5m protected=-5m opened=-20m settled=-5m type=p5
  *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
- *       approval_reason="words" ran_out_yes  of the answer; an expired one was a yes
+ *       approval_reason="words" ran_out_yes  of the answer; an expired one was an approval
  *     verdict xid.79 0000:b9:00 at=-30s until=-10s count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
- *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… mended=-47h failed unmended by_person no_return="why" same_piece of=gpu-7
+ *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… cleared=-47h failed not_cleared by_person no_return="why" same_piece of=gpu-7
  *     hardware gpu 0000:b9:00 GPU-1234-5678     one device under several names
  *   explain gpu-1                            shows its explanation too
  *   expect
@@ -107,7 +107,7 @@ static inline bool case_group(struct policy_case *c, const char *word)
         {"replacing", &group->replacing},
         {"failed", &group->failed_recently},
         {"short", &group->machine_capacity.short_times},
-        {"unborn", &group->machine_capacity.failures},
+        {"provision_failed", &group->machine_capacity.failures},
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if ((value = case_value(word, numbers[i].name)) != NULL)
@@ -124,11 +124,11 @@ static inline bool case_group(struct policy_case *c, const char *word)
         return node_recovery_parse(value, &group->recovery) == 0;
     return case_when(word, "opened", &group->breaker_opened_at) ||
            case_when(word, "closed", &group->breaker_closed_at) ||
-           case_when(word, "calm", &group->breaker_settled_since) ||
+           case_when(word, "settled", &group->breaker_settled_since) ||
            case_when(word, "last_repair", &group->last_repair_at) ||
            case_when(word, "short_at", &group->machine_capacity.short_at) ||
            case_when(word, "short_until", &group->machine_capacity.short_until) ||
-           case_when(word, "unborn_at", &group->machine_capacity.failed_at) ||
+           case_when(word, "provision_failed_at", &group->machine_capacity.failed_at) ||
            case_when(word, "protected", &group->machine_capacity.protected_at);
 }
 
@@ -337,7 +337,7 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
     const char *value;
     if ((value = case_value(word, "instance")) != NULL)
         return text_copy(texts[0], sizeof(texts[0]), value) == 0;
-    if (strcmp(word, "unmended") == 0)
+    if (strcmp(word, "not_cleared") == 0)
         return r->not_cleared = true;
     if (strcmp(word, "failed") == 0)
         return !(r->succeeded = false);
@@ -354,7 +354,7 @@ static inline bool case_repair_word(struct policy_repair *r, char (*texts)[SENTE
         r->no_return = true;
         return text_copy(texts[3], sizeof(texts[3]), value) == 0;
     }
-    if (case_when(word, "returned", &r->finished_at) || case_when(word, "mended", &r->cleared_by_reset_at))
+    if (case_when(word, "returned", &r->finished_at) || case_when(word, "cleared", &r->cleared_by_reset_at))
         return true;
     bool ok = case_when(word, "at", &r->at);
     r->finished_at = r->finished_at == 0 ? r->at : r->finished_at;

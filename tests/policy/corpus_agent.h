@@ -75,7 +75,7 @@ struct live_node {
 struct live {
     const struct story *story;
     struct clock clock;
-    int64_t now, next_id, breaker_opened_at, calm_since, incident_id;
+    int64_t now, next_id, breaker_opened_at, settled_since, incident_id;
     struct kmsg *kmsg;
     struct live_node *nodes;
     char dir[48];

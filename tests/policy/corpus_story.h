@@ -6,7 +6,7 @@
  *   note: words                              why the right action is right; may come again
  *   group: desired=64 jobs=30m resets=no recovery=None type=p5.48xlarge end=24h; and settings by name (case_settings.h)
  *   nodes gpu-[1-4] rack=r1 switch=s1 zone=a ultraserver=u1      the nodes of the story; the others of the group are well
- *   past gpu-1 reboot 0000:53:00 xid.79 -20d [unmended]          a repair before the story began
+ *   past gpu-1 reboot 0000:53:00 xid.79 -20d [not_cleared]          a repair before the story began
  *   at 10m [every 1h] [times 5] [until reset|reboot|replace [N]] what follows happens then, …
  *   boot 2m [until reboot|replace [N]]                           … or so long after each boot that the story brings
  *     gpu-1 log: LINE                        a line of the kernel log
@@ -202,7 +202,7 @@ static inline bool story_past(struct story *s, char **words, int count)
         char(*texts)[64] = node->history_texts[node->history_count];
         text_copy_cut(texts[0], 64, strcmp(words[3], "-") == 0 ? "" : words[3]);
         text_copy_cut(texts[1], 64, words[4]);
-        bool unmended = count > 6 && strcmp(words[6], "unmended") == 0;
+        bool not_cleared = count > 6 && strcmp(words[6], "not_cleared") == 0;
         node->history[node->history_count++] =
             (struct policy_repair){.kind = strcmp(words[2], "reset") == 0     ? OPERATION_KIND_RESET
                                            : strcmp(words[2], "replace") == 0 ? OPERATION_KIND_REPLACE
@@ -213,8 +213,8 @@ static inline bool story_past(struct story *s, char **words, int count)
                                    .at = CASE_NOW_MS + at,
                                    .finished_at = CASE_NOW_MS + at + 600000,
                                    .boot_id = "",
-                                   .succeeded = !unmended,
-                                   .not_cleared = unmended,
+                                   .succeeded = !not_cleared,
+                                   .not_cleared = not_cleared,
                                    .error = ""};
     }
     return true;

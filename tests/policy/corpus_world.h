@@ -446,10 +446,10 @@ static inline struct policy_group live_group(struct live *live, int64_t incident
     }
     group.idle_elsewhere = group.healthy_elsewhere;
     if (group.failed_recently > policy_breaker_limit(settings, group.desired))
-        live->calm_since = 0;
-    else if (live->calm_since == 0)
-        live->calm_since = live->now;
-    group.breaker_settled_since = live->calm_since;
+        live->settled_since = 0;
+    else if (live->settled_since == 0)
+        live->settled_since = live->now;
+    group.breaker_settled_since = live->settled_since;
     return group;
 }
 
@@ -513,7 +513,7 @@ static inline void live_decide(struct live *live)
     if (plan.breaker_closes)
         live->breaker_opened_at = 0;
     if (plan.breaker_over)
-        live->calm_since = 0;
+        live->settled_since = 0;
     bool said[STORY_NODES_MAX] = {false};
     for (size_t i = 0; i < plan.count; i++) {
         const struct decision *d = &plan.decisions[i];

@@ -43,9 +43,9 @@
     X(OBSERVED, "a repair that the mode observes")                                  \
     X(RECOMMENDED, "a repair that the mode recommends")                             \
     X(YES, "a repair that a person said yes to")                                    \
-    X(NO_YES, "a repair that waits for a yes")                                      \
-    X(YES_FOR_OTHERS, "… while there is a yes for something else")                  \
-    X(YES_RAN_OUT, "… after the yes for it ran out")                                \
+    X(NO_YES, "a repair that waits for an approval")                                \
+    X(YES_FOR_OTHERS, "… while there is an approval for something else")            \
+    X(YES_RAN_OUT, "… after the approval for it ran out")                           \
     X(SAID_NO, "… after a no to it")                                                \
     X(HELD, "something is held")                                                    \
     X(QUIET, "something is seen, and nothing is done about it")                     \

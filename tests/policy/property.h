@@ -482,7 +482,7 @@ static inline void print_node(const struct world_node *n, const struct policy_no
         print_time("at", r->at);
         if (r->finished_at > 0)
             print_time("finished", r->finished_at);
-        print_error("%s%s%s\n", r->not_cleared ? " unmended" : "", r->same_piece ? " same_piece" : "",
+        print_error("%s%s%s\n", r->not_cleared ? " not_cleared" : "", r->same_piece ? " same_piece" : "",
                     r->node != NULL ? " of another slot" : "");
     }
 }
@@ -498,7 +498,7 @@ static inline void print_world(const struct world *w, uint64_t seed, const char 
     if (group->breaker_opened_at > 0)
         print_time("opened", group->breaker_opened_at);
     if (group->breaker_settled_since > 0)
-        print_time("calm", group->breaker_settled_since);
+        print_time("settled", group->breaker_settled_since);
     print_error("\n");
     for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++)
         if (w->snapshot.settings.modes[fault] != REPAIR_MODE_ACT)

@@ -384,7 +384,7 @@ static const char *check_modes_are_kept(struct world *w, const struct policy_pla
     return NULL;
 }
 
-/* Of one device any code is the same trouble; a yes to a replacement is one to the reboot in its stead. */
+/* Of one device any code is the same trouble; an approval to a replacement is one to the reboot in its stead. */
 static bool is_asked(const struct policy_node *node, const struct decision *d, enum action action)
 {
     const struct policy_approval *asked = &node->approval;
@@ -409,7 +409,7 @@ static const char *check_nothing_without_a_yes(struct world *w, const struct pol
         met(PREMISE_YES_RAN_OUT, waits && yes && !in_time && same);
         met(PREMISE_SAID_NO, waits && asked->state == APPROVAL_STATE_REJECTED && same);
         if (is_repair(d) && !met(PREMISE_YES, yes && in_time && same))
-            return "a repair without a person's yes for just this";
+            return "a repair without a person's approval for just this";
     }
     return NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * Laws of what a policy lets be done, for random worlds (sim.more_laws): nothing where a mode only observes, nothing where it
- * asks before a person's yes, no second reboot of a machine on probation, nothing done to one node for what a whole place has.
+ * asks before a person's approval, no second reboot of a machine on probation, nothing done to one node for what a whole place has.
  * Each new repair of the policy's is looked at once, in the turn that begins it.
  */
 #ifndef HOLDFAST_TESTS_SIM_SIM_MODES_H
@@ -33,7 +33,7 @@ SIM_FN void sim_law_mode(struct sim *sim, struct db_tx *tx, const struct operati
     bool asked = db_approval_get(tx, op->uid, &approval) == 0;
     bool same = asked && approval.node_id == op->node_id && approval.action == decision.action;
     if (!same || approval.answered_by[0] == '\0' || approval.state == APPROVAL_STATE_REJECTED)
-        sim_fail(sim, NULL, "operation %s for %s began without a yes (%s)", op->uid, op->code,
+        sim_fail(sim, NULL, "operation %s for %s began without an approval (%s)", op->uid, op->code,
                  asked ? approval_state_text(approval.state) : "nobody was asked");
 }
 

@@ -58,7 +58,7 @@ SIM_FN int sim_law_operation(const void *row, void *arg)
         policy_windows_hold(&law->sim->settings.policy.not_during, op->created_at))
         sim_fail(law->sim, node.name, "a repair of %s begins in hours in which none may", node.name);
     if (automatic && node.opted_out && op->created_at == clock_wall_ms(&law->sim->clock))
-        sim_fail(law->sim, node.name, "%s is repaired although a person said hands off", node.name);
+        sim_fail(law->sim, node.name, "%s is repaired although a person opted it out", node.name);
     int running = 0;
     for (int i = 0; i < op->step_count; i++)
         running += op->steps[i].state == STEP_STATE_RUNNING;

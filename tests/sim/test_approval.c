@@ -65,7 +65,7 @@ static void what_is_observed_is_not_done(void **state)
     }
 }
 
-/* A crash before the yes, between it and the repair, or none. */
+/* A crash before the approval, between it and the repair, or none. */
 static void a_yes_repairs_once(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void a_yes_repairs_once(void **state)
         struct approval asked = newest(&sim);
         assert_int_equal(asked.state, APPROVAL_STATE_ASKED);
         assert_string_equal(asked.code, "xid.79");
-        assert_string_equal(asked.device, "0000:b9:00"); /* the yes is for this one */
+        assert_string_equal(asked.device, "0000:b9:00"); /* the approval is for this one */
         assert_int_equal(answer(&sim, true), 0);
         if (crash == 2)
             sim_crash(&sim);
@@ -119,7 +119,7 @@ static void nobody_answers_and_it_is_asked_again_on_news(void **state)
     sim_close(&sim);
 }
 
-/* A yes that the hours of the week held until it had run out: told, and said again it is no yes. */
+/* An approval that the hours of the week held until it had run out: told, and said again it is no approval. */
 static void a_yes_that_runs_out_says_so(void **state)
 {
     struct sim sim;
@@ -269,7 +269,7 @@ static void a_question_outlasts_a_restart(void **state)
         assert_int_equal(asked.state, APPROVAL_STATE_ASKED);
         assert_int_equal(asked.action, ACTION_REBOOT);
         if (answered_first) {
-            sim.scheduler.down = true; /* the yes waits */
+            sim.scheduler.down = true; /* the approval waits */
             sim_run(&sim, MS_PER_HOUR);
         }
         sim_crash(&sim);
@@ -343,7 +343,7 @@ static void what_is_seen_after_a_cancel_is_asked_about(void **state)
     sim_close(&sim);
 }
 
-/* Nobody is called twice for one question; a yes that comes meanwhile waits for the end of the pause. */
+/* Nobody is called twice for one question; an approval that comes meanwhile waits for the end of the pause. */
 static void a_question_outlasts_a_pause(void **state)
 {
     struct sim sim;
@@ -372,7 +372,7 @@ static void a_question_outlasts_a_pause(void **state)
     sim_close(&sim);
 }
 
-/* Nothing speaks for a repair while a witness is missing; the question, and the yes to it, outlast that. */
+/* Nothing speaks for a repair while a witness is missing; the question, and the approval to it, outlast that. */
 enum witness { WITNESS_AGENTS, WITNESS_SCHEDULER };
 
 static void begin_unheard(struct sim *sim, uint64_t seed)

@@ -452,7 +452,7 @@ static void a_new_machine_that_fails_takes_no_work(void **state)
     assert_int_equal(there(&sim)->resumes, 0);
     assert_int_equal(there(&sim)->quarantines, 1);
     sim_run(&sim, 10 * MS_PER_MIN);
-    assert_true(there(&sim)->out); /* held, and only then no longer set apart */
+    assert_true(there(&sim)->out); /* held, and only then released from quarantine */
     assert_false(there(&sim)->quarantine);
     sim_close(&sim);
 }

@@ -88,7 +88,7 @@ static void a_tier_comes_changes_and_goes(void **state)
     assert_int_equal(governed, 0); /* nothing was asked for, and nobody was asked */
     assert_int_equal(ask(&sim, CONFIG, DEV_70, true, -1), 0);
     assert_int_equal(look(&sim, CONFIG).status, GOVERNANCE_STATUS_CREATING);
-    assert_int_equal(tier(&sim, "dev"), FORMER_TIER); /* the door talks to no backend */
+    assert_int_equal(tier(&sim, "dev"), FORMER_TIER); /* the API talks to no backend */
     sim_settle(&sim);
     struct governance governance = look(&sim, CONFIG);
     assert_int_equal(governance.status, GOVERNANCE_STATUS_CREATED);

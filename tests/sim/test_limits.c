@@ -245,7 +245,7 @@ static void resume(struct sim *sim, const char *reason)
     sim_settle(sim);
 }
 
-/* The image was mended: nobody has to wait for the try that would tell. One that does not come up then is the first again. */
+/* The image was fixed: nobody has to wait for the try that would tell. One that does not come up then is the first again. */
 static void a_person_ends_the_protection(void **state)
 {
     struct sim sim;
@@ -477,7 +477,7 @@ static void a_rack_that_vanishes_is_not_rebooted(void **state)
         fake_provider_of_node(&sim.provider, name_of(i))->muted = false;
     sim_until_all_ready(&sim, MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots, 0);
-    /* It has been calm since they came back, not since the last verdict, which there never was. */
+    /* It has been settled since they came back, not since the last verdict, which there never was. */
     sim_run(&sim, 10 * MS_PER_MIN);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_CLOSED, NULL), 0);
     sim_run(&sim, 10 * MS_PER_MIN);

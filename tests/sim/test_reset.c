@@ -53,7 +53,7 @@ static void a_device_is_reset_without_a_reboot(void **state)
     sim_close(&sim);
 }
 
-/* What strikes between the end of the reset and the agent's word of it is not mended. */
+/* What strikes between the end of the reset and the agent's word of it is not cleared. */
 static void what_comes_before_it_is_told_counts(void **state)
 {
     struct sim sim;

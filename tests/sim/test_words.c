@@ -1,4 +1,4 @@
-/* One decision, one wording: what the timeline, Slurm, both doors and the explanation say of a node is the same sentence. */
+/* One decision, one wording: what the timeline, Slurm, both APIs and the explanation say of a node is the same sentence. */
 #include "api/aws/status.h"
 #include "policy/policy.h"
 #include "server/service/node/node.h"

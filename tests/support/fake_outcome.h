@@ -1,6 +1,6 @@
 /*
  * What may happen to a call to a fake backend, from a seed or to order: it fails, its reply is lost after the effect, or
- * the whole process is gone before or after it (then nothing has any effect until the fate is told otherwise).
+ * the whole process is gone before or after it (then nothing has any effect until the outcome is told otherwise).
  */
 #ifndef HOLDFAST_TESTS_SUPPORT_FAKE_OUTCOME_H
 #define HOLDFAST_TESTS_SUPPORT_FAKE_OUTCOME_H
@@ -27,7 +27,7 @@ struct fake_outcome {
 int fake_outcome_begin(struct fake_outcome *outcome, char *error);
 /* The status to answer after the effect, given the one that the call would answer. */
 int fake_outcome_end(struct fake_outcome *outcome, int status, char *error);
-/* 0..below-1, from the fate's generator. */
+/* 0..below-1, from the outcome's generator. */
 uint32_t fake_outcome_draw(uint64_t *random, uint32_t below);
 
 #endif

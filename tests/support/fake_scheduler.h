@@ -29,7 +29,7 @@ struct fake_scheduler_node {
     enum job_signal signal;                     /* the last of these */
     int marks, annotations, evictions, resumes; /* what the control plane did */
     int evictions_unsure;                       /* of these, whose answer was lost, or nobody lived to hear */
-    bool quarantine, theirs;                    /* set apart; by a person, for ever */
+    bool quarantine, theirs;                    /* quarantined; by a person, for ever */
     int quarantines;                            /* how often it was */
     int moves, renames;                         /* addresses it was told, and names */
 };

@@ -21,9 +21,9 @@ enum effect_kind {
     EFFECT_OPERATION_END,    /* an operation is over */
     EFFECT_DECIDED,          /* a node was looked at */
     EFFECT_FLEET,            /* another instance fills the slot */
-    EFFECT_MACHINE_CAPACITY, /* a group's supply of machines changed */
+    EFFECT_MACHINE_CAPACITY, /* a group's capacity of machines changed */
     EFFECT_BREAKER,          /* a group's breaker opened or closed */
-    EFFECT_QUARANTINE,       /* a node is to be set apart, or to be given back */
+    EFFECT_QUARANTINE,       /* a node is to be quarantined, or to be given back */
     EFFECT_ADDRESS,          /* the scheduler was told where the node's machine lives, or it has none any more */
     EFFECT_NODE_GONE,        /* a slot that was deleted was forgotten */
     EFFECT_CALL,             /* a function of a part is called */

@@ -222,7 +222,7 @@ static struct provision *plan_cluster(struct reconcile *r, struct rcluster *clus
     p->cluster = cluster;
     r->provision->last = cluster->id;
     if (view_cluster(r, p, now) != 0) {
-        r->paused_until = now + STORE_PAUSE_MAX_MS; /* the store cannot be read: it stays stirred */
+        r->paused_until = now + STORE_PAUSE_MAX_MS; /* the store cannot be read: it stays dirty */
         return NULL;
     }
     policy_provision(&p->snapshot, &p->plan);

@@ -4,7 +4,7 @@
  * looked at again.
  *
  * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
- * that is being deleted are deleted, and a held node that nothing speaks against any more is brought back.
+ * that is being deleted are deleted, and a held node that nothing is against any more is brought back.
  */
 #include "server/reconcile/decide/apply.h"
 #include "base/text.h"
@@ -176,7 +176,7 @@ static bool is_seen(const struct apply *a)
     return !reconcile_node_has_scheduler(a->node) || reconcile_sees(a->turn->r, a->node);
 }
 
-/* Nothing speaks against the held node any more: it goes through the return gate. */
+/* Nothing is against the held node any more: it goes through the return gate. */
 static int bring_back(struct apply *a)
 {
     const struct rnode *node = a->node;
@@ -190,7 +190,7 @@ static int bring_back(struct apply *a)
     return start_operation(a, &release);
 }
 
-/* The scheduler took it out by itself for an absence that is over, and nothing speaks against it: it goes through the return gate. */
+/* The scheduler took it out by itself for an absence that is over, and nothing is against it: it goes through the return gate. */
 static int give_back_again(struct apply *a)
 {
     char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
@@ -493,7 +493,7 @@ static bool changed_meanwhile(const struct apply *a)
            a->row.opted_out != then->opted_out;
 }
 
-/* A person answered between the reading and now: the yes is one of the next decision. Only the loop asks, so where there was no
+/* A person answered between the reading and now: the approval is one of the next decision. Only the loop asks, so where there was no
  * question there is none. */
 static int is_answered_meanwhile(const struct apply *a, bool *ret_answered)
 {

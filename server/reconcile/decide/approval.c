@@ -49,10 +49,11 @@ static int tell_overdue(const void *row, void *arg)
     if (node == NULL)
         return 0;
     if (approval->state == APPROVAL_STATE_APPROVED)
-        return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
-                          "the yes of %s to a %s ran out before it could begin; it is asked for again when something "
-                          "new is seen",
-                          approval->answered_by, action);
+        return turn_event(
+            turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
+            "the approval of %s to a %s ran out before it could begin; it is asked for again when something "
+            "new is seen",
+            approval->answered_by, action);
     return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
                       "nobody answered in time whether it gets a %s; it is asked for again when something new is seen",
                       action);
@@ -94,7 +95,7 @@ static bool is_about(const struct approval *open, enum action action, const stru
 }
 
 /* Silence counts from when a node was heard, and both witnesses have to be there: after a restart of ours, or while the scheduler
- * does not answer, nothing is said of a node that nobody hears. That is no reason to take the question back, or the yes. */
+ * does not answer, nothing is said of a node that nobody hears. That is no reason to take the question back, or the approval. */
 static bool is_still_unheard(const struct decide_item *item, const struct approval *open, const struct decision *said)
 {
     return text_equal(open->code, POLICY_CODE_UNREACHABLE) && (said == NULL || said->action <= ACTION_WATCH) &&
@@ -109,7 +110,7 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
     bool waits = open != NULL && said != NULL && said->action == ACTION_HOLD && is_about(open, said->refused, said);
     bool done =
         open != NULL && open->state == APPROVAL_STATE_APPROVED && said != NULL && is_about(open, said->action, said);
-    /* While the cluster is paused nothing is weighed; the question is what it was, and a yes waits as everything does. */
+    /* While the cluster is paused nothing is weighed; the question is what it was, and an approval waits as everything does. */
     bool paused = open != NULL && text_or_empty(item->view.paused_why)[0] != '\0';
     if (waits || paused || (done && stored == NULL) || (open != NULL && is_still_unheard(item, open, said)))
         return 0;

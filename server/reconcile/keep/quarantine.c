@@ -1,5 +1,5 @@
 /*
- * Nodes that are set apart in the scheduler while they are tested, beside the mark that keeps work away: all of them in one call,
+ * Nodes that are quarantined in the scheduler while they are tested, beside the mark that keeps work away: all of them in one call,
  * whenever somebody is to be, and from time to time, since a scheduler that was restarted forgets.
  *
  * What there was is written down before anything is touched, so a crash at any point leaves somebody who takes it back. Steps
@@ -193,15 +193,16 @@ static int tell(struct settling *s, const struct quarantine *before, const struc
         return 0;
     if (node->gone && before->state != QUARANTINE_STATE_ASKED)
         return turn_event(&s->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, there, NULL,
-                          "no longer set apart in the scheduler");
+                          "released from quarantine in the scheduler");
     if (!node->gone && node->row.state == QUARANTINE_STATE_HELD && before->state != QUARANTINE_STATE_HELD)
         return turn_event(&s->turn, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_MARK, there, NULL,
-                          "set apart in the scheduler while it is tested");
+                          "in quarantine in the scheduler while it is tested");
     if (node->row.why[0] == '\0' || text_equal(node->row.why, s->told))
         return 0;
     memcpy(s->told, node->row.why, sizeof(s->told));
     return turn_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, there, NULL,
-                      node->row.wanted ? "only drained while it is tested: %s" : "still set apart: %s", node->row.why);
+                      node->row.wanted ? "only drained while it is tested: %s" : "still in quarantine: %s",
+                      node->row.why);
 }
 
 /* Who was given back and was seen in the scheduler once more. */
@@ -211,7 +212,7 @@ static int report_reappeared(struct settling *s, const struct scheduler_quaranti
     if (there == NULL || !node->gone)
         return 0;
     return turn_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_RESUME, there, NULL,
-                      "the scheduler had it set apart again, as before its last start; that was taken back");
+                      "the scheduler restored its quarantine after a restart; it was released again");
 }
 
 static int settle(struct settling *s, const struct scheduler_quarantine_node *node)
@@ -317,12 +318,12 @@ bool work_is_quarantine(struct work *w)
         return true;
     if (status == STATUS_NOT_FOUND || (status == 0 && !row.wanted)) {
         work_quarantine_ask(w);
-        return wait_a_while(w, w->step->started_at, "waits for the scheduler to set the node apart");
+        return wait_a_while(w, w->step->started_at, "waits for the scheduler to quarantine the node");
     }
     if (!work_did(w, status))
         return false;
     return row.state == QUARANTINE_STATE_HELD || row.state == QUARANTINE_STATE_REFUSED ||
-           wait_a_while(w, w->step->started_at, "waits for the scheduler to set the node apart");
+           wait_a_while(w, w->step->started_at, "waits for the scheduler to quarantine the node");
 }
 
 bool work_is_back(struct work *w, int64_t since)

@@ -4,7 +4,7 @@
  * A reset that failed, a reboot that did not bring its machine back, a fault that came back at the return gate, and a node that went away
  * there again after the scheduler had given it up, leave the node held, because the
  * policy has a next word; any other failure needs a person. A cancel takes our mark back when nothing else
- * speaks against the node, and leaves it held when something does.
+ * is against the node, and leaves it held when something does.
  */
 #include "server/reconcile/operation/end.h"
 #include "base/text.h"
@@ -241,7 +241,7 @@ static const char *cancel_reason(const struct work *w)
     return w->op.error[0] != '\0' ? w->op.error : "cancelled by a person";
 }
 
-/* Where the node goes: back into service when nothing speaks against it, after our mark was taken back. */
+/* Where the node goes: back into service when nothing is against it, after our mark was taken back. */
 enum step_result work_cancel_run(struct work *w)
 {
     bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE || work_person_holds(w);

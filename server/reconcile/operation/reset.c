@@ -39,7 +39,7 @@ static enum step_result reset_enter(struct work *w)
     return STEP_FAIL;
 }
 
-/* --- what it mended ------------------------------------------------------------------------------------------- */
+/* --- what it cleared ------------------------------------------------------------------------------------------- */
 
 struct cleared_by_reset {
     struct work *w;

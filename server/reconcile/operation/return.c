@@ -47,7 +47,7 @@ static int read_check(struct work *w, const char *name, struct check_state *ret_
 struct opposing {
     const struct work *w;
     const char *source;
-    char code[CODE_MAX_BYTES]; /* "": nothing is found that speaks against the return */
+    char code[CODE_MAX_BYTES]; /* "": nothing is found that is against the return */
 };
 
 static int take_opposing(const void *row, void *arg)

@@ -1,5 +1,5 @@
 /*
- * What the answers of providers and the ends of launches say of a group's supply of machines: policy/machine_capacity.c says what follows, and
+ * What the answers of providers and the ends of launches say of a group's capacity of machines: policy/machine_capacity.c says what follows, and
  * here it is stored with what it came from, and told once.
  *
  * The row is read inside the transaction, because several operations of one group may have an answer in the same turn.
@@ -89,7 +89,7 @@ void work_machine_capacity_failed(struct work *w, enum step_kind failed)
     bool came = failed == STEP_KIND_JOIN || failed == STEP_KIND_PREPARE || failed == STEP_KIND_VERIFY;
     if (!makes_machines(w) || !came || w->relapsed || !read(w, &machine_capacity))
         return;
-    bool trips = policy_machine_capacity_unborn(&group->settings.policy, &machine_capacity, w->now);
+    bool trips = policy_machine_capacity_provision_failed(&group->settings.policy, &machine_capacity, w->now);
     write(w, &machine_capacity);
     if (trips)
         work_did(w,

@@ -1,4 +1,4 @@
-/* A group's supply of machines: what the answers of providers and the ends of launches say of it. */
+/* A group's capacity of machines: what the answers of providers and the ends of launches say of it. */
 #ifndef HOLDFAST_SERVER_RECONCILE_WORLD_CAPACITY_H
 #define HOLDFAST_SERVER_RECONCILE_WORLD_CAPACITY_H
 

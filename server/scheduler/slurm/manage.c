@@ -313,7 +313,7 @@ static int bring(struct arranging *a, const char *text, const char *before, bool
     if (status != 0 && !away)
         return slurm_call_fail(&a->call, status, "%s", error);
     if (!changed && (away || (!missing.nodes && !missing.partitions)))
-        return away ? slurm_call_fail(&a->call, status, "%s", error) : 0; /* that it is away is not ours to mend */
+        return away ? slurm_call_fail(&a->call, status, "%s", error) : 0; /* that it is away is not ours to fix */
     status = away || missing.nodes ? STATUS_UNAVAILABLE : reconfigure(a);
     bool wants_restart = status != 0 && strstr(a->call.error, "require restart") != NULL; /* CPUs of a node, say */
     if (status == STATUS_UNAVAILABLE ||

@@ -1,5 +1,5 @@
 /*
- * Setting nodes apart while they are tested: in the reservation, the partition and with the feature that HyperPod uses
+ * Quarantining nodes while they are tested: in the reservation, the partition and with the feature that HyperPod uses
  * (its guide: "hyperpod-deep-health-check", "hyperpod-system-maintenance", "SageMakerDeepHealthCheck:InProgress").
  *
  * The drain of the operation's mark keeps work away; these say to people, and to scripts that were written for HyperPod, why. All

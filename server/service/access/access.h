@@ -23,7 +23,7 @@ int service_ensure_admin_token(struct service *s, bool anew, char ret_text[SERVI
 /* "hfa_…" to an actor. Results are cached in memory for a few seconds. */
 int service_authenticate(struct service *s, const char *bearer, struct actor *ret_actor);
 
-/* What clients of the AWS door sign with: an id, and a secret that ret_secret shows once. */
+/* What clients of the AWS API sign with: an id, and a secret that ret_secret shows once. */
 #define SERVICE_SECRET_MAX (ACCESS_KEY_SECRET_CHARACTERS + 1)
 int service_access_key_create(struct service *s, const struct actor *actor, const char *name, enum role role,
                               struct access_key *ret_key, char ret_secret[SERVICE_SECRET_MAX],
@@ -38,7 +38,7 @@ int service_access_key_secret(struct service *s, const char *access_key, char re
 void service_access_key_used(struct service *s, const struct access_key *key);
 
 /* --- the audit log ------------------------------------------------------------------------------ */
-/* One request for a change, as far as its door knows it. */
+/* One request for a change, as far as its API knows it. */
 struct service_audit {
     struct audit entry;
     bool recorded; /* there is a row of it */

@@ -2,7 +2,7 @@
  * The audit log: who asked for which change, from where, and what became of it.
  *
  * A change that succeeds has its row in its own transaction (run.c), whichever use case it is: so that none can be
- * forgotten, the door says once which request its thread works on, and not each use case what to record. What was refused
+ * forgotten, the API says once which request its thread works on, and not each use case what to record. What was refused
  * changed nothing and is recorded beside the reply: it may be lost with a crash, and never holds up who was refused.
  */
 #include "server/service/access/access.h"

@@ -1,7 +1,7 @@
 /*
  * Tokens: made, listed, deleted. The text of a secret leaves this file once, in the answer to who made it.
  *
- * API tokens open the door for people and scripts, with a role. Enrolment tokens let agents in for a short time and
+ * API tokens authenticate people and scripts, with a role. Enrolment tokens let agents in for a short time and
  * only where they were made for.
  */
 #include "server/service/access/access.h"

@@ -152,7 +152,7 @@ static void tell_skew(struct service *s, int64_t node_id, bool skewed, int64_t s
          skewed ? text : "has its clock right again");
 }
 
-/* --- the door -------------------------------------------------------------------------------------- */
+/* --- the API -------------------------------------------------------------------------------------- */
 
 static int refuse(enum fleet_beat result, const struct fleet_heartbeat *beat, struct problem *problem)
 {
@@ -175,7 +175,7 @@ static int follow(struct service *s, int64_t node_id, const struct fleet_heartbe
     if (result != FLEET_BEAT_OK && result != FLEET_BEAT_BACK)
         return refuse(result, beat, ret_problem);
     if (result == FLEET_BEAT_BACK) {
-        tell(s, node_id, EVENT_LEVEL_INFO, EVENT_KIND_AGENT_BACK, "speaks again");
+        tell(s, node_id, EVENT_LEVEL_INFO, EVENT_KIND_AGENT_BACK, "agent reconnected");
         service_agent_changed(s, node_id);
     }
     int64_t skew_ms = beat->sent_at - now_ms;

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As the AWS door names clusters to a client of no region. */
+/* As the AWS API names clusters to a client of no region. */
 #define ARN_PREFIX "arn:aws:sagemaker:hp-local-1:000000000000:cluster/"
 #define ID_MEMBER "InstanceId"
 static const char *const address_members[] = {"AgentIpAddress", "CustomerIpAddress"};

@@ -1,5 +1,5 @@
 /*
- * What holds the repairs of an instance group, ended by a person: protected mode, once the image is mended, and an open
+ * What holds the repairs of an instance group, ended by a person: protected mode, once the image is fixed, and an open
  * breaker, once its cause is known. Both count anew from then on, so neither is back for what it was there for before.
  * A provider without capacity is asked again by itself and needs no word.
  */

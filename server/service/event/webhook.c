@@ -164,7 +164,7 @@ int service_webhook_next(struct service *s, const struct webhook *webhook, int64
     return search.found ? 0 : STATUS_NOT_FOUND;
 }
 
-/* --- for the doors ----------------------------------------------------------------------------------- */
+/* --- for the APIs ----------------------------------------------------------------------------------- */
 
 struct listing {
     struct service_webhook_row *rows;

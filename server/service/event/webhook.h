@@ -24,7 +24,7 @@ int service_webhook_next(struct service *s, const struct webhook *webhook, int64
 #define WEBHOOK_TELL_FAILURES 3
 int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress);
 
-/* For the doors: those that are configured, in that order. */
+/* For the APIs: those that are configured, in that order. */
 #define WEBHOOK_WAITING_MAX 10000 /* events that are looked through for it */
 struct service_webhook_row {
     const struct webhook *webhook;

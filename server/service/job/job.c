@@ -135,7 +135,7 @@ static int add_signal(const void *row, void *arg)
     return 0;
 }
 
-/* Without attempts and starts there is nothing to reckon. */
+/* Without attempts and starts there is nothing to count. */
 static int load_life(struct db_tx *tx, int64_t cluster_id, const struct cluster_job *job, int64_t now_ms,
                      struct job_life *life, struct job_goodput *ret_goodput)
 {

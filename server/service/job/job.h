@@ -14,7 +14,7 @@ struct job_goodput {
     int64_t lost_max_ms; /* lost_ms, and what may be lost beside: nobody tells */
     int64_t waited_ms;   /* wall time between its starts */
     int64_t starts_unseen;
-    bool by_runs; /* reckoned from its starts, as it tells of no attempts */
+    bool by_runs; /* counted from its starts, as it tells of no attempts */
     bool asked;   /* it was told to checkpoint in one that was cut short */
 };
 struct attempt_cost { /* of wall time */

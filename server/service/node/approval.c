@@ -1,6 +1,6 @@
 /*
  * A person's word to a repair that waits for it. The answer is only written down; the loop decides anew with it, by what is true
- * then, so that a yes to a fault that is over repairs nothing.
+ * then, so that an approval to a fault that is over repairs nothing.
  */
 #include "server/service/node/approval.h"
 #include "base/text.h"
@@ -46,7 +46,7 @@ static int check_open(const struct answer *answer)
     return problem_say(
         answer->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
         "%s%s. It is asked for again when something new is seen; a person can repair the node at any time.",
-        approval->answered_by[0] != '\0' ? "The repair could not begin before the yes ran out, which was that of "
+        approval->answered_by[0] != '\0' ? "The repair could not begin before the approval ran out, which was that of "
                                          : "Nobody answered in time",
         approval->answered_by);
 }
@@ -105,7 +105,7 @@ struct waits {
     char *text;
 };
 
-/* What was decided since the yes, with it, and about the same. */
+/* What was decided since the approval, with it, and about the same. */
 static int waits_read(struct db_tx *tx, void *arg)
 {
     const struct waits *waits = arg;

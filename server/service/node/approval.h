@@ -15,7 +15,7 @@ void service_approval_url(const struct service *s, const struct approval *approv
 /* The question behind a link, whatever became of it, one that has run out as expired; NOT_FOUND for whatever is not of our making. */
 int service_approval_by_link(struct service *s, const char *uid, const char *signature, struct approval *ret_approval,
                              struct problem *ret_problem);
-/* The yes. CONFLICT when it was answered or has run out. */
+/* The approval. CONFLICT when it was answered or has run out. */
 int service_approval_answer_by_link(struct service *s, const struct actor *actor, const char *uid,
                                     const char *signature, struct approval *ret_approval, struct problem *ret_problem);
 /* What an approved repair still waits for; "": nothing, or it has not been decided anew yet. */

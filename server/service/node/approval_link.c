@@ -1,5 +1,5 @@
 /*
- * Links that approve by themselves: publicUrl/approve/ID/SIGNATURE (or what is made from the address). Who has one may say yes to that one question, without a token, so
+ * Links that approve by themselves: publicUrl/approve/ID/SIGNATURE (or what is made from the address). Who has one may approve that one question, without a token, so
  * it is given to operators alone and goes where they send it: a webhook, a mail, a chat.
  *
  * The signature is over all that the question is (which repair, of what, by which decision, until when), under a key that never

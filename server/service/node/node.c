@@ -1,4 +1,4 @@
-/* Nodes as they are shown, their verdicts, and the one thing people set on them: hands off. */
+/* Nodes as they are shown, their verdicts, and the opt-out, which people set. */
 #include "server/service/node/node.h"
 #include "server/service/private.h"
 

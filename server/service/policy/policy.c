@@ -1,6 +1,6 @@
 /*
  * The policy in force, and the document that says it: each version is stored whole, then put into the registry from which the loop
- * and the doors have it. What cannot be read is refused with its line, before anything changes.
+ * and the APIs have it. What cannot be read is refused with its line, before anything changes.
  */
 #include "server/service/private.h"
 

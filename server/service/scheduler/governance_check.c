@@ -1,5 +1,5 @@
 /*
- * What a scheduler configuration or a quota must be beyond its shape, and finding one. The door has checked types, ranges,
+ * What a scheduler configuration or a quota must be beyond its shape, and finding one. The API has checked types, ranges,
  * patterns and enums by the model; here are the rules between values.
  */
 #include "server/service/private.h"

@@ -1,5 +1,5 @@
 /*
- * How the scheduler is, and its jobs: the reconcile loop knows and says so here, the doors read it. One short lock; all sides hold it
+ * How the scheduler is, and its jobs: the reconcile loop knows and says so here, the APIs read it. One short lock; all sides hold it
  * only to copy.
  */
 #include "server/service/scheduler/scheduler.h"

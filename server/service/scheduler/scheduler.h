@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How the scheduler is: the reconcile loop sets it, the doors show it; any thread. */
+/* How the scheduler is: the reconcile loop sets it, the APIs show it; any thread. */
 #define SERVICE_SCHEDULER_ERROR_MAX 256
 #define SERVICE_SCHEDULER_DRIFT_MAX 512
 struct service_scheduler_status {

@@ -1,4 +1,4 @@
-// Who may do what: every route and every operation of the AWS door, asked by every role, by nobody, by tokens that are
+// Who may do what: every route and every operation of the AWS API, asked by every role, by nobody, by tokens that are
 // worthless, and by agents. What each needs stands here a second time, on purpose: a route or an operation that is new
 // or has changed hands fails until somebody has thought about it here, too.
 import assert from 'node:assert/strict';
@@ -118,7 +118,7 @@ function wanted(need, asker) {
   if (need === 'open' || need === 'local') return 'in';
   if (need === 'agent') return asker === 'an agent' ? 'in' : 401;
   if (need === 'enroll') return asker === 'an enrolment token' ? 'in' : 401;
-  if (need === 'signed') return 403; // no token opens the other door
+  if (need === 'signed') return 403; // no token opens the other API
   return rank < 0 ? 401 : rank >= ROLES.indexOf(need) ? 'in' : 403;
 }
 
@@ -139,7 +139,7 @@ test('every route, asked by everybody', async () => {
   }
 });
 
-test('every operation of the AWS door, asked by everybody', async () => {
+test('every operation of the AWS API, asked by everybody', async () => {
   const call = async (name, key, { over = {}, more = {} } = {}) => {
     const target = `SageMaker.${name}`;
     const headers = key ? sign(`${hpd.url}/`, { target, body: '{}', key: key.accessKeyId, secret: key.secretAccessKey, ...over }) : { 'x-amz-target': target };

@@ -1,4 +1,4 @@
-// The audit log as an administrator meets it: every change through either door, with who, whence, what and how it ended;
+// The audit log as an administrator meets it: every change through either API, with who, whence, what and how it ended;
 // nothing that only reads; no secret; and all of it still there after a kill.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -50,7 +50,7 @@ async function assertEntry(reply, wanted, count = 1) {
   assert.deepEqual(entry, { peer: '127.0.0.1', count: 1, ...wanted });
 }
 
-test('what is changed through the REST door', async () => {
+test('what is changed through the REST API', async () => {
   const made = await ask('POST', '/v1/tokens', { kind: 'api', name: 'ci', role: 'operator' });
   assert.equal(made.status, 201);
   operator = made.body;
@@ -125,7 +125,7 @@ test('an enrolment is a change', async () => {
   assert.equal((await audit()).length, before);
 });
 
-test('what is changed through the AWS door', async () => {
+test('what is changed through the AWS API', async () => {
   const sdk = { actor: 'key:sdk', credential: key.accessKeyId, cluster: 'train' };
   await until('gpu-1 is ready', async () => (await world.list('/v1/clusters/train/nodes')).every((n) => n.state === 'ready'));
   const i = (await world.get('/v1/clusters/train/nodes/gpu-1')).instanceId;

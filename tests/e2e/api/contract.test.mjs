@@ -735,7 +735,7 @@ test('an instance is asked to test itself, and says what it found', async () => 
   await say(409, {});
   await call('describeAgentCheck', 404, { token: agent });
 
-  // A repair that waits for a person's word: a no, and after something new a yes.
+  // A repair that waits for a person's word: a no, and after something new an approval.
   await call('applyPolicy', 200, { body: { document: 'version: 1\nclasses: {gpu: {mode: approve}}\n' } });
   const waits = async (key) => {
     const verdict = { key, device: '0000:b9:00', source: 'kmsg', code: 'xid.79', rawLine: 'NVRM: Xid (PCI:0000:b9:00): 79, GPU has fallen off the bus.',
@@ -765,7 +765,7 @@ test('an instance is asked to test itself, and says what it found', async () => 
     assert.match(page, /<form method="post"><button>/);
   }
   assert.equal((await call('listApprovals', 200, { query: { state: 'asked' } })).items[0].id, second.id);
-  await call('applyPolicy', 200, { body: { document: 'version: 1\ndefaults: {recovery: {notDuring: Mon-Sun}}\nclasses: {gpu: {mode: approve}}\n' } }); // the yes stays one
+  await call('applyPolicy', 200, { body: { document: 'version: 1\ndefaults: {recovery: {notDuring: Mon-Sun}}\nclasses: {gpu: {mode: approve}}\n' } }); // the approval stays one
   assert.doesNotMatch(String(await call('approveByLink', 200, { token: null, params: behind })), /<form/);
   await call('approveByLink', 409, { token: null, params: behind });
   const { state: said, answeredBy } = await call('approveOperation', 202, { params: { operation: second.id } }); // said again

@@ -125,7 +125,7 @@ test('an agent speaks for itself only', async () => {
   const secret = a.credential.split('.')[1];
   for (const token of [`hfn_${Number(/hfn_(\d+)/.exec(b.credential)[1])}.${secret}`, 'hfn_1.', 'hfn_99999999999999999999.x', world.token, 'x'.repeat(2000)])
     assert.equal((await world.call('POST', '/v1/agent/heartbeat', { instanceId: a.instanceId, bootId: a.bootId, seq: Date.now() * 2, sentAtMs: 1 }, { token })).status, 401, token.slice(0, 30));
-  // Nor does an agent's credential open a person's doors.
+  // Nor does an agent's credential open a person's APIs.
   assert.ok([401, 403].includes((await world.call('GET', '/v1/clusters', undefined, { token: a.credential })).status));
   assert.ok([401, 403].includes((await world.call('POST', '/v1/clusters/demo/nodes/w-2/replace', {}, { token: a.credential })).status));
 });

@@ -48,7 +48,7 @@ async function mishap(next) {
   return world.call('POST', `/v1/clusters/demo/nodes/${name}/${next() < 0.5 ? 'reboot' : 'replace'}`, {});
 }
 
-async function calm() {
+async function settled() {
   await until('all in service', async () => {
     const nodes = await world.list('/v1/clusters/demo/nodes');
     const busy = (await world.list('/v1/operations?cluster=demo')).some((o) => ['pending', 'running'].includes(o.state));
@@ -65,7 +65,7 @@ test(`${SECONDS} s of mishaps, seed ${SEED}`, { timeout: (SECONDS + 400) * 1000 
     if (process.env.SOAK && Date.now() - began > sizes.length * 10000) sizes.push(rss());
     if (!start && Date.now() - began > (SECONDS * 1000) / 3) start = { rss: rss(), descriptors: descriptors() };
   }
-  await calm();
+  await settled();
   const repairs = (await world.list('/v1/operations?cluster=demo')).filter((o) => o.kind === 'reboot' || o.kind === 'replace');
   const wentDown = new Set(world.reboots());
   assert.equal(world.reboots().length, wentDown.size, 'no request was carried out twice');

@@ -1,4 +1,4 @@
-// The real AWS SDK at our door.
+// The real AWS SDK at our API.
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
 
 const made = [];

@@ -1,4 +1,4 @@
-// Deep health checks where Slurm schedules: a node under test is set apart by HyperPod's names, jobs are left alone, and afterwards
+// Deep health checks where Slurm schedules: a node under test is quarantined by HyperPod's names, jobs are left alone, and afterwards
 // everything is as it was, whoever was killed meanwhile.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -59,9 +59,9 @@ const start = (...nodes) => world.json('check', 'start', '--nodes', nodes.join('
 const check = (id) => world.json('check', 'describe', id);
 const ended = (id) => until(`${id} has ended`, () => check(id).finishedAt && check(id));
 const idle = (name) => until(`${name} is free`, () => world.node(name).state === 'ready' && world.slurmNode(name).state === 'IDLE');
-const isApart = (name) => until(`${name} is set apart`, () => apart(name).every(Boolean));
+const isApart = (name) => until(`${name} is quarantined`, () => apart(name).every(Boolean));
 
-test('set apart by name while it is tested, a busy one is left alone, and all is as it was', async () => {
+test('quarantined by name while it is tested, a busy one is left alone, and all is as it was', async () => {
   scontrol('update', 'NodeName=gpu-2', 'AvailableFeatures=a,b', 'ActiveFeatures=a');
   scontrol('create', 'reservation', 'ReservationName=theirs', 'Users=root', 'StartTime=now+1hour', 'Duration=60', 'Nodes=gpu-2');
   const before = everything();
@@ -72,12 +72,12 @@ test('set apart by name while it is tested, a busy one is left alone, and all is
   assert.equal(features('gpu-2'), `a,b,${FEATURE}|a,${FEATURE}`);
   assert.match(shown('reservation', RESERVATION), /Flags=MAINT,IGNORE_JOBS/);
   await until('gpu-2 is shown under maintenance', () => /MAINT/.test(world.slurmNode('gpu-2').state)); // Slurm looks at reservations from time to time
-  assert.ok(world.events({ node: 'gpu-2' }).some((e) => /set apart/.test(e.message)));
+  assert.ok(world.events({ node: 'gpu-2' }).some((e) => /quarantined/.test(e.message)));
   // The busy one is waited for, then skipped and reported; its job never noticed.
   const skipped = await ended(checks['gpu-1']);
   assert.equal(skipped.state, 'skipped');
   assert.match(skipped.detail, /still busy/);
-  await until('gpu-1 is not set apart', () => apart('gpu-1').every((x) => !x) && !/DRAIN/.test(world.slurmNode('gpu-1').state));
+  await until('gpu-1 is not in quarantine', () => apart('gpu-1').every((x) => !x) && !/DRAIN/.test(world.slurmNode('gpu-1').state));
   assert.equal(world.slurmRun('squeue', '-h', '-j', job, '-o', '%T'), 'RUNNING');
   assert.deepEqual(expand(shown('reservation', RESERVATION)), ['gpu-2']);
   // hpd is killed in the middle of it.
@@ -114,7 +114,7 @@ test('cancelled in the middle, while slurmctld forgot what it was told', async (
 
 test('given back and forgotten by a slurmctld that had not saved it, the reservation is taken away again', async () => {
   const before = everything(), file = join(world.slurm, 'state/resv_state');
-  const given = () => world.events({ node: 'gpu-3' }).filter((e) => /no longer set apart/.test(e.message)).length, givenBefore = given();
+  const given = () => world.events({ node: 'gpu-3' }).filter((e) => /released from quarantine/.test(e.message)).length, givenBefore = given();
   const [{ id }] = start('gpu-3');
   await isApart('gpu-3');
   await until('it has saved the reservation', () => readFileSync(file).includes(RESERVATION));
@@ -168,7 +168,7 @@ test("what is somebody else's under those names is not touched, and that is said
   scontrol('delete', `PartitionName=${PARTITION}`);
 });
 
-test('a new machine is set apart before it takes work, where its group wants it tested', async () => {
+test('a new machine is quarantined before it takes work, where its group wants it tested', async () => {
   const before = everything();
   const spec = world.json('cluster', 'export');
   spec.instanceGroups[0].onStartDeepHealthChecks = ['InstanceStress'];

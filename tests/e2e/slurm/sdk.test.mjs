@@ -22,7 +22,7 @@ const spec = (InstanceGroupName, InstanceCount, NodeType, more = {}) => ({
 test('from Creating to InService with a controller, a login and compute nodes', async () => {
   await send('CreateCluster', {
     Orchestrator: { Slurm: {} },
-    InstanceGroups: [spec('head', 1, 'Controller'), spec('door', 1, 'Login'), spec('gpu', 4, 'Compute', { PartitionNames: ['train'] })],
+    InstanceGroups: [spec('head', 1, 'Controller'), spec('API', 1, 'Login'), spec('gpu', 4, 'Compute', { PartitionNames: ['train'] })],
   });
   const cluster = await until('in service', async () => {
     const now = await send('DescribeCluster', {});
@@ -30,7 +30,7 @@ test('from Creating to InService with a controller, a login and compute nodes', 
   }, WAIT_MS);
   assert.deepEqual(cluster.Orchestrator, { Slurm: {} });
   assert.deepEqual(cluster.InstanceGroups.map((g) => [g.InstanceGroupName, g.CurrentCount, g.Status, g.SlurmConfig]), [
-    ['door', 1, 'InService', { NodeType: 'Login' }],
+    ['API', 1, 'InService', { NodeType: 'Login' }],
     ['gpu', 4, 'InService', { NodeType: 'Compute', PartitionNames: ['train'] }],
     ['head', 1, 'InService', { NodeType: 'Controller' }],
   ]);
@@ -46,10 +46,10 @@ test('jobs run on the nodes; a controller is neither deleted nor replaced on its
 });
 
 test('a login that is rebooted comes back without Slurm', async () => {
-  assert.deepEqual((await send('BatchRebootClusterNodes', { NodeLogicalIds: ['door-1'] })).SuccessfulNodeLogicalIds, ['door-1']);
-  await until('door-1 runs again', async () => {
-    const [last] = world.json('operation', 'list', '--cluster', ClusterName).filter((o) => o.node === 'door-1' && o.kind === 'reboot');
-    return last?.state === 'succeeded' && (await send('DescribeClusterNode', { NodeLogicalId: 'door-1' })).NodeDetails.InstanceStatus.Status === 'Running';
+  assert.deepEqual((await send('BatchRebootClusterNodes', { NodeLogicalIds: ['API-1'] })).SuccessfulNodeLogicalIds, ['API-1']);
+  await until('API-1 runs again', async () => {
+    const [last] = world.json('operation', 'list', '--cluster', ClusterName).filter((o) => o.node === 'API-1' && o.kind === 'reboot');
+    return last?.state === 'succeeded' && (await send('DescribeClusterNode', { NodeLogicalId: 'API-1' })).NodeDetails.InstanceStatus.Status === 'Running';
   }, WAIT_MS);
 });
 

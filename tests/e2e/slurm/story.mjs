@@ -217,7 +217,7 @@ export function stories(way) {
     assert.equal(second.endedAt, undefined);
     assert.ok(seen.goodput.lostNodeSecondsAtMost >= seen.goodput.lostNodeSeconds + first.lostSecondsAtMost - 1, JSON.stringify(seen.goodput));
     assert.ok(seen.goodput.share >= 0 && seen.goodput.share <= 1 && seen.goodput.startsNotSeen === 0);
-    assert.match(seen.goodput.reckoned, /tells of no progress/);
+    assert.match(seen.goodput.method, /tells of no progress/);
     assert.match(world.hpctl('job', 'describe', job).out, /Its starts\n(.*\n)*.*requeued by Holdfast because of the replace of gpu-1/);
     assert.match(world.hpctl('job', 'list').out, new RegExp(`^${job} .* ${seen.restarts} `, 'm'));
     world.slurmRun('scancel', job);

@@ -1,4 +1,4 @@
-// In each way to Slurm: a node is set apart for its deep check and given back; jobs are listed, described, waited for, signalled and
+// In each way to Slurm: a node is quarantined for its deep check and given back; jobs are listed, described, waited for, signalled and
 // requeued; a partition has the tier of its class, and a team its limits.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -42,11 +42,11 @@ inEachWay(WAYS, (way) => {
   };
   const applied = (path) => until(`${path} is applied`, async () => (await ask('GET', path)).applied);
 
-  test('a node is set apart for its deep check, and given back as it was', async () => {
+  test('a node is quarantined for its deep check, and given back as it was', async () => {
     scontrol('update', 'NodeName=gpu-1', 'AvailableFeatures=a,b', 'ActiveFeatures=a');
     const before = everything();
     const [{ id }] = world.json('check', 'start', '--nodes', 'gpu-1', '--quick').checks;
-    await until('it is set apart', () => apart().every(Boolean));
+    await until('it is quarantined', () => apart().every(Boolean));
     assert.match(shown('reservation', RESERVATION), /Flags=MAINT,IGNORE_JOBS/);
     await until('Slurm says so', () => /MAINT/.test(world.slurmNode('gpu-1').state));
     writeFileSync(go, '');

@@ -1,4 +1,4 @@
-/* Operations of the AWS door called without HTTP in the service's small world: what they answer is held against the model. */
+/* Operations of the AWS API called without HTTP in the service's small world: what they answer is held against the model. */
 #ifndef HOLDFAST_TESTS_UNIT_API_AWS_CALLS_H
 #define HOLDFAST_TESTS_UNIT_API_AWS_CALLS_H
 

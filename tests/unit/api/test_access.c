@@ -59,7 +59,7 @@ static int wanted(const struct api_route *route, enum asker asker)
         return 401;
     case ACCESS_AGENT:
         return asker == AGENT ? 0 : 401;
-    case ACCESS_SIGNED: /* no bearer opens the other door */
+    case ACCESS_SIGNED: /* no bearer is valid at the other API */
         return 403;
     case ACCESS_JOB: /* what a token of just that role may not: tests/e2e/api/access.test.mjs */
     case ACCESS_VIEWER:

@@ -1,5 +1,5 @@
 /*
- * Batches, attachments and the details of events at the AWS door, without HTTP: each item's own answer with its exact code, and
+ * Batches, attachments and the details of events at the AWS API, without HTTP: each item's own answer with its exact code, and
  * exactly one member in a union, whatever the event.
  */
 #include "aws_calls.h"

@@ -1,5 +1,5 @@
 /*
- * Clusters made and changed through the AWS door, without HTTP: what is asked for comes back, what cannot be done is refused by
+ * Clusters made and changed through the AWS API, without HTTP: what is asked for comes back, what cannot be done is refused by
  * name, what is left out has its meaning, and a repeated try makes nothing twice.
  */
 #include "aws_calls.h"
@@ -234,7 +234,7 @@ static void test_slurm_that_is_not_there(void **state)
                     AWS_ERROR_VALIDATION, "Orchestrator");
 }
 
-/* docs/aws-door.md speaks of every member of these shapes. */
+/* docs/aws-api.md speaks of every member of these shapes. */
 static void test_the_table_for_people_is_whole(void **state)
 {
     static const enum aws_shape_id shapes[] = {
@@ -243,13 +243,13 @@ static void test_the_table_for_people_is_whole(void **state)
     autofree char *page = NULL;
     size_t len = 0;
     (void)state;
-    assert_int_equal(file_read("docs/aws-door.md", 65536, &page, &len), 0);
+    assert_int_equal(file_read("docs/aws-api.md", 65536, &page, &len), 0);
     for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
         const struct aws_shape *shape = aws_shape(shapes[s]);
         for (size_t i = 0; i < shape->count; i++) {
             autofree char *row = own_printf("`%s`", aws_shape_members(shape)[i].name[AWS_SPELLING_PASCAL]);
             if (strstr(page, row) == NULL)
-                fail_msg("docs/aws-door.md says nothing of %s", row);
+                fail_msg("docs/aws-api.md says nothing of %s", row);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Names and statuses of the AWS door's errors, and what the refusals of the use cases become. */
+/* Names and statuses of the AWS API's errors, and what the refusals of the use cases become. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * Task governance and tags at the AWS door: full, minimal and wrong input, outputs that fit the model, lists in every order
+ * Task governance and tags at the AWS API: full, minimal and wrong input, outputs that fit the model, lists in every order
  * while they change.
  */
 #include "aws_calls.h"

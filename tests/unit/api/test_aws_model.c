@@ -82,7 +82,7 @@ static void check_members(json_t *json, const struct aws_shape *shape)
         assert_int_equal(members[i].required, of[len] == '!');
         assert_int_equal(members[i].idempotency_token, of[len] == '~');
         assert_ptr_equal(aws_member_find(shape, AWS_SPELLING_PASCAL, name), &members[i]);
-        /* No two members may share a spelling at the REST door either. */
+        /* No two members may share a spelling at the REST API either. */
         assert_ptr_equal(aws_member_find(shape, AWS_SPELLING_CAMEL, members[i].name[AWS_SPELLING_CAMEL]), &members[i]);
         i++;
     }

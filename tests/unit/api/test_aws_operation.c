@@ -1,5 +1,5 @@
 /*
- * The operations of the AWS door without HTTP, over the service's small world: what each answers fits the model's own
+ * The operations of the AWS API without HTTP, over the service's small world: what each answers fits the model's own
  * output, in whatever state the nodes are; who may; and tokens that are not ours.
  */
 #include "aws_calls.h"

@@ -4,7 +4,7 @@
  * refused by a sentence that names the place and the rule. Both spellings.
  *
  * At the end the limits that were tried are held against those that the tables have, so that no shape is passed over. That
- * the tables have what the model says is test_aws_model.c's; the same through the door is test_aws_door.c's.
+ * the tables have what the model says is test_aws_model.c's; the same through the API is test_aws_api.c's.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -86,7 +86,7 @@ static void test_by_example(void **state)
          "{\"creationTimeAfter\":\"2023-11-14T22:13:21.000Z\"}"},
         {AWS_SHAPE_ListClustersRequest, AWS_SPELLING_PASCAL, "{\"CreationTimeAfter\":253402300799}",
          "{\"creationTimeAfter\":\"9999-12-31T23:59:59.000Z\"}"},
-        /* Null, unknown, and the other door's spelling: left out. */
+        /* Null, unknown, and the other API's spelling: left out. */
         {AWS_SHAPE_ListClustersRequest, AWS_SPELLING_PASCAL, "{\"NextToken\":null,\"nameContains\":\"x\",\"Y\":1}",
          "{}"},
         {AWS_SHAPE_ClusterKubernetesConfig, AWS_SPELLING_PASCAL,

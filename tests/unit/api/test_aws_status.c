@@ -1,4 +1,4 @@
-/* The words of the AWS door for our states: the diagram in status.h is the table, and every word is the model's. */
+/* The words of the AWS API for our states: the diagram in status.h is the table, and every word is the model's. */
 #include "api/aws/status.h"
 
 #include "api/aws/model.h"

@@ -93,7 +93,7 @@ static void test_connections_leave_descriptors_to_others(void **state)
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     struct reply reply = client_ask(&aw, "GET", "/healthz", NULL, NULL, NULL);
-    assert_int_equal(reply.status, 200); /* the door is open again */
+    assert_int_equal(reply.status, 200); /* the API answers again */
     reply_free(&reply);
     close(guest);
     close(said[0]);

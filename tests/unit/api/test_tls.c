@@ -1,4 +1,4 @@
-/* The same doors over TLS: verified by fingerprint from the first contact on, and no plain HTTP where others can listen. */
+/* The same APIs over TLS: verified by fingerprint from the first contact on, and no plain HTTP where others can listen. */
 #include "api_world.h"
 
 #include "base/tls.h"

@@ -1,4 +1,4 @@
-/* The REST door's nouns: what a person can ask, what comes back, and how lists, ETags and keys behave. */
+/* The REST API's nouns: what a person can ask, what comes back, and how lists, ETags and keys behave. */
 #include "api_world.h"
 
 static struct api_world aw;
@@ -95,7 +95,7 @@ static void test_cluster_specs_that_are_refused(void **state)
         GROUPS("{\"name\":\"a\",\"instanceCount\":1,\"nodeNames\":\"n-[1-\"}"),
         GROUPS("{\"name\":\"a\",\"instanceCount\":1,\"nodeNames\":\"n-[1-999999999]\"}"),
         GROUPS("{\"name\":\"a\",\"instanceCount\":1,\"colour\":1}"),
-        /* What the model has and this door says elsewhere, or cannot do. */
+        /* What the model has and this API says elsewhere, or cannot do. */
         GROUPS("{\"name\":\"a\",\"instanceCount\":1,\"instanceGroupName\":\"b\"}"),
         GROUPS("{\"name\":\"a\",\"instanceCount\":1,\"instanceRequirements\":{\"instanceTypes\":[\"ml.p5.48xlarge\","
                "\"ml.p4d.24xlarge\"]}}"),

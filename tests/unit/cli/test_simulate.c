@@ -152,7 +152,7 @@ static void test_a_policy_decides(void **state)
     assert_int_equal(
         hpctl(&out, &err, WORDS("simulate", "--ascii", "--policy", path, "--lose", "rack=3@1d+3h", "time=9d")), 0);
     static const char *const said[] = {"; policy /tmp/hf-simulate-", "By the defaults  effective time ",
-                                       "repairs waited for a person's yes",
+                                       "repairs waited for a person's approval",
                                        "Lost rack 3      at 1d, dark for 3h: 16 nodes, "};
     for (size_t i = 0; i < ARRAY_LEN(said); i++)
         if (strstr(out, said[i]) == NULL)

@@ -2,7 +2,7 @@
  * A store in a directory of its own, on a clock that stands still, with one cluster, one group and a few nodes.
  *
  * The tests of the table families work on the writer's connection inside one open transaction, as a write would; the
- * tests of the traffic (writer, readers, crash) go through the front door.
+ * tests of the traffic (writer, readers, crash) go through the public functions.
  */
 #ifndef HOLDFAST_TESTS_UNIT_DB_WORLD_H
 #define HOLDFAST_TESTS_UNIT_DB_WORLD_H
@@ -244,7 +244,7 @@ static inline int count_rows(const void *row, void *arg)
     return 0;
 }
 
-/* --- what the store holds, through the front door ------------------------------------------------- */
+/* --- what the store holds, through the front API ------------------------------------------------- */
 
 /* Tests number their writes from 0 and give the event of each the operation number + 1, for 0 filters nothing. */
 static inline int events_of(struct world *w, int number)

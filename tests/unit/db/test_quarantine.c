@@ -1,4 +1,4 @@
-/* Nodes that are set apart: asked for, noted, given back, and wanted again meanwhile. */
+/* Nodes that are quarantined: asked for, noted, given back, and wanted again meanwhile. */
 #include "db_world.h"
 
 #include "db/quarantine.h"

@@ -84,7 +84,7 @@ static void job_done(int status, void *arg)
 
 static const int outcome_status[] = {0, STATUS_CONFLICT, STATUS_DENIED};
 
-/* One batch in which the writes named in fates have that fate. runs: how often a good write may have run. */
+/* One batch in which the writes named in outcomes have that outcome. runs: how often a good write may have run. */
 static void one_batch(struct world *w, const enum outcome outcomes[BATCH], int runs)
 {
     static struct job jobs[BATCH];

@@ -215,18 +215,20 @@ static void held(void **state)
     node.retry_at = 0;
     assert_told(EXPLANATION_WAITS, "A new machine is due. It waits. It is looked at again now.",
                 "hpctl node replace gpu-7 --cluster train");
-    decide(ACTION_HOLD, RULE_APPROVAL_NEEDED, "A reboot is due. It waits: it needs a yes.");
+    decide(ACTION_HOLD, RULE_APPROVAL_NEEDED, "A reboot is due. It waits: it needs an approval.");
     decision.retry_at = NOW + MINUTE;
-    assert_told(EXPLANATION_WAITS,
-                "A reboot is due. It waits: it needs a yes. The yes has to come by 2026-11-20 12:01:00 UTC; then it is "
-                "weighed anew.",
-                "hpctl node reboot gpu-7 --cluster train"); /* nobody was asked yet */
+    assert_told(
+        EXPLANATION_WAITS,
+        "A reboot is due. It waits: it needs an approval. It expires at 2026-11-20 12:01:00 UTC; then the repair "
+        "is evaluated again.",
+        "hpctl node reboot gpu-7 --cluster train"); /* nobody was asked yet */
     const struct approval asked = {.id = 1, .uid = "k7d2m9x4c1qz", .state = APPROVAL_STATE_ASKED};
     input.approval = &asked;
-    assert_told(EXPLANATION_WAITS,
-                "A reboot is due. It waits: it needs a yes. The yes has to come by 2026-11-20 12:01:00 UTC; then it is "
-                "weighed anew.",
-                "hpctl operation approve k7d2m9x4c1qz");
+    assert_told(
+        EXPLANATION_WAITS,
+        "A reboot is due. It waits: it needs an approval. It expires at 2026-11-20 12:01:00 UTC; then the repair "
+        "is evaluated again.",
+        "hpctl operation approve k7d2m9x4c1qz");
     input.approval = NULL;
     decide(ACTION_HOLD, RULE_APPROVAL_REJECTED, "A reboot is due. It waits: alice rejected it.");
     assert_told(EXPLANATION_WAITS,
@@ -241,14 +243,14 @@ static void held(void **state)
                 "hpctl node verdicts gpu-7 --cluster train");
     input.decision_stands = false;
     assert_told(EXPLANATION_RETURNING,
-                "It was held (xid.79 on 0000:b9:00), and nothing that is open speaks against it any more. It returns "
+                "It was held (xid.79 on 0000:b9:00), and no open verdict keeps it out any more. It returns "
                 "by itself, "
                 "through the return checks, unless somebody else holds it in the scheduler.",
                 "hpctl node release gpu-7 --cluster train");
     input.silent = true;
     input.last_heartbeat_at = NOW - 5 * MINUTE;
     assert_told(EXPLANATION_RETURNING,
-                "It was held (xid.79 on 0000:b9:00), and nothing that is open speaks against it any more. It returns "
+                "It was held (xid.79 on 0000:b9:00), and no open verdict keeps it out any more. It returns "
                 "once its agent "
                 "is heard again, which it last was at 2026-11-20 11:55:00 UTC.",
                 "hpctl node release gpu-7 --cluster train");
@@ -287,7 +289,7 @@ static void in_a_paused_cluster(void **state)
     decision = (struct decision){0};
     input.decision_stands = false;
     assert_told(EXPLANATION_RETURNING,
-                "It was held (no reason is known), and nothing that is open speaks against it any more. token:alice "
+                "It was held (no reason is known), and no open verdict keeps it out any more. token:alice "
                 "paused the cluster, so it is not given back by itself.",
                 "hpctl node release gpu-7 --cluster train");
 }

@@ -30,7 +30,7 @@ static void the_breakers_edges(void **state)
         {15, 3, 0, 0, false, false},     {20, 4, 0, 0, false, false}, /* 20 % of 20 */
         {20, 5, 0, 0, true, false},      {100000, 20000, 0, 0, false, false}, {100000, 20001, 0, 0, true, false},
         {64, 30, -5, 0, false, false},                                     /* open already */
-        {64, 1, -60, 0, false, false},                                     /* not known since when it is calm */
+        {64, 1, -60, 0, false, false},                                     /* not known since when it is settled */
         {64, 1, -60, -14, false, false},                                   /* not for long enough */
         {64, 1, -60, -15, false, true},  {64, 30, -60, -15, false, false}, /* the storm is back */
         {64, 0, 0, -15, false, false},                                     /* nothing to close */

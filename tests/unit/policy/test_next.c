@@ -15,7 +15,7 @@
 static const struct provision_settings provision = {.launch_pause_min_ms = MS_PER_MIN,
                                                     .launch_pause_max_ms = 30 * MS_PER_MIN};
 
-/* A node of a cluster in service that was in service itself, and that nothing speaks against. */
+/* A node of a cluster in service that was in service itself, and that nothing is against. */
 static struct policy_standing standing(enum node_state state)
 {
     return (struct policy_standing){.now_ms = NOW,

@@ -323,7 +323,7 @@ static void test_man_page_names_every_key(void **state)
     assert_true(keys > 25);
 }
 
-/* What a door shows is what is in force, and says who said so. */
+/* What an API shows is what is in force, and says who said so. */
 static void test_settings_say_where_they_are_from(void **state)
 {
     static struct service_policy policy;

@@ -15,56 +15,56 @@
 
 #include <cmocka.h>
 
-/* A door that jobs stand before until the test opens it, and a count of those that came. */
-struct door {
+/* A gate that jobs stand before until the test opens it, and a count of those that came. */
+struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool open;
     int arrived, passed;
 };
 
-static void door_init(struct door *door)
+static void gate_init(struct gate *gate)
 {
-    *door = (struct door){.open = false};
-    pthread_mutex_init(&door->lock, NULL);
-    pthread_cond_init(&door->changed, NULL);
+    *gate = (struct gate){.open = false};
+    pthread_mutex_init(&gate->lock, NULL);
+    pthread_cond_init(&gate->changed, NULL);
 }
 
-static void door_open(struct door *door)
+static void gate_open(struct gate *gate)
 {
-    pthread_mutex_lock(&door->lock);
-    door->open = true;
-    pthread_cond_broadcast(&door->changed);
-    pthread_mutex_unlock(&door->lock);
+    pthread_mutex_lock(&gate->lock);
+    gate->open = true;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
 }
 
-static void door_wait_arrived(struct door *door, int count)
+static void gate_wait_arrived(struct gate *gate, int count)
 {
-    pthread_mutex_lock(&door->lock);
-    while (door->arrived < count)
-        pthread_cond_wait(&door->changed, &door->lock);
-    pthread_mutex_unlock(&door->lock);
+    pthread_mutex_lock(&gate->lock);
+    while (gate->arrived < count)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
 }
 
-static void door_wait_passed(struct door *door, int count)
+static void gate_wait_passed(struct gate *gate, int count)
 {
-    pthread_mutex_lock(&door->lock);
-    while (door->passed < count)
-        pthread_cond_wait(&door->changed, &door->lock);
-    pthread_mutex_unlock(&door->lock);
+    pthread_mutex_lock(&gate->lock);
+    while (gate->passed < count)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
 }
 
 static void go_through(void *arg)
 {
-    struct door *door = arg;
-    pthread_mutex_lock(&door->lock);
-    door->arrived++;
-    pthread_cond_broadcast(&door->changed);
-    while (!door->open)
-        pthread_cond_wait(&door->changed, &door->lock);
-    door->passed++;
-    pthread_cond_broadcast(&door->changed);
-    pthread_mutex_unlock(&door->lock);
+    struct gate *gate = arg;
+    pthread_mutex_lock(&gate->lock);
+    gate->arrived++;
+    pthread_cond_broadcast(&gate->changed);
+    while (!gate->open)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    gate->passed++;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
 }
 
 static void count_up(void *arg)
@@ -86,14 +86,14 @@ static void test_threads_run_every_job_once(void **state)
 {
     (void)state;
     struct executor *executor = executor_threads_new(3, 1000);
-    struct door doors[500];
+    struct gate doors[500];
     for (size_t i = 0; i < ARRAY_LEN(doors); i++) {
-        door_init(&doors[i]);
+        gate_init(&doors[i]);
         doors[i].open = true;
         assert_int_equal(executor_submit(executor, go_through, &doors[i]), 0);
     }
     for (size_t i = 0; i < ARRAY_LEN(doors); i++)
-        door_wait_passed(&doors[i], 1);
+        gate_wait_passed(&doors[i], 1);
     executor_free(executor);
     for (size_t i = 0; i < ARRAY_LEN(doors); i++)
         assert_int_equal(doors[i].passed, 1);
@@ -103,27 +103,27 @@ static void test_full_queue_is_refused_and_recovers(void **state)
 {
     (void)state;
     struct executor *executor = executor_threads_new(1, 2);
-    struct door door;
+    struct gate gate;
     atomic_int count = 0;
-    door_init(&door);
-    assert_int_equal(executor_submit(executor, go_through, &door), 0);
-    door_wait_arrived(&door, 1); /* the only thread is taken, so the next two must wait */
+    gate_init(&gate);
+    assert_int_equal(executor_submit(executor, go_through, &gate), 0);
+    gate_wait_arrived(&gate, 1); /* the only thread is taken, so the next two must wait */
     assert_int_equal(executor_submit(executor, count_up, &count), 0);
-    assert_int_equal(executor_submit(executor, go_through, &door), 0);
+    assert_int_equal(executor_submit(executor, go_through, &gate), 0);
     assert_int_equal(executor_submit(executor, count_up, &count), STATUS_FULL);
-    door_open(&door);
-    door_wait_passed(&door, 2);
+    gate_open(&gate);
+    gate_wait_passed(&gate, 2);
     assert_int_equal(count, 1);
-    assert_int_equal(executor_submit(executor, go_through, &door), 0);
-    door_wait_passed(&door, 3);
+    assert_int_equal(executor_submit(executor, go_through, &gate), 0);
+    gate_wait_passed(&gate, 3);
     executor_free(executor);
 }
 
 static void *open_later(void *arg)
 {
-    struct door *door = arg;
-    door_wait_arrived(door, 1);
-    door_open(door);
+    struct gate *gate = arg;
+    gate_wait_arrived(gate, 1);
+    gate_open(gate);
     return NULL;
 }
 
@@ -131,17 +131,17 @@ static void test_free_waits_for_what_runs_and_drops_what_waits(void **state)
 {
     (void)state;
     struct executor *executor = executor_threads_new(1, 8);
-    struct door door;
+    struct gate gate;
     pthread_t opener;
     atomic_int count = 0;
-    door_init(&door);
-    assert_int_equal(executor_submit(executor, go_through, &door), 0);
-    door_wait_arrived(&door, 1);
+    gate_init(&gate);
+    assert_int_equal(executor_submit(executor, go_through, &gate), 0);
+    gate_wait_arrived(&gate, 1);
     assert_int_equal(executor_submit(executor, count_up, &count), 0);
-    assert_int_equal(pthread_create(&opener, NULL, open_later, &door), 0);
+    assert_int_equal(pthread_create(&opener, NULL, open_later, &gate), 0);
     executor_free(executor);
-    assert_int_equal(door.passed, 1);
-    assert_true(count <= 1); /* dropped, or run when the door opened before the stop was seen */
+    assert_int_equal(gate.passed, 1);
+    assert_true(count <= 1); /* dropped, or run when the gate opened before the stop was seen */
     pthread_join(opener, NULL);
 }
 

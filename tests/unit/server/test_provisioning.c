@@ -20,14 +20,14 @@ static void test_a_whole_file_is_read(void **state)
 {
     (void)state;
     static const char text[] = HEAD
-        ",\n\"login_group\":\"door\",\"worker_groups\":[{\"instance_group_name\":\"gpu\",\"partition_name\":"
+        ",\n\"login_group\":\"API\",\"worker_groups\":[{\"instance_group_name\":\"gpu\",\"partition_name\":"
         "\"train\"},{\"instance_group_name\":\"cpu\",\"partition_name\":\"ml.c5_large-1\"}],\"fsx_dns_name\":\"fs\","
         "\"slurm_configurations\":{\"slurm_sns_arn\":\"x\"},\"a\\u001bb\":1}";
     struct provisioning_file p;
     char why[PROVISIONING_ERROR_MAX];
     assert_int_equal(provisioning_file_parse(text, strlen(text), &p, why), 0);
     assert_string_equal(p.controller, "head");
-    assert_string_equal(p.login, "door");
+    assert_string_equal(p.login, "API");
     assert_int_equal(p.count, 2);
     assert_string_equal(p.workers[0].group, "gpu");
     assert_string_equal(p.workers[1].partition, "ml.c5_large-1");
@@ -214,9 +214,9 @@ static void test_groups_that_are_not_there_are_named(void **state)
     put_file(HEAD ",\"worker_groups\":[{\"instance_group_name\":\"cpu\",\"partition_name\":\"p\"}]}");
     assert_int_equal(create_beside(""), STATUS_INVALID);
     assert_says("worker_groups[0].instance_group_name is \"cpu\", and the cluster has no such group");
-    put_file(HEAD ",\"login_group\":\"door\",\"worker_groups\":[]}");
+    put_file(HEAD ",\"login_group\":\"API\",\"worker_groups\":[]}");
     assert_int_equal(create_beside(""), STATUS_INVALID);
-    assert_says("login_group is \"door\"");
+    assert_says("login_group is \"API\"");
     put_file("{\"version\":\"1.0.0\",\"workload_manager\":\"slurm\",\"controller_group\":\"x\",\"worker_groups\":[]}");
     assert_int_equal(create_beside(""), STATUS_INVALID);
     assert_says("controller_group is \"x\"");

@@ -1,4 +1,4 @@
-/* How agents come in: by which token, as which instance, and who is turned away at the door. */
+/* How agents come in: by which token, as which instance, and who is turned away at the API. */
 #include "tests/support/service_world.h"
 
 #include "base/text.h"

@@ -27,7 +27,7 @@ static void test_ends_both(void **state)
     world_open_ready(&world, DB_INLINE, 2);
     world_write(&world, hold, NULL);
     world.wakes = 0;
-    assert_int_equal(resume(&world, &world_operator, "workers", "the image is mended", &group), 0);
+    assert_int_equal(resume(&world, &world_operator, "workers", "the image is fixed", &group), 0);
     assert_int_equal(
         group.machine_capacity.protected_at + group.machine_capacity.failures + group.machine_capacity.failed_at, 0);
     assert_int_equal(group.machine_capacity.short_times, 2); /* the provider's word stands */
@@ -37,13 +37,13 @@ static void test_ends_both(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(world_events(&world, EVENT_KIND_GROUP_UNPROTECTED, NULL), 1);
         assert_int_equal(world_events(&world, EVENT_KIND_BREAKER_CLOSED, &event), 1);
-        assert_int_equal(resume(&world, &world_operator, "workers", "the image is mended", &group), 0);
+        assert_int_equal(resume(&world, &world_operator, "workers", "the image is fixed", &group), 0);
     }
     assert_true(group.breaker_closed_at >= WORLD_T0);
     assert_string_equal(event.group, "workers");
     assert_string_equal(event.message,
                         "token:oper closed the breaker: what failed until now counts no more, and repairs "
-                        "go on as far as they are still needed: the image is mended");
+                        "go on as far as they are still needed: the image is fixed");
     world_close(&world);
 }
 

@@ -10,7 +10,7 @@ static int make_api(struct world *world, const char *name, enum role role, int64
                                     &world->problem);
 }
 
-static void test_an_api_token_opens_the_door_as_itself(void **state)
+static void test_an_api_token_authenticates_as_itself(void **state)
 {
     (void)state;
     struct world world;
@@ -272,7 +272,7 @@ static void test_nothing_needs_the_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_api_token_opens_the_door_as_itself),
+        cmocka_unit_test(test_an_api_token_authenticates_as_itself),
         cmocka_unit_test(test_bearers_that_open_nothing),
         cmocka_unit_test(test_a_deleted_token_is_dead_at_once),
         cmocka_unit_test(test_a_token_expires_even_while_remembered),

@@ -254,7 +254,7 @@ static void test_no_capacity(void **state)
     run("rsc-1", NULL);
     double hours = outcome.repair_hours_mean;
     int64_t replaces = outcome.replaces;
-    assert_int_equal(outcome.no_capacity + outcome.unborn + outcome.protections, 0);
+    assert_int_equal(outcome.no_capacity + outcome.provision_failed + outcome.protections, 0);
     run("rsc-1", WORDS("noCapacityPercent=90"));
     assert_true(outcome.no_capacity > replaces);
     assert_true(count_of(RULE_CAPACITY_HOLD) > 0);
@@ -264,14 +264,14 @@ static void test_no_capacity(void **state)
 static void test_protection(void **state)
 {
     (void)state;
-    run("rsc-1", WORDS("unbornPercent=100", "faultRate=500", "rebootsMax=0", "time=1d"));
-    int64_t unborn = outcome.unborn, people = outcome.people;
+    run("rsc-1", WORDS("provisionFailedPercent=100", "faultRate=500", "rebootsMax=0", "time=1d"));
+    int64_t provision_failed = outcome.provision_failed, people = outcome.people;
     assert_true(outcome.protections > 0 && count_of(RULE_PROTECTED_HOLD) > 0);
-    assert_true(people >= unborn); /* each of them is a person's */
+    assert_true(people >= provision_failed); /* each of them is a person's */
     run_by("version: 1\ndefaults: {recovery: {protectAfter: 0}}\n",
-           WORDS("unbornPercent=100", "faultRate=500", "rebootsMax=0", "time=1d"));
+           WORDS("provisionFailedPercent=100", "faultRate=500", "rebootsMax=0", "time=1d"));
     assert_int_equal(outcome.protections + count_of(RULE_PROTECTED_HOLD), 0);
-    assert_true(outcome.unborn > 2 * unborn);
+    assert_true(outcome.provision_failed > 2 * provision_failed);
 }
 
 static void test_spares_are_the_policys(void **state)
@@ -317,7 +317,7 @@ static void test_observed_only(void **state)
     assert_int_equal(outcome.reboots + outcome.replaces, 0);
     assert_true(count_of(RULE_MODE_OBSERVE) > 0 && outcome.only_said > 0);
     assert_true(outcome.faults > faults / 2);
-    assert_true(outcome.interruptions > 2 * interruptions); /* what nobody mends ends jobs again and again */
+    assert_true(outcome.interruptions > 2 * interruptions); /* what nobody fixes ends jobs again and again */
     assert_true(outcome.people >= outcome.only_said);
 }
 
@@ -332,7 +332,7 @@ static void test_a_yes_comes_first(void **state)
     assert_true(outcome.approvals_asked >= count_of(RULE_APPROVAL_NEEDED));
     assert_true(outcome.repair_hours_mean > hours + 1);
     run_by("version: 1\ndefaults: {recovery: {approvalExpires: 1h, mode: approve}}\n", WORDS("approve=9h"));
-    assert_int_equal(outcome.reboots + outcome.replaces, 0); /* the yes comes too late each time */
+    assert_int_equal(outcome.reboots + outcome.replaces, 0); /* the approval comes too late each time */
     assert_true(count_of(RULE_APPROVAL_EXPIRED) > 0 && outcome.people > 0);
 }
 

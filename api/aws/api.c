@@ -1,11 +1,11 @@
 /*
- * A request's way through the AWS door, on a request thread: who signed it, which operation, may they, does the input fit
+ * A request's way through the AWS API, on a request thread: who signed it, which operation, may they, does the input fit
  * the model, and then the operation. Nothing but the signature is looked at before the signature is verified.
  *
  * Refusals are as AWS writes them: status 400 or so, __type and message, a request id, and the server's Date (which the HTTP
  * server adds), by which SDKs set a wrong clock right.
  */
-#include "api/aws/door.h"
+#include "api/aws/api.h"
 
 #include "api/audit.h"
 #include "api/aws/operation.h"
@@ -52,7 +52,7 @@ static void reply_error(struct api_call *call, enum aws_error error, const char 
     reply(call, aws_error_http(error), aws_dump(json), id);
 }
 
-void aws_door_problem(struct api_call *call, enum problem_code code, const char *detail)
+void aws_api_problem(struct api_call *call, enum problem_code code, const char *detail)
 {
     reply_error(call, aws_error_of_problem(code, NULL), detail);
 }
@@ -161,7 +161,7 @@ static json_t *read_input(struct api_call *call, const struct aws_operation *ope
     return NULL;
 }
 
-void aws_door(struct api_call *call)
+void aws_api(struct api_call *call)
 {
     struct aws_call aws = {.service = call->service};
     char id[ID_UUID_MAX];

@@ -1,7 +1,7 @@
 /*
- * The model through the door: what test_aws_properties.c proves of the checker holds for signed requests over HTTP. For every
+ * The model through the API: what test_aws_properties.c proves of the checker holds for signed requests over HTTP. For every
  * operation each member of its input in turn is of a wrong type, is left out where it is wanted, and breaks a rule; and a
- * document with everything in it gets past the model. The REST door is asked the same of a group's description.
+ * document with everything in it gets past the model. The REST API is asked the same of a group's description.
  */
 #include "api_world.h"
 
@@ -134,7 +134,7 @@ static void test_every_member_of_every_operation(void **state)
     close(fd);
 }
 
-/* --- the same members at the REST door ---------------------------------------------------------------------- */
+/* --- the same members at the REST API ---------------------------------------------------------------------- */
 
 /* What has another name there. */
 static bool is_own(const char *name)
@@ -143,7 +143,7 @@ static bool is_own(const char *name)
 }
 
 /* Every member of the model's is known there by name, and one that is wrong is named by its path. */
-static void test_members_of_a_group_at_the_rest_door(void **state)
+static void test_members_of_a_group_at_the_rest_api(void **state)
 {
     const struct aws_shape *shape = aws_shape(AWS_SHAPE_ClusterInstanceGroupSpecification);
     size_t tried = 0;
@@ -172,7 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_member_of_every_operation, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_members_of_a_group_at_the_rest_door, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_members_of_a_group_at_the_rest_api, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// Who comes in through the AWS door: signatures, clocks, keys and roles, tried with the real SDK and with requests that no
+// Who comes in through the AWS API: signatures, clocks, keys and roles, tried with the real SDK and with requests that no
 // SDK would send.
 import * as sdk from '@aws-sdk/client-sagemaker';
 import assert from 'node:assert/strict';
