@@ -9,7 +9,7 @@
 
 static const char SQL_INSERT[] =
     "INSERT INTO instance (node_id, instance_id, state, boot_id, boot_at, launched_at, terminated_at, launch_key, "
-    "image_id, release) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "image_id, release, self_registered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = INSTANCE_FROM "WHERE i.instance_id = ?";
 static const char SQL_GET_ROW[] = INSTANCE_FROM "WHERE i.id = ?";
 static const char SQL_BY_KEY[] = INSTANCE_FROM "WHERE i.launch_key = ?";
@@ -34,6 +34,7 @@ void db_instance_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, instance->image_id);
     DB_GET_TEXT(q, instance->release);
     DB_GET_TEXT(q, instance->address);
+    instance->self_registered = db_get_i64(q) != 0;
 }
 
 int db_instance_insert(struct db_tx *tx, struct instance *instance)
@@ -50,6 +51,7 @@ int db_instance_insert(struct db_tx *tx, struct instance *instance)
     db_bind_name(&q, instance->launch_key);
     db_bind_text(&q, instance->image_id);
     db_bind_text(&q, instance->release);
+    db_bind_i64(&q, instance->self_registered);
     return db_query_insert(&q, &instance->id);
 }
 

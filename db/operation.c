@@ -6,10 +6,11 @@
 
 #include "db/intern.h"
 
-#define OPERATION_SELECT                                                                                           \
-    "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, "   \
-    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster, "    \
-    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, cleared_by_reset_at FROM " \
+#define OPERATION_SELECT                                                                                             \
+    "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, "     \
+    "old_instance, new_instance, old_boot, cancel_asked, cancelled_by, created_at, started_at, finished_at, error, " \
+    "cluster, "                                                                                                      \
+    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, cleared_by_reset_at FROM "   \
     "operation "
 #define OPERATION_IS_ACTIVE "state IN ('pending', 'running') "
 /* ?1 scope, ?2 state ("" for any), ?3 the cursor, ?4 limit, ?5 kind ("" for any). */
@@ -19,8 +20,9 @@
 
 static const char SQL_INSERT[] =
     "INSERT INTO operation (uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, "
-    "code, old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster, "
-    "job_signal, job_wait_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "code, old_instance, new_instance, old_boot, cancel_asked, cancelled_by, created_at, started_at, finished_at, "
+    "error, cluster, "
+    "job_signal, job_wait_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = OPERATION_SELECT "WHERE uid = ?";
 static const char SQL_GET_ROW[] = OPERATION_SELECT "WHERE id = ?";
 static const char SQL_BY_KEY[] = OPERATION_SELECT "WHERE key = ?";
@@ -29,7 +31,8 @@ static const char SQL_CHANGE[] =
     OPERATION_SELECT "WHERE cluster_id = ? AND kind = ? AND node_id IS NULL AND " OPERATION_IS_ACTIVE;
 static const char SQL_UPDATE[] =
     "UPDATE operation SET state = ?, urgency = ?, reason = ?, new_instance = ?, old_instance = ?, old_boot = ?, "
-    "cancel_asked = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, nodes_in_service = ?, "
+    "cancel_asked = ?, cancelled_by = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, "
+    "nodes_in_service = ?, "
     "nodes_failed = ?, nodes_left = ?, cleared_by_reset_at = ? WHERE id = ?";
 static const char SQL_REPAIRS[] = OPERATION_SELECT
     "WHERE node_id = ? AND kind IN ('reset', 'reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
@@ -161,6 +164,7 @@ static void operation_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, operation->new_instance);
     DB_GET_TEXT(q, operation->old_boot);
     operation->cancel_asked = db_get_i64(q) != 0;
+    DB_GET_TEXT(q, operation->cancelled_by);
     operation->created_at = db_get_i64(q);
     operation->started_at = db_get_i64(q);
     operation->finished_at = db_get_i64(q);
@@ -200,6 +204,7 @@ static int row_insert(struct db_tx *tx, const struct operation *operation, int64
     db_bind_text(&q, operation->new_instance);
     db_bind_text(&q, operation->old_boot);
     db_bind_i64(&q, operation->cancel_asked);
+    db_bind_text(&q, operation->cancelled_by);
     db_bind_i64(&q, operation->created_at);
     db_bind_i64(&q, operation->started_at);
     db_bind_i64(&q, operation->finished_at);
@@ -288,6 +293,7 @@ int db_operation_update(struct db_tx *tx, const struct operation *operation)
     db_bind_text(&q, operation->old_instance);
     db_bind_text(&q, operation->old_boot);
     db_bind_i64(&q, operation->cancel_asked);
+    db_bind_text(&q, operation->cancelled_by);
     db_bind_i64(&q, operation->started_at);
     db_bind_i64(&q, operation->finished_at);
     db_bind_text(&q, operation->error);

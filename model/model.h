@@ -163,7 +163,8 @@ struct instance {
     char boot_id[BOOT_ID_MAX_BYTES]; /* of the last report, "" before the first */
     int64_t boot_at;                 /* when that boot was first reported (server's clock) */
     int64_t launched_at, terminated_at;
-    char launch_key[KEY_MAX_BYTES]; /* the key under which the provider made it */
+    char launch_key[KEY_MAX_BYTES]; /* the key under which the provider made it; unique */
+    bool self_registered;           /* by its agent: no provider of ours made it for this slot */
     char image_id[IMAGE_ID_MAX_BYTES];
     char release[RELEASE_VERSION_MAX_BYTES]; /* what it was launched from; "": the provider's own */
     char address[PEER_MAX_BYTES];            /* where others reach it, as its agent says; "": not told */
@@ -338,6 +339,7 @@ struct operation {
     char old_instance[ID_INSTANCE_MAX], new_instance[ID_INSTANCE_MAX];
     char old_boot[BOOT_ID_MAX_BYTES];
     bool cancel_asked;
+    char cancelled_by[NAME_MAX_BYTES]; /* who asked; "": nobody did, and error says why it is cancelled */
     int64_t created_at, started_at, finished_at;
     int64_t cleared_by_reset_at; /* of a reset: when the device was reset, in the times of its agent; 0: it was not */
     char error[SENTENCE_MAX_BYTES]; /* of one of a cluster that still runs: what has gone wrong already */

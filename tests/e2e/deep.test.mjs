@@ -112,7 +112,7 @@ test('a check that is cancelled ends its tools, and hpd may die meanwhile', asyn
   await until('hpd asks for it again', async () => (await checks()).find((c) => c.id === id && c.state === 'running'), SLOW);
   hpctl('check', 'cancel', id);
   assert.deepEqual(await watched, [0, null], err);
-  assert.equal(out, 'HARDWARE_CHECK cancelled: cancelled by a person\ncancelled: cancelled by a person\n');
+  assert.equal(out, 'HARDWARE_CHECK cancelled: cancelled by token:admin\ncancelled: cancelled by token:admin\n');
   await until('the tool is gone', () => {
     try {
       process.kill(pid, 0);

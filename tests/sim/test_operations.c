@@ -89,7 +89,7 @@ static void a_cancelled_repair_leaves_a_bad_node_held(void **state)
     assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, reading.operation.uid, &op, &problem), 0);
     sim_run(&sim, MS_PER_MIN);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
-    assert_true(text_starts_with(there->reason, "holdfast: cancelled"));
+    assert_string_equal(there->reason, "holdfast: cancelled by token:admin");
     sim_crash(&sim);
     sim_run(&sim, MS_PER_DAY);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);

@@ -69,7 +69,7 @@ static void count_tries(struct work *w, enum operation_state state)
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
     /* Nothing was tested, and nobody stopped it. */
-    bool left_out = (w->op.cancel_asked && w->op.error[0] != '\0') ||
+    bool left_out = (w->op.cancel_asked && w->op.cancelled_by[0] == '\0') ||
                     (state == OPERATION_STATE_FAILED && w->op.state == OPERATION_STATE_PENDING);
     steps_close_rest(w);
     if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op)) {
@@ -235,17 +235,17 @@ static bool mark_was_tried(const struct work *w)
     return w->op.steps[0].kind == STEP_KIND_MARK && w->op.steps[0].attempts > 0 && work_has_scheduler(w);
 }
 
-/* A person's, unless the operation says why (a busy node that is not to be checked now). */
-static const char *cancel_reason(const struct work *w)
+/* Who asked; or why it ends itself (a busy node that is not to be checked now). Caller frees. */
+static char *cancel_reason(const struct work *w)
 {
-    return w->op.error[0] != '\0' ? w->op.error : "cancelled by a person";
+    return w->op.cancelled_by[0] != '\0' ? own_printf("cancelled by %s", w->op.cancelled_by) : own_strdup(w->op.error);
 }
 
 /* Where the node goes: back into service when nothing is against it, after our mark was taken back. */
 enum step_result work_cancel_run(struct work *w)
 {
     bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE || work_person_holds(w);
-    autofree char *why = own_strdup(cancel_reason(w));
+    autofree char *why = cancel_reason(w);
     if (bad || !mark_was_tried(w)) {
         work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, why);
         return STEP_WAIT;
@@ -269,7 +269,7 @@ enum step_result work_cancel_run(struct work *w)
 enum step_result work_cancel_answer(struct work *w, const struct rcall *call)
 {
     w->scratch.undoing = false;
-    autofree char *why = own_strdup(cancel_reason(w));
+    autofree char *why = cancel_reason(w);
     if (call->status == 0) {
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_RESUME, "back in service: the mark was taken back");
         work_end_cancelled(w, NODE_STATE_READY, why);

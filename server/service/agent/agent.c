@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENROLL_KEY_PREFIX "enroll/" /* launch_key of instances that registered themselves */
+#define ENROLL_KEY_PREFIX "enroll/" /* so that the launch_key of who registers itself is unique, too */
 #define NODE_ROW_DIGITS_MAX 19
 
 /* --- identities ------------------------------------------------------------------------------------ */
@@ -152,11 +152,6 @@ static int find_node(struct db_tx *tx, struct enrolling *enrolling, const struct
     return 0;
 }
 
-static bool is_self_registered(const struct instance *instance)
-{
-    return strncmp(instance->launch_key, ENROLL_KEY_PREFIX, strlen(ENROLL_KEY_PREFIX)) == 0;
-}
-
 /* The machine that registered itself here before makes way. */
 static int retire(struct db_tx *tx, struct instance *instance, int64_t now_ms)
 {
@@ -190,8 +185,10 @@ static int register_instance(struct db_tx *tx, struct enrolling *enrolling)
         if (status < 0)
             return status;
     }
-    place->instance =
-        (struct instance){.node_id = place->node.id, .state = INSTANCE_STATE_RUNNING, .launched_at = enrolling->now_ms};
+    place->instance = (struct instance){.node_id = place->node.id,
+                                        .state = INSTANCE_STATE_RUNNING,
+                                        .launched_at = enrolling->now_ms,
+                                        .self_registered = true};
     snprintf(place->instance.instance_id, sizeof(place->instance.instance_id), "%s", instance_id);
     snprintf(place->instance.launch_key, sizeof(place->instance.launch_key), ENROLL_KEY_PREFIX "%" PRId64 "/%s",
              place->node.id, instance_id);
@@ -224,7 +221,7 @@ static int find_instance(struct db_tx *tx, struct enrolling *enrolling, const st
         return problem_say(enrolling->problem, STATUS_STALE, PROBLEM_STALE_REPORT,
                            "The instance %s does not fill the slot of \"%s\" any more: it was replaced.", reported,
                            enrolling->place.node.name);
-    if (instance->id != 0 && !is_self_registered(instance))
+    if (instance->id != 0 && !instance->self_registered)
         return problem_say(
             enrolling->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
             "The slot of \"%s\" is filled by the instance %s, which a provider launched. Replace the node to "

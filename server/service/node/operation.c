@@ -183,6 +183,7 @@ static int cancel_write(struct db_tx *tx, void *arg)
     if (status < 0 || operation->cancel_asked)
         return status;
     operation->cancel_asked = true;
+    text_copy_cut(operation->cancelled_by, sizeof(operation->cancelled_by), cancel->actor->name);
     status = db_operation_update(tx, operation);
     if (status == 0)
         status = place_find_row(tx, operation->node_id, &place);
