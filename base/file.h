@@ -22,7 +22,7 @@ int file_remove_tree(const char *path);
 bool file_exists(const char *path);
 /* Takes an exclusive lock that lives as long as the descriptor; CONFLICT when another process holds it. */
 int file_lock(const char *path, int *ret_fd);
-/* The lock on path that this process was born with, as descriptor fd; NOT_FOUND when that is anything else, CONFLICT
+/* The lock on path that this process inherited, as descriptor fd; NOT_FOUND when that is anything else, CONFLICT
  * when another process has the lock. From now on the programs that this one starts do not get it. */
 int file_lock_inherited(const char *path, int fd);
 

@@ -52,7 +52,7 @@ export async function cleanUp() {
 
 export async function until(what, check, ms = 60000, every = 50) {
   for (const end = Date.now() + ms; Date.now() < end; await sleep(every)) if (await check()) return;
-  throw new Error(`waited in vain: ${what}`);
+  throw new Error(`timed out: ${what}`);
 }
 
 export const freePort = () =>

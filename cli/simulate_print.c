@@ -114,7 +114,7 @@ static void print_answer(struct cli *cli, const struct simulation *s)
     print_policy(cli, s);
     double refused = SIMULATION_MEAN(s, no_capacity), provision_failed = SIMULATION_MEAN(s, provision_failed);
     if (refused + provision_failed > 0)
-        field(cli, "New machines", "%.0f asked for in vain, %.0f did not come up; groups protected %.0f times", refused,
+        field(cli, "New machines", "%.0f refused, %.0f did not come up; groups protected %.0f times", refused,
               provision_failed, SIMULATION_MEAN(s, protections));
     double breakers = SIMULATION_MEAN(s, breaker_opened);
     if (breakers > 0)

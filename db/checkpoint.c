@@ -26,7 +26,7 @@
 /* The log starts again when nobody reads in it any more, and grows by another step otherwise. Where room is short that is
  * waited for, though the writer stands still meanwhile. */
 #define CHECKPOINT_READERS_MS 1000
-/* While there is no room to fold the log either, every write fails, and not each of them shall copy a file in vain. */
+/* While there is no room to fold the log either, every write fails, and not each of them shall copy a file for nothing. */
 #define CHECKPOINT_FULL_PAUSE_US INT64_C(1000000)
 
 /* Frames of the log that are not in the file yet; a negative number when the pass failed: another would as well. A pass

@@ -48,7 +48,7 @@ int db_tx_open(struct db *db, bool writer, int cache_kib, struct db_tx **ret_tx)
                  : tx->sqlite == NULL ? STATUS_IO
                                       : db_tx_error(tx, rc);
     tx->lost = 0;
-    /* A damaged file is handed back open, so that the caller can say what SQLite thinks of it. */
+    /* A damaged file is handed back open, so that the caller can say what SQLite reports of it. */
     *ret_tx = tx;
     return status;
 }

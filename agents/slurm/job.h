@@ -29,7 +29,7 @@ int resume_job_parse(const char *line, struct resume_job *ret_job);
 
 /* Of "scontrol show config": Slurm starts no step of a job on a node that came to it later. That takes the prolog that slurmctld has each
  * node run when a job begins (PrologFlags=Alloc, which Contain, X11 and RunInJob imply): since some release after 22.05 (seen with
- * 24.11) slurmd waits for it in vain there, fails the step, and the node is drained for it. */
+ * 24.11) slurmd waits there until its time limit, fails the step, and the node is drained for it. */
 bool resume_config_bars_newcomers(const char *config);
 
 /* Names of nodes, sorted as they came; freed with resume_names_free, which accepts an empty one. */

@@ -5,7 +5,7 @@
  *      kept       it describes machines that others make; it is stored and shown, and the timeline says that nothing acts on it
  *      wrong      it contradicts itself
  *
- * A client that asks for what is refused must know at once, and not when it waits in vain.
+ * A client that asks for what is refused must know at once, and not after a long wait.
  */
 #include "api/aws/cluster_document.h"
 #include "api/aws/render.h"

@@ -1,10 +1,10 @@
 // Reads the tree, applies the rules and says what it found: one line each, "file:line: rule: message".
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { PRODUCT_ROOMS, RULES, lint } from './rules.mjs';
 
-const PLACES = [...PRODUCT_ROOMS, 'migrations', 'bench', 'tests', 'demo', 'mk'];
-const WANTED = /\.(c|h|def|sql|mjs|mk)$/;
+const PLACES = [...PRODUCT_ROOMS, 'migrations', 'bench', 'tests', 'demo', 'mk', 'docs', 'web', 'dist'];
+const WANTED = /\.(c|h|def|sql|mjs|mk|md|yaml|js|html|service|[1-8])$/;
 const NOT_OURS = new Set(['node_modules', 'corpus', 'data']);
 
 function* walk(root, directory) {
@@ -25,6 +25,8 @@ const root = process.argv[2];
 const files = new Map();
 for (const place of PLACES)
     for (const path of walk(root, join(root, place))) files.set(path, readFileSync(join(root, path), 'utf8'));
+for (const entry of existsSync(root) ? readdirSync(root) : [])
+    if (/\.(md|yaml)$/.test(entry)) files.set(entry, readFileSync(join(root, entry), 'utf8'));
 if (files.size === 0) {
     console.log(`no files under ${root}\nlint: 0 passed, 1 failed`);
     process.exit(1);

@@ -3,6 +3,7 @@
 // Only sizes have a way around: a comment that says "lint: long because" and then a reason, in the head of the file for
 // its length, above or inside of a function for the function's.
 import { Source } from './source.mjs';
+import { words } from './words.mjs';
 
 export const PRODUCT_ROOMS = ['base', 'model', 'policy', 'simulate', 'db', 'server', 'api', 'agents', 'cli'];
 const FUNCTION_LINES_MAX = 70; // a screen
@@ -234,7 +235,7 @@ const HEADS = {
 };
 
 function* head({ sources }) {
-    for (const source of sources) {
+    for (const source of sources.filter((s) => HEADS[s.path.split('.').pop()])) {
         const comment = HEADS[source.path.split('.').pop()].exec(source.text)?.[1] ?? '';
         if (comment.replace(/[^\p{L}]/gu, '').length < HEAD_LETTERS_MIN)
             yield { path: source.path, line: 1, message: 'a file begins with what it is for' };
@@ -253,6 +254,7 @@ export const RULES = [
     { name: 'long-file', check: longFile },
     { name: 'forbidden', check: forbidden },
     { name: 'head', check: head },
+    { name: 'words', check: words },
 ];
 
 // files: Map of path to text. Returns {findings: [{path, line, rule, message}], exceptions}.

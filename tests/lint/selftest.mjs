@@ -15,6 +15,10 @@ const fn = (n, { before = '', inside = '', mark = '' } = {}) => `${before}static
 
 // [rule, what it shows, {path: text}]. Texts of C get HEAD unless they begin with a comment.
 const BAD = [
+    ['words', 'in a name', { 'db/a.c': 'struct errand *errand_new(void); // BAD\n' }],
+    ['words', 'in a text', { 'cli/a.c': 'const char *x = "the agent speaks again"; // BAD\n' }],
+    ['words', 'in a comment', { 'model/a.h': '/* A sight of it. */ // BAD\n' }],
+    ['words', 'in a document', { 'README.md': 'It waits for a yes. // BAD\n', 'docs/man/a.8': 'the AWS door // BAD\n' }],
     ['include', 'base knows nobody', { 'base/a.c': '#include "model/model.h" // BAD\n' }],
     ['include', 'model knows only base', { 'model/a.c': '#include "db/db.h" // BAD\n' }],
     ['include', 'policy has no clock', { 'policy/a.c': '#include "base/clock.h" // BAD\n' }],
@@ -134,6 +138,7 @@ const BAD = [
 ];
 
 const GOOD = [
+    ['words', 'other meanings of the same letters', { 'db/a.c': '/* Insights: --yes, a notebook, indoors, the wishlist, a way out. */\n' }],
     ['include', 'what each room may', {
         'base/a.c': '#include "base/own.h"\n', 'model/a.c': '#include "base/text.h"\n#include "model/model.h"\n',
         'policy/a.c': '#include "base/own.h"\n#include "policy/faults/faults.h"\n', 'db/a.c': '#include "base/log.h"\n#include "db/db.h"\n',

@@ -21,7 +21,7 @@
 #define C(SYMBOL) CLUSTER_STATE_##SYMBOL
 #define G(SYMBOL) GROUP_STATE_##SYMBOL
 
-/* serving, starting, unmade, broken, leaving, gone */
+/* serving, starting, never provisioned, broken, leaving, gone */
 #define SLOTS(...)  \
     {               \
         __VA_ARGS__ \

@@ -88,7 +88,7 @@ int fdatasync(int fd)
     return disk_fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 
-static void mend_disk(void)
+static void fix_disk(void)
 {
     disk.good = disk.bad = disk.error = 0;
 }
@@ -327,7 +327,7 @@ static void clear_up(struct sim *sim)
 {
     struct cluster cluster;
     struct problem problem;
-    mend_disk();
+    fix_disk();
     sim->wire = (struct sim_wire){0};
     sim->outcome = (struct fake_outcome){.calls = sim->outcome.calls, .dead = sim->outcome.dead, .clock = &sim->clock};
     sim->die_before_turn = 0;
@@ -545,7 +545,7 @@ static void live(const struct sim *start, uint64_t seed)
     sim_fork(&wanted, &sim);
     sim.seed = seed;
     sim.random = stream_of(seed);
-    sim.before_boot = mend_disk;
+    sim.before_boot = fix_disk;
     sim.more_laws = laws;
     set_work(&sim, seed);
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
@@ -617,7 +617,7 @@ static void an_incident_is_stored_before_it_decides(void **state)
         disk.error = EIO;
         sim_tick(&sim, until);
     }
-    mend_disk();
+    fix_disk();
     sim_run(&sim, 5 * MS_PER_MIN);
     struct db_tx *tx = NULL;
     struct sim_reading reading = sim_read(&sim, sim.scheduler.nodes[0].name);

@@ -2,7 +2,7 @@
  * The jobs on a node, and how they are asked to leave it.
  *
  * state=down would end them all at once, but it ends the node daemon's part only: Slurm then
- * requeues or fails the jobs as it thinks right and nobody told their owners why. So each job is taken by itself:
+ * requeues or fails the jobs by its own rules and their owners never learn why. So each job is taken by itself:
  * told why (scontrol notify, into its output), requeued when it is a batch job that allows it, cancelled otherwise. A
  * requeue that Slurm refuses is an error and is tried again; a job that may be requeued is never
  * cancelled instead.

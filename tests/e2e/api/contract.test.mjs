@@ -39,7 +39,7 @@ async function until(what, check) {
     const value = await check();
     if (value) return value;
   }
-  throw new Error(`waited in vain: ${what}`);
+  throw new Error(`timed out: ${what}`);
 }
 
 const cluster = 'contract';

@@ -1,5 +1,5 @@
 // A fleet that comes back all at once: hpd is killed while 200 nodes speak over 1000 connections, starts again, and all of
-// them are there in the same second; nobody is thought silent, nothing is repaired. Uses the load generator of make bench.
+// them are there in the same second; no agent counts as not seen, nothing is repaired. Uses the load generator of make bench.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -25,7 +25,7 @@ export async function until(what, check, ms = 90000) {
       last = error;
     }
   }
-  throw new Error(`waited ${ms} ms in vain: ${what}; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}`);
+  throw new Error(`timed out after ${ms} ms: ${what}; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}`);
 }
 
 export class World {

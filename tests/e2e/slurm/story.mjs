@@ -129,7 +129,7 @@ export function stories(way) {
     const file = (path) => `${world.dir}/instances/${instance}/${path}`;
     appendFileSync(file('kmsg'), XID(43, 'Ch 00000020, engmask 00000101') + '\n');
     await until('the agent has it in its spool', () => readFileSync(file('agent/spool')).includes('xid.43'));
-    await until('the agent has tried in vain', () => /server does not take our messages/.test(readFileSync(file('log/hp-agent.log'), 'utf8')));
+    await until('the agent has failed to deliver', () => /server does not take our messages/.test(readFileSync(file('log/hp-agent.log'), 'utf8')));
     await world.startHpd();
     await until('the spooled verdict', () => world.json('node', 'verdicts', 'gpu-1').filter((v) => v.code === 'xid.43').length === 1);
     await until('a heartbeat after it', () => !world.node('gpu-1').live.silent);
@@ -231,7 +231,7 @@ export function stories(way) {
     assert.equal(world.hpctl('node', 'release', 'gpu-2').code, 7);
     assert.equal(world.hpctl('--server', 'http://127.0.0.1:1', 'version').code, 3);
     assert.equal(world.hpctl('cluster', 'describe').code, 0);
-    // Every list, as the server takes it and not as hpctl's table of verbs thinks.
+    // Every list, as the server takes it and not as hpctl's table of verbs has it.
     for (const words of ['cluster list', 'node list', 'node verdicts gpu-1', 'event list', 'operation list'])
       for (const limit of [[], ['--limit', '1'], ['--limit', '0']]) assert.equal(world.hpctl(...words.split(' '), ...limit).code, 0, words);
     assert.equal(world.hpctl('token', 'list').code, 0);

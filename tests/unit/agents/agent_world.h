@@ -290,7 +290,7 @@ static inline void turn_until(struct world *world, struct agent *agent, conditio
         if (met)
             return;
         if (clock_mono_ms(clock_system()) > until)
-            fail_msg("waited in vain");
+            fail_msg("timed out");
         assert_true(agent_turn(agent, -1, 20));
     }
 }

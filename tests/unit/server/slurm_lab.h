@@ -96,7 +96,7 @@ static bool job_is(const char *id, const char *want)
         int64_t end = clock_mono_ms(clock_system()) + TIMEOUT_MS; \
         while (!(condition)) {                                    \
             if (clock_mono_ms(clock_system()) > end)              \
-                fail_msg("waited in vain for: %s", #condition);   \
+                fail_msg("timed out: %s", #condition);            \
             usleep(POLL_US);                                      \
         }                                                         \
     } while (0)

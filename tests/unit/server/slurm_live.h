@@ -125,7 +125,7 @@ static void test_maintenance_and_findings(void **state)
     AWAIT(!seen("gpu-2").schedulable);
     struct scheduler_node node = seen("gpu-2");
     assert_non_null(strstr(node.state, "MAINT"));
-    assert_false(node.drained); /* it keeps work away, and nobody's hands off */
+    assert_false(node.drained); /* it keeps work away, and it is no opt-out */
     OK(mark("gpu-2", "holdfast: a fault", NULL));
     assert_true(seen("gpu-2").drained);
     OK(resume("gpu-2", "holdfast: a fault"));

@@ -86,17 +86,17 @@ static void test_threads_run_every_job_once(void **state)
 {
     (void)state;
     struct executor *executor = executor_threads_new(3, 1000);
-    struct gate doors[500];
-    for (size_t i = 0; i < ARRAY_LEN(doors); i++) {
-        gate_init(&doors[i]);
-        doors[i].open = true;
-        assert_int_equal(executor_submit(executor, go_through, &doors[i]), 0);
+    struct gate gates[500];
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+        gate_init(&gates[i]);
+        gates[i].open = true;
+        assert_int_equal(executor_submit(executor, go_through, &gates[i]), 0);
     }
-    for (size_t i = 0; i < ARRAY_LEN(doors); i++)
-        gate_wait_passed(&doors[i], 1);
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++)
+        gate_wait_passed(&gates[i], 1);
     executor_free(executor);
-    for (size_t i = 0; i < ARRAY_LEN(doors); i++)
-        assert_int_equal(doors[i].passed, 1);
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++)
+        assert_int_equal(gates[i].passed, 1);
 }
 
 static void test_full_queue_is_refused_and_recovers(void **state)

@@ -83,7 +83,7 @@ static void test_or_until_its_node_was_seen_to_be_broken(void **state)
     struct job_attempt *row = attempt(0, 0, 0, 0, 100);
     row->fault_at = T + 90;
     job_life_add_attempt(&life, row);
-    row = attempt(0, 0, 1, 120, 150); /* broken before it began: all of it was in vain */
+    row = attempt(0, 0, 1, 120, 150); /* broken before it began: all of it was lost */
     row->fault_at = T + 90;
     job_life_add_attempt(&life, row);
     row = attempt(0, 0, 2, 160, 200); /* and of this one nobody knows */

@@ -228,7 +228,7 @@ static void test_has_its_limits(void **state)
 }
 
 /* A younger version stays, and what cannot be read changes nothing. */
-static void test_the_book_holds_the_newest(void **state)
+static void test_the_registry_holds_the_newest(void **state)
 {
     (void)state;
     static struct config config;
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test(test_words_for_what_were_numbers),
         cmocka_unit_test(test_refuses_with_its_line),
         cmocka_unit_test(test_has_its_limits),
-        cmocka_unit_test(test_the_book_holds_the_newest),
+        cmocka_unit_test(test_the_registry_holds_the_newest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,7 +182,7 @@ static void test_what_groups_are_to_slurm_together(void **state)
         {"head2", "{\"slurm\":{\"role\":\"controller\"}}",
          "2 Controller Groups found: SlurmConfig for InstanceGroups may only have one Controller Group."},
         {"API", "{\"slurm\":{\"role\":\"login\"}}", NULL},
-        {"door2", "{\"slurm\":{\"role\":\"login\"}}", "2 Login Groups found"},
+        {"login2", "{\"slurm\":{\"role\":\"login\"}}", "2 Login Groups found"},
         {"API", "{\"slurm\":{\"role\":\"login\",\"partitions\":[\"x\"]}}",
          "Partitions can only be assigned to Compute node types"},
         {"gpu", "{\"slurm\":{\"role\":\"compute\",\"partitions\":[\"train\"]}}", NULL},

@@ -408,7 +408,7 @@ static void test_what_a_lost_place_does(void **state)
     assert_true(count_of(RULE_INCIDENT_HOLD) > 0);
 }
 
-/* Two nodes of a place are two nodes: they are repaired one by one, in vain while it is dark. */
+/* Two nodes of a place are two nodes: they are repaired one by one, without success while it is dark. */
 static void test_two_nodes_are_no_incident(void **state)
 {
     (void)state;

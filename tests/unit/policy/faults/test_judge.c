@@ -236,10 +236,10 @@ static void note_seen(const struct xid_line *xid, const char *line)
     if (registers == NULL || sscanf(registers, "(%x %x", &info, &status) != 2)
         return;
     for (size_t i = 0; i < ARRAY_LEN(sheet); i++)
-        for (int layout = 0; layout < 2; layout++)
-            if (sheet[i].xid == xid->code && names(line, sheet[i].name) && fits(sheet[i].masks[layout], info) &&
+        for (int version = 0; version < 2; version++)
+            if (sheet[i].xid == xid->code && names(line, sheet[i].name) && fits(sheet[i].masks[version], info) &&
                 (sheet[i].status == ANY || sheet[i].status == status))
-                sheet[i].seen[layout] = true;
+                sheet[i].seen[version] = true;
 }
 
 static void every_row_has_a_line(void)
@@ -252,10 +252,10 @@ static void every_row_has_a_line(void)
         if (!sxid_seen[sxid->rows[i].number])
             fail_msg("no sample has %s", sxid->rows[i].code);
     for (size_t i = 0; i < ARRAY_LEN(sheet); i++)
-        for (int layout = 0; layout < 2; layout++)
-            if (!sheet[i].seen[layout])
-                fail_msg("no sample has %d %s 0x%x in layout %d", sheet[i].xid, sheet[i].name,
-                         (unsigned)sheet[i].status, layout + 1);
+        for (int version = 0; version < 2; version++)
+            if (!sheet[i].seen[version])
+                fail_msg("no sample has %d %s 0x%x in version %d", sheet[i].xid, sheet[i].name,
+                         (unsigned)sheet[i].status, version + 1);
 }
 
 static void check_sample(const char *path, char *row)

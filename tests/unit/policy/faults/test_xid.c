@@ -51,7 +51,7 @@ static void rows_are_whole(void **state)
     }
 }
 
-static void unused_codes_never_cost_a_node_at_one_sight(void **state)
+static void unused_codes_never_cost_a_node_at_one_finding(void **state)
 {
     (void)state;
     size_t count = fault_table_find("xid")->count, unused = 0;
@@ -170,7 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_has_a_row),
         cmocka_unit_test(rows_are_whole),
-        cmocka_unit_test(unused_codes_never_cost_a_node_at_one_sight),
+        cmocka_unit_test(unused_codes_never_cost_a_node_at_one_finding),
         cmocka_unit_test(who_does_otherwise_says_why),
         cmocka_unit_test(programs_are_never_repaired),
         cmocka_unit_test(the_codes_people_ask_about),
