@@ -581,6 +581,36 @@ static void test_governance_is_asked_for_in_our_words(void **state)
     db_tx_close(tx);
 }
 
+static const char SQL_CANCELS_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO instance_group (id, cluster_id, name, instance_type, provider, desired, breaker_opened_at, "
+    "created_at) VALUES (1, 1, 'x', '', 'local', 5, 0, 7); "
+    "INSERT INTO node (id, cluster_id, group_id, name, state, health, reason, state_since, health_since, retry_at, "
+    "opted_out, created_at) VALUES (1, 1, 1, 'x-1', 'ready', 'healthy', '', 7, 7, 0, 0, 7); "
+    "INSERT INTO instance (node_id, instance_id, state, boot_id, boot_at, launched_at, terminated_at, launch_key, "
+    "image_id, release) VALUES (1, 'i-own', 'running', '', 0, 7, 0, 'enroll/1/i-own', '', ''), "
+    "(1, 'i-ours', 'terminated', '', 0, 7, 7, 'a/x-1/launch', '', ''); "
+    "INSERT INTO operation (uid, cluster_id, node_id, kind, state, urgency, key, reason, actor, device, code, "
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error, cluster) "
+    "SELECT column1, 1, 1, 'check', 'cancelled', 'now', column1, '', 'policy', '', '', '', '', '', column2, 7, 7, 7, "
+    "column3, '' FROM (VALUES ('asked', 1, ''), ('busy', 1, 'the node was still busy'), ('not', 0, ''))";
+
+/* Who cancelled, and who registered itself, is a fact of its own. */
+static void test_who_cancelled_and_who_registered(void **state)
+{
+    struct db db;
+    struct db_tx *tx = upgraded_from(*state, &db, 49, SQL_CANCELS_BEFORE);
+    assert_int_equal(number(tx, "SELECT count(*) FROM operation WHERE cancelled_by <> ''"), 1);
+    assert_int_equal(number(tx, "SELECT count(*) FROM operation WHERE cancelled_by = 'a person' AND uid = 'asked'"), 1);
+    struct instance instance;
+    MUST(db_instance_get(tx, "i-own", &instance));
+    assert_true(instance.self_registered);
+    MUST(db_instance_get(tx, "i-ours", &instance));
+    assert_false(instance.self_registered);
+    db_tx_close(tx);
+}
+
 static const char SQL_RULES_BEFORE[] =
     "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
     "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
@@ -625,6 +655,7 @@ int main(void)
         EMPTY_TEST(test_what_was_renamed_keeps_its_rows),
         EMPTY_TEST(test_reports_of_what_is_at_work_are_known),
         EMPTY_TEST(test_rules_keep_their_decisions),
+        EMPTY_TEST(test_who_cancelled_and_who_registered),
         EMPTY_TEST(test_a_failing_migration_leaves_the_one_before),
         EMPTY_TEST(test_another_history_is_refused),
         EMPTY_TEST(test_a_database_of_a_newer_holdfast_is_refused_in_words),
