@@ -89,6 +89,7 @@ int cli_scheduler_describe(struct cli *cli)
                   {"Drift", "scheduler.drift"},
                   {"Seen", "seenAt"},
                   {"Nodes", "nodeCount"},
+                  {"Nodes", "nodesUnknown"},
                   {"In no group", "unassignedCount"}};
     char buffer[600];
     auto_json json_t *view = NULL;
@@ -99,6 +100,8 @@ int cli_scheduler_describe(struct cli *cli)
         return rc;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         cli_print_field(cli->out, fields[i].title, cli_value(view, fields[i].path, buffer, sizeof(buffer)));
+    if (json_object_get(view, "nodesUnknown") != NULL)
+        return CLI_EXIT_OK;
     print_parts(cli, json_object_get(view, "partitions"), "PARTITION", "FEATURES", "features", "no partitions");
     print_parts(cli, json_object_get(view, "features"), "FEATURE", "PARTITIONS", "partitions", "no node has a feature");
     if (json_integer_value(json_object_get(view, "unassignedCount")) > 0)
@@ -232,6 +235,11 @@ int cli_scheduler_discover(struct cli *cli)
     int rc = cli_ask(cli, "GET", path, NULL, NULL, &view);
     if (rc != CLI_EXIT_OK)
         return rc;
+    const char *unknown = json_string_value(json_object_get(view, "nodesUnknown"));
+    if (unknown != NULL) {
+        fprintf(cli->err, "hpctl: %s\n", unknown);
+        return CLI_EXIT_UNREACHABLE;
+    }
     const json_t *scheduler = json_object_get(json_object_get(view, "scheduler"), "name");
     const json_t *kind = json_object_get(json_object_get(view, "scheduler"), "kind");
     const char *name = cli->argument_count > 0 ? cli->argument[0] : json_string_value(scheduler);

@@ -72,14 +72,21 @@ void api_scheduler_describe(struct api_call *call)
     struct discovery discovery;
     struct service_scheduler_status status;
     struct service_scheduler *scheduler = NULL;
-    if (service_scheduler_find(call->service, call->params[0], &scheduler, &problem) != 0 ||
-        service_discovery(call->service, call->params[0], &discovery, &problem) != 0) {
+    int found = service_scheduler_find(call->service, call->params[0], &scheduler, &problem);
+    if (found == 0)
+        found = service_discovery(call->service, call->params[0], &discovery, &problem);
+    if (found != 0 && (scheduler == NULL || problem.code != PROBLEM_UNAVAILABLE)) {
         api_problem(call, &problem);
         return;
     }
     service_scheduler_get(scheduler, &status);
     json_t *json = json_object();
     json_put(json, "scheduler", render_scheduler(&status));
+    if (found != 0) { /* how it is, is known all the same */
+        json_put_text(json, "nodesUnknown", problem.detail);
+        api_reply_json(call, 200, json);
+        return;
+    }
     json_put_time(json, "seenAt", discovery.at);
     json_put_i64(json, "nodeCount", (int64_t)discovery.node_count);
     json_put_i64(json, "unassignedCount", (int64_t)discovery.unassigned_count);

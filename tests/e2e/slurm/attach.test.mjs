@@ -22,7 +22,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
   };
   const seen = async (what, check) => until(what, () => {
     const view = world.json('scheduler', 'describe');
-    return check(view) && view;
+    return view.partitions && check(view) && view;
   });
   const part = (view, name) => [...view.partitions, ...view.features].find((p) => p.name === name);
   const drift = () => world.events({ kind: 'scheduler-drift' });
@@ -160,8 +160,14 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
 
     world.lab('end', world.slurm, 'slurmctld');
     await until('it is not known any more what Slurm has', () => {
-      const run = world.hpctl('scheduler', 'describe');
+      const run = world.hpctl('scheduler', 'discover');
       return run.code === 3 && /The nodes of the scheduler are not known now: /.test(run.err);
     });
+    // How it is, is known all the same.
+    const away = world.hpctl('scheduler', 'describe');
+    assert.equal(away.code, 0, away.err);
+    assert.match(away.out, /^State +down$/m);
+    assert.match(away.out, /^Nodes +The nodes of the scheduler are not known now: /m);
+    assert.doesNotMatch(away.out, /PARTITION/);
   });
 });
