@@ -39,10 +39,7 @@ int db_access_key_insert(struct db_tx *tx, struct access_key *key)
 
 int db_access_key_get(struct db_tx *tx, const char *access_key, struct access_key *ret_key)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, access_key);
-    return db_query_take(&q, key_read, ret_key);
+    return db_take_text(tx, SQL_GET, access_key, key_read, ret_key);
 }
 
 int db_access_key_list(struct db_tx *tx, db_row_fn fn, void *arg)
@@ -64,8 +61,5 @@ int db_access_key_used(struct db_tx *tx, int64_t id, int64_t at)
 
 int db_access_key_delete(struct db_tx *tx, const char *access_key)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_DELETE);
-    db_bind_text(&q, access_key);
-    return db_query_hit(&q);
+    return db_hit_text(tx, SQL_DELETE, access_key);
 }

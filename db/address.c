@@ -55,10 +55,7 @@ int db_address_drop(struct db_tx *tx, int64_t node_id, const char *address)
 
 int db_address_leave(struct db_tx *tx, int64_t node_id)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_LEAVE);
-    db_bind_i64(&q, node_id);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_LEAVE, node_id, NULL);
 }
 
 static void address_read(struct db_query *q, void *row)
@@ -94,10 +91,7 @@ static void host_read(struct db_query *q, void *row)
 
 int db_address_host(struct db_tx *tx, int64_t node_id, struct hardware *ret_name)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_HOST);
-    db_bind_i64(&q, node_id);
-    return db_query_take(&q, host_read, ret_name);
+    return db_take_i64(tx, SQL_HOST, node_id, host_read, ret_name);
 }
 
 static void bool_read(struct db_query *q, void *row)

@@ -32,10 +32,7 @@ static void settings_read(struct db_query *q, void *row)
 
 int db_agent_settings_get(struct db_tx *tx, int64_t group_id, struct group_agent_settings *ret_settings)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_i64(&q, group_id);
-    return db_query_take(&q, settings_read, ret_settings);
+    return db_take_i64(tx, SQL_GET, group_id, settings_read, ret_settings);
 }
 
 int db_agent_settings_put(struct db_tx *tx, const struct group_agent_settings *settings)
@@ -85,10 +82,7 @@ static void report_read(struct db_query *q, void *row)
 
 int db_agent_report_get(struct db_tx *tx, int64_t instance_row, struct agent_settings_report *ret_report)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_TOLD_GET);
-    db_bind_i64(&q, instance_row);
-    return db_query_take(&q, report_read, ret_report);
+    return db_take_i64(tx, SQL_TOLD_GET, instance_row, report_read, ret_report);
 }
 
 int db_agent_report_put(struct db_tx *tx, int64_t instance_row, const struct agent_settings_report *report)

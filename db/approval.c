@@ -61,18 +61,12 @@ int db_approval_insert(struct db_tx *tx, struct approval *approval)
 
 int db_approval_get(struct db_tx *tx, const char *uid, struct approval *ret_approval)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, uid);
-    return db_query_take(&q, approval_read, ret_approval);
+    return db_take_text(tx, SQL_GET, uid, approval_read, ret_approval);
 }
 
 int db_approval_last(struct db_tx *tx, int64_t node_id, struct approval *ret_approval)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_LAST);
-    db_bind_i64(&q, node_id);
-    return db_query_take(&q, approval_read, ret_approval);
+    return db_take_i64(tx, SQL_LAST, node_id, approval_read, ret_approval);
 }
 
 int db_approval_update(struct db_tx *tx, const struct approval *approval)
@@ -110,8 +104,5 @@ int db_approval_overdue(struct db_tx *tx, int64_t now, db_row_fn fn, void *arg)
 
 int db_approval_expire(struct db_tx *tx, int64_t now)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_EXPIRE);
-    db_bind_i64(&q, now);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_EXPIRE, now, NULL);
 }

@@ -128,10 +128,7 @@ int db_attempt_forget(struct db_tx *tx, int64_t cluster_id, const char *job, int
 
 int db_attempt_forget_old(struct db_tx *tx, int64_t seen_before)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_FORGET_OLD);
-    db_bind_i64(&q, seen_before);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_FORGET_OLD, seen_before, NULL);
 }
 
 int db_attempt_prune(struct db_tx *tx, int64_t cluster_id, int64_t rows_max)

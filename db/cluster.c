@@ -84,18 +84,12 @@ int db_cluster_insert(struct db_tx *tx, struct cluster *cluster)
 
 int db_cluster_get(struct db_tx *tx, const char *name, struct cluster *ret_cluster)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, name);
-    return db_query_take(&q, cluster_read, ret_cluster);
+    return db_take_text(tx, SQL_GET, name, cluster_read, ret_cluster);
 }
 
 int db_cluster_by_uid(struct db_tx *tx, const char *uid, struct cluster *ret_cluster)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_BY_UID);
-    db_bind_text(&q, uid);
-    return db_query_take(&q, cluster_read, ret_cluster);
+    return db_take_text(tx, SQL_BY_UID, uid, cluster_read, ret_cluster);
 }
 
 int db_cluster_search(struct db_tx *tx, const struct db_cluster_search *search, db_row_fn fn, void *arg)
@@ -119,10 +113,7 @@ int db_cluster_search(struct db_tx *tx, const struct db_cluster_search *search, 
 
 int db_cluster_get_row(struct db_tx *tx, int64_t id, struct cluster *ret_cluster)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, cluster_read, ret_cluster);
+    return db_take_i64(tx, SQL_GET_ROW, id, cluster_read, ret_cluster);
 }
 
 int db_cluster_list(struct db_tx *tx, const char *after_name, int limit, db_row_fn fn, void *arg)

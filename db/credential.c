@@ -32,18 +32,12 @@ int db_credential_set(struct db_tx *tx, const struct credential *credential)
 
 int db_credential_drop(struct db_tx *tx, int64_t node_id)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_DROP);
-    db_bind_i64(&q, node_id);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_DROP, node_id, NULL);
 }
 
 int db_credential_get(struct db_tx *tx, int64_t node_id, struct credential *ret_credential)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_i64(&q, node_id);
-    return db_query_take(&q, credential_read, ret_credential);
+    return db_take_i64(tx, SQL_GET, node_id, credential_read, ret_credential);
 }
 
 int db_credential_list(struct db_tx *tx, db_row_fn fn, void *arg)

@@ -146,10 +146,7 @@ int db_decision_last(struct db_tx *tx, int64_t node_id, struct decision *ret_dec
 
 int db_decision_get_row(struct db_tx *tx, int64_t id, struct decision *ret_decision)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, decision_read, ret_decision);
+    return db_take_i64(tx, SQL_GET_ROW, id, decision_read, ret_decision);
 }
 
 int db_decision_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg)

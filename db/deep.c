@@ -109,18 +109,12 @@ static void run_read(struct db_query *q, void *row)
 
 int db_deep_run_get(struct db_tx *tx, const char *uid, struct deep_run *ret_run)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, uid);
-    return db_query_take(&q, run_read, ret_run);
+    return db_take_text(tx, SQL_GET, uid, run_read, ret_run);
 }
 
 int db_deep_run_of_operation(struct db_tx *tx, int64_t operation_id, struct deep_run *ret_run)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_OF_OPERATION);
-    db_bind_i64(&q, operation_id);
-    return db_query_take(&q, run_read, ret_run);
+    return db_take_i64(tx, SQL_OF_OPERATION, operation_id, run_read, ret_run);
 }
 
 int db_deep_run_update(struct db_tx *tx, const struct deep_run *run)

@@ -99,8 +99,5 @@ int db_addition_get(struct db_tx *tx, struct db_addition *addition, char **ret_d
 
 int db_addition_prune(struct db_tx *tx, int64_t created_before)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_ADDITION_PRUNE);
-    db_bind_i64(&q, created_before);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_ADDITION_PRUNE, created_before, NULL);
 }

@@ -155,10 +155,7 @@ int db_event_search(struct db_tx *tx, const struct db_event_search *search, db_r
 
 int db_event_get(struct db_tx *tx, int64_t id, struct event *ret_event)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, event_read, ret_event);
+    return db_take_i64(tx, SQL_GET, id, event_read, ret_event);
 }
 
 int db_event_prune(struct db_tx *tx, int64_t keep)

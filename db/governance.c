@@ -205,10 +205,7 @@ int db_governance_add_version(struct db_tx *tx, struct governance *governance)
 
 int db_governance_delete(struct db_tx *tx, int64_t id)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_DELETE);
-    db_bind_i64(&q, id);
-    return db_query_hit(&q);
+    return db_hit_i64(tx, SQL_DELETE, id);
 }
 
 int db_governance_search(struct db_tx *tx, const struct db_governance_search *search, db_row_fn fn, void *arg)

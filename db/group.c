@@ -97,10 +97,7 @@ int db_group_get(struct db_tx *tx, int64_t cluster_id, const char *name, struct 
 
 int db_group_get_row(struct db_tx *tx, int64_t id, struct instance_group *ret_group)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, group_read, ret_group);
+    return db_take_i64(tx, SQL_GET_ROW, id, group_read, ret_group);
 }
 
 int db_group_list(struct db_tx *tx, int64_t cluster_id, db_row_fn fn, void *arg)

@@ -79,10 +79,7 @@ int db_incident_update(struct db_tx *tx, const struct shared_incident *incident)
 
 int db_incident_get(struct db_tx *tx, int64_t id, struct shared_incident *ret_incident)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, incident_read, ret_incident);
+    return db_take_i64(tx, SQL_GET, id, incident_read, ret_incident);
 }
 
 int db_incident_list(struct db_tx *tx, const struct db_incident_filter *filter, db_row_fn fn, void *arg)
@@ -106,10 +103,7 @@ int db_incident_list(struct db_tx *tx, const struct db_incident_filter *filter, 
 
 int db_incident_prune(struct db_tx *tx, int64_t ended_before)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_PRUNE);
-    db_bind_i64(&q, ended_before);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_PRUNE, ended_before, NULL);
 }
 
 int db_incident_node_put(struct db_tx *tx, const struct incident_node *node)

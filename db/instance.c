@@ -57,26 +57,17 @@ int db_instance_insert(struct db_tx *tx, struct instance *instance)
 
 int db_instance_get(struct db_tx *tx, const char *instance_id, struct instance *ret_instance)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, instance_id);
-    return db_query_take(&q, db_instance_read, ret_instance);
+    return db_take_text(tx, SQL_GET, instance_id, db_instance_read, ret_instance);
 }
 
 int db_instance_get_row(struct db_tx *tx, int64_t id, struct instance *ret_instance)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, db_instance_read, ret_instance);
+    return db_take_i64(tx, SQL_GET_ROW, id, db_instance_read, ret_instance);
 }
 
 int db_instance_by_key(struct db_tx *tx, const char *launch_key, struct instance *ret_instance)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_BY_KEY);
-    db_bind_text(&q, launch_key);
-    return db_query_take(&q, db_instance_read, ret_instance);
+    return db_take_text(tx, SQL_BY_KEY, launch_key, db_instance_read, ret_instance);
 }
 
 int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg)

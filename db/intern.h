@@ -129,6 +129,13 @@ int db_query_walk(struct db_query *q, db_read_fn read, void *row, db_row_fn fn, 
 /* One row or NOT_FOUND. */
 int db_query_take(struct db_query *q, db_read_fn read, void *row);
 
+/* Whole queries with one parameter: one row or NOT_FOUND, what must hit a row, what is run to its end. */
+int db_take_i64(struct db_tx *tx, const char *sql, int64_t value, db_read_fn read, void *row);
+int db_take_text(struct db_tx *tx, const char *sql, const char *text, db_read_fn read, void *row);
+int db_hit_i64(struct db_tx *tx, const char *sql, int64_t value);
+int db_hit_text(struct db_tx *tx, const char *sql, const char *text);
+int db_run_i64(struct db_tx *tx, const char *sql, int64_t value, int64_t *ret_changes);
+
 /* True when the next column is NULL; reads nothing. */
 bool db_next_is_null(const struct db_query *q);
 

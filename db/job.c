@@ -53,10 +53,7 @@ int db_operation_job_answer(struct db_tx *tx, int64_t operation_id, const char *
 
 static int end_sending(struct db_tx *tx, const char *sql, int64_t operation_id, int64_t *ret_count)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, sql);
-    db_bind_i64(&q, operation_id);
-    return db_query_run(&q, ret_count);
+    return db_run_i64(tx, sql, operation_id, ret_count);
 }
 
 int db_operation_job_unknown(struct db_tx *tx, int64_t operation_id, int64_t *ret_count)

@@ -106,10 +106,7 @@ int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job)
 
 int db_job_run_prune(struct db_tx *tx, int64_t ended_before)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_PRUNE);
-    db_bind_i64(&q, ended_before);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_PRUNE, ended_before, NULL);
 }
 
 int db_job_run_limit(struct db_tx *tx, int64_t cluster_id, int64_t rows_max)

@@ -179,10 +179,7 @@ int db_node_get(struct db_tx *tx, int64_t cluster_id, const char *name, struct n
 
 int db_node_get_row(struct db_tx *tx, int64_t id, struct node *ret_node)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, node_read, ret_node);
+    return db_take_i64(tx, SQL_GET_ROW, id, node_read, ret_node);
 }
 
 int db_node_get_filled(struct db_tx *tx, int64_t id, struct node *ret_node, struct instance *ret_instance)

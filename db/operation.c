@@ -243,34 +243,22 @@ int db_operation_insert(struct db_tx *tx, struct operation *operation)
 
 int db_operation_get(struct db_tx *tx, const char *uid, struct operation *ret_operation)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, uid);
-    return db_query_take(&q, operation_read, ret_operation);
+    return db_take_text(tx, SQL_GET, uid, operation_read, ret_operation);
 }
 
 int db_operation_get_row(struct db_tx *tx, int64_t id, struct operation *ret_operation)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, operation_read, ret_operation);
+    return db_take_i64(tx, SQL_GET_ROW, id, operation_read, ret_operation);
 }
 
 int db_operation_by_key(struct db_tx *tx, const char *key, struct operation *ret_operation)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_BY_KEY);
-    db_bind_text(&q, key);
-    return db_query_take(&q, operation_read, ret_operation);
+    return db_take_text(tx, SQL_BY_KEY, key, operation_read, ret_operation);
 }
 
 int db_operation_active(struct db_tx *tx, int64_t node_id, struct operation *ret_operation)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_ACTIVE);
-    db_bind_i64(&q, node_id);
-    return db_query_take(&q, operation_read, ret_operation);
+    return db_take_i64(tx, SQL_ACTIVE, node_id, operation_read, ret_operation);
 }
 
 int db_operation_change(struct db_tx *tx, int64_t cluster_id, enum operation_kind kind, struct operation *ret_operation)

@@ -16,10 +16,7 @@ static const char SQL_AGAIN[] = "UPDATE quarantine SET state = 'asked', had = 0,
 
 static int run_of_node(struct db_tx *tx, const char *sql, int64_t node_id)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, sql);
-    db_bind_i64(&q, node_id);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, sql, node_id, NULL);
 }
 
 int db_quarantine_ask(struct db_tx *tx, const char *scheduler, int64_t node_id, const char *name)
@@ -50,10 +47,7 @@ static void quarantine_read(struct db_query *q, void *row)
 
 int db_quarantine_get(struct db_tx *tx, int64_t node_id, struct quarantine *ret_quarantine)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_i64(&q, node_id);
-    return db_query_take(&q, quarantine_read, ret_quarantine);
+    return db_take_i64(tx, SQL_GET, node_id, quarantine_read, ret_quarantine);
 }
 
 int db_quarantine_list(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg)

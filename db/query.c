@@ -263,6 +263,46 @@ int db_query_take(struct db_query *q, db_read_fn read, void *row)
     return db_query_status(q);
 }
 
+int db_take_i64(struct db_tx *tx, const char *sql, int64_t value, db_read_fn read, void *row)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_i64(&q, value);
+    return db_query_take(&q, read, row);
+}
+
+int db_take_text(struct db_tx *tx, const char *sql, const char *text, db_read_fn read, void *row)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_text(&q, text);
+    return db_query_take(&q, read, row);
+}
+
+int db_hit_i64(struct db_tx *tx, const char *sql, int64_t value)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_i64(&q, value);
+    return db_query_hit(&q);
+}
+
+int db_hit_text(struct db_tx *tx, const char *sql, const char *text)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_text(&q, text);
+    return db_query_hit(&q);
+}
+
+int db_run_i64(struct db_tx *tx, const char *sql, int64_t value, int64_t *ret_changes)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_i64(&q, value);
+    return db_query_run(&q, ret_changes);
+}
+
 int db_query_walk(struct db_query *q, db_read_fn read, void *row, db_row_fn fn, void *arg)
 {
     for (;;) {

@@ -35,10 +35,7 @@ static void rollout_read(struct db_query *q, void *row)
 
 int db_rollout_get(struct db_tx *tx, int64_t group_id, struct rollout *ret_rollout)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_i64(&q, group_id);
-    return db_query_take(&q, rollout_read, ret_rollout);
+    return db_take_i64(tx, SQL_GET, group_id, rollout_read, ret_rollout);
 }
 
 int db_rollout_put(struct db_tx *tx, const struct rollout *rollout)

@@ -93,16 +93,10 @@ int db_token_used(struct db_tx *tx, int64_t id, int64_t at)
 
 int db_token_delete(struct db_tx *tx, const char *uid)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_DELETE);
-    db_bind_text(&q, uid);
-    return db_query_hit(&q);
+    return db_hit_text(tx, SQL_DELETE, uid);
 }
 
 int db_token_prune(struct db_tx *tx, int64_t expired_before)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_PRUNE);
-    db_bind_i64(&q, expired_before);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_PRUNE, expired_before, NULL);
 }

@@ -204,10 +204,7 @@ static bool is_seen_anew(const struct verdict *verdict, const struct same *same)
 
 static int give_up_key(struct db_tx *tx, int64_t id)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GIVE_UP_KEY);
-    db_bind_i64(&q, id);
-    return db_query_hit(&q);
+    return db_hit_i64(tx, SQL_GIVE_UP_KEY, id);
 }
 
 #define KNOWN_NODES_MAX (INT64_C(1) << 24) /* 2 MiB of bits; rows with higher numbers are asked for each time */
@@ -278,10 +275,7 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
 
 static int drop(struct db_tx *tx, const char *sql, int64_t row)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, sql);
-    db_bind_i64(&q, row);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, sql, row, NULL);
 }
 
 static int drop_all(struct db_tx *tx, const char *open, const char *closed, int64_t row)
@@ -307,18 +301,12 @@ int db_verdict_drop_cluster(struct db_tx *tx, int64_t cluster_id)
 
 int db_verdict_set_fault(struct db_tx *tx, int64_t id)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_SET_FAULT);
-    db_bind_i64(&q, id);
-    return db_query_run(&q, NULL);
+    return db_run_i64(tx, SQL_SET_FAULT, id, NULL);
 }
 
 int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET_ROW);
-    db_bind_i64(&q, id);
-    return db_query_take(&q, verdict_read, ret_verdict);
+    return db_take_i64(tx, SQL_GET_ROW, id, verdict_read, ret_verdict);
 }
 
 /* One alone is in order: most nodes of a burst have one, and sorting it costs more than reading it. True: it was all there is, and fn's word

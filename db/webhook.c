@@ -26,10 +26,7 @@ static void progress_read(struct db_query *q, void *row)
 
 int db_webhook_get(struct db_tx *tx, const char *name, struct webhook_progress *ret_progress)
 {
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_GET);
-    db_bind_text(&q, name);
-    return db_query_take(&q, progress_read, ret_progress);
+    return db_take_text(tx, SQL_GET, name, progress_read, ret_progress);
 }
 
 int db_webhook_put(struct db_tx *tx, const char *name, const struct webhook_progress *progress)
