@@ -16,6 +16,7 @@
 #include "server/reconcile/reconcile.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/fake_scheduler.h"
+#include "tests/support/fresh_store.h"
 #include "tests/support/specs.h"
 
 #include <inttypes.h>
@@ -138,7 +139,7 @@ SIM_FN void sim_boot(struct sim *sim)
     if (sim->before_boot != NULL)
         sim->before_boot();
     memset(s, 0, sizeof(*s));
-    if (db_open(sim->dir, &sim->clock, DB_INLINE, &s->db, error) < 0)
+    if (fresh_store_open(sim->dir, &sim->clock, DB_INLINE, &s->db, error) < 0)
         fail_msg("seed %" PRIu64 ": db_open: %s", sim->seed, error);
     s->fleet = fleet_new();
     s->clock = &sim->clock;

@@ -167,7 +167,7 @@ static void start_with(int others)
     sim->provider.clock = &sim->clock;
     sim->provider.boot_ms = 1;
     struct service *s = &sim->service;
-    if (db_open(sim->dir, clock_system(), 0, &s->db, error) < 0)
+    if (fresh_store_open(sim->dir, clock_system(), 0, &s->db, error) < 0)
         fail_msg("db_open: %s", error);
     s->fleet = fleet_new();
     s->clock = clock_system();

@@ -22,6 +22,7 @@
 #include "server/service/node/node.h"
 #include "server/service/policy/policy.h"
 #include "server/service/service.h"
+#include "tests/support/fresh_store.h"
 #include "tests/support/specs.h"
 
 #include <inttypes.h>
@@ -95,7 +96,7 @@ WORLD_FN void world_open(struct world *world, unsigned flags)
     assert_non_null(mkdtemp(world->dir));
     clock_fake_init(&world->clock, WORLD_T0);
     struct service *s = &world->service;
-    if (db_open(world->dir, &world->clock, flags, &s->db, error) < 0)
+    if (fresh_store_open(world->dir, &world->clock, flags, &s->db, error) < 0)
         fail_msg("db_open: %s", error);
     s->fleet = fleet_new();
     s->clock = &world->clock;
