@@ -143,6 +143,24 @@ SIM_FN void sim_check(struct sim *sim)
     sim_law_budgets(sim, &law);
 }
 
+/* An agent is asked for nothing that is not on disk as begun. */
+SIM_FN void sim_law_task(struct sim *sim, const struct fake_instance *instance, const char *key)
+{
+    struct db_tx *tx = NULL;
+    struct operation op = {0};
+    bool begun = false;
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    int status = db_operation_get(tx, key, &op);
+    db_read_end(sim->service.db, tx);
+    for (int i = 0; status == 0 && i < op.step_count; i++)
+        begun = begun || (op.steps[i].state == STEP_STATE_RUNNING &&
+                          (op.steps[i].kind == STEP_KIND_PREPARE || op.steps[i].kind == STEP_KIND_CHECK ||
+                           op.steps[i].kind == STEP_KIND_RESET));
+    if (!begun)
+        sim_fail(sim, instance->node, "the agent of %s is asked for a step that is not stored as begun",
+                 instance->node);
+}
+
 /* --- agents ------------------------------------------------------------------------------------ */
 
 SIM_FN void sim_agent_enroll(struct sim *sim, struct fake_instance *instance)
@@ -301,6 +319,8 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
         sim_agent_machine(sim, instance);
     enum agent_task_kind agent_task =
         agent_tasks_key(fleet_agent_tasks(sim->service.fleet), instance->node_row, instance->id, work);
+    if (agent_task != AGENT_TASK_NONE)
+        sim_law_task(sim, instance, work);
     if (agent_task == AGENT_TASK_LIFECYCLE)
         sim_agent_work(sim, instance);
     else if (agent_task == AGENT_TASK_RESET)

@@ -10,14 +10,12 @@
  * program with that number to see it again, or make sim SEEDS=1 SEED=number.
  */
 #include "tests/sim/sim_acts.h"
+#include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_modes.h"
 #include "tests/sim/sim_other.h"
 #include "tests/sim/sim_steps.h"
 #include "tests/sim/sim_world.h"
-
-#include <errno.h>
-#include <sys/syscall.h>
 
 #include "db/event.h"
 #include "db/verdict.h"
@@ -55,42 +53,6 @@ static const char *any_node(struct sim *sim)
     static char name[NODE_NAME_MAX_BYTES];
     snprintf(name, sizeof(name), "gpu-%u", 1 + draw(sim, (uint32_t)sim->nodes));
     return name;
-}
-
-/* --- a disk that fails ---------------------------------------------------------------------------- */
-
-/* SQLite's calls to the system are caught by defining them here: the program's own come before the C library's. */
-static struct {
-    int good, bad; /* calls that go well yet, and calls that fail then */
-    int error;
-} disk;
-
-static bool disk_fails(void)
-{
-    if (disk.good > 0) {
-        disk.good--;
-        return false;
-    }
-    if (disk.bad == 0)
-        return false;
-    disk.bad--;
-    errno = disk.error;
-    return true;
-}
-
-ssize_t pwrite64(int fd, const void *data, size_t len, off64_t at)
-{
-    return disk_fails() ? -1 : syscall(SYS_pwrite64, fd, data, len, at);
-}
-
-int fdatasync(int fd)
-{
-    return disk_fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
-}
-
-static void fix_disk(void)
-{
-    disk.good = disk.bad = disk.error = 0;
 }
 
 /* --- what can happen --------------------------------------------------------------------------- */
@@ -244,9 +206,9 @@ static void wire(struct sim *sim)
 static void bad_disk(struct sim *sim)
 {
     static const int errors[] = {EIO, ENOSPC};
-    disk.good = (int)draw(sim, 30);
-    disk.bad = 1 + (int)draw(sim, 12);
-    disk.error = errors[draw(sim, ARRAY_LEN(errors))];
+    sim_disk.good = (int)draw(sim, 30);
+    sim_disk.bad = 1 + (int)draw(sim, 12);
+    sim_disk.error = errors[draw(sim, ARRAY_LEN(errors))];
 }
 
 /* Somebody sets the clock, by some minutes forward or back; machines and agents go on by their own. */
@@ -327,7 +289,7 @@ static void clear_up(struct sim *sim)
 {
     struct cluster cluster;
     struct problem problem;
-    fix_disk();
+    sim_disk_fix();
     sim->wire = (struct sim_wire){0};
     sim->outcome = (struct fake_outcome){.calls = sim->outcome.calls, .dead = sim->outcome.dead, .clock = &sim->clock};
     sim->die_before_turn = 0;
@@ -545,7 +507,7 @@ static void live(const struct sim *start, uint64_t seed)
     sim_fork(&wanted, &sim);
     sim.seed = seed;
     sim.random = stream_of(seed);
-    sim.before_boot = fix_disk;
+    sim.before_boot = sim_disk_fix;
     sim.more_laws = laws;
     set_work(&sim, seed);
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
@@ -613,11 +575,11 @@ static void an_incident_is_stored_before_it_decides(void **state)
     for (int i = 0; i < LEAF_NODES; i++)
         fake_provider_of_node(&sim.provider, sim.scheduler.nodes[i].name)->muted = true;
     for (int64_t until = clock_wall_ms(&sim.clock) + 4 * MS_PER_MIN; clock_wall_ms(&sim.clock) < until;) {
-        disk.bad = 1;
-        disk.error = EIO;
+        sim_disk.bad = 1;
+        sim_disk.error = EIO;
         sim_tick(&sim, until);
     }
-    fix_disk();
+    sim_disk_fix();
     sim_run(&sim, 5 * MS_PER_MIN);
     struct db_tx *tx = NULL;
     struct sim_reading reading = sim_read(&sim, sim.scheduler.nodes[0].name);

@@ -7,7 +7,6 @@
 
 struct rcall;
 struct reconcile;
-struct rgroup;
 struct rnode;
 struct turn;
 
@@ -15,18 +14,14 @@ struct turn;
 typedef void (*effect_fn)(struct reconcile *r, struct rnode *node, const void *data);
 
 enum effect_kind {
-    EFFECT_NODE,             /* the node's row changed */
-    EFFECT_OPERATION_NEW,    /* an operation was stored */
-    EFFECT_OPERATION,        /* an operation went on */
-    EFFECT_OPERATION_END,    /* an operation is over */
-    EFFECT_DECIDED,          /* a node was looked at */
-    EFFECT_FLEET,            /* another instance fills the slot */
-    EFFECT_MACHINE_CAPACITY, /* a group's capacity of machines changed */
-    EFFECT_BREAKER,          /* a group's breaker opened or closed */
-    EFFECT_QUARANTINE,       /* a node is to be quarantined, or to be given back */
-    EFFECT_ADDRESS,          /* the scheduler was told where the node's machine lives, or it has none any more */
-    EFFECT_NODE_GONE,        /* a slot that was deleted was forgotten */
-    EFFECT_CALL,             /* a function of a part is called */
+    EFFECT_NODE,          /* the node's row changed */
+    EFFECT_OPERATION_NEW, /* an operation was stored */
+    EFFECT_OPERATION,     /* an operation went on */
+    EFFECT_OPERATION_END, /* an operation is over */
+    EFFECT_DECIDED,       /* a node was looked at */
+    EFFECT_FLEET,         /* another instance fills the slot */
+    EFFECT_NODE_GONE,     /* a slot that was deleted was forgotten */
+    EFFECT_CALL,          /* a function of a part is called */
 };
 
 struct effect {
@@ -63,17 +58,6 @@ struct effect {
             struct fleet_slot slot;
             uint64_t image;
         } fleet;
-        struct {
-            char told[ADDRESS_MAX_BYTES];
-        } address;
-        struct {
-            struct rgroup *group;
-            int64_t opened_at;
-        } breaker;
-        struct {
-            struct rgroup *group;
-            struct machine_capacity machine_capacity;
-        } machine_capacity;
         struct {
             effect_fn fn;
             void *data; /* owned */

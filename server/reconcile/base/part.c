@@ -2,7 +2,6 @@
 #include "server/reconcile/base/part.h"
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/loop.h"
-#include "server/reconcile/base/record.h"
 
 #define X(name) extern const struct part part_##name;
 PART_LIST(X)

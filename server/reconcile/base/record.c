@@ -12,17 +12,13 @@
 #include "server/reconcile/base/due.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
-#include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
-#include "server/reconcile/keep/quarantine.h"
 #include "server/reconcile/observe/agents.h"
-#include "server/reconcile/observe/observe.h"
-#include "server/reconcile/world/capacity.h"
 #include "server/reconcile/world/recount.h"
 
 #include <stdio.h>
@@ -402,19 +398,6 @@ static void effect_do(struct turn *turn, struct effect *effect)
         break;
     case EFFECT_FLEET:
         do_fleet(r, effect);
-        break;
-    case EFFECT_BREAKER:
-        reconcile_group_breaker(r, effect->u.breaker.group, effect->u.breaker.opened_at);
-        break;
-    case EFFECT_MACHINE_CAPACITY:
-        reconcile_group_machine_capacity(r, effect->u.machine_capacity.group,
-                                         &effect->u.machine_capacity.machine_capacity);
-        break;
-    case EFFECT_QUARANTINE:
-        reconcile_quarantine_poke(reconcile_link(effect->node));
-        break;
-    case EFFECT_ADDRESS:
-        reconcile_address_set(r, effect->node, effect->u.address.told);
         break;
     case EFFECT_NODE_GONE:
         fleet_remove(r->service->fleet, effect->node->id);

@@ -89,6 +89,18 @@ void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t a
     }
 }
 
+void reconcile_victims_put_back(struct provision *p)
+{
+    size_t end = p->victim_count;
+    for (size_t at = p->plan.group_count; at-- > 0;) {
+        struct group_part *part = &p->parts[at];
+        for (size_t i = 0; i < part->victims; i++)
+            idqueue_push_front(&part->group->victims, p->victims[--end]->id);
+        if (part->shrinks)
+            idqueue_free(&part->group->victims); /* that it shrinks was not told: they are chosen anew */
+    }
+}
+
 /* --- who is updated ---------------------------------------------------------------------------- */
 static bool may_be_updated(const struct reconcile *r, const struct rnode *node)
 {

@@ -15,6 +15,8 @@ int reconcile_members_load(struct reconcile *r, struct db_tx *tx);
 /* How many nodes could begin an update now. */
 int64_t reconcile_batch_room(struct reconcile *r, struct rgroup *group);
 void reconcile_choose_victims(struct reconcile *r, struct provision *p, size_t at);
+/* Nothing came of it: they are chosen again. */
+void reconcile_victims_put_back(struct provision *p);
 void reconcile_choose_members(struct reconcile *r, struct provision *p, size_t at);
 /* The key of a node's part in a batch: it is how its members are found again. */
 void reconcile_member_key(const struct rnode *node, const struct rollout *rollout, char ret_key[KEY_MAX_BYTES]);

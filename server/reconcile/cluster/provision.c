@@ -551,6 +551,7 @@ static void done(struct turn *turn)
         return;
     struct rcluster *cluster = p->cluster;
     if (p->outdated) {
+        reconcile_victims_put_back(p);
         parts_wake(turn->r, SERVICE_WAKE_CLUSTER, cluster->id);
         return;
     }
@@ -569,12 +570,19 @@ static size_t size(const struct turn *turn)
     return turn->provision != NULL;
 }
 
+static void again(struct turn *turn)
+{
+    if (turn->provision != NULL)
+        reconcile_victims_put_back(turn->provision);
+}
+
 /* It cannot be written, and not because of the disk: the others go on. */
 static void park(struct turn *turn, int status)
 {
     struct rcluster *cluster = turn->provision->cluster;
     log_error("nothing can be written about a cluster; it is left alone for a while cluster=%s status=%s",
               cluster->name, status_text(status));
+    again(turn);
     cluster->dirty = false;
     cluster->look_at = turn->now + turn->r->deps.settings.retry_max_ms;
 }
@@ -604,5 +612,6 @@ const struct part part_provision = {
     .done = done,
     .over = over,
     .size = size,
+    .again = again,
     .park = park,
 };

@@ -606,12 +606,23 @@ static int apply_item(struct turn *turn, struct decide_item *item)
     return status;
 }
 
+struct breaker_is {
+    struct rgroup *group;
+    int64_t opened_at;
+};
+
+static void set_breaker(struct reconcile *r, struct rnode *node, const void *data)
+{
+    const struct breaker_is *is = data;
+    (void)node;
+    reconcile_group_breaker(r, is->group, is->opened_at);
+}
+
 static int apply_breaker(struct turn *turn, const struct decide_breaker *breaker)
 {
     int64_t opened_at = breaker->opens ? turn->now : 0;
-    struct effect *effect = turn_effect(turn, EFFECT_BREAKER, NULL);
-    effect->u.breaker.group = breaker->group;
-    effect->u.breaker.opened_at = opened_at;
+    const struct breaker_is is = {breaker->group, opened_at};
+    turn_after(turn, NULL, set_breaker, &is, sizeof(is));
     int status = db_group_set_breaker(turn->tx, breaker->group->id, opened_at);
     if (status != 0)
         return status;

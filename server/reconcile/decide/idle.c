@@ -12,6 +12,7 @@
 #include "db/operation.h"
 #include "server/live/fleet.h"
 #include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
@@ -30,18 +31,18 @@ static bool may_be_checked(const struct reconcile *r, const struct rnode *node)
            reconcile_claim(r, node, POLICY_ACT_TEST) == POLICY_CLAIM_NONE && !node->marked && node->incident == NULL;
 }
 
-/* Counts the looks; false while one of the group is under test. */
-static bool look_at_all(const struct reconcile *r, struct rgroup *group)
+/* As many as it has with this one. */
+static int looks_of(const struct reconcile *r, const struct rnode *node)
 {
-    bool none = true;
-    for (struct rnode *node = group->first; node != NULL; node = node->group_next) {
-        if (!may_be_checked(r, node))
-            node->idle_looks = 0;
-        else if (node->idle_looks < IDLE_LOOKS_MIN)
-            node->idle_looks++;
-        none = none && (node->op == NULL || node->op->kind != OPERATION_KIND_CHECK);
-    }
-    return none;
+    return !may_be_checked(r, node) ? 0 : node->idle_looks < IDLE_LOOKS_MIN ? node->idle_looks + 1 : IDLE_LOOKS_MIN;
+}
+
+static bool is_under_test(const struct rgroup *group)
+{
+    for (const struct rnode *node = group->first; node != NULL; node = node->group_next)
+        if (node->op != NULL && node->op->kind == OPERATION_KIND_CHECK)
+            return true;
+    return false;
 }
 
 static int take_run(const void *row, void *arg)
@@ -92,30 +93,66 @@ static int begin(struct turn *turn, struct rnode *node, const struct node *row)
     return status != 0 ? status : db_deep_run_insert(turn->tx, &run);
 }
 
+/* What is to be remembered after the commit. */
+struct looked {
+    struct rgroup *group;
+    struct {
+        struct rnode *node;
+        int64_t checked_at;
+        bool again; /* under test, or not to be tested now: it begins anew, and the others are looked at */
+    } nodes[CANDIDATES_MAX];
+    int count;
+};
+
+static void remember(struct reconcile *r, struct rnode *none, const void *data)
+{
+    const struct looked *looked = data;
+    (void)none;
+    for (struct rnode *node = looked->group->first; node != NULL; node = node->group_next)
+        node->idle_looks = (uint8_t)looks_of(r, node);
+    for (int i = 0; i < looked->count; i++) {
+        looked->nodes[i].node->checked_at = looked->nodes[i].checked_at;
+        if (looked->nodes[i].again)
+            looked->nodes[i].node->idle_looks = 0;
+    }
+}
+
+static bool was_looked_at(const struct looked *looked, const struct rnode *node)
+{
+    for (int i = 0; i < looked->count; i++)
+        if (looked->nodes[i].node == node)
+            return true;
+    return false;
+}
+
 /* The one that was tested longest ago, as far as is known; NULL: none is due. */
-static struct rnode *oldest_due(const struct rgroup *group, int64_t before)
+static struct rnode *oldest_due(const struct reconcile *r, const struct looked *looked, int64_t before)
 {
     struct rnode *oldest = NULL;
-    for (struct rnode *node = group->first; node != NULL; node = node->group_next)
-        if (node->idle_looks >= IDLE_LOOKS_MIN && node->checked_at <= before &&
-            (oldest == NULL || node->checked_at < oldest->checked_at))
+    for (struct rnode *node = looked->group->first; node != NULL; node = node->group_next)
+        if (node->checked_at <= before && (oldest == NULL || node->checked_at < oldest->checked_at) &&
+            looks_of(r, node) == IDLE_LOOKS_MIN && !was_looked_at(looked, node))
             oldest = node;
     return oldest;
 }
 
 /* It costs a read of the store to know when a node was last checked; what is known stays known until a restart. */
-static int check_group(struct turn *turn, struct rgroup *group)
+static int check_group(struct turn *turn, struct looked *looked)
 {
-    const int64_t before = turn->now - group->settings.check_idle_ms;
+    const int64_t before = turn->now - looked->group->settings.check_idle_ms;
     struct rnode *node;
-    for (int left = CANDIDATES_MAX; left > 0 && (node = oldest_due(group, before)) != NULL; left--) {
+    while (looked->count < CANDIDATES_MAX && (node = oldest_due(turn->r, looked, before)) != NULL) {
         struct node row;
         bool is_so = false;
+        int64_t checked_at = node->checked_at;
         const struct db_deep_filter newest = {.node_id = node->id, .limit = 1};
-        int status = db_deep_run_list(turn->tx, &newest, take_run, &node->checked_at);
-        if (status >= 0 && node->checked_at > before)
+        int status = db_deep_run_list(turn->tx, &newest, take_run, &checked_at);
+        bool again = status < 0 || checked_at <= before;
+        looked->nodes[looked->count].node = node;
+        looked->nodes[looked->count].checked_at = checked_at;
+        looked->nodes[looked->count++].again = again;
+        if (!again)
             continue;
-        node->idle_looks = 0; /* under test, or not to be tested now: it begins anew, and the others are looked at */
         if (status >= 0)
             status = is_free(turn, node, &row, &is_so);
         if (status < 0 || is_so)
@@ -124,13 +161,21 @@ static int check_group(struct turn *turn, struct rgroup *group)
     return 0;
 }
 
+static int look_at_group(struct turn *turn, struct rgroup *group)
+{
+    struct looked looked = {.group = group};
+    int status = group->idle > 0 && !is_under_test(group) ? check_group(turn, &looked) : 0;
+    if (status == 0)
+        turn_after(turn, NULL, remember, &looked, sizeof(looked));
+    return status;
+}
+
 static int tidy(struct turn *turn)
 {
     int status = 0;
     for (struct rgroup *group = turn->r->groups; group != NULL && status == 0; group = group->next)
-        if (group->settings.check_idle_ms > 0 && group->cluster->state == CLUSTER_STATE_IN_SERVICE &&
-            look_at_all(turn->r, group) && group->idle > 0)
-            status = check_group(turn, group);
+        if (group->settings.check_idle_ms > 0 && group->cluster->state == CLUSTER_STATE_IN_SERVICE)
+            status = look_at_group(turn, group);
     return status;
 }
 

@@ -22,6 +22,8 @@
 #include "server/reconcile/keep/keeper.h"
 #include "server/reconcile/operation/step.h"
 
+#include <string.h>
+
 #define IN_FLIGHT_MAX \
     4                 /* calls at once: after a reconfigure there may be as many as nodes, and none is worth a repair */
 #define LOOKS_MAX 256 /* nodes whose past the store is asked for in a turn */
@@ -82,7 +84,8 @@ void reconcile_address_free(struct raddress *address)
 }
 
 /* --- what is told, and what is shown --------------------------------------------------------------- */
-void reconcile_address_set(struct reconcile *r, struct rnode *node, const char *told)
+/* The scheduler was told this of the node; "": its machine is gone. */
+static void set(struct reconcile *r, struct rnode *node, const char *told)
 {
     reconcile_address_free(TAKE(node->address));
     if (told[0] == '\0')
@@ -98,7 +101,7 @@ static int load_told(const void *row, void *arg)
     const struct address_row *told = row;
     struct rnode *node = reconcile_node_find(r, told->node_id);
     if (node != NULL)
-        reconcile_address_set(r, node, told->address);
+        set(r, node, told->address);
     return 0;
 }
 
@@ -391,10 +394,9 @@ bool work_address_ask(struct work *w, struct rcall *call)
     return work_did(w, call->asked_before ? 0 : status);
 }
 
-static void set_told(struct work *w, const char *told)
+static void told(struct reconcile *r, struct rnode *node, const void *address)
 {
-    struct effect *effect = turn_effect(w->turn, EFFECT_ADDRESS, w->node);
-    text_copy_cut(effect->u.address.told, sizeof(effect->u.address.told), told);
+    set(r, node, address);
 }
 
 void work_address_told(struct work *w, const struct rcall *call)
@@ -404,7 +406,7 @@ void work_address_told(struct work *w, const struct rcall *call)
     /* What people's machines are found at without a word of ours the site has told. */
     bool ours = move->holds && (!asks || call->asked_before || !text_equal(move->before, move->address));
     if (ours && work_did(w, db_address_tell(w->turn->tx, w->node->id, move->address, move->before)))
-        set_told(w, move->address);
+        turn_after(w->turn, w->node, told, move->address, strlen(move->address) + 1);
     else if (!ours && asks && !call->asked_before)
         work_did(w, db_address_drop(w->turn->tx, w->node->id, move->address));
 }
@@ -412,7 +414,7 @@ void work_address_told(struct work *w, const struct rcall *call)
 void work_address_leave(struct work *w)
 {
     if (work_did(w, db_address_leave(w->turn->tx, w->node->id)))
-        set_told(w, "");
+        turn_after(w->turn, w->node, told, "", 1);
 }
 
 const struct keeper keeper_addresses = {

@@ -11,8 +11,6 @@ struct reconcile;
 struct rnode;
 struct work;
 
-/* The scheduler was told this of the node; "": its machine is gone. */
-void reconcile_address_set(struct reconcile *r, struct rnode *node, const char *told);
 /* What the snapshot that was asked for at seq shows of a node of which the scheduler was told something, and of its machine's name;
  * "": it does not say. */
 void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, const char *host, uint64_t seq);

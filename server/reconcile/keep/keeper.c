@@ -1,6 +1,5 @@
 /* The engine behind what schedulers are kept at: keeper.h says what it does. */
 #include "server/reconcile/keep/keeper.h"
-#include "server/reconcile/base/call.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/record.h"

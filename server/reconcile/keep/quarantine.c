@@ -48,9 +48,11 @@ static void end(struct scheduler_link *link)
     free(TAKE(link->quarantine));
 }
 
-void reconcile_quarantine_poke(struct scheduler_link *link)
+/* Somebody is to be quarantined, or released. */
+static void poke(struct reconcile *r, struct rnode *node, const void *data)
 {
-    link->quarantine->pace.poked = true;
+    (void)r, (void)data;
+    reconcile_link(node)->quarantine->pace.poked = true;
 }
 
 static int64_t due(const struct scheduler_link *link, int64_t now)
@@ -290,13 +292,13 @@ void work_quarantine_ask(struct work *w)
     if (!has_way(w) ||
         !work_did(w, db_quarantine_ask(w->turn->tx, reconcile_link(w->node)->name, w->node->id, w->node->name)))
         return;
-    turn_effect(w->turn, EFFECT_QUARANTINE, w->node);
+    turn_after(w->turn, w->node, poke, NULL, 0);
 }
 
 void work_quarantine_leave(struct work *w)
 {
     if (has_way(w) && work_did(w, db_quarantine_leave(w->turn->tx, w->node->id)))
-        turn_effect(w->turn, EFFECT_QUARANTINE, w->node);
+        turn_after(w->turn, w->node, poke, NULL, 0);
 }
 
 /* Nobody waits for ever for what only says to people what the drain does. */

@@ -8,11 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct scheduler_link;
 struct work;
 
-/* Somebody is to be quarantined, or given back. */
-void reconcile_quarantine_poke(struct scheduler_link *link);
 /* Beside the mark, the node is quarantined for as long as it is tested, and given back before it is
  * resumed. True when that is so, or cannot be and was told. False: work_due says when to look again. */
 bool work_is_quarantine(struct work *w);

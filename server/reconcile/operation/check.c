@@ -21,6 +21,7 @@
 #include "server/reconcile/operation/operate.h"
 #include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/operation/task.h"
 
 #include <inttypes.h>
 
@@ -124,12 +125,12 @@ static void ask(struct work *w, const struct deep_run *run)
     job.settle_ms = w->op.kind == OPERATION_KIND_CHECK ? 0 : SETTLE_MS;
     text_copy_cut(job.instance_type, sizeof(job.instance_type), w->node->group->instance_type);
     deep_site_fill(&w->r->deps.settings.check_limits, &job);
-    agent_tasks_put_check(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
+    work_task_check(w, &job);
 }
 
 static enum step_result judge(struct work *w, const struct deep_run *run)
 {
-    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
+    work_task_drop(w);
     if (run->state == DEEP_STATE_PASSED) {
         work_say(w, "%" PRId64 " tests passed, %" PRId64 " skipped", run->passed, run->skipped);
         return STEP_DONE;

@@ -13,13 +13,13 @@
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
-#include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/quarantine.h"
 #include "server/reconcile/operation/operate.h"
 #include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/operation/task.h"
 #include "server/reconcile/world/capacity.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     struct effect *effect = turn_effect(w->turn, EFFECT_OPERATION_END, w->node);
     effect->u.operation.end = state;
     effect->u.operation.took = w->node->op->result;
-    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
+    work_task_drop(w);
     /* What our own mark left in the scheduler is not a person's request. */
     bool marked = w->op.step_count > 0 && w->op.steps[0].kind == STEP_KIND_MARK &&
                   (w->op.steps[0].state == STEP_STATE_DONE || w->op.steps[0].attempts > 0);

@@ -16,6 +16,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/operation/task.h"
 #include "server/service/agent/agent.h"
 
 #include <inttypes.h>
@@ -99,7 +100,7 @@ static enum step_result ask(struct work *w)
     if (status == STATUS_UNREADABLE)
         return say_unreadable(w);
     if (work_did(w, status))
-        agent_tasks_put(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
+        work_task_scripts(w, &job);
     return STEP_WAIT;
 }
 
@@ -110,7 +111,7 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
                  report->attempt);
         return STEP_WAIT;
     }
-    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
+    work_task_drop(w);
     if (report->state == SCRIPT_STATE_SUCCEEDED) {
         work_say(w, "the lifecycle scripts succeeded");
         return STEP_DONE;

@@ -18,6 +18,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/step.h"
+#include "server/reconcile/operation/task.h"
 
 #define LAST_WORD_MS (2 * MS_PER_MIN) /* beyond the limit that the agent keeps, to hear from it what became of it */
 
@@ -117,7 +118,7 @@ static enum step_result ask(struct work *w)
     text_copy_cut(job.instance_id, sizeof(job.instance_id), w->instance.instance_id);
     text_copy_cut(job.boot_id, sizeof(job.boot_id), w->instance.boot_id);
     text_copy_cut(job.device, sizeof(job.device), w->op.device);
-    agent_tasks_put_reset(fleet_agent_tasks(w->r->service->fleet), w->node->id, &job);
+    work_task_reset(w, &job);
     work_say(w, "waits for the agent to reset %s", w->op.device);
     work_due(w, w->now + w->node->group->settings.retry_max_ms);
     return STEP_WAIT;
@@ -130,7 +131,7 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
         work_due(w, w->now + w->node->group->settings.retry_max_ms);
         return STEP_WAIT;
     }
-    agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
+    work_task_drop(w);
     if (report->state != SCRIPT_STATE_SUCCEEDED) {
         work_say(w, "%s", report->detail);
         return STEP_FAIL;
@@ -147,7 +148,7 @@ static enum step_result reset_run(struct work *w)
     struct lifecycle_report report;
     bool asked;
     if (!is_same_boot(w)) {
-        agent_tasks_drop(fleet_agent_tasks(w->r->service->fleet), w->node->id);
+        work_task_drop(w);
         work_say(w, "the machine was booted meanwhile, and its devices with it");
         return STEP_DONE;
     }

@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 #include "server/reconcile/base/call.h"
+#include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/node.h"
@@ -33,10 +34,16 @@ enum step_result work_needs_scheduler(struct work *w)
     return STEP_SKIP;
 }
 
+static void look_now(struct reconcile *r, struct rnode *node, const void *data)
+{
+    (void)r, (void)data;
+    reconcile_link(node)->observe_now = true;
+}
+
 /* Waits for a snapshot that is younger than all we did. */
 static enum step_result wait_for_snapshot(struct work *w)
 {
-    reconcile_link(w->node)->observe_now = true;
+    turn_after(w->turn, w->node, look_now, NULL, 0);
     work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
     return STEP_WAIT;
 }

@@ -29,6 +29,11 @@ void reconcile_group_machine_capacity(struct reconcile *r, struct rgroup *group,
         reconcile_group_look(r, group, 0);
 }
 
+static void set(struct reconcile *r, struct rnode *node, const void *machine_capacity)
+{
+    reconcile_group_machine_capacity(r, node->group, machine_capacity);
+}
+
 static bool read(struct work *w, struct machine_capacity *ret_machine_capacity)
 {
     struct instance_group row;
@@ -42,9 +47,7 @@ static bool read(struct work *w, struct machine_capacity *ret_machine_capacity)
 static void write(struct work *w, const struct machine_capacity *machine_capacity)
 {
     work_did(w, db_group_set_machine_capacity(w->turn->tx, w->node->group->id, machine_capacity));
-    struct effect *effect = turn_effect(w->turn, EFFECT_MACHINE_CAPACITY, w->node);
-    effect->u.machine_capacity.group = w->node->group;
-    effect->u.machine_capacity.machine_capacity = *machine_capacity;
+    turn_after(w->turn, w->node, set, machine_capacity, sizeof(*machine_capacity));
 }
 
 void work_machine_capacity_short(struct work *w, const char *error)
