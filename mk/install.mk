@@ -6,6 +6,8 @@ unitdir = $(PREFIX)/lib/systemd/system
 libexecdir = $(PREFIX)/libexec
 slurmdir = $(PREFIX)/lib/slurm
 pythondir = $(PREFIX)/share/holdfast/python
+# Published training scripts use --auto-resume where this directory is. An installation for one person makes nothing outside of PREFIX.
+hyperpod = $(if $(filter /usr /usr/local,$(PREFIX)),/opt/sagemaker_cluster)
 INSTALLED = $(addprefix $(bindir)/,hpd hpctl hp-agent hprun hyperpodrun) $(addprefix $(mandir)/man1/,hpctl.1 hprun.1) $(addprefix $(mandir)/man8/,hpd.8 hp-agent.8 hp-auto-resume.8) \
             $(libexecdir)/hp-auto-resume $(slurmdir)/holdfast_auto_resume.so $(PREFIX)/share/holdfast \
             $(addprefix $(unitdir)/,hpd.service hp-agent.service) $(docdir)
@@ -17,6 +19,7 @@ install: all
 	ln -sf hprun $(DESTDIR)$(bindir)/hyperpodrun
 	install -m 644 agents/launcher/python/hprun.py $(DESTDIR)$(pythondir)
 	install -m 755 $(BUILD)/hp-auto-resume $(DESTDIR)$(libexecdir)
+	$(if $(hyperpod),install -d $(DESTDIR)$(hyperpod))
 	install -m 644 $(BUILD)/holdfast_auto_resume.so $(DESTDIR)$(slurmdir)
 	install -m 644 docs/man/hpctl.1 docs/man/hprun.1 $(DESTDIR)$(mandir)/man1
 	install -m 644 docs/man/hpd.8 docs/man/hp-agent.8 docs/man/hp-auto-resume.8 $(DESTDIR)$(mandir)/man8
@@ -29,3 +32,4 @@ install: all
 
 uninstall:
 	rm -rf $(addprefix $(DESTDIR),$(INSTALLED))
+	$(if $(hyperpod),rmdir --ignore-fail-on-non-empty $(DESTDIR)$(hyperpod) 2>/dev/null || :)

@@ -175,6 +175,7 @@ static int open_store(struct hpd *hpd)
         .clock = clock_system(),
         .ids = &hpd->ids,
         .heartbeat_interval_ms = hpd->config.heartbeat_interval_ms,
+        .diagnosis_settle_ms = hpd->config.diagnosis_settle_ms,
         .memory = service_memory_new(),
         .webhooks = hpd->config.webhooks.list,
         .webhook_count = hpd->config.webhooks.count,

@@ -49,7 +49,7 @@ int resume_config_parse(const char *data, size_t len, struct resume_config *ret_
     struct resume_config config = {
         .scontrol = "scontrol", .salloc = "salloc", .scancel = "scancel", .squeue = "squeue", .attempts_max = 10};
     char poll[DURATION_BYTES] = "5s", diagnosis[DURATION_BYTES] = "10m", replacement[DURATION_BYTES] = "2h",
-         progress[DURATION_BYTES] = "60s";
+         progress[DURATION_BYTES] = "60s", stop[DURATION_BYTES] = "30s";
     const struct json_field fields[] = {
         TEXT_FIELD("url", url),
         {.name = "cluster",
@@ -71,6 +71,7 @@ int resume_config_parse(const char *data, size_t len, struct resume_config *ret_
         DURATION_FIELD("diagnosisTimeout", diagnosis),
         DURATION_FIELD("replacementTimeout", replacement),
         DURATION_FIELD("progressAfter", progress),
+        DURATION_FIELD("stopTimeout", stop),
         {.name = "maxAttempts", .type = JSON_FIELD_I64, .target = &config.attempts_max, .min = 1, .max = 100},
     };
     auto_json json_t *json = NULL;
@@ -96,6 +97,7 @@ int resume_config_parse(const char *data, size_t len, struct resume_config *ret_
     (void)clock_parse_duration(diagnosis, &config.diagnosis_ms);
     (void)clock_parse_duration(replacement, &config.replacement_ms);
     (void)clock_parse_duration(progress, &config.progress_ms);
+    (void)clock_parse_duration(stop, &config.stop_ms);
     *ret_config = config;
     return 0;
 }

@@ -19,6 +19,7 @@ struct resume_config {
     int64_t diagnosis_ms;   /* for hpd to say what happened, or to be reached at all */
     int64_t replacement_ms; /* for a node that takes the broken one's place */
     int64_t progress_ms;    /* an attempt that ran so long made progress, where nobody said how it shows */
+    int64_t stop_ms;        /* from SIGTERM to SIGKILL, for a step that makes way for a repair */
     int64_t attempts_max;
 };
 

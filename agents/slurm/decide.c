@@ -31,8 +31,8 @@ static enum resume_next decide_crash(const struct resume_facts *facts, char ret_
     return RESUME_END;
 }
 
-static enum resume_next decide_requeue(const struct resume_facts *facts, const char *because,
-                                       char ret_why[RESUME_WHY_MAX])
+enum resume_next resume_decide_otherwise(const struct resume_facts *facts, const char *because,
+                                         char ret_why[RESUME_WHY_MAX])
 {
     bool may = facts->batch && facts->requeueable;
     say(ret_why, "%s%s", because,
@@ -59,13 +59,15 @@ enum resume_next resume_decide(const struct resume_facts *facts, char ret_why[RE
     if (!facts->fault)
         return decide_crash(facts, ret_why);
     if (facts->gres)
-        return decide_requeue(facts, "Slurm cannot change which GPUs (GRES) a job has", ret_why);
+        return resume_decide_otherwise(facts, "Slurm cannot change which GPUs (GRES) a job has", ret_why);
+    if (facts->merge_barred)
+        return resume_decide_otherwise(facts, "Slurm merges no jobs with whole nodes where GresTypes is set", ret_why);
     if (facts->newcomers_barred)
-        return decide_requeue(facts, "Slurm starts no step on a node that comes later (PrologFlags)", ret_why);
+        return resume_decide_otherwise(facts, "Slurm starts no step on a node that comes later (PrologFlags)", ret_why);
     if (facts->batch_host_lost)
-        return decide_requeue(facts, "the node of the batch script is lost", ret_why);
+        return resume_decide_otherwise(facts, "the node of the batch script is lost", ret_why);
     if (facts->good_nodes == 0)
-        return decide_requeue(facts, "no node of the job is left", ret_why);
+        return resume_decide_otherwise(facts, "no node of the job is left", ret_why);
     say(ret_why, "a node is at fault");
     return RESUME_REPLACE;
 }

@@ -23,6 +23,7 @@ struct resume_facts {
     bool gres, batch, requeueable;  /* the job */
     bool batch_host_lost;           /* the node that the batch script runs on is one of the broken */
     bool newcomers_barred;          /* Slurm starts no step on a node that comes to the job now */
+    bool merge_barred;              /* Slurm merges no other job into this one */
     size_t good_nodes;              /* that the job keeps */
     int64_t attempts, attempts_max; /* runs so far, and at most */
     int64_t crashes, crash_max;     /* of the program's own, this one included; that are followed by another run */
@@ -31,5 +32,8 @@ struct resume_facts {
 
 /* ret_why: a sentence for who waits for the job. */
 enum resume_next resume_decide(const struct resume_facts *facts, char ret_why[RESUME_WHY_MAX]);
+/* What was tried failed: the job is requeued where that may be. because: why it failed. */
+enum resume_next resume_decide_otherwise(const struct resume_facts *facts, const char *because,
+                                         char ret_why[RESUME_WHY_MAX]);
 
 #endif

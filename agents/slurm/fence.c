@@ -6,7 +6,6 @@
  * batch script have that in common.
  */
 #include "agents/slurm/resume.h"
-#include "agents/slurm/run.h"
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -39,7 +38,7 @@ static char *list_unfenced(const struct resume *r, const struct resume_names *br
     AUTO(text) struct text open = {0};
     for (size_t i = 0; i < broken->count; i++) {
         autofree char *line = NULL;
-        if (resume_tool((const char *[]){r->config.scontrol, "-o", "show", "node", broken->names[i], NULL}, &line,
+        if (resume_tool(r, (const char *[]){r->config.scontrol, "-o", "show", "node", broken->names[i], NULL}, &line,
                         said) == 0 &&
             !is_fenced(line))
             text_printf(&open, "%s%s", open.len > 0 ? "," : "", broken->names[i]);
@@ -49,12 +48,12 @@ static char *list_unfenced(const struct resume *r, const struct resume_names *br
 
 char *resume_await_fence(struct resume *r, const struct resume_names *broken, bool *told)
 {
-    const struct clock *clock = clock_system();
+    const struct clock *clock = r->world->clock;
     int64_t end = clock_mono_ms(clock) + FENCE_MS;
     char *open = list_unfenced(r, broken);
     while (open != NULL && !*told && clock_mono_ms(clock) < end) {
         free(open);
-        *told = run_told_within(FENCE_PAUSE_MS);
+        *told = r->world->told_within(FENCE_PAUSE_MS);
         open = list_unfenced(r, broken);
     }
     if (open != NULL && !*told)
@@ -64,7 +63,7 @@ char *resume_await_fence(struct resume *r, const struct resume_names *broken, bo
 
 int resume_lock(struct resume *r, bool *ret_waited, bool *told)
 {
-    const struct clock *clock = clock_system();
+    const struct clock *clock = r->world->clock;
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     int64_t end = clock_mono_ms(clock) + r->config.replacement_ms, tell_at = 0;
     int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "holdfast-auto-resume-%u-%s", (unsigned)getuid(),
@@ -82,7 +81,7 @@ int resume_lock(struct resume *r, bool *ret_waited, bool *told)
             resume_tell_waiting(r);
         tell_at = now >= tell_at ? now + r->config.poll_ms : tell_at;
         *ret_waited = true;
-        *told = run_told_within(FENCE_PAUSE_MS);
+        *told = r->world->told_within(FENCE_PAUSE_MS);
         if (*told || now >= end) {
             close(fd);
             return -1;

@@ -84,7 +84,9 @@ int resume_job_parse(const char *line, struct resume_job *ret_job)
     memory(rest, "MinMemoryNode", job.memory);
     memory(rest, "MinMemoryCPU", job.memory_per_cpu);
     job.exclusive = value(rest, "OverSubscribe", text, sizeof(text)) == 0 && strcmp(text, "NO") == 0;
-    job.gres = value(rest, "TRES", resources, RESUME_WORD_MAX * 16) == 0 && strstr(resources, "gres/") != NULL;
+    static const char *const tres[] = {"TRES", "ReqTRES", "AllocTRES"}; /* the first one up to Slurm 22.05 */
+    for (size_t i = 0; i < ARRAY_LEN(tres) && !job.gres; i++)
+        job.gres = value(rest, tres[i], resources, RESUME_WORD_MAX * 16) == 0 && strstr(resources, "gres/") != NULL;
     for (const char *at = rest; !job.gres && (at = strstr(at, " TresPer")) != NULL; at++)
         job.gres = strncmp(at + strcspn(at, "="), "=gres", strlen("=gres")) == 0;
     /* A job that has its nodes alone has their GRES, whether it asked for them or not. */
@@ -111,16 +113,24 @@ static size_t config_value(const char *config, const char *key, const char **ret
     return strcspn(*ret_value, "\n");
 }
 
-bool resume_config_bars_newcomers(const char *config)
+static bool config_has(const char *config, const char *key, const char *word)
 {
-    const char *flags, *version;
-    size_t len = config_value(config, "PrologFlags", &flags);
-    autofree char *word = own_printf("%.*s", (int)len, flags);
-    if (strstr(word, "Alloc") == NULL && strstr(word, "Contain") == NULL && strstr(word, "X11") == NULL &&
-        strstr(word, "RunInJob") == NULL)
-        return false;
+    const char *value;
+    size_t len = config_value(config, key, &value);
+    autofree char *text = own_printf("%.*s", (int)len, value);
+    return strstr(text, word) != NULL;
+}
+
+void resume_site_parse(const char *config, struct resume_site *ret_site)
+{
+    const char *version, *types;
+    bool prolog = config_has(config, "PrologFlags", "Alloc") || config_has(config, "PrologFlags", "Contain") ||
+                  config_has(config, "PrologFlags", "X11") || config_has(config, "PrologFlags", "RunInJob");
     (void)config_value(config, "SLURM_VERSION", &version);
-    return strtol(version, NULL, 10) > 22;
+    size_t len = config_value(config, "GresTypes", &types);
+    *ret_site = (struct resume_site){.bars_newcomers = prolog && strtol(version, NULL, 10) > 22,
+                                     .has_gres = len > 0 && !text_starts_with(types, "(null)"),
+                                     .has_database = config_has(config, "AccountingStorageType", "slurmdbd")};
 }
 
 int resume_names_expand(const char *list, struct resume_names *ret_names)

@@ -27,10 +27,19 @@ struct resume_job {
 /* INVALID when it is no such line. */
 int resume_job_parse(const char *line, struct resume_job *ret_job);
 
-/* Of "scontrol show config": Slurm starts no step of a job on a node that came to it later. That takes the prolog that slurmctld has each
- * node run when a job begins (PrologFlags=Alloc, which Contain, X11 and RunInJob imply): since some release after 22.05 (seen with
- * 24.11) slurmd waits there until its time limit, fails the step, and the node is drained for it. */
-bool resume_config_bars_newcomers(const char *config);
+/* What "scontrol show config" means for a job that is to change its nodes. */
+struct resume_site {
+    /* Slurm starts no step of a job on a node that came to it later. That takes the prolog that slurmctld has each node run when a job
+     * begins (PrologFlags=Alloc, which Contain, X11 and RunInJob imply): since some release after 22.05 (seen with 24.11) slurmd waits
+     * there until its time limit, fails the step, and the node is drained for it. */
+    bool bars_newcomers;
+    /* GresTypes is set. Then Slurm does not merge jobs that have their nodes to themselves (seen with 22.05 and 24.11, whether the nodes
+     * have GRES or not): it says "Unspecified error", and the job that was to be merged stays until slurmctld starts anew. */
+    bool has_gres;
+    /* There is a slurmdbd. Without one Slurm 22.05 changes a job once: from then on it waits for an index that nobody gives. */
+    bool has_database;
+};
+void resume_site_parse(const char *config, struct resume_site *ret_site);
 
 /* Names of nodes, sorted as they came; freed with resume_names_free, which accepts an empty one. */
 struct resume_names {

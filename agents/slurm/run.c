@@ -128,7 +128,7 @@ static void take_signal(pid_t child, int signal, const siginfo_t *info, int64_t 
 static void wait_for(pid_t child, const struct run_watch *watch, struct run_ended *ended)
 {
     const struct clock *clock = clock_system();
-    int64_t begun = clock_mono_ms(clock), tick = begun + watch->interval_ms, kill_at = 0;
+    int64_t begun = clock_mono_ms(clock), tick = begun + watch->interval_ms, term_at = 0, kill_at = 0;
     int64_t interrupted_at = begun - SOON_MS;
     while (!is_over(child, ended)) {
         siginfo_t info;
@@ -136,8 +136,11 @@ static void wait_for(pid_t child, const struct run_watch *watch, struct run_ende
         int64_t now = clock_mono_ms(clock);
         bool late = watch->limit_ms > 0 && now >= begun + watch->limit_ms;
         bool ticks = watch->on_tick != NULL && now >= tick;
-        if (kill_at == 0 && (late || (ticks && !watch->on_tick(watch->arg)))) {
+        if (!ended->stopped && (late || (ticks && !watch->on_tick(watch->arg)))) {
             ended->stopped = true;
+            term_at = now + (watch->on_stop != NULL ? watch->on_stop(watch->arg) : 0);
+        }
+        if (ended->stopped && kill_at == 0 && now >= term_at) {
             kill(child, SIGTERM);
             kill_at = now + STOP_MS;
         }

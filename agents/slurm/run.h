@@ -11,6 +11,8 @@
 struct run_watch {
     int64_t interval_ms;        /* between two calls of on_tick */
     bool (*on_tick)(void *arg); /* false: end the child; NULL: it is left alone */
+    /* Asks the child to end; how long it has before SIGTERM; NULL: no time. */
+    int64_t (*on_stop)(void *arg);
     void *arg;
     int64_t limit_ms; /* then it is ended; 0: none */
 };

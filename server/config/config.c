@@ -24,6 +24,7 @@ void config_default(struct config *ret_config)
         .log_level = LOG_LEVEL_INFO,
         .workers = 2,
         .heartbeat_interval_ms = 5 * MS_PER_S,
+        .diagnosis_settle_ms = 10 * MS_PER_S, /* HyperPod's take 10 to 30 s */
         .local_boot_delay_ms = MS_PER_S,
     };
     loop_settings_default(&ret_config->reconcile);

@@ -32,6 +32,7 @@ struct config {
     enum log_level log_level;
     int64_t workers;
     int64_t heartbeat_interval_ms;
+    int64_t diagnosis_settle_ms; /* for evidence of a node's fault, once a step has failed */
 
     struct config_schedulers schedulers;
 

@@ -48,6 +48,8 @@ const struct setting settings[] = {
              "how long jobs may take to go once they are requeued or ended"),
     DURATION("recovery", "resumeDeadline", reconcile.resume_deadline_ms, 0, MS_PER_HOUR,
              "how long a job whose step lives on without the node (srun --auto-resume) may take to leave it"),
+    SERVER_DURATION("recovery", "diagnosisSettle", diagnosis_settle_ms, 0, 10 * MS_PER_MIN,
+                    "how long after a step (srun --auto-resume) has failed a fault of its nodes is waited for"),
     SERVER_DURATION("recovery", "backendDeadline", reconcile.backend_deadline_ms, MS_PER_S, MS_PER_DAY,
                     "how long a call to the scheduler or provider is tried"),
     DURATION("recovery", "joinDeadline", reconcile.join_deadline_ms, MS_PER_S, MS_PER_DAY,

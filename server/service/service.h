@@ -113,6 +113,7 @@ struct service {
     char server_url[ADDRESS_MAX_BYTES]; /* what enrolment hands out */
     char fingerprint[64];               /* "" over plain HTTP */
     int64_t heartbeat_interval_ms;
+    int64_t diagnosis_settle_ms;             /* a step that failed is said to have had good nodes only so long after */
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */
     const struct service_backends *backends; /* NULL: nothing is known of them and any is taken; for tools and tests */
     struct policy_registry *registry; /* the policy in force; NULL: nothing is known of it; for tools and tests */

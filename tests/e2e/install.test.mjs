@@ -2,7 +2,7 @@
 // manager runs here, so the units are read and judged by systemd's own tools and not started.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -43,6 +43,16 @@ test('the drop-in for lifecycle scripts fits its unit', () => {
   const seen = verify();
   assert.deepEqual([seen.status, seen.stderr.split('\n').filter((line) => line.includes(prefix))], [0, []]);
   rmSync(dropIns, { recursive: true });
+});
+
+test('published scripts find by a directory of HyperPod that --auto-resume is there', () => {
+  const dest = join(prefix, 'dest');
+  const run = (target) => execFileSync('make', ['-C', root, '-s', '-o', 'all', target, 'PREFIX=/usr/local', `DESTDIR=${dest}`, `BUILD=${dirname(hpdPath)}`]);
+  run('install');
+  assert.ok(existsSync(join(dest, 'opt/sagemaker_cluster')));
+  run('uninstall');
+  assert.ok(!existsSync(join(dest, 'opt/sagemaker_cluster')));
+  rmSync(dest, { recursive: true });
 });
 
 test('nothing is left when it is taken away', () => {

@@ -4,7 +4,8 @@
  *
  * A step that runs is left alone until a repair wants its node now (reconcile/operation/drain.c asks the attempt to make way) or has passed
  * the jobs by. Of a step that has failed every node counts that is not in service, or will not be. That none is at fault is said
- * only when all its agents were heard since: what killed a step is often in its kernel's log a moment later.
+ * only after a while (recovery.diagnosisSettle) and when all its agents were heard since: what killed a step is often in its kernel's
+ * log some seconds later.
  *
  * All users of a site speak with one token, so what is told is held against the scheduler's last snapshot. The nodes, of which a
  * job may have thousands, are looked at beside the writer; what came of it is then written in one short transaction.
@@ -209,6 +210,13 @@ static int look(struct db_tx *tx, void *arg)
     return status;
 }
 
+/* What will be seen of its nodes may not have been seen yet. */
+static bool is_early(const struct diagnosis *d)
+{
+    return d->unheard ||
+           (d->attempt.state == ATTEMPT_STATE_FAILED && d->now_ms < d->attempt.ended_at + d->s->diagnosis_settle_ms);
+}
+
 static int put(struct db_tx *tx, void *arg)
 {
     struct diagnosis *d = arg;
@@ -225,7 +233,7 @@ static int put(struct db_tx *tx, void *arg)
     struct job_attempt *now = &d->attempt;
     if (now->state == ATTEMPT_STATE_RUNNING || now->state == ATTEMPT_STATE_FAILED)
         now->action = d->broken_count > 0 ? RESUME_ACTION_RETRYSTEP
-                      : d->unheard        ? RESUME_ACTION_WAIT
+                      : is_early(d)       ? RESUME_ACTION_WAIT
                                           : RESUME_ACTION_NONE;
     if (d->broken_count == 0 && now->state == ATTEMPT_STATE_RUNNING && now->stop_at == stop_at)
         now->stop_at = 0; /* the repair was taken back */

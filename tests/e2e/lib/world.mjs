@@ -105,7 +105,7 @@ export class World {
       agents: { heartbeatInterval: '1s', silentAfter: '5s', unreachableAfter: '15s' },
       slurm: { conf: this.env.SLURM_CONF, timeout: '10s', ...this.wayConfig() },
       providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [{ name: 'slurmd', command: this.slurmd }, this.options.agent ?? agentService] } },
-      recovery: { observeInterval: '500ms', verifyQuiet: '1s', evictDeadline: '1m', drainDeadline: '2m', retryMin: '100ms', retryMax: '1s', ...this.options.recovery },
+      recovery: { diagnosisSettle: '1s', observeInterval: '500ms', verifyQuiet: '1s', evictDeadline: '1m', drainDeadline: '2m', retryMin: '100ms', retryMax: '1s', ...this.options.recovery },
       ...this.options.config,
       ...(this.options.publicUrl ? { publicUrl: this.options.publicUrl } : {}),
     };

@@ -62,6 +62,9 @@ static void test_job_with_gpus(void **state)
         resume_job_parse(JOB_HEAD JOB_STATE JOB_PLACE JOB_SIZE "TRES=cpu=8,gres/gpu=16 MinMemoryNode=500M", &job), 0);
     assert_true(job.gres);
     assert_string_equal(job.memory, "500M");
+    assert_int_equal(
+        resume_job_parse(JOB_HEAD JOB_STATE JOB_PLACE JOB_SIZE "ReqTRES=cpu=8 AllocTRES=cpu=8,gres/gpu=16", &job), 0);
+    assert_true(job.gres); /* so Slurm says it from 23.02 on */
     assert_int_equal(resume_job_parse(JOB " TresPerNode=gres:gpu:8", &job), 0);
     assert_true(job.gres);
     assert_int_equal(resume_job_parse(JOB " TresPerNode=license:x Comment=gres", &job), 0);
@@ -239,25 +242,32 @@ static const struct resume_facts broken_node = {.fault = true,
                                                 .attempts = 1,
                                                 .attempts_max = 10};
 
-static void test_newcomers(void **state)
+static void test_site(void **state)
 {
     static const struct {
         const char *config;
-        bool barred;
+        bool barred, gres, database;
     } cases[] = {
-        {"PrologFlags             = Alloc,Contain\nSLURM_VERSION           = 24.11.5\n", true},
-        {"PrologFlags             = Alloc\nSLURM_VERSION           = 23.02.1\n", true},
-        {"PrologFlags             = Alloc,Contain\nSLURM_VERSION           = 22.05.8\n", false},
-        {"PrologFlags             = (null)\nSLURM_VERSION           = 24.11.5\n", false},
-        {"PrologFlags             = DeferBatch\nSLURM_VERSION           = 24.11.5\n", false},
-        {"PrologFlagsOfOurs = Alloc\nProlog = /opt/Alloc\nSLURM_VERSION = 24.11.5", false},
-        {"Configuration data as of today\nSLURM_VERSION = 24.11.5\nPrologFlags = X11", true},
-        {"", false},
+        {"PrologFlags             = Alloc,Contain\nSLURM_VERSION           = 24.11.5\n", true, false, false},
+        {"PrologFlags             = Alloc\nSLURM_VERSION           = 23.02.1\n", true, false, false},
+        {"PrologFlags             = Alloc,Contain\nSLURM_VERSION           = 22.05.8\n", false, false, false},
+        {"PrologFlags             = (null)\nSLURM_VERSION           = 24.11.5\n", false, false, false},
+        {"PrologFlags             = DeferBatch\nSLURM_VERSION           = 24.11.5\n", false, false, false},
+        {"PrologFlagsOfOurs = Alloc\nProlog = /opt/Alloc\nSLURM_VERSION = 24.11.5", false, false, false},
+        {"Configuration data as of today\nSLURM_VERSION = 24.11.5\nPrologFlags = X11", true, false, false},
+        {"GresTypes               = gpu\nAccountingStorageType   = accounting_storage/slurmdbd", false, true, true},
+        {"GresTypes               = (null)\nAccountingStorageType   = accounting_storage/none", false, false, false},
+        {"AccountingStorageType   = (null)\nGresTypes               = gpu,shard\n", false, true, false},
+        {"", false, false, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (resume_config_bars_newcomers(cases[i].config) != cases[i].barred)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct resume_site site;
+        resume_site_parse(cases[i].config, &site);
+        if (site.bars_newcomers != cases[i].barred || site.has_gres != cases[i].gres ||
+            site.has_database != cases[i].database)
             fail_msg("%s", cases[i].config);
+    }
 }
 
 static void follows(const struct resume_facts *facts, enum resume_next next, const char *why)
@@ -282,6 +292,9 @@ static void test_fault(void **state)
     facts = broken_node;
     facts.newcomers_barred = true;
     follows(&facts, RESUME_REQUEUE, "PrologFlags");
+    facts = broken_node;
+    facts.merge_barred = true;
+    follows(&facts, RESUME_REQUEUE, "GresTypes");
     facts = broken_node;
     facts.batch_host_lost = true;
     follows(&facts, RESUME_REQUEUE, "batch script");
@@ -344,7 +357,7 @@ int main(void)
         cmocka_unit_test(test_no_job),        cmocka_unit_test(test_names),
         cmocka_unit_test(test_reply),         cmocka_unit_test(test_no_reply),
         cmocka_unit_test(test_config),        cmocka_unit_test(test_no_config),
-        cmocka_unit_test(test_newcomers),     cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_site),          cmocka_unit_test(test_fault),
         cmocka_unit_test(test_crash),         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_limits),
     };

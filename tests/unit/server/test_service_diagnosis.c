@@ -70,6 +70,27 @@ static void test_none_only_when_all_were_heard(void **state)
     world_close(&world);
 }
 
+/* A program often crashes some seconds before its kernel says why. */
+static void test_none_only_after_a_while(void **state)
+{
+    (void)state;
+    open_two();
+    world.service.diagnosis_settle_ms = 10 * MS_PER_S;
+    beat_all(1);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    clock_fake_advance(&world.clock, 3 * MS_PER_S);
+    beat_all(2);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    clock_fake_advance(&world.clock, 7 * MS_PER_S);
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_NONE, "");
+    answers(1, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    answers(1, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    world_node_set(&world, "ml", "gpu-2", NODE_STATE_HELD, HEALTH_UNHEALTHY);
+    answers(1, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=held ");
+    world_close(&world);
+}
+
 static void test_a_node_out_of_service_is_broken_when_the_step_failed(void **state)
 {
     (void)state;
@@ -483,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_none_only_when_all_were_heard),
+        cmocka_unit_test(test_none_only_after_a_while),
         cmocka_unit_test(test_a_node_out_of_service_is_broken_when_the_step_failed),
         cmocka_unit_test(test_a_repair_that_waits_for_jobs_leaves_a_step_alone),
         cmocka_unit_test(test_a_step_that_was_asked_makes_way),
