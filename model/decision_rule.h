@@ -56,6 +56,7 @@
     X(OPTED_OUT, "opted-out", "A person took the node out of automatic repair")                                        \
     X(PAUSED, "paused", "A person paused the cluster")                                                                 \
     X(EXTERNAL_DRAIN, "external-drain", "Somebody else holds the node in the scheduler")                               \
+    X(MAINTENANCE, "maintenance", "The scheduler has the node in a maintenance")                                       \
     X(ONE_OPERATION, "one-operation", "An operation is at work on the node")                                           \
     X(RECOVERY_NONE, "recovery-none", "The cluster's NodeRecovery is None: the node is cordoned, not repaired")        \
     X(MODE_OBSERVE, "mode-observe", "The site only observes faults of this class")                                     \
@@ -65,6 +66,7 @@
     X(APPROVAL_EXPIRED, "approval-expired", "The approval, or the time to give it, ran out")                           \
     /* the limits of the group */                                                                                      \
     X(INCIDENT_HOLD, "incident-hold", "Many nodes of one place failed together: it is one incident")                   \
+    X(MANY_SILENT, "many-silent", "Many nodes of the group are silent: what hears them is in doubt")                   \
     X(BREAKER_HOLD, "breaker-hold", "Too many nodes of the group failed: its breaker is open")                         \
     X(BUDGET_HOLD, "budget-hold", "The group has as many nodes in repair as it may")                                   \
     X(CLASS_BUDGET_HOLD, "class-budget-hold", "The group has as many nodes in repair for such faults as it may")       \

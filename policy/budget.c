@@ -52,7 +52,8 @@ static void count_healthy(const struct policy_snapshot *snapshot, const struct p
 void policy_room(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,
                  struct room *ret_room)
 {
-    struct room room = {.in_repair = snapshot->group.in_repair, .healthy = snapshot->group.healthy_elsewhere};
+    struct room room = {
+        .in_repair = snapshot->group.in_repair, .healthy = snapshot->group.healthy_elsewhere, .missed.all = -1};
     memcpy(room.in_repair_of, snapshot->group.in_repair_of, sizeof(room.in_repair_of));
     room.idle = snapshot->group.idle_elsewhere;
     room.replacing = snapshot->group.replacing;

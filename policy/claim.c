@@ -4,8 +4,8 @@
 enum policy_claim policy_claim(enum policy_act act, const struct policy_claims *claims)
 {
     static const struct policy_claims stops[] = {
-#define X(name, opted_out, paused, external_drain, at_work) \
-    [POLICY_ACT_##name] = {opted_out, paused, external_drain, at_work},
+#define X(name, opted_out, paused, external_drain, at_work, maintenance) \
+    [POLICY_ACT_##name] = {opted_out, paused, external_drain, at_work, maintenance},
         POLICY_ACT_LIST(X)
 #undef X
     };
@@ -16,5 +16,7 @@ enum policy_claim policy_claim(enum policy_act act, const struct policy_claims *
         return POLICY_CLAIM_PAUSED;
     if (claims->external_drain && stop->external_drain)
         return POLICY_CLAIM_EXTERNAL_DRAIN;
-    return claims->at_work && stop->at_work ? POLICY_CLAIM_AT_WORK : POLICY_CLAIM_NONE;
+    if (claims->at_work && stop->at_work)
+        return POLICY_CLAIM_AT_WORK;
+    return claims->maintenance && stop->maintenance ? POLICY_CLAIM_MAINTENANCE : POLICY_CLAIM_NONE;
 }

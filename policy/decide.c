@@ -67,10 +67,18 @@ static int weight(const struct policy_snapshot *snapshot, const struct choice *c
     return rank(&choice->outcome) + (fault && !is_only_said(snapshot, choice) ? 10 : 0);
 }
 
+/* Only its rate or its age says it: what many nodes show, or what too few others are left for, may leave it watched. */
+static bool is_weak(const struct choice *choice)
+{
+    return choice->outcome.rule == RULE_LASTS || choice->incident->lead.rate_exceeded;
+}
+
 static bool beats(const struct policy_snapshot *snapshot, const struct choice *a, const struct choice *b)
 {
     if (weight(snapshot, a) != weight(snapshot, b))
         return weight(snapshot, a) > weight(snapshot, b);
+    if (a->outcome.action == ACTION_SUPPORT && is_weak(a) != is_weak(b))
+        return is_weak(b);
     if (a->incident->lead.urgency != b->incident->lead.urgency)
         return a->incident->lead.urgency == URGENCY_NOW;
     return a->incident->first_at < b->incident->first_at; /* ties: by device, as they come */
@@ -286,6 +294,10 @@ static void evaluate_silence(const struct policy_snapshot *snapshot, struct cand
         policy_say(why, sizeof(why), "no scheduler holds the node, and one silent witness is not enough");
     else if (!node->scheduler_known)
         policy_say(why, sizeof(why), "the scheduler cannot be asked, and one silent witness is not enough");
+    else if (node->maintenance)
+        policy_say(why, sizeof(why), "the scheduler has it in a maintenance, in which people may work on it");
+    else if (node->reserved)
+        policy_say(why, sizeof(why), "the scheduler keeps it for somebody, who may have switched it off");
     else if (node->switched_off)
         policy_say(why, sizeof(why),
                    "the scheduler switched it off, to save power or for a reboot, and switches it on again itself");
@@ -295,7 +307,8 @@ static void evaluate_silence(const struct policy_snapshot *snapshot, struct cand
         policy_say(why, sizeof(why), "the scheduler does not hear it either, but only %s of silence make a fault",
                    policy_span(snapshot->settings.unreachable_after_ms, span));
     policy_refuse(decision, ACTION_REBOOT, why);
-    if (node->scheduler_known && !node->scheduler_responding && !node->switched_off && repair_at > snapshot->now_ms)
+    if (node->scheduler_known && !node->scheduler_responding && !node->switched_off && !node->maintenance &&
+        !node->reserved && repair_at > snapshot->now_ms)
         decision->retry_at = repair_at;
 }
 
@@ -414,6 +427,11 @@ static bool may_be_asked(const struct policy_node *node)
                                            node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
 }
 
+static bool is_held_for_person(const struct policy_node *node)
+{
+    return node->person_hold != NULL && !node->has_active_operation;
+}
+
 static void evaluate_evidence(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
     const struct policy_node *node = candidate->node;
@@ -429,7 +447,7 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
     const struct policy_repair *recurring = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
     if (fault)
         evaluate_incident(snapshot, &folded, &choice, candidate);
-    else if (node->person_hold != NULL && !node->has_active_operation)
+    else if (is_held_for_person(node))
         evaluate_person_hold(snapshot, candidate);
     else if (silence == SILENCE_UNREACHABLE)
         evaluate_loss(snapshot, candidate);
@@ -446,6 +464,10 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
     else if (folded.stale != NULL && !node->has_active_operation)
         evaluate_stale(&folded, candidate);
     policy_folded_free(&folded);
+    if (fault && is_held_for_person(node) && candidate->decision.action <= ACTION_WATCH) {
+        *candidate = new_candidate(snapshot, node); /* what is only said of another fault ends no hold */
+        evaluate_person_hold(snapshot, candidate);
+    }
 }
 
 void policy_evaluate(const struct policy_snapshot *snapshot, const struct policy_node *node,

@@ -223,6 +223,9 @@ enum silence {
     SILENCE_NO_VERDICT,  /* the agent is silent: nobody looks */
     SILENCE_UNREACHABLE, /* for long, and the scheduler does not hear the node either */
 };
+/* False: it is a repair for silence alone, which is held as too many are silent. *missed is counted once. */
+bool policy_silence_lets(const struct policy_snapshot *snapshot, struct policy_missed *missed,
+                         struct decision *decision);
 enum silence policy_silence(const struct policy_snapshot *snapshot, const struct policy_node *node);
 
 /* --- budget.c ----------------------------------------------------------------------------------------------- */
@@ -233,6 +236,7 @@ struct room {
     int64_t healthy, idle; /* none of those that this plan takes out of service */
     int64_t replacing;
     int64_t last_repair_at;
+    struct policy_missed missed; /* all -1: not counted yet */
 };
 void policy_room(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,
                  struct room *ret_room);

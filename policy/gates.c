@@ -27,7 +27,8 @@ static enum policy_claim claim_on(const struct policy_node *node)
     const struct policy_claims claims = {.opted_out = node->opted_out,
                                          .paused = text_or_empty(node->paused_why)[0] != '\0',
                                          .external_drain = node->external_drain,
-                                         .at_work = node->has_active_operation};
+                                         .at_work = node->has_active_operation,
+                                         .maintenance = node->maintenance};
     return policy_claim(POLICY_ACT_REPAIR, &claims);
 }
 
@@ -47,6 +48,10 @@ static bool owner_lets(const struct policy_node *node, const struct policy_outco
     case POLICY_CLAIM_EXTERNAL_DRAIN:
         rule = RULE_EXTERNAL_DRAIN;
         policy_say(why, sizeof(why), "somebody else holds it in the scheduler (%.*s)", TEXT_FIT(reason, 120));
+        break;
+    case POLICY_CLAIM_MAINTENANCE:
+        rule = RULE_MAINTENANCE;
+        policy_say(why, sizeof(why), "the scheduler has it in a maintenance, in which people may work on it");
         break;
     case POLICY_CLAIM_AT_WORK: /* the next gate's */
     case POLICY_CLAIM_NONE:

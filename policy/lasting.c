@@ -173,7 +173,7 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candida
     for (size_t i = 0; i < count; i++) {
         struct candidate *candidate = &candidates[i];
         int64_t together = 0;
-        if (!candidate->weak || candidate->decision.action != ACTION_SUPPORT)
+        if (!candidate->weak || candidate->decision.action != ACTION_SUPPORT || candidate->node->person_hold != NULL)
             continue;
         int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
         bool at_once = together >= settings->incident_nodes, most = alike * 2 >= snapshot->group.desired;

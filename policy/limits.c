@@ -1,7 +1,7 @@
 /*
  * The group's limits, asked last and for all nodes at once: breaker, then how many are healthy and how many in repair.
  *
- * The breaker opens when more nodes fail within its window than any ordinary day explains (a switch, a rack, a wrong
+ * The breaker stays open while the nodes that opened it are gone. It opens when more nodes fail within its window than any ordinary day explains (a switch, a rack, a wrong
  * detector), and closes itself when that has been over for a while. While it is open nothing is lost and nothing is
  * stored up for replay: what is still wrong when it closes is seen again, and repaired at the pace of the budget.
  */
@@ -25,6 +25,14 @@ int64_t policy_breaker_since(const struct policy_settings *settings, int64_t now
 static int64_t counted_since(const struct policy_snapshot *snapshot)
 {
     return policy_breaker_since(&snapshot->settings, snapshot->now_ms, snapshot->group.breaker_closed_at);
+}
+
+int64_t policy_breaker_lost_since(const struct policy_settings *settings, int64_t now, int64_t opened_at,
+                                  int64_t closed_at)
+{
+    int64_t since = policy_breaker_since(settings, now, closed_at);
+    int64_t opened = policy_breaker_since(settings, opened_at, closed_at);
+    return opened_at > 0 && opened < since ? opened : since;
 }
 
 static bool is_counted_already(const struct policy_snapshot *snapshot, const struct policy_node *node)
@@ -56,10 +64,13 @@ static int64_t no_return_at(const struct policy_node *node)
 /* Nodes that vanish leave no verdicts, and have to count too; those of one incident count with it. */
 static bool is_lost(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
+    const struct policy_group *group = &snapshot->group;
     bool in_service = node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD;
+    int64_t since = policy_breaker_lost_since(&snapshot->settings, snapshot->now_ms, group->breaker_opened_at,
+                                              group->breaker_closed_at);
     return in_service && !node->external_drain && policy_silence(snapshot, node) == SILENCE_UNREACHABLE &&
-           policy_counts_as_lost(&snapshot->settings, counted_since(snapshot), snapshot->now_ms,
-                                 node->last_heartbeat_at, no_return_at(node)) &&
+           policy_counts_as_lost(&snapshot->settings, since, snapshot->now_ms, node->last_heartbeat_at,
+                                 no_return_at(node)) &&
            node->incident == NULL && !is_counted_already(snapshot, node);
 }
 
@@ -172,6 +183,7 @@ static void ask_limits(const struct policy_snapshot *snapshot, const struct brea
 {
     struct lack lack;
     if (!breaker_lets(snapshot, breaker, &candidate->decision) ||
+        !policy_silence_lets(snapshot, &room->missed, &candidate->decision) ||
         !policy_pace_lets(snapshot, room, &candidate->decision))
         return;
     policy_lack(snapshot, room, &candidate->decision, &lack);

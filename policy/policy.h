@@ -103,6 +103,11 @@ enum policy_without {
 };
 ENUM_DECLARE(policy_without);
 
+/* Nodes in service of which heartbeats are missing now, and of them those since the breaker counts. */
+struct policy_missed {
+    int64_t all, lately;
+};
+
 struct policy_group {
     const char *cluster, *name;
     enum node_recovery recovery;
@@ -118,7 +123,9 @@ struct policy_group {
     int64_t breaker_opened_at;     /* 0: closed */
     int64_t breaker_closed_at;     /* by a person: what failed until then does not count; 0: never */
     int64_t breaker_settled_since; /* since when it was not over its limit (plan.breaker_over); 0: it was at last */
-    int64_t incidents;             /* of many nodes, begun within breaker_window_ms: each counts as one */
+    struct policy_missed
+        missed;        /* of all its nodes, as far as it was counted; those of the snapshot are counted again */
+    int64_t incidents; /* of many nodes, begun within breaker_window_ms: each counts as one */
 };
 
 /* The incident of many nodes that has taken this one. */
@@ -193,6 +200,8 @@ struct policy_node {
     bool scheduler_known; /* the scheduler's snapshot is fresh and holds this node */
     bool scheduler_responding;
     bool switched_off; /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
+    bool maintenance;  /* the scheduler's: people work on it, and nothing is done to it meanwhile */
+    bool reserved;     /* somebody has it in the scheduler for a time, or a job is to get it */
     const struct policy_person_hold *person_hold; /* NULL: none stands */
     bool external_drain;                          /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;
@@ -285,6 +294,12 @@ bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict
 
 /* The breaker counts what is newer than this: its window, and not before a person closed it (0: nobody did). */
 int64_t policy_breaker_since(const struct policy_settings *settings, int64_t now, int64_t closed_at);
+
+/* Whether heartbeats of it are missing already: long before it counts as silent, and so that a fleet that falls silent is seen as one. */
+bool policy_is_late(const struct policy_settings *settings, int64_t heard_at, int64_t now);
+/* The breaker that they have opened counts nodes that nobody hears for as long as they are gone. */
+int64_t policy_breaker_lost_since(const struct policy_settings *settings, int64_t now, int64_t opened_at,
+                                  int64_t closed_at);
 
 /* Whether a node that nobody hears counts for the breaker: like a fault only since then, from when it was lost or did not come
  * back from a repair (0: there was none). Else who is gone for good would hold it open for ever. */

@@ -50,10 +50,12 @@ struct scheduler_node {
     int64_t reason_at; /* when it was given, by the scheduler's clock; 0: it does not say */
     bool responding;   /* the scheduler hears its node daemon */
     bool switched_off; /* by the scheduler, which saves power or reboots it: nobody is to hear it until that is over */
-    bool schedulable;  /* new work may start: up, not drained, failed or reserved for maintenance */
-    bool drained;      /* out of scheduling by a decision, whose ever; not by the scheduler's own finding
+    bool maintenance;  /* people work on it: it is in a maintenance of the scheduler's */
+    bool reserved; /* somebody has it for a time, or a job is to get it: nobody else is to reboot it for its silence */
+    bool schedulable; /* new work may start: up, not drained, failed or reserved for maintenance */
+    bool drained;     /* out of scheduling by a decision, whose ever; not by the scheduler's own finding
                        * ("Not responding", "Kill task failed"), which is nobody's to be kept */
-    bool busy;         /* work is running or completing on it */
+    bool busy;        /* work is running or completing on it */
     bool
         downed; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
                        * but leaves it out until somebody says otherwise */

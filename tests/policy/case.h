@@ -11,7 +11,7 @@
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
  *          last_repair=-5m short=2 short_at=-1m short_until=5m provision_failed=3 provision_failed_at=-5m protected=-5m opened=-20m settled=-5m type=p5
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2
  *       zone=a rack=r1 switch=s1 ultraserver=u1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -106,6 +106,8 @@ static inline bool case_group(struct policy_case *c, const char *word)
         {"idle", &group->idle_elsewhere},
         {"replacing", &group->replacing},
         {"failed", &group->failed_recently},
+        {"silent", &group->missed.all},
+        {"silent_lately", &group->missed.lately},
         {"short", &group->machine_capacity.short_times},
         {"provision_failed", &group->machine_capacity.failures},
     };
@@ -130,6 +132,17 @@ static inline bool case_group(struct policy_case *c, const char *word)
            case_when(word, "short_until", &group->machine_capacity.short_until) ||
            case_when(word, "provision_failed_at", &group->machine_capacity.failed_at) ||
            case_when(word, "protected", &group->machine_capacity.protected_at);
+}
+
+static inline bool case_scheduler(struct case_node *n, const char *value)
+{
+    n->node.has_scheduler = strcmp(value, "none") != 0;
+    n->node.scheduler_known = n->node.has_scheduler && strcmp(value, "unknown") != 0;
+    n->node.scheduler_responding = strcmp(value, "hears") == 0;
+    n->node.switched_off = strcmp(value, "off") == 0;
+    n->node.maintenance = strcmp(value, "maintenance") == 0;
+    n->node.reserved = strcmp(value, "reserved") == 0;
+    return true;
 }
 
 static inline bool case_hold_word(struct case_node *n, const char *word)
@@ -161,13 +174,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         n->node.request = strcmp(value, "reboot") == 0 ? POLICY_REQUEST_REBOOT : POLICY_REQUEST_REPLACE;
         return strcmp(value, "reboot") == 0 || strcmp(value, "replace") == 0;
     }
-    if ((value = case_value(word, "scheduler")) != NULL) {
-        n->node.has_scheduler = strcmp(value, "none") != 0;
-        n->node.scheduler_known = n->node.has_scheduler && strcmp(value, "unknown") != 0;
-        n->node.scheduler_responding = strcmp(value, "hears") == 0;
-        n->node.switched_off = strcmp(value, "off") == 0;
-        return true;
-    }
+    if ((value = case_value(word, "scheduler")) != NULL)
+        return case_scheduler(n, value);
     if (text_starts_with(word, "held_"))
         return case_hold_word(n, word);
     if ((value = case_value(word, "by")) != NULL)
@@ -476,7 +484,7 @@ static inline size_t case_signals(const struct policy_case *c, size_t at, struct
     const struct case_node *n = &c->nodes[at];
     int64_t silent_ms = CASE_NOW_MS - n->node.last_heartbeat_at;
     size_t count = n->node.last_heartbeat_at > 0 && !n->node.scheduler_responding && !n->node.switched_off &&
-                   silent_ms >= c->snapshot.settings.silent_after_ms;
+                   !n->node.maintenance && silent_ms >= c->snapshot.settings.silent_after_ms;
     signals[0] = (struct policy_outage_signal){.at = n->node.last_heartbeat_at};
     for (size_t i = 0; i < n->verdict_count && count < 4; i++)
         if (policy_outage_signal_of(&c->snapshot.settings, &n->verdicts[i], &signals[count]) &&

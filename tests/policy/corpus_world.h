@@ -351,6 +351,8 @@ static inline struct policy_node live_see(struct live *live, struct live_node *n
         .scheduler_known = true,
         .scheduler_responding = live_scheduler_hears(node),
         .switched_off = node->has_slurm && seen->switched_off,
+        .maintenance = node->has_slurm && seen->maintenance,
+        .reserved = node->has_slurm && seen->reserved,
         .external_drain = node->has_slurm && seen->drained && !asked && !text_starts_with(seen->reason, "holdfast:"),
         .scheduler_reason = node->has_slurm ? seen->reason : "",
         .incident = node->has_incident ? &node->incident : NULL,
@@ -386,7 +388,7 @@ static inline int64_t live_share(struct live *live)
         struct policy_outage_signal signal = {
             .at = node->heard_at, .until = INT64_MAX, .cause = INCIDENT_CAUSE_UNREACHABLE};
         size_t from = count;
-        bool away = node->has_slurm && node->slurm.seen.switched_off;
+        bool away = node->has_slurm && (node->slurm.seen.switched_off || node->slurm.seen.maintenance);
         if (live->now - node->heard_at >= settings->silent_after_ms && !live_scheduler_hears(node) && !away &&
             !node->busy)
             signals[count++] = signal;

@@ -50,6 +50,11 @@
     X(HELD, "something is held")                                                    \
     X(QUIET, "something is seen, and nothing is done about it")                     \
     X(SILENT, "nobody hears a node in service")                                     \
+    X(MAINTENANCE, "a node fault on a node in a maintenance")                       \
+    X(KEPT, "a silent node that the scheduler keeps for somebody")                  \
+    X(MOST_SILENT, "a node is silent, and so is most of its group")                 \
+    X(PERSON_HOLD, "a node without a fault that waits for a person")                \
+    X(PERSON_BOOT, "what is for a person, and of an earlier boot")                  \
     X(REORDERED, "there is an order that could matter")                             \
     X(PROGRAM_REBOOTS, "a program's fault comes often enough for a reboot")
 enum premise {

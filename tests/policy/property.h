@@ -20,10 +20,11 @@
 #define NODES_MAX 12
 #define VERDICTS_MAX 6
 #define REPAIRS_MAX 3
-#define WORLDS 3000
+#define WORLDS 6000
 #define MINUTE INT64_C(60000)
 
 struct world_node {
+    struct policy_person_hold hold; /* at 0: none */
     char name[16], instance[16], boot[16];
     struct verdict verdicts[VERDICTS_MAX];
     const struct verdict *refs[VERDICTS_MAX];
@@ -194,15 +195,20 @@ static inline void make_node(struct world *w, size_t i)
     p->scheduler_known = p->has_scheduler && chance(w, 90);
     p->scheduler_responding = chance(w, 60);
     p->switched_off = p->scheduler_known && !p->scheduler_responding && chance(w, 20);
+    p->maintenance = p->scheduler_known && chance(w, 5);
+    p->reserved = p->scheduler_known && chance(w, 5);
     p->external_drain = chance(w, 10);
     p->scheduler_reason = "a person's words";
     p->incident = chance(w, 10) ? &dark_rack : NULL;
     p->request = chance(w, 5) ? POLICY_REQUEST_REPLACE : chance(w, 5) ? POLICY_REQUEST_REBOOT : POLICY_REQUEST_NONE;
-    p->verdict_count = (size_t)below(w, VERDICTS_MAX + 1);
+    p->verdict_count = chance(w, 15) ? 0 : (size_t)below(w, VERDICTS_MAX + 1);
     for (size_t k = 0; k < p->verdict_count; k++)
         make_verdict(w, n, &n->verdicts[k], (int64_t)(i * VERDICTS_MAX + k) + 1);
     make_repairs(w, n, p);
     n->asked = -1;
+    if (!w->only_applications && chance(w, 6))
+        n->hold = (struct policy_person_hold){
+            .code = codes[below(w, ARRAY_LEN(codes))], .device = "", .at = NOW - 1 - below(w, 2000 * MINUTE)};
     if (chance(w, 60))
         make_hardware(n, p);
     if (chance(w, 50))
@@ -234,6 +240,7 @@ static inline void wire(struct world *w)
         for (size_t k = 0; k < p->repair_count; k++)
             wire_repair(n, k);
         p->hardware = n->hardware;
+        p->person_hold = n->hold.at > 0 ? &n->hold : NULL;
         if (n->asked >= 0) {
             p->approval.code = n->verdicts[n->asked].code;
             p->approval.device = n->verdicts[n->asked].device;
@@ -316,6 +323,7 @@ static inline struct world *make_world(uint64_t seed, bool only_applications)
         make_limits(w);
     if (chance(w, 60))
         make_tolerance(w);
+    w->snapshot.group.missed.all = chance(w, 20) ? below(w, w->snapshot.group.desired + 1) : 0;
     w->snapshot.group.failed_recently = chance(w, 30) ? below(w, 60) : 0;
     w->snapshot.group.breaker_opened_at = chance(w, 30) ? NOW - below(w, 60 * MINUTE) : 0;
     w->snapshot.group.breaker_settled_since = chance(w, 50) ? NOW - below(w, 30 * MINUTE) : 0;
@@ -447,6 +455,8 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 : !p->scheduler_known     ? "unknown"
                 : p->scheduler_responding ? "hears"
                 : p->switched_off         ? "off"
+                : p->maintenance          ? "maintenance"
+                : p->reserved             ? "reserved"
                                           : "deaf",
                 p->opted_out               ? " opted_out"
                 : p->paused_why[0] != '\0' ? " paused"

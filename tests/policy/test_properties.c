@@ -9,6 +9,7 @@
 #include "model/alternatives.h"
 #include "tests/policy/premises.h"
 #include "tests/policy/property.h"
+#include "tests/policy/property_caution.h"
 
 /* --- the properties --------------------------------------------------------------------------------------------- */
 
@@ -64,34 +65,6 @@ static bool wants_repair(const struct decision *d)
 static bool is_approval(const struct decision *d)
 {
     return d->rule == RULE_APPROVAL_NEEDED || d->rule == RULE_APPROVAL_REJECTED || d->rule == RULE_APPROVAL_EXPIRED;
-}
-
-static bool is_held(const struct decision *d, enum decision_rule rule)
-{
-    return d->action == ACTION_HOLD && d->rule == rule;
-}
-
-static bool any_held(const struct policy_plan *plan, enum decision_rule rule)
-{
-    for (size_t i = 0; i < plan->count; i++)
-        if (is_held(&plan->decisions[i], rule))
-            return true;
-    return false;
-}
-
-static bool is_of_this_boot(const struct policy_node *node, const struct verdict *v)
-{
-    return v->state == VERDICT_STATE_OPEN && strcmp(v->instance_id, node->instance_id) == 0 &&
-           strcmp(v->boot_id, node->boot_id) == 0;
-}
-
-/* Something of this boot that by itself is a fault of the node. */
-static bool has_fault(const struct world *w, const struct policy_node *node)
-{
-    for (size_t i = 0; i < node->verdict_count; i++)
-        if (is_of_this_boot(node, node->verdicts[i]) && policy_is_node_fault(&w->snapshot.faults, node->verdicts[i]))
-            return true;
-    return false;
 }
 
 static int64_t share_of(int64_t desired, int percent, int max)
@@ -233,7 +206,8 @@ static const struct verdict *verdict_of(const struct policy_node *node, int64_t 
 /* Silence is its own evidence, where the scheduler was asked, too. */
 static bool is_unheard(const struct world *w, const struct policy_node *node)
 {
-    return node->last_heartbeat_at > 0 && node->scheduler_known && !node->scheduler_responding && !node->switched_off &&
+    bool away = node->switched_off || node->maintenance || node->reserved;
+    return node->last_heartbeat_at > 0 && node->scheduler_known && !node->scheduler_responding && !away &&
            NOW - node->last_heartbeat_at >= w->snapshot.settings.unreachable_after_ms;
 }
 
@@ -475,7 +449,8 @@ static int rung(const struct decision *d)
 {
     static const int rungs[] = {[ACTION_NONE] = 0,  [ACTION_WATCH] = 0,  [ACTION_MARK] = 0,    [ACTION_HOLD] = 0,
                                 [ACTION_RESET] = 1, [ACTION_REBOOT] = 2, [ACTION_REPLACE] = 3, [ACTION_SUPPORT] = 4};
-    bool kept = d->action == ACTION_HOLD || d->action == ACTION_MARK || d->rule == RULE_REBOOT_FOR_NOW;
+    bool kept = d->action == ACTION_HOLD || d->action == ACTION_MARK || d->rule == RULE_REBOOT_FOR_NOW ||
+                d->rule == RULE_ENOUGH_ARE_OUT || d->rule == RULE_SHARED_BY_MANY;
     return rungs[kept ? d->refused : d->action];
 }
 
@@ -567,10 +542,10 @@ static const char *check_applications_cost_no_node(struct world *w, const struct
 /* What the limits of a group say, which see all of its nodes. */
 static bool is_of_the_limits(const struct decision *d)
 {
-    static const enum decision_rule rules[] = {RULE_BREAKER_HOLD,   RULE_MIN_HEALTHY_HOLD, RULE_CLASS_BUDGET_HOLD,
-                                               RULE_BUDGET_HOLD,    RULE_CAPACITY_HOLD,    RULE_SPARES_HOLD,
-                                               RULE_PROTECTED_HOLD, RULE_REBOOT_FOR_NOW,   RULE_WINDOW_HOLD,
-                                               RULE_SPACING_HOLD,   RULE_SHARED_BY_MANY,   RULE_ENOUGH_ARE_OUT};
+    static const enum decision_rule rules[] = {
+        RULE_BREAKER_HOLD,   RULE_MIN_HEALTHY_HOLD, RULE_CLASS_BUDGET_HOLD, RULE_BUDGET_HOLD, RULE_CAPACITY_HOLD,
+        RULE_SPARES_HOLD,    RULE_PROTECTED_HOLD,   RULE_REBOOT_FOR_NOW,    RULE_WINDOW_HOLD, RULE_SPACING_HOLD,
+        RULE_SHARED_BY_MANY, RULE_ENOUGH_ARE_OUT,   RULE_MANY_SILENT};
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (d->rule == rules[i])
             return true;
@@ -591,6 +566,7 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
         alone.group.last_repair_at = alone.settings.not_during.count = 0;
         alone.settings.spares_min = 0;
         alone.group.healthy_elsewhere = alone.group.desired;
+        alone.group.missed = (struct policy_missed){0};
         alone.settings.min_healthy_percent = alone.settings.min_healthy_count = 0;
         struct policy_plan one;
         policy_decide(&alone, &one);
@@ -617,6 +593,9 @@ PROPERTY(nothing_is_replaced_without_a_successor, false)
 PROPERTY(hours_and_spacing, false)
 PROPERTY(no_repair_without_evidence_of_this_boot, false)
 PROPERTY(no_repair_of_what_others_hold, false)
+PROPERTY(nobody_is_repaired_under_maintenance, false)
+PROPERTY(silence_alone_ends_nothing_where_most_is_silent, false)
+PROPERTY(a_persons_turn_is_not_ended_by_a_boot, false)
 PROPERTY(one_repair_per_node, false)
 PROPERTY(attempts_are_bounded, false)
 PROPERTY(modes_are_kept, false)
@@ -661,6 +640,9 @@ int main(void)
         cmocka_unit_test(hours_and_spacing),
         cmocka_unit_test(no_repair_without_evidence_of_this_boot),
         cmocka_unit_test(no_repair_of_what_others_hold),
+        cmocka_unit_test(nobody_is_repaired_under_maintenance),
+        cmocka_unit_test(silence_alone_ends_nothing_where_most_is_silent),
+        cmocka_unit_test(a_persons_turn_is_not_ended_by_a_boot),
         cmocka_unit_test(one_repair_per_node),
         cmocka_unit_test(attempts_are_bounded),
         cmocka_unit_test(modes_are_kept),

@@ -68,8 +68,11 @@ struct sim_step_node {
     int64_t operation;
     int signals[FAKE_JOBS_MAX];
     int64_t signalled_for[FAKE_JOBS_MAX];
-    int64_t person_row; /* the instance that is held for a person, who has not released it; 0: none is */
-    int64_t left_since; /* by the monotonic clock: our mark is on a node in service; 0: it is not */
+    int64_t maintenance_since; /* by the monotonic clock: hpd could have seen it all that time; 0: it is in none */
+    int64_t maintenance_op;    /* its newest operation when it was in it for long; 0: it is not yet */
+    bool released;             /* by a person, which hpd may not have seen yet */
+    int64_t person_row;        /* the instance that is held for a person, who has not released it; 0: none is */
+    int64_t left_since;        /* by the monotonic clock: our mark is on a node in service; 0: it is not */
 };
 struct sim_steps {
     int crashes, resets;

@@ -160,8 +160,10 @@ SIM_FN void sim_law_release(struct sim *sim, struct db_tx *tx, int n)
 SIM_FN void sim_person_released(struct sim *sim, const char *name)
 {
     for (int n = 0; n < sim->scheduler.count; n++)
-        if (strcmp(sim->scheduler.nodes[n].name, name) == 0)
+        if (strcmp(sim->scheduler.nodes[n].name, name) == 0) {
             sim->steps.nodes[n].person_row = 0;
+            sim->steps.nodes[n].released = true;
+        }
 }
 
 /* What was left to a person comes back by that person's word or as another machine, whatever boots and whoever dies. */
@@ -172,16 +174,43 @@ SIM_FN void sim_law_person(struct sim *sim, int n)
     const struct decision *d = &reading.decision;
     bool left = reading.row.state == NODE_STATE_HELD && d->id != 0 && d->action == ACTION_SUPPORT &&
                 d->rule == RULE_SUPPORT_NEEDED && reading.operation.finished_at <= d->at;
+    seen->released = seen->released && reading.row.state == NODE_STATE_HELD;
     if (seen->person_row != 0 && seen->person_row != reading.row.instance_row)
         seen->person_row = 0;
-    if (left)
+    if (left && !seen->released)
         seen->person_row = reading.row.instance_row;
     if (seen->person_row != 0 && reading.row.state == NODE_STATE_READY)
         sim_fail(sim, reading.row.name, "it waited for a person, who has not released it, and is in service");
 }
 
+/* --- a maintenance ------------------------------------------------------------------------------------ */
+#define SIM_MAINTENANCE_KNOWN_MS (15 * MS_PER_MIN) /* as long as it may take to see it, with calls that fail or hang */
+
+/* People work on the machine: nothing that the policy repairs is repaired meanwhile. */
+SIM_FN void sim_law_maintenance(struct sim *sim, int n, bool crashed)
+{
+    struct sim_step_node *seen = &sim->steps.nodes[n];
+    const struct fake_scheduler_node *there = &sim->scheduler.nodes[n];
+    int64_t now = clock_mono_ms(&sim->clock);
+    if (!there->maintenance || sim->scheduler.down || crashed) {
+        seen->maintenance_since = seen->maintenance_op = 0;
+        return;
+    }
+    seen->maintenance_since = seen->maintenance_since == 0 ? now : seen->maintenance_since;
+    if (now - seen->maintenance_since < SIM_MAINTENANCE_KNOWN_MS)
+        return;
+    struct sim_reading reading = sim_read(sim, there->name);
+    const struct operation *op = &reading.operation;
+    bool begun = seen->maintenance_op != 0 && op->id > seen->maintenance_op;
+    if (begun && operation_is_repair(op->kind) && strcmp(op->actor, "policy") == 0)
+        sim_fail(sim, there->name, "a %s for %s begins while people work on it", operation_kind_text(op->kind),
+                 op->code);
+    seen->maintenance_op = op->id > 0 ? op->id : 1;
+}
+
 SIM_FN void sim_law_steps(struct sim *sim, struct db_tx *tx)
 {
+    bool crashed = sim->steps.crashes != sim->crashes;
     sim_law_verdicts(sim, tx);
     sim_law_resets(sim, tx);
     for (int n = 0; n < sim->scheduler.count; n++) {
@@ -189,6 +218,7 @@ SIM_FN void sim_law_steps(struct sim *sim, struct db_tx *tx)
         sim_law_signals(sim, tx, n);
         sim_law_release(sim, tx, n);
         sim_law_person(sim, n);
+        sim_law_maintenance(sim, n, crashed);
     }
 }
 

@@ -235,6 +235,16 @@ static void dark_switch(struct sim *sim)
     }
 }
 
+/* People begin to work on a machine, which may be off meanwhile, or are done. */
+static void maintenance(struct sim *sim)
+{
+    struct fake_scheduler_node *node = fake_scheduler_find(&sim->scheduler, any_node(sim));
+    struct fake_instance *instance = fake_provider_of_node(&sim->provider, node->name);
+    node->maintenance = !node->maintenance;
+    if (instance != NULL)
+        instance->muted = node->maintenance && draw(sim, 2) == 0;
+}
+
 static int take_approval(const void *row, void *arg)
 {
     *(struct approval *)arg = *(const struct approval *)row;
@@ -277,9 +287,9 @@ static void something(struct sim *sim)
 {
     if (sim->other_nodes > 0 && draw(sim, 3) == 0)
         elsewhere(sim);
-    static void (*const happenings[])(struct sim *) = {fault,        fault,      fault, machine,  backends,
-                                                       slurm_person, api_person, death, bad_disk, clock_jump,
-                                                       dark_switch,  answer,     wire};
+    static void (*const happenings[])(struct sim *) = {fault,        fault,      fault, machine,    backends,
+                                                       slurm_person, api_person, death, bad_disk,   clock_jump,
+                                                       dark_switch,  answer,     wire,  maintenance};
     happenings[draw(sim, ARRAY_LEN(happenings))](sim);
 }
 
@@ -308,8 +318,11 @@ static void clear_up(struct sim *sim)
     for (int i = 0; i < sim->scheduler.count; i++) {
         struct fake_scheduler_node *node = &sim->scheduler.nodes[i];
         node->jobs = 0;
-        if (node->out && strcmp(node->user, "alice") == 0)
+        node->maintenance = false;
+        if (node->out && strcmp(node->user, "alice") == 0) {
             fake_scheduler_resume_by_hand(&sim->scheduler, node->name);
+            sim_person_released(sim, node->name);
+        }
         opt_out(sim, node->name, false);
     }
     pause_cluster(sim, false);

@@ -144,7 +144,8 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
                  : from->out       ? "+DRAIN"
                                    : "");
         to->responding = from->heard;
-        to->schedulable = from->heard && !from->out;
+        to->maintenance = from->maintenance;
+        to->schedulable = from->heard && !from->out && !from->maintenance;
         to->drained = from->out && !from->by_itself;
         to->downed = from->by_itself && from->heard;
         to->busy = from->jobs > 0;

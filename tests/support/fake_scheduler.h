@@ -22,6 +22,7 @@ struct fake_scheduler_node {
     bool failed;                        /* of the two, failed */
     bool by_itself;                     /* DOWN, and nobody decided that */
     bool heard;                         /* its daemon answers */
+    bool maintenance;                   /* people work on it */
     int jobs;
     bool jobs_are_stuck;                        /* told to go, they stay */
     bool jobs_cannot_be_asked;                  /* a signal to them is refused */

@@ -29,11 +29,13 @@ struct rgroup {
     int64_t in_repair, replacing, in_repair_of[FAULT_CLASS_COUNT];
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
     size_t failing_head, failing_tail, failing_capacity;
-    int64_t failed_recently; /* distinct nodes in it */
-    struct rnode *out;       /* nodes that are HELD or FAILED */
-    struct idqueue silent;   /* nodes whose agent is silent, and some that are back */
-    int64_t look_at;         /* when the breaker is looked at again; 0: not */
-    bool listed;             /* found in the store by the present resync */
+    int64_t failed_recently;     /* distinct nodes in it */
+    struct rnode *out;           /* nodes that are HELD or FAILED */
+    struct idqueue silent;       /* nodes whose agent is silent, and some that are back */
+    struct policy_missed missed; /* nodes of which heartbeats are missing … */
+    int64_t missed_at;           /* … and when they were counted; 0: never */
+    int64_t look_at;             /* when the breaker is looked at again; 0: not */
+    bool listed;                 /* found in the store by the present resync */
 
     /* Kept up by reconcile_node_recount */
     struct rnode *first; /* all its nodes */

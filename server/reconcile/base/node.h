@@ -71,17 +71,18 @@ struct rnode {
     bool member : 1;        /* of the present batch of its group's rollout */
     bool has_instance : 1;
     bool responding : 1, schedulable : 1, drained : 1, busy : 1, switched_off : 1;
-    bool downed : 1;        /* by the scheduler, for an absence that is over */
-    bool marked : 1;        /* our hold has been seen, or was set, in the scheduler */
-    bool hold_call : 1;     /* a mark for the hold is on its way */
-    bool hold_waits : 1;    /* … or waits for others to come back */
-    bool in_batch : 1;      /* it is part of the snapshot that is being made */
-    bool lost : 1;          /* silent, after it was heard since we started */
-    bool hold_refused : 1;  /* a person holds it: wait for another snapshot */
-    bool hold_stale : 1;    /* the reason changed since it was shown there */
-    bool request_fresh : 1; /* a request that no decision has answered */
-    bool was_clear : 1;     /* the policy had nothing to say since the last decision */
-    bool settled : 1;       /* in service, and what is known of it costs nothing and colours nothing */
+    bool maintenance : 1, reserved : 1; /* as the scheduler says */
+    bool downed : 1;                    /* by the scheduler, for an absence that is over */
+    bool marked : 1;                    /* our hold has been seen, or was set, in the scheduler */
+    bool hold_call : 1;                 /* a mark for the hold is on its way */
+    bool hold_waits : 1;                /* … or waits for others to come back */
+    bool in_batch : 1;                  /* it is part of the snapshot that is being made */
+    bool lost : 1;                      /* silent, after it was heard since we started */
+    bool hold_refused : 1;              /* a person holds it: wait for another snapshot */
+    bool hold_stale : 1;                /* the reason changed since it was shown there */
+    bool request_fresh : 1;             /* a request that no decision has answered */
+    bool was_clear : 1;                 /* the policy had nothing to say since the last decision */
+    bool settled : 1;                   /* in service, and what is known of it costs nothing and colours nothing */
 };
 
 struct rnode *reconcile_node_find(const struct reconcile *r, int64_t id);

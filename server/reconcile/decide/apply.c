@@ -407,7 +407,7 @@ static struct policy_standing standing_of(const struct apply *a)
         .last = {last->id != 0, last->kind, last->state, last->finished_at},
         .was_ready = node->was_ready,
         .lifted = (node->notes & NOTE_LIFTED) != 0,
-        .clear = says_nothing(item),
+        .clear = says_nothing(item) && item->hold.id == 0,
         .seen = is_seen(a),
         .heard = !item->live.silent && item->live.last_heartbeat_at != 0,
         .downed = item->downed,

@@ -16,7 +16,8 @@ struct policy_claims reconcile_claims(const struct reconcile *r, const struct rn
                                   .paused = node->group->cluster->paused,
                                   .external_drain = reconcile_node_has_scheduler(node) && reconcile_sees(r, node) &&
                                                     reconcile_external_drain(node),
-                                  .at_work = node->op != NULL};
+                                  .at_work = node->op != NULL,
+                                  .maintenance = reconcile_node_has_scheduler(node) && node->maintenance};
 }
 
 enum policy_claim reconcile_claim(const struct reconcile *r, const struct rnode *node, enum policy_act act)

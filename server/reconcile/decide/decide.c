@@ -24,6 +24,7 @@
 #include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/decide/person_hold.h"
+#include "server/reconcile/decide/silent.h"
 #include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/operate.h"
 
@@ -353,6 +354,8 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
         .scheduler_known = known,
         .scheduler_responding = known && node->responding,
         .switched_off = known && node->switched_off,
+        .maintenance = reconcile_node_has_scheduler(node) && node->maintenance, /* also while it cannot be asked */
+        .reserved = known && node->reserved,
         .person_hold = item->hold.id != 0 ? &item->person_hold : NULL,
         .external_drain = known && reconcile_external_drain(node),
         .scheduler_reason = known && node->reason != NULL ? node->reason : "",
@@ -376,23 +379,6 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
     };
 }
 
-/* Nodes that nobody hears, beyond those that the policy sees in this snapshot: a dark row of racks counts as a whole. */
-static int64_t count_lost_elsewhere(const struct reconcile *r, const struct rgroup *group, int64_t now)
-{
-    int64_t lost = 0, since = reconcile_group_counted_since(group, now);
-    for (size_t i = 0; i < group->silent.count; i++) {
-        int64_t id = group->silent.ids[(group->silent.head + i) % group->silent.capacity];
-        const struct rnode *node = reconcile_node_find(r, id);
-        bool counts = node != NULL && !node->in_batch && node->lost && node->failing_at == 0 &&
-                      node->incident == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD);
-        lost += counts &&
-                policy_counts_as_lost(&group->settings.policy, since, now, node->silent_since, node->no_return_at) &&
-                reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && !node->responding &&
-                !node->switched_off && !reconcile_external_drain(node);
-    }
-    return lost;
-}
-
 static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, struct policy_group *ret_view)
 {
     reconcile_group_expire(r, group, now);
@@ -411,12 +397,13 @@ static void group_view(struct reconcile *r, struct rgroup *group, int64_t now, s
         .machine_capacity = group->row.machine_capacity,
         .healthy_elsewhere = group->healthy,
         .idle_elsewhere = group->idle,
-        .failed_recently = group->failed_recently + count_lost_elsewhere(r, group, now),
+        .failed_recently = group->failed_recently + reconcile_count_lost(r, group, now),
         .breaker_opened_at = group->breaker_opened_at,
         .breaker_closed_at = group->row.breaker_closed_at,
         .breaker_settled_since = group->settled_since,
         .incidents = reconcile_incidents_count(r, group, reconcile_group_counted_since(group, now)),
     };
+    reconcile_count_missed(r, group, now, &ret_view->missed);
     memcpy(ret_view->in_repair_of, group->in_repair_of, sizeof(ret_view->in_repair_of));
 }
 

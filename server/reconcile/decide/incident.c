@@ -111,7 +111,8 @@ static struct rmember *add_member(struct rincident *incident, int64_t node_id)
 /* --- signals ------------------------------------------------------------------------------------- */
 static bool is_accounted_for(const struct reconcile *r, const struct rnode *node)
 {
-    return reconcile_node_has_scheduler(node) && reconcile_sees(r, node) && (node->responding || node->switched_off);
+    return reconcile_node_has_scheduler(node) && reconcile_sees(r, node) &&
+           (node->responding || node->switched_off || node->maintenance);
 }
 
 static bool is_in_service(const struct rnode *node)

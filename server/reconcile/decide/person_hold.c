@@ -5,7 +5,18 @@
 #include "server/reconcile/decide/person_hold.h"
 #include "base/text.h"
 #include "db/verdict.h"
+#include "policy/policy.h"
 #include "server/reconcile/decide/decide.h"
+
+/* A reset of the device answers what it was for, and not what somebody has to see to. */
+static bool is_answered_by_reset(const struct decide_item *item, const struct verdict *verdict)
+{
+    const struct policy_node node = {.repairs = item->repairs,
+                                     .repair_count = item->repair_count,
+                                     .hardware = item->hardware,
+                                     .hardware_count = item->hardware_count};
+    return policy_cleared_by_reset_by(&node, verdict) != NULL;
+}
 
 /* What its agent said is over, in the boot in which it was seen, needs nobody. */
 static int is_over(struct db_tx *tx, const struct decide_item *item, bool *ret_over)
@@ -18,7 +29,7 @@ static int is_over(struct db_tx *tx, const struct decide_item *item, bool *ret_o
         if (status < 0 && status != STATUS_NOT_FOUND)
             return status;
         *ret_over = status == 0 && verdict.state == VERDICT_STATE_RESOLVED &&
-                    text_equal(verdict.boot_id, item->instance.boot_id);
+                    text_equal(verdict.boot_id, item->instance.boot_id) && !is_answered_by_reset(item, &verdict);
     }
     return 0;
 }

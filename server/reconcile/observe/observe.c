@@ -113,6 +113,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     bool changed = node->seen_seq <= node->touched_seq || node->responding != seen->responding ||
                    node->schedulable != seen->schedulable || node->drained != seen->drained ||
                    node->downed != seen->downed || node->switched_off != seen->switched_off ||
+                   node->maintenance != seen->maintenance || node->reserved != seen->reserved ||
                    node->request != (uint8_t)seen->request;
     bool reason_changed = set_text(&node->reason, seen->reason);
     changed = set_text(&node->reason_user, seen->reason_user) || changed;
@@ -120,6 +121,8 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     node->reason_at = seen->reason_at;
     node->responding = seen->responding;
     node->switched_off = seen->switched_off;
+    node->maintenance = seen->maintenance;
+    node->reserved = seen->reserved;
     node->schedulable = seen->schedulable;
     node->drained = seen->drained;
     node->busy = seen->busy;

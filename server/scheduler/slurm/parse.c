@@ -66,7 +66,7 @@ bool slurm_is_reason(const char *reason)
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
 /* Base words and flags as scontrol and sinfo of 20.11 to 26.05 write them. Words about how a node came to be
- * (CLOUD, DYNAMIC_NORM) or that do not keep work away (RESERVED, PLANNED) are left out: unknown flags say nothing. */
+ * (CLOUD, DYNAMIC_NORM) are left out: unknown flags say nothing. */
 static const struct {
     const char *word;
     unsigned bits;
@@ -87,8 +87,10 @@ static const struct {
     {"FAILG", SLURM_STATE_FAIL | SLURM_STATE_BUSY},
     {"NOT_RESPONDING", SLURM_STATE_MUTE},
     {"NO_RESPOND", SLURM_STATE_MUTE},
-    {"MAINT", SLURM_STATE_AWAY},
-    {"MAINTENANCE", SLURM_STATE_AWAY},
+    {"MAINT", SLURM_STATE_AWAY | SLURM_STATE_MAINT},
+    {"MAINTENANCE", SLURM_STATE_AWAY | SLURM_STATE_MAINT},
+    {"RESERVED", SLURM_STATE_RESERVED},
+    {"PLANNED", SLURM_STATE_RESERVED},
     {"POWER", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF}, /* 20.02: powered off to save power */
     {"POWERED_DOWN", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF},
     {"POWERING_DOWN", SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF},
@@ -114,8 +116,11 @@ static unsigned suffix_bits(char c)
         return SLURM_STATE_MUTE | SLURM_STATE_AWAY | SLURM_STATE_OFF;
     case '^': /* reboot under way */
         return SLURM_STATE_AWAY | SLURM_STATE_OFF;
-    case '!': /* power down asked for */
     case '$': /* maintenance */
+        return SLURM_STATE_AWAY | SLURM_STATE_MAINT;
+    case '-': /* planned */
+        return SLURM_STATE_RESERVED;
+    case '!': /* power down asked for */
     case '@': /* reboot asked for */
         return SLURM_STATE_AWAY;
     default:
@@ -399,7 +404,7 @@ static bool is_downed(const struct slurm_node *node)
 {
     static const char *const absences[] = {"Node unexpectedly rebooted", "Not responding"};
     const char *reason = node->seen.reason;
-    if ((node->state & ~(unsigned)SLURM_STATE_BUSY) != SLURM_STATE_DOWN)
+    if ((node->state & ~(unsigned)(SLURM_STATE_BUSY | SLURM_STATE_RESERVED)) != SLURM_STATE_DOWN)
         return false;
     if (node->blanked)
         return true;
@@ -416,6 +421,8 @@ static void judge(struct slurm_node *node)
     bool chosen = seen->reason[0] != '\0' && !slurm_reason_is_automatic(seen->reason);
     seen->responding = (state & (SLURM_STATE_MUTE | SLURM_STATE_OTHER)) == 0;
     seen->switched_off = (state & SLURM_STATE_OFF) != 0;
+    seen->maintenance = (state & SLURM_STATE_MAINT) != 0;
+    seen->reserved = (state & SLURM_STATE_RESERVED) != 0;
     seen->busy = (state & SLURM_STATE_BUSY) != 0;
     seen->downed = is_downed(node);
     seen->schedulable = (state & SLURM_STATE_UP) != 0 &&

@@ -17,10 +17,12 @@ enum slurm_state {
     SLURM_STATE_DOWN = 1 << 2,
     SLURM_STATE_DRAIN = 1 << 3,
     SLURM_STATE_FAIL = 1 << 4,
-    SLURM_STATE_MUTE = 1 << 5,  /* its daemon is not heard, or cannot be */
-    SLURM_STATE_AWAY = 1 << 6,  /* maintenance, power saving, reboot under way: no new work */
-    SLURM_STATE_OTHER = 1 << 7, /* a base word that we do not know */
-    SLURM_STATE_OFF = 1 << 8,   /* slurmctld switched it off, or is about to have it on again: power saving, a reboot */
+    SLURM_STATE_MUTE = 1 << 5,      /* its daemon is not heard, or cannot be */
+    SLURM_STATE_AWAY = 1 << 6,      /* maintenance, power saving, reboot under way: no new work */
+    SLURM_STATE_OTHER = 1 << 7,     /* a base word that we do not know */
+    SLURM_STATE_MAINT = 1 << 9,     /* in a maintenance reservation */
+    SLURM_STATE_RESERVED = 1 << 10, /* in somebody's reservation, or planned for a job */
+    SLURM_STATE_OFF = 1 << 8, /* slurmctld switched it off, or is about to have it on again: power saving, a reboot */
 };
 #define SLURM_STATE_HELD (SLURM_STATE_DOWN | SLURM_STATE_DRAIN | SLURM_STATE_FAIL)
 
