@@ -105,7 +105,8 @@ int option_set(const struct option_row *row, void *target, const char *value, ch
         break;
     case OPTION_SET:
         if (row->set(target, value) != 0)
-            return refuse(ret_error, "--%s cannot be \"%.80s\"", row->name, value);
+            return refuse(ret_error, "--%s cannot be \"%.80s\"; it takes %s: %s", row->name, value, row->placeholder,
+                          row->help);
         break;
     }
     return 0;

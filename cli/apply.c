@@ -257,6 +257,12 @@ static void say(struct apply *apply, const char *fmt, ...)
     json_array_append_new(apply->lines, json_string(line));
 }
 
+static void say_new_group(struct apply *apply, const json_t *group, const char *name)
+{
+    json_int_t nodes = json_integer_value(json_object_get(group, "instanceCount"));
+    say(apply, "+ group %s: %lld node%s", name, (long long)nodes, text_plural(nodes));
+}
+
 /* "nothing" for what is not there. */
 static char *show(const json_t *value)
 {
@@ -362,8 +368,7 @@ static void compare_groups(struct apply *apply)
         const char *name = json_string_value(json_object_get(group, "name"));
         const json_t *current = name == NULL ? NULL : find_group(apply->current, name);
         if (current == NULL)
-            say(apply, "+ group %s: %lld nodes", name != NULL ? name : "?",
-                (long long)json_integer_value(json_object_get(group, "instanceCount")));
+            say_new_group(apply, group, name != NULL ? name : "?");
         if (current == NULL || differs(apply, group, current))
             json_array_append(changed, group);
     }
@@ -416,8 +421,7 @@ static void describe_new(struct apply *apply)
     json_array_foreach(json_object_get(apply->wanted, "instanceGroups"), i, group)
     {
         char name[80];
-        say(apply, "+ group %s: %lld nodes", cli_value(group, "name", name, sizeof(name)),
-            (long long)json_integer_value(json_object_get(group, "instanceCount")));
+        say_new_group(apply, group, cli_value(group, "name", name, sizeof(name)));
     }
 }
 

@@ -265,9 +265,12 @@ const char *cli_progress(const json_t *operation, char *ret_text, size_t size)
     if (json_integer_value(json_object_get(progress, "nodesWanted")) == 0 &&
         json_integer_value(json_object_get(progress, "nodesLeft")) == 0)
         return ret_text; /* none; or not counted yet, or all are gone */
-    int at = snprintf(ret_text, size, "%lld of %lld nodes in service",
-                      (long long)json_integer_value(json_object_get(progress, "nodesInService")),
-                      (long long)json_integer_value(json_object_get(progress, "nodesWanted")));
+    long long in_service = (long long)json_integer_value(json_object_get(progress, "nodesInService"));
+    long long wanted = (long long)json_integer_value(json_object_get(progress, "nodesWanted"));
+    int at = in_service > wanted
+                 ? snprintf(ret_text, size, "%lld node%s in service, %lld wanted", in_service, text_plural(in_service),
+                            wanted)
+                 : snprintf(ret_text, size, "%lld of %lld node%s in service", in_service, wanted, text_plural(wanted));
     for (size_t i = 0; i < ARRAY_LEN(rest) && (size_t)at < size; i++) {
         long long count = (long long)json_integer_value(json_object_get(progress, rest[i].member));
         if (count > 0)

@@ -256,7 +256,8 @@ int cli_scheduler_discover(struct cli *cli)
         return CLI_EXIT_NOT_FOUND;
     }
     if (left > 0)
-        fprintf(cli->err, "hpctl: %lld nodes have no %s and get no group\n", (long long)left, discover.by);
+        fprintf(cli->err, "hpctl: %lld node%s without a %s: in no group\n", (long long)left, text_plural(left),
+                discover.by);
     if (cli->format == CLI_FORMAT_TABLE)
         cli->format = CLI_FORMAT_YAML; /* a file is meant */
     (void)cli_print_data(cli, file);

@@ -177,14 +177,13 @@ static void group_arrives(const struct provision_group *g, struct provision_grou
         return;
     policy_group_rest(g, p, all ? "all-ready" : tried ? "all-tried" : "min-count-reached");
     if (!all && !tried)
-        set(p->scaling, "the minimum of %" PRId64 " nodes is in service", g->min_count);
+        set(p->scaling, "the minimum is in service: %" PRId64, g->min_count);
     else if (g->desired == 0)
         set(p->scaling, "the group has no nodes");
     else if (all)
-        set(p->scaling, "all %" PRId64 " nodes are in service", g->desired);
+        set(p->scaling, "all nodes are in service: %" PRId64, g->desired);
     else
-        set(p->scaling, "%" PRId64 " of %" PRId64 " nodes are in service, the others are tried again", came_up(g),
-            g->desired);
+        set(p->scaling, "%" PRId64 " of %" PRId64 " in service, the others are tried again", came_up(g), g->desired);
 }
 
 /* A node more or less at a time moves no state; that it is over is told. */
@@ -193,7 +192,7 @@ static void tell_scaled(const struct provision_group *g, struct provision_group_
     if (!g->was_scaling || is_scaling(g) || p->scaling[0] != '\0')
         return;
     p->rule = "scaled";
-    set(p->scaling, "the group has its %" PRId64 " nodes", g->desired);
+    set(p->scaling, "the group has all its nodes: %" PRId64, g->desired);
 }
 
 static void group_in_service(const struct provision_group *g, struct provision_group_plan *p)

@@ -43,7 +43,7 @@
 struct hpd {
     struct config config;
     struct policy_registry *registry;
-    bool new_admin_token;
+    bool new_admin_token, made_admin_token;
     struct id_source ids;
     struct db *db;
     struct service_backends backends;
@@ -223,7 +223,7 @@ static int ensure_admin_token(struct hpd *hpd)
     rc = file_write(path, line, strlen(line), 0600);
     if (rc != 0)
         return fail(path, status_meaning(rc));
-    log_info("the admin token is in %s", path);
+    hpd->made_admin_token = true; /* told once the server listens: without a port it is of no use */
     return 0;
 }
 
@@ -395,6 +395,8 @@ static int open_apis(struct hpd *hpd)
     if (rc != 0)
         return fail(listen, *error ? error : status_meaning(rc));
     log_info("listening on %s, state in %s", hpd->service.server_url, c->state_dir);
+    if (hpd->made_admin_token)
+        log_info("the admin token is in %s/admin.token", c->state_dir);
     return 0;
 }
 

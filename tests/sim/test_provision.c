@@ -90,7 +90,7 @@ static void a_minimum_is_enough(void **state)
     snprintf(sim.provider.cursed, sizeof(sim.provider.cursed), "gpu-4");
     sim_ask_cluster(&sim, PROVISIONING_CONTINUOUS, &gpu, 1);
     sim_until_cluster(&sim, CLUSTER_STATE_IN_SERVICE, MS_PER_HOUR);
-    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_SCALING, "the minimum of 3 nodes is in service"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_SCALING, "the minimum is in service: 3"), 1);
     sim_run(&sim, DAY_PART);
     assert_int_equal(group_of(&sim, "gpu").desired, 4);
     assert_int_equal(group_of(&sim, "gpu").state, GROUP_STATE_DEGRADED);
@@ -150,7 +150,7 @@ static void a_group_grows_and_shrinks(void **state)
     sim.nodes = 6;
     sim_until_all_ready(&sim, MS_PER_HOUR);
     sim_run(&sim, MS_PER_MIN);
-    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_SCALING, "the group has its 6 nodes"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_SCALING, "the group has all its nodes: 6"), 1);
     /* gpu-6 and gpu-5 work; the last idle ones go, and the others notice nothing */
     fake_scheduler_find(&sim.scheduler, "gpu-6")->jobs = fake_scheduler_find(&sim.scheduler, "gpu-5")->jobs = 1;
     sim_run(&sim, MS_PER_MIN);

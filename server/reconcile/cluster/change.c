@@ -99,9 +99,10 @@ static void move(struct operation *row, enum operation_state to)
 static int tell_end(struct turn *turn, const struct operation *row)
 {
     bool failed = row->state == OPERATION_STATE_FAILED;
-    autofree char *so_many = row->progress.wanted == 0 ? own_strdup("no node is left")
-                                                       : own_printf("%" PRId64 " of %" PRId64 " nodes are in service",
-                                                                    row->progress.in_service, row->progress.wanted);
+    autofree char *so_many = row->progress.wanted == 0
+                                 ? own_strdup("no node is left")
+                                 : own_printf("%" PRId64 " of %" PRId64 " node%s in service", row->progress.in_service,
+                                              row->progress.wanted, text_plural(row->progress.wanted));
     return turn_change_event(turn, failed ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
                              failed ? EVENT_KIND_OPERATION_FAILED : EVENT_KIND_OPERATION_SUCCEEDED, row, "%s %s: %s",
                              operation_kind_text(row->kind), operation_state_text(row->state), so_many);

@@ -243,12 +243,13 @@ static enum step_result take_room(struct work *w, const struct rcall *call)
         return STEP_GO_ON;
     }
     if (w->now >= w->step->started_at + settings->check_wait_ms) {
-        work_say(w, "%zu jobs began on the machine before it could be tested: they were left alone", call->job_count);
+        work_say(w, "%zu job%s began on the machine before it could be tested: not touched", call->job_count,
+                 text_plural((int64_t)call->job_count));
         work_did(w, db_deep_run_close(w->turn->tx, w->op.id, DEEP_STATE_SKIPPED, w->detail, w->now));
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_DEEP_CHECK, "not tested: %s", w->detail);
         return STEP_SKIP;
     }
-    work_say(w, "waits for %zu jobs", call->job_count);
+    work_say(w, "waits for %zu job%s", call->job_count, text_plural((int64_t)call->job_count));
     work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
     return STEP_WAIT;
 }

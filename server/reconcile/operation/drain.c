@@ -336,7 +336,8 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
     if (may_ask(w) && ask_jobs(w, call))
         return STEP_CALL;
     if (gave_up_waiting(w)) {
-        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "%zu jobs do not go; going on without them", call->job_count);
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "%zu job%s did not end in time; the repair goes on",
+                   call->job_count, text_plural((int64_t)call->job_count));
         return STEP_DONE;
     }
     int64_t pause =

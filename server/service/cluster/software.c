@@ -136,7 +136,7 @@ static int start_rollout(struct rolling *rolling, struct db_tx *tx, struct insta
 
 static int begin_rolling(struct db_tx *tx, struct rolling *rolling, size_t groups)
 {
-    autofree char *reason = own_printf("a software update of %zu groups", groups);
+    autofree char *reason = own_printf("a software update of %zu group%s", groups, text_plural((int64_t)groups));
     return cluster_operation_begin(tx, rolling->s, &rolling->cluster, OPERATION_KIND_UPDATE_SOFTWARE,
                                    rolling->actor->name, reason);
 }
@@ -179,7 +179,8 @@ static int rolling_write(struct db_tx *tx, void *arg)
         status = begin_rolling(tx, rolling, started);
     return status < 0 ? status
                       : cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_ROLLOUT,
-                                      "%s started a software update of %zu groups", rolling->actor->name, started);
+                                      "%s started a software update of %zu group%s", rolling->actor->name, started,
+                                      text_plural((int64_t)started));
 }
 
 int service_cluster_update_software(struct service *s, const struct actor *actor, const char *cluster,

@@ -221,8 +221,8 @@ static int check_write(struct db_tx *tx, void *arg)
         status = begin_or_leave(checking, tx, &checking->slots[i], &started);
     if (status == 0 && started > 0)
         status = cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST,
-                               "%s asked for deep health checks (%s) of %zu nodes", checking->actor->name,
-                               deep_profile_text(checking->how->profile), started);
+                               "%s asked for deep health checks (%s) of %zu node%s", checking->actor->name,
+                               deep_profile_text(checking->how->profile), started, text_plural((int64_t)started));
     return status;
 }
 

@@ -151,7 +151,7 @@ static void test_refused(void **state)
         {"p --group a --group b", "--group is given twice"},
         {"p --count 11", "--count has to be a number from 0 to 10, not \"11\""},
         {"p --count=", "--count has to be a number from 0 to 10, not \"\""},
-        {"p --even odd", "--even cannot be \"odd\""},
+        {"p --even odd", "--even cannot be \"odd\"; it takes WORD: an even word"},
         {"p --aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
          "unknown option --aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
     };

@@ -39,6 +39,30 @@ struct script {
     const char *const *states;    /* of the operation, one a request; a number: that status */
 };
 
+/* What a change of a whole cluster has come to; a cluster that shrinks has more in service than it wants. */
+static void test_progress_in_words(void **state)
+{
+    static const struct {
+        const char *progress, *expected;
+    } rows[] = {
+        {"{\"nodesInService\":5,\"nodesWanted\":0,\"nodesFailed\":0,\"nodesLeft\":8}",
+         "5 nodes in service, 0 wanted, 8 to go"},
+        {"{\"nodesInService\":1,\"nodesWanted\":0,\"nodesFailed\":0,\"nodesLeft\":1}",
+         "1 node in service, 0 wanted, 1 to go"},
+        {"{\"nodesInService\":0,\"nodesWanted\":1,\"nodesFailed\":1,\"nodesLeft\":0}",
+         "0 of 1 node in service, 1 failed"},
+        {"{\"nodesInService\":3,\"nodesWanted\":4,\"nodesFailed\":0,\"nodesLeft\":1}",
+         "3 of 4 nodes in service, 1 to go"},
+        {"{\"nodesInService\":0,\"nodesWanted\":0,\"nodesFailed\":0,\"nodesLeft\":0}", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[128];
+        auto_json json_t *operation = json_pack("{s:o}", "progress", json_loads(rows[i].progress, 0, NULL));
+        assert_string_equal(cli_progress(operation, text, sizeof(text)), rows[i].expected);
+    }
+}
+
 static void play(const char *request, size_t len, struct fake_answer *answer, void *arg)
 {
     struct script *script = arg;
@@ -298,6 +322,7 @@ int main(void)
     unsetenv("HPCTL_CONFIG");
     unsetenv("HPCTL_FINGERPRINT");
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_progress_in_words),
         cmocka_unit_test(test_faults_need_no_server),
         cmocka_unit_test_setup_teardown(a_cut_stream_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_bad_timeout_touches_no_node, setup, teardown),

@@ -3,12 +3,14 @@
 #include "server/config/policy_registry.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/own.h"
 #include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -21,6 +23,24 @@ static struct policy_document *read_good(const char *text)
     if (rc != 0)
         fail_msg("%s", error);
     return document;
+}
+
+/* The example that ships is a document that is taken, and says what its comments say. */
+static void test_the_example_is_taken(void **state)
+{
+    (void)state;
+    char *text;
+    size_t len;
+    assert_int_equal(file_read("docs/examples/policy.yaml", 65536, &text, &len), 0);
+    struct policy_document *document = read_good(text);
+    struct loop_settings s;
+    loop_settings_default(&s);
+    policy_document_apply(document, &(struct policy_place){"prod", "gpu", "p5"}, &s, NULL);
+    assert_int_equal(s.policy.budget_max, 2);
+    assert_int_equal(s.policy.min_healthy_percent, 80);
+    assert_int_equal(s.policy.modes[FAULT_CLASS_NETWORK], REPAIR_MODE_APPROVE);
+    policy_document_free(document);
+    free(text);
 }
 
 static void test_budgets_of_classes(void **state)
@@ -261,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_last_word_counts),
+        cmocka_unit_test(test_the_example_is_taken),
         cmocka_unit_test(test_budgets_of_classes),
         cmocka_unit_test(test_every_setting_of_a_group_can_be_said),
         cmocka_unit_test(test_words_for_what_were_numbers),
