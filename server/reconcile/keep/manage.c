@@ -243,10 +243,12 @@ static void tell_trouble(struct reconcile *r, struct scheduler_link *link, const
         text_copy_cut(manage->trouble, sizeof(manage->trouble), trouble);
 }
 
-static void tell_size(struct reconcile *r, struct scheduler_link *link, size_t count)
+/* Without their number: it is said once, also where nodes come and go. */
+static void tell_size(struct reconcile *r, struct scheduler_link *link)
 {
     char trouble[SCHEDULER_ERROR_MAX];
-    snprintf(trouble, sizeof(trouble), "its clusters have %zu nodes, %d can be written", count, DESIRED_NODES_MAX);
+    snprintf(trouble, sizeof(trouble), "its clusters have more nodes than the %d that can be written",
+             DESIRED_NODES_MAX);
     tell_trouble(r, link, trouble);
 }
 
@@ -269,7 +271,7 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
     int status = collect(r, link, &c);
     bool too_large = status == 0 && c.desired->count > DESIRED_NODES_MAX;
     if (too_large)
-        tell_size(r, link, c.desired->count);
+        tell_size(r, link);
     if (status == STATUS_UNREADABLE)
         tell_unreadable(r, link, c.unreadable);
     if (status != 0 || too_large || (c.number == manage->asked && manage->forced_at > now)) {

@@ -1,4 +1,5 @@
 /* Jobs that wait for nodes for one that is over. The name of such a job says for which one it waits: auto-resume-JOB.STEP-PID-ATTEMPT. */
+#include "base/hash.h"
 #include "base/text.h"
 #include "db/attempt.h"
 #include "db/event.h"
@@ -10,7 +11,7 @@
 
 #define PREFIX "auto-resume-"
 #define DIGITS "0123456789"
-#define WAITERS_MAX 1000 /* of one snapshot; the rest is with the next */
+#define WAITERS_MAX 1000 /* of one snapshot */
 
 /* How many bytes at text are a number, a given byte before it; 0: none. */
 static size_t number_after(const char *text, char before)
@@ -65,10 +66,14 @@ struct search {
     size_t cluster_count;
 };
 
-static void collect(struct search *search, const struct job_snapshot *before, const struct job_snapshot *snapshot)
+/* Each time from another job on, round and round: so many that no cluster knows never hide the others for long. */
+static void collect(struct search *search, const struct job_snapshot *before, const struct job_snapshot *snapshot,
+                    int64_t now_ms)
 {
+    const size_t first =
+        snapshot->count <= WAITERS_MAX ? 0 : hash_number(HASH_BASIS, (uint64_t)now_ms) % snapshot->count;
     for (size_t i = 0; i < snapshot->count && search->count < WAITERS_MAX; i++) {
-        const struct cluster_job *shown = &snapshot->jobs[i];
+        const struct cluster_job *shown = &snapshot->jobs[(first + i) % snapshot->count];
         struct job_waiter waiter;
         if (!read_name(shown->name, waiter.job) || !is_left(snapshot, shown, waiter.job))
             continue;
@@ -139,7 +144,7 @@ int service_job_waiters(struct service *s, const struct job_snapshot *before, co
 {
     struct search search = {.scheduler = snapshot->scheduler};
     if (before != NULL)
-        collect(&search, before, snapshot);
+        collect(&search, before, snapshot, clock_wall_ms(s->clock));
     *ret_waiters = search.waiters;
     *ret_count = 0;
     if (search.count == 0)

@@ -166,12 +166,44 @@ static void test_a_job_of_somebody_else_is_not_its(void **state)
     world_close(&world);
 }
 
+/* Any user may submit jobs of such names: many that no cluster knows do not hide one that is ours. */
+static void test_many_that_nobody_knows_hide_none(void **state)
+{
+    enum { STRANGERS = 4000, LOOKS_MAX = 100 };
+    (void)state;
+    struct world world;
+    open_slurm(&world);
+    autofree struct cluster_job *jobs = own_calloc(STRANGERS + 1, sizeof(*jobs));
+    autofree char **ids = own_calloc(STRANGERS, sizeof(char *));
+    for (int i = 0; i < STRANGERS; i++) {
+        ids[i] = own_printf("%d", 100 + i);
+        jobs[i] = job(ids[i], "auto-resume-77.0-1-1", "PENDING");
+    }
+    jobs[STRANGERS] = job("17", WAITER, "PENDING");
+    struct job_snapshot *snapshot = snapshot_of(jobs, STRANGERS + 1);
+    size_t found = 0;
+    for (int look = 0; look < LOOKS_MAX && found == 0; look++) {
+        struct job_waiter *waiters = NULL;
+        clock_fake_advance(&world.clock, 15 * MS_PER_S);
+        assert_int_equal(service_job_waiters(&world.service, snapshot, snapshot, &waiters, &found), 0);
+        if (found > 0)
+            assert_string_equal(waiters[0].id, "17");
+        free(waiters);
+    }
+    assert_int_equal(found, 1);
+    job_snapshot_free(snapshot);
+    for (int i = 0; i < STRANGERS; i++)
+        free(ids[i]);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_where_its_job_has_no_nodes_twice),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_a_job_of_somebody_else_is_not_its),
+        cmocka_unit_test(test_many_that_nobody_knows_hide_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
