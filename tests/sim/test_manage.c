@@ -131,12 +131,32 @@ static void what_cannot_be_read_is_not_written_otherwise(void **state)
     sim_close(&sim);
 }
 
+/* All nodes are read when somebody changed what is wanted, and else as rarely as the files are looked at. */
+static void nodes_are_read_where_something_changed(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_managed(&sim, (struct fleet){.clusters = 1, .nodes = 1});
+    turn_some(&sim);
+    assert_int_equal(asked, 1);
+    assert_int_equal(db_write(sim.service.db, "test", spoil_group_spec, NULL), 0); /* whoever reads it says so */
+    clock_fake_advance(&sim.clock, 5 * MS_PER_S);
+    turn_some(&sim);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "cannot be read"), 0);
+    sim.service.wake(sim.service.wake_arg, SERVICE_WAKE_GROUP, 1);
+    clock_fake_advance(&sim.clock, 5 * MS_PER_S);
+    turn_some(&sim);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "cannot be read"), 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_cluster_is_left_out),
         cmocka_unit_test(what_is_too_large_to_be_written_is_told),
         cmocka_unit_test(what_cannot_be_read_is_not_written_otherwise),
+        cmocka_unit_test(nodes_are_read_where_something_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,8 @@
 
 struct manage_keeper {
     struct keeper_pace pace;
+    bool dirty;      /* somebody changed what may be wanted … */
+    int64_t look_at; /* … or it is looked up all the same */
     int64_t forced_at;
     uint64_t asked;               /* a number for what was asked for last */
     char drift[DESIRED_SAID_MAX]; /* that was told last; "": none */
@@ -58,7 +60,18 @@ static void hear(const struct rcall *call)
     struct scheduler_link *link = call->link;
     if (!link->managed || call->node[0] == '\0' || call->instance.address[0] == '\0')
         return;
+    const char *known = map_get(link->manage->addresses, call->node);
+    if (text_equal(known, call->instance.address))
+        return;
     free(map_set(link->manage->addresses, call->node, own_strdup(call->instance.address)));
+    link->manage->dirty = true;
+}
+
+static void wake(struct scheduler_link *link, enum service_wake what)
+{
+    if (what == SERVICE_WAKE_ALL || what == SERVICE_WAKE_CLUSTER || what == SERVICE_WAKE_GROUP ||
+        what == SERVICE_WAKE_NODE)
+        link->manage->dirty = true;
 }
 
 static int64_t due(const struct scheduler_link *link, int64_t now)
@@ -268,7 +281,13 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
     if (!link->managed || manage->pace.in_flight || manage->pace.due_at > now)
         return false;
     manage->pace.due_at = now + interval_ms;
+    if (!manage->dirty && manage->look_at > now)
+        return false; /* all nodes are read, which is not done for nothing */
     int status = collect(r, link, &c);
+    if (status == 0 || status == STATUS_UNREADABLE) {
+        manage->dirty = false;
+        manage->look_at = now + LOOK_FACTOR * interval_ms;
+    }
     bool too_large = status == 0 && c.desired->count > DESIRED_NODES_MAX;
     if (too_large)
         tell_size(r, link);
@@ -294,9 +313,10 @@ static enum part_take take(struct reconcile *r, struct rcall *call)
     struct scheduler_link *link = call->link;
     link->manage->pace.in_flight = false;
     keeper_pause(r, &link->manage->pace, call->status != 0, link->observe_interval_ms);
-    if (call->status != 0)
+    if (call->status != 0) {
         link->manage->asked = 0;
-    else if (desired->done[0] != '\0') {
+        link->manage->dirty = true;
+    } else if (desired->done[0] != '\0') {
         autofree char *text =
             own_printf("nodes and partitions of the scheduler %s were written: %s", link->name, desired->done);
         (void)tell(r, link, EVENT_LEVEL_INFO, EVENT_KIND_SCHEDULER_DESIRED, text);
@@ -313,6 +333,7 @@ const struct keeper keeper_manage = {
     .start = start,
     .end = end,
     .hear = hear,
+    .wake = wake,
     .due = due,
     .run = run,
     .take = take,
