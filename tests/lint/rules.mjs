@@ -196,6 +196,17 @@ function* kind({ sources }) {
     }
 }
 
+// A step works inside the turn's transaction, which may fail or be run again: what memory learns of it, it learns by an effect.
+const IN_TRANSACTION = /^server\/reconcile\/operation\/(?!(queue|task)\.c$).*\.c$/;
+const MEMORY_CALL = /\b(agent_tasks_(?:put|drop)\w*|fleet_(?:put|remove|set_\w+)|reconcile_(?:call_send|node_(?:dirty|later|look|set|due|remove)|group_(?:look\w*|breaker|failing)|operation_(?:poke|drop|add)|observe_now)|idqueue_(?:push\w*|pop)|due_push)\s*\(/g;
+const MEMORY_WRITE = /(?<![\w.>])(?:(?:w->)?(?:node|r|group|cluster)|reconcile_link\([^;]*?\))(?:->\w+)+(?:\[[^\]]*\])?\s*(?:=(?!=)|\+\+|--|[-+|&]=)/g;
+
+function* commit({ sources }) {
+    for (const source of sources.filter((s) => IN_TRANSACTION.test(s.path)))
+        for (const { match, line } of [...source.find(MEMORY_CALL), ...source.find(MEMORY_WRITE)])
+            yield { path: source.path, line, message: `${match[0].trim()}: memory changes after the commit: note an effect (turn_after)` };
+}
+
 const REASON = /lint:\s*long\s+because\s+([^*]*)/;
 const hasReason = (comment) => (REASON.exec(comment.text)?.[1] ?? '').replace(/\s+/g, ' ').trim().length >= REASON_LETTERS_MIN;
 
@@ -249,6 +260,7 @@ export const RULES = [
     { name: 'clock', check: clock },
     { name: 'pure', check: pure },
     { name: 'decide', check: decide },
+    { name: 'commit', check: commit },
     { name: 'kind', check: kind },
     { name: 'long-function', check: longFunction },
     { name: 'long-file', check: longFile },

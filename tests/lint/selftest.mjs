@@ -30,6 +30,8 @@ const BAD = [
     ['include', 'a scheduler does not decide', { 'server/scheduler/slurm/a.c': '#include "policy/policy.h" // BAD\n' }],
     ['include', 'a scheduler does not know providers', { 'server/scheduler/a.c': '#include "server/provider/provider.h" // BAD\n' }],
     ['include', 'a service does not call backends', { 'server/service/a.c': '#include "server/scheduler/scheduler.h" // BAD\n' }],
+    ['commit', 'a step that changes memory', { 'server/reconcile/operation/a.c': 'void f(void)\n{\n    reconcile_link(w->node)->observe_now = true; // BAD\n    w->node->op->ready = false; // BAD\n}\n' }],
+    ['commit', 'an agent that is asked too early', { 'server/reconcile/operation/a.c': 'void f(void)\n{\n    agent_tasks_put(tasks, 1, &job); // BAD\n}\n' }],
     ['include', 'the loop has the vtable, not the driver', { 'server/reconcile/a.c': '#include "server/scheduler/slurm/slurm.h" // BAD\n' }],
     ['include', 'the loop does not answer', { 'server/reconcile/reconcile.c': '#include "api/api.h" // BAD\n' }],
     ['include', 'the fleet does not answer', { 'server/live/fleet.c': '#include "api/api.h" // BAD\n' }],
@@ -181,6 +183,8 @@ const GOOD = [
     ['decide', 'explaining', { 'server/service/a.c': 'void f(void)\n{\n    policy_explain(&d, &text);\n}\n' }],
     ['decide', 'naming', { 'server/service/a.c': 'void f(void)\n{\n    b = policy_is_node_fault(&v);\n}\n' }],
     ['decide', 'the loop may', { 'server/reconcile/a.c': 'void f(void)\n{\n    policy_decide(&input, &plan);\n}\n' }],
+    ['commit', 'an effect', { 'server/reconcile/operation/a.c': 'void f(void)\n{\n    turn_after(w->turn, w->node, reconcile_observe_now, NULL, 0);\n    w->op.state = to;\n    if (w->node->op == NULL)\n        w->scratch.addressed = true;\n}\n' }],
+    ['commit', 'outside of a step', { 'server/reconcile/operation/queue.c': 'void f(void)\n{\n    node->op->ready = false;\n    reconcile_operation_poke(r, node);\n}\n' }],
     ['kind', 'its own files may', {
         'server/scheduler/slurm/slurm.c': 'static const char *t = "scontrol Action:";\nvoid f(void)\n{\n    return text_equal(kind, "slurm");\n}\n',
         'server/config/slurm.c': 'void f(void)\n{\n    return text_equal(kind, "slurm");\n}\n',

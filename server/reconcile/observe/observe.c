@@ -238,6 +238,12 @@ static void look_soon(struct reconcile *r, struct scheduler_link *link)
         link->observe_at = at;
 }
 
+void reconcile_observe_now(struct reconcile *r, struct rnode *node, const void *data)
+{
+    (void)r, (void)data;
+    reconcile_link(node)->observe_now = true;
+}
+
 static bool changes_scheduler(enum call_kind kind)
 {
     return kind == CALL_CORDON || kind == CALL_HOLD || kind == CALL_UNCORDON;

@@ -34,16 +34,10 @@ enum step_result work_needs_scheduler(struct work *w)
     return STEP_SKIP;
 }
 
-static void look_now(struct reconcile *r, struct rnode *node, const void *data)
-{
-    (void)r, (void)data;
-    reconcile_link(node)->observe_now = true;
-}
-
 /* Waits for a snapshot that is younger than all we did. */
 static enum step_result wait_for_snapshot(struct work *w)
 {
-    turn_after(w->turn, w->node, look_now, NULL, 0);
+    turn_after(w->turn, w->node, reconcile_observe_now, NULL, 0);
     work_due(w, w->now + reconcile_group_observe_interval(w->node->group));
     return STEP_WAIT;
 }
