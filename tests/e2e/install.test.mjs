@@ -2,7 +2,7 @@
 // manager runs here, so the units are read and judged by systemd's own tools and not started.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -21,6 +21,16 @@ after(() => rmSync(prefix, { recursive: true, force: true }));
 test('the programs run from where they were put', () => {
   for (const name of ['hpd', 'hpctl', 'hp-agent', 'hprun', 'hyperpodrun'])
     assert.match(execFileSync(join(prefix, 'bin', name), ['--version'], { encoding: 'utf8' }), /\d+\.\d+\.\d+/);
+});
+
+test('the manual pages of hpd and hp-agent name every option', () => {
+  for (const name of ['hpd', 'hp-agent']) {
+    const page = readFileSync(join(prefix, `share/man/man8/${name}.8`), 'utf8');
+    const help = execFileSync(join(prefix, 'bin', name), ['--help'], { encoding: 'utf8' });
+    const options = [...help.matchAll(/^ +--(?!help)([a-z-]+)(?!.* internal: )/gm)].map(([, option]) => option);
+    assert.ok(options.length > 5);
+    assert.deepEqual(options.filter((option) => !page.includes(`Fl -${option}`)), [], name);
+  }
 });
 
 test('systemd has nothing to say against the units', () => {

@@ -8,8 +8,12 @@
 
 #include "agents/checks/checks.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/own.h"
+#include "policy/faults/faults.h"
 #include "tests/unit/agents/machine.h"
 
+#include <glob.h>
 #include <stdio.h>
 
 #define PATIENCE_MS 60000
@@ -370,6 +374,48 @@ static void test_a_fleet_does_not_look_together(void **state)
     machine_free(&machine);
 }
 
+static void test_the_manual_page_names_every_check(void **state)
+{
+    size_t count, len;
+    const struct check *const *table = checks_table(&count);
+    autofree char *page = NULL;
+    (void)state;
+    assert_int_equal(file_read("docs/man/hp-agent.8", 1 << 20, &page, &len), 0);
+    for (size_t i = 0; i < count; i++) {
+        autofree char *item = own_printf("\n.It Cm %s\n", table[i]->name);
+        if (strstr(page, item) == NULL)
+            fail_msg("docs/man/hp-agent.8 does not name the check %s", table[i]->name);
+    }
+}
+
+/* Codes that stand as they are in the calls of check_found and check_event. */
+static void expect_rows_of(const char *source, const char *data)
+{
+    static const char *const calls[] = {"check_found(", "check_event("};
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+        for (const char *at = strstr(data, calls[i]); at != NULL; at = strstr(at + 1, calls[i])) {
+            const char *code = at + strcspn(at, ",;") + 1;
+            code += strspn(code, " \n");
+            autofree char *word = own_printf("%.*s", *code == '"' ? (int)strcspn(code + 1, "\"") : 0, code + 1);
+            if (word[0] != '\0' && fault_find(word) == NULL)
+                fail_msg("%s: no table of policy/faults/ has a row for %s", source, word);
+        }
+}
+
+static void test_codes_have_rows(void **state)
+{
+    glob_t sources;
+    (void)state;
+    assert_int_equal(glob("agents/checks/*.c", 0, NULL, &sources), 0);
+    for (size_t i = 0; i < sources.gl_pathc; i++) {
+        autofree char *data = NULL;
+        size_t len;
+        assert_int_equal(file_read(sources.gl_pathv[i], 1 << 20, &data, &len), 0);
+        expect_rows_of(sources.gl_pathv[i], data);
+    }
+    globfree(&sources);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 
 int main(void)
@@ -385,6 +431,8 @@ int main(void)
         TEST(test_events_have_the_place_of_their_memory),
         TEST(test_an_image_brings_no_memory_of_another_machine),
         TEST(test_a_fleet_does_not_look_together),
+        cmocka_unit_test(test_the_manual_page_names_every_check),
+        cmocka_unit_test(test_codes_have_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
