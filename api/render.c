@@ -455,7 +455,8 @@ json_t *render_job(const struct cluster_job *job)
     json_put_i64(json, "gpus", job->gpus);
     json_put_i64(json, "restarts", job->restarts);
     json_put_time(json, "submittedAt", job->submitted_at);
-    json_put_time(json, "startedAt", waits ? 0 : job->started_at); /* before that Slurm says when it may start */
+    json_put_time(json, "startedAt",
+                  waits ? 0 : job->started_at); /* before that the scheduler says when it may start */
     json_put_time(json, "endsBy", over || waits ? 0 : job->ends_at);
     json_put_time(json, "endedAt", over ? job->ends_at : 0);
     if (job->time_limit_s > 0)

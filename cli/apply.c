@@ -203,7 +203,7 @@ static int fetch(struct cli *cli, const char *name, json_t **ret_cluster, json_t
     return CLI_EXIT_OK;
 }
 
-/* Of a group that was made of nodes of Slurm's, that is what is said: which they are is found out anew. */
+/* Of a group that was made of nodes of the scheduler, that is what is said: which they are is found out anew. */
 static void export_sources(json_t *cluster)
 {
     size_t i;
@@ -425,7 +425,7 @@ static void describe_new(struct apply *apply)
     }
 }
 
-/* --- nodes of Slurm's ------------------------------------------------------------------------------- */
+/* --- nodes of a scheduler ------------------------------------------------------------------------------- */
 
 /* What a group is made of that names a source, written down as names: what is shown is what is asked for. */
 static int look_up(struct apply *apply, const char *scheduler, json_t *group)

@@ -90,8 +90,8 @@ enum cli_exit {
     X(METRIC, "metric", 0, "MEASURE", "only this measure, as check describe shows it: \"EFA MB/s\"")                  \
     X(RUN, "run", 0, NULL, "start the quick profile on them first, and wait for it")                                  \
     X(WRITE, "write", 0, "FILE.yaml", "write the proposed limits there, as hpd's configuration takes them")           \
-    X(PARTITION, "partition", 0, "NAME", "only nodes of this partition of Slurm")                                     \
-    X(FEATURE, "feature", 0, "NAME", "only nodes with this feature in Slurm")                                         \
+    X(PARTITION, "partition", 0, "NAME", "only nodes of this partition")                                              \
+    X(FEATURE, "feature", 0, "NAME", "only nodes with this feature")                                                  \
     X(UNASSIGNED, "unassigned", 0, NULL, "only nodes that are in no group")                                           \
     X(SCHEDULER, "scheduler", 0, "NAME", "the scheduler; may be left out when there is only one")                     \
     X(BY, "by", 0, "partition|feature", "what the groups are made of (partition)")                                    \

@@ -124,7 +124,7 @@ static void print_desired(FILE *f, const json_t *view)
     char way[32], strategy[64], drift[600];
     if (!text_equal(cli_value(view, "scheduler.configuration", way, sizeof(way)), "manage"))
         return;
-    fprintf(f, "%-16s managed by Holdfast (%s)\n", "Slurm's nodes",
+    fprintf(f, "%-16s managed by Holdfast (%s)\n", "Its nodes",
             cli_value(view, "scheduler.strategy", strategy, sizeof(strategy)));
     if (*cli_value(view, "scheduler.drift", drift, sizeof(drift)) != 0)
         fprintf(f, "%-16s %s. %s\n", "Drift", drift,

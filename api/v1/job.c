@@ -287,7 +287,8 @@ void api_job_diagnose(struct api_call *call)
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     if (!is_job_id(call->params[1]) || text_copy(attempt.job, sizeof attempt.job, call->params[1]) != 0) {
-        api_problem_printf(call, PROBLEM_INVALID_VALUE, "The job must be a number of Slurm's, like 82 or 82_3.");
+        api_problem_printf(call, PROBLEM_INVALID_VALUE,
+                           "The job must be the scheduler's number of one, such as 82 or 82_3.");
         return;
     }
     (void)attempt_state_parse(state, &attempt.state); /* checked above */
