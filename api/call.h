@@ -81,6 +81,12 @@ struct api_file {
     const char *policy; /* its Content-Security-Policy; NULL: none */
 };
 void api_reply_file(struct api_call *call, const struct api_file *file);
+/* The file that the path's first parameter names; without one, the first of them, which is their page. */
+void api_reply_file_of(struct api_call *call, const struct api_file *files, size_t count, const char *directory);
+/* A page may load and ask nothing but this server, inline script is refused. data: for icons. */
+#define API_PAGE_POLICY                                                                                   \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " \
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 void api_problem(struct api_call *call, const struct problem *problem);
 void api_problem_printf(struct api_call *call, enum problem_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

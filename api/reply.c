@@ -155,6 +155,18 @@ void api_reply_file(struct api_call *call, const struct api_file *file)
     http_respond(call->http, known ? 304 : 200, response);
 }
 
+void api_reply_file_of(struct api_call *call, const struct api_file *files, size_t count, const char *directory)
+{
+    const char *name = call->params[0][0] != '\0' ? call->params[0] : files[0].name;
+    size_t i = 0;
+    while (i < count && !text_equal(files[i].name, name))
+        i++;
+    if (i < count)
+        api_reply_file(call, &files[i]);
+    else
+        api_problem_printf(call, PROBLEM_NOT_FOUND, "There is no such file under %s.", directory);
+}
+
 void api_reply_nothing(struct api_call *call)
 {
     http_respond_shared(call->http, 200, call->api->nothing[http_worker(call->http)]);

@@ -7,8 +7,6 @@
 #include "base/embed.h"
 #include "base/own.h"
 
-#include <string.h>
-
 EMBED(console_page, "web/index.html");
 EMBED(console_style, "web/style.css");
 EMBED(console_app, "web/app.js");
@@ -19,15 +17,10 @@ EMBED(console_dom, "web/dom.js");
 EMBED(console_events, "web/events.js");
 EMBED(console_node, "web/node.js");
 
-#define PAGE "index.html"
 #define SCRIPT "text/javascript; charset=utf-8"
-/* data: for the icon, which there is none of. */
-#define POLICY                                                                                            \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " \
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 static const struct api_file files[] = {
-    {PAGE, "text/html; charset=utf-8", console_page_data, console_page_end, POLICY},
+    {"index.html", "text/html; charset=utf-8", console_page_data, console_page_end, API_PAGE_POLICY},
     {"style.css", "text/css; charset=utf-8", console_style_data, console_style_end, NULL},
     {"app.js", SCRIPT, console_app_data, console_app_end, NULL},
     {"api.js", SCRIPT, console_api_data, console_api_end, NULL},
@@ -46,12 +39,5 @@ void api_console_open(struct api_call *call)
 
 void api_console_read(struct api_call *call)
 {
-    const char *name = call->params[0][0] != '\0' ? call->params[0] : PAGE;
-    size_t i = 0;
-    while (i < ARRAY_LEN(files) && strcmp(files[i].name, name) != 0)
-        i++;
-    if (i < ARRAY_LEN(files))
-        api_reply_file(call, &files[i]);
-    else
-        api_problem_printf(call, PROBLEM_NOT_FOUND, "There is no such file under /console.");
+    api_reply_file_of(call, files, ARRAY_LEN(files), "/console");
 }

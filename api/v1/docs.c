@@ -9,23 +9,16 @@
 #include "base/embed.h"
 #include "base/own.h"
 
-#include <string.h>
-
 EMBED(docs_page, "api/docs/index.html");
 EMBED(docs_script, "api/docs/page.js");
 EMBED(swagger_script, DOCS_DIR "/swagger-ui-bundle.js");
 EMBED(swagger_style, DOCS_DIR "/swagger-ui.css");
 EMBED(swagger_licenses, DOCS_DIR "/swagger-ui-licenses.txt");
 
-#define PAGE "index.html"
 #define SCRIPT "text/javascript; charset=utf-8"
-/* data: for the icons of the style sheet. */
-#define POLICY                                                                                            \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " \
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 static const struct api_file files[] = {
-    {PAGE, "text/html; charset=utf-8", docs_page_data, docs_page_end, POLICY},
+    {"index.html", "text/html; charset=utf-8", docs_page_data, docs_page_end, API_PAGE_POLICY},
     {"page.js", SCRIPT, docs_script_data, docs_script_end, NULL},
     {"swagger-ui-bundle.js", SCRIPT, swagger_script_data, swagger_script_end, NULL},
     {"swagger-ui.css", "text/css; charset=utf-8", swagger_style_data, swagger_style_end, NULL},
@@ -53,14 +46,6 @@ void api_docs_open(struct api_call *call)
 
 void api_docs_read(struct api_call *call)
 {
-    const char *name = call->params[0][0] != '\0' ? call->params[0] : PAGE;
-    size_t i = 0;
-    if (!carried(call))
-        return;
-    while (i < ARRAY_LEN(files) && strcmp(files[i].name, name) != 0)
-        i++;
-    if (i < ARRAY_LEN(files))
-        api_reply_file(call, &files[i]);
-    else
-        api_problem_printf(call, PROBLEM_NOT_FOUND, "There is no such file under /docs.");
+    if (carried(call))
+        api_reply_file_of(call, files, ARRAY_LEN(files), "/docs");
 }

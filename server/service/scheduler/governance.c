@@ -78,9 +78,15 @@ static void take_spec(const struct change *change)
     snprintf(governance->made_by, sizeof(governance->made_by), "%s", change->actor->name);
 }
 
-/* The spec's configuration as text that fits; NULL stays NULL. */
-static int dump_config(const struct service_governance_spec *spec, char **ret_text, struct problem *problem)
+/* Who may ask for what can be; its configuration as text that fits, where NULL stays NULL. */
+static int admit(const struct actor *actor, enum role role, enum governance_kind kind,
+                 const struct service_governance_spec *spec, char **ret_text, struct problem *problem)
 {
+    int status = service_require(actor, role, problem);
+    if (status == 0)
+        status = governance_check(kind, spec, problem);
+    if (status < 0)
+        return status;
     *ret_text = spec->config == NULL ? NULL : governance_spec_write(spec->config);
     if (*ret_text == NULL || strlen(*ret_text) < GOVERNANCE_CONFIG_MAX_BYTES)
         return 0;
@@ -197,11 +203,7 @@ int service_governance_create(struct service *s, const struct actor *actor, enum
                               struct governance *ret_governance, struct problem *ret_problem)
 {
     autofree char *config = NULL;
-    int status = service_require(actor, ROLE_ADMIN, ret_problem);
-    if (status == 0)
-        status = governance_check(kind, spec, ret_problem);
-    if (status == 0)
-        status = dump_config(spec, &config, ret_problem);
+    int status = admit(actor, ROLE_ADMIN, kind, spec, &config, ret_problem);
     if (status < 0)
         return status;
     *ret_governance = (struct governance){.kind = kind, .active = true, .created_at = service_now(s)};
@@ -260,11 +262,7 @@ int service_governance_update(struct service *s, const struct actor *actor, cons
                               struct governance *ret_governance, struct problem *ret_problem)
 {
     autofree char *config = NULL;
-    int status = service_require(actor, ROLE_OPERATOR, ret_problem);
-    if (status == 0)
-        status = governance_check(ref->kind, spec, ret_problem);
-    if (status == 0)
-        status = dump_config(spec, &config, ret_problem);
+    int status = admit(actor, ROLE_OPERATOR, ref->kind, spec, &config, ret_problem);
     if (status < 0)
         return status;
     struct change change = {.s = s,
