@@ -1,5 +1,6 @@
 /* Stories of lifecycle scripts: they run once on every new machine, before it takes work. */
 #include "db/event.h"
+#include "db/intern.h"
 #include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
 
@@ -272,6 +273,32 @@ static void who_was_replaced_is_heard_no_more(void **state)
     sim_close(&sim);
 }
 
+static int write_spec(struct db_tx *tx, void *arg)
+{
+    autofree char *sql = own_printf("UPDATE group_spec SET spec = '%s'", (const char *)arg);
+    return db_exec(tx, sql);
+}
+
+/* Whether there are scripts is not known then: the machine waits, and is neither given work without them nor given up. */
+static void a_description_that_cannot_be_read_holds_it_up(void **state)
+{
+    static char spoiled[] = "{\"lifecycle\":7}", whole[] = SIM_SCRIPT;
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 101, SIM_SCRIPT);
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    replace(&sim, "gpu-1");
+    assert_int_equal(db_write(sim.service.db, "test", write_spec, spoiled), 0);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_STARTING);
+    assert_int_equal(sim_events(&sim, "gpu-1", -1, "prepare does not succeed yet: the stored description"), 1);
+    assert_int_equal(fake_provider_of_node(&sim.provider, "gpu-1")->scripts_run, 0);
+    assert_int_equal(db_write(sim.service.db, "test", write_spec, whole), 0);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(fake_provider_of_node(&sim.provider, "gpu-1")->scripts_run, 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +312,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_carried_out_is_said_at_once),
         cmocka_unit_test(a_crash_runs_nothing_twice),
         cmocka_unit_test(who_was_replaced_is_heard_no_more),
+        cmocka_unit_test(a_description_that_cannot_be_read_holds_it_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
