@@ -63,6 +63,7 @@ const struct api_route api_routes[] = {
     {"PATCH", NODE, "updateNode", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_node_update},
     {"POST", NODE "/reboot", "rebootNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_reboot},
     {"POST", NODE "/replace", "replaceNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_replace},
+    {"POST", NODE "/reports", "reportNode", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_node_report},
     {"POST", NODE "/release", "releaseNode", ACCESS_OPERATOR, LANE_POOL, KEYED, SMALL, api_node_release},
     {"GET", NODE "/explanation", "explainNode", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_explain},
     {"GET", NODE "/hardware", "describeNodeHardware", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_hardware},

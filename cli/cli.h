@@ -59,6 +59,10 @@ enum cli_exit {
     X(KIND, "kind", 0, "KIND", "only operations of this kind, such as replace or create-cluster")                     \
     X(HEALTH, "health", 0, "HEALTH", "only nodes of this health")                                                     \
     X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                           \
+    X(DEVICE, "device", 0, "DEVICE", "the part that it is about, such as 0000:4e:00")                                 \
+    X(USER, "user", 0, "USER", "whose job it was")                                                                    \
+    X(JOB, "job", 0, "JOB", "the job that was slowed down")                                                           \
+    X(HOURS, "hours", 0, "N", "it counts for so long; else until it is answered")                                     \
     X(NOW, "now", 0, NULL, "do not let running jobs finish first")                                                    \
     X(WAIT, "wait", 'w', NULL, "wait until the operation has ended")                                                  \
     X(TIMEOUT, "timeout", 0, "DURATION", "how long it waits at most (with --wait: 1h)")                               \
@@ -228,6 +232,7 @@ int cli_node_describe(struct cli *cli);
 int cli_node_reboot(struct cli *cli);
 int cli_node_replace(struct cli *cli);
 int cli_node_release(struct cli *cli);
+int cli_node_report(struct cli *cli);
 int cli_lemon_list(struct cli *cli);
 int cli_node_hardware(struct cli *cli);
 int cli_node_known_hosts(struct cli *cli);

@@ -286,6 +286,32 @@ int cli_node_release(struct cli *cli)
     return operate(cli, "release");
 }
 
+int cli_node_report(struct cli *cli)
+{
+    const char *hours = cli->option[CLI_OPTION_HOURS], *given = cli->option[CLI_OPTION_KEY];
+    autofree char *path = NULL, *key = own_printf("Idempotency-Key: %s", given != NULL ? given : "");
+    int64_t count = 0;
+    if (hours != NULL && text_parse_i64(hours, 1, INT64_C(2160), &count) != 0)
+        return cli_usage(cli, "--hours is a number from 1 to 2160, not \"%s\"", hours);
+    int rc = node_path(cli, cli->argument[0], "/reports", &path);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    auto_json json_t *body = json_object();
+    json_put_text(body, "kind", cli->argument[1]);
+    json_put_text(body, "text", cli->argument[2]);
+    json_put_text(body, "device", cli->option[CLI_OPTION_DEVICE]);
+    json_put_text(body, "user", cli->option[CLI_OPTION_USER]);
+    json_put_text(body, "job", cli->option[CLI_OPTION_JOB]);
+    if (count > 0)
+        json_put_i64(body, "hours", count);
+    const char *headers[] = {given != NULL ? key : NULL, NULL};
+    auto_json json_t *verdict = NULL;
+    rc = cli_ask(cli, "POST", path, body, headers, &verdict);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, verdict))
+        fprintf(cli->out, "reported; what follows: hpctl node explain %s\n", cli->argument[0]);
+    return rc;
+}
+
 int cli_node_add(struct cli *cli)
 {
     const char *group = cli->option[CLI_OPTION_GROUP], *given = cli->option[CLI_OPTION_COUNT];

@@ -65,6 +65,7 @@ EMBED(migration_0047, "migrations/0047_rule_words.sql");
 EMBED(migration_0048, "migrations/0048_person_hold.sql");
 EMBED(migration_0049, "migrations/0049_event_words.sql");
 EMBED(migration_0050, "migrations/0050_who_cancelled.sql");
+EMBED(migration_0051, "migrations/0051_node_report.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -117,6 +118,7 @@ static const struct db_migration migrations[] = {
     {"0048_person_hold", migration_0048_data, migration_0048_end},
     {"0049_event_words", migration_0049_data, migration_0049_end},
     {"0050_who_cancelled", migration_0050_data, migration_0050_end},
+    {"0051_node_report", migration_0051_data, migration_0051_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

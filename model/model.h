@@ -212,8 +212,32 @@ struct verdict {
     enum verdict_state state;
     int64_t first_at, last_at, count;
     int64_t received_at;
-    bool node_fault; /* it was judged to be a fault of the node: the breaker counts it */
+    int64_t expires_at; /* of a report: it counts until then; 0: until it is answered */
+    bool node_fault;    /* it was judged to be a fault of the node: the breaker counts it */
     bool over; /* of a report alone: what was seen of the same source, code and device is over, a disk has room again */
+};
+
+/* What somebody other than an agent says of a node; it is stored as a verdict of this source. */
+#define VERDICT_SOURCE_REPORT "report"
+#define REPORT_KIND_LIST(X)                                                                 \
+    X(SUSPECTED, "suspected")             /* somebody suspects the node, or a part of it */ \
+    X(CERTAIN, "certain")                 /* … and is certain */                          \
+    X(JOB_FAILED, "job-failed")           /* a user's job failed there without a code */    \
+    X(STRAGGLER, "straggler")             /* a job was slowed down by it */                 \
+    X(PROVIDER_NOTICE, "provider-notice") /* the provider withdraws the machine */
+enum report_kind {
+#define X(SYMBOL, text) REPORT_KIND_##SYMBOL,
+    REPORT_KIND_LIST(X)
+#undef X
+};
+ENUM_DECLARE(report_kind);
+
+struct node_report {
+    int64_t verdict_id;
+    enum report_kind kind;
+    char reporter[NAME_MAX_BYTES];
+    char subject[DEVICE_MAX_BYTES]; /* the device, the user, or the job; "": none */
+    int64_t expires_at;             /* it counts until then; 0: until it is answered */
 };
 
 #define GATE_LIST(X)                                                                  \

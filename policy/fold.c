@@ -20,6 +20,8 @@
 static bool is_fresh(const struct policy_node *node, const struct verdict *verdict)
 {
     const char *boot_id = text_or_empty(node->boot_id);
+    if (text_equal(verdict->source, VERDICT_SOURCE_REPORT)) /* of the machine, whatever boots */
+        return text_equal(verdict->instance_id, text_or_empty(node->instance_id));
     /* Until the first boot is reported only the instance can be compared. */
     return text_equal(verdict->instance_id, text_or_empty(node->instance_id)) &&
            (boot_id[0] == '\0' || text_equal(verdict->boot_id, boot_id));
@@ -89,7 +91,8 @@ static size_t gather(const struct policy_snapshot *snapshot, const struct policy
     size_t count = 0, history_count = 0;
     for (size_t i = 0; i < node->verdict_count; i++) {
         const struct verdict *verdict = node->verdicts[i];
-        if (verdict->state != VERDICT_STATE_OPEN)
+        if (verdict->state != VERDICT_STATE_OPEN ||
+            (verdict->expires_at > 0 && verdict->expires_at <= snapshot->now_ms))
             continue;
         bool earlier = !is_fresh(node, verdict) && is_of_an_earlier_boot(node, verdict);
         struct finding finding = earlier ? look(snapshot, verdict) : (struct finding){0};

@@ -258,6 +258,9 @@ int64_t policy_history_ms(const struct policy_settings *settings);
 /* The reset that ended after what this verdict last saw of its device, in the same boot: it has answered it. NULL: none did. */
 const struct policy_repair *policy_cleared_by_reset_by(const struct policy_node *node, const struct verdict *verdict);
 
+/* When the newest suspicion of the node came, as others reported it (suspicion.c); 0: there is none. */
+int64_t policy_suspected_at(const struct policy_node *node, int64_t now_ms);
+
 /* A node's health from its open verdicts and its last sign of life. */
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node);
 

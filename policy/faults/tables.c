@@ -26,7 +26,7 @@
 #define HOUR_MS INT64_C(3600000)
 
 /* Raised with every change of a .def file; agents send it with each verdict. */
-#define TABLE_VERSION "2026-11-23.2"
+#define TABLE_VERSION "2026-11-24.1"
 
 /* Columns: the rate fills five fields, folding three. */
 #define NEVER 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_IGNORE
@@ -112,6 +112,9 @@ static const struct fault_row custom_rows[] = {
 static const struct fault_row deep_rows[] = {
 #include "policy/faults/deep.def"
 };
+static const struct fault_row report_rows[] = {
+#include "policy/faults/report.def"
+};
 /* clang-format on */
 
 #define TABLE(name, about)                                                      \
@@ -131,6 +134,7 @@ static const struct fault_table tables[] = {
     TABLE(net, "network interfaces and InfiniBand"),
     TABLE(custom, "a site's own checks"),
     TABLE(deep, "deep health checks"),
+    TABLE(report, "what people, jobs and the provider say of a node"),
 };
 
 const char *fault_table_version(void)

@@ -2,6 +2,7 @@
 #include "tests/sim/sim_cluster.h"
 
 #include "server/service/cluster/pause.h"
+#include "server/service/node/node.h"
 
 #define NODES 4
 #define EVERY_MS MS_PER_DAY
@@ -159,6 +160,94 @@ static void many_that_cannot_be_tested_hide_nobody(void **state)
     sim_close(&sim);
 }
 
+/* --- what others say ---------------------------------------------------------------------------- */
+static void report(struct sim *sim, const char *node, enum report_kind kind, const char *subject)
+{
+    struct node_report said = {.kind = kind};
+    struct verdict verdict;
+    struct problem problem;
+    snprintf(said.subject, sizeof(said.subject), "%s", subject);
+    assert_int_equal(
+        service_node_report(&sim->service, &sim_admin, SIM_CLUSTER, node, &said, "wrong results", &verdict, &problem),
+        0);
+}
+
+/* Nobody wants checks in the background: a suspicion is tested all the same, once, and a test that passes answers it. */
+static void a_suspicion_is_tested_between_jobs(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 720, 0);
+    assert_int_equal(most_out(&sim, MS_PER_HOUR), 0);
+    fake_scheduler_find(&sim.scheduler, "gpu-2")->jobs = 1;
+    report(&sim, "gpu-2", REPORT_KIND_SUSPECTED, "0000:b9:00");
+    assert_int_equal(most_out(&sim, MS_PER_HOUR), 0); /* it has work */
+    fake_scheduler_find(&sim.scheduler, "gpu-2")->jobs = 0;
+    assert_int_equal(most_out(&sim, 2 * MS_PER_HOUR), 1);
+    assert_int_equal(runs_of(&sim, 1), 1);
+    assert_int_equal(sim_events(&sim, "gpu-2", EVENT_KIND_DEEP_CHECK, "1 suspicion of the node is answered"), 1);
+    assert_int_equal(most_out(&sim, MS_PER_DAY), 0);
+    assert_int_equal(runs_of(&sim, 1), 1);
+    for (int i = 0; i < NODES; i++)
+        assert_true(i == 1 || runs_of(&sim, i) == 0);
+    sim_close(&sim);
+}
+
+/* What the test finds is judged as any other's; a restart of hpd forgets no suspicion. */
+static void a_suspicion_that_is_right_takes_the_node_out(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 721, 0);
+    sim_run(&sim, MS_PER_HOUR);
+    fake_scheduler_find(&sim.scheduler, "gpu-3")->jobs = 1;
+    report(&sim, "gpu-3", REPORT_KIND_SUSPECTED, "");
+    sim_run(&sim, MS_PER_MIN);
+    sim_crash(&sim);
+    fake_scheduler_find(&sim.scheduler, "gpu-3")->jobs = 0;
+    sim.deep = SIM_DEEP_FAILS;
+    sim_run(&sim, 2 * MS_PER_HOUR);
+    assert_true(sim_events(&sim, "gpu-3", EVENT_KIND_DECISION, "deep.") >= 1);
+    sim_close(&sim);
+}
+
+/* One user's jobs that fail everywhere are not the nodes'; of three users they are this node's. */
+static void failed_jobs_of_three_users_are_a_suspicion(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 722, 0);
+    sim_run(&sim, MS_PER_HOUR);
+    for (int i = 0; i < 5; i++)
+        for (int n = 0; n < NODES; n++)
+            report(&sim, name_of(n), REPORT_KIND_JOB_FAILED, "anna");
+    report(&sim, "gpu-4", REPORT_KIND_JOB_FAILED, "bert");
+    assert_int_equal(most_out(&sim, 2 * MS_PER_HOUR), 0);
+    report(&sim, "gpu-4", REPORT_KIND_JOB_FAILED, "carl");
+    assert_int_equal(most_out(&sim, 2 * MS_PER_HOUR), 1);
+    for (int n = 0; n < NODES; n++)
+        assert_int_equal(runs_of(&sim, n), n == 3);
+    sim_close(&sim);
+}
+
+/* Who is certain needs no test: a person looks. The provider's own notice is a machine less. */
+static void certainty_is_for_a_person_and_a_notice_for_another_machine(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, 723, 0);
+    sim_run(&sim, MS_PER_HOUR);
+    report(&sim, "gpu-1", REPORT_KIND_CERTAIN, "0000:b9:00");
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, MS_PER_MIN);
+    int launches = sim.provider.launches;
+    report(&sim, "gpu-2", REPORT_KIND_PROVIDER_NOTICE, "");
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.launches, launches + 1);
+    assert_int_equal(sim_state(&sim, "gpu-2"), NODE_STATE_READY);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +258,10 @@ int main(void)
         cmocka_unit_test(a_restart_forgets_no_test),
         cmocka_unit_test(what_fails_is_repaired),
         cmocka_unit_test(many_that_cannot_be_tested_hide_nobody),
+        cmocka_unit_test(a_suspicion_is_tested_between_jobs),
+        cmocka_unit_test(a_suspicion_that_is_right_takes_the_node_out),
+        cmocka_unit_test(failed_jobs_of_three_users_are_a_suspicion),
+        cmocka_unit_test(certainty_is_for_a_person_and_a_notice_for_another_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

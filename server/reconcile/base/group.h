@@ -33,6 +33,7 @@ struct rgroup {
     struct rnode *out;           /* nodes that are HELD or FAILED */
     struct idqueue silent;       /* nodes whose agent is silent, and some that are back */
     struct policy_missed missed; /* nodes of which heartbeats are missing … */
+    int64_t suspects;            /* nodes that somebody suspects */
     int64_t missed_at;           /* … and when they were counted; 0: never */
     int64_t look_at;             /* when the breaker is looked at again; 0: not */
     bool listed;                 /* found in the store by the present resync */

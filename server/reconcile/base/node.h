@@ -52,6 +52,7 @@ struct rnode {
     int64_t no_return_at;       /* when the repair ended from which it did not come back; 0: none */
     int64_t signal_at;          /* newest verdict about its network or power; 0: none */
     int64_t signal_until;       /* when that is a signal no more */
+    int64_t suspected_at;       /* newest suspicion that others have of it; 0: none */
     int64_t checked_at;         /* newest deep check, of a node that idle checks have looked at; 0: not read */
     int64_t spent_at;           /* signals until then belong to an incident that is over */
     struct rincident *incident; /* of many nodes, that has taken it; NULL: none */

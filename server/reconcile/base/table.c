@@ -60,6 +60,7 @@ static void group_link(struct rgroup *group, struct rnode *node)
 
 static void group_unlink(struct rnode *node)
 {
+    node->group->suspects -= node->suspected_at > 0;
     if (node->group_prev != NULL)
         node->group_prev->group_next = node->group_next;
     else

@@ -11,6 +11,7 @@
 #include "db/approval.h"
 #include "db/hardware.h"
 #include "db/node.h"
+#include "db/node_report.h"
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "policy/incident.h"
@@ -22,6 +23,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/approval.h"
+#include "server/reconcile/decide/idle.h"
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/decide/person_hold.h"
 #include "server/reconcile/decide/silent.h"
@@ -52,6 +54,17 @@ static int take_verdict(const void *row, void *arg)
     return 0;
 }
 
+/* Of what others say of the node: until when it counts. */
+static int read_expiry(struct db_tx *tx, struct verdict *verdict)
+{
+    struct node_report report;
+    if (!text_equal(verdict->source, VERDICT_SOURCE_REPORT))
+        return 0;
+    int status = db_node_report_get(tx, verdict->id, &report);
+    verdict->expires_at = status == 0 ? report.expires_at : 0;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
 static int read_verdicts(struct db_tx *tx, struct decide_item *item)
 {
     const struct db_verdict_filter filter = {
@@ -60,6 +73,10 @@ static int read_verdicts(struct db_tx *tx, struct decide_item *item)
     if (status != 0)
         return status;
     item->left_out = item->left_out || item->verdict_count == DECIDE_ROWS_MAX;
+    for (size_t i = 0; status == 0 && i < item->verdict_count; i++)
+        status = read_expiry(tx, &item->verdicts[i]);
+    if (status != 0)
+        return status;
     item->verdict_refs = own_calloc(item->verdict_count + 1, sizeof(*item->verdict_refs));
     for (size_t i = 0; i < item->verdict_count; i++)
         item->verdict_refs[i] = &item->verdicts[i];
@@ -536,6 +553,7 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     for (size_t i = 0; i < count; i++) {
         items[i].health = policy_health(&snapshot, &views[i]);
         items[i].quiet = reconcile_item_is_quiet(&items[i], now);
+        reconcile_suspected(r, items[i].node, policy_suspected_at(&views[i], now));
     }
     note_breaker(batch, group, &plan);
     if (plan.breaker_over)

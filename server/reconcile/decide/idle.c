@@ -2,9 +2,13 @@
  * Idle nodes are checked in the background, so that a spare is known to be good before it is needed: with housekeeping, one node
  * of a group at a time, by the quick profile, and the same node not again before `checks.idleEvery` is over. Off unless that is said.
  *
+ * A node that somebody suspects (policy/suspicion.c) is checked before any other, as soon as it is idle and whether or not the others are,
+ * once for each suspicion: that is the first answer to it. A run that passes ends the suspicion.
+ *
  * A node must have been seen idle in several looks in a row: work that waits in the scheduler would have taken it. What a run finds
  * is judged as any other's is.
  */
+#include "server/reconcile/decide/idle.h"
 #include "base/sm.h"
 #include "db/cluster.h"
 #include "db/deep.h"
@@ -27,7 +31,8 @@
 
 static bool may_be_checked(const struct reconcile *r, const struct rnode *node)
 {
-    return node->tally.idle && reconcile_node_has_scheduler(node) && node->health == HEALTH_HEALTHY &&
+    bool well = node->health == HEALTH_HEALTHY || (node->suspected_at > 0 && node->health == HEALTH_DEGRADED);
+    return node->tally.idle && reconcile_node_has_scheduler(node) && well &&
            reconcile_claim(r, node, POLICY_ACT_TEST) == POLICY_CLAIM_NONE && !node->marked && node->incident == NULL;
 }
 
@@ -72,6 +77,19 @@ static int is_free(struct turn *turn, const struct rnode *node, struct node *ret
     return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
+static bool is_suspected(const struct rnode *node)
+{
+    return node->suspected_at > node->checked_at;
+}
+
+void reconcile_suspected(struct reconcile *r, struct rnode *node, int64_t at)
+{
+    (void)r;
+    if ((node->suspected_at > 0) != (at > 0))
+        node->group->suspects += at > 0 ? 1 : -1;
+    node->suspected_at = at;
+}
+
 static int begin(struct turn *turn, struct rnode *node, const struct node *row)
 {
     char key[KEY_MAX_BYTES], checks[DEEP_CHECKS_MAX_BYTES];
@@ -81,7 +99,8 @@ static int begin(struct turn *turn, struct rnode *node, const struct node *row)
                                         .urgency = URGENCY_AFTER_JOBS,
                                         .key = key,
                                         .code = checks,
-                                        .reason = "idle: checked in the background",
+                                        .reason = is_suspected(node) ? "somebody suspects it: checked between jobs"
+                                                                     : "idle: checked in the background",
                                         .actor = ACTOR_POLICY};
     struct deep_run run = {.cluster_id = row->cluster_id,
                            .node_id = node->id,
@@ -129,17 +148,20 @@ static bool was_looked_at(const struct looked *looked, const struct rnode *node)
 static struct rnode *oldest_due(const struct reconcile *r, const struct looked *looked, int64_t before)
 {
     struct rnode *oldest = NULL;
-    for (struct rnode *node = looked->group->first; node != NULL; node = node->group_next)
-        if (node->checked_at <= before && (oldest == NULL || node->checked_at < oldest->checked_at) &&
-            looks_of(r, node) == IDLE_LOOKS_MIN && !was_looked_at(looked, node))
+    for (struct rnode *node = looked->group->first; node != NULL; node = node->group_next) {
+        bool due = is_suspected(node) || (before > 0 && node->checked_at <= before);
+        bool first = oldest == NULL || (is_suspected(node) && !is_suspected(oldest)) ||
+                     (is_suspected(node) == is_suspected(oldest) && node->checked_at < oldest->checked_at);
+        if (due && first && looks_of(r, node) == IDLE_LOOKS_MIN && !was_looked_at(looked, node))
             oldest = node;
+    }
     return oldest;
 }
 
 /* It costs a read of the store to know when a node was last checked; what is known stays known until a restart. */
 static int check_group(struct turn *turn, struct looked *looked)
 {
-    const int64_t before = turn->now - looked->group->settings.check_idle_ms;
+    const int64_t every = looked->group->settings.check_idle_ms, before = every > 0 ? turn->now - every : 0;
     struct rnode *node;
     while (looked->count < CANDIDATES_MAX && (node = oldest_due(turn->r, looked, before)) != NULL) {
         struct node row;
@@ -147,7 +169,7 @@ static int check_group(struct turn *turn, struct looked *looked)
         int64_t checked_at = node->checked_at;
         const struct db_deep_filter newest = {.node_id = node->id, .limit = 1};
         int status = db_deep_run_list(turn->tx, &newest, take_run, &checked_at);
-        bool again = status < 0 || checked_at <= before;
+        bool again = status < 0 || node->suspected_at > checked_at || (before > 0 && checked_at <= before);
         looked->nodes[looked->count].node = node;
         looked->nodes[looked->count].checked_at = checked_at;
         looked->nodes[looked->count++].again = again;
@@ -174,7 +196,8 @@ static int tidy(struct turn *turn)
 {
     int status = 0;
     for (struct rgroup *group = turn->r->groups; group != NULL && status == 0; group = group->next)
-        if (group->settings.check_idle_ms > 0 && group->cluster->state == CLUSTER_STATE_IN_SERVICE)
+        if ((group->settings.check_idle_ms > 0 || group->suspects > 0) &&
+            group->cluster->state == CLUSTER_STATE_IN_SERVICE)
             status = look_at_group(turn, group);
     return status;
 }

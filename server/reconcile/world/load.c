@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "db/cluster.h"
 #include "db/node.h"
+#include "db/node_report.h"
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "server/reconcile/base/cluster.h"
@@ -393,6 +394,8 @@ static int load(struct reconcile *r, struct db_tx *tx)
         status = list_out_nodes(r, tx);
     if (status == 0)
         status = db_verdict_undecided_nodes(tx, load_undecided, r);
+    if (status == 0)
+        status = db_node_report_nodes(tx, load_undecided, r); /* who suspects whom is kept in memory */
     return status;
 }
 

@@ -143,6 +143,38 @@ static int tell_end(struct db_tx *tx, const struct reporting *reporting)
     return place_event_add(tx, &reporting->place, &reporting->operation, &event, message);
 }
 
+struct answering {
+    struct db_tx *tx;
+    int64_t ids[64];
+    int count;
+};
+
+static int take_suspicion(const void *row, void *arg)
+{
+    static const char *const codes[] = {"report.suspected", "report.job-failed", "report.straggler"};
+    struct answering *answering = arg;
+    const struct verdict *verdict = row;
+    for (size_t i = 0; i < ARRAY_LEN(codes) && answering->count < (int)ARRAY_LEN(answering->ids); i++)
+        if (text_equal(verdict->code, codes[i]))
+            answering->ids[answering->count++] = verdict->id;
+    return 0;
+}
+
+/* A test that passed is the answer to what others suspected when it began. */
+static int answer_suspicions(struct db_tx *tx, const struct reporting *reporting)
+{
+    struct answering answering = {.tx = tx};
+    const struct db_verdict_filter open = {.node_id = reporting->node_id, .state = VERDICT_STATE_OPEN, .limit = 1024};
+    int status = db_verdict_list(tx, &open, take_suspicion, &answering);
+    for (int i = 0; status >= 0 && i < answering.count; i++)
+        status = db_verdict_resolve_between(tx, reporting->node_id, answering.ids[i] - 1, answering.ids[i]);
+    if (status < 0 || answering.count == 0)
+        return status;
+    return place_event(tx, &reporting->place, &reporting->operation, EVENT_LEVEL_INFO, EVENT_KIND_DEEP_CHECK,
+                       "the health check passed: %d %s of the node %s answered", answering.count,
+                       answering.count == 1 ? "suspicion" : "suspicions", answering.count == 1 ? "is" : "are");
+}
+
 static int sum_up(struct db_tx *tx, struct reporting *reporting)
 {
     struct deep_run *run = &reporting->run;
@@ -157,6 +189,8 @@ static int sum_up(struct db_tx *tx, struct reporting *reporting)
     run->finished_at = reporting->now_ms;
     text_free(&summing.failed);
     reporting->told = true;
+    if (status >= 0 && run->state == DEEP_STATE_PASSED)
+        status = answer_suspicions(tx, reporting);
     return status < 0 ? status : tell_end(tx, reporting);
 }
 

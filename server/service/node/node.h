@@ -40,6 +40,10 @@ struct service_node_change {
 int service_node_update(struct service *s, const struct actor *actor, const char *cluster, const char *node,
                         const struct service_node_change *change, int64_t if_revision, struct node *ret_node,
                         struct problem *ret_problem);
+/* What somebody other than its agent says of the node: report has its kind, its subject and until when it counts. */
+int service_node_report(struct service *s, const struct actor *actor, const char *cluster, const char *node,
+                        const struct node_report *report, const char *text, struct verdict *ret_verdict,
+                        struct problem *ret_problem);
 /* Why the node is as it is, and why nothing has happened; the last decision with its evidence. Freed with
  * service_explanation_free. decision.id 0: none yet. */
 struct service_explanation {

@@ -287,6 +287,10 @@ test('nodes', async () => {
   await call('describeNode', 200, at('gpu-1'));
   await call('describeNode', 404, at('gpu-9'));
   await call('explainNode', 200, at('gpu-1'));
+  const said = await call('reportNode', 200, { ...at('gpu-1'), body: { kind: 'suspected', text: 'GPU 3 gives wrong results', device: '0000:4e:00', hours: 1 } });
+  assert.equal(said.code, 'report.suspected');
+  await call('reportNode', 400, { ...at('gpu-1'), body: { kind: 'job-failed', text: 'it failed without a code' } });
+  await call('reportNode', 404, { ...at('gpu-9'), body: { kind: 'suspected', text: 'nobody is there' } });
   await call('injectXid', 202, { ...at('gpu-1'), body: { xid: 79, pci: '0000:b9:00' } });
   await call('injectXid', 400, { ...at('gpu-1'), body: { xid: 'all' } });
   const beat = { instanceId, bootId: boot, seq: 10, sentAtMs: Date.now() };

@@ -1,0 +1,54 @@
+/* What others say of a node, beside the verdict that it is. */
+#include "db/node_report.h"
+
+#include "db/intern.h"
+
+static const char SQL_INSERT[] =
+    "INSERT INTO node_report (verdict_id, kind, reporter, subject, expires_at) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING";
+static const char SQL_GET[] =
+    "SELECT verdict_id, kind, reporter, subject, expires_at FROM node_report WHERE verdict_id = ?";
+
+static const char SQL_NODES[] = "SELECT DISTINCT v.node_id FROM node_report r JOIN verdict v ON v.id = r.verdict_id "
+                                "WHERE v.state = 'open' ORDER BY v.node_id";
+
+int db_node_report_insert(struct db_tx *tx, const struct node_report *report)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_INSERT);
+    db_bind_i64(&q, report->verdict_id);
+    db_bind_text(&q, report_kind_text(report->kind));
+    db_bind_text(&q, report->reporter);
+    db_bind_text(&q, report->subject);
+    db_bind_i64(&q, report->expires_at);
+    return db_query_run(&q, NULL);
+}
+
+int db_node_report_get(struct db_tx *tx, int64_t verdict_id, struct node_report *ret_report)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_GET);
+    db_bind_i64(&q, verdict_id);
+    int status = db_query_one(&q);
+    if (status < 0)
+        return status;
+    ret_report->verdict_id = db_get_i64(&q);
+    DB_GET_ENUM(&q, report_kind, &ret_report->kind);
+    DB_GET_TEXT(&q, ret_report->reporter);
+    DB_GET_TEXT(&q, ret_report->subject);
+    ret_report->expires_at = db_get_i64(&q);
+    return 0;
+}
+
+static void node_id_read(struct db_query *q, void *row)
+{
+    *(int64_t *)row = db_get_i64(q);
+}
+
+int db_node_report_nodes(struct db_tx *tx, db_row_fn fn, void *arg)
+{
+    int64_t node_id;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_NODES);
+    return db_query_walk(&q, node_id_read, &node_id, fn, arg);
+}
