@@ -1,4 +1,4 @@
-# make bench: every figure of the README. ONLY="heartbeats verdicts decisions decide reads signatures connections kmsg faults agent slurm hpctl joblog launcher" runs some.
+# make bench: every figure of docs/performance.md. ONLY="heartbeats verdicts decisions decide reads signatures connections kmsg faults agent slurm hpctl joblog launcher" runs some.
 BENCH := $(BUILD)/bench/load $(BUILD)/bench/seed $(BUILD)/bench/bare $(BUILD)/bench/sigv4 $(BUILD)/bench/kmsg $(BUILD)/bench/decide $(BUILD)/bench/joblog
 
 $(BUILD)/bench/load: $(BUILD)/bench/load.o $(BUILD)/bench/message.o $(BUILD)/tests/support/sign.o $(BUILD)/libbase.a
