@@ -75,7 +75,7 @@ test('a dry run tells what the server would refuse', async () => {
   write(spec(3, '  - {name: login, instanceCount: 1, provider: moon}\n'));
   const before = (await world.get('/v1/clusters/demo')).revision;
   const seen = apply('--dry-run');
-  assert.match(seen.out, /^~ group gpu: instanceCount: 2 -> 3\n\+ group login: 1 nodes\n/);
+  assert.match(seen.out, /^~ group gpu: instanceCount: 2 -> 3\n\+ group login: 1 node\n/);
   assert.notEqual(seen.code, 0);
   assert.match(seen.err, /moon/);
   assert.equal((await world.get('/v1/clusters/demo')).revision, before);
@@ -84,7 +84,7 @@ test('a dry run tells what the server would refuse', async () => {
 test('groups grow and come as the file says', async () => {
   write(spec(3, '  - {name: login, instanceCount: 1, provider: local}\n'));
   const seen = apply('--dry-run', '-o', 'json');
-  assert.deepEqual(JSON.parse(seen.out), { cluster: 'demo', changes: ['~ group gpu: instanceCount: 2 -> 3', '+ group login: 1 nodes'], applied: false });
+  assert.deepEqual(JSON.parse(seen.out), { cluster: 'demo', changes: ['~ group gpu: instanceCount: 2 -> 3', '+ group login: 1 node'], applied: false });
   const asked = JSON.parse(apply('--yes', '-o', 'json').out);
   assert.deepEqual([asked.applied, asked.operation.kind, asked.operation.cluster], [true, 'update-cluster', 'demo']);
   assert.equal(hpctl(['operation', 'wait', asked.operation.id]).code, 0);

@@ -304,7 +304,7 @@ static void stuck_jobs_do_not_stop_a_repair(void **state)
     assert_int_equal(sim.provider.reboots, 0);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 1);
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_JOBS, "going on without them"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_JOBS, "did not end in time; the repair goes on"), 1);
     sim_close(&sim);
 }
 

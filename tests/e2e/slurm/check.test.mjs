@@ -72,7 +72,7 @@ test('quarantined by name while it is tested, a busy one is left alone, and all 
   assert.equal(features('gpu-2'), `a,b,${FEATURE}|a,${FEATURE}`);
   assert.match(shown('reservation', RESERVATION), /Flags=MAINT,IGNORE_JOBS/);
   await until('gpu-2 is shown under maintenance', () => /MAINT/.test(world.slurmNode('gpu-2').state)); // Slurm looks at reservations from time to time
-  assert.ok(world.events({ node: 'gpu-2' }).some((e) => /quarantined/.test(e.message)));
+  assert.ok(world.events({ node: 'gpu-2' }).some((e) => /in quarantine/.test(e.message)));
   // The busy one is waited for, then skipped and reported; its job never noticed.
   const skipped = await ended(checks['gpu-1']);
   assert.equal(skipped.state, 'skipped');
