@@ -42,6 +42,7 @@ test('the states of one agent', { timeout: 60000 }, async () => {
   assert.equal(running.reason, 'Running');
   assert.equal(running.assigned_rank, '0');
   assert.equal((await run.ask('/start', { ...START, faultCount: 1 })).status, 409);
+  await until('both have said so', () => run.out.match(/start \d 0/g)?.length === 2);
   await run.ask('/stop', { restart_mode: 'plr' });
   await run.state('ready');
   await run.ask('/start', { ...START, faultCount: 1 });
