@@ -232,6 +232,7 @@ json_t *render_node(const struct db_node_row *row)
     if (row->instance.id == 0)
         return json;
     put_text(json, "instanceId", row->instance.instance_id);
+    put_text(json, "providerRef", row->instance.provider_ref);
     put_text(json, "instanceState", instance_state_text(row->instance.state));
     put_text(json, "address", row->instance.address);
     put_text(json, "bootId", row->instance.boot_id);

@@ -83,6 +83,7 @@ static void print_node(FILE *f, const json_t *node)
                   {"Opted out", "optedOut"},
                   {"Looked at again", "retryAt"},
                   {"Instance", "instanceId"},
+                  {"Provider's id", "providerRef"},
                   {"Instance state", "instanceState"},
                   {"Address", "address"},
                   {"Boot id", "bootId"},

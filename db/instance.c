@@ -9,14 +9,14 @@
 
 static const char SQL_INSERT[] =
     "INSERT INTO instance (node_id, instance_id, state, boot_id, boot_at, launched_at, terminated_at, launch_key, "
-    "image_id, release, self_registered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "image_id, release, self_registered, provider_ref) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_GET[] = INSTANCE_FROM "WHERE i.instance_id = ?";
 static const char SQL_GET_ROW[] = INSTANCE_FROM "WHERE i.id = ?";
 static const char SQL_BY_KEY[] = INSTANCE_FROM "WHERE i.launch_key = ?";
 static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_UPDATE[] =
     "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
-    "image_id = ?, release = ? WHERE id = ?";
+    "image_id = ?, release = ?, provider_ref = ? WHERE id = ?";
 static const char SQL_SET_ADDRESS[] = "UPDATE instance SET address = ? WHERE id = ?";
 
 void db_instance_read(struct db_query *q, void *row)
@@ -35,6 +35,7 @@ void db_instance_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, instance->release);
     DB_GET_TEXT(q, instance->address);
     instance->self_registered = db_get_i64(q) != 0;
+    DB_GET_TEXT(q, instance->provider_ref);
 }
 
 int db_instance_insert(struct db_tx *tx, struct instance *instance)
@@ -52,6 +53,7 @@ int db_instance_insert(struct db_tx *tx, struct instance *instance)
     db_bind_text(&q, instance->image_id);
     db_bind_text(&q, instance->release);
     db_bind_i64(&q, instance->self_registered);
+    db_bind_text(&q, instance->provider_ref);
     return db_query_insert(&q, &instance->id);
 }
 
@@ -92,6 +94,7 @@ int db_instance_update(struct db_tx *tx, const struct instance *instance)
     db_bind_i64(&q, instance->terminated_at);
     db_bind_text(&q, instance->image_id);
     db_bind_text(&q, instance->release);
+    db_bind_text(&q, instance->provider_ref);
     db_bind_i64(&q, instance->id);
     return db_query_hit(&q);
 }

@@ -142,8 +142,8 @@ bool db_next_is_null(const struct db_query *q);
 /* A node's row carries the instance that fills it: one reader for both lists. */
 #define DB_INSTANCE_SELECT                                                                                          \
     "i.id, i.node_id, i.instance_id, i.state, i.boot_id, i.boot_at, i.launched_at, i.terminated_at, i.launch_key, " \
-    "i.image_id, i.release, i.address, i.self_registered"
-#define DB_INSTANCE_COLUMNS 13
+    "i.image_id, i.release, i.address, i.self_registered, i.provider_ref"
+#define DB_INSTANCE_COLUMNS 14
 void db_instance_read(struct db_query *q, void *row);
 
 /* Verdicts have no foreign key (see the migration): they are dropped by hand before their node goes. */

@@ -66,6 +66,7 @@ EMBED(migration_0048, "migrations/0048_person_hold.sql");
 EMBED(migration_0049, "migrations/0049_event_words.sql");
 EMBED(migration_0050, "migrations/0050_who_cancelled.sql");
 EMBED(migration_0051, "migrations/0051_node_report.sql");
+EMBED(migration_0052, "migrations/0052_provider_ref.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -119,6 +120,7 @@ static const struct db_migration migrations[] = {
     {"0049_event_words", migration_0049_data, migration_0049_end},
     {"0050_who_cancelled", migration_0050_data, migration_0050_end},
     {"0051_node_report", migration_0051_data, migration_0051_end},
+    {"0052_provider_ref", migration_0052_data, migration_0052_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

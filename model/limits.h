@@ -28,6 +28,7 @@
 #define ADDRESS_MAX_BYTES 128        /* host:port of an instance */
 #define AUDIT_WORD_MAX_BYTES 64      /* an operation or a code of the audit log */
 #define AUDIT_RESOURCE_MAX_BYTES 512 /* names; those that have no room are counted */
+#define PROVIDER_REF_MAX_BYTES 128   /* a machine's id of its provider */
 #define PEER_MAX_BYTES 48            /* INET6_ADDRSTRLEN is 46 */
 
 #define CLUSTER_GROUPS_MAX 100       /* botocore: 1..100 groups */

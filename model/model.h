@@ -163,8 +163,9 @@ struct instance {
     char boot_id[BOOT_ID_MAX_BYTES]; /* of the last report, "" before the first */
     int64_t boot_at;                 /* when that boot was first reported (server's clock) */
     int64_t launched_at, terminated_at;
-    char launch_key[KEY_MAX_BYTES]; /* the key under which the provider made it; unique */
-    bool self_registered;           /* by its agent: no provider of ours made it for this slot */
+    char launch_key[KEY_MAX_BYTES];            /* the key under which the provider made it; unique */
+    char provider_ref[PROVIDER_REF_MAX_BYTES]; /* its id at the provider, where that is not instance_id */
+    bool self_registered;                      /* by its agent: no provider of ours made it for this slot */
     char image_id[IMAGE_ID_MAX_BYTES];
     char release[RELEASE_VERSION_MAX_BYTES]; /* what it was launched from; "": the provider's own */
     char address[PEER_MAX_BYTES];            /* where others reach it, as its agent says; "": not told */

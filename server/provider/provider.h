@@ -22,7 +22,7 @@
 
 struct provider_launch {
     const char *key;         /* idempotency key, unique for one instance */
-    const char *instance_id; /* the id it shall have, where the provider lets us choose (local does) */
+    const char *instance_id; /* our id; the provider's own too, where that lets us choose (local does) */
     const char *cluster, *group, *node, *instance_type;
     const char *image_id, *release, *zone; /* "": the provider's own choice */
     /* what the instance needs to find home */
@@ -37,8 +37,15 @@ enum provider_instance_state {
     PROVIDER_INSTANCE_GONE, /* terminated, or never heard of */
 };
 
+/* The machine that a call is about. */
+struct provider_target {
+    const char *instance_id; /* ours */
+    const char *ref; /* the provider's id for it; NULL or "": it took ours, or its answer to the launch was lost */
+    const char *launch_key; /* of its launch; NULL or "": not known */
+};
+
 struct provider_instance {
-    char instance_id[ID_INSTANCE_MAX];
+    char ref[PROVIDER_REF_MAX_BYTES]; /* the provider's id for it, printable and without blanks; "": ours */
     enum provider_instance_state state;
     char address[ADDRESS_MAX_BYTES];  /* "" when not known */
     char trouble[PROVIDER_ERROR_MAX]; /* what the provider sees to be wrong with it, one line; "" for nothing */
@@ -54,14 +61,20 @@ struct provider_ops {
     int (*launch)(struct provider *p, const struct provider_launch *launch, struct provider_instance *ret_instance,
                   char *ret_error);
     /* OK with state GONE for an instance it does not know. */
-    int (*describe)(struct provider *p, const char *instance_id, struct provider_instance *ret_instance,
+    int (*describe)(struct provider *p, const struct provider_target *target, struct provider_instance *ret_instance,
                     char *ret_error);
-    int (*reboot)(struct provider *p, const char *instance_id, const char *key, char *ret_error);
-    int (*terminate)(struct provider *p, const char *instance_id, const char *key, char *ret_error);
+    int (*reboot)(struct provider *p, const struct provider_target *target, const char *key, char *ret_error);
+    int (*terminate)(struct provider *p, const struct provider_target *target, const char *key, char *ret_error);
 
     /* optional */
     void (*free)(struct provider *p);
 };
+
+/* The id under which the provider knows the machine. */
+static inline const char *provider_target_ref(const struct provider_target *target)
+{
+    return target->ref != NULL && target->ref[0] != '\0' ? target->ref : target->instance_id;
+}
 
 struct provider_driver {
     const struct provider_ops *ops;

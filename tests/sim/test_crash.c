@@ -22,7 +22,8 @@ struct story {
     bool replace; /* the fault comes twice: the second time the machine is replaced */
     bool request; /* a person asks for it in the scheduler */
     bool jobs;
-    bool asks; /* these jobs are asked to checkpoint */
+    bool asks;    /* these jobs are asked to checkpoint */
+    bool own_ids; /* the provider names its machines itself */
 };
 
 /* Everything up to the point from which on it dies; told once, and gone on from many times. */
@@ -30,6 +31,7 @@ static void begin(struct sim *sim, const struct story *story)
 {
     sim_open(sim, 7, true);
     sim->check = false;
+    sim->provider.own_ids = story->own_ids;
     sim->settings.policy.jobs[FAULT_CLASS_GPU] = story->asks ? JOBS_RULE_SIGNAL : JOBS_RULE_TABLE;
     sim->settings.policy.signal_deadline_ms[FAULT_CLASS_GPU] = 20 * MS_PER_S; /* each look is a point to die at */
     sim_create(sim, 2, NODE_RECOVERY_AUTOMATIC);
@@ -80,6 +82,10 @@ static void check_end(struct sim *sim, const struct story *story, const char *wh
                  sim->provider.terminations);
     if (fake_scheduler_find(&sim->scheduler, "gpu-1")->out || end.row.health != HEALTH_HEALTHY)
         sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": not in service", story->name, where, k);
+    const struct fake_instance *made = fake_provider_of_node(&sim->provider, "gpu-1");
+    if (made == NULL || strcmp(made->ref, end.instance.provider_ref) != 0)
+        sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": the provider's id \"%s\" is not known as its own",
+                 story->name, where, k, end.instance.provider_ref);
     int signals = fake_scheduler_find(&sim->scheduler, "gpu-1")->signals[0];
     if (signals > 1 || (!story->asks && signals > 0) || (sim->crashes == 0 && signals != (story->asks ? 1 : 0)))
         sim_fail(sim, "gpu-1", "%s, killed %s %" PRId64 ": %d signals", story->name, where, k, signals);
@@ -139,6 +145,13 @@ static void a_replacement_survives_death_anywhere(void **state)
 {
     (void)state;
     at_every_point(&(struct story){.name = "replace", .replace = true});
+}
+
+/* Rebooted once, replaced once, and each call is about the machine by the provider's own id. */
+static void a_provider_with_ids_of_its_own_survives_death_anywhere(void **state)
+{
+    (void)state;
+    at_every_point(&(struct story){.name = "own ids", .replace = true, .own_ids = true});
 }
 
 static void a_request_survives_death_anywhere(void **state)
@@ -276,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_reboot_survives_death_anywhere),
         cmocka_unit_test(a_signal_is_sent_once_whoever_dies),
         cmocka_unit_test(a_replacement_survives_death_anywhere),
+        cmocka_unit_test(a_provider_with_ids_of_its_own_survives_death_anywhere),
         cmocka_unit_test(a_request_survives_death_anywhere),
         cmocka_unit_test(a_full_disk_stops_everything),
         cmocka_unit_test(one_bad_row_does_not_stop_the_others),

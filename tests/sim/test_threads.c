@@ -82,27 +82,27 @@ static int locked_launch(struct provider *p, const struct provider_launch *launc
     return status;
 }
 
-static int locked_describe(struct provider *p, const char *instance_id, struct provider_instance *ret_instance,
-                           char *error)
+static int locked_describe(struct provider *p, const struct provider_target *target,
+                           struct provider_instance *ret_instance, char *error)
 {
     pthread_mutex_lock(&live.backends);
-    int status = fake_provider_driver(&live.sim.provider).ops->describe(p, instance_id, ret_instance, error);
+    int status = fake_provider_driver(&live.sim.provider).ops->describe(p, target, ret_instance, error);
     pthread_mutex_unlock(&live.backends);
     return status;
 }
 
-static int locked_reboot(struct provider *p, const char *instance_id, const char *key, char *error)
+static int locked_reboot(struct provider *p, const struct provider_target *target, const char *key, char *error)
 {
     pthread_mutex_lock(&live.backends);
-    int status = fake_provider_driver(&live.sim.provider).ops->reboot(p, instance_id, key, error);
+    int status = fake_provider_driver(&live.sim.provider).ops->reboot(p, target, key, error);
     pthread_mutex_unlock(&live.backends);
     return status;
 }
 
-static int locked_terminate(struct provider *p, const char *instance_id, const char *key, char *error)
+static int locked_terminate(struct provider *p, const struct provider_target *target, const char *key, char *error)
 {
     pthread_mutex_lock(&live.backends);
-    int status = fake_provider_driver(&live.sim.provider).ops->terminate(p, instance_id, key, error);
+    int status = fake_provider_driver(&live.sim.provider).ops->terminate(p, target, key, error);
     pthread_mutex_unlock(&live.backends);
     return status;
 }

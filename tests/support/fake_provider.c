@@ -30,6 +30,18 @@ struct fake_instance *fake_provider_find(struct fake_provider *fake, const char 
     return NULL;
 }
 
+/* By the id that it was given here, and by no other; a machine whose launch was never answered is known by the launch. */
+static struct fake_instance *find_target(struct fake_provider *fake, const struct provider_target *target)
+{
+    for (int i = 0; i < fake->count; i++) {
+        const struct fake_instance *instance = &fake->instances[i];
+        if (strcmp(instance->ref[0] != '\0' ? instance->ref : instance->id, provider_target_ref(target)) == 0 ||
+            (target->ref[0] == '\0' && strcmp(instance->key, target->launch_key) == 0))
+            return &fake->instances[i];
+    }
+    return NULL;
+}
+
 struct fake_instance *fake_provider_of(struct fake_provider *fake, const char *cluster, const char *node)
 {
     for (int i = fake->count - 1; i >= 0; i--)
@@ -74,7 +86,8 @@ static void describe_to(const struct fake_provider *fake, const struct fake_inst
 {
     *ret_instance = (struct provider_instance){
         .state = fake_instance_is_up(fake, instance) ? PROVIDER_INSTANCE_RUNNING : PROVIDER_INSTANCE_PENDING};
-    snprintf(ret_instance->instance_id, sizeof(ret_instance->instance_id), "%s", instance->id);
+    snprintf(ret_instance->ref, sizeof(ret_instance->ref), "%s",
+             instance->ref[0] != '\0' ? instance->ref : instance->id);
     snprintf(ret_instance->address, sizeof(ret_instance->address), "%s.fake:6818", instance->id);
     if (strcmp(fake->no_daemon, instance->node) == 0)
         snprintf(ret_instance->trouble, sizeof(ret_instance->trouble),
@@ -104,6 +117,8 @@ static int launch(struct provider *p, const struct provider_launch *request, str
         *instance = (struct fake_instance){0};
         snprintf(instance->id, sizeof(instance->id), "%s", request->instance_id);
         snprintf(instance->key, sizeof(instance->key), "%s", request->key);
+        if (fake->own_ids)
+            snprintf(instance->ref, sizeof(instance->ref), "machine/%d.example", fake->count);
         snprintf(instance->cluster, sizeof(instance->cluster), "%s", request->cluster);
         snprintf(instance->node, sizeof(instance->node), "%s", request->node);
         snprintf(instance->token, sizeof(instance->token), "%s", request->enrollment_token);
@@ -123,13 +138,14 @@ static int launch(struct provider *p, const struct provider_launch *request, str
     return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static int describe(struct provider *p, const char *instance_id, struct provider_instance *ret_instance, char *error)
+static int describe(struct provider *p, const struct provider_target *target, struct provider_instance *ret_instance,
+                    char *error)
 {
     struct fake_provider *fake = of(p);
     int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
-    const struct fake_instance *instance = fake_provider_find(fake, instance_id);
+    const struct fake_instance *instance = find_target(fake, target);
     if (instance != NULL && !instance->gone)
         describe_to(fake, instance, ret_instance);
     else
@@ -137,15 +153,15 @@ static int describe(struct provider *p, const char *instance_id, struct provider
     return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static int reboot(struct provider *p, const char *instance_id, const char *key, char *error)
+static int reboot(struct provider *p, const struct provider_target *target, const char *key, char *error)
 {
     struct fake_provider *fake = of(p);
     int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
-    struct fake_instance *instance = fake_provider_find(fake, instance_id);
+    struct fake_instance *instance = find_target(fake, target);
     if (instance == NULL || instance->gone) {
-        snprintf(error, PROVIDER_ERROR_MAX, "there is no instance %s", instance_id);
+        snprintf(error, PROVIDER_ERROR_MAX, "there is no instance %s", provider_target_ref(target));
         return fake_outcome_end(fake->outcome, STATUS_NOT_FOUND, error);
     }
     if (is_first(fake, key)) {
@@ -155,13 +171,13 @@ static int reboot(struct provider *p, const char *instance_id, const char *key, 
     return fake_outcome_end(fake->outcome, 0, error);
 }
 
-static int terminate(struct provider *p, const char *instance_id, const char *key, char *error)
+static int terminate(struct provider *p, const struct provider_target *target, const char *key, char *error)
 {
     struct fake_provider *fake = of(p);
     int status = fake_outcome_begin(fake->outcome, error);
     if (status != 0)
         return status;
-    struct fake_instance *instance = fake_provider_find(fake, instance_id);
+    struct fake_instance *instance = find_target(fake, target);
     if (instance != NULL && !instance->gone && is_first(fake, key)) {
         instance->gone = true;
         fake->terminations++;

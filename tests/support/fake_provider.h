@@ -15,6 +15,7 @@
 struct fake_instance {
     char id[ID_INSTANCE_MAX];
     char key[KEY_MAX_BYTES];
+    char ref[PROVIDER_REF_MAX_BYTES]; /* its id here; "": the one that was asked for */
     char node[NODE_NAME_MAX_BYTES], cluster[NAME_MAX_BYTES];
     char release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];
     char token[160]; /* the newest that was handed over */
@@ -47,6 +48,7 @@ struct fake_provider {
     char keys[FAKE_KEYS_MAX][KEY_MAX_BYTES]; /* of effects, once each */
     int key_count;
     int launches, reboots, terminations;            /* effects */
+    bool own_ids;                                   /* it names its machines itself */
     bool full;                                      /* no capacity */
     char no_daemon[NODE_NAME_MAX_BYTES];            /* the scheduler's daemon on this node ends as soon as it begins */
     bool failed_to_provision;                       /* new instances never come up */

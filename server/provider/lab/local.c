@@ -332,7 +332,7 @@ static int find_or_make(struct provider *p, const struct provider_launch *launch
 static void answer(struct provider_instance *ret_instance, const char *id, enum provider_instance_state state)
 {
     *ret_instance = (struct provider_instance){.state = state};
-    text_copy_cut(ret_instance->instance_id, sizeof(ret_instance->instance_id), id);
+    text_copy_cut(ret_instance->ref, sizeof(ret_instance->ref), id);
     text_copy_cut(ret_instance->address, sizeof(ret_instance->address), state == PROVIDER_INSTANCE_GONE ? "" : ADDRESS);
 }
 
@@ -384,9 +384,10 @@ static bool was_made(const char *dir)
 }
 
 /* A machine without a supervisor lost its power, or was never plugged in: it is switched on again. */
-static int local_describe(struct provider *p, const char *instance_id, struct provider_instance *ret_instance,
-                          char *ret_error)
+static int local_describe(struct provider *p, const struct provider_target *target,
+                          struct provider_instance *ret_instance, char *ret_error)
 {
+    const char *instance_id = provider_target_ref(target);
     struct claim claim;
     (void)ret_error;
     if (!instance_id_is_valid(instance_id)) {
@@ -409,8 +410,9 @@ static int local_describe(struct provider *p, const char *instance_id, struct pr
     return 0;
 }
 
-static int local_reboot(struct provider *p, const char *instance_id, const char *key, char *ret_error)
+static int local_reboot(struct provider *p, const struct provider_target *target, const char *key, char *ret_error)
 {
+    const char *instance_id = provider_target_ref(target);
     struct claim claim;
     if (!instance_key_is_valid(key))
         return refuse(ret_error, STATUS_INVALID, "the reboot has no usable idempotency key");
@@ -439,8 +441,9 @@ static int end_instance(const char *dir, const char *key, char *ret_error)
     return status;
 }
 
-static int local_terminate(struct provider *p, const char *instance_id, const char *key, char *ret_error)
+static int local_terminate(struct provider *p, const struct provider_target *target, const char *key, char *ret_error)
 {
+    const char *instance_id = provider_target_ref(target);
     struct claim claim;
     if (!instance_key_is_valid(key))
         return refuse(ret_error, STATUS_INVALID, "the termination has no usable idempotency key");

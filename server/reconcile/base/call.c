@@ -120,10 +120,17 @@ static int call_launch(struct rcall *call)
     return status != 0 ? status : call_update_address(call);
 }
 
+static struct provider_target target_of(const struct rcall *call)
+{
+    return (struct provider_target){
+        .instance_id = call->instance_id, .ref = call->provider_ref, .launch_key = call->launch_key};
+}
+
 static int call_describe(struct rcall *call)
 {
     const struct provider_driver *provider = &call->provider;
-    int status = provider->ops->describe(provider->self, call->instance_id, &call->instance, call->error);
+    const struct provider_target target = target_of(call);
+    int status = provider->ops->describe(provider->self, &target, &call->instance, call->error);
     return status != 0 ? status : call_update_address(call);
 }
 
@@ -132,6 +139,7 @@ static int call_do(struct rcall *call)
     const struct scheduler_driver *s = &call->scheduler;
     const struct provider_driver *p = &call->provider;
     const struct scheduler_owner owner = owner_of(call);
+    const struct provider_target target = target_of(call);
     switch (call->kind) {
     case CALL_OBSERVE:
         return call_observe(call);
@@ -161,9 +169,9 @@ static int call_do(struct rcall *call)
     case CALL_CONFIGURE:
         return s->ops->configuration->apply(s->self, call->desired, call->error);
     case CALL_REBOOT:
-        return p->ops->reboot(p->self, call->instance_id, call->key, call->error);
+        return p->ops->reboot(p->self, &target, call->key, call->error);
     case CALL_TERMINATE:
-        return p->ops->terminate(p->self, call->instance_id, call->key, call->error);
+        return p->ops->terminate(p->self, &target, call->key, call->error);
     case CALL_LAUNCH:
         return call_launch(call);
     case CALL_DESCRIBE:

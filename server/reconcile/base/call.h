@@ -45,8 +45,9 @@ struct rcall {
     char node[NODE_NAME_MAX_BYTES];
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];
     char instance_id[ID_INSTANCE_MAX];
-    enum scheduler_request request; /* of the owner of a cordon … */
-    bool any_owner;                 /* … or whose of ours it is does not matter */
+    char provider_ref[PROVIDER_REF_MAX_BYTES], launch_key[KEY_MAX_BYTES]; /* of that instance */
+    enum scheduler_request request;                                       /* of the owner of a cordon … */
+    bool any_owner; /* … or whose of ours it is does not matter */
     char reason[REASON_MAX_BYTES],
         seen[REASON_MAX_BYTES];   /* the owner's note, and what may give way to it ("": nothing) */
     char shown[REASON_MAX_BYTES]; /* answered: how a cordon stands in the scheduler */

@@ -109,14 +109,13 @@ static enum step_result join_run(struct work *w)
         work_due(w, w->scratch.described_at + every);
         return STEP_WAIT;
     }
-    w->call = work_provider_call(w, CALL_DESCRIBE);
+    w->call = work_provider_call(w, CALL_DESCRIBE, &w->instance);
     if (w->call == NULL)
         return STEP_FAIL;
     w->quiet = true;
     w->call->update_address = !w->scratch.addressed;
     if (work_has_scheduler(w))
         reconcile_call_to(w->call, reconcile_link(w->node));
-    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
     return STEP_CALL;
 }
 
@@ -242,13 +241,12 @@ static enum step_result wait_for_daemon(struct work *w)
         return STEP_WAIT;
     }
     if (is_asked_why(w))
-        w->call = work_provider_call(w, CALL_DESCRIBE);
+        w->call = work_provider_call(w, CALL_DESCRIBE, &w->instance);
     if (w->call == NULL && !w->scratch.troubled)
         tell_unheard(w, "");
     if (w->call == NULL)
         return STEP_WAIT;
     w->quiet = true;
-    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
     return STEP_CALL;
 }
 

@@ -75,10 +75,12 @@ static enum step_result reboot_enter(struct work *w)
 
 static enum step_result reboot_run(struct work *w)
 {
-    w->call = work_provider_call(w, CALL_REBOOT);
+    struct instance target;
+    if (!work_did(w, db_instance_get(w->turn->tx, w->op.old_instance, &target)))
+        return STEP_WAIT;
+    w->call = work_provider_call(w, CALL_REBOOT, &target);
     if (w->call == NULL)
         return STEP_FAIL;
-    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->op.old_instance);
     snprintf(w->call->key, sizeof(w->call->key), "reboot/%s", w->op.uid);
     return STEP_CALL;
 }
@@ -183,10 +185,9 @@ static enum step_result terminate_run(struct work *w)
     if (work_by_person(w))
         return ask_removal(w, &target);
     instance_move(w, &target, INSTANCE_STATE_TERMINATING);
-    w->call = work_provider_call(w, CALL_TERMINATE);
+    w->call = work_provider_call(w, CALL_TERMINATE, &target);
     if (w->call == NULL)
         return STEP_FAIL;
-    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), target.instance_id);
     snprintf(w->call->key, sizeof(w->call->key), "terminate/%s", target.instance_id);
     return STEP_CALL;
 }
@@ -318,11 +319,10 @@ static enum step_result end_leftover(struct work *w)
         return STEP_WAIT;
     if (left.id == w->instance.id)
         return STEP_GO_ON;
-    w->call = work_provider_call(w, CALL_TERMINATE);
+    w->call = work_provider_call(w, CALL_TERMINATE, &left);
     if (w->call == NULL)
         return STEP_FAIL;
     instance_move(w, &left, INSTANCE_STATE_TERMINATING);
-    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), left.instance_id);
     snprintf(w->call->key, sizeof(w->call->key), "terminate/%s", left.instance_id);
     return STEP_CALL;
 }
@@ -337,11 +337,10 @@ static enum step_result launch_run(struct work *w)
     enum step_result result = w->status != 0 ? STEP_WAIT : end_leftover(w);
     if (result != STEP_GO_ON)
         return result;
-    w->call = work_provider_call(w, CALL_LAUNCH);
+    w->call = work_provider_call(w, CALL_LAUNCH, &w->instance);
     if (w->call == NULL)
         return STEP_FAIL;
     make_token(w, w->call->token);
-    text_copy_cut(w->call->instance_id, sizeof(w->call->instance_id), w->instance.instance_id);
     text_copy_cut(w->call->key, sizeof(w->call->key), w->instance.launch_key);
     text_copy_cut(w->call->image_id, sizeof(w->call->image_id), w->instance.image_id);
     text_copy_cut(w->call->release, sizeof(w->call->release), w->instance.release);
@@ -365,6 +364,17 @@ static enum step_result leftover_ended(struct work *w, const struct rcall *call)
     return STEP_GO_ON;
 }
 
+/* A provider may name its machine itself. */
+static void keep_ref(struct work *w, const struct rcall *call)
+{
+    const char *made = call->instance.ref;
+    if (made[0] == '\0' || text_equal(made, call->instance_id) || text_equal(made, w->instance.provider_ref) ||
+        !text_equal(w->instance.instance_id, call->instance_id))
+        return;
+    text_copy_cut(w->instance.provider_ref, sizeof(w->instance.provider_ref), made);
+    work_did(w, db_instance_update(w->turn->tx, &w->instance));
+}
+
 static enum step_result launch_answer(struct work *w, const struct rcall *call)
 {
     if (call->kind == CALL_TERMINATE)
@@ -374,14 +384,11 @@ static enum step_result launch_answer(struct work *w, const struct rcall *call)
     if (call->status != 0)
         return provider_error(w, call);
     work_machine_capacity_launched(w);
-    const char *made = call->instance.instance_id;
-    if (made[0] != '\0' && !text_equal(made, call->instance_id)) {
-        work_say(w, "the provider made %s although %s was asked for", made, call->instance_id);
-        return STEP_FAIL;
-    }
+    keep_ref(w, call);
     w->scratch.addressed = call->addressed;
     work_address_told(w, call);
-    work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_INSTANCE_LAUNCHED, "instance %s was launched", call->instance_id);
+    work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_INSTANCE_LAUNCHED, "instance %s was launched%s%s", call->instance_id,
+               w->instance.provider_ref[0] != '\0' ? ": " : "", w->instance.provider_ref);
     return STEP_DONE;
 }
 

@@ -174,7 +174,7 @@ bool work_by_person(const struct work *w)
     return provider != NULL && provider->ops->by_person;
 }
 
-struct rcall *work_provider_call(struct work *w, enum call_kind kind)
+struct rcall *work_provider_call(struct work *w, enum call_kind kind, const struct instance *about)
 {
     const struct rgroup *group = w->node->group;
     const struct provider_driver *provider = find_provider(w);
@@ -184,6 +184,9 @@ struct rcall *work_provider_call(struct work *w, enum call_kind kind)
     }
     struct rcall *call = reconcile_call_new(kind, w->node->id, w->op.id);
     call->provider = *provider;
+    text_copy_cut(call->instance_id, sizeof(call->instance_id), about->instance_id);
+    text_copy_cut(call->provider_ref, sizeof(call->provider_ref), about->provider_ref);
+    text_copy_cut(call->launch_key, sizeof(call->launch_key), about->launch_key);
     text_copy_cut(call->cluster, sizeof(call->cluster), group->cluster->name);
     text_copy_cut(call->group, sizeof(call->group), group->name);
     text_copy_cut(call->instance_type, sizeof(call->instance_type), group->instance_type);

@@ -88,7 +88,7 @@ struct rcall *work_scheduler_call(struct work *w, enum call_kind kind);
 /* The group's machines are in a person's hands: what would be a call is asked for instead. */
 bool work_by_person(const struct work *w);
 /* NULL, with a sentence in w->detail, when the group's provider is not configured. */
-struct rcall *work_provider_call(struct work *w, enum call_kind kind);
+struct rcall *work_provider_call(struct work *w, enum call_kind kind, const struct instance *about);
 /* The slot is filled by another instance, or by none (instance NULL), after the commit. */
 void work_fleet(struct work *w, const struct instance *instance);
 /* Steps and the operation into the store. */

@@ -11,6 +11,7 @@ static struct instance full_instance(int64_t node_id)
     SET(instance.instance_id, "i-0123456789abcdef0");
     SET(instance.boot_id, "0bb2b5a7-0ef0-4e42-b0bb-4b2d6a0e8e01");
     SET(instance.launch_key, "op-1/launch");
+    SET(instance.provider_ref, "projects/p/zones/z/instances/4711");
     return instance;
 }
 
@@ -25,6 +26,7 @@ static void assert_same_instance(const struct instance *a, const struct instance
     assert_int_equal(a->launched_at, b->launched_at);
     assert_int_equal(a->terminated_at, b->terminated_at);
     assert_string_equal(a->launch_key, b->launch_key);
+    assert_string_equal(a->provider_ref, b->provider_ref);
 }
 
 static void test_every_field_comes_back(void **state)

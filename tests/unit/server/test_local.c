@@ -19,11 +19,11 @@ static void test_launch_counts_once_for_a_key(void **state)
     /* The instance that was made then, whatever is asked for now; also after hpd's restart. */
     struct provider_launch request = world_request("launch/1", ID_B);
     assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
-    assert_string_equal(instance.instance_id, ID_A);
+    assert_string_equal(instance.ref, ID_A);
     world_close(w);
     world_open(w, SCRIPT_BOOTS);
     assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
-    assert_string_equal(instance.instance_id, ID_A);
+    assert_string_equal(instance.ref, ID_A);
     world_launch(w, "launch/1", ID_A);
     assert_int_equal(world_lines(w, ID_A, "boots"), 1);
     assert_false(world_has(w, ID_B, ""));
@@ -41,10 +41,10 @@ static void test_provider_chooses_an_id(void **state)
     const struct provider_launch request = world_request("launch/1", NULL);
     world_open(w, SCRIPT_BOOTS);
     assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &first, w->error), 0);
-    assert_true(instance_id_is_valid(first.instance_id));
+    assert_true(instance_id_is_valid(first.ref));
     assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &again, w->error), 0);
-    assert_string_equal(first.instance_id, again.instance_id);
-    world_wait_boots(w, first.instance_id, 1);
+    assert_string_equal(first.ref, again.ref);
+    world_wait_boots(w, first.ref, 1);
 }
 
 static void test_describe(void **state)
@@ -114,7 +114,9 @@ static void test_terminate(void **state)
     const struct provider_launch request = world_request("launch/1", ID_A);
     assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), 0);
     assert_int_equal(instance.state, PROVIDER_INSTANCE_GONE);
-    assert_int_equal(w->driver.ops->reboot(w->driver.self, ID_A, "reboot/1", w->error), STATUS_NOT_FOUND);
+    assert_int_equal(
+        w->driver.ops->reboot(w->driver.self, &(struct provider_target){.instance_id = ID_A}, "reboot/1", w->error),
+        STATUS_NOT_FOUND);
     assert_int_equal(world_lines(w, ID_A, "boots"), 1);
     world_terminate(w, ID_B, "terminate/3"); /* never heard of */
     assert_false(world_has(w, ID_B, ""));
@@ -184,7 +186,9 @@ static void test_end_that_was_interrupted(void **state)
     assert_int_equal(instance_end_begin(dir, "terminate/1"), 0);
     world_kill_supervisor(w, ID_A);
     assert_int_equal(world_describe(w, ID_A), PROVIDER_INSTANCE_PENDING);
-    assert_int_equal(w->driver.ops->reboot(w->driver.self, ID_A, "reboot/1", w->error), STATUS_NOT_FOUND);
+    assert_int_equal(
+        w->driver.ops->reboot(w->driver.self, &(struct provider_target){.instance_id = ID_A}, "reboot/1", w->error),
+        STATUS_NOT_FOUND);
     const char *const argv[] = {w->self, "machine", dir, NULL};
     const struct child_options options = {.timeout_ms = WAIT_MS, .out_bytes_max = 4096};
     struct child_result result;
@@ -213,7 +217,7 @@ static void *launch_one(void *arg)
     struct provider_instance instance;
     l->status = world_try_launch(l->w, l->key, l->id, &instance, error);
     if (l->status == 0)
-        l->status = text_equal(instance.instance_id, l->id) && instance.state == PROVIDER_INSTANCE_RUNNING ? 0 : -100;
+        l->status = text_equal(instance.ref, l->id) && instance.state == PROVIDER_INSTANCE_RUNNING ? 0 : -100;
     return NULL;
 }
 
@@ -351,7 +355,9 @@ static void test_hostile_ids(void **state)
         const struct provider_launch request = world_request("launch/1", ids[i]);
         assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
         assert_int_equal(world_describe(w, ids[i]), PROVIDER_INSTANCE_GONE);
-        assert_int_equal(w->driver.ops->reboot(w->driver.self, ids[i], "reboot/1", w->error), STATUS_NOT_FOUND);
+        assert_int_equal(w->driver.ops->reboot(w->driver.self, &(struct provider_target){.instance_id = ids[i]},
+                                               "reboot/1", w->error),
+                         STATUS_NOT_FOUND);
         world_terminate(w, ids[i], "terminate/1");
     }
     autofree char *mark = own_printf("%s/terminated.json", victim);
@@ -393,8 +399,12 @@ static void test_hostile_requests(void **state)
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         const struct provider_launch request = world_request(keys[i], ID_A);
         assert_int_equal(w->driver.ops->launch(w->driver.self, &request, &instance, w->error), STATUS_INVALID);
-        assert_int_equal(w->driver.ops->reboot(w->driver.self, ID_A, keys[i], w->error), STATUS_INVALID);
-        assert_int_equal(w->driver.ops->terminate(w->driver.self, ID_A, keys[i], w->error), STATUS_INVALID);
+        assert_int_equal(
+            w->driver.ops->reboot(w->driver.self, &(struct provider_target){.instance_id = ID_A}, keys[i], w->error),
+            STATUS_INVALID);
+        assert_int_equal(
+            w->driver.ops->terminate(w->driver.self, &(struct provider_target){.instance_id = ID_A}, keys[i], w->error),
+            STATUS_INVALID);
     }
     struct provider_launch request = world_request("launch/1", ID_A);
     request.node = name;

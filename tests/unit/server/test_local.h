@@ -229,7 +229,7 @@ static inline int world_try_reboot(struct local_world *w, const char *id, const 
     int64_t until = world_now() + WAIT_MS;
     int status;
     do
-        status = w->driver.ops->reboot(w->driver.self, id, key, ret_error);
+        status = w->driver.ops->reboot(w->driver.self, &(struct provider_target){.instance_id = id}, key, ret_error);
     while (world_again(status, until));
     return status;
 }
@@ -239,7 +239,7 @@ static inline int world_try_terminate(struct local_world *w, const char *id, con
     int64_t until = world_now() + WAIT_MS;
     int status;
     do
-        status = w->driver.ops->terminate(w->driver.self, id, key, ret_error);
+        status = w->driver.ops->terminate(w->driver.self, &(struct provider_target){.instance_id = id}, key, ret_error);
     while (world_again(status, until));
     return status;
 }
@@ -251,7 +251,7 @@ static inline void world_launch(struct local_world *w, const char *key, const ch
     if (status != 0)
         print_error("%s\n", w->error);
     assert_int_equal(status, 0);
-    assert_string_equal(instance.instance_id, id);
+    assert_string_equal(instance.ref, id);
     assert_int_equal(instance.state, PROVIDER_INSTANCE_RUNNING);
     assert_string_equal(instance.address, "127.0.0.1");
 }
@@ -259,7 +259,8 @@ static inline void world_launch(struct local_world *w, const char *key, const ch
 static inline enum provider_instance_state world_describe(struct local_world *w, const char *id)
 {
     struct provider_instance instance;
-    assert_int_equal(w->driver.ops->describe(w->driver.self, id, &instance, w->error), 0);
+    assert_int_equal(
+        w->driver.ops->describe(w->driver.self, &(struct provider_target){.instance_id = id}, &instance, w->error), 0);
     return instance.state;
 }
 

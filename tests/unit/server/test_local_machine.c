@@ -296,14 +296,17 @@ static void test_what_a_service_said_last_is_told(void **state)
     start(w, "echo x >>{dir}/boots; if [ -e {dir}/fine ]; then exec sleep 1000; fi; printf 'one\\nno \\033 such "
              "node\\n'; exit 3");
     for (int64_t end = world_now() + WAIT_MS; instance.trouble[0] == '\0' && world_now() < end; poll(NULL, 0, 20))
-        assert_int_equal(w->driver.ops->describe(w->driver.self, ID, &instance, w->error), 0);
+        assert_int_equal(
+            w->driver.ops->describe(w->driver.self, &(struct provider_target){.instance_id = ID}, &instance, w->error),
+            0);
     assert_string_equal(instance.trouble, "its service boots ended with exit code 3: no ? such node");
     autofree char *fine = own_printf("%s/%s/fine", w->dir, ID), *trouble = own_printf("%s/%s/trouble", w->dir, ID);
     assert_int_equal(file_write(fine, "", 0, 0644), 0);
     world_reboot(w, ID, "r1");
     for (int64_t end = world_now() + WAIT_MS; file_exists(trouble) && world_now() < end; poll(NULL, 0, 20))
         ;
-    assert_int_equal(w->driver.ops->describe(w->driver.self, ID, &instance, w->error), 0);
+    assert_int_equal(
+        w->driver.ops->describe(w->driver.self, &(struct provider_target){.instance_id = ID}, &instance, w->error), 0);
     assert_string_equal(instance.trouble, "");
 }
 
