@@ -495,13 +495,13 @@ static void explain_never_seen(const struct policy_explanation_input *input, str
 {
     if (input->instance->boot_at > 0) {
         say(out,
-            "The agent of the instance %s has not spoken since this server started. Nothing is concluded from that: "
+            "The agent of the instance %s was not seen since this server started. Nothing is concluded from that: "
             "what was known before stands.",
             input->instance->instance_id);
         return;
     }
     say(out,
-        "The agent of the instance %s has never spoken: it does not run, or was never enrolled. Nobody looks at this "
+        "The agent of the instance %s was never seen: it does not run, or was never enrolled. Nobody looks at this "
         "node, so "
         "nothing can be found on it.",
         input->instance->instance_id[0] != '\0' ? input->instance->instance_id : "in its slot");
@@ -562,14 +562,16 @@ static void explain_quiet(const struct policy_explanation_input *input, struct p
     char span[POLICY_SPAN_MAX];
     if (input->node->attention == ATTENTION_KEPT_OUT) {
         say(out,
-            "%s. Nothing follows by itself: that is no fault of the node that its agent, which spoke %s ago, has seen.",
+            "%s. Nothing follows by itself: that is no fault of the node that its agent, which was seen %s ago, has "
+            "seen.",
             input->node->reason, ago(input, input->last_heartbeat_at, span));
         step_return_to_service(input, out, "put it back into service, once you have looked");
         step_node(input, out, "reboot", WHY_NOW);
         return;
     }
     say(out,
-        "Nothing has happened because nothing is wrong: its agent spoke %s ago, and nothing that it reported asks for "
+        "Nothing has happened because nothing is wrong: its agent was seen %s ago, and nothing that it reported asks "
+        "for "
         "anything.",
         ago(input, input->last_heartbeat_at, span));
     if (input->open_verdicts > 0)

@@ -118,13 +118,13 @@ static void say_liveness(struct text *text, struct service *s, const struct plac
     if (place->instance.id == 0)
         text_add(text, "No verdict: no instance fills the slot, so nobody can look.\n");
     else if (!known || live.last_heartbeat_at == 0)
-        text_printf(text, "No verdict: the agent of the instance %s has not spoken%s.\n", place->instance.instance_id,
+        text_printf(text, "No verdict: the agent of the instance %s was not seen%s.\n", place->instance.instance_id,
                     place->instance.boot_at == 0 ? " yet" : " since this server started");
     else if (live.silent)
         text_printf(text, "No verdict: the agent has been silent for %s.\n",
                     clock_format_duration(now_ms - live.last_heartbeat_at, ago));
     else
-        text_printf(text, "Its agent spoke %s ago.\n", clock_format_duration(now_ms - live.last_heartbeat_at, ago));
+        text_printf(text, "Its agent was seen %s ago.\n", clock_format_duration(now_ms - live.last_heartbeat_at, ago));
 }
 
 static void say_operation(struct text *text, const struct operation *operation)

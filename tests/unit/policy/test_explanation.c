@@ -104,19 +104,19 @@ static void in_service(void **state)
     begin();
     input.last_heartbeat_at = NOW - 350;
     policy_explain_node(&input, &out);
-    assert_non_null(strstr(out.sentence, "its agent spoke 350 ms ago"));
+    assert_non_null(strstr(out.sentence, "its agent was seen 350 ms ago"));
     begin();
-    assert_told(
-        EXPLANATION_QUIET,
-        "Nothing has happened because nothing is wrong: its agent spoke 3 s ago, and nothing that it reported asks for "
-        "anything.",
-        "");
+    assert_told(EXPLANATION_QUIET,
+                "Nothing has happened because nothing is wrong: its agent was seen 3 s ago, and nothing that it "
+                "reported asks for "
+                "anything.",
+                "");
     text_copy_cut(node.reason, sizeof(node.reason), "Slurm keeps it out by itself: Kill task failed");
     node.attention = ATTENTION_KEPT_OUT;
     assert_told(
         EXPLANATION_QUIET,
         "Slurm keeps it out by itself: Kill task failed. Nothing follows by itself: that is no fault of the node that "
-        "its agent, which spoke 3 s ago, has seen.",
+        "its agent, which was seen 3 s ago, has seen.",
         "scontrol update nodename=gpu-7 state=resume");
     node.attention = ATTENTION_NONE;
     node.reason[0] = '\0';
@@ -176,13 +176,13 @@ static void unheard(void **state)
     begin();
     input.last_heartbeat_at = 0;
     assert_told(EXPLANATION_NEVER_SEEN,
-                "The agent of the instance i-7 has not spoken since this server started. Nothing is concluded from "
+                "The agent of the instance i-7 was not seen since this server started. Nothing is concluded from "
                 "that: what was "
                 "known before stands.",
                 "");
     instance.boot_at = 0;
     assert_told(EXPLANATION_NEVER_SEEN,
-                "The agent of the instance i-7 has never spoken: it does not run, or was never enrolled. Nobody looks "
+                "The agent of the instance i-7 was never seen: it does not run, or was never enrolled. Nobody looks "
                 "at this node, "
                 "so nothing can be found on it.",
                 "hpctl token create --enrollment --cluster train --node gpu-7");

@@ -29,13 +29,13 @@ static void test_without_a_decision_it_says_what_is_known(void **state)
     service_explanation_free(&explanation);
 
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
-    assert_says(&explanation, "has not spoken since this server started");
+    assert_says(&explanation, "was not seen since this server started");
     service_explanation_free(&explanation);
 
     assert_int_equal(world_beat(&world, id, "i-1", WORLD_BOOT, 1), 0);
     clock_fake_advance(&world.clock, 3000);
     assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
-    assert_says(&explanation, "Its agent spoke 3s ago");
+    assert_says(&explanation, "Its agent was seen 3s ago");
     assert_says(&explanation, "Nothing has happened because nothing is wrong");
     service_explanation_free(&explanation);
 
@@ -99,7 +99,7 @@ static void test_with_a_decision_it_tells_why(void **state)
     assert_string_equal(explanation.evidence[0].key, "k1");
     assert_int_equal(explanation.operation.id, 0);
     assert_says(&explanation, "The budget of the group is used up");
-    assert_says(&explanation, "Its agent spoke");
+    assert_says(&explanation, "Its agent was seen");
     assert_int_equal(explanation.current.kind, EXPLANATION_DECIDED); /* in service still: it follows at the next look */
     service_explanation_free(&explanation);
     world_close(&world);
