@@ -1,5 +1,5 @@
 /*
- * The HTTP client of people's tools and of slurmrestd (libcurl; this file is its only user).
+ * The HTTP client of people's tools, of slurmrestd and of Kubernetes (libcurl; this file is its only user).
  *
  * One handle, so that a kept connection serves the next request. Redirects are never followed: a token goes
  * where it was meant to go. With a fingerprint the pinned key is the whole proof; without one the usual
@@ -23,6 +23,7 @@
 
 #define FINGERPRINT_PREFIX "sha256:"
 #define STREAM_POLL_MS 250
+#define RETRY_AFTER_S_MAX 86400
 
 struct http_client {
     CURL *curl;
@@ -31,7 +32,9 @@ struct http_client {
     char *authorization; /* "Authorization: Bearer …" or NULL */
     char *pin;           /* curl's form of the fingerprint, or NULL */
     char *ca_file;
-    char *socket; /* or NULL */
+    char *cert_file, *key_file; /* or NULL */
+    char *proxy;                /* or NULL */
+    char *socket;               /* or NULL */
     int64_t timeout_ms;
     atomic_bool cancelled;
     char curl_error[CURL_ERROR_SIZE];
@@ -96,6 +99,9 @@ int http_client_new(const struct http_options *options, struct http_client **ret
     if (options->fingerprint != NULL)
         client->pin = own_printf("sha256//%s", options->fingerprint + strlen(FINGERPRINT_PREFIX));
     client->ca_file = own_strdup(options->ca_file);
+    client->cert_file = own_strdup(options->cert_file);
+    client->key_file = own_strdup(options->key_file);
+    client->proxy = own_strdup(options->proxy);
     client->socket = own_strdup(options->socket);
     client->timeout_ms = options->timeout_ms;
     *ret_client = client;
@@ -111,6 +117,9 @@ void http_client_free(struct http_client *client)
     free(client->authorization);
     free(client->pin);
     free(client->ca_file);
+    free(client->cert_file);
+    free(client->key_file);
+    free(client->proxy);
     free(client->socket);
     free(client);
 }
@@ -118,6 +127,15 @@ void http_client_free(struct http_client *client)
 void http_client_limit(struct http_client *client, int64_t timeout_ms)
 {
     client->timeout_ms = timeout_ms;
+}
+
+int http_client_token(struct http_client *client, const char *token)
+{
+    if (token != NULL && strpbrk(token, "\r\n") != NULL)
+        return STATUS_INVALID;
+    free(client->authorization);
+    client->authorization = token == NULL ? NULL : own_printf("Authorization: Bearer %s", token);
+    return 0;
 }
 
 void http_client_cancel(struct http_client *client)
@@ -150,21 +168,36 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
     return len;
 }
 
-static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
+/* The value of a header of this name ("ETag:") without blanks around it; false: it is another one. */
+static bool header_value(const char *bytes, size_t len, const char *name, const char **ret_value, size_t *ret_len)
 {
-    static const char name[] = "ETag:";
-    struct sink *sink = arg;
-    size_t len = size * count, at = sizeof(name) - 1;
-    if (sink->reply == NULL || len < at || strncasecmp(bytes, name, at) != 0)
-        return len;
+    size_t at = strlen(name), end = len;
+    if (len < at || strncasecmp(bytes, name, at) != 0)
+        return false;
     while (at < len && (bytes[at] == ' ' || bytes[at] == '\t'))
         at++;
-    size_t end = len;
     while (end > at && strchr(" \t\r\n", bytes[end - 1]) != NULL)
         end--;
+    *ret_value = bytes + at;
+    *ret_len = end - at;
+    return true;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct sink *sink = arg;
+    const char *value;
+    size_t len;
+    char seconds[8];
+    if (sink->reply == NULL)
+        return size * count;
     /* One that does not fit is not ours, and half of it would be wrong. */
-    (void)text_copy_bytes(sink->reply->etag, sizeof(sink->reply->etag), bytes + at, end - at);
-    return len;
+    if (header_value(bytes, size * count, "ETag:", &value, &len))
+        (void)text_copy_bytes(sink->reply->etag, sizeof(sink->reply->etag), value, len);
+    else if (header_value(bytes, size * count, "Retry-After:", &value, &len) &&
+             text_copy_bytes(seconds, sizeof(seconds), value, len) == 0)
+        (void)text_parse_i64(seconds, 0, RETRY_AFTER_S_MAX, &sink->reply->retry_after_s);
+    return size * count;
 }
 
 /* Asked about once a second while nothing moves, too. */
@@ -188,7 +221,13 @@ static void set_security(struct http_client *client)
     } else if (client->ca_file != NULL) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
     }
-    if (!client->url.tls) /* only the loopback is plain: no proxy belongs in between */
+    if (client->cert_file != NULL) {
+        curl_easy_setopt(curl, CURLOPT_SSLCERT, client->cert_file);
+        curl_easy_setopt(curl, CURLOPT_SSLKEY, client->key_file);
+    }
+    if (client->proxy != NULL)
+        curl_easy_setopt(curl, CURLOPT_PROXY, client->proxy);
+    else if (!client->url.tls) /* only the loopback is plain: no proxy belongs in between */
         curl_easy_setopt(curl, CURLOPT_PROXY, "");
 }
 

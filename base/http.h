@@ -17,7 +17,9 @@ struct http_options {
     const char *token;       /* sent as Authorization: Bearer; NULL: none */
     const char *fingerprint; /* "sha256:" and base64 of SHA-256 over the SubjectPublicKeyInfo; NULL: system CAs */
     const char *ca_file;     /* PEM; NULL: system CAs */
-    const char *socket;      /* a Unix socket to go through, url being http://localhost then; NULL: TCP */
+    const char *cert_file, *key_file; /* PEM, by which we are known to the server; NULL: none */
+    const char *proxy;                /* NULL: as the environment says */
+    const char *socket;               /* a Unix socket to go through, url being http://localhost then; NULL: TCP */
     int64_t timeout_ms;
 };
 
@@ -27,6 +29,7 @@ struct http_reply {
     size_t len;
     char content_type[64];
     char etag[80];
+    int64_t retry_after_s; /* what the server asks for; 0: nothing */
 };
 
 #define HTTP_ERROR_MAX 256
@@ -36,6 +39,8 @@ int http_client_new(const struct http_options *options, struct http_client **ret
 void http_client_free(struct http_client *client);
 /* How long each request from now on may take. */
 void http_client_limit(struct http_client *client, int64_t timeout_ms);
+/* Sent as Authorization: Bearer from now on; NULL: none. INVALID when it holds a line break. */
+int http_client_token(struct http_client *client, const char *token);
 /* From any thread: the request that goes on now ends within a second or two as UNAVAILABLE, and so does each later one at once. */
 void http_client_cancel(struct http_client *client);
 /* One request. UNAVAILABLE, TIMEOUT, DENIED (certificate does not match), TOO_LARGE, with a sentence.
