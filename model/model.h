@@ -24,8 +24,9 @@
 
 /* The kinds of schedulers: as the API and hpd's configuration write them, as people do, and whether groups have roles there (SlurmConfig:
  * controller, login, compute, in partitions). Nothing else asks for a kind. */
-#define ORCHESTRATOR_LIST(X)         \
-    X(SLURM, "slurm", "Slurm", true) \
+#define ORCHESTRATOR_LIST(X)                         \
+    X(SLURM, "slurm", "Slurm", true)                 \
+    X(KUBERNETES, "kubernetes", "Kubernetes", false) \
     X(NONE, "none", "none", false) /* nodes without a scheduler: drain and resume are no-ops */
 enum orchestrator {
 #define X(SYMBOL, ...) ORCHESTRATOR_##SYMBOL,

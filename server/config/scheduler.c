@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "server/config/kubernetes.h"
 #include "server/config/slurm.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 
 /* Every kind there is. A new one is a row here, one in ORCHESTRATOR_LIST, and its folder in server/scheduler/. */
-static const struct config_scheduler_kind *const kinds[] = {&config_slurm_kind};
+static const struct config_scheduler_kind *const kinds[] = {&config_slurm_kind, &config_kubernetes_kind};
 
 static int refuse(char *ret_error, const char *path, const char *rule)
 {

@@ -1,0 +1,41 @@
+/* What the files of the Kubernetes driver share. */
+#ifndef HOLDFAST_SERVER_SCHEDULER_KUBERNETES_PRIVATE_H
+#define HOLDFAST_SERVER_SCHEDULER_KUBERNETES_PRIVATE_H
+
+#include "server/scheduler/kubernetes/cache.h"
+#include "server/scheduler/kubernetes/kubernetes.h"
+#include "server/scheduler/kubernetes/object.h"
+
+#include <pthread.h>
+
+struct scheduler {
+    struct kube_client *client;
+    pthread_mutex_t lock;            /* over what follows */
+    struct kube_cache *nodes, *pods; /* made by the first look */
+    char release[32];                /* of the server; "": not known yet */
+    char eviction[16];               /* the version of policy that has evictions; "": not known yet */
+};
+
+/* Cached nodes that Holdfast knows by this name, at most two of them count: the best one is answered. NOT_FOUND. */
+int kube_find(struct scheduler *s, struct kube_call *call, const char *name, struct kube_node *ret_node);
+/* That node as it is now. */
+int kube_look(struct scheduler *s, struct kube_call *call, const char *name, json_t **ret_json,
+              struct kube_node *ret_node);
+/* Patches it and keeps the answer. CONFLICT when it has changed since it was looked at. */
+int kube_patch_node(struct scheduler *s, struct kube_call *call, const struct kube_node *node, const char *type,
+                    const json_t *patch, struct kube_node *ret_node);
+/* True when a stands for the name rather than b: the machine that is there now. */
+bool kube_node_is_better(const struct kube_node *a, const struct kube_node *b);
+
+/* nodes.c */
+int kube_observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error);
+int kube_places(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
+int kube_caches(struct scheduler *s, struct kube_call *call);
+
+/* pods.c */
+int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
+                   char *ret_error);
+int kube_evict(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error);
+int kube_end_pods(struct scheduler *s, const char *node, char *ret_error);
+
+#endif

@@ -1,0 +1,65 @@
+// A node's whole way on Kubernetes: a line of its kernel log, the taint and labels of HyperPod, its pods evicted, the machine rebooted or
+// replaced, and Schedulable again, as kubectl shows it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { HEALTH, KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
+import { FELL_OFF, until } from '../lib/world.mjs';
+
+const why = cannot();
+let world;
+before(async () => {
+  if (!why) world = await new KubernetesWorld().start();
+}, { timeout: 300000 });
+after(() => world?.end());
+
+const deployment = (name, replicas, more = {}) => ({
+  apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'default' },
+  spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'c', image: 'none' }], terminationGracePeriodSeconds: 1, ...more } } } });
+const podsOf = (node) => JSON.parse(world.kubectl('get', 'pods', '-A', '-o', 'json', '--field-selector', `spec.nodeName=${node}`)).items;
+const objectOf = (name) => world.kubeNode(name).metadata.name;
+
+test('the scheduler is shown with its version and its nodes', { skip: why }, () => {
+  const [kube] = world.json('scheduler', 'list');
+  assert.equal(kube.kind, 'kubernetes');
+  assert.equal(kube.state, 'up');
+  assert.match(kube.transport, /^Kubernetes v1\.\d+\.\d+ at https:/);
+});
+
+test('a GPU falls off the bus: pods leave, the machine is rebooted, and the node is Schedulable again', { skip: why }, async () => {
+  const object = objectOf('gpu-1');
+  world.apply(deployment('web', 1, { nodeName: undefined, nodeSelector: { 'kubernetes.io/hostname': object } }));
+  await until('the pod runs', () => podsOf(object).some((p) => p.status.phase === 'Running'));
+  const seen = new Set();
+  world.kernel('gpu-1', FELL_OFF);
+  await until('it is out for a reboot', () => {
+    const node = world.kubeNode('gpu-1');
+    seen.add(node.metadata.labels[HEALTH]);
+    return node.metadata.labels[HEALTH] === 'UnschedulablePendingReboot' && node.spec.unschedulable && node.spec.taints.some((t) => t.key === HEALTH && t.value === 'Unschedulable' && t.effect === 'NoSchedule');
+  });
+  await until('the pod was evicted and waits for the node', () => podsOf(object).length === 0);
+  await world.repaired('gpu-1', 'reboot');
+  assert.equal(objectOf('gpu-1'), object);
+  await until('the pod runs again', () => podsOf(object).some((p) => p.status.phase === 'Running'));
+  world.kubectl('delete', 'deployment', 'web');
+});
+
+test('a label by hand replaces the machine: the node has another name, and the old one is gone', { skip: why }, async () => {
+  const old = objectOf('gpu-2');
+  world.kubectl('label', '--overwrite', 'node', old, `${HEALTH}=UnschedulablePendingReplacement`);
+  await world.repaired('gpu-2', 'replace');
+  assert.notEqual(objectOf('gpu-2'), old);
+});
+
+test('a cordon of a person is left alone, and the fault waits', { skip: why }, async () => {
+  const object = objectOf('gpu-3');
+  world.kubectl('cordon', object);
+  await world.looks(3);
+  world.kernel('gpu-3', FELL_OFF);
+  await until('the fault is known', () => world.node('gpu-3').health !== 'healthy');
+  await world.looks(4);
+  const node = world.kubeNode('gpu-3');
+  assert.equal(node.spec.unschedulable, true);
+  assert.deepEqual((node.spec.taints ?? []).filter((t) => t.key === HEALTH), []);
+  world.kubectl('uncordon', object);
+  await world.repaired('gpu-3', 'reboot');
+});

@@ -1,0 +1,92 @@
+/*
+ * What Kubernetes answers and what people write of it: the first byte says whether the rest is a kubeconfig, what a credential plugin
+ * printed, a line of a watch, or a node that is cordoned and given back by the patches made for it.
+ */
+// ROOMS: server base model
+#include "tests/fuzz/fuzz.h"
+
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/kubernetes/cache.h"
+#include "server/scheduler/kubernetes/kubeconfig.h"
+#include "server/scheduler/kubernetes/object.h"
+
+static void *keep_node(const json_t *object)
+{
+    struct kube_node *node = own_calloc(1, sizeof(*node));
+    if (kube_node_read(object, node) == 0)
+        return node;
+    free(node);
+    return NULL;
+}
+
+static uint64_t version_of(const void *kept)
+{
+    return ((const struct kube_node *)kept)->version;
+}
+
+static void check_node(const void *kept, void *arg)
+{
+    const struct kube_node *node = kept;
+    char reason[REASON_MAX_BYTES];
+    (void)arg;
+    kube_node_reason(node, reason);
+    REQUIRE(text_is_clean(reason) && text_is_utf8(reason, strlen(reason)));
+    REQUIRE(text_is_clean(node->name) && node->object[0] != '\0');
+    REQUIRE(!kube_node_is_lifted(node) || !node->unschedulable);
+}
+
+static void read_line(const char *text, size_t len)
+{
+    static const struct kube_cache_kind kind = {.path = "/x", .query = "", .read = keep_node, .version = version_of};
+    struct kube_cache *cache = kube_cache_new_still(&kind);
+    (void)kube_cache_line(cache, text, len);
+    kube_cache_each(cache, check_node, NULL);
+    kube_cache_free(cache);
+}
+
+static void read_config(const char *text, size_t len)
+{
+    struct kube_access access;
+    char error[JSON_ERROR_MAX] = "";
+    if (kubeconfig_parse(text, len, "/d", NULL, &access, error) != 0) {
+        REQUIRE(error[0] != '\0');
+        return;
+    }
+    REQUIRE(access.server != NULL && access.prefix != NULL && (access.token == NULL || access.token_file == NULL));
+    kube_access_free(&access);
+}
+
+static void read_credential(const char *text, size_t len)
+{
+    char *token = NULL, error[JSON_ERROR_MAX] = "";
+    int64_t until;
+    if (kube_exec_credential(text, len, &token, &until, error) == 0)
+        REQUIRE(token[0] != '\0' && strpbrk(token, " \r\n") == NULL);
+    free(token);
+}
+
+/* Our cordon can be told from anybody else's, and goes without a trace of ours. */
+static void cordon(const char *text, size_t len)
+{
+    static const struct scheduler_owner owner = {.request = SCHEDULER_REQUEST_REPLACE};
+    auto_json json_t *json = NULL;
+    struct kube_node node;
+    char error[JSON_ERROR_MAX];
+    if (json_parse(text, len, len, &json, error) != 0 || kube_node_read(json, &node) != 0)
+        return;
+    auto_json json_t *patch = kube_cordon_patch(json, &node, &owner);
+    REQUIRE(patch != NULL);
+    auto_json json_t *back = kube_uncordon_patch(json, &node);
+    REQUIRE(back != NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const readers[])(const char *, size_t) = {read_config, read_credential, read_line, cordon};
+    if (size == 0)
+        return 0;
+    autofree char *text = fuzz_text(data + 1, size - 1);
+    readers[data[0] % ARRAY_LEN(readers)](text, size - 1);
+    return 0;
+}
