@@ -307,6 +307,33 @@ static void a_cancelled_check_gives_the_node_back(void **state)
     sim_close(&sim);
 }
 
+/* A machine that dies while it is tested is the policy's once the test is cancelled: as soon as if it had never been tested, at whatever
+ * moment of its silence that is. */
+static void a_node_that_dies_under_test_is_repaired_once_that_is_cancelled(void **state)
+{
+    (void)state;
+    for (int seconds = 0; seconds < 900; seconds += 45) {
+        struct sim sim;
+        char uid[ID_UUID_MAX];
+        struct operation operation;
+        struct problem problem = {0};
+        open_world(&sim, 311 + (uint64_t)seconds, SIM_DEEP_STALLS, 2);
+        start(&sim, uid);
+        for (int i = 0; machine(&sim)->deep_runs == 0; i++) {
+            assert_true(i < 10000);
+            sim_tick(&sim, INT64_MAX);
+        }
+        machine(&sim)->muted = true;
+        sim_run(&sim, seconds * MS_PER_S);
+        assert_int_equal(service_operation_cancel(&sim.service, &sim_admin, uid, &operation, &problem), 0);
+        until_ended(&sim, uid, MS_PER_MIN);
+        sim_run(&sim, 30 * MS_PER_MIN);
+        if (sim.provider.reboots != 1)
+            sim_fail(&sim, "gpu-1", "cancelled %d s after it died: %d reboots", seconds, sim.provider.reboots);
+        sim_close(&sim);
+    }
+}
+
 /* A scheduler that had not saved that the node was given back shows the hold of the check again: nobody else would end it. */
 static void the_hold_of_a_check_that_is_over_is_ended(void **state)
 {
@@ -655,6 +682,7 @@ int main(void)
         cmocka_unit_test(a_busy_node_whose_jobs_end_is_tested),
         cmocka_unit_test(a_pressing_check_requeues_jobs),
         cmocka_unit_test(a_cancelled_check_gives_the_node_back),
+        cmocka_unit_test(a_node_that_dies_under_test_is_repaired_once_that_is_cancelled),
         cmocka_unit_test(the_hold_of_a_check_that_is_over_is_ended),
         cmocka_unit_test(time_is_limited),
         cmocka_unit_test(a_crash_tests_nothing_twice),

@@ -191,14 +191,16 @@ static bool is_seen_since(const struct reconcile *r, const struct decide_item *i
     for (size_t i = 0; i < item->verdict_count; i++)
         if (item->verdicts[i].received_at > op->finished_at && policy_is_node_fault(&faults, &item->verdicts[i]))
             return true;
-    return false;
+    /* In service it has no reason to fall silent; a node that is held may be somebody's at work. */
+    return item->row.state == NODE_STATE_READY && item->node->lost && item->node->silent_since > op->finished_at;
 }
 
-/* A repair that a person stopped is not begun again for what that person had seen. */
+/* A repair that a person stopped is not begun again for what that person had seen. Whoever stopped a test had seen nothing. */
 static bool is_cancelled(const struct reconcile *r, const struct decide_item *item)
 {
     const struct operation *op = &item->last_operation;
-    return op->id != 0 && op->state == OPERATION_STATE_CANCELLED && op->cancel_asked && !is_seen_since(r, item, op);
+    return op->id != 0 && op->kind != OPERATION_KIND_CHECK && op->state == OPERATION_STATE_CANCELLED &&
+           op->cancel_asked && !is_seen_since(r, item, op);
 }
 
 static int read_history(const struct reconcile *r, struct db_tx *tx, struct decide_item *item)
