@@ -114,12 +114,12 @@ struct instance_group {
 };
 
 /* Why people should look at a node although it is in service. */
-#define ATTENTION_LIST(X)                                                                          \
-    X(NONE, "")                                                                                    \
-    X(HELD, "held")         /* somebody else holds it in the scheduler */                          \
-    X(DOWNED, "downed")     /* the scheduler took it out by itself, and hears it again */          \
-    X(KEPT_OUT, "kept-out") /* the scheduler keeps it out for what it found: a job's end failed */ \
-    X(UNHEARD, "unheard")   /* its agent is silent */                                              \
+#define ATTENTION_LIST(X)                                                                                 \
+    X(NONE, "")                                                                                           \
+    X(HELD, "held")         /* somebody else holds it in the scheduler */                                 \
+    X(DOWNED, "downed")     /* the scheduler took it out by itself, and hears it again */                 \
+    X(KEPT_OUT, "kept-out") /* the scheduler keeps it out: a job's end failed, its daemon is not heard */ \
+    X(UNHEARD, "unheard")   /* its agent is silent */                                                     \
     X(DECIDED, "decided")   /* the policy leaves what was seen to a person */
 enum attention {
 #define X(SYMBOL, text) ATTENTION_##SYMBOL,

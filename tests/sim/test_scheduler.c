@@ -157,6 +157,25 @@ static void a_silent_agent_is_shown_until_it_speaks(void **state)
     sim_close(&sim);
 }
 
+static void a_node_whose_daemon_is_dead_is_shown(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 56, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    assert_attention(&sim, "", "");
+    snprintf(sim.provider.no_daemon, sizeof(sim.provider.no_daemon), "gpu-3");
+    sim_run(&sim, MS_PER_MIN);
+    assert_attention(&sim, "gpu-3", "Slurm gets no answer from its daemon on the node");
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 0); /* its agent is well: no fault of the machine */
+    sim.provider.no_daemon[0] = '\0';
+    sim_run(&sim, MS_PER_MIN);
+    assert_attention(&sim, "", "");
+    sim_close(&sim);
+}
+
 /* The person is faster than the snapshot: only the mark itself finds out. */
 static void a_drain_at_the_last_moment_cancels(void **state)
 {
@@ -648,6 +667,7 @@ int main(void)
         cmocka_unit_test(a_external_drain_is_written_once),
         cmocka_unit_test(a_scheduler_that_is_down_is_shown),
         cmocka_unit_test(a_silent_agent_is_shown_until_it_speaks),
+        cmocka_unit_test(a_node_whose_daemon_is_dead_is_shown),
         cmocka_unit_test(a_drain_at_the_last_moment_cancels),
         cmocka_unit_test(a_drain_during_the_repair_is_kept),
         cmocka_unit_test(an_operators_request_is_carried_out),

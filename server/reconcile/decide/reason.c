@@ -40,6 +40,13 @@ static void say_held(const struct rnode *node, char ret_reason[REASON_MAX_BYTES]
     text_copy_cut(ret_reason, REASON_MAX_BYTES, text);
 }
 
+/* Its agent may be well: what the scheduler has running there is not. */
+static bool is_unheard_by_scheduler(const struct rnode *node)
+{
+    return reconcile_node_has_scheduler(node) && node->seen_seq > node->touched_seq && !node->responding &&
+           !node->switched_off;
+}
+
 /* For what the scheduler found out by itself, which is no fault that anything here knows. */
 static bool is_kept_out(const struct rnode *node)
 {
@@ -131,6 +138,10 @@ static enum attention say_attention(const struct decide_item *item, char ret_rea
     if (item->has_decision && reconcile_is_for_people(&item->decision)) {
         say_for_people(&item->decision, ret_reason);
         return ATTENTION_DECIDED;
+    }
+    if (is_unheard_by_scheduler(node)) {
+        snprintf(ret_reason, REASON_MAX_BYTES, "%s gets no answer from its daemon on the node", scheduler_of(node));
+        return ATTENTION_KEPT_OUT;
     }
     if (!is_kept_out(node))
         return ATTENTION_NONE;
