@@ -37,6 +37,7 @@ bool job_is_on(const struct cluster_job *job);
 struct job_node {
     const char *name, *state;                 /* "IDLE+DRAIN" */
     const char *partitions, *features, *gres; /* "a,b" */
+    bool unheard;                             /* the scheduler gets no answer from it, and did not switch it off */
 };
 
 struct job_snapshot {

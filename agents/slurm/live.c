@@ -134,6 +134,15 @@ static int run_attempt(struct resume *r, char *const argv[], struct run_ended *r
 
 /* --- what came of it ---------------------------------------------------------------------------------- */
 
+/* Slurm itself has given nodes of this attempt up: no agent has to be heard for that. */
+static bool has_lost_nodes(const struct resume *r)
+{
+    struct resume_job job;
+    struct resume_names AUTO(resume_names) before = {0}, AUTO(resume_names) now = {0};
+    return resume_peek(r, &job) && job.running && resume_names_expand(r->nodes, &before) == 0 &&
+           resume_names_expand(job.nodes, &now) == 0 && now.count > 0 && now.count < before.count;
+}
+
 /* hpd's word, waited for with growing pauses. TIMEOUT when there is none in time; *ret_told: we are to end. */
 static int diagnose(struct resume *r, const struct run_ended *ended, struct resume_reply *ret_reply, bool *ret_told)
 {
@@ -146,7 +155,7 @@ static int diagnose(struct resume *r, const struct run_ended *ended, struct resu
         char error[HTTP_ERROR_MAX];
         struct resume_reply reply = {0};
         int status = r->world->ask(r, &report, &reply, error);
-        if (status == 0 && reply.action != RESUME_ACTION_WAIT) {
+        if (status == 0 && (reply.action != RESUME_ACTION_WAIT || has_lost_nodes(r))) {
             *ret_reply = reply;
             return 0;
         }

@@ -146,6 +146,7 @@ static void keep_nodes(struct job_snapshot *snapshot, const struct scheduler_obs
         node->partitions = next_word(&at);
         node->features = next_word(&at);
         node->gres = next_word(&at);
+        node->unheard = !seen->nodes[i].responding && !seen->nodes[i].switched_off;
     }
 }
 

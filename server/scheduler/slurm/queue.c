@@ -121,6 +121,9 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
         return STATUS_BACKEND;
     bool none = strcmp(columns[SLURM_QUEUE_REASON], "None") == 0,
          no_nodes = strcmp(columns[SLURM_QUEUE_NODES], "(null)") == 0;
+    /* A job that was merged into another has no nodes any more, and keeps for its end when it would have had to end. */
+    bool merged =
+        (no_nodes || columns[SLURM_QUEUE_NODES][0] == '\0') && strcmp(columns[SLURM_QUEUE_STATE], "COMPLETED") == 0;
     *ret_job = (struct cluster_job){
         .id = id,
         .name = columns[SLURM_QUEUE_NAME],
@@ -137,7 +140,7 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
         .restarts = count_of(columns[SLURM_QUEUE_RESTARTS]),
         .submitted_at = time_of(columns[SLURM_QUEUE_SUBMITTED]),
         .started_at = time_of(columns[SLURM_QUEUE_STARTED]),
-        .ends_at = time_of(columns[SLURM_QUEUE_ENDS]),
+        .ends_at = time_of(columns[merged ? SLURM_QUEUE_STARTED : SLURM_QUEUE_ENDS]),
         .time_limit_s = limit_of(columns[SLURM_QUEUE_LIMIT]),
     };
     return 0;

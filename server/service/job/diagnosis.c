@@ -3,7 +3,8 @@
  * else. Each question tells of an attempt, too, which is kept.
  *
  * A step that runs is left alone until a repair wants its node now (reconcile/operation/drain.c asks the attempt to make way) or has passed
- * the jobs by. Of a step that has failed every node counts that is not in service, or will not be. That none is at fault is said
+ * the jobs by. Of a step that has failed every node counts that is not in service, or will not be, or that neither its agent
+ * nor the scheduler hears. That none is at fault is said
  * only after a while (recovery.diagnosisSettle) and when all its agents were heard since: what killed a step is often in its kernel's
  * log some seconds later.
  *
@@ -64,6 +65,19 @@ static bool is_repair(const struct operation *op)
     return operation_is_repair(op->kind) || op->kind == OPERATION_KIND_DELETE || op->kind == OPERATION_KIND_UPDATE;
 }
 
+/* Two that look by themselves hear nothing of it. The policy waits longer before it reboots a machine; a job that has failed does not. */
+static bool is_lost(const struct diagnosis *d, const struct place *place)
+{
+    struct fleet_view live;
+    if (d->attempt.state != ATTEMPT_STATE_FAILED || d->snapshot == NULL ||
+        fleet_get(d->s->fleet, place->node.id, &live) != 0 || !live.silent)
+        return false;
+    for (size_t i = 0; i < d->snapshot->node_count; i++)
+        if (strcmp(d->snapshot->nodes[i].name, place->node.name) == 0)
+            return d->snapshot->nodes[i].unheard;
+    return false;
+}
+
 static bool is_broken(const struct diagnosis *d, const struct place *place, const struct operation *op)
 {
     if (d->attempt.state == ATTEMPT_STATE_RUNNING && d->attempt.stop_at == 0)
@@ -107,7 +121,7 @@ static int look_at_node(struct db_tx *tx, struct diagnosis *d, const char *name)
         status = db_operation_active(tx, place.node.id, &op);
     if (status != 0 && status != STATUS_NOT_FOUND)
         return status;
-    if (is_broken(d, &place, status == 0 ? &op : NULL))
+    if (is_broken(d, &place, status == 0 ? &op : NULL) || is_lost(d, &place))
         add_broken(d, name, &place, status == 0 ? &op : NULL);
     else
         d->unheard = d->unheard || (d->attempt.state == ATTEMPT_STATE_FAILED && is_unheard(d, &place));

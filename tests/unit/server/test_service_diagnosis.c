@@ -353,6 +353,53 @@ static void test_what_is_told_must_not_be_untrue(void **state)
     world_close(&world);
 }
 
+static bool unheard; /* by the scheduler: gpu-2 */
+
+static void show_node(void)
+{
+    struct job_snapshot *snapshot = job_snapshot_new();
+    snapshot->nodes = own_calloc(1, sizeof(*snapshot->nodes));
+    snapshot->nodes[snapshot->node_count++] = (struct job_node){
+        .name = "gpu-2", .state = "ALLOCATED", .partitions = "", .features = "", .gres = "", .unheard = unheard};
+    snapshot->metrics = own_strdup("");
+    snapshot->at = clock_wall_ms(&world.clock);
+    snapshot->stale_at = snapshot->at + MS_PER_DAY;
+    service_scheduler_show(world.service.schedulers[0], snapshot, "");
+}
+
+static void ignore_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
+{
+    (void)node_id;
+    (void)last_heartbeat_at;
+    (void)arg;
+}
+
+/* The policy reboots it after ten minutes; a job that has failed goes on without it. */
+static void test_two_that_hear_nothing_are_believed(void **state)
+{
+    (void)state;
+    open_two();
+    beat_all(1);
+    world.service.schedulers[world.service.scheduler_count++] = service_scheduler_new("", "slurm");
+    const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
+    service_scheduler_set(world.service.schedulers[0], &up);
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    clock_fake_advance(&world.clock, 90 * MS_PER_S);
+    assert_int_equal(world_beat(&world, node_ids[0], "i-1", WORLD_BOOT, 2), 0);
+    fleet_sweep(world.service.fleet, clock_wall_ms(&world.clock), MS_PER_MIN, ignore_silent, NULL);
+    unheard = true;
+    show_node();
+    answers(0, ATTEMPT_STATE_RUNNING, RESUME_ACTION_NONE, "");
+    unheard = false; /* its agent may have died alone */
+    show_node();
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_WAIT, "");
+    unheard = true;
+    show_node();
+    answers(0, ATTEMPT_STATE_FAILED, RESUME_ACTION_RETRYSTEP, "gpu-2=ready ");
+    service_scheduler_free(world.service.schedulers[--world.service.scheduler_count]);
+    world_close(&world);
+}
+
 static int add_start(const void *row, void *arg)
 {
     const struct job_run *run = row;
@@ -512,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_a_job_that_waits_for_a_node),
         cmocka_unit_test(test_limits_hold_over_a_requeue),
         cmocka_unit_test(test_what_is_told_must_not_be_untrue),
+        cmocka_unit_test(test_two_that_hear_nothing_are_believed),
         cmocka_unit_test(test_starts_of_the_job_are_kept),
         cmocka_unit_test(test_a_job_may_begin_anew_after_its_end),
         cmocka_unit_test(test_the_next_step_of_a_job),

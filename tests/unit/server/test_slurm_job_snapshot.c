@@ -70,6 +70,19 @@ static void test_queue(void **state)
     assert_int_equal(snapshot->jobs[4].time_limit_s, 36 * 3600);
 }
 
+#define F "~5eedf00d"
+/* As squeue of Slurm 22.05 shows the job that waited for a node, once that was merged: without nodes, and with an end a year away. */
+static void test_a_merged_job_has_ended(void **state)
+{
+    (void)state;
+    AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
+    char *text =
+        own_strdup("9" F "ann" F "teams" F "dev" F "COMPLETED" F "None" F "" F "4" F "1" F "0" F "364-23:59:00" F
+                   "1795360033" F "1795360034" F "1826896034" F "cpu=4" F "auto-resume-8.0-1-0" F "\n");
+    assert_int_equal(slurm_queue_parse(text, SEPARATOR, snapshot), 0);
+    assert_int_equal(snapshot->jobs[0].ends_at, INT64_C(1795360034000));
+}
+
 static void test_queue_that_is_none(void **state)
 {
     (void)state;
@@ -493,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_a_merged_job_has_ended),
         cmocka_unit_test(test_queue_that_is_none),
         cmocka_unit_test(test_metrics_of_the_queue),
         cmocka_unit_test(test_sdiag),
