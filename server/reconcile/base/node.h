@@ -30,6 +30,7 @@ enum rnode_note {
     NOTE_NEAR_MISS = 4, /* a reason that is almost a request */
     NOTE_LIFTED = 8,    /* a person put a held node back into service */
     NOTE_MARKED = 16,   /* our hold was set in the scheduler */
+    NOTE_REMARKED = 32, /* it was put back into service during its repair, and we took it out again */
 };
 
 /* A node as the loop remembers it; the truth is in the store. 100,000 of these have to be cheap. */

@@ -201,8 +201,8 @@ int reconcile_operation_class(enum operation_kind kind)
 
 void reconcile_operation_poke(struct reconcile *r, struct rnode *node)
 {
-    if (node->op == NULL || node->op->ready || (node->op->in_flight && node->op->result == NULL))
-        return;
+    if (node->op == NULL || node->op->ready || (node->op->in_flight && node->op->result == NULL) || node->hold_call)
+        return; /* keep/hold.c pokes it when its call is back */
     node->op->ready = true;
     idqueue_push(&r->ready[reconcile_operation_class(node->op->kind)], node->id);
 }

@@ -84,6 +84,9 @@ static int apply_notes(struct apply *a, uint8_t notes)
     if (status == 0 && (notes & NOTE_MARKED))
         status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL,
                             "taken out of scheduling: %s", a->row.reason);
+    if (status == 0 && (notes & NOTE_REMARKED))
+        status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_MARK, a->node, NULL,
+                            "put back into service during its repair: taken out again until that is over or cancelled");
     return status;
 }
 

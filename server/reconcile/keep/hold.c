@@ -93,6 +93,33 @@ void reconcile_hold_check(struct reconcile *r, struct rnode *node)
     }
 }
 
+/* Between its mark and its return no job may begin on it. */
+static bool is_kept_by_repair(const struct rnode *node)
+{
+    const struct rop *op = node->op;
+    return op != NULL && operation_is_repair(op->kind) && op->step > STEP_KIND_MARK && op->step < STEP_KIND_RESUME &&
+           !op->in_flight;
+}
+
+void reconcile_hold_keep(struct reconcile *r, struct rnode *node)
+{
+    if (!is_kept_by_repair(node) || !node->schedulable || node->hold_call || !reconcile_node_has_scheduler(node) ||
+        !reconcile_link_is_usable(reconcile_link(node)) || !reconcile_sees(r, node))
+        return;
+    enum policy_claim claim = reconcile_claim(r, node, POLICY_ACT_HOLD);
+    if (claim != POLICY_CLAIM_NONE && claim != POLICY_CLAIM_AT_WORK) /* the latter is the repair itself */
+        return;
+    struct rcall *call = reconcile_call_new(CALL_HOLD, node->id, 0);
+    reconcile_call_to(call, reconcile_link(node));
+    text_copy_cut(call->node, sizeof(call->node), node->name);
+    reconcile_call_owner(call, reconcile_owner(node->op->kind));
+    if (node->reason != NULL)
+        text_copy_cut(call->seen, sizeof(call->seen), node->reason);
+    node->hold_call = true;
+    call->link->holds_in_flight++;
+    reconcile_call_send(r, call);
+}
+
 /* Nobody waits for it: where it cannot be written, the event says the same. */
 void reconcile_annotate_send(struct reconcile *r, const struct rnode *node)
 {
@@ -123,6 +150,12 @@ static void check_next(struct reconcile *r, struct scheduler_link *link)
 static void take_mark(struct reconcile *r, struct rnode *node, const struct rcall *call)
 {
     node->hold_call = false;
+    if (node->op != NULL) {
+        node->notes |= call->status == 0 ? NOTE_REMARKED : 0;
+        reconcile_node_dirty(r, node);
+        reconcile_operation_poke(r, node);
+        return; /* what failed is seen in the next snapshot */
+    }
     if (call->status == 0) {
         node->marked = true;
         node->leftover = SCHEDULER_REQUEST_NONE;

@@ -9,6 +9,8 @@ struct rnode;
 
 /* Sends what is missing in the scheduler for a node that is out of service; notes a person's undrain. */
 void reconcile_hold_check(struct reconcile *r, struct rnode *node);
+/* Takes a node out again that was put back into service during its repair. */
+void reconcile_hold_keep(struct reconcile *r, struct rnode *node);
 void reconcile_annotate_send(struct reconcile *r, const struct rnode *node);
 
 #endif

@@ -137,6 +137,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
         reconcile_node_dirty(r, node);
     }
     poke_waiting(r, node);
+    reconcile_hold_keep(r, node);
 }
 
 static void see_all(struct reconcile *r, const struct rcall *call)
