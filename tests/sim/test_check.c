@@ -500,7 +500,7 @@ static void a_new_machine_that_has_work_is_left_to_it(void **state)
     }
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
     assert_int_equal(launch_run(&sim).state, DEEP_STATE_SKIPPED);
-    assert_non_null(strstr(launch_run(&sim).detail, "they were left alone"));
+    assert_non_null(strstr(launch_run(&sim).detail, "not touched"));
     assert_int_equal(there(&sim)->jobs, 1);
     assert_int_equal(there(&sim)->evictions, 0);
     assert_int_equal(machine(&sim)->deep_runs, 0);
