@@ -297,9 +297,49 @@ static void a_repair_of_something_else_leaves_it_to_the_person(void **state)
     sim_close(&sim);
 }
 
+static bool is_at(struct sim *sim, const char *node, enum step_kind kind)
+{
+    struct sim_reading reading = sim_read(sim, node);
+    for (int i = 0; i < reading.operation.step_count; i++)
+        if (reading.operation.steps[i].kind == kind)
+            return reading.operation.steps[i].state == STEP_STATE_RUNNING;
+    return false;
+}
+
+/* The broken node would take jobs until it is rebooted. */
+static void a_node_that_is_resumed_during_its_repair_is_taken_out_again(void **state)
+{
+    static const enum step_kind steps[] = {STEP_KIND_DRAIN, STEP_KIND_JOIN, STEP_KIND_VERIFY};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct sim sim;
+        sim_open(&sim, 44 + i, true);
+        sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+        struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+        there->jobs = steps[i] == STEP_KIND_DRAIN;
+        there->jobs_are_stuck = there->jobs > 0;
+        sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+        for (int at = 0; !is_at(&sim, "gpu-1", steps[i]); at++) {
+            assert_true(at < 10000);
+            sim_tick(&sim, INT64_MAX);
+        }
+        assert_true(there->out);
+        fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
+        sim_run(&sim, 15 * MS_PER_S);
+        assert_true(there->out);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_SCHEDULER_MARK, "put back into service during"), 1);
+        there->jobs_are_stuck = false;
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
+        assert_false(there->out);
+        assert_int_equal(sim.provider.reboots, 1);
+        sim_close(&sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_that_is_resumed_during_its_repair_is_taken_out_again),
         cmocka_unit_test(a_check_has_to_look_first),
         cmocka_unit_test(what_does_not_apply_passes),
         cmocka_unit_test(what_cannot_tell_fails),

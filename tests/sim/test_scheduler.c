@@ -200,45 +200,6 @@ static void a_drain_at_the_last_moment_cancels(void **state)
     sim_close(&sim);
 }
 
-static bool is_at(struct sim *sim, const char *node, enum step_kind kind)
-{
-    struct sim_reading reading = sim_read(sim, node);
-    for (int i = 0; i < reading.operation.step_count; i++)
-        if (reading.operation.steps[i].kind == kind)
-            return reading.operation.steps[i].state == STEP_STATE_RUNNING;
-    return false;
-}
-
-/* The broken node would take jobs until it is rebooted. */
-static void a_node_that_is_resumed_during_its_repair_is_taken_out_again(void **state)
-{
-    static const enum step_kind steps[] = {STEP_KIND_DRAIN, STEP_KIND_JOIN, STEP_KIND_VERIFY};
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        struct sim sim;
-        sim_open(&sim, 44 + i, true);
-        sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
-        struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
-        there->jobs = steps[i] == STEP_KIND_DRAIN;
-        there->jobs_are_stuck = there->jobs > 0;
-        sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
-        for (int at = 0; !is_at(&sim, "gpu-1", steps[i]); at++) {
-            assert_true(at < 10000);
-            sim_tick(&sim, INT64_MAX);
-        }
-        assert_true(there->out);
-        fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
-        sim_run(&sim, 15 * MS_PER_S);
-        assert_true(there->out);
-        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_SCHEDULER_MARK, "put back into service during"), 1);
-        there->jobs_are_stuck = false;
-        sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
-        assert_false(there->out);
-        assert_int_equal(sim.provider.reboots, 1);
-        sim_close(&sim);
-    }
-}
-
 static void a_drain_during_the_repair_is_kept(void **state)
 {
     struct sim sim;
@@ -708,7 +669,6 @@ int main(void)
         cmocka_unit_test(a_silent_agent_is_shown_until_it_speaks),
         cmocka_unit_test(a_node_whose_daemon_is_dead_is_shown),
         cmocka_unit_test(a_drain_at_the_last_moment_cancels),
-        cmocka_unit_test(a_node_that_is_resumed_during_its_repair_is_taken_out_again),
         cmocka_unit_test(a_drain_during_the_repair_is_kept),
         cmocka_unit_test(an_operators_request_is_carried_out),
         cmocka_unit_test(a_request_for_a_held_node_is_carried_out),
