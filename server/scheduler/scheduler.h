@@ -187,6 +187,17 @@ struct scheduler_configuration_ops {
     int (*apply)(struct scheduler *s, struct scheduler_desired *desired, char *ret_error);
 };
 
+/* Where something may protect a job from evict: it is asked for again and again then, and after its time this ends what is left. */
+struct scheduler_budgets_ops {
+    int (*end)(struct scheduler *s, const char *node, char *ret_error);
+};
+
+/* Where a node of the scheduler stands for a machine: what the provider has ended is taken out. */
+struct scheduler_machines_ops {
+    /* The machine that the provider knows by this id is gone for good. One that the scheduler does not know is fine. */
+    int (*gone)(struct scheduler *s, const char *node, const char *instance_id, char *ret_error);
+};
+
 struct scheduler_ops {
     const char *name;   /* its kind: "slurm" */
     const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
@@ -203,7 +214,8 @@ struct scheduler_ops {
     /* Jobs that run or complete on the node; caller frees *ret_jobs. */
     int (*workloads)(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
                      char *ret_error);
-    /* Ends the node's jobs now: requeues those that allow it, ends the rest. Returns before they are gone. */
+    /* Ends the node's jobs now: requeues those that allow it, ends the rest, but for those that budgets protect. Returns before they are
+     * gone. */
     int (*evict)(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error);
 
     /* By what it is reached, for people; any thread. May be NULL. */
@@ -219,6 +231,8 @@ struct scheduler_ops {
     const struct scheduler_governance_ops *governance;
     const struct scheduler_quarantine_ops *quarantine;
     const struct scheduler_configuration_ops *configuration;
+    const struct scheduler_budgets_ops *budgets;
+    const struct scheduler_machines_ops *machines;
 };
 
 struct scheduler_driver {

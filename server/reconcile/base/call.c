@@ -80,6 +80,8 @@ static int call_evict(struct rcall *call)
     int status = ops->workloads(call->scheduler.self, call->node, &call->jobs, &call->job_count, call->error);
     if (status != 0 || call->job_count == 0)
         return status;
+    if (call->ends && ops->budgets != NULL)
+        return ops->budgets->end(call->scheduler.self, call->node, call->error);
     const struct scheduler_owner owner = owner_of(call);
     return ops->evict(call->scheduler.self, call->node, &owner, call->error);
 }
@@ -134,6 +136,18 @@ static int call_describe(struct rcall *call)
     return status != 0 ? status : call_update_address(call);
 }
 
+/* The scheduler forgets a machine only once it is gone; where that fails, both are done again. */
+static int call_terminate(struct rcall *call, const struct provider_target *target)
+{
+    const struct provider_driver *provider = &call->provider;
+    const struct scheduler_ops *ops = call->scheduler.ops;
+    int status = provider->ops->terminate(provider->self, target, call->key, call->error);
+    if ((status != 0 && status != STATUS_NOT_FOUND) || ops == NULL || ops->machines == NULL)
+        return status;
+    int gone = ops->machines->gone(call->scheduler.self, call->node, provider_target_ref(target), call->error);
+    return gone != 0 ? gone : status;
+}
+
 static int call_do(struct rcall *call)
 {
     const struct scheduler_driver *s = &call->scheduler;
@@ -171,7 +185,7 @@ static int call_do(struct rcall *call)
     case CALL_REBOOT:
         return p->ops->reboot(p->self, &target, call->key, call->error);
     case CALL_TERMINATE:
-        return p->ops->terminate(p->self, &target, call->key, call->error);
+        return call_terminate(call, &target);
     case CALL_LAUNCH:
         return call_launch(call);
     case CALL_DESCRIBE:

@@ -61,6 +61,7 @@ struct rcall {
     char error[SCHEDULER_ERROR_MAX];
     struct scheduler_job *jobs;
     size_t job_count;
+    bool ends; /* an eviction: what budgets protect, too */
     enum job_signal signal;
     struct provider_instance instance;
     struct scheduler_observation observation;

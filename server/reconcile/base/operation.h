@@ -15,6 +15,7 @@ struct rnode;
 /* What an operation remembers between turns. All of it may be lost: then a step is done again. */
 struct rop_scratch {
     int64_t evicted_at;   /* jobs were told to go then */
+    int64_t ended_at;     /* those that budgets protected were ended then */
     int64_t undo_until;   /* cancelled: the mark is taken back until then */
     int64_t described_at; /* the provider was asked about the instance then */
     uint64_t jobs_hash;   /* the jobs that were written into the timeline last */

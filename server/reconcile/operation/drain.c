@@ -50,6 +50,13 @@ static int64_t evict_at(const struct work *w)
     return w->step->started_at + wait_ms(w);
 }
 
+/* Jobs may be protected from eviction: that is respected as long as eviction may take. */
+static bool has_budgets(const struct work *w)
+{
+    const struct scheduler_link *link = reconcile_link(w->node);
+    return link != NULL && link->driver.ops != NULL && link->driver.ops->budgets != NULL;
+}
+
 /* The same way back as a person's cancel has, with another reason. */
 static enum step_result leave_out(struct work *w)
 {
@@ -65,7 +72,8 @@ static enum step_result leave_out(struct work *w)
 static enum step_result drain_enter(struct work *w)
 {
     const struct loop_settings *settings = &w->node->group->settings;
-    w->step->deadline_at = evict_at(w) + settings->resume_deadline_ms + settings->evict_deadline_ms;
+    w->step->deadline_at =
+        evict_at(w) + settings->resume_deadline_ms + (has_budgets(w) ? 2 : 1) * settings->evict_deadline_ms;
     enum step_result result = work_needs_scheduler(w);
     if (result == STEP_GO_ON)
         work_step_store(w, w->step);
@@ -117,10 +125,20 @@ static uint64_t jobs_hash(const struct rcall *call)
     return hash;
 }
 
+static bool is_over(const struct work *w, int64_t since)
+{
+    return since > 0 && w->now >= since + w->node->group->settings.evict_deadline_ms;
+}
+
+static bool is_time_to_end(const struct work *w)
+{
+    return has_budgets(w) && w->scratch.ended_at == 0 && is_over(w, w->scratch.evicted_at);
+}
+
 /* What stays after the jobs were told to go cannot be ended from here; the reboot or the new machine ends it. */
 static bool gave_up_waiting(const struct work *w)
 {
-    return w->scratch.evicted_at > 0 && w->now >= w->scratch.evicted_at + w->node->group->settings.evict_deadline_ms;
+    return is_over(w, has_budgets(w) ? w->scratch.ended_at : w->scratch.evicted_at);
 }
 
 /* --- jobs that live on without the node (srun --auto-resume) */
@@ -165,8 +183,10 @@ static enum step_result drain_run(struct work *w)
         return STEP_SKIP;
     }
     bool evict = is_time_to_evict(w) && !may_live_on(w);
-    w->quiet = !evict;
-    w->call = work_scheduler_call(w, evict ? CALL_EVICT : CALL_WORKLOADS);
+    bool again = w->scratch.evicted_at > 0 && has_budgets(w), ends = is_time_to_end(w);
+    w->quiet = !evict && !ends;
+    w->call = work_scheduler_call(w, evict || again ? CALL_EVICT : CALL_WORKLOADS);
+    w->call->ends = ends;
     reconcile_call_owner(w->call, reconcile_owner(w->op.kind));
     return STEP_CALL;
 }
@@ -305,11 +325,27 @@ static void tell_jobs(struct work *w, const struct rcall *call)
     bool evicted = w->scratch.evicted_at > 0;
     clock_format(evicted ? w->scratch.evicted_at + w->node->group->settings.evict_deadline_ms : evict_at(w), until);
     work_say(w, "waits for %s to end, until %s at most%s", jobs, until, tell_asked(w, asked, sizeof(asked)));
-    if (call->kind == CALL_EVICT)
-        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "requeued or ended at once: %s", jobs);
-    else if (hash != w->scratch.jobs_hash && !evicted)
+    if (hash != w->scratch.jobs_hash && !evicted)
         work_event(w, EVENT_LEVEL_INFO, EVENT_KIND_JOBS, "jobs may finish until %s: %s", until, jobs);
     w->scratch.jobs_hash = hash;
+}
+
+static void evicted(struct work *w, const struct rcall *call)
+{
+    char jobs[SENTENCE_MAX_BYTES / 2];
+    list_jobs(call, all_jobs, jobs, sizeof(jobs));
+    w->scratch.evicted_at = w->now;
+    keep_evicted(w, call);
+    work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "requeued or ended at once: %s", jobs);
+}
+
+static void protection_is_over(struct work *w, const struct rcall *call)
+{
+    char jobs[SENTENCE_MAX_BYTES / 2];
+    list_jobs(call, all_jobs, jobs, sizeof(jobs));
+    w->scratch.ended_at = w->now;
+    work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, "ended in spite of their disruption budget, after its time: %s",
+               jobs);
 }
 
 static enum step_result drain_answer(struct work *w, const struct rcall *call)
@@ -328,10 +364,10 @@ static enum step_result drain_answer(struct work *w, const struct rcall *call)
         return leave_out(w);
     if (is_time_to_evict(w) && call->kind == CALL_WORKLOADS && may_live_on(w))
         return is_left_by_living(w, call) ? STEP_WAIT : STEP_GO_ON;
-    if (call->kind == CALL_EVICT) {
-        w->scratch.evicted_at = w->now;
-        keep_evicted(w, call);
-    }
+    if (call->kind == CALL_EVICT && w->scratch.evicted_at == 0)
+        evicted(w, call);
+    if (call->ends)
+        protection_is_over(w, call);
     tell_jobs(w, call);
     if (may_ask(w) && ask_jobs(w, call))
         return STEP_CALL;

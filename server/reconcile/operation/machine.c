@@ -176,6 +176,14 @@ static enum step_result ask_removal(struct work *w, struct instance *target)
     return terminated(w, target);
 }
 
+/* A node there that stands for the machine goes with it. */
+static void tell_scheduler(struct work *w)
+{
+    const struct scheduler_link *link = work_has_scheduler(w) ? reconcile_link(w->node) : NULL;
+    if (link != NULL && reconcile_link_is_usable(link) && link->driver.ops->machines != NULL)
+        reconcile_call_to(w->call, reconcile_link(w->node));
+}
+
 static enum step_result terminate_run(struct work *w)
 {
     struct instance target;
@@ -189,6 +197,7 @@ static enum step_result terminate_run(struct work *w)
     if (w->call == NULL)
         return STEP_FAIL;
     snprintf(w->call->key, sizeof(w->call->key), "terminate/%s", target.instance_id);
+    tell_scheduler(w);
     return STEP_CALL;
 }
 

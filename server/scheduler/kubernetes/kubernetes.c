@@ -249,6 +249,8 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
 {
     static const struct scheduler_requests_ops requests = {.explain = explain, .annotate = annotate};
     static const struct scheduler_topology_ops topology = {.places = kube_places};
+    static const struct scheduler_budgets_ops budgets = {.end = kube_end_pods};
+    static const struct scheduler_machines_ops machines = {.gone = kube_machine_gone};
     static const struct scheduler_ops ops = {
         .name = "kubernetes",
         .daemon = "kubelet",
@@ -262,6 +264,8 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
         .free = kubernetes_free,
         .requests = &requests,
         .topology = &topology,
+        .budgets = &budgets,
+        .machines = &machines,
     };
     struct kube_access access = {0};
     int status = read_access(options, &access, ret_error);

@@ -344,3 +344,56 @@ int kube_places(struct scheduler *s, struct scheduler_place **ret_places, size_t
     *ret_count = count;
     return 0;
 }
+
+/* --- machines that are gone ------------------------------------------------------------------------------------------ */
+
+struct instance_search {
+    const char *name, *instance_id;
+    struct kube_node node;
+    bool found;
+};
+
+/* The node of this machine: by its provider id, or named after it. A node that is named after the slot stays for the next machine. */
+static void find_instance(const void *kept, void *arg)
+{
+    struct instance_search *search = arg;
+    const struct kube_node *node = kept;
+    bool named_after = strcmp(node->name, search->name) == 0 && text_ends_with(node->object, search->instance_id);
+    if (strcmp(node->instance, search->instance_id) != 0 && !named_after)
+        return;
+    search->node = *node;
+    search->found = true;
+}
+
+static int out_of_service(struct scheduler *s, struct kube_call *call, const struct kube_node *node)
+{
+    auto_json json_t *json = NULL;
+    struct kube_node after;
+    autofree char *path = node_path(node);
+    int status = kube_get(call, path, &json);
+    if (status != 0)
+        return status;
+    auto_json json_t *patch = kube_out_of_service_patch(json);
+    return kube_patch_node(s, call, node, KUBE_MERGE_PATCH, patch, &after);
+}
+
+/* The taint first: it stands there if hpd dies before the node is deleted. A change of others in between is tried again by the caller. */
+int kube_machine_gone(struct scheduler *s, const char *node, const char *instance_id, char *ret_error)
+{
+    struct kube_call call;
+    struct instance_search search = {.name = node, .instance_id = instance_id};
+    kube_call_start(&call, s->client, ret_error);
+    int status = kube_caches(s, &call);
+    if (status != 0)
+        return status;
+    kube_cache_each(s->nodes, find_instance, &search);
+    if (!search.found)
+        return 0;
+    status = out_of_service(s, &call, &search.node);
+    auto_json json_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
+                                       "preconditions", "uid", search.node.uid);
+    autofree char *path = node_path(&search.node);
+    if (status == 0)
+        status = kube_ask(&call, &(struct kube_request){.method = "DELETE", .path = path, .body = body}, NULL);
+    return status == STATUS_NOT_FOUND ? 0 : status == STATUS_CONFLICT ? STATUS_UNAVAILABLE : status;
+}

@@ -125,7 +125,7 @@ static void read_cordon(const json_t *annotations, struct kube_node *node)
 static bool is_hold(const char *key)
 {
     static const char *const holds[] = {"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted",
-                                        "karpenter.sh/disruption", "node.kubernetes.io/out-of-service"};
+                                        "karpenter.sh/disruption", KUBE_OUT_OF_SERVICE};
     for (size_t i = 0; i < ARRAY_LEN(holds); i++)
         if (strcmp(key, holds[i]) == 0)
             return true;
@@ -368,6 +368,15 @@ json_t *kube_cordon_patch(const json_t *json, const struct kube_node *node, cons
         taints, json_pack("{s:s, s:s, s:s}", "key", KUBE_HEALTH_LABEL, "value", TAINT_VALUE, "effect", "NoSchedule"));
     return patch_of(json, kube_health_for(owner->request), json_string(text),
                     json_pack("{s:b, s:o}", "unschedulable", 1, "taints", taints));
+}
+
+json_t *kube_out_of_service_patch(const json_t *json)
+{
+    json_t *taints = other_taints(json);
+    json_array_append_new(taints, json_pack("{s:s, s:s, s:s}", "key", KUBE_OUT_OF_SERVICE, "value", "nodeshutdown",
+                                            "effect", "NoExecute"));
+    return json_pack("{s:{s:s}, s:{s:o}}", "metadata", "resourceVersion",
+                     kube_text(json_object_get(json, "metadata"), "resourceVersion"), "spec", "taints", taints);
 }
 
 json_t *kube_uncordon_patch(const json_t *json, const struct kube_node *node)

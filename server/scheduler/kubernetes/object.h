@@ -17,6 +17,7 @@
 #define KUBE_HYPERPOD "sagemaker.amazonaws.com/"
 #define KUBE_HEALTH_LABEL KUBE_HYPERPOD "node-health-status"
 #define KUBE_GROUP_LABEL KUBE_HYPERPOD "instance-group-name"
+#define KUBE_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 #define KUBE_NODE_LABEL \
     "holdfast/node" /* the slot that this machine fills, where the node is named after the machine */
 #define KUBE_CORDON_ANNOTATION "holdfast/cordon" /* whose the cordon is: JSON */
@@ -99,6 +100,8 @@ const json_t *kube_at(const json_t *json, const char *first, const char *second)
 /* How a node becomes cordoned by owner: a merge patch that says its resource version, so that a change in between is refused. Caller
  * frees. node is its JSON. */
 json_t *kube_cordon_patch(const json_t *json, const struct kube_node *node, const struct scheduler_owner *owner);
+/* For a node whose machine is gone: its pods are deleted and its volumes detached without kubelet's word. Caller frees. */
+json_t *kube_out_of_service_patch(const json_t *json);
 /* How our cordon goes: Schedulable, without taint and annotation; a cordon of before stays. */
 json_t *kube_uncordon_patch(const json_t *json, const struct kube_node *node);
 

@@ -31,6 +31,7 @@ bool kube_node_is_better(const struct kube_node *a, const struct kube_node *b);
 int kube_observe(struct scheduler *s, struct scheduler_observation *ret_observation, char *ret_error);
 int kube_places(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
 int kube_caches(struct scheduler *s, struct kube_call *call);
+int kube_machine_gone(struct scheduler *s, const char *node, const char *instance_id, char *ret_error);
 
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,

@@ -48,6 +48,23 @@ test('a label by hand replaces the machine: the node has another name, and the o
   world.kubectl('label', '--overwrite', 'node', old, `${HEALTH}=UnschedulablePendingReplacement`);
   await world.repaired('gpu-2', 'replace');
   assert.notEqual(objectOf('gpu-2'), old);
+  await until('the node of the old machine is gone', () => !world.kubeNodes().some((n) => n.metadata.name === old));
+});
+
+test('a disruption budget is respected until its time is over', { skip: why }, async () => {
+  const object = objectOf('gpu-2');
+  world.apply(deployment('kept', 1, { nodeSelector: { 'kubernetes.io/hostname': object } }),
+    { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'kept', namespace: 'default' }, spec: { minAvailable: 1, selector: { matchLabels: { app: 'kept' } } } });
+  await until('the pod runs', () => podsOf(object).some((p) => p.status.phase === 'Running'));
+  const [{ metadata: { uid } }] = podsOf(object);
+  world.kernel('gpu-2', FELL_OFF);
+  const jobs = () => world.events({ node: 'gpu-2', kind: 'jobs' }).map((e) => e.text ?? e.message ?? JSON.stringify(e));
+  await until('its eviction was asked for', () => jobs().some((text) => /requeued or ended at once: default\/kept-/.test(text)));
+  assert.equal(podsOf(object)[0]?.metadata.uid, uid);
+  await world.repaired('gpu-2', 'reboot');
+  assert.ok(jobs().some((text) => /in spite of their disruption budget/.test(text)), JSON.stringify(jobs()));
+  assert.ok(!podsOf(object).some((p) => p.metadata.uid === uid));
+  world.kubectl('delete', 'deployment,pdb', 'kept');
 });
 
 test('a cordon of a person is left alone, and the fault waits', { skip: why }, async () => {
