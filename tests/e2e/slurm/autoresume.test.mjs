@@ -351,7 +351,7 @@ test('a step of a heterogeneous job runs once, which is said', async () => {
 });
 
 test('a crash of the program ends the step as without it', async () => {
-  const job = write('crash', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 7'`, steps: 1 });
+  const job = write('crash', { srun: `srun --auto-resume=1 -N2 -n1 bash -c 'exit 7'`, steps: 1 });
   await over(job, 'crash');
   inOrder(output('crash'), [
     new RegExp(`^\\[Auto Resume\\] Error: JobID: ${job} StepID: 0 TaskID: [01] Task failed on node gpu-\\d$`, 'm'),
@@ -393,7 +393,7 @@ test('a step that makes no progress over three attempts stops, with that reason;
 
 test('where hpd is away it says so, and ends at its limit', async () => {
   configure({ url: 'http://127.0.0.1:1', diagnosisTimeout: '2s' });
-  const job = write('away', { srun: `srun --auto-resume=1 -N2 -n2 bash -c 'exit 9'`, steps: 1 });
+  const job = write('away', { srun: `srun --auto-resume=1 -N2 -n1 bash -c 'exit 9'`, steps: 1 });
   await over(job, 'away');
   configure();
   inOrder(output('away'), [/hpd at http:\/\/127\.0\.0\.1:1 does not answer .*: trying again/, /No diagnosis from hpd/, /srun ended 9/]);

@@ -94,7 +94,7 @@ test('what Slurm switched off is left alone, however long it is silent, and come
   await untouched(0, 'gpu-2', 'gpu-3');
 });
 
-test('reservations, plans and maintenance keep work away, not repairs', async () => {
+test('reservations and plans keep work away, not repairs; in a maintenance nothing is repaired until it is over', async () => {
   const reserve = (name, node, ...more) => scontrol('create', 'reservation', `ReservationName=${name}`, 'Users=root', 'StartTime=now', 'Duration=60', `Nodes=${node}`, ...more);
   reserve('theirs', 'gpu-1');
   reserve('works', 'gpu-4', 'Flags=MAINT');
@@ -106,13 +106,18 @@ test('reservations, plans and maintenance keep work away, not repairs', async ()
   await untouched(0, 'gpu-1', 'gpu-4');
   for (const [name] of expected) assert.deepEqual([world.node(name).state, world.node(name).health], ['ready', 'healthy'], name);
   for (const [name] of expected) world.kernel(name, FELL_OFF);
-  for (const [name, state] of expected) {
-    await until(`${name} is repaired`, () => world.operations(name).some((o) => o.kind === 'reboot' && o.state === 'succeeded') && world.node(name).state === 'ready');
+  const repaired = (name) => until(`${name} is repaired`, () => world.operations(name).some((o) => o.kind === 'reboot' && o.state === 'succeeded') && world.node(name).state === 'ready');
+  for (const [name, state] of expected.slice(0, 2)) {
+    await repaired(name);
     await shows(name, state);
   }
+  await until('gpu-4 waits, and says for what', () => /maintenance, in which people may work on it/.test(world.json('node', 'explain', 'gpu-4').text));
+  await untouched(0, 'gpu-4');
   for (const name of ['theirs', 'works']) assert.match(scontrol('show', 'reservation', name), /State=ACTIVE/);
+  scontrol('delete', 'ReservationName=works');
+  await repaired('gpu-4');
   world.slurmRun('scancel', job, next);
-  for (const name of ['theirs', 'works']) scontrol('delete', `ReservationName=${name}`);
+  scontrol('delete', 'ReservationName=theirs');
   for (const [name] of expected) await idle(name);
 });
 
