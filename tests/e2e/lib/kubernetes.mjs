@@ -32,6 +32,11 @@ export class KubernetesWorld extends World {
     return run.stdout.trim();
   }
 
+  // To one of the control plane's processes.
+  signal(name, signal) {
+    process.kill(Number(this.kubernetesLab('pid', name)), signal);
+  }
+
   async start() {
     this.kubernetesLab('start');
     this.env = { HOME: this.dir };
