@@ -24,6 +24,7 @@ test('a task of an array that loses a node gets another one itself, and the task
   const array = steps.submit('tasks', { options: ['--array=1-2%1'] });
   const first = `${array}_1`;
   await steps.trains('tasks.1');
+  await steps.isKnown(first);
   const lost = steps.other(first);
   world.kernel(lost, FELL_OFF);
   await steps.over(array, 'tasks.2');
@@ -37,6 +38,7 @@ test('the last task of an array is requeued alone when the node of its batch scr
   const array = steps.submit('last', { options: ['--array=1-2', '--exclusive'] });
   await steps.trains('last.1');
   await steps.trains('last.2');
+  await steps.isKnown(`${array}_2`);
   const host = steps.batchHost(`${array}_2`);
   world.kernel(host, FELL_OFF);
   await steps.over(array, 'last.2');
@@ -48,6 +50,7 @@ test('the last task of an array is requeued alone when the node of its batch scr
 test('a second fault of one job, which Slurm without slurmdbd cannot change again, has it requeued at once', async () => {
   const job = steps.submit('second', { steps: 150 });
   await steps.trains('second');
+  await steps.isKnown(job);
   const first = steps.other(job);
   world.kernel(first, FELL_OFF);
   await until('it was resumed', () => /attempt 1 from [1-9]/.test(steps.read('second.out')), JOB_MS);
@@ -65,6 +68,7 @@ test('a second fault of one job, which Slurm without slurmdbd cannot change agai
 test('a node loses its power and the other ranks crash: the step goes on in the same job on another node', async () => {
   const job = steps.submit('power', { steps: 100 });
   await steps.trains('power');
+  await steps.isKnown(job);
   const lost = steps.other(job);
   steps.powerOff(lost);
   appendFileSync(steps.file('power.crash'), '');
@@ -85,7 +89,7 @@ while :; do sleep 0.2; done
   writeFileSync(steps.file('asked.sh'), `#!/bin/bash\nsrun --auto-resume=1 -N2 -n2 ${steps.file('asked.step')}\necho "srun ended $?"\n`, { mode: 0o755 });
   const job = world.slurmRun('sbatch', '--parsable', '--no-kill', '-N2', '-o', steps.file('asked.out'), steps.file('asked.sh'));
   await until('it runs', () => existsSync(`${done}.0`) && existsSync(`${done}.1`), JOB_MS);
-  await until('hpd knows of it', () => world.json('job', 'describe', job).attempts.length === 1, JOB_MS);
+  await steps.isKnown(job);
   const lost = steps.other(job);
   world.kernel(lost, FELL_OFF);
   const text = await steps.over(job, 'asked');
@@ -109,6 +113,7 @@ test('jobs with whole nodes where GresTypes is set, which Slurm cannot merge, ar
   await until('slurmctld is back', () => world.states().filter((state) => state === 'idle').length >= 3);
   const job = steps.submit('whole', { steps: 60, options: ['--exclusive'] });
   await steps.trains('whole');
+  await steps.isKnown(job);
   const lost = steps.other(job);
   world.kernel(lost, FELL_OFF);
   const text = await steps.over(job, 'whole');

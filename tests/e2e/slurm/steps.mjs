@@ -60,6 +60,11 @@ touch $base.done
     await until(`${name} trains`, () => Number(this.read(`${name}.checkpoint`)) > from, JOB_MS);
   }
 
+  // A step that hpd has not heard of yet is not asked to make way: its job is requeued like any other.
+  async isKnown(job) {
+    await until(`hpd knows of a step of job ${job}`, () => this.world.json('job', 'describe', job).attempts.length > 0, JOB_MS);
+  }
+
   nodes(job) {
     return this.world.slurmRun('scontrol', 'show', 'hostnames', this.world.slurmRun('squeue', '-h', '-j', job, '-t', 'R', '-o', '%N')).split('\n');
   }
