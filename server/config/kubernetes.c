@@ -28,10 +28,12 @@ static int read(struct config_scheduler *scheduler, json_t *json, char *ret_erro
         {"context", KEY_TEXT, kubernetes->context, sizeof(kubernetes->context), 0, 0},
         {"serviceAccountDir", KEY_TEXT, kubernetes->service_account, sizeof(kubernetes->service_account), 0, 0},
         {"timeout", KEY_DURATION, &kubernetes->timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
+        {"jobSnapshotInterval", KEY_DURATION, &scheduler->job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
         {"observeInterval", KEY_DURATION, &scheduler->observe_interval_ms, 0, 100, MS_PER_HOUR},
     };
     scheduler->options = kubernetes;
     kubernetes->timeout_ms = 20 * MS_PER_S;
+    scheduler->job_snapshot_interval_ms = 15 * MS_PER_S; /* as often as Prometheus is used to scrape an exporter */
     text_copy_cut(kubernetes->service_account, sizeof(kubernetes->service_account), KUBERNETES_SERVICE_ACCOUNT);
     return section_read(json, scheduler->path, keys, ARRAY_LEN(keys), skip, ret_error);
 }

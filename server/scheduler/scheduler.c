@@ -4,16 +4,19 @@
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/desired.h"
 
+#include "base/hash.h"
 #include "base/own.h"
+#include "base/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, struct scheduler *self)
 {
     bool required = ops->name != NULL && ops->observe != NULL && ops->cordon != NULL && ops->uncordon != NULL &&
                     ops->workloads != NULL && ops->evict != NULL;
     bool requests = ops->requests == NULL || (ops->requests->explain != NULL && ops->requests->annotate != NULL);
-    bool jobs = ops->jobs == NULL || (ops->jobs->snapshot != NULL && ops->jobs->cancel != NULL);
+    bool jobs = ops->jobs == NULL || ops->jobs->snapshot != NULL;
     bool others = (ops->signals == NULL || ops->signals->signal != NULL) &&
                   (ops->addresses == NULL || ops->addresses->update != NULL) &&
                   (ops->topology == NULL || ops->topology->places != NULL) &&
@@ -34,6 +37,48 @@ void scheduler_observation_free(struct scheduler_observation *observation)
     free(TAKE(observation->nodes));
     free(TAKE(observation->words));
     observation->count = 0;
+}
+
+/* Adds a word with its zero byte. */
+static const char *keep_word(struct text *words, const char *word)
+{
+    text_add_bytes(words, word, strlen(word) + 1);
+    return word;
+}
+
+static const char *next_word(const char **at)
+{
+    const char *word = *at;
+    *at += strlen(word) + 1;
+    return word;
+}
+
+/* What people choose nodes by, in memory of the snapshot's own. */
+void scheduler_snapshot_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen)
+{
+    AUTO(text) struct text words = {0};
+    uint64_t sum = HASH_BASIS;
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct scheduler_node *node = &seen->nodes[i];
+        sum = hash_text(sum, keep_word(&words, node->name));
+        keep_word(&words, node->state);
+        sum = hash_text(sum, keep_word(&words, scheduler_word(seen, node->partitions)));
+        sum = hash_text(sum, keep_word(&words, scheduler_word(seen, node->features)));
+        keep_word(&words, scheduler_word(seen, node->gres));
+    }
+    snapshot->node_digest = sum;
+    snapshot->nodes = own_calloc(seen->count == 0 ? 1 : seen->count, sizeof(*snapshot->nodes));
+    snapshot->node_count = seen->count;
+    const char *at = job_snapshot_keep(snapshot, text_take(&words));
+    for (size_t i = 0; i < seen->count; i++) {
+        struct job_node *node = &snapshot->nodes[i];
+        node->name = next_word(&at);
+        node->state = next_word(&at);
+        node->partitions = next_word(&at);
+        node->features = next_word(&at);
+        node->gres = next_word(&at);
+        node->unheard = !seen->nodes[i].responding && !seen->nodes[i].switched_off;
+    }
 }
 
 void scheduler_quarantine_free(struct scheduler_quarantine *quarantine)

@@ -128,6 +128,9 @@ struct scheduler_quarantine {
 };
 void scheduler_quarantine_free(struct scheduler_quarantine *quarantine); /* accepts NULL */
 
+/* The nodes of a job snapshot: what people choose them by, in memory of its own. */
+void scheduler_snapshot_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen);
+
 struct scheduler; /* a backend's own state */
 
 /* People's requests by hand that are nearly right. Absent where people cannot ask in the scheduler. */
@@ -145,7 +148,7 @@ struct scheduler_jobs_ops {
      * had is missing from the text, which says so; without the jobs it fails. */
     int (*snapshot)(struct scheduler *s, const struct scheduler_observation *seen, struct job_snapshot **ret_snapshot,
                     char *ret_error);
-    /* Ends a job, as long as it has that name; one that is gone is fine. */
+    /* Ends a job, as long as it has that name; one that is gone is fine. NULL: no job of it ever waits for another one. */
     int (*cancel)(struct scheduler *s, const char *job, const char *name, char *ret_error);
 };
 

@@ -34,7 +34,7 @@ static void cancel_left(struct reconcile *r, struct scheduler_link *link, const 
 {
     autofree struct job_waiter *waiters = NULL;
     size_t count = 0;
-    if (link->driver.ops->jobs == NULL)
+    if (link->driver.ops->jobs == NULL || link->driver.ops->jobs->cancel == NULL)
         return;
     int status = service_job_waiters(r->deps.service, link->followed, snapshot, &waiters, &count);
     if (status != 0)

@@ -34,27 +34,26 @@ static uint64_t node_version(const void *kept)
     return ((const struct kube_node *)kept)->version;
 }
 
-/* Of a pod no more than where it keeps a node busy: there are many. */
-struct held_node {
-    uint64_t version;
-    char node[];
-};
-
 static void *read_pod(const json_t *object)
 {
     struct kube_pod pod;
     if (kube_pod_read(object, &pod) != 0 || !kube_pod_counts(&pod) || pod.node[0] == '\0')
         return NULL;
-    size_t len = strlen(pod.node) + 1;
-    struct held_node *kept = own_calloc(1, sizeof(*kept) + len);
+    const char *job = pod.owner[0] != '\0' ? pod.owner : pod.name;
+    size_t node = strlen(pod.node) + 1, space = strlen(pod.space) + 1;
+    struct kube_held *kept = own_calloc(1, sizeof(*kept) + node + space + strlen(job) + 1);
     kept->version = pod.version;
-    memcpy(kept->node, pod.node, len);
+    kept->space = node;
+    kept->job = node + space;
+    memcpy(kept->node, pod.node, node);
+    memcpy(kept->node + kept->space, pod.space, space);
+    memcpy(kept->node + kept->job, job, strlen(job) + 1);
     return kept;
 }
 
 static uint64_t pod_version(const void *kept)
 {
-    return ((const struct held_node *)kept)->version;
+    return ((const struct kube_held *)kept)->version;
 }
 
 int kube_caches(struct scheduler *s, struct kube_call *call)
@@ -191,7 +190,7 @@ static void take_node(const void *kept, void *arg)
 static void take_pod(const void *kept, void *arg)
 {
     struct snapshot *snapshot = arg;
-    map_set(snapshot->busy, ((const struct held_node *)kept)->node, snapshot);
+    map_set(snapshot->busy, ((const struct kube_held *)kept)->node, snapshot);
 }
 
 static void take_all(struct scheduler *s, struct snapshot *snapshot)

@@ -16,6 +16,13 @@ struct scheduler {
     char eviction[16];               /* the version of policy that has evictions; "": not known yet */
 };
 
+/* What is kept of a pod: where it keeps a node busy, and for what. There are many. */
+struct kube_held {
+    uint64_t version;
+    size_t space, job; /* begin at these bytes of node: its namespace; what controls it, or its own name */
+    char node[];
+};
+
 /* Cached nodes that Holdfast knows by this name, at most two of them count: the best one is answered. NOT_FOUND. */
 int kube_find(struct scheduler *s, struct kube_call *call, const char *name, struct kube_node *ret_node);
 /* That node as it is now. */
@@ -32,6 +39,10 @@ int kube_observe(struct scheduler *s, struct scheduler_observation *ret_observat
 int kube_places(struct scheduler *s, struct scheduler_place **ret_places, size_t *ret_count, char *ret_error);
 int kube_caches(struct scheduler *s, struct kube_call *call);
 int kube_machine_gone(struct scheduler *s, const char *node, const char *instance_id, char *ret_error);
+
+/* jobs.c */
+int kube_job_snapshot(struct scheduler *s, const struct scheduler_observation *seen, struct job_snapshot **ret_snapshot,
+                      char *ret_error);
 
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,

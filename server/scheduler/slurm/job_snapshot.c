@@ -5,7 +5,6 @@
 #include "server/scheduler/slurm/job_snapshot.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -108,48 +107,6 @@ static int read_version(struct slurm_metrics *metrics, char *text)
     return 0;
 }
 
-/* Adds a word with its zero byte. */
-static const char *keep_word(struct text *words, const char *word)
-{
-    text_add_bytes(words, word, strlen(word) + 1);
-    return word;
-}
-
-static const char *next_word(const char **at)
-{
-    const char *word = *at;
-    *at += strlen(word) + 1;
-    return word;
-}
-
-/* What people choose nodes by, in memory of the snapshot's own. */
-static void keep_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen)
-{
-    AUTO(text) struct text words = {0};
-    uint64_t sum = HASH_BASIS;
-    for (size_t i = 0; i < seen->count; i++) {
-        const struct scheduler_node *node = &seen->nodes[i];
-        sum = hash_text(sum, keep_word(&words, node->name));
-        keep_word(&words, node->state);
-        sum = hash_text(sum, keep_word(&words, scheduler_word(seen, node->partitions)));
-        sum = hash_text(sum, keep_word(&words, scheduler_word(seen, node->features)));
-        keep_word(&words, scheduler_word(seen, node->gres));
-    }
-    snapshot->node_digest = sum;
-    snapshot->nodes = own_calloc(seen->count == 0 ? 1 : seen->count, sizeof(*snapshot->nodes));
-    snapshot->node_count = seen->count;
-    const char *at = job_snapshot_keep(snapshot, text_take(&words));
-    for (size_t i = 0; i < seen->count; i++) {
-        struct job_node *node = &snapshot->nodes[i];
-        node->name = next_word(&at);
-        node->state = next_word(&at);
-        node->partitions = next_word(&at);
-        node->features = next_word(&at);
-        node->gres = next_word(&at);
-        node->unheard = !seen->nodes[i].responding && !seen->nodes[i].switched_off;
-    }
-}
-
 int slurm_job_snapshot(struct scheduler *s, const struct scheduler_observation *seen,
                        struct job_snapshot **ret_snapshot, char *ret_error)
 {
@@ -175,7 +132,7 @@ int slurm_job_snapshot(struct scheduler *s, const struct scheduler_observation *
     };
     for (size_t i = 0; i < ARRAY_LEN(asides); i++)
         ask_aside(&call, metrics, &asides[i]);
-    keep_nodes(snapshot, seen);
+    scheduler_snapshot_nodes(snapshot, seen);
     snapshot->metrics = slurm_metrics_render(metrics);
     *ret_snapshot = TAKE(snapshot);
     return 0;

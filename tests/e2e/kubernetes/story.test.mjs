@@ -18,8 +18,11 @@ const deployment = (name, replicas, more = {}) => ({
 const podsOf = (node) => JSON.parse(world.kubectl('get', 'pods', '-A', '-o', 'json', '--field-selector', `spec.nodeName=${node}`)).items;
 const objectOf = (name) => world.kubeNode(name).metadata.name;
 
-test('the scheduler is shown with its version and its nodes', { skip: why }, () => {
-  const [kube] = world.json('scheduler', 'list');
+test('the scheduler is shown with its version and its nodes', { skip: why }, async () => {
+  const kube = await until('its nodes are known', () => {
+    const [now] = world.json('scheduler', 'list');
+    return now.nodeCount === 3 && now;
+  });
   assert.equal(kube.kind, 'kubernetes');
   assert.equal(kube.state, 'up');
   assert.match(kube.transport, /^Kubernetes v1\.\d+\.\d+ at https:/);
@@ -29,6 +32,9 @@ test('a GPU falls off the bus: pods leave, the machine is rebooted, and the node
   const object = objectOf('gpu-1');
   world.apply(deployment('web', 1, { nodeName: undefined, nodeSelector: { 'kubernetes.io/hostname': object } }));
   await until('the pod runs', () => podsOf(object).some((p) => p.status.phase === 'Running'));
+  await until('its job is listed', () => world.json('job', 'list').some((j) => /^default\/web-/.test(j.id) && j.nodes === 'gpu-1'));
+  const figures = await (await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${world.token}` } })).text();
+  assert.match(figures, /^hyperpod_node_health_status_schedulable 3$/m);
   const seen = new Set();
   world.kernel('gpu-1', FELL_OFF);
   await until('it is out for a reboot', () => {

@@ -51,7 +51,7 @@ export class KubernetesWorld extends World {
   }
 
   scheduler() {
-    return { name: 'kube', kind: 'kubernetes', kubeconfig: join(this.kubernetes, 'holdfast.conf'), timeout: '10s' };
+    return { name: 'kube', kind: 'kubernetes', kubeconfig: join(this.kubernetes, 'holdfast.conf'), timeout: '10s', jobSnapshotInterval: '1s' };
   }
 
   writeConfig() {
