@@ -263,13 +263,14 @@ bool kube_node_is_lifted(const struct kube_node *node)
     return node->ours && !node->unschedulable;
 }
 
+/* The taint alone is nobody's decision: kubelet registers a new node with it, so that it is checked before it takes work. */
 bool kube_node_is_cordoned(const struct kube_node *node)
 {
     if (node->external[0] != '\0' || node->unschedulable)
         return true;
     if (node->ours)
         return false; /* a person has uncordoned it */
-    return node->tainted || (node->health != KUBE_HEALTH_NONE && node->health != KUBE_HEALTH_SCHEDULABLE);
+    return node->health != KUBE_HEALTH_NONE && node->health != KUBE_HEALTH_SCHEDULABLE;
 }
 
 void kube_node_reason(const struct kube_node *node, char ret_reason[REASON_MAX_BYTES])
@@ -284,10 +285,9 @@ void kube_node_reason(const struct kube_node *node, char ret_reason[REASON_MAX_B
                  TEXT_FIT(node->note, REASON_MAX_BYTES - sizeof(KUBE_REASON_OURS)));
     else
         text_copy_cut(ret_reason, REASON_MAX_BYTES,
-                      node->external[0] != '\0'      ? node->external
-                      : node->unschedulable          ? "cordoned"
-                      : node->health_text[0] != '\0' ? node->health_text
-                                                     : "taint " KUBE_HEALTH_LABEL);
+                      node->external[0] != '\0' ? node->external
+                      : node->unschedulable     ? "cordoned"
+                                                : node->health_text);
 }
 
 /* --- pods ----------------------------------------------------------------------------------------------------------- */

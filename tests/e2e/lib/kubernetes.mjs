@@ -47,7 +47,7 @@ export class KubernetesWorld extends World {
   }
 
   kubelet() {
-    return { name: 'kubelet', command: this.options.kubelet ?? [standIn, this.kubernetes, 'hyperpod-{instance}', '--label', 'holdfast/node={node}', '--label', `${HYPERPOD}instance-group-name=workers`, '--provider-id', 'aws:///lab-1a/{instance}'] };
+    return { name: 'kubelet', command: this.options.kubelet ?? [standIn, this.kubernetes, 'hyperpod-{instance}', '--label', 'holdfast/node={node}', '--label', `${HYPERPOD}instance-group-name=workers`, '--provider-id', 'aws:///lab-1a/{instance}', '--taint', `${HEALTH}=Unschedulable:NoSchedule`] };
   }
 
   scheduler() {

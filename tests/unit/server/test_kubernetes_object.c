@@ -204,8 +204,8 @@ static void test_cordons(void **state)
          false, "taint ToBeDeletedByClusterAutoscaler", SCHEDULER_REQUEST_NONE},
         {NODE("", "\"taints\":[{\"key\":\"nvidia.com/gpu\",\"effect\":\"NoSchedule\"}]", ""), false, false, "",
          SCHEDULER_REQUEST_NONE},
-        {NODE("", "\"taints\":[{\"key\":\"" KUBE_HEALTH_LABEL "\",\"effect\":\"NoSchedule\"}]", ""), true, false,
-         "taint " KUBE_HEALTH_LABEL, SCHEDULER_REQUEST_NONE},
+        {NODE("", "\"taints\":[{\"key\":\"" KUBE_HEALTH_LABEL "\",\"effect\":\"NoSchedule\"}]", ""), false, false, "",
+         SCHEDULER_REQUEST_NONE},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct kube_node node = node_of(cases[i].node);
