@@ -18,6 +18,7 @@
 #include "server/config/policy_registry.h"
 #include "server/config/settings.h"
 #include "server/metrics.h"
+#include "server/provider/command/command.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile/reconcile.h"
 #include "server/service/access/access.h"
@@ -285,6 +286,30 @@ static int make_schedulers(struct hpd *hpd)
     return 0;
 }
 
+/* Machines by a site's executables. */
+static int make_commands(struct hpd *hpd)
+{
+    const struct config *c = &hpd->config;
+    _Static_assert(CONFIG_COMMANDS_MAX + 2 <= RECONCILE_PROVIDERS_MAX, "the loop has room for all, local and manual");
+    for (size_t i = 0; i < c->commands.count; i++) {
+        const struct config_command *from = &c->commands.list[i];
+        char error[PROVIDER_ERROR_MAX] = "";
+        autofree char *dir = own_printf("%s/providers/%s", c->state_dir, from->name);
+        autofree char *where = own_printf("providers.%s", from->name);
+        const struct command_options options = {.name = from->name,
+                                                .directory = from->directory,
+                                                .state_dir = dir,
+                                                .self_path = hpd->self,
+                                                .variables = (const char *const *)from->variables,
+                                                .timeout_ms = from->timeout_ms};
+        int rc = command_new(&options, &hpd->deps.providers[hpd->deps.provider_count], error);
+        if (rc != 0)
+            return fail(where, error);
+        hpd->deps.provider_count++;
+    }
+    return 0;
+}
+
 static int make_backends(struct hpd *hpd)
 {
     struct config *c = &hpd->config;
@@ -305,6 +330,9 @@ static int make_backends(struct hpd *hpd)
             return fail("providers.local", status_meaning(rc));
         hpd->deps.provider_count++;
     }
+    rc = make_commands(hpd);
+    if (rc != 0)
+        return rc;
     /* Last: a group that names no provider is the first one's, and people are asked only when there is none that was configured. */
     hpd->deps.providers[hpd->deps.provider_count++] = manual_driver();
     tell_backends(hpd);
@@ -499,6 +527,8 @@ int main(int argc, char **argv)
     static struct hpd hpd; /* large, and one per process */
     if (argc == 3 && text_equal(argv[1], "machine"))
         return local_machine_main(argv[2]);
+    if (argc == 3 && text_equal(argv[1], "provider-call"))
+        return command_call_main(argv[2]);
     config_default(&hpd.config);
     int rc = read_options(&hpd, argc, argv);
     if (rc >= 0)

@@ -139,8 +139,7 @@ static int read_services(struct config *config, const json_t *services, char *re
 
 static int read_providers(struct config *config, json_t *providers, char *ret_error)
 {
-    static const char *const known[] = {"local", NULL};
-    int rc = section_read(providers, "providers", NULL, 0, known, ret_error);
+    int rc = config_commands_read(&config->commands, providers, ret_error);
     json_t *local = json_object_get(providers, "local");
     if (rc != 0 || local == NULL)
         return rc;
@@ -334,5 +333,6 @@ void config_free(struct config *config)
             config->local_services[i].argv[k] = NULL;
         }
     check_limits_free(&config->reconcile.check_limits);
+    config_commands_free(&config->commands);
     config_schedulers_free(&config->schedulers);
 }

@@ -8,6 +8,7 @@
 #define HOLDFAST_SERVER_CONFIG_H
 
 #include "base/log.h"
+#include "server/config/command_provider.h"
 #include "server/config/loop_settings.h"
 #include "server/config/scheduler.h"
 #include "server/config/setting.h"
@@ -43,6 +44,7 @@ struct config {
     char fault_tables[PATH_MAX];                   /* overrides of the fault tables; "": none */
     char image_release[RELEASE_VERSION_MAX_BYTES]; /* of the image that new instances get; "": not said */
 
+    struct config_commands commands;
     bool local_enabled;
     char local_dir[PATH_MAX];
     int64_t local_boot_delay_ms;

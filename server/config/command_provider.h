@@ -1,0 +1,29 @@
+/* The providers of hpd's configuration that are a site's executables: every entry of "providers" but local. */
+#ifndef HOLDFAST_SERVER_CONFIG_COMMAND_PROVIDER_H
+#define HOLDFAST_SERVER_CONFIG_COMMAND_PROVIDER_H
+
+#include "base/json.h"
+#include "model/limits.h"
+#include "server/provider/command/command.h"
+
+#include <limits.h>
+
+#define CONFIG_COMMANDS_MAX 6
+
+struct config_command {
+    char name[NAME_MAX_BYTES];
+    char directory[PATH_MAX];
+    int64_t timeout_ms;
+    char *variables[COMMAND_VARIABLES_MAX + 1]; /* NAME=VALUE, owned */
+};
+
+struct config_commands {
+    struct config_command list[CONFIG_COMMANDS_MAX];
+    size_t count;
+};
+
+/* Also says what is no provider at all. INVALID with the key's path in ret_error (CONFIG_ERROR_MAX bytes). */
+int config_commands_read(struct config_commands *commands, json_t *providers, char *ret_error);
+void config_commands_free(struct config_commands *commands);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * Answers of a site's executables. The output is read strictly: a member that nobody knows is a misspelt one, and "done" with an
+ * answer that cannot be read is a fault of the executable, which is run again once it is fixed.
+ */
+#include "server/provider/command/answer.h"
+
+#include "base/json.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+ENUM_DEFINE(command_action, COMMAND_ACTION_LIST)
+
+#define OUT_BYTES_MAX (64 * 1024)
+
+static int status_of_exit(int exit_code)
+{
+    switch (exit_code) {
+#define X(code, meaning, words) \
+    case code:                  \
+        return meaning;
+        COMMAND_EXIT_LIST(X)
+#undef X
+    default:
+        return STATUS_BACKEND;
+    }
+}
+
+void command_last_line(const char *text, char *ret_line, size_t size)
+{
+    size_t end = strlen(text);
+    while (end > 0 && strchr(" \t\r\n", text[end - 1]) != NULL)
+        end--;
+    size_t start = end;
+    while (start > 0 && text[start - 1] != '\n')
+        start--;
+    text_copy_clean(ret_line, size, text + start, end - start);
+}
+
+static int check_ref(const char *ref)
+{
+    for (const char *c = ref; *c != '\0'; c++)
+        if (*c <= ' ' || *c > '~')
+            return STATUS_INVALID;
+    return 0;
+}
+
+static int bad(enum command_action action, char *ret_error, const char *why)
+{
+    snprintf(ret_error, PROVIDER_ERROR_MAX, "the answer of %s cannot be read: %.180s", command_action_text(action),
+             why);
+    return STATUS_BACKEND;
+}
+
+/* 0 when it said that it was done. */
+static int read_run(enum command_action action, const struct command_run *run, char *ret_error)
+{
+    const char *name = command_action_text(action);
+    ret_error[0] = '\0';
+    if (run->status == STATUS_TIMEOUT)
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "%s did not end in time", name);
+    else if (run->status == STATUS_NOT_FOUND)
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "the executable %s is missing", name);
+    else if (run->status != 0)
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "%s could not be run: %s", name, status_meaning(run->status));
+    if (run->status != 0) /* NOT_FOUND is a word about machines */
+        return run->status == STATUS_TIMEOUT ? STATUS_TIMEOUT : STATUS_UNAVAILABLE;
+    int status = status_of_exit(run->exit_code);
+    if (status == STATUS_NOT_FOUND && action == COMMAND_ACTION_LAUNCH)
+        status = STATUS_BACKEND;
+    if (status != 0)
+        command_last_line(run->err, ret_error, PROVIDER_ERROR_MAX);
+    if (status == STATUS_BACKEND && ret_error[0] == '\0')
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "%s ended with exit code %d and said nothing", name, run->exit_code);
+    if (status == 0 && run->out_cut)
+        return bad(action, ret_error, "it is too long");
+    return status;
+}
+
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+struct machine {
+    char ref[PROVIDER_REF_MAX_BYTES], address[ADDRESS_MAX_BYTES];
+    char trouble[PROVIDER_ERROR_MAX], state[16];
+};
+
+#define TEXT(member, ...)                                                                                     \
+    {                                                                                                         \
+        .name = #member, .type = JSON_FIELD_TEXT, .target = machine->member, .size = sizeof(machine->member), \
+        __VA_ARGS__                                                                                           \
+    }
+#define PLAIN .check = check_ref, .rule = "printable ASCII without blanks"
+
+static int parse_state(enum command_action action, const char *text, enum provider_instance_state *ret_state,
+                       char *ret_error)
+{
+    static const char *const words[] = {"pending", "running", "gone"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_equal(text, words[i])) {
+            *ret_state = (enum provider_instance_state)i;
+            return 0;
+        }
+    return bad(action, ret_error, "state must be pending, running or gone");
+}
+
+static int parse_machine(enum command_action action, json_t *json, struct machine *machine,
+                         struct provider_instance *ret_instance, char *ret_error)
+{
+    char error[JSON_ERROR_MAX];
+    const struct json_field fields[] = {TEXT(ref, PLAIN), TEXT(address, PLAIN), TEXT(state), TEXT(trouble)};
+    if (json_read(json, fields, ARRAY_LEN(fields), error) != 0)
+        return bad(action, ret_error, error);
+    struct provider_instance instance = {.state = PROVIDER_INSTANCE_PENDING};
+    if (machine->state[0] == '\0' && action == COMMAND_ACTION_DESCRIBE)
+        return bad(action, ret_error, "state is missing");
+    int status = machine->state[0] == '\0' ? 0 : parse_state(action, machine->state, &instance.state, ret_error);
+    if (status != 0)
+        return status;
+    text_copy_cut(instance.ref, sizeof(instance.ref), machine->ref);
+    text_copy_cut(instance.address, sizeof(instance.address), machine->address);
+    text_copy_clean(instance.trouble, sizeof(instance.trouble), machine->trouble, strlen(machine->trouble));
+    *ret_instance = instance;
+    return 0;
+}
+
+int command_answer(enum command_action action, const struct command_run *run, struct provider_instance *ret_instance,
+                   char *ret_error)
+{
+    auto_json json_t *json = NULL;
+    struct machine machine = {.ref = ""};
+    char error[JSON_ERROR_MAX];
+    int status = read_run(action, run, ret_error);
+    if (status == STATUS_NOT_FOUND && action == COMMAND_ACTION_DESCRIBE) {
+        *ret_instance = (struct provider_instance){.state = PROVIDER_INSTANCE_GONE};
+        return 0;
+    }
+    if (status == STATUS_NOT_FOUND && action == COMMAND_ACTION_TERMINATE)
+        return 0;
+    bool answers = action == COMMAND_ACTION_LAUNCH || action == COMMAND_ACTION_DESCRIBE;
+    if (status != 0 || !answers)
+        return status;
+    if (action == COMMAND_ACTION_LAUNCH && is_blank(run->out)) {
+        *ret_instance = (struct provider_instance){.state = PROVIDER_INSTANCE_PENDING};
+        return 0;
+    }
+    if (json_parse(run->out, strlen(run->out), OUT_BYTES_MAX, &json, error) != 0)
+        return bad(action, ret_error, error);
+    return parse_machine(action, json, &machine, ret_instance, ret_error);
+}
