@@ -11,7 +11,7 @@
 
 #define OFF_THE_BUS 79
 #define NODES 12
-#define PATIENCE_S 60
+#define PATIENCE_S 240
 #define PAUSE_US 2000
 #define SHARE 4 /* of the calls, of each of two schedulers */
 
