@@ -49,6 +49,9 @@ static const char SQL_RESOLVE_LIKE[] = VERDICT_RESOLVE "id < ? AND source = ? AN
 static const char SQL_UNDECIDED[] =
     "SELECT DISTINCT v.node_id FROM verdict v WHERE v.state = 'open' AND v.id > coalesce((SELECT d.newest_verdict "
     "FROM decision d WHERE d.node_id = v.node_id ORDER BY d.id DESC LIMIT 1), 0) ORDER BY v.node_id";
+static const char SQL_NEWEST[] = "SELECT coalesce(max(id), 0) FROM verdict";
+static const char SQL_CRITICAL[] = "SELECT id, node_id FROM verdict WHERE id > ? AND id <= ? AND severity = 'critical' "
+                                   "AND state = 'open' ORDER BY id LIMIT ?";
 static const char SQL_FAILED[] =
     "SELECT node_id, max(received_at) AS last_received FROM verdict "
     "WHERE node_fault = 1 AND state <> 'stale' AND received_at > ? GROUP BY node_id ORDER BY last_received";
@@ -406,6 +409,31 @@ int db_verdict_undecided_nodes(struct db_tx *tx, db_row_fn fn, void *arg)
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_UNDECIDED);
     return db_query_walk(&q, row_id_read, &node_id, fn, arg);
+}
+
+int db_verdict_newest(struct db_tx *tx, int64_t *ret_id)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_NEWEST);
+    return db_query_take(&q, row_id_read, ret_id);
+}
+
+static void place_read(struct db_query *q, void *row)
+{
+    struct db_verdict_place *place = row;
+    place->id = db_get_i64(q);
+    place->node_id = db_get_i64(q);
+}
+
+int db_verdict_critical(struct db_tx *tx, int64_t after_id, int64_t up_to_id, int limit, db_row_fn fn, void *arg)
+{
+    struct db_verdict_place place;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_CRITICAL);
+    db_bind_i64(&q, after_id);
+    db_bind_i64(&q, up_to_id);
+    db_bind_i64(&q, limit);
+    return db_query_walk(&q, place_read, &place, fn, arg);
 }
 
 static void failed_read(struct db_query *q, void *row)

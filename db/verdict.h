@@ -28,6 +28,13 @@ int db_verdict_resolve_between(struct db_tx *tx, int64_t node_id, int64_t after_
 int db_verdict_resolve_like(struct db_tx *tx, const struct verdict *verdict, int64_t *ret_count);
 /* Nodes that have open verdicts newer than their last decision looked at (rows are int64_t node ids): after a start. */
 int db_verdict_undecided_nodes(struct db_tx *tx, db_row_fn fn, void *arg);
+/* The newest row's number; 0: there is none. */
+int db_verdict_newest(struct db_tx *tx, int64_t *ret_id);
+/* Open critical ones after a row up to another (rows are struct db_verdict_place), by their numbers, at most limit. */
+struct db_verdict_place {
+    int64_t id, node_id;
+};
+int db_verdict_critical(struct db_tx *tx, int64_t after_id, int64_t up_to_id, int limit, db_row_fn fn, void *arg);
 /* Found to be a fault of its node after it was stored. Nothing when that is known, or the row went. */
 int db_verdict_set_fault(struct db_tx *tx, int64_t id);
 /* Nodes with a fault received after since_at (open or resolved, stale not): rows are struct db_verdict_failed, by

@@ -401,6 +401,7 @@ ENUM_DECLARE(event_level);
     X(NODE_HEALTH, "node-health")                   \
     X(VERDICT, "verdict")                           \
     X(VERDICT_STALE, "verdict-stale")               \
+    X(VERDICT_UNDECIDED, "verdict-undecided")       \
     X(DECISION, "decision")                         \
     X(OPERATION_STARTED, "operation-started")       \
     X(OPERATION_STEP, "operation-step")             \

@@ -41,6 +41,12 @@
       (double)loop.short_groups)                                                                                      \
     X("holdfast_groups_protected", "gauge", "Instance groups whose new machines do not come up: nothing is replaced", \
       (double)loop.protected_groups)                                                                                  \
+    X("holdfast_verdict_undecided_seconds", "gauge",                                                                  \
+      "Age of the oldest critical verdict that no decision has looked at, 0: there is none",                          \
+      loop.undecided_since_us == 0 ? 0.0 : (double)(clock_stopwatch_us() - loop.undecided_since_us) / 1e6)            \
+    X("holdfast_verdicts_forgotten_total", "counter",                                                                 \
+      "Critical verdicts that no decision had looked at within 30 s, found in the store",                             \
+      (double)loop.verdicts_forgotten)                                                                                \
     X("holdfast_evidence_left_out_total", "counter",                                                                  \
       "Looks at a node that had more evidence or past repairs than a decision is shown",                              \
       (double)loop.evidence_left_out)                                                                                 \

@@ -15,6 +15,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
 #include "server/reconcile/base/part.h"
+#include "server/reconcile/decide/undecided.h"
 #include "server/reconcile/observe/agents.h"
 #include "server/reconcile/turn.h"
 #include "server/reconcile/world/load.h"
@@ -102,8 +103,8 @@ static void take_verdict(struct reconcile *r, const struct inbox_verdict *verdic
         return;
     if (verdict->look == LOOK_NOT && node->settled)
         return; /* it cannot change what was decided; who looks next will see it */
-    if (verdict->look == LOOK_FIRST && node->verdict_us == 0)
-        node->verdict_us = verdict->received_us;
+    if (verdict->look == LOOK_FIRST)
+        reconcile_undecided_came(r, node, verdict->received_us);
     reconcile_node_look(r, node, verdict->look == LOOK_FIRST ? LOOK_FIRST : LOOK_LATER);
     if (node->op != NULL && node->op->step == STEP_KIND_VERIFY)
         reconcile_operation_poke(r, node);
@@ -173,6 +174,7 @@ void reconcile_unrecorded(struct reconcile *r, bool something)
 
 static void publish_stats(struct reconcile *r)
 {
+    reconcile_undecided_publish(r);
     pthread_mutex_lock(&r->stats_mutex);
     r->published = r->stats;
     pthread_mutex_unlock(&r->stats_mutex);
@@ -191,6 +193,7 @@ bool reconcile_run_once(struct reconcile *r, int64_t *ret_next_ms)
 {
     int64_t now = reconcile_now(r);
     bool worked = take_inbox(r);
+    reconcile_undecided_publish(r);
     r->stats.turns++;
     if (r->paused_until <= now) {
         take_due(r, now);
@@ -242,4 +245,6 @@ void reconcile_stats(struct reconcile *r, struct reconcile_stats *ret_stats)
     pthread_mutex_lock(&r->stats_mutex);
     *ret_stats = r->published;
     pthread_mutex_unlock(&r->stats_mutex);
+    if (ret_stats->undecided_since_us == 0) /* else that is older */
+        ret_stats->undecided_since_us = inbox_oldest_us(r->inbox);
 }

@@ -59,7 +59,10 @@ void reconcile_stop(struct reconcile *reconcile);
 struct reconcile_stats {
     uint64_t turns, decisions, operations_started, operations_succeeded, operations_failed;
     uint64_t scheduler_errors, provider_errors;
-    uint64_t evidence_left_out; /* looks at nodes that had more evidence than the policy is shown */
+    uint64_t evidence_left_out;  /* looks at nodes that had more evidence than the policy is shown */
+    uint64_t verdicts_forgotten; /* critical ones that no decision had looked at within the time that is for that */
+    int64_t
+        undecided_since_us; /* reconcile_now_us: the oldest critical verdict that no decision has looked at; 0: none */
     int64_t active_operations, held_nodes, open_breakers, short_groups, protected_groups;
     int64_t last_observed_at; /* 0: never */
     int64_t unrecorded_since; /* monotonic ms: since then the loop has something to record and could not; 0: all is */

@@ -15,6 +15,51 @@ static uint64_t decisions(struct sim *sim)
     return stats.decisions;
 }
 
+/* The store holds the verdict, and the loop was never told of it. */
+static void a_verdict_whose_wake_is_lost_is_found(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 7, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    sim.service.verdicts_stored = NULL;
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, 3 * MS_PER_MIN);
+    assert_int_equal(sim_read(&sim, "gpu-1").decision.action, ACTION_REBOOT);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT_UNDECIDED, NULL), 1);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.verdicts_forgotten, 1);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_crash(&sim); /* what was decided before is not told again */
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_VERDICT_UNDECIDED, NULL), 1);
+    sim_close(&sim);
+}
+
+/* Between its arrival and the look it is shown how long it waits. */
+static void what_waits_for_a_decision_is_shown(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 8, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.undecided_since_us, 0);
+    const int64_t came_us = clock_mono_ms(&sim.clock) * 1000;
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    clock_fake_advance(&sim.clock, 5 * MS_PER_S);
+    sim_verdict(&sim, "gpu-2", OFF_THE_BUS, SEVERITY_CRITICAL);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.undecided_since_us, came_us);
+    sim_settle(&sim);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.undecided_since_us, 0);
+    sim_close(&sim);
+}
+
 static void a_crashing_program_is_one_decision(void **state)
 {
     struct sim sim;
@@ -140,6 +185,8 @@ static void critical_evidence_goes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verdict_whose_wake_is_lost_is_found),
+        cmocka_unit_test(what_waits_for_a_decision_is_shown),
         cmocka_unit_test(a_crashing_program_is_one_decision),
         cmocka_unit_test(a_rate_is_told_once),
         cmocka_unit_test(a_watched_code_is_told_beside_it),

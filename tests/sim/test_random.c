@@ -11,6 +11,7 @@
  */
 #include "tests/sim/sim_acts.h"
 #include "tests/sim/sim_disk.h"
+#include "tests/sim/sim_evidence.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_modes.h"
 #include "tests/sim/sim_other.h"
@@ -529,12 +530,14 @@ static void live(const struct sim *start, uint64_t seed)
     while (clock_wall_ms(&sim.clock) < sim.storm_ends) {
         something(&sim);
         sim_run(&sim, (1 + draw(&sim, 2 * ACTION_EVERY_S)) * MS_PER_S);
+        sim_check_evidence(&sim);
         if (seed % 2 == 0) /* reading all would cover up what a lost wake leads to later */
             sim_check_memory(&sim);
     }
     clear_up(&sim);
     run_to_rest(&sim);
     sim_check_memory(&sim);
+    sim_check_evidence(&sim);
     check_ending(&sim);
     bring_all_back(&sim);
     sim_close(&sim);

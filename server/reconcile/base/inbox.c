@@ -30,6 +30,7 @@ struct inbox {
     struct rcall *waiting; /* calls that were sent and have not begun */
     int at_work;           /* calls that have begun and are not yet back */
     struct wakes wakes;
+    int64_t oldest_us; /* of the critical evidence in it; 0: there is none */
     bool overflow, stopped;
     bool pressing;     /* something came that a rest must not keep waiting */
     enum sleep sleeps; /* what the loop is to be woken for */
@@ -167,6 +168,8 @@ void inbox_verdicts_stored(void *arg, const struct service_stored *stored)
             (struct inbox_verdict){stored->node_id, stored->received_mono_us, look};
     }
     inbox->pressing |= look == LOOK_FIRST;
+    if (look == LOOK_FIRST && inbox->oldest_us == 0)
+        inbox->oldest_us = stored->received_mono_us;
     signal_and_unlock(inbox);
 }
 
@@ -229,6 +232,7 @@ void inbox_take(struct inbox *inbox, struct inbox_mail *ret_mail)
                                     .overflow = inbox->overflow};
     inbox->verdict_count = inbox->verdict_capacity = 0;
     inbox->agent_count = inbox->agent_capacity = 0;
+    inbox->oldest_us = 0;
     inbox->results_end = &inbox->results;
     inbox->wakes = (struct wakes){0};
     inbox->overflow = inbox->pressing = false;
@@ -290,4 +294,12 @@ void inbox_stop(struct inbox *inbox)
     pthread_mutex_lock(&inbox->mutex);
     inbox->stopped = true;
     signal_and_unlock(inbox);
+}
+
+int64_t inbox_oldest_us(struct inbox *inbox)
+{
+    pthread_mutex_lock(&inbox->mutex);
+    int64_t oldest_us = inbox->oldest_us;
+    pthread_mutex_unlock(&inbox->mutex);
+    return oldest_us;
 }

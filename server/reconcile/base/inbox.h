@@ -65,5 +65,7 @@ bool inbox_wait(struct inbox *inbox, int64_t wait_ms);
  * rests only when more waits, which shows that others are at work. False when stopped. */
 bool inbox_rest(struct inbox *inbox, int64_t rest_ms, bool busy);
 void inbox_stop(struct inbox *inbox);
+/* When the oldest critical evidence came that was not taken yet; 0: there is none. */
+int64_t inbox_oldest_us(struct inbox *inbox);
 
 #endif

@@ -50,6 +50,9 @@ struct reconcile {
         looks[LOOK_COUNT]; /* a node that was moved up still stands in the lower queue, and is skipped there */
     struct idqueue ready[OPERATION_CLASSES], slotless[OPERATION_CLASSES];
     struct due due;
+    struct due
+        evidence_waits; /* nodes with critical evidence that waits, by when it came, and some whose evidence does not */
+    int64_t watched_verdict, watch_until; /* reconcile/decide/undecided.c */
 
     uint64_t tick; /* counts calls sent and come back: which of two things was first */
     int calls_in_flight;

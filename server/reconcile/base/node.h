@@ -27,6 +27,7 @@ struct tally {
 
 enum rnode_note {
     NOTE_SILENT = 1,    /* the agent fell silent */
+    NOTE_UNDECIDED = 2, /* its critical evidence was forgotten */
     NOTE_NEAR_MISS = 4, /* a reason that is almost a request */
     NOTE_LIFTED = 8,    /* a person put a held node back into service */
     NOTE_MARKED = 16,   /* our hold was set in the scheduler */
@@ -49,6 +50,7 @@ struct rnode {
     int64_t due_at;             /* looked at again then; 0: only when something happens */
     int64_t failing_at;         /* newest node fault in the group's window; 0: none */
     int64_t verdict_us;         /* when the oldest critical verdict came that no decision has seen; 0: none */
+    int64_t looked_verdict;     /* newest verdict that a look has read */
     int64_t silent_since;       /* last sign of life of a silent agent; 0: it speaks */
     int64_t no_return_at;       /* when the repair ended from which it did not come back; 0: none */
     int64_t signal_at;          /* newest verdict about its network or power; 0: none */

@@ -29,6 +29,7 @@ struct turn;
     X(keepers)        /* keep/keeper.c: what a scheduler is kept at */                     \
     X(incident)       /* decide/incident.c: incidents of many nodes */                     \
     X(decide)         /* decide/batch.c: the policy's word, and what follows */            \
+    X(undecided)      /* decide/undecided.c: critical evidence that waits */               \
     X(operations)     /* operation/queue.c: operations one step further */                 \
     X(provision)      /* cluster/provision.c: clusters that move */                        \
     X(housekeeping)   /* world/housekeeping.c: what is old goes */                         \

@@ -79,6 +79,9 @@ static int apply_notes(struct apply *a, uint8_t notes)
         status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SILENT, a->node, NULL,
                             "the agent has not been heard for %" PRId64 " s: no verdict about this node",
                             (a->turn->now - a->node->silent_since) / MS_PER_S);
+    if (status == 0 && (notes & NOTE_UNDECIDED))
+        status = turn_event(a->turn, EVENT_LEVEL_ERROR, EVENT_KIND_VERDICT_UNDECIDED, a->node, NULL,
+                            "a critical verdict waited for a decision too long: it is looked at now");
     if (status == 0 && (notes & NOTE_NEAR_MISS))
         status = note_near_miss(a);
     if (status == 0 && (notes & NOTE_MARKED))

@@ -12,6 +12,7 @@
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/decide.h"
 #include "server/reconcile/decide/incident.h"
+#include "server/reconcile/decide/undecided.h"
 
 #define DECIDE_NODES_MAX 1024 /* nodes looked at in a turn, of a burst: one commit for so many, within 0.1 s */
 #define DECIDE_LATER_MAX 64   /* the same for nodes that can wait, so that those that cannot never wait long */
@@ -193,10 +194,9 @@ static void done(struct turn *turn)
     const struct decide_batch *batch = turn->batch;
     int64_t now_us = reconcile_now_us(r);
     for (size_t i = 0; batch != NULL && i < batch->count; i++) {
-        struct rnode *node = batch->items[i].node;
-        if (node->verdict_us > 0)
-            count_latency(r, now_us - node->verdict_us);
-        node->verdict_us = 0;
+        int64_t received_us;
+        if (reconcile_undecided_looked(&batch->items[i], &received_us))
+            count_latency(r, now_us - received_us);
         r->stats.evidence_left_out += batch->items[i].left_out;
     }
 }

@@ -196,6 +196,9 @@ static void call_lists_of_evidence(struct world *w)
         db_verdict_list(w->tx, &filter, ignore, NULL);
     }
     db_verdict_undecided_nodes(w->tx, ignore, NULL);
+    int64_t newest;
+    db_verdict_newest(w->tx, &newest);
+    db_verdict_critical(w->tx, 1, 100, 10, ignore, NULL);
     db_verdict_failed_nodes(w->tx, 0, ignore, NULL);
     db_verdict_resolve(w->tx, 999, 0, NULL);
     const struct verdict over = {.node_id = 999, .id = 1};
