@@ -30,6 +30,7 @@
 #define AUDIT_RESOURCE_MAX_BYTES 512 /* names; those that have no room are counted */
 #define PROVIDER_REF_MAX_BYTES 128   /* a machine's id of its provider */
 #define PEER_MAX_BYTES 48            /* INET6_ADDRSTRLEN is 46 */
+#define SCHEDULER_ARN_MAX_BYTES 256  /* an EKS cluster's: 12 digits, a name of 100, partition and region */
 
 #define CLUSTER_GROUPS_MAX 100       /* botocore: 1..100 groups */
 #define GROUP_NODES_MAX 6758         /* botocore: InstanceCount 0..6758 */

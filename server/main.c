@@ -273,6 +273,7 @@ static int make_schedulers(struct hpd *hpd)
         struct reconcile_scheduler *scheduler = &hpd->deps.schedulers[i];
         int64_t jobs_ms = from->job_snapshot_interval_ms;
         *scheduler = (struct reconcile_scheduler){.name = from->name,
+                                                  .arn = from->arn,
                                                   .managed = from->managed,
                                                   .strategy = from->strategy,
                                                   .observe_interval_ms = from->observe_interval_ms,

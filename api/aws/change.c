@@ -34,13 +34,31 @@ static bool is_continuous(const struct aws_call *call)
 
 static int check_slurm(struct aws_call *call, const struct cluster_input *input, enum orchestrator orchestrator)
 {
-    bool wants = input->names_orchestrator;
+    bool wants = input->names_slurm;
 
     if (aws_orchestrator_is_slurm(orchestrator) || (!wants && input->slurm_group == NULL))
         return 0;
     return aws_refuse(call, AWS_ERROR_VALIDATION, "%s%s%s: the cluster has no Slurm, and this cannot give it one",
                       wants ? "Orchestrator" : "SlurmConfig of the group \"", wants ? "" : input->slurm_group,
                       wants ? "" : "\"");
+}
+
+/* Which scheduler the cluster gets. */
+static int choose_orchestrator(struct aws_call *call, const struct cluster_input *input,
+                               struct service_cluster_spec *spec)
+{
+    struct problem problem;
+    const char *scheduler = "";
+
+    if (input->eks_arn != NULL) {
+        if (aws_orchestrator_of_eks(call->service, input->eks_arn, &spec->orchestrator, &scheduler, &problem) < 0)
+            return aws_refuse_problem(call, &problem);
+    } else {
+        spec->orchestrator = aws_orchestrator(call->service, input->names_slurm);
+        scheduler = aws_orchestrator_scheduler(call->service, spec->orchestrator);
+    }
+    text_copy_cut(spec->scheduler, sizeof spec->scheduler, scheduler);
+    return check_slurm(call, input, spec->orchestrator);
 }
 
 /* --- create --------------------------------------------------------------------------------------------------------- */
@@ -64,7 +82,6 @@ static int create(struct aws_call *call, struct cluster_input *input, struct clu
     struct problem problem;
     char key[ID_SHA256_HEX_MAX];
     struct service_cluster_spec spec = {.recovery = recovery_of(call),
-                                        .orchestrator = aws_orchestrator(call->service, input->names_orchestrator),
                                         .provisioning =
                                             is_continuous(call) ? PROVISIONING_CONTINUOUS : PROVISIONING_ALL_OR_NOTHING,
                                         .groups = input->groups,
@@ -73,14 +90,13 @@ static int create(struct aws_call *call, struct cluster_input *input, struct clu
                                         .tag_count = input->tag_count,
                                         .notice = input->notice};
 
-    int status = check_slurm(call, input, spec.orchestrator);
+    int status = choose_orchestrator(call, input, &spec);
     if (status < 0)
         return status;
     aws_repeat_key(call, "", key);
     if (key[0] != '\0')
         input->spec.made_by = own_strdup(key);
     spec.spec = cluster_spec_is_empty(&input->spec) ? NULL : &input->spec;
-    text_copy_cut(spec.scheduler, sizeof spec.scheduler, aws_orchestrator_scheduler(call->service, spec.orchestrator));
     text_copy_cut(spec.name, sizeof spec.name, aws_text(call, "ClusterName"));
     if (service_cluster_create(call->service, &call->actor, &spec, ret_cluster, &problem) == 0)
         return 0;
@@ -116,7 +132,13 @@ static int check_update(struct aws_call *call, const char *ref, const struct clu
     if (service_cluster_describe(call->service, ref, &view, &problem) < 0)
         return aws_refuse_problem(call, &problem);
     const enum orchestrator orchestrator = view.cluster.orchestrator;
+    bool is_other_eks =
+        input->eks_arn != NULL && !aws_orchestrator_is_eks(call->service, &view.cluster, input->eks_arn);
     service_cluster_view_free(&view);
+    if (is_other_eks)
+        return aws_refuse(
+            call, AWS_ERROR_VALIDATION,
+            "Orchestrator.Eks.ClusterArn: the cluster's scheduler is another one, and this cannot change it");
     return check_slurm(call, input, orchestrator);
 }
 

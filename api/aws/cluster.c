@@ -91,7 +91,7 @@ int aws_describe_cluster(struct aws_call *call, json_t **ret_output)
         return status;
     if (service_cluster_describe(call->service, ref, &view, &problem) < 0)
         return aws_refuse_problem(call, &problem);
-    *ret_output = cluster_output(&view);
+    *ret_output = cluster_output(call->service, &view);
     aws_put_cluster_arn(call, *ret_output, &view.cluster);
     service_cluster_view_free(&view);
     return 0;

@@ -1,7 +1,7 @@
 /*
  * What the shapes of CreateCluster, UpdateCluster and UpdateClusterSoftware allow and this server does not do. Three kinds:
  *
- *      refused    it asks for something to be done, and it would not be: no Kubernetes, no plans, no clock that starts updates
+ *      refused    it asks for something to be done, and it would not be: no plans, no clock that starts updates
  *      kept       it describes machines that others make; it is stored and shown, and the timeline says that nothing acts on it
  *      wrong      it contradicts itself
  *
@@ -24,8 +24,6 @@ struct rule {
 };
 
 static const struct rule refused[] = {
-    {"Orchestrator.Eks", NULL,
-     "this server drives no Kubernetes. Name Slurm, or no orchestrator for nodes without a scheduler"},
     {"AutoScaling.Mode", "Enable",
      "nothing here scales a cluster by itself. Use UpdateCluster or BatchAddClusterNodes"},
     {"RestrictedInstanceGroups", NULL, "there are no restricted groups here. Name them as InstanceGroups"},
@@ -36,7 +34,8 @@ static const struct rule refused[] = {
      "no update is started by the clock here. Use UpdateClusterSoftware when it is time"},
     {"InstanceGroups[].AutoPatchConfig", NULL,
      "no update starts by itself here. Use UpdateClusterSoftware when it is time"},
-    {"InstanceGroups[].KubernetesConfig", NULL, "this server drives no Kubernetes that could have labels or taints"},
+    {"InstanceGroups[].KubernetesConfig", NULL,
+     "labels and taints of a group's nodes are not set here. Let kubelet set them (--node-labels)"},
     {"InstanceGroups[].CapacityRequirements.Spot", NULL, "no provider here has instances that it may take back"},
     {"DeploymentConfig.AutoRollbackConfiguration", NULL,
      "there are no alarms here. An update is rolled back by itself when nodes of a batch do not become ready"},
@@ -153,7 +152,8 @@ int cluster_input_check(const json_t *input, struct problem *ret_problem)
     bool described = json_object_get(json_array_get(groups, 0), "InstanceCount") != NULL;
     int status = cluster_input_refuse(input, ret_problem);
 
-    if (status == 0 && json_is_object(orchestrator) && !json_is_object(json_object_get(orchestrator, "Slurm")))
+    if (status == 0 && json_is_object(orchestrator) &&
+        json_is_object(json_object_get(orchestrator, "Slurm")) == json_is_object(json_object_get(orchestrator, "Eks")))
         return input_invalid(ret_problem, "Orchestrator must have exactly one of Eks and Slurm.");
     for (size_t i = 0; status == 0 && described && i < json_array_size(groups); i++)
         status = check_types(name_of(json_array_get(groups, i)), json_array_get(groups, i), ret_problem);

@@ -21,7 +21,8 @@ struct cluster_input {
     size_t group_count;
     struct group_spec *specs; /* of the groups */
     struct cluster_spec spec;
-    bool names_orchestrator;
+    bool names_slurm;    /* as Orchestrator */
+    const char *eks_arn; /* of Orchestrator.Eks; NULL: it is not named */
     struct service_tag *tags;
     size_t tag_count;
     const char **groups_to_delete;
@@ -48,7 +49,7 @@ int cluster_input_check(const json_t *input, struct problem *ret_problem);
 char *cluster_input_notice(const json_t *input);
 
 /* What DescribeCluster answers, but for the ARN, which depends on the caller's region. */
-json_t *cluster_output(const struct service_cluster_view *view);
+json_t *cluster_output(const struct service *s, const struct service_cluster_view *view);
 /* What DescribeClusterNode answers; spec is the group's. */
 json_t *node_output(const struct service_node_view *view, const struct group_spec *spec);
 /* The members that a node of a list shares with the one that is described. */

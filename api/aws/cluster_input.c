@@ -64,7 +64,9 @@ static int read_cluster(const struct aws_operation *operation, const json_t *inp
 {
     char error[RECORD_ERROR_MAX];
     auto_json json_t *document = aws_canonical(aws_shape(operation->input), input);
-    ret_input->names_orchestrator = json_object_get(document, "Orchestrator") != NULL;
+    const json_t *orchestrator = json_object_get(input, "Orchestrator");
+    ret_input->names_slurm = json_object_get(orchestrator, "Slurm") != NULL;
+    ret_input->eks_arn = json_string_value(json_object_get(json_object_get(orchestrator, "Eks"), "ClusterArn"));
     return aws_cluster_spec_read(document, &ret_input->spec, error) < 0 ? input_invalid(problem, "%s.", error) : 0;
 }
 

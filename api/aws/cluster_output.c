@@ -180,7 +180,7 @@ static const char *failure_of(const struct service_cluster_view *view)
     return "";
 }
 
-json_t *cluster_output(const struct service_cluster_view *view)
+json_t *cluster_output(const struct service *s, const struct service_cluster_view *view)
 {
     const struct cluster *cluster = &view->cluster;
     json_t *json = kept_members(AWS_SHAPE_DescribeClusterResponse, aws_cluster_spec_write(&view->spec));
@@ -196,7 +196,7 @@ json_t *cluster_output(const struct service_cluster_view *view)
     json_put(json, "InstanceGroups", groups);
     if (scaling != NULL) /* which is off, or it would have been refused */
         json_put_text(scaling, "Status", "InService");
-    aws_orchestrator_put(json, cluster->orchestrator);
+    aws_orchestrator_put(json, s, cluster);
     json_put_text(json, "NodeRecovery", node_recovery_text(cluster->recovery));
     if (cluster->provisioning == PROVISIONING_CONTINUOUS)
         json_put_text(json, "NodeProvisioningMode", "Continuous");

@@ -5,19 +5,33 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/pattern.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "server/config/section.h"
 #include "server/scheduler/kubernetes/kubernetes.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct config_kubernetes {
     char kubeconfig[PATH_MAX], service_account[PATH_MAX];
     char context[PATH_MAX]; /* an ARN, or a name as long as people like */
     int64_t timeout_ms;
 };
+
+#define ARN_EXAMPLE "arn:aws:eks:us-west-2:000000000000:cluster/prod"
+
+/* What the AWS API takes as EksClusterArn. */
+static bool is_cluster_arn(const char *arn)
+{
+    AUTO(pattern)
+    struct pattern *pattern =
+        pattern_new("arn:aws[a-z-]*:eks:[a-z0-9-]*:[0-9]{12}:cluster/[0-9A-Za-z][A-Za-z0-9_-]{0,99}");
+    return pattern_matches(pattern, arn, strlen(arn));
+}
 
 static int read(struct config_scheduler *scheduler, json_t *json, char *ret_error)
 {
@@ -26,6 +40,7 @@ static int read(struct config_scheduler *scheduler, json_t *json, char *ret_erro
     const struct key keys[] = {
         {"kubeconfig", KEY_TEXT, kubernetes->kubeconfig, sizeof(kubernetes->kubeconfig), 0, 0},
         {"context", KEY_TEXT, kubernetes->context, sizeof(kubernetes->context), 0, 0},
+        {"eksClusterArn", KEY_TEXT, scheduler->arn, sizeof(scheduler->arn), 0, 0},
         {"serviceAccountDir", KEY_TEXT, kubernetes->service_account, sizeof(kubernetes->service_account), 0, 0},
         {"timeout", KEY_DURATION, &kubernetes->timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
         {"jobSnapshotInterval", KEY_DURATION, &scheduler->job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
@@ -35,7 +50,12 @@ static int read(struct config_scheduler *scheduler, json_t *json, char *ret_erro
     kubernetes->timeout_ms = 20 * MS_PER_S;
     scheduler->job_snapshot_interval_ms = 15 * MS_PER_S; /* as often as Prometheus is used to scrape an exporter */
     text_copy_cut(kubernetes->service_account, sizeof(kubernetes->service_account), KUBERNETES_SERVICE_ACCOUNT);
-    return section_read(json, scheduler->path, keys, ARRAY_LEN(keys), skip, ret_error);
+    int rc = section_read(json, scheduler->path, keys, ARRAY_LEN(keys), skip, ret_error);
+    if (rc != 0 || scheduler->arn[0] == '\0' || is_cluster_arn(scheduler->arn))
+        return rc;
+    snprintf(ret_error, CONFIG_ERROR_MAX, "%s.eksClusterArn must be the ARN of an EKS cluster: " ARN_EXAMPLE,
+             scheduler->path);
+    return STATUS_INVALID;
 }
 
 static struct kubernetes_options options_of(const struct config_scheduler *scheduler)

@@ -74,6 +74,11 @@ static int check_reach(const struct config_schedulers *schedulers, size_t at, ch
                      later->kind->reached_by);
             return STATUS_INVALID;
         }
+        if (later->arn[0] != '\0' && text_equal(earlier->arn, later->arn)) {
+            snprintf(ret_error, CONFIG_ERROR_MAX, "schedulers, entry %zu: it has the eksClusterArn of entry %zu",
+                     at + 1, i + 1);
+            return STATUS_INVALID;
+        }
     }
     return 0;
 }

@@ -33,6 +33,7 @@ struct config_scheduler_kind {
 struct config_scheduler {
     char name[NAME_MAX_BYTES];            /* by which clusters name it */
     char path[CONFIG_SCHEDULER_PATH_MAX]; /* of its keys in the file, for messages: "slurm", "schedulers.east" */
+    char arn[SCHEDULER_ARN_MAX_BYTES];    /* by which clusters of the AWS API name it; "": by its kind only */
     int64_t observe_interval_ms;          /* 0: recovery.observeInterval */
     int64_t job_snapshot_interval_ms;     /* 0: it is never asked for its jobs */
     bool managed;                         /* its nodes and partitions are written by us … */

@@ -23,6 +23,7 @@
 /* A scheduler as it is configured. */
 struct reconcile_scheduler {
     const char *name; /* by which clusters name it; the first takes over clusters that name none */
+    const char *arn;  /* by which clusters of the AWS API name it; NULL or "": by its kind only */
     struct scheduler_driver driver;
     bool managed;                     /* its nodes and partitions are written by us … */
     enum desired_strategy strategy;   /* … by this, where a cluster does not say another */

@@ -11,7 +11,7 @@
 
 struct service_scheduler {
     pthread_mutex_t mutex;
-    const char *resume_command; /* set before it is shown to anybody */
+    const char *resume_command, *arn; /* set before it is shown to anybody */
     struct service_scheduler_status status;
     struct job_snapshot *snapshot; /* NULL: there is none to be shown */
     char why[SERVICE_SCHEDULER_ERROR_MAX];
@@ -45,6 +45,24 @@ void service_scheduler_set_resume_command(struct service_scheduler *scheduler, c
 const char *service_scheduler_resume_command(const struct service_scheduler *scheduler)
 {
     return scheduler == NULL ? NULL : scheduler->resume_command;
+}
+
+void service_scheduler_set_arn(struct service_scheduler *scheduler, const char *arn)
+{
+    scheduler->arn = arn;
+}
+
+const char *service_scheduler_arn(const struct service_scheduler *scheduler)
+{
+    return scheduler == NULL ? "" : text_or_empty(scheduler->arn);
+}
+
+struct service_scheduler *service_scheduler_by_arn(const struct service *s, const char *arn)
+{
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        if (arn[0] != '\0' && text_equal(service_scheduler_arn(s->schedulers[i]), arn))
+            return s->schedulers[i];
+    return NULL;
 }
 
 const char *service_scheduler_name(const struct service_scheduler *scheduler)

@@ -118,7 +118,7 @@ test('CreateCluster that is refused', async () => {
     [groups(group({ AutoPatchConfig: { PatchingStrategy: 'WhenIdle' } })), /AutoPatchConfig/],
     [groups(group({ CapacityRequirements: { Spot: {} } })), /Spot/],
     [{ Orchestrator: { Slurm: {} } }, /drives no scheduler/],
-    [{ Orchestrator: { Eks: { ClusterArn: 'arn:aws:eks:us-west-2:000000000000:cluster/k' } } }, /Orchestrator\.Eks/],
+    [{ Orchestrator: { Eks: { ClusterArn: 'arn:aws:eks:us-west-2:000000000000:cluster/k' } } }, /Orchestrator\.Eks\.ClusterArn: no scheduler/],
     [{ AutoScaling: { Mode: 'Enable', AutoScalerType: 'Karpenter' } }, /AutoScaling/],
     [{ TieredStorageConfig: { Mode: 'Enable' } }, /TieredStorageConfig/],
     [{ RestrictedInstanceGroups: [group()] }, /RestrictedInstanceGroups/],

@@ -178,7 +178,11 @@ static void test_what_cannot_be_done_is_refused_by_name(void **state)
     static const struct {
         const char *group, *cluster, *word;
     } table[] = {
-        {"", ", 'Orchestrator': {'Eks': {'ClusterArn': 'arn:aws:eks:a:000000000000:cluster/k'}}", "Orchestrator.Eks"},
+        {"", ", 'Orchestrator': {'Eks': {'ClusterArn': 'arn:aws:eks:a:000000000000:cluster/k'}}",
+         "no scheduler in hpd's configuration has the eksClusterArn arn:aws:eks:a:000000000000:cluster/k. Those that "
+         "it has: none."},
+        {"", ", 'Orchestrator': {'Slurm': {}, 'Eks': {'ClusterArn': 'arn:aws:eks:a:000000000000:cluster/k'}}",
+         "exactly one of Eks and Slurm"},
         {"", ", 'Orchestrator': {}", "exactly one of Eks and Slurm"},
         {"", ", 'AutoScaling': {'Mode': 'Enable', 'AutoScalerType': 'Karpenter'}", "AutoScaling.Mode Enable"},
         {"", ", 'RestrictedInstanceGroups': [{}]", "RestrictedInstanceGroups"},
@@ -232,6 +236,44 @@ static void test_slurm_that_is_not_there(void **state)
     refused_because("UpdateCluster", cluster_input(slurm, ""), AWS_ERROR_VALIDATION, "SlurmConfig");
     refused_because("UpdateCluster", parse("{'ClusterName': 'train', 'Orchestrator': {'Slurm': {}}}"),
                     AWS_ERROR_VALIDATION, "Orchestrator");
+}
+
+static void test_eks_is_the_scheduler_of_its_arn(void **state)
+{
+    static const struct service_backends backends = {
+        .providers = {"manual"},
+        .provider_count = 1,
+        .kinds = {ORCHESTRATOR_SLURM, ORCHESTRATOR_KUBERNETES, ORCHESTRATOR_KUBERNETES},
+        .kind_count = 3};
+    static const char prod[] = "arn:aws:eks:a:000000000000:cluster/prod";
+    static const char *const names[] = {"slurm", "test", "prod"}, *const kinds[] = {"slurm", "kubernetes",
+                                                                                    "kubernetes"};
+    struct service *s = &world.service;
+    (void)state;
+    s->backends = &backends;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        s->schedulers[s->scheduler_count++] = service_scheduler_new(names[i], kinds[i]);
+    service_scheduler_set_arn(s->schedulers[2], prod);
+    refused_because("CreateCluster",
+                    cluster_input("", ", 'Orchestrator': {'Eks': {'ClusterArn': "
+                                      "'arn:aws:eks:a:000000000000:cluster/other'}}"),
+                    AWS_ERROR_VALIDATION, "cluster/other. Those that it has: arn:aws:eks:a:000000000000:cluster/prod.");
+    create("", ", 'Orchestrator': {'Eks': {'ClusterArn': 'arn:aws:eks:a:000000000000:cluster/prod'}}");
+    auto_json json_t *cluster = describe();
+    assert_members(cluster, parse("{'Orchestrator': {'Eks': {'ClusterArn': '%s'}}}", prod));
+    refused_because("UpdateCluster", parse("{'ClusterName': 'train', 'Orchestrator': {'Slurm': {}}}"),
+                    AWS_ERROR_VALIDATION, "Orchestrator");
+    refused_because("UpdateCluster",
+                    parse("{'ClusterName': 'train', 'Orchestrator': {'Eks': {'ClusterArn': "
+                          "'arn:aws:eks:a:000000000000:cluster/other'}}}"),
+                    AWS_ERROR_VALIDATION, "another one");
+    json_decref(must("UpdateCluster", &world_admin,
+                     parse("{'ClusterName': 'train', 'NodeRecovery': 'None', 'Orchestrator': {'Eks': {'ClusterArn': "
+                           "'%s'}}}",
+                           prod)));
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        service_scheduler_free(s->schedulers[i]);
+    s->scheduler_count = 0;
 }
 
 /* docs/aws-api.md speaks of every member of these shapes. */
@@ -498,6 +540,7 @@ int main(void)
         TEST(test_one_type_among_requirements),
         TEST(test_what_cannot_be_done_is_refused_by_name),
         TEST(test_slurm_that_is_not_there),
+        TEST(test_eks_is_the_scheduler_of_its_arn),
         cmocka_unit_test(test_the_table_for_people_is_whole),
         TEST(test_a_repeated_try_answers_the_same_cluster),
         TEST(test_groups_come_change_and_go),

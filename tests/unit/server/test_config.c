@@ -196,6 +196,14 @@ static void test_refuses_schedulers(void **state)
          "{name: b, kind: slurm, conf: /b.conf, ssh: {host: head, knownHosts: /h}}]",
          "entry 2: it is reached as entry 1 is"},
         {"schedulers: [{name: a}]", "schedulers.a.kind must be slurm"},
+        {"schedulers: [{name: a, kind: kubernetes, eksClusterArn: prod}]",
+         "schedulers.a.eksClusterArn must be the ARN of an EKS cluster"},
+        {"schedulers: [{name: a, kind: kubernetes, eksClusterArn: \"arn:aws:eks:r:00000000000:cluster/prod\"}]",
+         "schedulers.a.eksClusterArn must be"},
+        {"schedulers: [{name: a, kind: kubernetes, kubeconfig: /a, eksClusterArn: "
+         "\"arn:aws:eks:r:000000000000:cluster/prod\"}, {name: b, kind: kubernetes, kubeconfig: /b, eksClusterArn: "
+         "\"arn:aws:eks:r:000000000000:cluster/prod\"}]",
+         "schedulers, entry 2: it has the eksClusterArn of entry 1"},
         {"schedulers: [{name: a, kind: lsf}]", "schedulers.a.kind must be slurm"},
         {"schedulers: [{name: a, kind: slurm, bindir: /x}]", "schedulers.a.bindir is not a key"},
         {"schedulers: [{name: a, kind: slurm, observeInterval: 5}]", "schedulers.a.observeInterval must be a duration"},
