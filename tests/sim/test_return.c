@@ -3,7 +3,14 @@
 
 #define OFF_THE_BUS 79
 #define FOR_A_PERSON 78 /* no machine knows the remedy */
+#define PROGRAM_FAULT 43
+#define FINDINGS 70
+#define REBOOTS 20
 
+#include "base/text.h"
+#include "db/operation.h"
+#include "db/verdict.h"
+#include "server/reconcile/base/node.h"
 #include "server/service/node/node.h"
 
 static void open_world(struct sim *sim, uint64_t seed)
@@ -108,6 +115,48 @@ static void the_same_card_comes_back(void **state)
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "HARDWARE_CHECK passed"), 1);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "(recurring-hardware)"), 1);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
+static int add_reboots(struct db_tx *tx, void *arg)
+{
+    const struct operation *replace = arg;
+    int status = 0;
+    for (int i = 0; i < REBOOTS && status == 0; i++) {
+        struct operation op = *replace;
+        op.id = 0;
+        op.kind = OPERATION_KIND_REBOOT;
+        op.state = OPERATION_STATE_SUCCEEDED;
+        op.step_count = 0;
+        op.finished_at = op.started_at = op.created_at;
+        snprintf(op.uid, sizeof(op.uid), "newer-%d", i);
+        snprintf(op.key, sizeof(op.key), "newer-%d", i);
+        status = db_operation_insert(tx, &op);
+    }
+    return status;
+}
+
+/* Many newer repairs of its pieces do not hide that the machine was given up. */
+static void newer_repairs_hide_no_card_that_was_given_up(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 506, true);
+    sim.agents_tell_machine = true;
+    sim.nvidia_has_run = true;
+    sim.deep = SIM_DEEP_PASSES;
+    sim.gpu = "GPU-7c1c0a0e-5a0b-4a53-9f6d-2f2f0f7a9b31";
+    sim_create(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, MS_PER_HOUR);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    struct operation replace = sim_read(&sim, "gpu-1").operation;
+    assert_int_equal(replace.kind, OPERATION_KIND_REPLACE);
+    assert_int_equal(db_write(sim.service.db, "test", add_reboots, &replace), 0);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(
+        sim_events(&sim, "gpu-1", EVENT_KIND_DEEP_CHECK, "is in this machine, which was given up for xid.79"), 1);
     sim_close(&sim);
 }
 
@@ -297,6 +346,72 @@ static void a_repair_of_something_else_leaves_it_to_the_person(void **state)
     sim_close(&sim);
 }
 
+static int count_for_person(const void *row, void *arg)
+{
+    *(int *)arg += text_equal(((const struct verdict *)row)->code, "xid.78") ? 1 : 0;
+    return 0;
+}
+
+static int open_for_person(struct sim *sim, const char *node)
+{
+    struct db_tx *tx = NULL;
+    int count = 0;
+    const struct db_verdict_filter open = {.node_id = sim_read(sim, node).row.id, .state = VERDICT_STATE_OPEN};
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_verdict_list(tx, &open, count_for_person, &count), 0);
+    db_read_end(sim->service.db, tx);
+    return count;
+}
+
+/* A reboot answers none of what is for a person, however many there are. */
+static void a_reboot_resolves_nothing_of_a_persons(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    sim_open(&sim, 74, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 0; i < FINDINGS; i++)
+        sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, MS_PER_MIN);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(open_for_person(&sim, "gpu-1"), FINDINGS);
+    sim_close(&sim);
+}
+
+/* Newer findings that cost no node do not hide what is for a person. */
+static void newer_findings_hide_nothing_of_a_persons(void **state)
+{
+    const struct service_node_change out = {.says_out = true, .opted_out = true}; /* no decision holds it */
+    struct node row;
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    sim_open(&sim, 75, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    assert_int_equal(service_node_update(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", &out, 0, &row, &problem), 0);
+    sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_WARN);
+    sim_settle(&sim);
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, MS_PER_HOUR);
+    for (int i = 0; i < 2 * DECIDE_ROWS_MAX; i++) /* more than were once looked through */
+        sim_verdict(&sim, "gpu-1", PROGRAM_FAULT, SEVERITY_WARN);
+    for (int i = 0; i < 600 && sim_state(&sim, "gpu-1") == NODE_STATE_VERIFYING; i++)
+        sim_run(&sim, MS_PER_S);
+    assert_int_equal(open_for_person(&sim, "gpu-1"), 1);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    sim_close(&sim);
+}
+
 static bool is_at(struct sim *sim, const char *node, enum step_kind kind)
 {
     struct sim_reading reading = sim_read(sim, node);
@@ -339,6 +454,9 @@ static void a_node_that_is_resumed_during_its_repair_is_taken_out_again(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newer_repairs_hide_no_card_that_was_given_up),
+        cmocka_unit_test(a_reboot_resolves_nothing_of_a_persons),
+        cmocka_unit_test(newer_findings_hide_nothing_of_a_persons),
         cmocka_unit_test(a_node_that_is_resumed_during_its_repair_is_taken_out_again),
         cmocka_unit_test(a_check_has_to_look_first),
         cmocka_unit_test(what_does_not_apply_passes),

@@ -115,8 +115,8 @@ static int find_for_person(const void *row, void *arg)
 
 bool work_person_holds(struct work *w)
 {
-    const struct db_verdict_filter open = {
-        .node_id = w->node->id, .state = VERDICT_STATE_OPEN, .limit = DECIDE_ROWS_MAX};
+    const struct db_verdict_filter open = {.node_id = w->node->id,
+                                           .state = VERDICT_STATE_OPEN}; /* until one is found */
     bool asked =
         w->op.kind == OPERATION_KIND_REBOOT || w->op.kind == OPERATION_KIND_RESET || w->op.kind == OPERATION_KIND_CHECK;
     if (!asked || w->instance.id == 0)

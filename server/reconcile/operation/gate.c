@@ -40,14 +40,21 @@ static bool has_joined(const struct work *w)
            text_equal(live.slot.instance_id, instance->instance_id) && live.last_heartbeat_at > 0;
 }
 
-#define KEPT_MAX 64
-
 struct old {
     const struct work *w;
     int64_t before; /* the oldest open verdict of this boot: what is older was before the repair; 0: there is none */
-    int64_t kept[KEPT_MAX]; /* what only a person can see to, newest first */
-    int kept_count;
+    int64_t *kept;  /* what only a person can see to, newest first */
+    size_t kept_count, kept_room;
 };
+
+static void keep(struct old *old, int64_t id)
+{
+    if (old->kept_count == old->kept_room) {
+        old->kept_room = old->kept_room == 0 ? 64 : 2 * old->kept_room;
+        old->kept = own_realloc(old->kept, old->kept_room, sizeof(*old->kept));
+    }
+    old->kept[old->kept_count++] = id;
+}
 
 static int find_old(const void *row, void *arg)
 {
@@ -56,8 +63,8 @@ static int find_old(const void *row, void *arg)
     const struct instance *instance = &old->w->instance;
     if (text_equal(verdict->instance_id, instance->instance_id) && text_equal(verdict->boot_id, instance->boot_id))
         old->before = verdict->id; /* newest first: the last one stays */
-    else if (old->kept_count < KEPT_MAX && work_is_for_person(old->w, verdict))
-        old->kept[old->kept_count++] = verdict->id;
+    else if (work_is_for_person(old->w, verdict))
+        keep(old, verdict->id);
     return 0;
 }
 
@@ -67,11 +74,11 @@ static void resolve_old(struct work *w)
 {
     struct old old = {.w = w};
     const struct db_verdict_filter filter = {.node_id = w->node->id, .state = VERDICT_STATE_OPEN};
-    if (!work_did(w, db_verdict_list(w->turn->tx, &filter, find_old, &old)))
-        return;
+    bool listed = work_did(w, db_verdict_list(w->turn->tx, &filter, find_old, &old));
+    autofree int64_t *kept = old.kept;
     int64_t up_to = old.before > 0 ? old.before - 1 : INT64_MAX;
-    for (int i = 0; i <= old.kept_count; i++) {
-        int64_t after = i < old.kept_count ? old.kept[i] : 0;
+    for (size_t i = 0; listed && i <= old.kept_count; i++) {
+        int64_t after = i < old.kept_count ? kept[i] : 0;
         if (after < up_to)
             work_did(w, db_verdict_resolve_between(w->turn->tx, w->node->id, after, up_to));
         up_to = after - 1 < up_to ? after - 1 : up_to;

@@ -23,7 +23,6 @@
 #define CODE_CONNECTIVITY "deep.connectivity"
 #define CHECK_KMSG "kmsg"                 /* each agent that tells of checks tells of this one */
 #define HARDWARE_WAIT_MS (2 * MS_PER_MIN) /* the checks that tell of hardware begin within 30 s, and may take 40 */
-#define ELSEWHERE_MAX 16
 
 static bool tells_machine(const struct work *w)
 {
@@ -153,7 +152,7 @@ int64_t work_recurring(struct work *w)
 {
     struct operation op = {.id = 0};
     int64_t since = w->now - w->node->group->settings.policy.repeat_window_ms;
-    int status = db_hardware_repairs(w->turn->tx, w->instance.id, since, ELSEWHERE_MAX, take_recurring, &op);
+    int status = db_hardware_repairs(w->turn->tx, w->instance.id, since, 0, take_recurring, &op);
     if (status < 0)
         work_did(w, status);
     if (op.id == 0)
