@@ -23,7 +23,9 @@ install: all
 	install -m 644 $(BUILD)/holdfast_auto_resume.so $(DESTDIR)$(slurmdir)
 	install -m 644 docs/man/hpctl.1 docs/man/hprun.1 $(DESTDIR)$(mandir)/man1
 	install -m 644 docs/man/hpd.8 docs/man/hp-agent.8 docs/man/hp-auto-resume.8 $(DESTDIR)$(mandir)/man8
-	install -m 644 docs/examples/* $(DESTDIR)$(docdir)/examples
+	install -m 644 $(wildcard docs/examples/*.*) $(DESTDIR)$(docdir)/examples
+	cp -RPf docs/examples/providers $(DESTDIR)$(docdir)/examples
+	install -m 644 docs/provider-command.schema.json $(DESTDIR)$(docdir)
 	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE openapi.yaml docs/*.md $(DESTDIR)$(docdir)
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hpd.service.in >$(DESTDIR)$(unitdir)/hpd.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent.service.in >$(DESTDIR)$(unitdir)/hp-agent.service
