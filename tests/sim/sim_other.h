@@ -8,12 +8,13 @@
 #include "tests/sim/sim_world.h"
 
 /* A cluster of so many nodes, on their way. */
-SIM_FN void sim_ask_of(struct sim *sim, const char *cluster_name, const char *scheduler, int nodes)
+SIM_FN void sim_ask_of(struct sim *sim, const char *cluster_name, const char *scheduler, enum orchestrator orchestrator,
+                       int nodes)
 {
     struct service_group_spec group = {
         .name = "gpu", .instance_type = "test", .provider = "fake", .spec = group_spec_of(sim->spec)};
     struct service_cluster_spec spec = {
-        .recovery = NODE_RECOVERY_AUTOMATIC, .groups = &group, .group_count = 1, .orchestrator = ORCHESTRATOR_SLURM};
+        .recovery = NODE_RECOVERY_AUTOMATIC, .groups = &group, .group_count = 1, .orchestrator = orchestrator};
     struct cluster cluster;
     struct problem problem = {0};
     group.instance_count = nodes;
@@ -26,8 +27,8 @@ SIM_FN void sim_ask_of(struct sim *sim, const char *cluster_name, const char *sc
 /* Both clusters, with nodes gpu-1 … of their own each. The world was booted with other_nodes set. */
 SIM_FN void sim_ask_both(struct sim *sim, int nodes)
 {
-    sim_ask_of(sim, SIM_CLUSTER, "slurm", nodes);
-    sim_ask_of(sim, SIM_OTHER, SIM_OTHER, sim->other_nodes);
+    sim_ask_of(sim, SIM_CLUSTER, "slurm", ORCHESTRATOR_SLURM, nodes);
+    sim_ask_of(sim, SIM_OTHER, SIM_OTHER, ORCHESTRATOR_KUBERNETES, sim->other_nodes);
     sim->nodes = nodes;
     snprintf(sim->provider.home, sizeof(sim->provider.home), SIM_CLUSTER);
     for (int i = 1; i <= nodes || i <= sim->other_nodes; i++) {

@@ -369,7 +369,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
     static const struct scheduler_governance_ops governance = {.govern = fake_govern};
     static const struct scheduler_quarantine_ops quarantining = {.set = quarantine};
     static const struct scheduler_ops ops = {
-        .name = "fake",
+        .name = "slurm",
         .daemon = "slurmd",
         .resume_command = "scontrol update nodename=NODE state=resume",
         .observe = observe,
@@ -390,7 +390,7 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
 struct scheduler_driver fake_scheduler_plain_driver(struct fake_scheduler *fake)
 {
     static const struct scheduler_ops ops = {
-        .name = "plain",
+        .name = "kubernetes",
         .observe = observe,
         .cordon = cordon,
         .uncordon = uncordon,

@@ -121,13 +121,12 @@ static int choose_scheduler(struct service *s, const struct service_cluster_spec
     int status = service_scheduler_find(s, name, &scheduler, problem);
     if (status != 0)
         return status == STATUS_NOT_FOUND ? STATUS_INVALID : status;
-    enum orchestrator kind = spec->orchestrator;
-    if (orchestrator_parse(service_scheduler_kind(scheduler), &kind) == 0 && kind != spec->orchestrator)
+    if (!text_equal(service_scheduler_kind(scheduler), orchestrator_text(spec->orchestrator)))
         return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "orchestrator is \"%s\", and the scheduler \"%s\" is of the kind \"%s\": leave one of them "
                            "out.",
                            orchestrator_text(spec->orchestrator), service_scheduler_name(scheduler),
-                           orchestrator_text(kind));
+                           service_scheduler_kind(scheduler));
     text_copy_cut(ret_name, NAME_MAX_BYTES, service_scheduler_name(scheduler));
     return 0;
 }

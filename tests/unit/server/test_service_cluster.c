@@ -12,7 +12,7 @@ struct sketch {
     const char *name;
     const char *group[2];
     int64_t count[2];
-    const char *provider, *type;
+    const char *provider, *type, *scheduler;
     const char *const *names; /* of the first group */
     enum orchestrator orchestrator;
     int groups;
@@ -28,6 +28,7 @@ static int create(struct world *world, const struct sketch *sketch, const struct
                                         .group_count = (size_t)sketch->groups,
                                         .dry_run = sketch->dry_run};
     snprintf(spec.name, sizeof(spec.name), "%s", sketch->name);
+    snprintf(spec.scheduler, sizeof(spec.scheduler), "%s", sketch->scheduler == NULL ? "" : sketch->scheduler);
     for (int i = 0; i < 2; i++) {
         snprintf(groups[i].name, sizeof(groups[i].name), "%s", sketch->group[i] == NULL ? "" : sketch->group[i]);
         snprintf(groups[i].provider, sizeof(groups[i].provider), "%s",
@@ -271,6 +272,9 @@ static void test_the_only_scheduler_of_a_kind_is_chosen(void **state)
     sketch.group[0] = "cpu";
     assert_int_equal(create(&world, &sketch, &world_admin, &cluster), STATUS_INVALID);
     assert_non_null(strstr(world.problem.detail, "name one of east, west, south"));
+    sketch.scheduler = "east"; /* of a kind that nobody knows */
+    assert_int_equal(create(&world, &sketch, &world_admin, &cluster), STATUS_INVALID);
+    assert_non_null(strstr(world.problem.detail, "the scheduler \"east\" is of the kind \"another\""));
     for (size_t i = 0; i < s->scheduler_count; i++)
         service_scheduler_free(s->schedulers[i]);
     s->scheduler_count = 0;
