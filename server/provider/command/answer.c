@@ -112,7 +112,7 @@ static int parse_machine(enum command_action action, json_t *json, struct machin
                          struct provider_instance *ret_instance, char *ret_error)
 {
     char error[JSON_ERROR_MAX];
-    const struct json_field fields[] = {TEXT(ref, PLAIN), TEXT(address, PLAIN), TEXT(state), TEXT(trouble)};
+    const struct json_field fields[] = {TEXT(ref, PLAIN), TEXT(address, PLAIN), TEXT(state, .min = 1), TEXT(trouble)};
     if (json_read(json, fields, ARRAY_LEN(fields), error) != 0)
         return bad(action, ret_error, error);
     struct provider_instance instance = {.state = PROVIDER_INSTANCE_PENDING};

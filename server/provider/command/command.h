@@ -1,6 +1,6 @@
 /*
- * The provider kind "command": a site's executables, one for each action, in one directory. docs/provider-command.md says to their
- * authors what they get and what they answer.
+ * The provider kind "command": a site's executables, one for each action, in one directory. hpd(8) and
+ * docs/provider-command.schema.json say what they get and what they answer; docs/examples/providers has some.
  *
  *   STATE/calls/<hash of action and key>/lock           held by the process that runs it
  *                                       request.json    what it is to run; gone once it has read it, as it holds the token

@@ -1,0 +1,80 @@
+/*
+ * The answers of tests/data/provider_command/answers.json, read by the code; tests/e2e/providers/schema.test.mjs holds the same to
+ * docs/provider-command.schema.json. A text R with a number stands for so many letters.
+ */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/provider/command/answer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CASES "tests/data/provider_command/answers.json"
+#define CASES_BYTES_MAX (64 * 1024)
+#define LETTERS_MAX 1000
+
+static void lengthen(json_t *answer)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(answer, next, name, value)
+    {
+        const char *text = text_or_empty(json_string_value(value));
+        int64_t letters;
+        if (text[0] != 'R' || text_parse_i64(text + 1, 1, LETTERS_MAX, &letters) != 0)
+            continue;
+        autofree char *whole = own_calloc((size_t)letters + 1, 1);
+        memset(whole, 'x', (size_t)letters);
+        json_object_set_new(answer, name, json_string(whole));
+    }
+}
+
+static int read_answer(enum command_action action, json_t *answer, char *ret_error)
+{
+    struct provider_instance instance;
+    lengthen(answer);
+    autofree char *out = json_dumps(answer, JSON_ENCODE_ANY);
+    const struct command_run run = {.out = out, .err = ""};
+    return command_answer(action, &run, &instance, ret_error);
+}
+
+static void test_the_code_reads_what_fits_the_schema(void **state)
+{
+    (void)state;
+    autofree char *data = NULL;
+    auto_json json_t *cases = NULL;
+    size_t len, i;
+    char error[JSON_ERROR_MAX], why[PROVIDER_ERROR_MAX];
+    json_t *one;
+    assert_int_equal(file_read(CASES, CASES_BYTES_MAX, &data, &len), 0);
+    assert_int_equal(json_parse(data, len, CASES_BYTES_MAX, &cases, error), 0);
+    assert_true(json_array_size(cases) > 0);
+    json_array_foreach(cases, i, one)
+    {
+        enum command_action action;
+        const char *name = json_string_value(json_object_get(one, "action"));
+        autofree char *shown = json_dumps(one, 0);
+        assert_int_equal(command_action_parse(name, &action), 0);
+        int expected = json_is_true(json_object_get(one, "fits")) ? 0 : STATUS_BACKEND;
+        int status = read_answer(action, json_object_get(one, "answer"), why);
+        if (status != expected)
+            fail_msg("%s: %s, %s", shown, status_text(status), why);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_code_reads_what_fits_the_schema)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
