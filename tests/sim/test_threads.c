@@ -108,7 +108,7 @@ static int locked_terminate(struct provider *p, const struct provider_target *ta
 }
 
 static const struct scheduler_ops scheduler_ops = {
-    .name = "fake",
+    .name = "slurm",
     .observe = locked_observe,
     .cordon = locked_cordon,
     .workloads = locked_jobs,
