@@ -19,6 +19,7 @@ static int configure(struct scheduler *s, struct scheduler_desired *desired, cha
 
 struct fleet {
     int clusters, nodes; /* nodes of each */
+    bool apart;          /* all but the first are under another scheduler */
 };
 
 static int write_fleet(struct db_tx *tx, void *arg)
@@ -28,6 +29,7 @@ static int write_fleet(struct db_tx *tx, void *arg)
         struct cluster cluster = {.state = CLUSTER_STATE_IN_SERVICE, .orchestrator = ORCHESTRATOR_SLURM};
         snprintf(cluster.name, sizeof(cluster.name), "c%d", c);
         snprintf(cluster.uid, sizeof(cluster.uid), "uid%d", c);
+        snprintf(cluster.scheduler, sizeof(cluster.scheduler), "%s", fleet->apart && c > 0 ? SIM_OTHER : "slurm");
         int status = db_cluster_insert(tx, &cluster);
         struct instance_group group = {
             .cluster_id = cluster.id, .name = "gpu", .state = GROUP_STATE_IN_SERVICE, .desired = fleet->nodes};
@@ -62,6 +64,9 @@ static void open_managed(struct sim *sim, struct fleet fleet)
     driver.ops = &ops;
     deps.schedulers[0] = (struct reconcile_scheduler){
         .name = "slurm", .driver = driver, .managed = true, .strategy = DESIRED_STRATEGY_OVERWRITE};
+    if (fleet.apart)
+        deps.schedulers[deps.scheduler_count++] =
+            (struct reconcile_scheduler){.name = SIM_OTHER, .driver = fake_scheduler_plain_driver(&sim->other)};
     assert_int_equal(reconcile_new(&deps, &sim->reconcile), 0);
     asked = 0;
     asked_nodes = 0;
@@ -150,6 +155,51 @@ static void nodes_are_read_where_something_changed(void **state)
     sim_close(&sim);
 }
 
+static int change(struct db_tx *tx, void *arg)
+{
+    return db_exec(tx, arg);
+}
+
+#define SPOIL "INSERT INTO cluster_spec (cluster_id, spec) VALUES (1, 'x')" /* whoever reads all nodes says so */
+
+/* Whether this change and its wake lead to a look at all nodes of the first cluster. */
+static bool looks_at_all(const char *sql, enum service_wake what, int64_t id)
+{
+    struct sim sim;
+    open_managed(&sim, (struct fleet){.clusters = 2, .nodes = 2, .apart = true});
+    turn_some(&sim);
+    assert_int_equal(asked, 1);
+    assert_int_equal(asked_nodes, 2);
+    assert_int_equal(db_write(sim.service.db, "test", change, (void *)(uintptr_t)SPOIL), 0);
+    assert_int_equal(db_write(sim.service.db, "test", change, (void *)(uintptr_t)sql), 0);
+    sim.service.wake(sim.service.wake_arg, what, id);
+    clock_fake_advance(&sim.clock, 5 * MS_PER_S);
+    turn_some(&sim);
+    bool looked = sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "cannot be read") > 0;
+    sim_close(&sim);
+    return looked;
+}
+
+/* Of a node, only a change of what the scheduler's configuration holds leads to a look at all of them. */
+static void a_node_of_which_nothing_changed_costs_no_look(void **state)
+{
+    (void)state;
+    assert_false(looks_at_all("UPDATE node SET opted_out = 1 WHERE id = 1", SERVICE_WAKE_NODE, 1));
+    assert_true(looks_at_all("UPDATE node SET state = 'deleted' WHERE id = 1", SERVICE_WAKE_NODE, 1));
+}
+
+/* What changes in a cluster of another scheduler is none of this one's. */
+static void a_cluster_of_another_scheduler_costs_no_look(void **state)
+{
+    static const char nothing[] = "UPDATE node SET opted_out = 0 WHERE id = 1";
+    (void)state;
+    assert_false(looks_at_all(nothing, SERVICE_WAKE_GROUP, 2));
+    assert_false(looks_at_all(nothing, SERVICE_WAKE_CLUSTER, 2));
+    assert_false(looks_at_all("UPDATE node SET state = 'deleted' WHERE id = 3", SERVICE_WAKE_NODE, 3));
+    assert_true(looks_at_all(nothing, SERVICE_WAKE_GROUP, 1));
+    assert_true(looks_at_all(nothing, SERVICE_WAKE_CLUSTER, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +207,8 @@ int main(void)
         cmocka_unit_test(what_is_too_large_to_be_written_is_told),
         cmocka_unit_test(what_cannot_be_read_is_not_written_otherwise),
         cmocka_unit_test(nodes_are_read_where_something_changed),
+        cmocka_unit_test(a_node_of_which_nothing_changed_costs_no_look),
+        cmocka_unit_test(a_cluster_of_another_scheduler_costs_no_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,8 +47,10 @@ static void end(struct scheduler_link *link)
 }
 
 /* Somebody may have asked for something else. */
-static void wake(struct scheduler_link *link, enum service_wake what)
+static void wake(struct reconcile *r, struct scheduler_link *link, enum service_wake what, int64_t id)
 {
+    (void)r;
+    (void)id;
     if (what == SERVICE_WAKE_ALL || what == SERVICE_WAKE_CLUSTER || what == SERVICE_WAKE_GOVERNANCE)
         link->govern->pace.poked = true;
 }

@@ -1,7 +1,10 @@
 /* The engine behind what schedulers are kept at: keeper.h says what it does. */
 #include "server/reconcile/keep/keeper.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 
 #define X(name) extern const struct keeper keeper_##name;
@@ -35,13 +38,24 @@ static int load(struct reconcile *r, struct db_tx *tx)
     return status;
 }
 
+/* The cluster that the row is of; NULL: it is of none, or memory does not know the row yet. */
+static const struct rcluster *cluster_of(const struct reconcile *r, enum service_wake what, int64_t id)
+{
+    const struct rnode *node = what == SERVICE_WAKE_NODE ? reconcile_node_find(r, id) : NULL;
+    const struct rgroup *group = what == SERVICE_WAKE_GROUP ? reconcile_group_find(r, id)
+                                 : node != NULL             ? node->group
+                                                            : NULL;
+    return what == SERVICE_WAKE_CLUSTER ? reconcile_cluster_find(r, id) : group != NULL ? group->cluster : NULL;
+}
+
+/* Only the scheduler of that cluster has to know; where the cluster is not known, each of them. */
 static void wake(struct reconcile *r, enum service_wake what, int64_t id)
 {
-    (void)id;
+    const struct rcluster *cluster = cluster_of(r, what, id);
     for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
-        for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
+        for (size_t i = 0; (cluster == NULL || cluster->link == link) && i < ARRAY_LEN(keepers); i++)
             if (keepers[i]->wake != NULL)
-                keepers[i]->wake(link, what);
+                keepers[i]->wake(r, link, what, id);
 }
 
 static void hear(struct reconcile *r, const struct rcall *call)

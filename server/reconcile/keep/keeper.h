@@ -29,8 +29,8 @@ struct keeper {
     enum part_take (*take)(struct reconcile *r, struct rcall *call);
     /* Of every call to the scheduler, whoever's it is. */
     void (*hear)(const struct rcall *call);
-    /* Somebody changed this in the store. */
-    void (*wake)(struct scheduler_link *link, enum service_wake what);
+    /* Somebody changed this in the store, of a cluster under this scheduler or of one that memory does not know yet. */
+    void (*wake)(struct reconcile *r, struct scheduler_link *link, enum service_wake what, int64_t id);
 };
 
 struct keeper_pace {

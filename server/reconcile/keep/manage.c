@@ -16,6 +16,7 @@
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/keeper.h"
 #include "server/service/scheduler/scheduler.h"
@@ -31,6 +32,7 @@ struct manage_keeper {
     int64_t look_at; /* … or it is looked up all the same */
     int64_t forced_at;
     uint64_t asked;               /* a number for what was asked for last */
+    struct map *wanted;           /* node → a number for what was wanted of it when all nodes were read last */
     char drift[DESIRED_SAID_MAX]; /* that was told last; "": none */
     char trouble[SCHEDULER_ERROR_MAX];
     struct map *
@@ -41,6 +43,7 @@ static void start(struct scheduler_link *link)
 {
     link->manage = own_calloc(1, sizeof(*link->manage));
     link->manage->addresses = map_new();
+    link->manage->wanted = map_new();
 }
 
 static void end(struct scheduler_link *link)
@@ -51,6 +54,7 @@ static void end(struct scheduler_link *link)
     while (map_next(link->manage->addresses, &cursor, &name, &address))
         free(address);
     map_free(link->manage->addresses);
+    map_free(link->manage->wanted);
     free(TAKE(link->manage));
 }
 
@@ -65,13 +69,6 @@ static void hear(const struct rcall *call)
         return;
     free(map_set(link->manage->addresses, call->node, own_strdup(call->instance.address)));
     link->manage->dirty = true;
-}
-
-static void wake(struct scheduler_link *link, enum service_wake what)
-{
-    if (what == SERVICE_WAKE_ALL || what == SERVICE_WAKE_CLUSTER || what == SERVICE_WAKE_GROUP ||
-        what == SERVICE_WAKE_NODE)
-        link->manage->dirty = true;
 }
 
 static int64_t due(const struct scheduler_link *link, int64_t now)
@@ -92,6 +89,7 @@ struct collecting {
     char unreadable[NAME_MAX_BYTES]; /* whose description that is; "": all can be read */
     char partition[NAME_MAX_BYTES];
     uint64_t number;
+    struct map *wanted; /* node → a number for what is wanted of it */
 };
 
 /* As HyperPod has it: the partition that is named, else one that is called as the instance type. */
@@ -134,11 +132,13 @@ static int take_node(const void *found, void *arg)
     text_copy_cut(node->instance_type, sizeof(node->instance_type), row->instance_type);
     text_copy_cut(node->partition, sizeof(node->partition), c->partition);
     text_copy_cut(node->leaf, sizeof(node->leaf), node_domain(&row->node, TOPOLOGY_LEVEL_SWITCH));
-    c->number = hash_text(c->number, node->name);
-    c->number = hash_text(c->number, node->address);
-    c->number = hash_text(c->number, node->instance_type);
-    c->number = hash_text(c->number, node->partition);
-    c->number = hash_text(c->number, node->leaf);
+    uint64_t number = hash_text(0, node->name);
+    number = hash_text(number, node->address);
+    number = hash_text(number, node->instance_type);
+    number = hash_text(number, node->partition);
+    number = hash_text(number, node->leaf);
+    c->number = hash_number(c->number, number);
+    map_set(c->wanted, node->name, (void *)(uintptr_t)(number | 1));
     return 0;
 }
 
@@ -177,7 +177,8 @@ static int take_cluster(const void *found, void *arg)
 
 static int collect(struct reconcile *r, const struct scheduler_link *link, struct collecting *c)
 {
-    *c = (struct collecting){.link = link, .desired = own_calloc(1, sizeof(struct scheduler_desired))};
+    *c = (struct collecting){
+        .link = link, .desired = own_calloc(1, sizeof(struct scheduler_desired)), .wanted = map_new()};
     c->desired->strategy = link->strategy;
     int status = db_read_begin(r->db, &c->tx);
     if (status == 0)
@@ -185,6 +186,31 @@ static int collect(struct reconcile *r, const struct scheduler_link *link, struc
     db_read_end(r->db, c->tx);
     c->number = hash_text(c->number, desired_strategy_text(c->desired->strategy));
     return status;
+}
+
+/* What is wanted of this node is not what it was when all nodes were read last. One row is read for it. */
+static bool has_changed(struct reconcile *r, const struct scheduler_link *link, int64_t id)
+{
+    const struct rnode *node = reconcile_node_find(r, id);
+    struct collecting c = {
+        .link = link, .desired = own_calloc(1, sizeof(struct scheduler_desired)), .wanted = map_new()};
+    int status = db_read_begin(r->db, &c.tx);
+    if (status == 0)
+        status = db_node_list_one(c.tx, id, take_node, &c);
+    db_read_end(r->db, c.tx);
+    bool changed =
+        node == NULL || status != 0 || map_get(c.wanted, node->name) != map_get(link->manage->wanted, node->name);
+    map_free(c.wanted);
+    scheduler_desired_free(c.desired);
+    return changed;
+}
+
+static void wake(struct reconcile *r, struct scheduler_link *link, enum service_wake what, int64_t id)
+{
+    if (!link->managed || link->manage->dirty)
+        return;
+    link->manage->dirty = what == SERVICE_WAKE_ALL || what == SERVICE_WAKE_CLUSTER || what == SERVICE_WAKE_GROUP ||
+                          (what == SERVICE_WAKE_NODE && has_changed(r, link, id));
 }
 
 /* --- what came of it ---------------------------------------------------------------------------- */
@@ -287,7 +313,11 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
     if (status == 0 || status == STATUS_UNREADABLE) {
         manage->dirty = false;
         manage->look_at = now + LOOK_FACTOR * interval_ms;
+        struct map *earlier = manage->wanted;
+        manage->wanted = TAKE(c.wanted);
+        map_free(earlier);
     }
+    map_free(c.wanted);
     bool too_large = status == 0 && c.desired->count > DESIRED_NODES_MAX;
     if (too_large)
         tell_size(r, link);
