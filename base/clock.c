@@ -7,9 +7,11 @@
 #include "base/clock.h"
 
 #include "base/status.h"
+#include "base/steady.h"
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -27,10 +29,45 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)ts.tv_sec * MS_PER_S + ts.tv_nsec / 1000000;
 }
 
+static struct {
+    pthread_mutex_t mutex;
+    bool on;
+    struct steady steady;
+} kept = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
 static int64_t system_wall(const struct clock *clock)
 {
     (void)clock;
-    return read_clock(CLOCK_REALTIME);
+    pthread_mutex_lock(&kept.mutex);
+    int64_t boot_ms = read_clock(CLOCK_BOOTTIME), wall_ms = read_clock(CLOCK_REALTIME);
+    int64_t now_ms = kept.on ? steady_read(&kept.steady, boot_ms, wall_ms) : wall_ms;
+    pthread_mutex_unlock(&kept.mutex);
+    return now_ms;
+}
+
+void clock_keep_steady(int64_t not_before_ms)
+{
+    pthread_mutex_lock(&kept.mutex);
+    steady_begin(&kept.steady, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME), not_before_ms);
+    kept.on = true;
+    pthread_mutex_unlock(&kept.mutex);
+}
+
+int64_t clock_take_step(const struct clock *clock)
+{
+    if (clock != clock_system())
+        return clock->steady == NULL ? 0 : steady_take_step(clock->steady);
+    pthread_mutex_lock(&kept.mutex);
+    int64_t by_ms = kept.on ? steady_take_step(&kept.steady) : 0;
+    pthread_mutex_unlock(&kept.mutex);
+    return by_ms;
+}
+
+int64_t clock_true_ms(const struct clock *clock)
+{
+    if (clock == clock_system())
+        return read_clock(CLOCK_REALTIME);
+    return clock_mono_ms(clock) + __atomic_load_n(&clock->fake_skew_ms, __ATOMIC_RELAXED);
 }
 
 static int64_t system_mono(const struct clock *clock)
@@ -46,19 +83,20 @@ static int64_t fake_now(const struct clock *clock)
 
 static int64_t fake_wall(const struct clock *clock)
 {
-    return fake_now(clock) + __atomic_load_n(&clock->fake_skew_ms, __ATOMIC_RELAXED);
+    int64_t wall_ms = fake_now(clock) + __atomic_load_n(&clock->fake_skew_ms, __ATOMIC_RELAXED);
+    return clock->steady == NULL ? wall_ms : steady_read(clock->steady, fake_now(clock), wall_ms);
 }
 
 const struct clock *clock_system(void)
 {
-    static const struct clock system_clock = {system_wall, system_mono, 0, 0};
+    static const struct clock system_clock = {.wall_ms = system_wall, .mono_ms = system_mono};
 
     return &system_clock;
 }
 
 void clock_fake_init(struct clock *clock, int64_t start_ms)
 {
-    *clock = (struct clock){fake_wall, fake_now, start_ms, 0};
+    *clock = (struct clock){.wall_ms = fake_wall, .mono_ms = fake_now, .fake_ms = start_ms};
 }
 
 /* Atomic, so that a test can move time while the threads of a server look at it. */
@@ -75,6 +113,12 @@ void clock_fake_jump(struct clock *clock, int64_t by_ms)
 int64_t clock_wall_ms(const struct clock *clock)
 {
     return clock->wall_ms(clock);
+}
+
+int64_t clock_ahead_ms(const struct clock *clock)
+{
+    int64_t ahead_ms = clock_wall_ms(clock) - clock_true_ms(clock);
+    return ahead_ms > MS_PER_S || ahead_ms < -MS_PER_S ? ahead_ms : 0; /* the two are not read in one moment */
 }
 
 int64_t clock_mono_ms(const struct clock *clock)

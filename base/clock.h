@@ -14,10 +14,13 @@
 #include <stdint.h>
 #include <time.h>
 
+struct steady;
+
 struct clock {
     int64_t (*wall_ms)(const struct clock *clock);
     int64_t (*mono_ms)(const struct clock *clock);
     int64_t fake_ms, fake_skew_ms; /* used by the fake clock only */
+    struct steady *steady;         /* the same; NULL: its wall clock jumps */
 };
 
 /* The system's clocks. Static; never freed. */
@@ -27,6 +30,15 @@ void clock_fake_init(struct clock *clock, int64_t start_ms);
 void clock_fake_advance(struct clock *clock, int64_t by_ms);
 /* Only the wall clock moves, forward or back, as when somebody sets it. */
 void clock_fake_jump(struct clock *clock, int64_t by_ms);
+
+/* From now on the system's wall clock is steady in this process (base/steady.h), and not before the newest time that was stored. */
+void clock_keep_steady(int64_t not_before_ms);
+/* How far the wall clock was set since the last call; 0: it was not, or it is not kept steady. */
+int64_t clock_take_step(const struct clock *clock);
+/* What the machine's wall clock says, whatever is kept steady: for signatures and certificates, which others judge by theirs. */
+int64_t clock_true_ms(const struct clock *clock);
+/* How far steady time is ahead of that: for times that others told. */
+int64_t clock_ahead_ms(const struct clock *clock);
 
 int64_t clock_wall_ms(const struct clock *clock);
 int64_t clock_mono_ms(const struct clock *clock);

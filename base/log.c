@@ -73,7 +73,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(message, sizeof(message), fmt, ap);
     va_end(ap);
-    clock_format(clock_wall_ms(clock_system()), when);
+    clock_format(clock_true_ms(clock_system()), when);
     int head = snprintf(line, sizeof(line), "%s %s ", when, level_texts[level]);
     size_t len = add_escaped(line, (size_t)head, message);
     line[len++] = '\n';

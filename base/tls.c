@@ -167,7 +167,7 @@ static int fill_certificate(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, co
 {
     static const char common_name[] = "holdfast";
     unsigned char serial[SERIAL_BYTES];
-    time_t now = (time_t)(clock_wall_ms(clock_system()) / MS_PER_S);
+    time_t now = (time_t)(clock_true_ms(clock_system()) / MS_PER_S);
     id_bytes(NULL, serial, sizeof(serial));
     serial[0] = (serial[0] & 0x7f) | 0x40; /* a positive number that keeps its length */
     if (gnutls_x509_crt_set_version(crt, 3) != 0 || gnutls_x509_crt_set_serial(crt, serial, sizeof(serial)) != 0 ||

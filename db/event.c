@@ -21,6 +21,7 @@
 #define EVENT_OF_NODE EVENT_SELECT "WHERE node = ?2 AND ?3 = 0 " EVENT_CLUSTER
 #define EVENT_OF_OPERATION EVENT_SELECT "WHERE operation_id = ?3 " EVENT_CLUSTER EVENT_NODE
 
+static const char SQL_NEWEST_AT[] = "SELECT at FROM event WHERE id = (SELECT max(id) FROM event)";
 static const char SQL_INSERT[] =
     "INSERT INTO event (at, level, kind, cluster_id, node_id, operation_id, cluster, instance_group, node, "
     "instance_id, operation, message, failure, instance_count, target_count, min_count, script_state) "
@@ -76,6 +77,20 @@ static void event_read(struct db_query *q, void *row)
     event->target_count = db_get_i64(q);
     event->min_count = db_get_i64(q);
     DB_GET_TEXT(q, event->script_state);
+}
+
+static void at_read(struct db_query *q, void *row)
+{
+    *(int64_t *)row = db_get_i64(q);
+}
+
+int db_event_newest_at(struct db_tx *tx, int64_t *ret_at)
+{
+    auto_query struct db_query q;
+    *ret_at = 0;
+    db_query_open(&q, tx, SQL_NEWEST_AT);
+    int status = db_query_take(&q, at_read, ret_at);
+    return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
 int db_event_insert(struct db_tx *tx, struct event *event)

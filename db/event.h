@@ -31,6 +31,8 @@ enum event_scope { EVENT_SCOPE_CLUSTER, EVENT_SCOPE_GROUP, EVENT_SCOPE_NODE };
 enum event_scope event_scope(const struct event *event);
 int db_event_search(struct db_tx *tx, const struct db_event_search *search, db_row_fn fn, void *arg);
 int db_event_get(struct db_tx *tx, int64_t id, struct event *ret_event);
+/* When the newest was told; 0: there is none. */
+int db_event_newest_at(struct db_tx *tx, int64_t *ret_at);
 /* Drops the oldest beyond keep, at most 20,000 in one call; the newest always stays. */
 int db_event_prune(struct db_tx *tx, int64_t keep);
 

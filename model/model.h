@@ -416,6 +416,7 @@ ENUM_DECLARE(event_level);
     X(AGENT_BACK, "agent-back")                     \
     X(AGENT_SETTINGS, "agent-settings")             \
     X(CLOCK_SKEW, "clock-skew")                     \
+    X(CLOCK_STEP, "clock-step")                     \
     X(SCHEDULER_MARK, "scheduler-mark")             \
     X(SCHEDULER_RESUME, "scheduler-resume")         \
     X(SCHEDULER_DOWN, "scheduler-down")             \

@@ -24,6 +24,7 @@
 #include "server/service/access/access.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/cluster/cluster.h"
+#include "server/service/event/event.h"
 #include "server/service/policy/policy.h"
 #include "server/service/service.h"
 #include "server/webhook/webhook.h"
@@ -181,7 +182,11 @@ static int open_store(struct hpd *hpd)
         .webhooks = hpd->config.webhooks.list,
         .webhook_count = hpd->config.webhooks.count,
     };
-    rc = load_policy(hpd);
+    int64_t newest_at = 0;
+    rc = service_event_newest_at(&hpd->service, &newest_at);
+    clock_keep_steady(newest_at); /* what was stored is not in the future, whatever the machine's clock says */
+    if (rc == 0)
+        rc = load_policy(hpd);
     if (rc == 0)
         rc = load_agent_settings(hpd);
     if (rc == 0)

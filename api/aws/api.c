@@ -87,7 +87,7 @@ static bool authenticate(struct api_call *call, struct aws_call *ret_call)
                                     .arg = call->http,
                                     .body = call->body,
                                     .body_len = call->body_len,
-                                    .now_ms = clock_wall_ms(call->service->clock)};
+                                    .now_ms = clock_true_ms(call->service->clock)};
     struct sigv4 sigv4;
     struct sigv4_refusal refusal;
     struct access_key key;

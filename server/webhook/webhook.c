@@ -138,7 +138,7 @@ static int post(struct sender *sender, const struct service_webhook_item *item, 
         status = read_token(webhook, &token, ret_error);
     if (status != 0)
         return status;
-    int64_t at_s = clock_wall_ms(options->service->clock) / MS_PER_S;
+    int64_t at_s = clock_true_ms(options->service->clock) / MS_PER_S;
     autofree char *body = make_body(sender, item);
     /* A timeline that was begun anew counts from 1 again: the time keeps its ids apart. */
     snprintf(id, sizeof(id), "evt_%" PRId64 "_%" PRId64, item->event.id, item->event.at);

@@ -26,6 +26,7 @@ struct rop_scratch {
     bool undoing;         /* the mark is being taken back now */
     bool troubled;        /* the step says what the provider sees to be wrong with the machine */
     bool paused;          /* the scheduler was away: the step's time begins anew */
+    bool loaded;          /* hpd came up since the step began */
     bool marked, cleared; /* a new machine that is to be tested was taken out of scheduling, and has no jobs */
 };
 

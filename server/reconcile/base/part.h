@@ -21,6 +21,7 @@ struct turn;
     X(world)          /* world/load.c: clusters, groups, nodes and operations in memory */ \
     X(resync)         /* world/resync.c: what somebody else changed */                     \
     X(log)            /* base/log.c: lines for the log, bounded */                         \
+    X(clock_step)     /* observe/clock_step.c: the clock of this machine was set */        \
     X(agents)         /* observe/agents.c: agents that are not seen */                     \
     X(topology)       /* world/topology.c: where nodes are */                              \
     X(observe)        /* observe/observe.c: the nodes of each scheduler */                 \

@@ -4,6 +4,7 @@
  * Those of a group that vanish within a short time are looked at together, since one rack that fails is not many faults.
  */
 #include "server/reconcile/observe/agents.h"
+#include "base/own.h"
 #include "server/live/fleet.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/loop.h"
@@ -12,7 +13,23 @@
 #include "server/reconcile/decide/incident.h"
 
 #define SWEEP_INTERVAL_MS 1000 /* silent agents are looked for so often */
+#define SWEEP_GAP_MS 10000     /* a longer time between two of these: hpd or its machine stood still */
 #define LOST_TOGETHER_MS 15000 /* nodes that vanish within this are judged together: one rack, not many faults */
+
+struct agents_part {
+    int64_t swept_at;         /* 0: never */
+    int64_t no_silence_until; /* hpd did not run and heard no agent: none is silent before that */
+};
+
+static void start(struct reconcile *r)
+{
+    r->agents = own_calloc(1, sizeof(*r->agents));
+}
+
+static void end(struct reconcile *r)
+{
+    free(TAKE(r->agents));
+}
 
 static bool silence_matters(const struct rnode *node)
 {
@@ -58,7 +75,13 @@ void reconcile_group_silent(struct reconcile *r, struct rgroup *group)
 
 static bool sweep(struct reconcile *r, int64_t now)
 {
-    fleet_sweep(r->service->fleet, now, r->deps.settings.policy.silent_after_ms, fell_silent, r);
+    struct agents_part *agents = r->agents;
+    const int64_t silent_after_ms = r->deps.settings.policy.silent_after_ms;
+    if (agents->swept_at > 0 && now - agents->swept_at > SWEEP_GAP_MS)
+        agents->no_silence_until = now + silent_after_ms;
+    agents->swept_at = now;
+    if (now >= agents->no_silence_until)
+        fleet_sweep(r->service->fleet, now, silent_after_ms, fell_silent, r);
     return false;
 }
 
@@ -75,4 +98,4 @@ void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
     reconcile_operation_poke(r, node);
 }
 
-const struct part part_agents = {.run = sweep, .every_ms = SWEEP_INTERVAL_MS};
+const struct part part_agents = {.start = start, .end = end, .run = sweep, .every_ms = SWEEP_INTERVAL_MS};

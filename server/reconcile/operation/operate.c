@@ -346,6 +346,18 @@ static bool scheduler_is_away(struct work *w, const struct step_ops *ops)
     return false;
 }
 
+/* While hpd was away nobody looked: the step has the time that a call may take, at least. */
+static void step_came_up(struct work *w, const struct step_ops *ops)
+{
+    int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
+    bool short_of = ops->deadline_ms != NULL && w->step->deadline_at > 0 && w->step->deadline_at < at_least;
+    if (w->scratch.loaded && short_of) {
+        w->step->deadline_at = at_least;
+        work_step_store(w, w->step);
+    }
+    w->scratch.loaded = false;
+}
+
 static enum step_result step_expired(struct work *w)
 {
     const char *last = w->step->detail;
@@ -367,6 +379,7 @@ static enum step_result step_look(struct work *w, const struct step_ops *ops)
         work_say(w, "%s", reconcile_link_lacks(reconcile_link(w->node)));
         return STEP_WAIT;
     }
+    step_came_up(w, ops);
     if (w->step->deadline_at > 0 && w->now >= w->step->deadline_at && ops->deadline_ms != NULL)
         return step_expired(w);
     if (w->step->retry_at > w->now && w->scratch.failures > 0) {

@@ -291,10 +291,20 @@ int reconcile_load_operation(const void *row, void *arg)
     return 0;
 }
 
+static int load_first_operation(const void *row, void *arg)
+{
+    int status = reconcile_load_operation(row, arg);
+    const struct operation *from = row;
+    struct rnode *node = reconcile_node_find(arg, from->node_id);
+    if (node != NULL && node->op != NULL && node->op->id == from->id)
+        node->op->scratch.loaded = true;
+    return status;
+}
+
 static int list_operations(struct reconcile *r, struct db_tx *tx)
 {
     const struct db_operation_filter active = {.state = -1, .active_only = true};
-    return db_operation_list(tx, &active, reconcile_load_operation, r);
+    return db_operation_list(tx, &active, load_first_operation, r);
 }
 
 /* --- what only the store remembers ------------------------------------------------------------- */

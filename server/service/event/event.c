@@ -70,3 +70,13 @@ int service_event_get(struct service *s, const char *cluster, int64_t id, struct
         .name = cluster, .cluster = ret_cluster, .id = id, .event = ret_event, .problem = ret_problem};
     return service_read(s, get_read, &work, ret_problem);
 }
+
+int service_event_newest_at(struct service *s, int64_t *ret_at)
+{
+    struct db_tx *tx = NULL;
+    int status = db_read_begin(s->db, &tx);
+    if (status == 0)
+        status = db_event_newest_at(tx, ret_at);
+    db_read_end(s->db, tx);
+    return status;
+}

@@ -15,4 +15,7 @@ int service_event_search(struct service *s, const char *cluster, struct db_event
 int service_event_get(struct service *s, const char *cluster, int64_t id, struct cluster *ret_cluster,
                       struct event *ret_event, struct problem *ret_problem);
 
+/* The time of the newest event; 0: there is none. */
+int service_event_newest_at(struct service *s, int64_t *ret_at);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "base/steady.h"
 
 #include <string.h>
 #include <time.h>
@@ -299,14 +300,71 @@ static void test_write_duration(void **state)
     }
 }
 
+/* Asked every 10 ms for so long, while the machine goes on by itself. */
+static int64_t steady_for(struct steady *steady, int64_t *boot_ms, int64_t set_by_ms, int64_t for_ms)
+{
+    int64_t before = steady->now_ms, now = before;
+    for (int64_t end = *boot_ms + for_ms; *boot_ms < end;) {
+        *boot_ms += 10;
+        now = steady_read(steady, *boot_ms, *boot_ms + set_by_ms);
+        assert_true(now >= before);
+        before = now;
+    }
+    return now;
+}
+
+static void test_steady_follows_a_clock_that_was_set(void **state)
+{
+    static const int64_t steps[] = {MS_PER_HOUR, -MS_PER_HOUR, 2 * MS_PER_HOUR, 90, -90};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct steady steady;
+        int64_t boot = 1000, most = 61 * MS_PER_S / 8;
+        steady_begin(&steady, boot, boot, 0);
+        int64_t now = steady_for(&steady, &boot, 0, MS_PER_MIN);
+        assert_int_equal(now, boot);
+        assert_int_equal(steady_take_step(&steady), 0);
+        now = steady_for(&steady, &boot, steps[i], MS_PER_MIN);
+        int64_t off = now - boot;
+        assert_true(off >= -most && off <= most); /* a minute has passed, and some seconds of the step */
+        bool is_step = steps[i] > 2 * MS_PER_S || steps[i] < -2 * MS_PER_S;
+        assert_int_equal(steady_take_step(&steady), is_step ? steps[i] : 0);
+        assert_int_equal(steady_take_step(&steady), 0);
+        now = steady_for(&steady, &boot, steps[i], 17 * MS_PER_HOUR);
+        assert_int_equal(now, boot + steps[i]);
+    }
+}
+
+/* A machine without a clock of its own comes up in 1970, and learns the time later. */
+static void test_steady_begins_after_what_is_stored(void **state)
+{
+    struct steady steady;
+    int64_t boot = 0;
+    const int64_t stored = INT64_C(1795186800000), real = stored + 40 * MS_PER_DAY;
+    (void)state;
+    steady_begin(&steady, boot, boot, stored);
+    assert_true(steady_for(&steady, &boot, 0, MS_PER_MIN) >= stored);
+    assert_true(steady_take_step(&steady) < 0);
+    int64_t now = steady_for(&steady, &boot, real, MS_PER_MIN);
+    assert_int_equal(now, boot + real);
+    assert_true(steady_take_step(&steady) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_system),         cmocka_unit_test(test_fake),
-        cmocka_unit_test(test_machine_time),   cmocka_unit_test(test_format),
-        cmocka_unit_test(test_every_day),      cmocka_unit_test(test_parse_good),
-        cmocka_unit_test(test_parse_bad),      cmocka_unit_test(test_parse_every_beginning),
-        cmocka_unit_test(test_parse_duration), cmocka_unit_test(test_format_duration),
+        cmocka_unit_test(test_steady_follows_a_clock_that_was_set),
+        cmocka_unit_test(test_steady_begins_after_what_is_stored),
+        cmocka_unit_test(test_system),
+        cmocka_unit_test(test_fake),
+        cmocka_unit_test(test_machine_time),
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_every_day),
+        cmocka_unit_test(test_parse_good),
+        cmocka_unit_test(test_parse_bad),
+        cmocka_unit_test(test_parse_every_beginning),
+        cmocka_unit_test(test_parse_duration),
+        cmocka_unit_test(test_format_duration),
         cmocka_unit_test(test_write_duration),
     };
 

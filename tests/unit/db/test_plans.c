@@ -229,6 +229,8 @@ static void call_the_rest(struct world *w)
         db_event_search(w->tx, &search, ignore, NULL);
     }
     db_event_get(w->tx, 1, &event);
+    int64_t newest_at;
+    db_event_newest_at(w->tx, &newest_at);
     db_event_prune(w->tx, 5);
     db_token_insert(w->tx, &token);
     db_token_find(w->tx, token.hash, &token);
