@@ -24,7 +24,8 @@ struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, s
                   (ops->quarantine == NULL || ops->quarantine->set != NULL) &&
                   (ops->configuration == NULL || ops->configuration->apply != NULL) &&
                   (ops->budgets == NULL || ops->budgets->end != NULL) &&
-                  (ops->machines == NULL || ops->machines->gone != NULL);
+                  (ops->machines == NULL || ops->machines->gone != NULL) &&
+                  (ops->faults == NULL || ops->faults->show != NULL);
     if (!required || !requests || !jobs || !others)
         abort(); /* ours: a backend with a part missing */
     return (struct scheduler_driver){.ops = ops, .self = self};

@@ -201,6 +201,26 @@ struct scheduler_machines_ops {
     int (*gone)(struct scheduler *s, const char *node, const char *instance_id, char *ret_error);
 };
 
+/* A fault of a node that was judged, and is not over. */
+#define SCHEDULER_FAULTS_MAX 20
+struct scheduler_fault {
+    char code[CODE_MAX_BYTES];
+    bool replaces; /* another machine is what it asks for, and not a reboot */
+    int64_t at;    /* when it was first seen */
+    char message[RAW_LINE_MAX_BYTES];
+};
+struct scheduler_faults {
+    struct scheduler_fault list[SCHEDULER_FAULTS_MAX];
+    size_t count;
+    char sentence[SENTENCE_MAX_BYTES]; /* of the decision */
+};
+
+/* Where people look for a node's faults in the scheduler. */
+struct scheduler_faults_ops {
+    /* The node has these, and no others. A node that the scheduler does not know is fine. */
+    int (*show)(struct scheduler *s, const char *node, const struct scheduler_faults *faults, char *ret_error);
+};
+
 struct scheduler_ops {
     const char *name;   /* its kind: "slurm" */
     const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
@@ -236,6 +256,7 @@ struct scheduler_ops {
     const struct scheduler_configuration_ops *configuration;
     const struct scheduler_budgets_ops *budgets;
     const struct scheduler_machines_ops *machines;
+    const struct scheduler_faults_ops *faults;
 };
 
 struct scheduler_driver {

@@ -29,6 +29,7 @@ void reconcile_call_free(struct rcall *call)
     scheduler_governance_free(call->governance);
     scheduler_quarantine_free(call->quarantine);
     scheduler_desired_free(call->desired);
+    free(call->faults);
     job_snapshot_free(call->snapshot);
     free(call->jobs);
     free(call->places);
@@ -182,6 +183,8 @@ static int call_do(struct rcall *call)
         return s->ops->quarantine->set(s->self, call->quarantine, call->error);
     case CALL_CONFIGURE:
         return s->ops->configuration->apply(s->self, call->desired, call->error);
+    case CALL_FAULTS:
+        return s->ops->faults->show(s->self, call->node, call->faults, call->error);
     case CALL_REBOOT:
         return p->ops->reboot(p->self, &target, call->key, call->error);
     case CALL_TERMINATE:

@@ -25,6 +25,7 @@ enum call_kind {
     CALL_GOVERN,
     CALL_QUARANTINE,
     CALL_CONFIGURE,
+    CALL_FAULTS,
     CALL_REBOOT,
     CALL_TERMINATE,
     CALL_LAUNCH,
@@ -72,6 +73,7 @@ struct rcall {
     struct scheduler_governance *governance; /* owned */
     struct scheduler_quarantine *quarantine; /* owned */
     struct scheduler_desired *desired;       /* owned */
+    struct scheduler_faults *faults;         /* owned */
     bool addressed;
 };
 

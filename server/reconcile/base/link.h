@@ -20,7 +20,8 @@ struct service_scheduler;
     X(govern)          \
     X(quarantine)      \
     X(addresses)       \
-    X(manage)
+    X(manage)          \
+    X(faults)
 
 struct scheduler_link {
     struct scheduler_link *next;

@@ -252,6 +252,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
     static const struct scheduler_jobs_ops jobs = {.snapshot = kube_job_snapshot};
     static const struct scheduler_budgets_ops budgets = {.end = kube_end_pods};
     static const struct scheduler_machines_ops machines = {.gone = kube_machine_gone};
+    static const struct scheduler_faults_ops faults = {.show = kube_show_faults};
     static const struct scheduler_ops ops = {
         .name = "kubernetes",
         .daemon = "kubelet",
@@ -268,6 +269,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
         .topology = &topology,
         .budgets = &budgets,
         .machines = &machines,
+        .faults = &faults,
     };
     struct kube_access access = {0};
     int status = read_access(options, &access, ret_error);

@@ -44,6 +44,15 @@ int kube_machine_gone(struct scheduler *s, const char *node, const char *instanc
 int kube_job_snapshot(struct scheduler *s, const struct scheduler_observation *seen, struct job_snapshot **ret_snapshot,
                       char *ret_error);
 
+/* faults.c. The words and bodies are pure; callers free them. */
+int kube_show_faults(struct scheduler *s, const char *node, const struct scheduler_faults *faults, char *ret_error);
+void kube_fault_type(const struct scheduler_fault *fault, char ret_type[KUBE_WORD_MAX_BYTES]);
+void kube_fault_reason(const struct scheduler_fault *fault, char ret_reason[KUBE_WORD_MAX_BYTES]);
+json_t *kube_faults_patch(const json_t *json, const struct scheduler_faults *faults);
+json_t *kube_faults_conditions(const json_t *json,
+                               const struct scheduler_faults *faults); /* NULL: all are as they should be */
+json_t *kube_fault_event(const struct kube_node *node, const struct scheduler_fault *fault, const char *sentence);
+
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
                    char *ret_error);

@@ -8,6 +8,7 @@
 #include "server/scheduler/kubernetes/cache.h"
 #include "server/scheduler/kubernetes/kubeconfig.h"
 #include "server/scheduler/kubernetes/object.h"
+#include "server/scheduler/kubernetes/private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -246,6 +247,75 @@ static void test_patches(void **state)
     assert_true(json_is_null(json_object_get(json_object_get(goes, "spec"), "unschedulable")));
 }
 
+static struct scheduler_fault fault(const char *code, bool replaces, int64_t at)
+{
+    struct scheduler_fault one = {.replaces = replaces, .at = at};
+    text_copy_cut(one.code, sizeof(one.code), code);
+    text_copy_cut(one.message, sizeof(one.message), "a line");
+    return one;
+}
+
+static const char *patched(const json_t *patch, const char *part, const char *key)
+{
+    return kube_text(kube_at(patch, "metadata", part), key);
+}
+
+static void test_faults(void **state)
+{
+    static const char *const codes[] = {"xid.79", "xid.48", "dcgm.nvlink-down", "efa.device.gone", "...", "xid.79"};
+    struct scheduler_faults faults = {.count = ARRAY_LEN(codes)};
+    char reason[KUBE_WORD_MAX_BYTES];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        faults.list[i] = fault(codes[i], i == 1, (int64_t)(i + 1) * 1000);
+    auto_json json_t *json = json_loads(
+        "{\"metadata\":{\"resourceVersion\":\"7\",\"annotations\":{\"sagemaker.amazonaws.com/"
+        "fault-details\":\"broken\","
+        "\"holdfast/fault-types\":\"NeuronErrorReboot\"}},\"status\":{\"conditions\":["
+        "{\"type\":\"NeuronErrorReboot\",\"status\":\"True\"},{\"type\":\"EfaErrorReboot\",\"status\":\"True\"},"
+        "{\"type\":\"NodeErrorTerminate\",\"status\":\"True\"}]}}",
+        0, NULL);
+    auto_json json_t *patch = kube_faults_patch(json, &faults);
+    assert_string_equal(patched(patch, "labels", "sagemaker.amazonaws.com/fault-types"),
+                        "NvidiaErrorReboot_NvidiaErrorTerminate_EfaErrorReboot");
+    assert_string_equal(patched(patch, "labels", "sagemaker.amazonaws.com/fault-reasons"),
+                        "NvidiaGPUUnhealthy_XidHardwareFailure_DcgmNvlinkDown_Unknown"); /* one has no room */
+    auto_json json_t *details =
+        json_loads(patched(patch, "annotations", "sagemaker.amazonaws.com/fault-details"), 0, NULL);
+    assert_int_equal(json_array_size(details), ARRAY_LEN(codes));
+    kube_fault_reason(&faults.list[3], reason);
+    assert_string_equal(reason, "EfaDeviceGone");
+    auto_json json_t *conditions = kube_faults_conditions(json, &faults);
+    autofree char *text = json_dumps(kube_at(conditions, "status", "conditions"), JSON_COMPACT);
+    assert_int_equal(json_array_size(kube_at(conditions, "status", "conditions")), 4);
+    assert_non_null(strstr(text, "{\"type\":\"NeuronErrorReboot\",\"status\":\"False\""));
+    assert_null(strstr(text, "NodeErrorTerminate")); /* somebody else's */
+    assert_null(strstr(text, "EfaErrorReboot"));     /* it is True */
+    faults.count = 0;
+    auto_json json_t *over = kube_faults_patch(json, &faults);
+    assert_true(
+        json_is_null(json_object_get(kube_at(over, "metadata", "labels"), "sagemaker.amazonaws.com/fault-types")));
+    assert_null(json_object_get(kube_at(over, "metadata", "annotations"), "sagemaker.amazonaws.com/fault-details"));
+}
+
+static void test_the_last_20_faults_are_kept(void **state)
+{
+    struct scheduler_faults faults = {.count = 1};
+    auto_json json_t *json = json_pack("{s:{s:s, s:{}}}", "metadata", "resourceVersion", "7", "annotations");
+    (void)state;
+    for (int i = 0; i < 25; i++) {
+        faults.list[0] = fault("xid.79", false, (i + 1) * 1000);
+        auto_json json_t *patch = kube_faults_patch(json, &faults);
+        json_object_set_new(json_object_get(json_object_get(json, "metadata"), "annotations"),
+                            "sagemaker.amazonaws.com/fault-details",
+                            json_string(patched(patch, "annotations", "sagemaker.amazonaws.com/fault-details")));
+    }
+    auto_json json_t *details =
+        json_loads(patched(json, "annotations", "sagemaker.amazonaws.com/fault-details"), 0, NULL);
+    assert_int_equal(json_array_size(details), 20);
+    assert_non_null(strstr(kube_text(json_array_get(details, 19), "timestamp"), "00:00:25"));
+}
+
 static void test_pods(void **state)
 {
     (void)state;
@@ -334,11 +404,17 @@ static void test_watch_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kubeconfig),  cmocka_unit_test(test_kubeconfig_refused),
-        cmocka_unit_test(test_in_cluster),  cmocka_unit_test(test_exec_credential),
-        cmocka_unit_test(test_node),        cmocka_unit_test(test_cordons),
-        cmocka_unit_test(test_patches),     cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_kubeconfig),
+        cmocka_unit_test(test_kubeconfig_refused),
+        cmocka_unit_test(test_in_cluster),
+        cmocka_unit_test(test_exec_credential),
+        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_cordons),
+        cmocka_unit_test(test_patches),
+        cmocka_unit_test(test_pods),
         cmocka_unit_test(test_watch_lines),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_the_last_20_faults_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
