@@ -144,9 +144,8 @@ static int tell_end(struct db_tx *tx, const struct reporting *reporting)
 }
 
 struct answering {
-    struct db_tx *tx;
-    int64_t ids[64];
-    int count;
+    int64_t *ids;
+    size_t count, room;
 };
 
 static int take_suspicion(const void *row, void *arg)
@@ -154,24 +153,32 @@ static int take_suspicion(const void *row, void *arg)
     static const char *const codes[] = {"report.suspected", "report.job-failed", "report.straggler"};
     struct answering *answering = arg;
     const struct verdict *verdict = row;
-    for (size_t i = 0; i < ARRAY_LEN(codes) && answering->count < (int)ARRAY_LEN(answering->ids); i++)
-        if (text_equal(verdict->code, codes[i]))
-            answering->ids[answering->count++] = verdict->id;
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        found = found || text_equal(verdict->code, codes[i]);
+    if (!found)
+        return 0;
+    if (answering->count == answering->room) {
+        answering->room = answering->room == 0 ? 64 : 2 * answering->room;
+        answering->ids = own_realloc(answering->ids, answering->room, sizeof(*answering->ids));
+    }
+    answering->ids[answering->count++] = verdict->id;
     return 0;
 }
 
 /* A test that passed is the answer to what others suspected when it began. */
 static int answer_suspicions(struct db_tx *tx, const struct reporting *reporting)
 {
-    struct answering answering = {.tx = tx};
-    const struct db_verdict_filter open = {.node_id = reporting->node_id, .state = VERDICT_STATE_OPEN, .limit = 1024};
+    struct answering answering = {0};
+    const struct db_verdict_filter open = {.node_id = reporting->node_id, .state = VERDICT_STATE_OPEN};
     int status = db_verdict_list(tx, &open, take_suspicion, &answering);
-    for (int i = 0; status >= 0 && i < answering.count; i++)
-        status = db_verdict_resolve_between(tx, reporting->node_id, answering.ids[i] - 1, answering.ids[i]);
+    autofree int64_t *ids = answering.ids;
+    for (size_t i = 0; status >= 0 && i < answering.count; i++)
+        status = db_verdict_resolve_between(tx, reporting->node_id, ids[i] - 1, ids[i]);
     if (status < 0 || answering.count == 0)
         return status;
     return place_event(tx, &reporting->place, &reporting->operation, EVENT_LEVEL_INFO, EVENT_KIND_DEEP_CHECK,
-                       "the health check passed: %d %s of the node %s answered", answering.count,
+                       "the health check passed: %zu %s of the node %s answered", answering.count,
                        answering.count == 1 ? "suspicion" : "suspicions", answering.count == 1 ? "is" : "are");
 }
 
