@@ -11,19 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPAIRS_MAX 64 /* of a node, newest first: those before weigh little */
 #define PIECES_MAX 256
 #define LOOK_BACK_MS (365 * MS_PER_DAY) /* no window is longer */
 
 _Static_assert(PIECES_MAX >= HARDWARE_STORED_MAX, "all that is stored of a machine");
 
 struct history {
-    struct operation operations[REPAIRS_MAX];
-    struct db_hardware_repair elsewhere[REPAIRS_MAX];
-    struct policy_repair repairs[2 * REPAIRS_MAX];
+    struct operation *operations; /* of the node, newest first */
+    struct db_hardware_repair *elsewhere;
+    struct policy_repair *repairs; /* of both */
     struct hardware hardware[PIECES_MAX];
     size_t operation_count, elsewhere_count, repair_count, hardware_count;
 };
+
+static void history_free(struct history *history)
+{
+    free(history->operations);
+    free(history->elsewhere);
+    free(history->repairs);
+    free(history);
+}
+
+/* A list with room for one more: it doubles when it is full, which is at every power of two. */
+static void *with_room(void *list, size_t count, size_t size)
+{
+    bool is_full = (count & (count - 1)) == 0;
+    return is_full ? own_realloc(list, count == 0 ? 1 : count * 2, size) : list;
+}
 
 static int take_operation(const void *row, void *arg)
 {
@@ -31,13 +45,15 @@ static int take_operation(const void *row, void *arg)
     const struct operation *operation = row;
     if (operation->state != OPERATION_STATE_SUCCEEDED && operation->state != OPERATION_STATE_FAILED)
         return 0;
+    history->operations = with_room(history->operations, history->operation_count, sizeof(*history->operations));
     history->operations[history->operation_count++] = *operation;
-    return history->operation_count == REPAIRS_MAX ? 1 : 0;
+    return 0;
 }
 
 static int take_elsewhere(const void *row, void *arg)
 {
     struct history *history = arg;
+    history->elsewhere = with_room(history->elsewhere, history->elsewhere_count, sizeof(*history->elsewhere));
     history->elsewhere[history->elsewhere_count++] = *(const struct db_hardware_repair *)row;
     return 0;
 }
@@ -69,11 +85,12 @@ static int read_history(struct db_tx *tx, const struct place *place, int64_t sin
 {
     int status = db_operation_repairs(tx, place->node.id, since, take_operation, history);
     if (status >= 0 && place->instance.id != 0)
-        status = db_hardware_repairs(tx, place->instance.id, since, REPAIRS_MAX, take_elsewhere, history);
+        status = db_hardware_repairs(tx, place->instance.id, since, 0, take_elsewhere, history);
     if (status >= 0 && place->instance.id != 0)
         status = db_hardware_list(tx, place->instance.id, take_piece, history);
     if (status < 0)
         return status;
+    history->repairs = own_calloc(history->operation_count + history->elsewhere_count + 1, sizeof(*history->repairs));
     for (; history->repair_count < history->operation_count; history->repair_count++)
         history->repairs[history->repair_count] = policy_replay_repair(&history->operations[history->repair_count]);
     for (size_t i = 0; i < history->elsewhere_count; i++)
@@ -104,10 +121,12 @@ int lemon_read(struct db_tx *tx, const struct service *s, const struct place *pl
     struct policy_settings rules;
     struct policy_lemon weighed;
     find_rules(s, place, &rules);
-    autofree struct history *history = own_calloc(1, sizeof(*history));
+    struct history *history = own_calloc(1, sizeof(*history));
     int status = read_history(tx, place, now_ms - rules.lemon_window_ms, history);
-    if (status < 0)
+    if (status < 0) {
+        history_free(history);
         return status;
+    }
     const struct policy_node node = {.instance_id = place->instance.instance_id,
                                      .repairs = history->repairs,
                                      .repair_count = history->repair_count,
@@ -127,6 +146,7 @@ int lemon_read(struct db_tx *tx, const struct service *s, const struct place *pl
     text_copy_cut(ret_lemon->instance_id, sizeof(ret_lemon->instance_id), place->instance.instance_id);
     if (weighed.device[0] != '\0')
         say_device(history, weighed.device, ret_lemon);
+    history_free(history);
     return 0;
 }
 

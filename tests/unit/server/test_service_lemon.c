@@ -130,6 +130,27 @@ static void test_weighs_what_was_repaired(void **state)
     world_close(&world);
 }
 
+#define REPAIRS 70
+
+/* All repairs of the window weigh, however many there are. */
+static void test_every_repair_of_the_window_weighs(void **state)
+{
+    (void)state;
+    struct world world;
+    struct service_lemon lemon;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    for (int i = 0; i < REPAIRS; i++)
+        earlier(&world, (struct told){.node_id = id,
+                                      .instance = "i-1",
+                                      .device = "0000:b9:00",
+                                      .kind = OPERATION_KIND_REBOOT,
+                                      .state = OPERATION_STATE_SUCCEEDED,
+                                      .at = WORLD_T0 - 14 * MS_PER_DAY});
+    assert_int_equal(service_lemon_get(&world.service, "ml", "gpu-1", &lemon, &world.problem), 0);
+    assert_int_equal(lemon.repairs, REPAIRS);
+    world_close(&world);
+}
+
 static int find_instance(struct db_tx *tx, void *arg)
 {
     struct told *told = arg;
@@ -178,6 +199,7 @@ static void test_a_piece_brings_its_past_along(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_repair_of_the_window_weighs),
         cmocka_unit_test(test_weighs_what_was_repaired),
         cmocka_unit_test(test_a_piece_brings_its_past_along),
     };
