@@ -7,6 +7,8 @@
  *                                              these nodes has its decision on disk, while a person writes W times a second
  *   decide writes STATE_DIR NODES_FILE COUNT   the same fleet at rest: the loop's time for each of COUNT writes about a node, and
  *                                              about the whole cluster
+ *   decide managed STATE_DIR NODES_FILE COUNT  the same for writes about a node in a cluster of Slurm's whose configuration hpd writes:
+ *                                              COUNT writes, WRITES_PER_S a second
  *   decide drain STATE_DIR NODES_FILE COUNT    the same in a cluster of Slurm's, with a scheduler that answers at once: from a
  *                                              critical verdict's arrival to the call that takes its node out of scheduling
  *   decide simulate N                          54 days of N nodes at Meta's rates, and the memory it took
@@ -277,7 +279,8 @@ static void decide_all(struct burst *burst, uint64_t before, double ret_part[3],
     }
 }
 
-static void open_fleet(struct burst *burst, const char *state_dir, const struct scheduler_driver *scheduler)
+static void open_fleet(struct burst *burst, const char *state_dir, const struct scheduler_driver *scheduler,
+                       bool managed)
 {
     struct service *s = &burst->service;
     char error[DB_ERROR_MAX] = "";
@@ -295,7 +298,8 @@ static void open_fleet(struct burst *burst, const char *state_dir, const struct 
     deps.settings.policy.silent_after_ms = MS_PER_HOUR;
     if (scheduler != NULL) {
         deps.settings.policy.breaker_min = 1000000; /* each of them is repaired */
-        deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){.name = "slurm", .driver = *scheduler};
+        deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){
+            .name = "slurm", .driver = *scheduler, .managed = managed, .strategy = DESIRED_STRATEGY_OVERWRITE};
     }
     if (reconcile_new(&deps, &burst->reconcile) != 0)
         die("the loop does not begin");
@@ -350,7 +354,7 @@ static void burst(char **argv)
         text_parse_i64(argv[5], 0, 1000, &burst->writes_per_s) != 0)
         die("verdicts, nodes, stride and writes a second are numbers");
     read_nodes(burst, argv[1]);
-    open_fleet(burst, argv[0], NULL);
+    open_fleet(burst, argv[0], NULL, false);
     if ((size_t)(burst->over * burst->stride) > burst->node_count)
         die("the fleet has not so many nodes");
     uint64_t before = decided(burst);
@@ -414,7 +418,7 @@ static void writes(char **argv)
     if (text_parse_i64(argv[2], 2, 100000, &count) != 0)
         die("how many writes is a number");
     read_nodes(burst, argv[1]);
-    open_fleet(burst, argv[0], NULL);
+    open_fleet(burst, argv[0], NULL, false);
     printf("{");
     time_writes(burst, write_about_node, count, "node");
     printf(",");
@@ -536,7 +540,7 @@ static void drain(char **argv)
     lab.count = burst->node_count;
     lab.marked = own_calloc(lab.count, sizeof(*lab.marked));
     atomic_store(&lab.number, -1);
-    open_fleet(burst, argv[0], &driver);
+    open_fleet(burst, argv[0], &driver, false);
     autofree int64_t *us = own_calloc((size_t)count, sizeof(*us));
     if (reconcile_start(burst->reconcile) != 0)
         die("no thread");
@@ -549,6 +553,48 @@ static void drain(char **argv)
     qsort(us, (size_t)count, sizeof(*us), compare_us);
     printf("{\"p50Us\":%" PRId64 ",\"p99Us\":%" PRId64 ",\"mostUs\":%" PRId64 "}\n", us[count / 2],
            us[count * 99 / 100], us[count - 1]);
+    close_fleet(burst);
+    free(lab.marked);
+}
+
+/* --- a scheduler whose configuration is ours ------------------------------------------------------------------------ */
+
+#define WRITES_PER_S 20
+
+static int lab_configure(struct scheduler *s, struct scheduler_desired *desired, char *ret_error)
+{
+    (void)s;
+    (void)desired;
+    (void)ret_error;
+    return 0;
+}
+
+/* Over some seconds, so that a look at all nodes that follows from a write falls into them. */
+static void managed(char **argv)
+{
+    static const struct scheduler_configuration_ops configuration = {.apply = lab_configure};
+    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
+    struct scheduler_ops ops = lab_ops;
+    const struct scheduler_driver driver = {.ops = &ops};
+    int64_t count, most = 0;
+    if (text_parse_i64(argv[2], 2, 100000, &count) != 0)
+        die("how many writes is a number");
+    ops.configuration = &configuration;
+    read_nodes(burst, argv[1]);
+    lab.count = burst->node_count;
+    lab.marked = own_calloc(lab.count, sizeof(*lab.marked));
+    open_fleet(burst, argv[0], &driver, true);
+    double cpu = cpu_seconds();
+    for (int64_t i = 0; i < count; i++) {
+        write_about_node(burst, i);
+        int64_t from = clock_stopwatch_us();
+        turn_until_settled(burst);
+        int64_t took = clock_stopwatch_us() - from;
+        most = took > most ? took : most;
+        if (took < US_PER_S / WRITES_PER_S)
+            usleep((useconds_t)(US_PER_S / WRITES_PER_S - took));
+    }
+    printf("{\"cpuSeconds\":%.3f,\"mostUs\":%" PRId64 "}\n", cpu_seconds() - cpu, most);
     close_fleet(burst);
     free(lab.marked);
 }
@@ -583,13 +629,15 @@ int main(int argc, char **argv)
         burst(argv + 2);
     else if (argc == 5 && strcmp(argv[1], "writes") == 0)
         writes(argv + 2);
+    else if (argc == 5 && strcmp(argv[1], "managed") == 0)
+        managed(argv + 2);
     else if (argc == 5 && strcmp(argv[1], "drain") == 0)
         drain(argv + 2);
     else if (argc == 3 && strcmp(argv[1], "simulate") == 0)
         simulate(argv[2]);
     else
         die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE WRITES_PER_S | writes STATE_DIR NODES_FILE "
-            "COUNT | "
+            "COUNT | managed STATE_DIR NODES_FILE COUNT | "
             "drain STATE_DIR NODES_FILE COUNT | simulate NODES");
     return 0;
 }

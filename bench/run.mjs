@@ -131,6 +131,9 @@ async function decide() {
       say(`loop time of a person's write about ${name}, ${number(fleet)} nodes`, `${number(median(got.map((one) => one[what].p50Us)))} us`,
           `p99 ${number(median(got.map((one) => one[what].p99Us)))} us; ${median(got.map((one) => one[what].turns)).toFixed(0)} turns`);
   }
+  const managed = each(() => onSeeded(seeded(100000, 'slurm-100000', 100000, 'slurm'), 'managed', 200));
+  say('20 writes/s about nodes of a Slurm whose configuration hpd writes, 100,000 nodes: the longest turns', `${(pick(managed, 'mostUs') / 1000).toFixed(0)} ms`,
+      `${pick(managed, 'cpuSeconds').toFixed(2)} s of a core for 200 writes within 10 s`);
   const simulated = each(() => run('simulate', 100000));
   say('simulated node-days, one core', perSecond(simulated), `100,000 nodes over 54 days in ${pick(simulated, 'seconds').toFixed(2)} s and ${pick(simulated, 'memoryMb').toFixed(0)} MB`);
 }
