@@ -148,9 +148,36 @@ static void a_near_miss_is_told_once_after_many_events(void **state)
     sim_close(&sim);
 }
 
+/* The step gets new time when the scheduler is back, also in the store: the next look reads the deadline there. */
+static void a_step_has_time_when_the_scheduler_is_back(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 51, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_VERIFYING, 30 * MS_PER_MIN);
+    sim.scheduler.down = true;
+    sim_run(&sim, 6 * MS_PER_HOUR);
+    sim.daemons_stay_away = true;
+    sim.scheduler.down = false;
+    sim_run(&sim, 5 * MS_PER_MIN);
+    const struct operation op = sim_read(&sim, "gpu-1").operation;
+    for (int i = 0; i < op.step_count; i++)
+        if (op.steps[i].state == STEP_STATE_RUNNING)
+            assert_true(op.steps[i].deadline_at > clock_wall_ms(&sim.clock));
+    sim_crash(&sim);
+    sim_run(&sim, MS_PER_MIN);
+    sim.daemons_stay_away = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 30 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_OPERATION_FAILED, NULL), 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_has_time_when_the_scheduler_is_back),
         cmocka_unit_test(a_lifted_hold_is_respected_after_many_events),
         cmocka_unit_test(a_hold_that_is_only_found_is_remembered),
         cmocka_unit_test(what_was_in_service_is_known_after_many_operations),

@@ -325,6 +325,16 @@ static enum step_result step_begin(struct work *w, const struct step_ops *ops)
     return ops->enter == NULL ? STEP_GO_ON : ops->enter(w);
 }
 
+/* The step gets at least the time of one call. It is stored: the next look reads the row again. */
+static void give_time(struct work *w)
+{
+    int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
+    if (w->step->deadline_at <= 0 || w->step->deadline_at >= at_least)
+        return;
+    w->step->deadline_at = at_least;
+    work_step_store(w, w->step);
+}
+
 /* While the scheduler is away, its steps wait, and the time does not count. */
 static bool scheduler_is_away(struct work *w, const struct step_ops *ops)
 {
@@ -337,24 +347,17 @@ static bool scheduler_is_away(struct work *w, const struct step_ops *ops)
         w->scratch.paused = true;
         return true;
     }
-    if (w->scratch.paused && w->step->deadline_at > 0) {
-        int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
-        if (w->step->deadline_at < at_least)
-            w->step->deadline_at = at_least;
-    }
+    if (w->scratch.paused)
+        give_time(w);
     w->scratch.paused = false;
     return false;
 }
 
-/* While hpd was away nobody looked: the step has the time that a call may take, at least. */
+/* While hpd was away nobody looked. */
 static void step_came_up(struct work *w, const struct step_ops *ops)
 {
-    int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
-    bool short_of = ops->deadline_ms != NULL && w->step->deadline_at > 0 && w->step->deadline_at < at_least;
-    if (w->scratch.loaded && short_of) {
-        w->step->deadline_at = at_least;
-        work_step_store(w, w->step);
-    }
+    if (w->scratch.loaded && ops->deadline_ms != NULL)
+        give_time(w);
     w->scratch.loaded = false;
 }
 
