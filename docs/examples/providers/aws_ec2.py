@@ -4,7 +4,8 @@
 Environment: AWS_REGION, EC2_LAUNCH_TEMPLATE (what a machine is: image, subnet, security groups, role); credentials as the
 command line takes them (AWS_SHARED_CREDENTIALS_FILE, a role of the instance on which hpd runs). AWS names another executable.
 
-A launch sends its key as the client token: EC2 makes one instance for a token, however often it is asked. Describe finds what
+A launch looks for the instance that has Holdfast's id as a tag before it makes one. It also sends its key as the client token:
+EC2 makes one instance for a token, even before the tag can be found. Describe finds what
 EC2 says of the hardware: a failed status check, a scheduled event.
 """
 import hashlib
@@ -20,9 +21,10 @@ OUTCOMES = (
     (("InsufficientInstanceCapacity", "InsufficientReservedInstanceCapacity", "InsufficientCapacityOnHost", "InstanceLimitExceeded",
       "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "InsufficientFreeAddressesInSubnet"), NoCapacity),
     (("RequestLimitExceeded", "Throttling", "ServiceUnavailable", "InternalError", "Could not connect", "timed out",
-      "ExpiredToken", "Unable to locate credentials"), NotNow),
+      "ExpiredToken", "Unable to locate credentials",
+      "IdempotentParameterMismatch"), NotNow),
     (GONE, NoSuchMachine),
-    (("UnauthorizedOperation", "AuthFailure", "Invalid", "Missing", "Unsupported", "IdempotentParameterMismatch"), Never),
+    (("UnauthorizedOperation", "AuthFailure", "Invalid", "Missing", "Unsupported"), Never),
 )
 STATES = {"pending": "pending", "running": "running", "stopping": "pending", "stopped": "pending", "shutting-down": "gone", "terminated": "gone"}
 
@@ -31,18 +33,32 @@ def ec2(*arguments):
     return [AWS, "--output", "json", "ec2", *arguments]
 
 
+def tagged(request):
+    """The instances that a launch made for this id and that are not gone."""
+    found = run_json(ec2("describe-instances", "--filters", f"Name=tag:holdfast-instance,Values={request['instanceId']}"), OUTCOMES)
+    return [i for r in found["Reservations"] for i in r["Instances"] if STATES.get(i["State"]["Name"]) != "gone"]
+
+
 def find_id(request):
     """The id of EC2: as the launch answered it, or by the tag that the launch set."""
     if request.get("ref"):
         return request["ref"]
-    found = run_json(ec2("describe-instances", "--filters", f"Name=tag:holdfast-instance,Values={request['instanceId']}"), OUTCOMES)
-    ids = [i["InstanceId"] for r in found["Reservations"] for i in r["Instances"] if STATES.get(i["State"]["Name"]) != "gone"]
-    if not ids:
+    instances = tagged(request)
+    if not instances:
         raise NoSuchMachine(f"no instance has the tag holdfast-instance={request['instanceId']}")
-    return ids[0]
+    return instances[0]["InstanceId"]
 
 
 def launch(request):
+    made = tagged(request)
+    return answer_of(made[0] if made else make(request))
+
+
+def answer_of(instance):
+    return {"ref": instance["InstanceId"], "state": "pending", "address": instance.get("PrivateIpAddress")}
+
+
+def make(request):
     tags = [{"Key": "holdfast-instance", "Value": request["instanceId"]}, {"Key": "Name", "Value": request["node"]}]
     specification = "ResourceType=instance,Tags=[" + ",".join(f"{{Key={t['Key']},Value={t['Value']}}}" for t in tags) + "]"
     arguments = ec2("run-instances", "--launch-template", f"LaunchTemplateName={setting('EC2_LAUNCH_TEMPLATE')}", "--count", "1",
@@ -55,8 +71,7 @@ def launch(request):
     with tempfile.NamedTemporaryFile("w") as data:  # readable by us alone: it has the token
         data.write(cloud_config(request))
         data.flush()
-        made = run_json(arguments + ["--user-data", f"file://{data.name}"], OUTCOMES)["Instances"][0]
-    return {"ref": made["InstanceId"], "state": "pending", "address": made.get("PrivateIpAddress")}
+        return run_json(arguments + ["--user-data", f"file://{data.name}"], OUTCOMES)["Instances"][0]
 
 
 def look(request):

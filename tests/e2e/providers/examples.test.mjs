@@ -59,6 +59,8 @@ for (const kind of kinds) {
     assert.ok(ref);
     const again = run(world, 'launch', launch());
     assert.deepEqual([again.code, again.answer.ref], [0, ref]);
+    const withToken = run(world, 'launch', { ...launch(), token: 'hfe_secret_2' });
+    assert.deepEqual([withToken.code, withToken.answer?.ref], [0, ref], withToken.error);
     assert.equal(world.all().length, kind.own ? before : 1, 'one machine for one key');
     assert.match(world.machine(ref).data, /hfe_secret/);
     // by the provider's id, and by ours where the answer to the launch was lost
