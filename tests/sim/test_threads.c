@@ -185,6 +185,7 @@ static void start_with(int others)
     if (others > 0) {
         sim->other_nodes = others;
         other_ops = scheduler_ops;
+        other_ops.name = "kubernetes";
         other_ops.cordon = hanging_cordon;
         deps.schedulers[deps.scheduler_count++] = (struct reconcile_scheduler){
             .name = SIM_OTHER, .driver = {&other_ops, fake_scheduler_plain_driver(&sim->other).self}};
