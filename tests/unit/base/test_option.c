@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define ARGS_MAX 8
+#define ARGS_MAX 16
 
 struct wanted {
     const char *node, *given, *group;
