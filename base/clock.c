@@ -55,7 +55,7 @@ void clock_keep_steady(int64_t not_before_ms)
 
 int64_t clock_take_step(const struct clock *clock)
 {
-    if (clock != clock_system())
+    if (clock->wall_ms != system_wall)
         return clock->steady == NULL ? 0 : steady_take_step(clock->steady);
     pthread_mutex_lock(&kept.mutex);
     int64_t by_ms = kept.on ? steady_take_step(&kept.steady) : 0;
@@ -65,7 +65,7 @@ int64_t clock_take_step(const struct clock *clock)
 
 int64_t clock_true_ms(const struct clock *clock)
 {
-    if (clock == clock_system())
+    if (clock->wall_ms == system_wall) /* also of a copy */
         return read_clock(CLOCK_REALTIME);
     return clock_mono_ms(clock) + __atomic_load_n(&clock->fake_skew_ms, __ATOMIC_RELAXED);
 }

@@ -192,7 +192,7 @@ static void rollback_tell(struct sim *sim)
 {
     snprintf(sim->provider.broken_release, sizeof(sim->provider.broken_release), "v2");
     roll(sim);
-    sim_run(sim, 8 * MS_PER_MIN);
+    sim_run(sim, 24 * MS_PER_MIN); /* whoever was killed gives a step the time of one call again */
 }
 
 static void rollback_check(struct sim *sim)
