@@ -36,6 +36,7 @@ struct http_client {
     char *proxy;                /* or NULL */
     char *socket;               /* or NULL */
     int64_t timeout_ms;
+    int64_t retry_after_s; /* of the last answer */
     atomic_bool cancelled;
     char curl_error[CURL_ERROR_SIZE];
 };
@@ -48,7 +49,8 @@ struct sink {
     bool (*on_bytes)(const char *bytes, size_t len, void *arg);
     void *arg;
     int64_t last_ms;
-    struct http_reply *reply;
+    int64_t *retry_after_s;
+    struct http_reply *reply; /* NULL: of a stream */
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -138,6 +140,11 @@ int http_client_token(struct http_client *client, const char *token)
     return 0;
 }
 
+int64_t http_client_retry_after_s(const struct http_client *client)
+{
+    return client->retry_after_s;
+}
+
 void http_client_cancel(struct http_client *client)
 {
     atomic_store(&client->cancelled, true);
@@ -189,14 +196,12 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
     const char *value;
     size_t len;
     char seconds[8];
-    if (sink->reply == NULL)
-        return size * count;
     /* One that does not fit is not ours, and half of it would be wrong. */
-    if (header_value(bytes, size * count, "ETag:", &value, &len))
+    if (sink->reply != NULL && header_value(bytes, size * count, "ETag:", &value, &len))
         (void)text_copy_bytes(sink->reply->etag, sizeof(sink->reply->etag), value, len);
     else if (header_value(bytes, size * count, "Retry-After:", &value, &len) &&
              text_copy_bytes(seconds, sizeof(seconds), value, len) == 0)
-        (void)text_parse_i64(seconds, 0, RETRY_AFTER_S_MAX, &sink->reply->retry_after_s);
+        (void)text_parse_i64(seconds, 0, RETRY_AFTER_S_MAX, sink->retry_after_s);
     return size * count;
 }
 
@@ -220,6 +225,7 @@ static void set_security(struct http_client *client)
         curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
     } else if (client->ca_file != NULL) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
+        curl_easy_setopt(curl, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* the file may be rotated */
     }
     if (client->cert_file != NULL) {
         curl_easy_setopt(curl, CURLOPT_SSLCERT, client->cert_file);
@@ -236,6 +242,8 @@ static void set_request(struct http_client *client, const char *url, struct curl
     CURL *curl = client->curl;
     curl_easy_reset(curl); /* keeps the connection */
     client->curl_error[0] = '\0';
+    client->retry_after_s = 0;
+    sink->retry_after_s = &client->retry_after_s;
     set_security(client);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     if (client->socket != NULL)
@@ -342,6 +350,7 @@ int http_request(struct http_client *client, const char *method, const char *pat
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(client->curl, CURLINFO_CONTENT_TYPE, &type);
     reply.status = (int)status;
+    reply.retry_after_s = client->retry_after_s;
     if (type != NULL)
         (void)text_copy(reply.content_type, sizeof(reply.content_type), type);
     reply.len = sink.body.len;

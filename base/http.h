@@ -41,6 +41,8 @@ void http_client_free(struct http_client *client);
 void http_client_limit(struct http_client *client, int64_t timeout_ms);
 /* Sent as Authorization: Bearer from now on; NULL: none. INVALID when it holds a line break. */
 int http_client_token(struct http_client *client, const char *token);
+/* What the server asked for in the last answer, also of a stream; 0: nothing. */
+int64_t http_client_retry_after_s(const struct http_client *client);
 /* From any thread: the request that goes on now ends within a second or two as UNAVAILABLE, and so does each later one at once. */
 void http_client_cancel(struct http_client *client);
 /* One request. UNAVAILABLE, TIMEOUT, DENIED (certificate does not match), TOO_LARGE, with a sentence.

@@ -23,6 +23,7 @@
 #define IDLE_MS (3 * MS_PER_MIN) /* a bookmark comes about once a minute */
 #define BACK_OFF_MS_MIN 200
 #define BACK_OFF_MS_MAX 2000
+#define PAUSE_MS_MAX MS_PER_MIN /* the longest pause that a server is granted */
 #define VERSION_MAX 32
 #define CONTINUE_MAX 4096
 
@@ -44,6 +45,7 @@ struct kube_cache {
     char error[SCHEDULER_ERROR_MAX];
     /* The thread's own. */
     char version[VERSION_MAX]; /* "": it has to list */
+    int64_t asked_pause_ms;    /* by the last answer: 429 with Retry-After */
     int line_status;
 };
 
@@ -143,6 +145,7 @@ static int list_page(struct kube_cache *cache, const char *go_on, char ret_conti
     autofree char *path = list_path(cache, go_on);
     kube_call_start(&call, cache->client, error);
     int status = kube_get(&call, path, &page);
+    cache->asked_pause_ms = call.pause_ms;
     const json_t *items = json_object_get(page, "items"), *metadata = json_object_get(page, "metadata");
     if (status == 0 && !json_is_array(items))
         status = kube_call_fail(&call, STATUS_BACKEND, "%s answered a list without items", cache->kind->path);
@@ -229,6 +232,7 @@ static int watch(struct kube_cache *cache)
     kube_call_start(&call, cache->client, error);
     cache->line_status = 0;
     int status = kube_watch(&call, path, on_line, cache, IDLE_MS);
+    cache->asked_pause_ms = call.pause_ms;
     if (cache->line_status != 0) {
         status = cache->line_status;
         snprintf(error, sizeof(error), "the watch of %s was ended: %s", cache->kind->path, status_meaning(status));
@@ -246,6 +250,7 @@ static int ping(struct kube_cache *cache)
     autofree char *path = own_printf("%s?limit=1", cache->kind->path);
     kube_call_start(&call, cache->client, error);
     int status = kube_get(&call, path, NULL);
+    cache->asked_pause_ms = call.pause_ms;
     if (status == 0)
         return 0;
     pthread_mutex_lock(&cache->lock);
@@ -265,6 +270,15 @@ static void settle(struct kube_cache *cache, int status)
     pthread_mutex_unlock(&cache->lock);
 }
 
+/* After a failure: longer each time, and at least as long as the server asked for. */
+static int64_t next_pause(const struct kube_cache *cache, int64_t pause)
+{
+    pause = pause == 0 ? BACK_OFF_MS_MIN : pause * 2 > BACK_OFF_MS_MAX ? BACK_OFF_MS_MAX : pause * 2;
+    int64_t asked = cache->asked_pause_ms > PAUSE_MS_MAX ? PAUSE_MS_MAX : cache->asked_pause_ms;
+    return asked > pause ? asked : pause;
+}
+
+/* A place that the server has forgotten is no failure: it lists again. Twice in a row it is one. */
 static void *run(void *arg)
 {
     struct kube_cache *cache = arg;
@@ -272,21 +286,22 @@ static void *run(void *arg)
     bool failed = false;
     while (kube_client_sleep(cache->client, pause)) {
         int status = cache->version[0] == '\0' ? list_all(cache) : failed ? ping(cache) : 0;
-        if (status == 0) {
+        bool listed = status == 0;
+        if (listed) {
             settle(cache, 0);
-            pause = failed ? pause : 0;
             status = watch(cache);
         }
-        failed = status != 0;
-        if (!failed) {
+        if (status == 0) {
+            failed = false;
             pause = 0;
             continue;
         }
         if (status == STATUS_STALE || status == STATUS_BACKEND || status == STATUS_TOO_LARGE)
             cache->version[0] = '\0'; /* that place is forgotten, or what came from there cannot be read */
-        if (status != STATUS_STALE)
+        if (status != STATUS_STALE || (failed && !listed))
             settle(cache, status);
-        pause = pause == 0 ? BACK_OFF_MS_MIN : pause * 2 > BACK_OFF_MS_MAX ? BACK_OFF_MS_MAX : pause * 2;
+        failed = true;
+        pause = next_pause(cache, pause);
     }
     return NULL;
 }

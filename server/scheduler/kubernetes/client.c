@@ -18,7 +18,8 @@
 #define WATCHES_MAX 4
 #define REPLY_BYTES_MAX ((size_t)64 * 1024 * 1024) /* a page of 500 objects */
 #define LINE_BYTES_MAX ((size_t)8 * 1024 * 1024)   /* etcd holds objects of 1.5 MiB at most */
-#define RETRY_MS 500                               /* where a 429 does not say when */
+#define RETRY_MS_MIN 500                           /* where a 429 does not say when; doubles */
+#define RETRY_MS_MAX 8000
 #define PEM_FILES 3
 #define ASK_ACCEPT "Accept: application/json"
 
@@ -229,7 +230,7 @@ static int send_once(struct kube_call *call, const struct kube_request *request,
     autofree char *token = NULL;
     char error[HTTP_ERROR_MAX > JSON_ERROR_MAX ? HTTP_ERROR_MAX : JSON_ERROR_MAX];
     struct http_client *http;
-    int status = kube_credential_token(client->credential, kube_call_left_ms(call), &token, error);
+    int status = kube_credential_token(client->credential, kube_call_left_ms(call), &token, &call->token, error);
     if (status != 0)
         return kube_call_fail(call, status, "%s", error);
     status = take_turn(call, request->path, &http);
@@ -250,26 +251,35 @@ static int send_once(struct kube_call *call, const struct kube_request *request,
     return status == 0 ? 0 : kube_call_fail(call, status, "%s", error);
 }
 
+/* What stands between a request and the next try of it. */
+struct tries {
+    bool refreshed;
+    int64_t pause_ms;
+};
+
 /* A token that was refused may have been rotated meanwhile: it is fetched anew, once. A server that has too much to do is left alone for
  * as long as it says. */
 static bool again(struct kube_call *call, const struct kube_request *request, const struct http_reply *reply,
-                  bool *refreshed)
+                  struct tries *tries)
 {
-    if (reply->status == 401 && !*refreshed) {
-        *refreshed = true;
-        kube_credential_refused(call->client->credential);
+    if (reply->status == 401 && !tries->refreshed) {
+        tries->refreshed = true;
+        kube_credential_refused(call->client->credential, call->token);
         return true;
     }
     if (reply->status != 429 || request->once)
         return false;
-    int64_t pause = reply->retry_after_s > 0 ? reply->retry_after_s * MS_PER_S : RETRY_MS;
+    tries->pause_ms = tries->pause_ms == 0 ? RETRY_MS_MIN : 2 * tries->pause_ms;
+    if (tries->pause_ms > RETRY_MS_MAX)
+        tries->pause_ms = RETRY_MS_MAX;
+    int64_t pause = call->pause_ms > 0 ? call->pause_ms : tries->pause_ms;
     return pause < kube_call_left_ms(call) && kube_client_sleep(call->client, pause);
 }
 
 int kube_ask(struct kube_call *call, const struct kube_request *request, json_t **ret_json)
 {
     autofree char *body = request->body == NULL ? NULL : json_dumps(request->body, JSON_COMPACT);
-    bool refreshed = false;
+    struct tries tries = {0};
     for (;;) {
         struct http_reply reply = {0};
         char error[JSON_ERROR_MAX];
@@ -277,7 +287,8 @@ int kube_ask(struct kube_call *call, const struct kube_request *request, json_t 
         if (status != 0)
             return status;
         call->http_status = reply.status;
-        if (again(call, request, &reply, &refreshed)) {
+        call->pause_ms = reply.retry_after_s * MS_PER_S;
+        if (again(call, request, &reply, &tries)) {
             http_reply_free(&reply);
             continue;
         }
@@ -334,7 +345,7 @@ static int begin_watch(struct kube_call *call, struct http_client **ret_http)
     struct kube_client *client = call->client;
     autofree char *token = NULL;
     char error[JSON_ERROR_MAX];
-    int status = kube_credential_token(client->credential, client->timeout_ms, &token, error);
+    int status = kube_credential_token(client->credential, client->timeout_ms, &token, &call->token, error);
     if (status != 0)
         return kube_call_fail(call, status, "%s", error);
     status = connect_new(call, ret_http);
@@ -371,6 +382,7 @@ int kube_watch(struct kube_call *call, const char *path, bool (*on_line)(const c
         return status;
     }
     status = http_stream(http, whole, on_bytes, &lines, idle_ms, &call->http_status, error);
+    call->pause_ms = http_client_retry_after_s(http) * MS_PER_S;
     end_watch(call->client, http);
     text_free(&lines.rest);
     if (lines.too_long)
@@ -378,7 +390,7 @@ int kube_watch(struct kube_call *call, const char *path, bool (*on_line)(const c
     if (status != 0)
         return kube_call_fail(call, status, "%s", error);
     if (call->http_status == 401)
-        kube_credential_refused(call->client->credential);
+        kube_credential_refused(call->client->credential, call->token);
     if (call->http_status != 200)
         return kube_call_fail(call, status_of_http(call->http_status), "the watch of %.*s: HTTP %d",
                               (int)strcspn(path, "?"), path, call->http_status);

@@ -1,6 +1,6 @@
 /*
  * Requests to one API server: connections that are kept, a token for each request, a deadline for each call, limits on replies, and
- * refusals put into our words. A server that answers 429 is asked again when it says so, within the deadline.
+ * refusals put into our words. A server that answers 429 is asked again when it says so, or after pauses that grow, within the deadline.
  *
  * Every call blocks; any thread may make one.
  */
@@ -32,7 +32,9 @@ struct kube_call {
     struct kube_client *client;
     int64_t deadline_ms; /* on the monotonic clock */
     char *error;         /* SCHEDULER_ERROR_MAX */
-    int http_status;     /* of the last answer */
+    int http_status;     /* of the last answer … */
+    int64_t pause_ms;    /* … and how long it asks to be left alone; 0: it does not say */
+    uint64_t token;      /* which token it was asked with */
 };
 void kube_call_start(struct kube_call *call, struct kube_client *client, char *error);
 /* Writes the sentence and returns status. */

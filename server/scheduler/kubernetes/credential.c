@@ -16,12 +16,19 @@
 #define PLUGIN_BYTES_MAX ((size_t)1024 * 1024)
 #define EXPIRES_EARLY_MS (30 * MS_PER_S)
 #define PLUGIN_WORDS_MAX 160
+#define PAUSE_MS_MIN MS_PER_S /* after a plugin has failed; doubles */
+#define PAUSE_MS_MAX (10 * MS_PER_S)
+#define REFUSED_MS_MIN (5 * MS_PER_S) /* between two tokens that the server does not want */
 
 struct kube_credential {
     const struct kube_access *access;
     pthread_mutex_t lock; /* over what follows */
     char *token;
-    int64_t expires_at; /* 0: it lasts until it is refused */
+    uint64_t number;                  /* of the token: how many there were */
+    int64_t expires_at;               /* by the wall clock; 0: it lasts until it is refused */
+    int64_t pause_ms, rests_until_ms; /* pause_ms 0: the plugin did not fail; by the monotonic clock */
+    int64_t refused_ms;               /* when a token was given up last; 0: never */
+    char error[JSON_ERROR_MAX];       /* of the plugin that failed */
 };
 
 struct kube_credential *kube_credential_new(const struct kube_access *access)
@@ -119,43 +126,72 @@ static int run_plugin(const struct kube_access *access, int64_t timeout_ms, char
     return status;
 }
 
-static int token_of_plugin(struct kube_credential *credential, int64_t timeout_ms, char **ret_token, char *ret_error)
+/* A failure of a moment ago is answered again: many requests wait for one token, and each of them would run the plugin. */
+static int renew(struct kube_credential *credential, int64_t timeout_ms, char *ret_error)
 {
-    int64_t now = clock_wall_ms(clock_system()), expires_at = 0;
+    int64_t expires_at = 0;
     char *token = NULL;
+    if (credential->pause_ms > 0 && clock_mono_ms(clock_system()) < credential->rests_until_ms) {
+        text_copy_cut(ret_error, JSON_ERROR_MAX, credential->error);
+        return STATUS_UNAVAILABLE;
+    }
+    int status = run_plugin(credential->access, timeout_ms, &token, &expires_at, ret_error);
+    if (status != 0) {
+        int64_t pause = credential->pause_ms == 0 ? PAUSE_MS_MIN : 2 * credential->pause_ms;
+        credential->pause_ms = pause < PAUSE_MS_MAX ? pause : PAUSE_MS_MAX;
+        credential->rests_until_ms = clock_mono_ms(clock_system()) + credential->pause_ms;
+        text_copy_cut(credential->error, sizeof(credential->error), ret_error);
+        return status;
+    }
+    free(credential->token);
+    credential->token = token;
+    credential->number++;
+    credential->expires_at = expires_at;
+    credential->pause_ms = 0;
+    return 0;
+}
+
+static int token_of_plugin(struct kube_credential *credential, int64_t timeout_ms, char **ret_token,
+                           uint64_t *ret_number, char *ret_error)
+{
     int status = 0;
     pthread_mutex_lock(&credential->lock);
-    if (credential->token == NULL ||
-        (credential->expires_at != 0 && credential->expires_at - EXPIRES_EARLY_MS <= now)) {
-        status = run_plugin(credential->access, timeout_ms, &token, &expires_at, ret_error);
-        if (status == 0) {
-            free(credential->token);
-            credential->token = token;
-            credential->expires_at = expires_at;
-        }
-    }
-    if (status == 0)
+    bool expires =
+        credential->expires_at != 0 && credential->expires_at - EXPIRES_EARLY_MS <= clock_wall_ms(clock_system());
+    if (credential->token == NULL || expires)
+        status = renew(credential, timeout_ms, ret_error);
+    if (status == 0) {
         *ret_token = own_strdup(credential->token);
+        *ret_number = credential->number;
+    }
     pthread_mutex_unlock(&credential->lock);
     return status;
 }
 
 int kube_credential_token(struct kube_credential *credential, int64_t timeout_ms, char **ret_token,
-                          char ret_error[JSON_ERROR_MAX])
+                          uint64_t *ret_number, char ret_error[JSON_ERROR_MAX])
 {
     const struct kube_access *access = credential->access;
     *ret_token = NULL;
+    *ret_number = 0;
     if (access->exec != NULL)
-        return token_of_plugin(credential, timeout_ms, ret_token, ret_error);
+        return token_of_plugin(credential, timeout_ms, ret_token, ret_number, ret_error);
     if (access->token_file != NULL)
         return read_file(access->token_file, ret_token, ret_error);
     *ret_token = own_strdup(access->token);
     return 0;
 }
 
-void kube_credential_refused(struct kube_credential *credential)
+/* Of several requests that carried it only the first one counts. A server that wants none of them is not a reason to run the plugin for
+ * each request. */
+void kube_credential_refused(struct kube_credential *credential, uint64_t number)
 {
+    int64_t now = clock_mono_ms(clock_system());
     pthread_mutex_lock(&credential->lock);
-    free(TAKE(credential->token));
+    if (number == credential->number &&
+        (credential->refused_ms == 0 || now - credential->refused_ms >= REFUSED_MS_MIN)) {
+        free(TAKE(credential->token));
+        credential->refused_ms = now;
+    }
     pthread_mutex_unlock(&credential->lock);
 }

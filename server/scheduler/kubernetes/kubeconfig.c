@@ -94,6 +94,21 @@ static int read_server(const char *server, struct kube_access *access, char *ret
     return 0;
 }
 
+/* Those that kubectl takes. */
+static int read_proxy(const json_t *cluster, struct kube_access *access, char *ret_error)
+{
+    static const char *const schemes[] = {"http://", "https://", "socks5://"};
+    const char *proxy = text_of(cluster, "proxy-url");
+    if (proxy[0] == '\0')
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        if (text_starts_with(proxy, schemes[i]) && proxy[strlen(schemes[i])] != '\0' && text_is_clean(proxy)) {
+            access->proxy = own_strdup(proxy);
+            return 0;
+        }
+    return refuse(ret_error, "proxy-url", "it is http://, https:// or socks5:// and a host");
+}
+
 static int read_cluster(const json_t *cluster, const char *directory, struct kube_access *access, char *ret_error)
 {
     const char *server = text_of(cluster, "server");
@@ -104,8 +119,9 @@ static int read_cluster(const json_t *cluster, const char *directory, struct kub
                       "hpd always verifies the server; give certificate-authority-data");
     if (text_of(cluster, "tls-server-name")[0] != '\0')
         return refuse(ret_error, "tls-server-name", "hpd verifies the name in server, and no other");
-    access->proxy = take_text(cluster, "proxy-url");
     int status = read_server(server, access, ret_error);
+    if (status == 0)
+        status = read_proxy(cluster, access, ret_error);
     return status != 0 ? status : read_pem(cluster, "certificate-authority", directory, &access->ca, ret_error);
 }
 

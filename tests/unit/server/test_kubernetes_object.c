@@ -79,6 +79,8 @@ static void test_kubeconfig_refused(void **state)
         {ONE("server: \"https://a\", insecure-skip-tls-verify: true", "token: t"), "insecure-skip-tls-verify"},
         {ONE("server: \"https://a\", tls-server-name: b", "token: t"), "tls-server-name"},
         {ONE("server: \"https://a/x?y\"", "token: t"), "characters"},
+        {ONE("server: \"https://a\", proxy-url: \"ftp://b\"", "token: t"), "proxy-url"},
+        {ONE("server: \"https://a\", proxy-url: \"http://\"", "token: t"), "proxy-url"},
         {ONE("server: \"https://a\", certificate-authority-data: \"%%\"", "token: t"), "base 64"},
         {ONE("server: \"https://a\", certificate-authority-data: QQBC", "token: t"), "base 64"},
         {ONE("server: \"https://a\"", "username: u, password: p"), "1.19"},
