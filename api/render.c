@@ -441,13 +441,13 @@ json_t *render_decision(const struct decision *decision, const char *operation)
 json_t *render_job(const struct cluster_job *job)
 {
     json_t *json = json_object();
-    bool waits = text_equal(job->state, "PENDING"), over = job->ends_at > 0 && !job_is_on(job);
+    bool waits = job->state == CLUSTER_JOB_PENDING, over = job->ends_at > 0 && !job_is_on(job);
     put_text(json, "id", job->id);
     put_text(json, "name", job->name);
     put_text(json, "user", job->user);
     put_text(json, "account", job->account);
     put_text(json, "partition", job->partition);
-    put_text(json, "state", job->state);
+    put_text(json, "state", cluster_job_state_text(job->state));
     put_text(json, "reason", job->reason);
     put_text(json, "nodes", job->nodes);
     json_put_i64(json, "nodeCount", job->node_count);

@@ -3,6 +3,8 @@
 
 #include "db/intern.h"
 
+#define STATE_WORD_MAX_BYTES 32
+
 #define RUN_COLUMNS                                                                                                  \
     "cluster_id, job, restart, name, user, account, partition, state, nodes, node_count, cpus, gpus, submitted_at, " \
     "started_at, ended_at, evicted_at, why"
@@ -19,6 +21,15 @@ static const char SQL_LIMIT[] =
     "cluster_id = ?1 ORDER BY started_at LIMIT max(0, (SELECT count(*) FROM job_run WHERE cluster_id = ?1) + 1 - ?2))";
 static const char SQL_PRUNE[] = "DELETE FROM job_run WHERE ended_at > 0 AND ended_at < ?";
 
+/* "" is UNKNOWN, and so is what another version wrote and this one has no name for. */
+static enum cluster_job_state state_of(struct db_query *q)
+{
+    char word[STATE_WORD_MAX_BYTES];
+    enum cluster_job_state state;
+    DB_GET_TEXT(q, word);
+    return cluster_job_state_parse(word, &state) == 0 ? state : CLUSTER_JOB_UNKNOWN;
+}
+
 static void run_read(struct db_query *q, void *row)
 {
     struct job_run *run = row;
@@ -29,7 +40,7 @@ static void run_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, run->user);
     DB_GET_TEXT(q, run->account);
     DB_GET_TEXT(q, run->partition);
-    DB_GET_TEXT(q, run->state);
+    run->state = state_of(q);
     DB_GET_TEXT(q, run->nodes);
     run->node_count = db_get_i64(q);
     run->cpus = db_get_i64(q);
@@ -52,7 +63,7 @@ int db_job_run_put(struct db_tx *tx, const struct job_run *run)
     db_bind_text(&q, run->user);
     db_bind_text(&q, run->account);
     db_bind_text(&q, run->partition);
-    db_bind_text(&q, run->state);
+    db_bind_text(&q, job_run_state_text(run));
     db_bind_text(&q, run->nodes);
     db_bind_i64(&q, run->node_count);
     db_bind_i64(&q, run->cpus);

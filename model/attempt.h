@@ -73,12 +73,17 @@ struct job_run {
     char job[JOB_ID_MAX_BYTES];
     int64_t restart;
     char name[NAME_MAX_BYTES], user[NAME_MAX_BYTES], account[NAME_MAX_BYTES], partition[NAME_MAX_BYTES];
-    char state[32]; /* the scheduler's word */
+    enum cluster_job_state state; /* UNKNOWN: the scheduler has not shown it, or forgot it before its end was seen */
     char nodes[ATTEMPT_NODES_MAX_BYTES];
     int64_t node_count, cpus, gpus;
     int64_t submitted_at, started_at, ended_at; /* ended_at 0: it goes on */
     int64_t evicted_at;                         /* we requeued or ended it; 0: no */
     char why[SENTENCE_MAX_BYTES];               /* it ended; while it goes on, what we evict it for */
 };
+/* "" where nothing shows it. */
+static inline const char *job_run_state_text(const struct job_run *run)
+{
+    return run->state == CLUSTER_JOB_UNKNOWN ? "" : cluster_job_state_text(run->state);
+}
 
 #endif

@@ -6,15 +6,21 @@
 #include <assert.h>
 #include <string.h>
 
+ENUM_DEFINE(cluster_job_state, CLUSTER_JOB_STATE_LIST)
+
+enum cluster_job_place cluster_job_place(enum cluster_job_state state)
+{
+    static const enum cluster_job_place places[] = {
+#define X(SYMBOL, text, place) CLUSTER_JOB_PLACE_##place,
+        CLUSTER_JOB_STATE_LIST(X)
+#undef X
+    };
+    return (size_t)state < ARRAY_LEN(places) ? places[state] : CLUSTER_JOB_PLACE_OVER;
+}
+
 bool job_is_on(const struct cluster_job *job)
 {
-    static const char *const words[] = {"PENDING",     "RUNNING",   "SUSPENDED",     "COMPLETING",  "CONFIGURING",
-                                        "STOPPED",     "RESIZING",  "SIGNALING",     "REQUEUED",    "REQUEUE_HOLD",
-                                        "REQUEUE_FED", "STAGE_OUT", "RESV_DEL_HOLD", "SPECIAL_EXIT"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (strcmp(words[i], job->state) == 0)
-            return true;
-    return false;
+    return cluster_job_place(job->state) != CLUSTER_JOB_PLACE_OVER;
 }
 
 struct job_snapshot *job_snapshot_new(void)

@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_MODEL_JOB_H
 #define HOLDFAST_MODEL_JOB_H
 
+#include "base/enum.h"
 #include "model/limits.h"
 
 #include <stdbool.h>
@@ -15,15 +16,49 @@
 #define JOB_SNAPSHOT_TEXTS_MAX 8 /* outputs that a snapshot's texts lie in */
 #define JOB_HOSTLIST_MAX 100000u /* nodes of one job */
 
+/* Where a job is. Each scheduler's driver puts its own words into these. */
+#define CLUSTER_JOB_PLACE_LIST(X) X(QUEUE) X(NODES) X(OVER)
+enum cluster_job_place {
+#define X(SYMBOL) CLUSTER_JOB_PLACE_##SYMBOL,
+    CLUSTER_JOB_PLACE_LIST(X)
+#undef X
+};
+
+#define CLUSTER_JOB_STATE_LIST(X)                                               \
+    X(UNKNOWN, "UNKNOWN", OVER) /* the scheduler has not shown it, or forgot */ \
+    X(PENDING, "PENDING", QUEUE)                                                \
+    X(REQUEUED, "REQUEUED", QUEUE)       /* in the queue again after a start */ \
+    X(CONFIGURING, "CONFIGURING", NODES) /* its nodes are being started */      \
+    X(RUNNING, "RUNNING", NODES)                                                \
+    X(RESIZING, "RESIZING", NODES)                                              \
+    X(SUSPENDED, "SUSPENDED", NODES)                                            \
+    X(COMPLETING, "COMPLETING", NODES)                                          \
+    X(COMPLETED, "COMPLETED", OVER)                                             \
+    X(CANCELLED, "CANCELLED", OVER)                                             \
+    X(PREEMPTED, "PREEMPTED", OVER)                                             \
+    X(TIMEOUT, "TIMEOUT", OVER)                                                 \
+    X(DEADLINE, "DEADLINE", OVER)                                               \
+    X(BOOT_FAIL, "BOOT_FAIL", OVER)                                             \
+    X(OUT_OF_MEMORY, "OUT_OF_MEMORY", OVER)                                     \
+    X(FAILED, "FAILED", OVER)                                                   \
+    X(NODE_FAIL, "NODE_FAIL", OVER) /* the scheduler ended it: a node was lost */
+enum cluster_job_state {
+#define X(SYMBOL, text, place) CLUSTER_JOB_##SYMBOL,
+    CLUSTER_JOB_STATE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(cluster_job_state);
+enum cluster_job_place cluster_job_place(enum cluster_job_state state);
+
 /* Texts are printable, never NULL, "" when there is nothing to say, and lie in the snapshot's memory. Times are ms, 0: unknown. */
 struct cluster_job {
     const char *id; /* "12", "12_3"; what waits of an array is one and has the array's: "12" */
     const char *name, *user, *account;
     const char *partition; /* while it waits, perhaps several: "a,b" */
-    const char *state;     /* the scheduler's word: "RUNNING" */
-    const char *reason;    /* why it waits, or ended so */
-    const char *nodes;     /* those of its last start, as a host list */
-    int64_t tasks;         /* 1, or how many of an array wait */
+    enum cluster_job_state state;
+    const char *reason; /* why it waits, or ended so */
+    const char *nodes;  /* those of its last start, as a host list */
+    int64_t tasks;      /* 1, or how many of an array wait */
     int64_t cpus, gpus, node_count;
     int64_t restarts; /* how often it was requeued and started again */
     int64_t submitted_at, started_at;
@@ -35,8 +70,9 @@ struct cluster_job {
 bool job_is_on(const struct cluster_job *job);
 
 struct job_node {
-    const char *name, *state;                 /* "IDLE+DRAIN" */
+    const char *name, *state;                 /* the scheduler's word for people: "IDLE+DRAIN" */
     const char *partitions, *features, *gres; /* "a,b" */
+    bool down;                                /* the scheduler gave it up: jobs on it have ended */
     bool unheard;                             /* the scheduler gets no answer from it, and did not switch it off */
 };
 

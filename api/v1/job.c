@@ -113,7 +113,7 @@ static int take_run(const struct job_run *run, const struct run_cost *cost, void
     struct description *description = arg;
     json_t *json = json_object();
     json_put_i64(json, "restart", run->restart);
-    json_put_text(json, "state", run->state);
+    json_put_text(json, "state", job_run_state_text(run));
     json_put_text(json, "nodes", run->nodes);
     json_put_i64(json, "nodeCount", run->node_count);
     json_put_time(json, "startedAt", run->started_at);

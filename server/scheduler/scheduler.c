@@ -78,6 +78,7 @@ void scheduler_snapshot_nodes(struct job_snapshot *snapshot, const struct schedu
         node->partitions = next_word(&at);
         node->features = next_word(&at);
         node->gres = next_word(&at);
+        node->down = seen->nodes[i].down;
         node->unheard = !seen->nodes[i].responding && !seen->nodes[i].switched_off;
     }
 }

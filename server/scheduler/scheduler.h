@@ -49,6 +49,7 @@ struct scheduler_node {
     char reason_user[NAME_MAX_BYTES];
     int64_t reason_at; /* when it was given, by the scheduler's clock; 0: it does not say */
     bool responding;   /* the scheduler hears its node daemon */
+    bool down;         /* the scheduler gave it up: jobs on it have ended */
     bool switched_off; /* by the scheduler, which saves power or reboots it: nobody is to hear it until that is over */
     bool maintenance;  /* people work on it: it is in a maintenance of the scheduler's */
     bool reserved; /* somebody has it for a time, or a job is to get it: nobody else is to reboot it for its silence */

@@ -21,8 +21,9 @@ static void require_text(const char *s)
 
 static void require_job(const struct cluster_job *job)
 {
-    const char *const texts[] = {job->id,    job->name,   job->user,  job->account,
-                                 job->state, job->reason, job->nodes, job->partition};
+    const char *const texts[] = {
+        job->id,     job->name,  job->user,     job->account, cluster_job_state_text(job->state),
+        job->reason, job->nodes, job->partition};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         require_text(texts[i]);
     REQUIRE(isdigit((unsigned char)job->id[0]));

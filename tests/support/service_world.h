@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "model/job.h"
 #include "server/service/access/access.h"
 #include "server/service/agent/agent.h"
 #include "server/service/agent/agent_settings.h"
@@ -383,5 +384,14 @@ WORLD_FN int world_events(struct world *world, enum event_kind kind, struct even
         assert_string_equal(problem_code_text((world)->problem.code), problem_code_text(expected));         \
         assert_true((world)->problem.detail[0] != '\0' && strlen((world)->problem.detail) > sizeof("no.")); \
     } while (0)
+
+/* A word of the list in model/job.h; "" is UNKNOWN. */
+static inline enum cluster_job_state state_of_job(const char *word)
+{
+    enum cluster_job_state state = CLUSTER_JOB_UNKNOWN;
+    if (word[0] != '\0')
+        assert_int_equal(cluster_job_state_parse(word, &state), 0);
+    return state;
+}
 
 #endif

@@ -99,7 +99,7 @@ static void put_jobs(const struct gathering *gathering, struct job_snapshot *sna
         job->name = next_word(&at);
         job->nodes = next_word(&at);
         job->partition = job->reason = "";
-        job->state = "RUNNING";
+        job->state = CLUSTER_JOB_RUNNING;
         job->tasks = 1;
     }
 }

@@ -221,6 +221,7 @@ static void show_node(const struct kube_node *node, bool busy, struct text *word
     bool cordoned = kube_node_is_cordoned(node);
     char features[2 * KUBE_WORD_MAX_BYTES + 1];
     *seen = (struct scheduler_node){.responding = node->ready,
+                                    .down = !node->ready,
                                     .schedulable = node->ready && !cordoned && !node->deleting &&
                                                    (!node->tainted || kube_node_is_lifted(node)),
                                     .drained = cordoned,

@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-static const char *const states[] = {"PENDING",     "RUNNING", "SUSPENDED", "CANCELLED", "COMPLETING", "COMPLETED",
-                                     "CONFIGURING", "FAILED",  "TIMEOUT",   "PREEMPTED", "NODE_FAIL"};
+static const enum cluster_job_state states[] = {CLUSTER_JOB_PENDING,     CLUSTER_JOB_RUNNING,    CLUSTER_JOB_SUSPENDED,
+                                                CLUSTER_JOB_CANCELLED,   CLUSTER_JOB_COMPLETING, CLUSTER_JOB_COMPLETED,
+                                                CLUSTER_JOB_CONFIGURING, CLUSTER_JOB_FAILED,     CLUSTER_JOB_TIMEOUT,
+                                                CLUSTER_JOB_PREEMPTED,   CLUSTER_JOB_NODE_FAIL};
 enum { PENDING, RUNNING, SUSPENDED };
 _Static_assert(SLURM_METRIC_CORES_PENDING == SLURM_METRIC_QUEUE_PENDING + ARRAY_LEN(states) &&
                    SLURM_METRIC_JOBS_PENDING == SLURM_METRIC_CORES_PENDING + ARRAY_LEN(states) &&
@@ -45,7 +47,7 @@ static void in_partition(struct slurm_metrics *metrics, const struct cluster_job
 static void see(struct slurm_metrics *metrics, const struct cluster_job *job)
 {
     unsigned state = 0;
-    while (state < ARRAY_LEN(states) && strcmp(states[state], job->state) != 0)
+    while (state < ARRAY_LEN(states) && states[state] != job->state)
         state++;
     if (state == ARRAY_LEN(states))
         return;

@@ -420,6 +420,7 @@ static void judge(struct slurm_node *node)
     struct scheduler_node *seen = &node->seen;
     bool chosen = seen->reason[0] != '\0' && !slurm_reason_is_automatic(seen->reason);
     seen->responding = (state & (SLURM_STATE_MUTE | SLURM_STATE_OTHER)) == 0;
+    seen->down = (state & SLURM_STATE_DOWN) != 0;
     seen->switched_off = (state & SLURM_STATE_OFF) != 0;
     seen->maintenance = (state & SLURM_STATE_MAINT) != 0;
     seen->reserved = (state & SLURM_STATE_RESERVED) != 0;

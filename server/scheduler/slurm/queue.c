@@ -109,6 +109,28 @@ static void cut_tasks(char *id)
         *tasks = '\0';
 }
 
+/* squeue's words that are others' by another name (slurm.h of 26.05, job_state_string()). A word that is in neither list is UNKNOWN. */
+static enum cluster_job_state state_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum cluster_job_state state;
+    } others[] = {{"EXPEDITING", CLUSTER_JOB_PENDING},    {"RESV_DEL_HOLD", CLUSTER_JOB_PENDING},
+                  {"REQUEUE_HOLD", CLUSTER_JOB_REQUEUED}, {"REQUEUE_FED", CLUSTER_JOB_REQUEUED},
+                  {"SPECIAL_EXIT", CLUSTER_JOB_REQUEUED}, {"POWER_UP_NODE", CLUSTER_JOB_CONFIGURING},
+                  {"SIGNALING", CLUSTER_JOB_RUNNING},     {"STOPPED", CLUSTER_JOB_SUSPENDED},
+                  {"STAGE_OUT", CLUSTER_JOB_COMPLETING},  {"UPDATE_DB", CLUSTER_JOB_COMPLETING},
+                  {"REVOKED", CLUSTER_JOB_CANCELLED},     {"LAUNCH_FAILED", CLUSTER_JOB_FAILED},
+                  {"RECONFIG_FAIL", CLUSTER_JOB_FAILED}};
+    enum cluster_job_state state;
+    if (cluster_job_state_parse(word, &state) == 0)
+        return state;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (strcmp(others[i].word, word) == 0)
+            return others[i].state;
+    return CLUSTER_JOB_UNKNOWN;
+}
+
 static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job *ret_job)
 {
     for (size_t i = 0; i < SLURM_QUEUE_COLUMN_COUNT; i++)
@@ -130,7 +152,7 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
         .user = columns[SLURM_QUEUE_USER],
         .account = strcmp(columns[SLURM_QUEUE_ACCOUNT], "(null)") == 0 ? "" : columns[SLURM_QUEUE_ACCOUNT],
         .partition = columns[SLURM_QUEUE_PARTITION],
-        .state = columns[SLURM_QUEUE_STATE],
+        .state = state_of(columns[SLURM_QUEUE_STATE]),
         .reason = none ? "" : columns[SLURM_QUEUE_REASON],
         .nodes = no_nodes ? "" : columns[SLURM_QUEUE_NODES],
         .tasks = tasks,

@@ -183,8 +183,8 @@ static int check_told(const struct diagnosis *d)
     size_t count = 0;
     if (d->job != NULL && d->job->restarts >= d->told->restart && !job_is_on(d->job))
         return problem_say(d->problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND, "The job %s is over: %s.", d->job->id,
-                           d->job->state);
-    if (d->job == NULL || d->job->restarts != d->told->restart || strcmp(d->job->state, "RUNNING") != 0 ||
+                           cluster_job_state_text(d->job->state));
+    if (d->job == NULL || d->job->restarts != d->told->restart || d->job->state != CLUSTER_JOB_RUNNING ||
         text_hostlist_expand(d->job->nodes, JOB_HOSTLIST_MAX, &names, &count) != 0)
         return 0;
     bool shared = false;

@@ -104,7 +104,7 @@ static struct cluster_job remember(const struct job_run *run)
                                 .user = run->user,
                                 .account = run->account,
                                 .partition = run->partition,
-                                .state = run->state[0] != '\0' ? run->state : "UNKNOWN",
+                                .state = run->state,
                                 .reason = "",
                                 .nodes = run->nodes,
                                 .tasks = 1,
@@ -139,7 +139,7 @@ static int add_signal(const void *row, void *arg)
 static int load_life(struct db_tx *tx, int64_t cluster_id, const struct cluster_job *job, int64_t now_ms,
                      struct job_life *life, struct job_goodput *ret_goodput)
 {
-    life->waits = strcmp(job->state, "PENDING") == 0;
+    life->waits = job->state == CLUSTER_JOB_PENDING;
     int status = db_attempt_list(tx, cluster_id, job->id, add_attempt, life);
     if (status == 0)
         status = db_job_run_list(tx, cluster_id, job->id, add_run, life);

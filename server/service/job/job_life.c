@@ -53,9 +53,9 @@ static struct life_run *add_run(struct job_life *life, const struct life_run *ru
 
 void job_life_add_run(struct job_life *life, const struct job_run *run)
 {
-    bool failed = strcmp(run->state, "REQUEUED") == 0 || strcmp(run->state, "NODE_FAIL") == 0 ||
-                  strcmp(run->state, "PREEMPTED") == 0;
-    bool evicted = run->evicted_at != 0 && run->ended_at != 0 && strcmp(run->state, "COMPLETED") != 0;
+    bool failed = run->state == CLUSTER_JOB_REQUEUED || run->state == CLUSTER_JOB_NODE_FAIL ||
+                  run->state == CLUSTER_JOB_PREEMPTED;
+    bool evicted = run->evicted_at != 0 && run->ended_at != 0 && run->state != CLUSTER_JOB_COMPLETED;
     add_run(life, &(struct life_run){.restart = run->restart,
                                      .nodes = run->node_count,
                                      .from = run->started_at,

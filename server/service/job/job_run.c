@@ -39,7 +39,7 @@ int job_run_begin(struct db_tx *tx, const struct job_attempt *attempt, int64_t r
 
 static bool is_same_start(const struct job_run *run, const struct cluster_job *job)
 {
-    return job->restarts == run->restart && job->started_at > 0 && strcmp(job->state, "PENDING") != 0;
+    return job->restarts == run->restart && job->started_at > 0 && job->state != CLUSTER_JOB_PENDING;
 }
 
 void job_run_fill(struct job_run *run, const struct cluster_job *job)
@@ -48,7 +48,7 @@ void job_run_fill(struct job_run *run, const struct cluster_job *job)
     text_copy_cut(run->user, sizeof(run->user), job->user);
     text_copy_cut(run->account, sizeof(run->account), job->account);
     text_copy_cut(run->partition, sizeof(run->partition), job->partition);
-    text_copy_cut(run->state, sizeof(run->state), job->state);
+    run->state = job->state;
     run->cpus = job->cpus;
     run->gpus = job->gpus;
     run->submitted_at = job->submitted_at;
@@ -68,13 +68,15 @@ int job_run_tell(struct db_tx *tx, const struct job_attempt *attempt, const stru
         return status;
     bool shown = job != NULL && is_same_start(&run, job);
     bool goes_on = run.ended_at == 0 || attempt->state == ATTEMPT_STATE_ENDED || (shown && !job_is_on(job));
-    if (status == 0 && goes_on && strcmp(run.nodes, attempt->nodes) == 0 && (!shown || run.state[0] != '\0'))
+    if (status == 0 && goes_on && strcmp(run.nodes, attempt->nodes) == 0 &&
+        (!shown || run.state != CLUSTER_JOB_UNKNOWN))
         return 0;
     text_copy_cut(run.job, sizeof(run.job), attempt->job);
     text_copy_cut(run.nodes, sizeof(run.nodes), attempt->nodes);
     if (!goes_on) { /* what it ended as was an older snapshot's, and the next one fills it anew */
         run.ended_at = run.evicted_at = 0;
-        run.state[0] = run.why[0] = '\0';
+        run.state = CLUSTER_JOB_UNKNOWN;
+        run.why[0] = '\0';
     }
     if (shown)
         job_run_fill(&run, job);
@@ -95,7 +97,7 @@ static bool needs_look(const struct job_run *run, const struct job_snapshot *sna
     const struct cluster_job *job = job_run_find(snapshot, run->job);
     if (job == NULL)
         return run->started_at < snapshot->at;
-    return !is_same_start(run, job) || !job_is_on(job) || run->state[0] == '\0';
+    return !is_same_start(run, job) || !job_is_on(job) || run->state == CLUSTER_JOB_UNKNOWN;
 }
 
 static int take_open(const void *row, void *arg)
@@ -126,7 +128,7 @@ static int find_end(struct db_tx *tx, struct job_run *run, const struct cluster_
     bool begun = job != NULL && job->started_at > run->started_at && job->started_at < snapshot_at;
     if (run->ended_at == run->started_at)
         run->ended_at = run->evicted_at > 0 ? run->evicted_at : begun ? job->started_at : snapshot_at;
-    text_copy_cut(run->state, sizeof(run->state), job == NULL ? "" : "REQUEUED");
+    run->state = job == NULL ? CLUSTER_JOB_UNKNOWN : CLUSTER_JOB_REQUEUED;
     return status;
 }
 

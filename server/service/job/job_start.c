@@ -17,12 +17,12 @@
 
 static bool is_started(const struct cluster_job *job)
 {
-    return job->started_at > 0 && job->nodes[0] != '\0' && strcmp(job->state, "PENDING") != 0;
+    return job->started_at > 0 && job->nodes[0] != '\0' && job->state != CLUSTER_JOB_PENDING;
 }
 
 static bool has_lost_node(const struct cluster_job *job)
 {
-    return strcmp(job->state, "NODE_FAIL") == 0;
+    return job->state == CLUSTER_JOB_NODE_FAIL;
 }
 
 static bool is_news(const struct cluster_job *job, const struct cluster_job *was)
@@ -160,12 +160,6 @@ void job_start_finding_free(struct job_start_finding *finding)
 
 /* --- why it ended --------------------------------------------------------------------------------- */
 
-/* "DOWN", "DOWN*+DRAIN", not "POWERED_DOWN" */
-static bool is_down(const struct job_node *node)
-{
-    return strncmp(node->state, "DOWN", 4) == 0 && strchr("*+", node->state[4]) != NULL;
-}
-
 /* The first of the start's nodes that is down now; "": none. */
 static void find_down(const struct job_run *run, const struct job_snapshot *snapshot, char *ret_name, size_t size)
 {
@@ -178,38 +172,46 @@ static void find_down(const struct job_run *run, const struct job_snapshot *snap
     for (size_t i = 0; i < count; i++)
         map_set(own, names[i], own);
     for (size_t i = 0; i < snapshot->node_count && ret_name[0] == '\0'; i++)
-        if (is_down(&snapshot->nodes[i]) && map_get(own, snapshot->nodes[i].name) != NULL)
+        if (snapshot->nodes[i].down && map_get(own, snapshot->nodes[i].name) != NULL)
             text_copy_cut(ret_name, size, snapshot->nodes[i].name);
     map_free(own);
     text_list_free(names, count);
 }
 
-static const char *own_end(const char *state)
+/* NULL: its state is no end, or an end that others brought about. */
+static const char *own_end(enum cluster_job_state state)
 {
-    static const struct {
-        const char *state, *why;
-    } ends[] = {{"", "the scheduler forgot it before its end was seen"},
-                {"COMPLETED", "it ended well"},
-                {"CANCELLED", "it was cancelled in the scheduler"},
-                {"PREEMPTED", "another job preempted it"},
-                {"TIMEOUT", "it reached its time limit"},
-                {"DEADLINE", "it reached its deadline"},
-                {"BOOT_FAIL", "its nodes did not boot"},
-                {"OUT_OF_MEMORY", "it ran out of memory"},
-                {"FAILED", "it failed by itself"}};
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (strcmp(ends[i].state, state) == 0)
-            return ends[i].why;
-    return NULL;
+    switch (state) {
+    case CLUSTER_JOB_UNKNOWN:
+        return "the scheduler forgot it before its end was seen";
+    case CLUSTER_JOB_COMPLETED:
+        return "it ended well";
+    case CLUSTER_JOB_CANCELLED:
+        return "it was cancelled in the scheduler";
+    case CLUSTER_JOB_PREEMPTED:
+        return "another job preempted it";
+    case CLUSTER_JOB_TIMEOUT:
+        return "it reached its time limit";
+    case CLUSTER_JOB_DEADLINE:
+        return "it reached its deadline";
+    case CLUSTER_JOB_BOOT_FAIL:
+        return "its nodes did not boot";
+    case CLUSTER_JOB_OUT_OF_MEMORY:
+        return "it ran out of memory";
+    case CLUSTER_JOB_FAILED:
+        return "it failed by itself";
+    default:
+        return NULL;
+    }
 }
 
 void job_start_tell_end(struct job_run *run, const struct cluster_job *job, const struct job_snapshot *snapshot)
 {
     char why[SENTENCE_MAX_BYTES], node[NODE_NAME_MAX_BYTES];
-    bool requeued = strcmp(run->state, "REQUEUED") == 0, failed = strcmp(run->state, "NODE_FAIL") == 0;
+    bool requeued = run->state == CLUSTER_JOB_REQUEUED, failed = run->state == CLUSTER_JOB_NODE_FAIL;
     const char *own = own_end(run->state);
     find_down(run, snapshot, node, sizeof(node));
-    if (run->evicted_at > 0 && strcmp(run->state, "COMPLETED") != 0)
+    if (run->evicted_at > 0 && run->state != CLUSTER_JOB_COMPLETED)
         snprintf(why, sizeof(why), "%s by Holdfast %.400s", requeued ? "requeued" : "ended", run->why);
     else if (requeued || failed)
         snprintf(why, sizeof(why), "%s%s%s",
@@ -217,11 +219,10 @@ void job_start_tell_end(struct job_run *run, const struct cluster_job *job, cons
                  : node[0] != '\0' ? "the scheduler requeued it: node failure"
                                    : "requeued in the scheduler, by whom is not known",
                  node[0] != '\0' ? " of " : "", node);
+    else if (own != NULL)
+        snprintf(why, sizeof(why), "%s", own);
     else
-        snprintf(why, sizeof(why), "%s%s", own != NULL ? own : "it ended as ",
-                 own != NULL   ? ""
-                 : job != NULL ? job->state
-                               : run->state);
+        snprintf(why, sizeof(why), "it ended as %s", cluster_job_state_text(job != NULL ? job->state : run->state));
     text_copy_cut(run->why, sizeof(run->why), why);
 }
 
@@ -242,7 +243,7 @@ int service_job_evicted(struct db_tx *tx, const struct job_snapshot *snapshot, i
     int status = shown == NULL ? STATUS_NOT_FOUND : job_start_keep(tx, cluster_id, shown);
     if (status == 0)
         status = db_job_run_get(tx, cluster_id, job, shown->restarts - (is_started(shown) ? 0 : 1), &run);
-    if (status != 0 || run.evicted_at != 0 || (run.ended_at != 0 && strcmp(run.state, "REQUEUED") != 0))
+    if (status != 0 || run.evicted_at != 0 || (run.ended_at != 0 && run.state != CLUSTER_JOB_REQUEUED))
         return status == STATUS_NOT_FOUND ? 0 : status;
     run.evicted_at = at;
     snprintf(run.why, sizeof(run.why), "%s%.400s", run.ended_at != 0 ? "requeued by Holdfast " : "", why);

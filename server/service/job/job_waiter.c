@@ -43,17 +43,13 @@ static bool read_name(const char *name, char ret_job[JOB_ID_MAX_BYTES])
 /* It has nodes, of which some may be missing; one that is back in the queue waits for all of them itself. */
 static bool has_nodes(const struct cluster_job *job)
 {
-    static const char *const queued[] = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"};
-    for (size_t i = 0; i < ARRAY_LEN(queued); i++)
-        if (strcmp(job->state, queued[i]) == 0)
-            return false;
-    return job_is_on(job);
+    return cluster_job_place(job->state) == CLUSTER_JOB_PLACE_NODES;
 }
 
 static bool is_left(const struct job_snapshot *snapshot, const struct cluster_job *waiter, const char *job)
 {
     const struct cluster_job *its = job_run_find(snapshot, job);
-    bool ends = !job_is_on(waiter) || strcmp(waiter->state, "COMPLETING") == 0;
+    bool ends = !job_is_on(waiter) || waiter->state == CLUSTER_JOB_COMPLETING;
     return !ends && (its == NULL || !has_nodes(its) || strcmp(its->user, waiter->user) != 0);
 }
 

@@ -186,7 +186,7 @@ static void starts_come_to(int64_t now, bool waits, const char *wanted)
 static void end_run(int64_t restart, int64_t from, int64_t to, const char *word)
 {
     struct job_run row = {.restart = restart, .node_count = NODES, .started_at = T + from, .ended_at = T + to};
-    snprintf(row.state, sizeof(row.state), "%s", word);
+    assert_true(word[0] == '\0' || cluster_job_state_parse(word, &row.state) == 0);
     job_life_add_run(&life, &row);
 }
 

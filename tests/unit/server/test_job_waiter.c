@@ -9,7 +9,7 @@ static struct cluster_job job(const char *id, const char *name, const char *stat
                                 .user = "ann",
                                 .account = "",
                                 .partition = "dev",
-                                .state = state,
+                                .state = state_of_job(state),
                                 .reason = "",
                                 .nodes = ""};
 }

@@ -309,7 +309,7 @@ static void show(const char *state, const char *nodes, int64_t restarts)
                                                              .user = "ann",
                                                              .account = "",
                                                              .partition = "dev",
-                                                             .state = state,
+                                                             .state = state_of_job(state),
                                                              .reason = "",
                                                              .nodes = nodes,
                                                              .tasks = 1,
@@ -406,7 +406,7 @@ static int add_start(const void *row, void *arg)
     struct kept *kept = arg;
     size_t len = strlen(kept->text);
     snprintf(kept->text + len, sizeof(kept->text) - len, "%" PRId64 " %s %s %" PRId64 "; ", run->restart, run->user,
-             run->state, run->ended_at > 0 ? run->ended_at - WORLD_T0 : -1);
+             job_run_state_text(run), run->ended_at > 0 ? run->ended_at - WORLD_T0 : -1);
     return 0;
 }
 

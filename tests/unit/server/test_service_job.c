@@ -15,7 +15,7 @@ static struct cluster_job job(const char *id, const char *state, const char *nod
                                 .user = "ann",
                                 .account = "",
                                 .partition = "dev,other",
-                                .state = state,
+                                .state = state_of_job(state),
                                 .reason = "",
                                 .nodes = nodes,
                                 .tasks = 1,
@@ -165,8 +165,8 @@ static int add_attempt(const struct job_attempt *attempt, const struct attempt_c
 
 static int add_run(const struct job_run *run, const struct run_cost *cost, void *arg)
 {
-    text_printf(arg, " {%" PRId64 " %s %s %" PRId64 "+%" PRId64 ": %s}", run->restart, run->nodes, run->state,
-                cost->lost_max_ms / MS_PER_S, cost->waited_ms / MS_PER_S, run->why);
+    text_printf(arg, " {%" PRId64 " %s %s %" PRId64 "+%" PRId64 ": %s}", run->restart, run->nodes,
+                job_run_state_text(run), cost->lost_max_ms / MS_PER_S, cost->waited_ms / MS_PER_S, run->why);
     return 0;
 }
 
@@ -278,6 +278,7 @@ static struct job_snapshot *show_job(struct world *world, struct job_snapshot *b
     snapshot->count = 1;
     snapshot->jobs[0] = job;
     snapshot->nodes[1].state = gpu_2;
+    snapshot->nodes[1].down = text_starts_with(gpu_2, "DOWN");
     snapshot->nodes[0].state = snapshot->nodes[2].state = "IDLE+POWERED_DOWN";
     snapshot->at = NOW + at_s * MS_PER_S;
     assert_int_equal(service_job_follow(&world->service, before, snapshot), 0);

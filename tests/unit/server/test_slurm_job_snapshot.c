@@ -83,6 +83,35 @@ static void test_a_merged_job_has_ended(void **state)
     assert_int_equal(snapshot->jobs[0].ends_at, INT64_C(1795360034000));
 }
 
+/* squeue's words, and where each leaves the job. */
+static void test_states_of_jobs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        enum cluster_job_state state;
+        enum cluster_job_place place;
+    } words[] = {{"PENDING", CLUSTER_JOB_PENDING, CLUSTER_JOB_PLACE_QUEUE},
+                 {"SPECIAL_EXIT", CLUSTER_JOB_REQUEUED, CLUSTER_JOB_PLACE_QUEUE},
+                 {"RESV_DEL_HOLD", CLUSTER_JOB_PENDING, CLUSTER_JOB_PLACE_QUEUE},
+                 {"STOPPED", CLUSTER_JOB_SUSPENDED, CLUSTER_JOB_PLACE_NODES},
+                 {"SIGNALING", CLUSTER_JOB_RUNNING, CLUSTER_JOB_PLACE_NODES},
+                 {"COMPLETING", CLUSTER_JOB_COMPLETING, CLUSTER_JOB_PLACE_NODES},
+                 {"NODE_FAIL", CLUSTER_JOB_NODE_FAIL, CLUSTER_JOB_PLACE_OVER},
+                 {"LAUNCH_FAILED", CLUSTER_JOB_FAILED, CLUSTER_JOB_PLACE_OVER},
+                 {"running", CLUSTER_JOB_UNKNOWN, CLUSTER_JOB_PLACE_OVER},
+                 {"SOMETHING_NEW", CLUSTER_JOB_UNKNOWN, CLUSTER_JOB_PLACE_OVER}};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
+        char *text = own_printf("9" F "ann" F "teams" F "dev" F "%s" F "None" F "gpu-1" F "4" F "1" F "0" F "30:00" F
+                                "1795360033" F "1795360034" F "1795361834" F "cpu=4" F "train" F "\n",
+                                words[i].word);
+        assert_int_equal(slurm_queue_parse(text, SEPARATOR, snapshot), 0);
+        if (snapshot->jobs[0].state != words[i].state || cluster_job_place(words[i].state) != words[i].place)
+            fail_msg("%s is %s", words[i].word, cluster_job_state_text(snapshot->jobs[0].state));
+    }
+}
+
 static void test_queue_that_is_none(void **state)
 {
     (void)state;
@@ -507,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_a_merged_job_has_ended),
+        cmocka_unit_test(test_states_of_jobs),
         cmocka_unit_test(test_queue_that_is_none),
         cmocka_unit_test(test_metrics_of_the_queue),
         cmocka_unit_test(test_sdiag),

@@ -378,7 +378,7 @@ static void test_queue(void **state)
     assert_string_equal(job->user, "alice");
     assert_string_equal(job->account, "bio");
     assert_string_equal(job->partition, "batch");
-    assert_string_equal(job->state, "RUNNING");
+    assert_int_equal(job->state, CLUSTER_JOB_RUNNING);
     assert_string_equal(job->reason, "");
     assert_string_equal(job->nodes, "n[1-3]");
     assert_int_equal(job->node_count, 3);
