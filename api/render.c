@@ -4,6 +4,7 @@
 #include "base/sm.h"
 #include "base/text.h"
 #include "model/alternatives.h"
+#include "model/beside.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/node/lemon.h"
 #include "server/service/node/node.h"
@@ -409,6 +410,20 @@ static json_t *render_alternatives(const struct decision *decision)
     return list;
 }
 
+static json_t *render_beside(const struct decision *decision)
+{
+    struct decision_beside beside;
+    json_t *list = json_array();
+    for (const char *at = decision->beside; decision_beside_next(&at, &beside);) {
+        json_t *json = json_object();
+        put_text(json, "code", beside.code);
+        put_text(json, "device", beside.device);
+        put_text(json, "rule", decision_rule_text(beside.rule));
+        json_array_append_new(list, json);
+    }
+    return list;
+}
+
 json_t *render_decision(const struct decision *decision, const char *operation)
 {
     json_t *json = json_object();
@@ -430,6 +445,8 @@ json_t *render_decision(const struct decision *decision, const char *operation)
     json_put(json, "gates", render_gates(decision));
     json_put(json, "evidence", evidence);
     json_put_i64(json, "evidenceCount", decision->evidence_count);
+    if (decision->beside[0] != '\0')
+        json_put(json, "beside", render_beside(decision));
     json_put_time(json, "retryAt", decision->retry_at);
     put_text(json, "operation", operation);
     put_text(json, "tableVersion", decision->table_version);

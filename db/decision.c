@@ -22,14 +22,14 @@
     "SELECT id, node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, evidence_count, " \
     "retry_at, operation_id, table_version, fault_class, "                                                          \
     "policy_version, job_signal, job_wait_ms, group_desired, group_failing, group_healthy, group_in_repair, "       \
-    "group_in_repair_alike, gates, evidence FROM decision "
+    "group_in_repair_alike, gates, evidence, beside FROM decision "
 
 static const char SQL_INSERT[] =
     "INSERT INTO decision (node_id, at, action, urgency, rule, code, device, sentence, refused, refused_why, "
     "evidence_count, newest_verdict, retry_at, operation_id, table_version, fault_class, policy_version, job_signal, "
     "job_wait_ms, group_desired, group_failing, group_healthy, group_in_repair, group_in_repair_alike, gates, "
-    "evidence) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "evidence, beside) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_SET_OPERATION[] = "UPDATE decision SET operation_id = ? WHERE id = ?";
 static const char SQL_GET_ROW[] = DECISION_SELECT "WHERE id = ?";
 static const char SQL_LIST[] = DECISION_SELECT "WHERE node_id = ? ORDER BY id DESC LIMIT ?";
@@ -133,6 +133,7 @@ static void decision_read(struct db_query *q, void *row)
     decision->group.in_repair_alike = db_get_i64(q);
     gates_read(q, decision);
     evidence_read(q, decision);
+    DB_GET_TEXT(q, decision->beside);
 }
 
 int db_decision_last(struct db_tx *tx, int64_t node_id, struct decision *ret_decision)
@@ -227,6 +228,7 @@ int db_decision_insert(struct db_tx *tx, struct decision *decision)
     db_bind_i64(&q, decision->group.in_repair_alike);
     db_bind_text(&q, gates);
     db_bind_text(&q, evidence);
+    db_bind_text(&q, decision->beside);
     return db_query_insert(&q, &decision->id);
 }
 

@@ -10,7 +10,8 @@
 #define NODE_COLUMNS                                                                                        \
     "n.id, n.cluster_id, n.group_id, n.name, n.state, n.health, n.reason, n.instance_row, n.state_since, "  \
     "n.health_since, n.retry_at, n.opted_out, n.zone, n.ultraserver, n.leaf_switch, n.rack, n.created_at, " \
-    "n.cordoned, n.served, n.launch_tries, n.near_miss, n.attention, n.person_hold, n.person_hold_row"
+    "n.cordoned, n.served, n.launch_tries, n.near_miss, n.attention, n.person_hold, n.person_hold_row, "    \
+    "n.person_hold_at"
 #define NODE_ROWS                                                                                    \
     "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT ", g.name, c.name, g.instance_type, g.provider, " \
     "g.image_id, g.release, o.kind, d.id "                                                           \
@@ -26,7 +27,8 @@
 static const char SQL_INSERT[] =
     "INSERT INTO node (cluster_id, group_id, name, state, health, reason, instance_row, state_since, health_since, "
     "retry_at, opted_out, zone, created_at, cordoned, served, launch_tries, near_miss, "
-    "attention, person_hold, person_hold_row) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "attention, person_hold, person_hold_row, person_hold_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, ?, ?, ?)";
 static const char SQL_GET[] = "SELECT " NODE_COLUMNS " FROM node n WHERE n.cluster_id = ? AND n.name = ?";
 static const char SQL_GET_ROW[] = "SELECT " NODE_COLUMNS " FROM node n WHERE n.id = ?";
 static const char SQL_GET_FILLED[] = "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT
@@ -34,7 +36,7 @@ static const char SQL_GET_FILLED[] = "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SEL
 static const char SQL_UPDATE[] =
     "UPDATE node SET state = ?, health = ?, reason = ?, instance_row = ?, state_since = ?, health_since = ?, "
     "retry_at = ?, opted_out = ?, cordoned = ?, served = ?, launch_tries = ?, near_miss = ?, attention = ?, "
-    "person_hold = ?, person_hold_row = ? WHERE id = ?";
+    "person_hold = ?, person_hold_row = ?, person_hold_at = ? WHERE id = ?";
 static const char *const SQL_SET_TOPOLOGY[TOPOLOGY_LEVEL_ZONE] = {
     [TOPOLOGY_LEVEL_ULTRASERVER] = "UPDATE node SET ultraserver = ? WHERE id = ?",
     [TOPOLOGY_LEVEL_SWITCH] = "UPDATE node SET leaf_switch = ? WHERE id = ?",
@@ -103,6 +105,7 @@ static void node_read(struct db_query *q, void *row)
     DB_GET_ENUM(q, attention, &node->attention);
     node->person_hold = db_get_i64(q);
     node->person_hold_row = db_get_i64(q);
+    node->person_hold_at = db_get_i64(q);
 }
 
 static void filled_by_read(struct db_query *q, struct instance *instance)
@@ -144,6 +147,7 @@ static void bind_facts(struct db_query *q, const struct node *node)
     db_bind_text(q, attention_text(node->attention));
     db_bind_i64(q, node->person_hold);
     db_bind_i64(q, node->person_hold_row);
+    db_bind_i64(q, node->person_hold_at);
 }
 
 int db_node_insert(struct db_tx *tx, struct node *node)

@@ -144,7 +144,8 @@ struct node {
     int64_t launch_tries; /* launches that failed in a row before it was ever in service */
     char near_miss[REASON_MAX_BYTES]; /* the scheduler's reason that was last warned of as almost a request; "": none */
     int64_t person_hold;       /* the decision that left it to a person, who has not released it since; 0: none … */
-    int64_t person_hold_row;   /* … and the instance that it was about: another one is another machine */
+    int64_t person_hold_row;   /* … and the instance that it was about: another one is another machine … */
+    int64_t person_hold_at;    /* … and since when it is a person's, however often that was decided anew */
     char zone[ZONE_MAX_BYTES]; /* availability zone, chosen with the slot; "": the provider has none */
     char topology[TOPOLOGY_LEVEL_ZONE][TOPOLOGY_NAME_MAX_BYTES]; /* the narrower domains it is in; "": not known */
     int64_t created_at;
@@ -279,6 +280,7 @@ enum gate_result {
 ENUM_DECLARE(gate_result);
 
 #define DECISION_EVIDENCE_MAX 8
+#define DECISION_BESIDE_MAX_BYTES 512
 
 /* What the limits saw of the group; -1: they were not asked. */
 struct decision_group {
@@ -309,6 +311,7 @@ struct decision {
     } gates[GATE_COUNT];
     int64_t evidence[DECISION_EVIDENCE_MAX]; /* verdict rows */
     int evidence_count;                      /* all of them, listed or not */
+    char beside[DECISION_BESIDE_MAX_BYTES];  /* what else is open and not spoken of: lines of "RULE CODE DEVICE" */
     struct decision_group group;
     int64_t retry_at;     /* for HOLD: when to ask again; 0: on change */
     int64_t operation_id; /* what it started; 0: nothing */

@@ -60,11 +60,18 @@ static bool is_only_said(const struct policy_snapshot *snapshot, const struct ch
     return mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND;
 }
 
-/* What its mode lets happen comes before what is only said of another device. */
+static bool is_fault(const struct policy_outcome *outcome)
+{
+    return rank(outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
+}
+
+/* What its mode lets happen comes before what is only said of another device; of what is only watched a code that nobody knows comes
+ * first, as it needs somebody's word. */
 static int weight(const struct policy_snapshot *snapshot, const struct choice *choice)
 {
-    bool fault = rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
-    return rank(&choice->outcome) + (fault && !is_only_said(snapshot, choice) ? 10 : 0);
+    bool fault = is_fault(&choice->outcome);
+    return 2 * rank(&choice->outcome) + (choice->outcome.rule == RULE_UNKNOWN_CODE) +
+           (fault && !is_only_said(snapshot, choice) ? 20 : 0);
 }
 
 /* Only its rate or its age says it: what many nodes show, or what too few others are left for, may leave it watched. */
@@ -99,15 +106,33 @@ static void ask_others(const struct policy_snapshot *snapshot, const struct poli
     }
 }
 
+static bool is_held_for_person(const struct policy_node *node)
+{
+    return node->person_hold != NULL && !node->has_active_operation;
+}
+
+/* Somebody may be at work on the machine: what was there when it was left to a person asks for no repair of ours any more. */
+static bool is_before_hold(const struct policy_node *node, const struct choice *choice)
+{
+    return is_held_for_person(node) && action_is_repair(choice->outcome.action) &&
+           choice->incident->repair_at <= node->person_hold->at;
+}
+
 static bool choose(const struct policy_snapshot *snapshot, const struct policy_node *node, const struct folded *folded,
-                   struct choice *ret_choice)
+                   struct choice *ret_choice, struct choice *ret_before_hold)
 {
     struct policy_jobs jobs[2] = {0}; /* [is only said] */
     bool repaired[2] = {false, false};
+    size_t count = 0;
     for (size_t i = 0; i < folded->count; i++) {
         struct choice choice = {.incident = &folded->incidents[i]};
         policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
+        if (is_before_hold(node, &choice)) {
+            if (ret_before_hold->incident == NULL || beats(snapshot, &choice, ret_before_hold))
+                *ret_before_hold = choice;
+            continue;
+        }
         bool repairs = action_is_repair(choice.outcome.action);
         const struct finding *lead = &choice.incident->lead;
         int said = is_only_said(snapshot, &choice);
@@ -115,14 +140,14 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said])))
             jobs[said] = choice.jobs;
         repaired[said] = repaired[said] || repairs;
-        if (i == 0 || beats(snapshot, &choice, ret_choice))
+        if (count++ == 0 || beats(snapshot, &choice, ret_choice))
             *ret_choice = choice;
     }
-    if (folded->count > 0 && ret_choice->outcome.action == ACTION_RESET)
+    if (count > 0 && ret_choice->outcome.action == ACTION_RESET)
         ask_others(snapshot, node, folded, ret_choice);
-    if (folded->count > 0)
+    if (count > 0)
         ret_choice->jobs = jobs[is_only_said(snapshot, ret_choice)];
-    return folded->count > 0;
+    return count > 0;
 }
 
 static void tell_incident(const struct policy_snapshot *snapshot, const struct choice *choice,
@@ -180,7 +205,7 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
     bool together = choice->outcome.rule == RULE_WEAK_FINDINGS_TOGETHER;
     candidate->lasting = choice->outcome.rule == RULE_LASTS || together;
     candidate->weak = candidate->lasting || lead->rate_exceeded;
-    if (rank(&choice->outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH})) {
+    if (is_fault(&choice->outcome)) {
         policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, candidate);
         return;
     }
@@ -220,7 +245,8 @@ static void evaluate_loss(const struct policy_snapshot *snapshot, struct candida
 }
 
 /* Nothing of this boot is against the node; but it was held for what only a person can help, and nobody released it. */
-static void evaluate_person_hold(const struct policy_snapshot *snapshot, struct candidate *candidate)
+static void evaluate_person_hold(const struct policy_snapshot *snapshot, const struct choice *before_hold,
+                                 struct candidate *candidate)
 {
     const struct policy_person_hold *hold = candidate->node->person_hold;
     struct decision *decision = &candidate->decision;
@@ -241,6 +267,14 @@ static void evaluate_person_hold(const struct policy_snapshot *snapshot, struct 
                device);
     text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                   "what a person has to see to is not over by a boot");
+    if (before_hold->incident != NULL) {
+        const struct verdict *lead = before_hold->incident->lead.verdict;
+        policy_add(decision, "%s%s%s was seen before that. Only what is newer than the hold asks for a repair.",
+                   lead->code, lead->device[0] != '\0' ? " on " : "", lead->device);
+        outcome.refused = before_hold->outcome.action;
+        text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
+                      "somebody may be at work on the machine, for what was seen when it was left to a person");
+    }
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "the hold stands until a person ends it");
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);
 }
@@ -427,28 +461,23 @@ static bool may_be_asked(const struct policy_node *node)
                                            node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
 }
 
-static bool is_held_for_person(const struct policy_node *node)
-{
-    return node->person_hold != NULL && !node->has_active_operation;
-}
-
 static void evaluate_evidence(const struct policy_snapshot *snapshot, struct candidate *candidate)
 {
     const struct policy_node *node = candidate->node;
     struct folded folded;
-    struct choice choice;
+    struct choice choice = {0}, before_hold = {0};
     policy_fold(snapshot, node, &folded);
-    bool found = choose(snapshot, node, &folded, &choice);
+    bool found = choose(snapshot, node, &folded, &choice, &before_hold);
     if (found && choice.outcome.action <= ACTION_WATCH && folded.weak_codes > 1 && folded.weak_permille >= 1000)
         choice.outcome = policy_after_weak_findings(&folded);
-    bool fault = found && rank(&choice.outcome) > rank(&(struct policy_outcome){.action = ACTION_WATCH});
+    bool fault = found && is_fault(&choice.outcome);
     enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
     const struct policy_repair *no_return = no_return_of(snapshot, node);
     const struct policy_repair *recurring = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
     if (fault)
         evaluate_incident(snapshot, &folded, &choice, candidate);
     else if (is_held_for_person(node))
-        evaluate_person_hold(snapshot, candidate);
+        evaluate_person_hold(snapshot, &before_hold, candidate);
     else if (silence == SILENCE_UNREACHABLE)
         evaluate_loss(snapshot, candidate);
     else if (no_return != NULL)
@@ -463,11 +492,14 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
         evaluate_cleared_by_reset(node, &folded, candidate);
     else if (folded.stale != NULL && !node->has_active_operation)
         evaluate_stale(&folded, candidate);
-    policy_folded_free(&folded);
     if (fault && is_held_for_person(node) && candidate->decision.action <= ACTION_WATCH) {
         *candidate = new_candidate(snapshot, node); /* what is only said of another fault ends no hold */
-        evaluate_person_hold(snapshot, candidate);
+        evaluate_person_hold(snapshot, &before_hold, candidate);
     }
+    if (candidate->present && !node->has_active_operation)
+        policy_tell_beside(&folded, candidate->decision.evidence_count > 0 ? choice.incident : NULL,
+                           &candidate->decision);
+    policy_folded_free(&folded);
 }
 
 void policy_evaluate(const struct policy_snapshot *snapshot, const struct policy_node *node,

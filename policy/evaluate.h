@@ -64,6 +64,7 @@ struct finding {
     int64_t lasted_ms;    /* how long it has lasted, when that made it ask for more; 0: it did not */
     bool of_earlier_boot; /* of this machine: it is for a person, and no boot answers that */
     bool dropped;         /* superseded by the driver's word, or taken back by another code: shown, not weighed */
+    bool told;            /* what its device's incident says speaks of it */
 };
 
 /* What happened on one device, led by the finding that asks for most. */
@@ -72,6 +73,7 @@ struct incident {
     struct finding lead;
     int64_t first_at, last_at;
     int64_t watched_at; /* when the device last showed anything that is at least watched */
+    int64_t repair_at;  /* when the newest came of what asks for a repair; 0: nothing does */
     int64_t lines;      /* of all its evidence */
     char company[64];   /* the codes beside the leading one: "xid.63, xid.94" */
     int64_t evidence[DECISION_EVIDENCE_MAX];
@@ -81,6 +83,8 @@ struct incident {
 struct folded {
     struct incident *incidents; /* by device; owned */
     size_t count;
+    struct finding *findings; /* all that count, by device and time; owned */
+    size_t finding_count;
     int64_t weak_permille;         /* what the weak findings of the node weigh together (lasting.c) */
     int weak_codes;                /* of so many codes */
     char weak[128];                /* which */
@@ -176,6 +180,11 @@ struct policy_outcome policy_after_lemon(const struct policy_snapshot *snapshot,
 const char *policy_text_repair(const struct policy_repair *repair, char *buffer, size_t size);
 /* One device under two of its names. */
 bool policy_same_device(const struct policy_node *node, const char *a, const char *b);
+
+/* --- beside.c --- */
+
+/* What is open beside what the decision speaks of; chosen: the incident that leads it, NULL: it is no incident's. */
+void policy_tell_beside(const struct folded *folded, const struct incident *chosen, struct decision *decision);
 
 /* --- jobs.c -------------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/alternatives.h"
+#include "model/beside.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,6 +84,23 @@ static void tell_evidence(struct text *out, const struct decision *decision, con
     if (decision->evidence_count > shown)
         text_printf(out, "  and %d more that %s with it.\n", decision->evidence_count - shown,
                     decision->evidence_count - shown == 1 ? "goes" : "go");
+}
+
+/* What else is open, and what would follow were it alone. */
+static void tell_beside(struct text *out, const struct fault_scope *faults, const struct decision *decision)
+{
+    struct decision_beside beside;
+    if (decision->beside[0] == '\0')
+        return;
+    text_add(out, "\nBeside it\n");
+    for (const char *at = decision->beside; decision_beside_next(&at, &beside);) {
+        struct fault_judgement judgement;
+        fault_judge_in(faults, "", beside.code, "", &judgement);
+        text_add(out, "  ");
+        add_harmless(out, beside.device[0] != '\0' ? beside.device : "The node");
+        text_printf(out, ": %s. %s.\n", judgement.row != NULL ? judgement.why : beside.code,
+                    decision_rule_sentence(beside.rule));
+    }
 }
 
 static void tell_meaning(struct text *out, const struct fault_scope *faults, const struct decision *decision,
@@ -203,6 +221,7 @@ char *policy_explain(const struct fault_scope *faults, const struct decision *de
     tell_head(&out, decision, node_name);
     tell_evidence(&out, decision, verdicts, verdict_count);
     tell_meaning(&out, faults, decision, verdicts, verdict_count);
+    tell_beside(&out, faults, decision);
     tell_gates(&out, decision);
     tell_refused(&out, decision);
     tell_next(&out, decision);

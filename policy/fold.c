@@ -346,7 +346,16 @@ static int64_t last_watched(const struct finding *findings, size_t count)
     return at;
 }
 
-static struct incident make_incident(const struct finding *findings, size_t count, int64_t fold_ms)
+static int64_t last_repair(const struct finding *findings, size_t count)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!findings[i].dropped && findings[i].action >= ACTION_CLASS_RESET && findings[i].verdict->received_at > at)
+            at = findings[i].verdict->received_at;
+    return at;
+}
+
+static struct incident make_incident(struct finding *findings, size_t count, int64_t fold_ms)
 {
     size_t lead = 0;
     for (size_t i = 1; i < count; i++)
@@ -357,15 +366,19 @@ static struct incident make_incident(const struct finding *findings, size_t coun
                                 .lead = findings[lead],
                                 .first_at = verdict->first_at,
                                 .last_at = verdict->last_at,
-                                .watched_at = last_watched(findings, count)};
+                                .watched_at = last_watched(findings, count),
+                                .repair_at = last_repair(findings, count)};
     size_t from, to;
     find_company(findings, count, lead, fold_ms, &from, &to);
     add_evidence(&incident, verdict);
+    findings[lead].told = true;
     for (size_t i = 0; i < count; i++) {
         bool counted = findings[lead].bursts > 1 && i < lead && same_fault(&findings[lead], &findings[i]);
         bool same_boot = findings[i].of_earlier_boot == findings[lead].of_earlier_boot;
-        if (i != lead && same_boot && ((i >= from && i < to) || counted))
-            add_evidence(&incident, findings[i].verdict);
+        if (i == lead || !same_boot || ((i < from || i >= to) && !counted))
+            continue;
+        add_evidence(&incident, findings[i].verdict);
+        findings[i].told = true;
     }
     soften_by_company(findings, from, to, &incident);
     return incident;
@@ -388,13 +401,14 @@ static void join_undecided(struct folded *folded, int64_t fold_ms)
         lead->action = ACTION_CLASS_REBOOT;
         lead->again = ACTION_CLASS_SUPPORT; /* the far end may be at fault */
         lead->severity = SEVERITY_CRITICAL;
+        folded->incidents[i].repair_at = lead->verdict->received_at;
     }
 }
 
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded)
 {
     struct folded folded = {0};
-    autofree struct finding *findings = own_calloc(node->verdict_count + 1, sizeof(*findings));
+    struct finding *findings = own_calloc(node->verdict_count + 1, sizeof(*findings));
     autofree struct finding *of_history = own_calloc(node->verdict_count + 1, sizeof(*of_history));
     struct history history = {.node = node, .findings = of_history};
     size_t count = gather(snapshot, node, findings, of_history, &history.count, &folded);
@@ -410,11 +424,14 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
     }
     join_undecided(&folded, snapshot->settings.fold_window_ms);
     policy_weigh_lasting(snapshot, findings, count, &folded);
+    folded.findings = findings;
+    folded.finding_count = count;
     *ret_folded = folded;
 }
 
 void policy_folded_free(struct folded *folded)
 {
     free(folded->incidents);
+    free(folded->findings);
     *folded = (struct folded){0};
 }

@@ -122,6 +122,8 @@ static inline void case_render_decision(struct text *out, const struct policy_ca
                     d->job_wait_ms / 1000);
     else if (d->job_wait_ms != 0 && d->job_wait_ms != CASE_DRAIN_MS)
         text_printf(out, "    jobs are waited for, for %" PRId64 " s\n", d->job_wait_ms / 1000);
+    for (const char *at = d->beside; *at != '\0'; at += strcspn(at, "\n") + 1)
+        text_printf(out, "    beside %.*s\n", (int)strcspn(at, "\n"), at);
     if (d->retry_at != 0)
         text_printf(out, "    retry in %" PRId64 " s\n", (d->retry_at - CASE_NOW_MS) / 1000);
 }

@@ -115,4 +115,22 @@ static inline const char *check_a_persons_turn_is_not_ended_by_a_boot(struct wor
     return NULL;
 }
 
+/* Somebody may be at work on it: what was there when it was left to a person asks for no repair. */
+static inline const char *check_no_repair_under_a_persons_hands(struct world *w, const struct policy_plan *plan)
+{
+    for (size_t i = 0; i < w->snapshot.node_count; i++) {
+        const struct policy_node *node = &w->plain[i];
+        const struct decision *d = decision_of(plan, node->id);
+        bool newer = false, asked = node->request != POLICY_REQUEST_NONE;
+        for (size_t k = 0; node->person_hold != NULL && k < node->verdict_count; k++)
+            newer = newer || node->verdicts[k]->received_at > node->person_hold->at;
+        if (node->person_hold == NULL || newer || asked || d == NULL)
+            continue;
+        met(PREMISE_PERSON_OLDER, has_fault(w, node) && node->state == NODE_STATE_HELD);
+        if (action_is_repair(d->action) || d->action == ACTION_HOLD)
+            return "a repair for what was there when a person took the machine in hand";
+    }
+    return NULL;
+}
+
 #endif

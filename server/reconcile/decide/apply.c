@@ -13,6 +13,7 @@
 #include "db/node.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "model/beside.h"
 #include "policy/next.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/effect.h"
@@ -269,6 +270,8 @@ static int hold_node(struct apply *a, const struct decision *d)
         return 0;
     a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
     if (is_for_person(d) && d->rule != RULE_HOLD_STANDS) {
+        if (a->item->hold.id == 0)
+            a->row.person_hold_at = d->at;
         a->row.person_hold = d->id;
         a->row.person_hold_row = a->row.instance_row;
     }
@@ -321,8 +324,36 @@ static int begin_repair(struct apply *a, struct decision *d)
     return status;
 }
 
+/* "xid.31 on 0000:b9:00 (application-fault), …": what was not open beside the last decision. */
+static void list_new(const struct apply *a, const struct decision *d, char ret_list[REASON_MAX_BYTES])
+{
+    const char *before = a->item->last.beside;
+    struct decision_beside beside;
+    size_t len = 0;
+    ret_list[0] = '\0';
+    for (const char *at = d->beside, *next = at; decision_beside_next(&next, &beside); at = next) {
+        autofree char *line = own_printf("%.*s", (int)(next - at), at);
+        if (!decision_beside_is_new(line, before) || len + CODE_MAX_BYTES + DEVICE_MAX_BYTES >= REASON_MAX_BYTES)
+            continue;
+        len +=
+            (size_t)snprintf(ret_list + len, REASON_MAX_BYTES - len, "%s%s%s%s (%s)", len > 0 ? ", " : "", beside.code,
+                             beside.device[0] != '\0' ? " on " : "", beside.device, decision_rule_text(beside.rule));
+    }
+}
+
+static int beside_event(struct apply *a, const struct decision *d)
+{
+    char list[REASON_MAX_BYTES];
+    list_new(a, d, list);
+    return turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_DECISION, a->node, NULL,
+                      "also seen: %s. The decision stays: %s (%s) for %s", list, action_text(d->action),
+                      decision_rule_text(d->rule), d->code[0] != '\0' ? d->code : "the node");
+}
+
 static int decision_event(struct apply *a, const struct decision *d)
 {
+    if (a->item->told_more)
+        return beside_event(a, d);
     enum event_level level = reconcile_is_for_people(d)    ? EVENT_LEVEL_WARN
                              : d->action <= ACTION_WATCH   ? EVENT_LEVEL_INFO
                              : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR

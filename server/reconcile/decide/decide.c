@@ -14,6 +14,7 @@
 #include "db/node_report.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "model/beside.h"
 #include "policy/incident.h"
 #include "policy/replay.h"
 #include "server/reconcile/base/cluster.h"
@@ -351,8 +352,8 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
     struct rnode *node = item->node;
     node->no_return_at = is_without_return(&item->last_operation) ? item->last_operation.finished_at : 0;
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
-    item->person_hold =
-        (struct policy_person_hold){.code = item->hold.code, .device = item->hold.device, .at = item->hold.at};
+    item->person_hold = (struct policy_person_hold){
+        .code = item->hold.code, .device = item->hold.device, .at = item->row.person_hold_at};
     snprintf(item->request_by, sizeof(item->request_by), "%.*s:%.*s",
              TEXT_FIT(known ? reconcile_link(node)->name : "", 40), TEXT_FIT(text_or_empty(node->reason_user), 40));
     item->view = (struct policy_node){
@@ -457,6 +458,12 @@ static bool same_decision(const struct decision *a, const struct decision *b)
            (a->action <= ACTION_WATCH || same_evidence(a, b));
 }
 
+/* The decision stays, and something else is open that it did not have beside it. */
+static bool is_told_more(const struct decision *before, const struct decision *now)
+{
+    return same_decision(before, now) && decision_beside_is_new(now->beside, before->beside);
+}
+
 /* Something happened since the last decision that makes the same words a new decision. */
 static bool something_between(const struct reconcile *r, const struct decide_item *item)
 {
@@ -495,8 +502,9 @@ static void take_decision(struct reconcile *r, struct decide_item *item, const s
     item->decision = *said;
     count_failing(r, item);
     bool asked = item->view.request != POLICY_REQUEST_NONE && item->node->request_fresh;
+    item->told_more = is_told_more(&item->last, &item->decision);
     item->fresh = item->node->op == NULL && (asked || !item->cancelled) &&
-                  (!same_decision(&item->last, &item->decision) || something_between(r, item));
+                  (!same_decision(&item->last, &item->decision) || something_between(r, item) || item->told_more);
 }
 
 /* --- one group --------------------------------------------------------------------------------- */

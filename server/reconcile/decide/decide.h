@@ -37,6 +37,7 @@ struct decide_item {
     bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
     bool has_decision;        /* the policy had something to say */
     bool fresh;               /* and it is not what it said last time */
+    bool told_more;           /* as something else is open beside it */
     bool quiet;               /* nothing follows that the store would have to know */
     bool old_mark;            /* what the scheduler shows as a request is the last repair's own mark */
     bool

@@ -19,6 +19,7 @@ static struct decision full_decision(int64_t node_id)
                                 .group = {64, 3, -1, 1, 0},
                                 .retry_at = WORLD_NOW + 1,
                                 .operation_id = 5,
+                                .beside = "watch xid.32 0000:3b:00\n",
                                 .table_version = "2026-11-20"};
     for (int i = 0; i < DECISION_EVIDENCE_MAX; i++)
         decision.evidence[i] = 100 - i;
@@ -46,6 +47,7 @@ static void assert_same_decision(const struct decision *a, const struct decision
     assert_string_equal(a->refused_why, b->refused_why);
     assert_int_equal(a->evidence_count, b->evidence_count);
     assert_memory_equal(&a->group, &b->group, sizeof(a->group));
+    assert_string_equal(a->beside, b->beside);
     assert_int_equal(a->retry_at, b->retry_at);
     assert_int_equal(a->operation_id, b->operation_id);
     assert_string_equal(a->table_version, b->table_version);

@@ -1,0 +1,71 @@
+/* A second finding on a node that something is known of already: it is decided on and told, too, once. */
+#include "tests/sim/sim_world.h"
+
+#define POOR_PATH 32      /* watched, and the node is degraded by it */
+#define PROGRAM_FAULT 31  /* nothing follows */
+#define NOBODY_KNOWS 9999 /* in no table */
+#define FOR_A_PERSON 78   /* no machine knows the remedy */
+
+static int count_decisions(struct sim *sim, const char *node)
+{
+    return sim_events(sim, node, EVENT_KIND_DECISION, NULL);
+}
+
+/* The node has been told of once, then comes the other one, twice. */
+static void second_is_told(uint64_t seed, int first, enum node_state state_then, int second, const char *words)
+{
+    struct sim sim;
+    sim_open(&sim, seed, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", first, SEVERITY_WARN);
+    sim_settle(&sim);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), state_then);
+    assert_int_equal(count_decisions(&sim, "gpu-1"), 1);
+    for (int i = 0; i < 3; i++) {
+        sim_verdict(&sim, "gpu-1", second, SEVERITY_WARN);
+        sim_settle(&sim);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, words), 1);
+        assert_int_equal(count_decisions(&sim, "gpu-1"), 2);
+    }
+    assert_int_equal(sim_state(&sim, "gpu-1"), state_then);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(count_decisions(&sim, "gpu-1"), 2);
+    sim_close(&sim);
+}
+
+static void a_programs_fault_on_a_degraded_node(void **state)
+{
+    (void)state;
+    second_is_told(700, POOR_PATH, NODE_STATE_READY, PROGRAM_FAULT, "xid.31");
+}
+
+static void an_unknown_code_on_a_degraded_node(void **state)
+{
+    (void)state;
+    second_is_told(701, POOR_PATH, NODE_STATE_READY, NOBODY_KNOWS, "xid.9999");
+}
+
+static void a_programs_fault_on_a_held_node(void **state)
+{
+    (void)state;
+    second_is_told(702, FOR_A_PERSON, NODE_STATE_HELD, PROGRAM_FAULT, "xid.31");
+}
+
+static void an_unknown_code_on_a_held_node(void **state)
+{
+    (void)state;
+    second_is_told(703, FOR_A_PERSON, NODE_STATE_HELD, NOBODY_KNOWS, "xid.9999");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_programs_fault_on_a_degraded_node),
+        cmocka_unit_test(an_unknown_code_on_a_degraded_node),
+        cmocka_unit_test(a_programs_fault_on_a_held_node),
+        cmocka_unit_test(an_unknown_code_on_a_held_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
