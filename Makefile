@@ -24,7 +24,9 @@ WARN += -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer
         -Wformat=2 -Wno-format-nonliteral -Werror
 endif
 CFLAGS_ALL := -std=gnu11 $(OPT) $(WARN) -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-strict-aliasing -I. $(CFLAGS)
-LDFLAGS_ALL := -Wl,--as-needed -pthread $(LDFLAGS)
+LDFLAGS_ALL := -Wl,--as-needed -Wl,-z,relro,-z,now -pthread $(LDFLAGS)
+# Where the processor can check that jumps and returns go where they should, and the compiler knows how.
+CFLAGS_ALL += $(shell $(CC) -fcf-protection -x c -c /dev/null -o /dev/null 2>/dev/null && echo -fcf-protection)
 ifneq ($(SANITIZE),)
 # Instrumented code confuses the range analysis behind this one warning; the plain builds keep it.
 CFLAGS_ALL := $(filter-out -D_FORTIFY_SOURCE=2,$(CFLAGS_ALL)) $(if $(findstring clang,$(CC)),,-Wno-format-truncation) -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all

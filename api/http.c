@@ -468,15 +468,19 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *text)
     return strlen(text);
 }
 
+/* Every cipher authenticates what it encrypts: no CBC, also for TLS 1.2. No key exchange without forward secrecy. */
+#define TLS_PRIORITIES                                                                                     \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-POLY1305:" \
+    "-MAC-ALL:+AEAD:-RSA"
+
 bool mhd_start(struct worker *w)
 {
     const struct http_options *o = &w->server->options;
     bool tls = o->cert_pem != NULL;
-    struct MHD_OptionItem tls_options[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)o->cert_pem},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->key_pem},
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
-        {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem tls_options[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)o->cert_pem},
+                                           {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->key_pem},
+                                           {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
+                                           {MHD_OPTION_END, 0, NULL}};
     w->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_access, w,
         MHD_OPTION_LISTEN_SOCKET, w->listen_fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

@@ -2,8 +2,8 @@
  * The server's certificate: loaded, or made at the first start (GnuTLS).
  *
  * ECDSA P-256, because a handshake with it costs a tenth of RSA's. Clients pin the public key and not the
- * certificate: when only the certificate is missing it is made again for the key that is there, and every
- * fingerprint that was handed out stays true. A certificate without its key cannot be repaired and is refused.
+ * certificate: when only the certificate is missing, lacks a name or is near its end, it is made again for the key that is there, and
+ * every fingerprint that was handed out stays true. A certificate without its key cannot be repaired and is refused.
  */
 #include "base/tls.h"
 
@@ -25,8 +25,10 @@
 #define PEM_BYTES_MAX 65536 /* a chain of several certificates */
 #define SERIAL_BYTES 16
 #define LIFETIME_S (10 * 365 * 24 * 3600L)
-#define EARLY_S (24 * 3600L) /* clocks of new nodes may be behind */
+#define EARLY_S (24 * 3600L)       /* clocks of new nodes may be behind */
+#define RENEW_S (365 * 24 * 3600L) /* who trusts the certificate by its file needs time to get the next one */
 #define HOST_NAME_MAX_BYTES 256
+#define COMMON_NAME "holdfast"
 
 static void x509_key_free(gnutls_x509_privkey_t key)
 {
@@ -151,54 +153,110 @@ static int add_name(gnutls_x509_crt_t crt, const char *name)
                                                 GNUTLS_FSAN_APPEND);
 }
 
-static int add_names(gnutls_x509_crt_t crt, const char *host)
+/* Beside what the request names. */
+static const char *own_name(size_t at, char own[HOST_NAME_MAX_BYTES])
+{
+    static const char *const fixed[] = {"localhost", "127.0.0.1", "::1"};
+    if (at < ARRAY_LEN(fixed))
+        return fixed[at];
+    own[0] = '\0';
+    return gethostname(own, HOST_NAME_MAX_BYTES - 1) == 0 ? own : "";
+}
+#define OWN_NAMES 4
+
+static int add_names(gnutls_x509_crt_t crt, const struct tls_request *request)
 {
     char own[HOST_NAME_MAX_BYTES] = "";
-    if (gethostname(own, sizeof(own) - 1) != 0)
-        own[0] = '\0';
-    const char *const names[] = {"localhost", "127.0.0.1", "::1", own, host};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i] != NULL && names[i][0] != '\0' && add_name(crt, names[i]) != 0)
+    size_t count = OWN_NAMES + request->name_count + request->also_count;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i - OWN_NAMES; /* used only where it is one */
+        const char *name = i < OWN_NAMES              ? own_name(i, own)
+                           : at < request->name_count ? request->names[at]
+                                                      : request->also[at - request->name_count];
+        if (name != NULL && name[0] != '\0' && !gnutls_x509_crt_check_hostname(crt, name) && add_name(crt, name) != 0)
             return STATUS_INVALID;
+    }
     return 0;
 }
 
-static int fill_certificate(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const char *host)
+static bool has_names(gnutls_x509_crt_t crt, const struct tls_request *request)
 {
-    static const char common_name[] = "holdfast";
+    char own[HOST_NAME_MAX_BYTES] = "";
+    bool has = true;
+    for (size_t i = 0; has && i < OWN_NAMES + request->name_count; i++) {
+        const char *name = i < OWN_NAMES ? own_name(i, own) : request->names[i - OWN_NAMES];
+        has = name == NULL || name[0] == '\0' || gnutls_x509_crt_check_hostname(crt, name) != 0;
+    }
+    return has;
+}
+
+static int64_t now_s(const struct tls_request *request)
+{
+    return clock_true_ms(request->clock != NULL ? request->clock : clock_system()) / MS_PER_S;
+}
+
+/* Signed by itself, and under the name that fill_certificate gives. */
+static bool is_self_made(gnutls_x509_crt_t crt)
+{
+    char name[HOST_NAME_MAX_BYTES];
+    size_t len = sizeof(name);
+    return gnutls_x509_crt_check_issuer(crt, crt) != 0 &&
+           gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &len) == 0 &&
+           strcmp(name, COMMON_NAME) == 0;
+}
+
+static bool is_out_of_date(gnutls_x509_crt_t crt, const struct tls_request *request)
+{
+    return !has_names(crt, request) || gnutls_x509_crt_get_expiration_time(crt) - now_s(request) < RENEW_S;
+}
+
+/* Verifiers that go by the letter (X509_V_FLAG_X509_STRICT) want to see by which key it is signed. */
+static int add_key_ids(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key)
+{
+    unsigned char id[64];
+    size_t len = sizeof(id);
+    if (gnutls_x509_privkey_get_key_id(key, GNUTLS_KEYID_USE_SHA1, id, &len) != 0 ||
+        gnutls_x509_crt_set_subject_key_id(crt, id, len) != 0 ||
+        gnutls_x509_crt_set_authority_key_id(crt, id, len) != 0)
+        return STATUS_IO;
+    return 0;
+}
+
+static int fill_certificate(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const struct tls_request *request)
+{
     unsigned char serial[SERIAL_BYTES];
-    time_t now = (time_t)(clock_true_ms(clock_system()) / MS_PER_S);
+    time_t now = (time_t)now_s(request);
     id_bytes(NULL, serial, sizeof(serial));
     serial[0] = (serial[0] & 0x7f) | 0x40; /* a positive number that keeps its length */
     if (gnutls_x509_crt_set_version(crt, 3) != 0 || gnutls_x509_crt_set_serial(crt, serial, sizeof(serial)) != 0 ||
         gnutls_x509_crt_set_activation_time(crt, now - EARLY_S) != 0 ||
         gnutls_x509_crt_set_expiration_time(crt, now + LIFETIME_S) != 0 ||
-        gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, common_name, sizeof(common_name) - 1) != 0 ||
+        gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, COMMON_NAME, sizeof(COMMON_NAME) - 1) != 0 ||
         gnutls_x509_crt_set_basic_constraints(crt, 0, -1) != 0 ||
         gnutls_x509_crt_set_key_usage(crt, GNUTLS_KEY_DIGITAL_SIGNATURE) != 0 ||
         gnutls_x509_crt_set_key_purpose_oid(crt, GNUTLS_KP_TLS_WWW_SERVER, 0) != 0 ||
-        gnutls_x509_crt_set_key(crt, key) != 0)
+        gnutls_x509_crt_set_key(crt, key) != 0 || add_key_ids(crt, key) != 0)
         return STATUS_IO;
-    int status = add_names(crt, host);
+    int status = add_names(crt, request);
     if (status != 0)
         return status;
     return gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0) == 0 ? 0 : STATUS_IO;
 }
 
-static int make_certificate(const char *path, const char *host, gnutls_x509_privkey_t key, gnutls_x509_crt_t *ret_crt,
+static int make_certificate(const struct tls_request *request, gnutls_x509_privkey_t key, gnutls_x509_crt_t *ret_crt,
                             char **ret_pem)
 {
     gnutls_x509_crt_t crt AUTO(x509_crt) = NULL;
     gnutls_datum_t datum = {0};
     if (gnutls_x509_crt_init(&crt) != 0)
         return STATUS_IO;
-    int status = fill_certificate(crt, key, host);
+    int status = fill_certificate(crt, key, request);
     if (status != 0)
         return status;
     if (gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_PEM, &datum) != 0)
         return STATUS_IO;
     autofree char *pem = take_datum(&datum);
-    status = file_write(path, pem, strlen(pem), 0644);
+    status = file_write(request->cert_path, pem, strlen(pem), 0644);
     if (status != 0)
         return status;
     *ret_crt = TAKE(crt);
@@ -206,25 +264,50 @@ static int make_certificate(const char *path, const char *host, gnutls_x509_priv
     return 0;
 }
 
-int tls_ensure_certificate(const char *cert_path, const char *key_path, const char *host, char **ret_cert_pem,
-                           char **ret_key_pem, char ret_fingerprint[TLS_FINGERPRINT_MAX])
+/* The one that is there, or another for the same key. */
+static int load_or_renew(const struct tls_request *request, gnutls_x509_privkey_t key, gnutls_x509_crt_t *ret_crt,
+                         struct tls_pair *pair)
+{
+    gnutls_x509_crt_t crt AUTO(x509_crt) = NULL;
+    autofree char *pem = NULL;
+    int status = load_certificate(request->cert_path, &crt, &pem);
+    if (status == 0 && !belong_together(crt, key))
+        status = STATUS_CONFLICT;
+    if (status != 0)
+        return status;
+    pair->renewed = is_self_made(crt) && is_out_of_date(crt, request);
+    if (pair->renewed)
+        return make_certificate(request, key, ret_crt, &pair->cert_pem);
+    *ret_crt = TAKE(crt);
+    pair->cert_pem = TAKE(pem);
+    return 0;
+}
+
+int tls_ensure_certificate(const struct tls_request *request, struct tls_pair *ret_pair)
 {
     gnutls_x509_privkey_t key AUTO(x509_key) = NULL;
     gnutls_x509_crt_t crt AUTO(x509_crt) = NULL;
-    autofree char *key_pem = NULL, *cert_pem = NULL;
-    bool has_cert = file_exists(cert_path);
-    int status =
-        !has_cert && !file_exists(key_path) ? make_key(key_path, &key, &key_pem) : load_key(key_path, &key, &key_pem);
+    struct tls_pair pair = {0};
+    bool has_cert = file_exists(request->cert_path);
+    int status = !has_cert && !file_exists(request->key_path) ? make_key(request->key_path, &key, &pair.key_pem)
+                                                              : load_key(request->key_path, &key, &pair.key_pem);
     if (status == 0)
-        status = has_cert ? load_certificate(cert_path, &crt, &cert_pem)
-                          : make_certificate(cert_path, host, key, &crt, &cert_pem);
-    if (status == 0 && !belong_together(crt, key))
-        status = STATUS_CONFLICT;
+        status =
+            has_cert ? load_or_renew(request, key, &crt, &pair) : make_certificate(request, key, &crt, &pair.cert_pem);
     if (status == 0)
-        status = fingerprint_of(crt, ret_fingerprint);
-    if (status != 0)
+        status = fingerprint_of(crt, pair.fingerprint);
+    if (status != 0) {
+        tls_pair_free(&pair);
         return status;
-    *ret_cert_pem = TAKE(cert_pem);
-    *ret_key_pem = TAKE(key_pem);
+    }
+    pair.self_made = is_self_made(crt);
+    *ret_pair = pair;
     return 0;
+}
+
+void tls_pair_free(struct tls_pair *pair)
+{
+    free(pair->cert_pem);
+    free(pair->key_pem);
+    pair->cert_pem = pair->key_pem = NULL;
 }

@@ -299,6 +299,7 @@ int cli_policy_rollback(struct cli *cli);
 int cli_agent_settings_show(struct cli *cli);
 int cli_agent_settings_apply(struct cli *cli);
 int cli_agent_settings_list(struct cli *cli);
+int cli_ca(struct cli *cli);
 int cli_version(struct cli *cli);
 /* The cluster of --file. */
 int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);

@@ -11,9 +11,9 @@
 #include "base/option.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "base/tls.h"
 #include "base/version.h"
 #include "policy/faults/faults.h"
+#include "server/certificate.h"
 #include "server/config/fault_file.h"
 #include "server/config/policy_registry.h"
 #include "server/config/settings.h"
@@ -59,7 +59,7 @@ struct hpd {
     atomic_bool reconciling;
     struct fault_overrides **overrides; /* each that was ever read; the last is in use */
     size_t override_count;
-    char *cert_pem, *key_pem;
+    struct tls_pair tls; /* empty over plain HTTP */
     char self[SELF_PATH_MAX];
 };
 
@@ -235,19 +235,12 @@ static int ensure_admin_token(struct hpd *hpd)
 
 static int prepare_tls(struct hpd *hpd)
 {
-    const struct config *c = &hpd->config;
-    if (config_is_loopback(c) && *c->tls_certificate == 0)
-        return 0;
-    if ((*c->tls_certificate == 0) != (*c->tls_key == 0))
-        return fail("tls", "certificate and key go together");
-    autofree char *cert = *c->tls_certificate ? own_strdup(c->tls_certificate) : own_printf("%s/tls.crt", c->state_dir);
-    autofree char *key = *c->tls_key ? own_strdup(c->tls_key) : own_printf("%s/tls.key", c->state_dir);
-    char host[NAME_MAX_BYTES * 2] = "";
-    gethostname(host, sizeof(host) - 1);
-    int rc = tls_ensure_certificate(cert, key, host, &hpd->cert_pem, &hpd->key_pem, hpd->service.fingerprint);
+    char error[CERTIFICATE_ERROR_MAX] = "";
+    int rc = certificate_prepare(&hpd->config, &hpd->tls, error);
     if (rc != 0)
-        return fail(cert, status_meaning(rc));
-    log_info("the server's public key has the fingerprint %s", hpd->service.fingerprint);
+        return fail("the certificate", error);
+    text_copy_cut(hpd->service.fingerprint, sizeof(hpd->service.fingerprint), hpd->tls.fingerprint);
+    hpd->service.own_certificate = hpd->tls.self_made ? hpd->tls.cert_pem : NULL;
     return 0;
 }
 
@@ -370,7 +363,7 @@ static void on_bound(uint16_t port, void *arg)
         text_copy(hpd->service.server_url, sizeof(hpd->service.server_url), c->public_url);
     else
         snprintf(hpd->service.server_url, sizeof(hpd->service.server_url), "%s://%.100s:%u",
-                 hpd->cert_pem != NULL ? "https" : "http", host, (unsigned)port);
+                 hpd->tls.cert_pem != NULL ? "https" : "http", host, (unsigned)port);
 }
 
 static void on_metrics(struct text *out, void *arg)
@@ -413,8 +406,8 @@ static int open_apis(struct hpd *hpd)
     struct api_options options = {
         .listen = listen,
         .workers = (int)c->workers,
-        .cert_pem = hpd->cert_pem,
-        .key_pem = hpd->key_pem,
+        .cert_pem = hpd->tls.cert_pem,
+        .key_pem = hpd->tls.key_pem,
         .aws_path_prefix = c->aws_path_prefix,
         .version = HOLDFAST_VERSION,
         .fault_table_version = fault_table_version(),
@@ -466,8 +459,7 @@ static void take_down(struct hpd *hpd)
     for (size_t i = 0; i < hpd->override_count; i++)
         fault_overrides_free(hpd->overrides[i]);
     free(hpd->overrides);
-    free(hpd->cert_pem);
-    free(hpd->key_pem);
+    tls_pair_free(&hpd->tls);
     config_free(&hpd->config);
 }
 

@@ -13,6 +13,19 @@ void api_version_describe(struct api_call *call)
     api_reply_json(call, 200, json);
 }
 
+void api_certificate_describe(struct api_call *call)
+{
+    const struct service *s = call->service;
+    bool own = s->own_certificate != NULL;
+    json_t *json = json_object();
+    json_put_text(json, "source", own ? "self-made" : s->fingerprint[0] != '\0' ? "configured" : "none");
+    if (s->fingerprint[0] != '\0')
+        json_put_text(json, "fingerprint", s->fingerprint);
+    if (own)
+        json_put_text(json, "certificate", s->own_certificate);
+    api_reply_json(call, 200, json);
+}
+
 static void reply_status(struct api_call *call, const char *status)
 {
     json_t *json = json_object();

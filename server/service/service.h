@@ -112,6 +112,7 @@ struct service {
     struct id_source *ids;
     char server_url[ADDRESS_MAX_BYTES]; /* what enrolment hands out */
     char fingerprint[64];               /* "" over plain HTTP */
+    const char *own_certificate;        /* PEM of the one that hpd made for itself; NULL: the site's, or plain HTTP */
     int64_t heartbeat_interval_ms;
     int64_t diagnosis_settle_ms;             /* a step that failed is said to have had good nodes only so long after */
     struct seal_key seal_key;                /* of the secrets that must be read again; never in the store */

@@ -1,12 +1,14 @@
 // hpd's start: what the README's first steps do, word by word, and a port that somebody else has.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { hpdPath, root } from './lib/programs.mjs';
+import { connect } from 'node:tls';
+import { hpctlPath, hpdPath, root } from './lib/programs.mjs';
+import { until } from './lib/world.mjs';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-start.'));
 after(() => rmSync(dir, { recursive: true, force: true }));
@@ -38,4 +40,56 @@ test('the quick start of the README works as it is pasted', async () => {
   assert.equal(status, 0, stdout + stderr);
   assert.match(stdout, /2 of 2 nodes in service/);
   assert.match(stdout, /xid\.79/);
+});
+
+// hpd on every address, under a public name; ended by the caller.
+async function startPublic(name) {
+  const config = join(dir, `${name}.yaml`);
+  writeFileSync(config, `listen: 0.0.0.0:0\npublicUrl: https://${name}:8700\n`);
+  const hpd = spawn(hpdPath, ['--state-dir', join(dir, 'public'), '--config', config, '--log-level', 'debug'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  hpd.log = '';
+  hpd.stderr.on('data', (data) => (hpd.log += data));
+  await until('hpd listens', () => /listening on/.test(hpd.log));
+  // Which port it got, the kernel says: sockets of this process that listen.
+  const inodes = new Set(spawnSync('find', [`/proc/${hpd.pid}/fd`, '-lname', 'socket:*', '-printf', '%l\\n'], { encoding: 'utf8' }).stdout.match(/\d+/g));
+  const line = readFileSync('/proc/net/tcp', 'utf8').split('\n').map((text) => text.trim().split(/\s+/)).find((words) => words[3] === '0A' && inodes.has(words[9]));
+  hpd.port = Number.parseInt(line[1].split(':')[1], 16);
+  return hpd;
+}
+
+const shakeHands = (options) => new Promise((done) => {
+  const socket = connect({ host: '127.0.0.1', ...options }, () => {
+    done({ protocol: socket.getProtocol(), cipher: socket.getCipher().name });
+    socket.destroy();
+  });
+  socket.once('error', (error) => done({ error: error.code }));
+});
+
+test('other clients verify the address that hpd hands out by what hpctl ca prints, and TLS 1.2 has no CBC', async () => {
+  for (const name of ['hpd.example.org', 'new.example.org']) {
+    const hpd = await startPublic(name);
+    try {
+      const fingerprint = /sha256:\S+/.exec(hpd.log)[0];
+      const token = readFileSync(join(dir, 'public', 'admin.token'), 'utf8').trim();
+      const env = { ...process.env, HPCTL_URL: `https://127.0.0.1:${hpd.port}`, HPCTL_TOKEN: token, HPCTL_FINGERPRINT: fingerprint };
+      const { stdout: ca, status, stderr } = spawnSync(hpctlPath, ['ca'], { env, encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+      const trusted = { port: hpd.port, ca, servername: name };
+      assert.equal((await shakeHands(trusted)).protocol, 'TLSv1.3');
+      assert.equal((await shakeHands({ ...trusted, servername: 'evil.example.org' })).error, 'ERR_TLS_CERT_ALTNAME_INVALID');
+      const old = { ...trusted, maxVersion: 'TLSv1.2' };
+      assert.match((await shakeHands(old)).cipher, /GCM|CHACHA20/);
+      const cbc = await shakeHands({ ...old, ciphers: 'ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA' });
+      assert.ok(cbc.error, JSON.stringify(cbc));
+      assert.equal(hpd.log.includes('made again for the same key'), name === 'new.example.org', hpd.log);
+    } finally {
+      hpd.kill();
+      await new Promise((done) => hpd.once('exit', done));
+    }
+  }
+});
+
+test('what is called at run time is bound when a program starts', () => {
+  for (const program of [hpdPath, hpctlPath])
+    assert.match(spawnSync('readelf', ['-d', program], { encoding: 'utf8' }).stdout, /BIND_NOW|\bNOW\b/);
 });

@@ -6,8 +6,7 @@
 
 static struct api_world aw;
 static char dir[] = "/tmp/holdfast-tls-XXXXXX";
-static char *cert_pem, *key_pem;
-static char fingerprint[TLS_FINGERPRINT_MAX];
+static struct tls_pair pair;
 
 static int setup(void **state)
 {
@@ -15,9 +14,12 @@ static int setup(void **state)
     assert_non_null(mkdtemp(dir));
     autofree char *cert = own_printf("%s/tls.crt", dir);
     autofree char *key = own_printf("%s/tls.key", dir);
-    assert_int_equal(tls_ensure_certificate(cert, key, "localhost", &cert_pem, &key_pem, fingerprint), 0);
-    const struct api_options options = {
-        .listen = "0.0.0.0:0", .cert_pem = cert_pem, .key_pem = key_pem, .first_request_ms = 600, .tick_ms = 50};
+    assert_int_equal(tls_ensure_certificate(&(struct tls_request){.cert_path = cert, .key_path = key}, &pair), 0);
+    const struct api_options options = {.listen = "0.0.0.0:0",
+                                        .cert_pem = pair.cert_pem,
+                                        .key_pem = pair.key_pem,
+                                        .first_request_ms = 600,
+                                        .tick_ms = 50};
     api_world_open(&aw, &options);
     return 0;
 }
@@ -26,8 +28,7 @@ static int teardown(void **state)
 {
     (void)state;
     api_world_close(&aw);
-    free(cert_pem);
-    free(key_pem);
+    tls_pair_free(&pair);
     return file_remove_tree(dir);
 }
 
@@ -55,7 +56,7 @@ static int post(struct wire *wire, const char *path, const char *body)
 static void test_agents_speak_tls(void **state)
 {
     (void)state;
-    struct wire *wire = connect_wire(fingerprint);
+    struct wire *wire = connect_wire(pair.fingerprint);
     for (int i = 1; i <= 50; i++) {
         autofree char *beat = agent_beat_body(i);
         autofree char *verdict = agent_verdict_body(i);

@@ -253,22 +253,22 @@ static void test_streams(void **state)
 
 static void test_pins(void **state)
 {
-    char dir[] = "/tmp/holdfast-http-XXXXXX", right[TLS_FINGERPRINT_MAX], other[TLS_FINGERPRINT_MAX];
+    char dir[] = "/tmp/holdfast-http-XXXXXX";
     (void)state;
     assert_non_null(mkdtemp(dir));
     autofree char *crt = own_printf("%s/crt", dir), *key = own_printf("%s/key", dir);
     autofree char *crt2 = own_printf("%s/crt2", dir), *key2 = own_printf("%s/key2", dir);
-    autofree char *cert_pem = NULL, *key_pem = NULL, *cert_pem2 = NULL, *key_pem2 = NULL;
-    assert_int_equal(tls_ensure_certificate(crt, key, NULL, &cert_pem, &key_pem, right), 0);
-    assert_int_equal(tls_ensure_certificate(crt2, key2, NULL, &cert_pem2, &key_pem2, other), 0);
+    struct tls_pair pair = {0}, pair2 = {0};
+    assert_int_equal(tls_ensure_certificate(&(struct tls_request){.cert_path = crt, .key_path = key}, &pair), 0);
+    assert_int_equal(tls_ensure_certificate(&(struct tls_request){.cert_path = crt2, .key_path = key2}, &pair2), 0);
     const struct {
         const char *host, *fingerprint, *ca_file;
         int status;
     } cases[] = {
-        {"127.0.0.1", right, NULL, 0},
-        {"127.0.0.2", right, NULL, 0}, /* a pin is the whole proof */
-        {"127.0.0.1", other, NULL, STATUS_DENIED},
-        {"127.0.0.1", other, crt, STATUS_DENIED},
+        {"127.0.0.1", pair.fingerprint, NULL, 0},
+        {"127.0.0.2", pair.fingerprint, NULL, 0}, /* a pin is the whole proof */
+        {"127.0.0.1", pair2.fingerprint, NULL, STATUS_DENIED},
+        {"127.0.0.1", pair2.fingerprint, crt, STATUS_DENIED},
         {"127.0.0.1", "sha256:nonsense", NULL, STATUS_DENIED},
         {"127.0.0.1", NULL, crt, 0},
         {"127.0.0.2", NULL, crt, STATUS_DENIED},
@@ -277,7 +277,7 @@ static void test_pins(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct script script = {.answer = {.pieces = {OK_LINE "Content-Length: 0\r\n\r\n"}, .count = 1}};
-        struct fake_server *server = fake_server_start(cases[i].host, 0, cert_pem, key_pem, play, &script);
+        struct fake_server *server = fake_server_start(cases[i].host, 0, pair.cert_pem, pair.key_pem, play, &script);
         struct http_client *client = client_of(fake_server_url(server), cases[i].fingerprint, cases[i].ca_file, 20000);
         struct http_reply reply = {0};
         char error[HTTP_ERROR_MAX] = "";
@@ -291,6 +291,8 @@ static void test_pins(void **state)
         text_free(&script.seen);
     }
     assert_int_equal(file_remove_tree(dir), 0);
+    tls_pair_free(&pair);
+    tls_pair_free(&pair2);
 }
 
 static void test_options_that_make_no_sense(void **state)

@@ -263,8 +263,8 @@ static void test_options_that_make_no_sense(void **state)
 
 struct secrets {
     char dir[64];
-    char *cert_path, *cert, *key;
-    char fingerprint[TLS_FINGERPRINT_MAX];
+    char *cert_path;
+    struct tls_pair pair;
 };
 
 static void secrets_make(struct secrets *secrets)
@@ -273,17 +273,15 @@ static void secrets_make(struct secrets *secrets)
     assert_non_null(mkdtemp(secrets->dir));
     secrets->cert_path = own_printf("%s/crt", secrets->dir);
     autofree char *key_path = own_printf("%s/key", secrets->dir);
-    assert_int_equal(
-        tls_ensure_certificate(secrets->cert_path, key_path, NULL, &secrets->cert, &secrets->key, secrets->fingerprint),
-        0);
+    const struct tls_request request = {.cert_path = secrets->cert_path, .key_path = key_path};
+    assert_int_equal(tls_ensure_certificate(&request, &secrets->pair), 0);
 }
 
 static void secrets_clear(struct secrets *secrets)
 {
     assert_int_equal(file_remove_tree(secrets->dir), 0);
     free(secrets->cert_path);
-    free(secrets->cert);
-    free(secrets->key);
+    tls_pair_free(&secrets->pair);
 }
 
 static void test_tls(void **state)
@@ -295,23 +293,23 @@ static void test_tls(void **state)
         const char *fingerprint, *ca_file, *host;
         int status;
     } cases[] = {
-        {right.fingerprint, NULL, "127.0.0.1", 0},
-        {right.fingerprint, NULL, "127.0.0.2", 0}, /* a pin is the whole proof */
-        {other.fingerprint, NULL, "127.0.0.1", STATUS_DENIED},
+        {right.pair.fingerprint, NULL, "127.0.0.1", 0},
+        {right.pair.fingerprint, NULL, "127.0.0.2", 0}, /* a pin is the whole proof */
+        {other.pair.fingerprint, NULL, "127.0.0.1", STATUS_DENIED},
         {NULL, right.cert_path, "127.0.0.1", 0},
         {NULL, right.cert_path, "localhost", 0},
         {NULL, other.cert_path, "127.0.0.1", STATUS_DENIED},
         {NULL, right.cert_path, "127.0.0.2", STATUS_DENIED}, /* the name does not fit */
         {NULL, NULL, "127.0.0.1", STATUS_DENIED},
         {NULL, "/no/such/file", "127.0.0.1", STATUS_INVALID},
-        {other.fingerprint, right.cert_path, "127.0.0.1", STATUS_DENIED}, /* a CA does not excuse a wrong pin */
+        {other.pair.fingerprint, right.cert_path, "127.0.0.1", STATUS_DENIED}, /* a CA does not excuse a wrong pin */
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fake_answer ok = {.pieces = {OK_LINE "Content-Length: 2\r\n\r\n{}"}, .count = 1};
         struct script script = {.answers = {ok, ok, ok, ok}};
         struct fake_server *server = fake_server_start(strcmp(cases[i].host, "localhost") == 0 ? NULL : cases[i].host,
-                                                       0, right.cert, right.key, play, &script);
+                                                       0, right.pair.cert_pem, right.pair.key_pem, play, &script);
         autofree char *url = own_printf("https://%s:%d", cases[i].host, fake_server_port(server));
         struct wire *wire = connect_to(url, cases[i].fingerprint, cases[i].ca_file, TIMEOUT_MS);
         const char *body;
