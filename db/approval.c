@@ -17,6 +17,8 @@ static const char SQL_UPDATE[] =
 static const char SQL_LIST[] = APPROVAL_SELECT "WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2";
 static const char SQL_LIST_STATE[] =
     APPROVAL_SELECT "WHERE state = ?3 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2";
+static const char SQL_ASKED_CLUSTERS[] =
+    "SELECT n.cluster_id FROM approval a JOIN node n ON n.id = a.node_id WHERE a.state = 'asked'";
 static const char SQL_OVERDUE[] = APPROVAL_SELECT "WHERE state IN ('asked', 'approved') AND expires_at <= ?";
 static const char SQL_EXPIRE[] = "UPDATE approval SET state = 'expired', answered_at = expires_at "
                                  "WHERE state IN ('asked', 'approved') AND expires_at <= ?";
@@ -91,6 +93,19 @@ int db_approval_list(struct db_tx *tx, int state, int64_t before, int limit, db_
     if (state >= 0)
         db_bind_text(&q, approval_state_text((enum approval_state)state));
     return db_query_walk(&q, approval_read, &approval, fn, arg);
+}
+
+static void cluster_read(struct db_query *q, void *row)
+{
+    *(int64_t *)row = db_get_i64(q);
+}
+
+int db_approval_asked_clusters(struct db_tx *tx, db_row_fn fn, void *arg)
+{
+    int64_t cluster_id;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_ASKED_CLUSTERS);
+    return db_query_walk(&q, cluster_read, &cluster_id, fn, arg);
 }
 
 int db_approval_overdue(struct db_tx *tx, int64_t now, db_row_fn fn, void *arg)

@@ -111,6 +111,7 @@ enum step_kind {
     STEP_KIND_LIST(X)
 #undef X
 };
+#define STEP_KIND_COUNT ((size_t)STEP_KIND_FORGET + 1)
 ENUM_DECLARE(step_kind);
 
 #define OPERATION_STEPS_MAX 9

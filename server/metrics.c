@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "server/metrics_clusters.h"
 #include "server/metrics_merge.h"
+#include "server/metrics_process.h"
 #include "server/service/scheduler/scheduler.h"
 
 #include <inttypes.h>
@@ -80,6 +82,48 @@ static void render_latency(struct text *t, const struct reconcile_stats *loop)
     text_printf(t, "%s_sum %g\n%s_count %" PRIu64 "\n", name, seconds, name, sum);
 }
 
+/* A family of histograms: one for each value of the label that has counted anything. */
+static void render_durations(struct text *t, const char *name, const char *label, const char *value,
+                             const struct durations *durations)
+{
+    static const int64_t bounds_s[] = DURATION_BOUNDS_S;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < DURATION_BUCKETS; i++)
+        sum += durations->count[i];
+    if (sum == 0)
+        return;
+    sum = 0;
+    for (size_t i = 0; i < ARRAY_LEN(bounds_s); i++)
+        text_printf(t, "%s_bucket{%s=\"%s\",le=\"%" PRId64 "\"} %" PRIu64 "\n", name, label, value, bounds_s[i],
+                    sum += durations->count[i]);
+    sum += durations->count[DURATION_BUCKETS - 1];
+    text_printf(t, "%s_bucket{%s=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, label, value, sum);
+    text_printf(t, "%s_sum{%s=\"%s\"} %.15g\n", name, label, value, (double)durations->sum_ms / 1e3);
+    text_printf(t, "%s_count{%s=\"%s\"} %" PRIu64 "\n", name, label, value, sum);
+}
+
+static void render_operations(struct text *t, const struct operation_durations *durations)
+{
+    text_add(t, "# HELP holdfast_operation_seconds Operation stored to succeeded, by kind\n"
+                "# TYPE holdfast_operation_seconds histogram\n");
+    for (size_t kind = 0; kind < OPERATION_KIND_COUNT; kind++)
+        render_durations(t, "holdfast_operation_seconds", "kind", operation_kind_text((enum operation_kind)kind),
+                         &durations->operations[kind]);
+    text_add(t, "# HELP holdfast_operation_step_seconds Step of an operation begun to done, by step\n"
+                "# TYPE holdfast_operation_step_seconds histogram\n");
+    for (size_t step = 0; step < STEP_KIND_COUNT; step++)
+        render_durations(t, "holdfast_operation_step_seconds", "step", step_kind_text((enum step_kind)step),
+                         &durations->steps[step]);
+    text_add(t, "# HELP holdfast_operations_ended_total Operations of nodes that ended, by kind and state\n"
+                "# TYPE holdfast_operations_ended_total counter\n");
+    for (size_t kind = 0; kind < OPERATION_KIND_COUNT; kind++)
+        for (size_t state = 0; state < OPERATION_STATE_COUNT; state++)
+            if (durations->ended[kind][state] > 0)
+                text_printf(t, "holdfast_operations_ended_total{kind=\"%s\",state=\"%s\"} %" PRIu64 "\n",
+                            operation_kind_text((enum operation_kind)kind),
+                            operation_state_text((enum operation_state)state), durations->ended[kind][state]);
+}
+
 struct shown {
     struct service_scheduler_status status;
     struct job_snapshot *snapshot; /* in use once; NULL: nothing that could be shown as being so now */
@@ -146,6 +190,10 @@ void metrics_render(struct text *t, void *arg)
     METRICS_LIST(X)
 #undef X
     render_latency(t, &loop);
+    render_operations(t, &loop.durations);
+    metrics_process(t);
+    if (sources->service != NULL && sources->service->db != NULL)
+        metrics_clusters(t, sources->service);
     if (sources->service != NULL)
         render_schedulers(t, sources->service);
 }

@@ -13,6 +13,7 @@
 
 #include "server/config/loop_settings.h"
 #include "server/provider/provider.h"
+#include "server/reconcile/base/durations.h"
 #include "server/reconcile/base/executor.h"
 #include "server/scheduler/scheduler.h"
 #include "server/service/service.h"
@@ -69,6 +70,7 @@ struct reconcile_stats {
     int64_t unrecorded_since; /* monotonic ms: since then the loop has something to record and could not; 0: all is */
     /* verdict received → decision on disk, microseconds, a histogram of powers of two */
     uint64_t decision_us[32];
+    struct operation_durations durations;
 };
 void reconcile_stats(struct reconcile *reconcile, struct reconcile_stats *ret_stats);
 

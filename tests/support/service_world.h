@@ -386,7 +386,7 @@ WORLD_FN int world_events(struct world *world, enum event_kind kind, struct even
     } while (0)
 
 /* A word of the list in model/job.h; "" is UNKNOWN. */
-static inline enum cluster_job_state state_of_job(const char *word)
+WORLD_FN enum cluster_job_state state_of_job(const char *word)
 {
     enum cluster_job_state state = CLUSTER_JOB_UNKNOWN;
     if (word[0] != '\0')

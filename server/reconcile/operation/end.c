@@ -13,6 +13,7 @@
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
+#include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/quarantine.h"
@@ -65,6 +66,19 @@ static void count_tries(struct work *w, enum operation_state state)
     work_did(w, turn_node_write(w->turn, w->node, &w->row));
 }
 
+static void count_end(struct reconcile *r, struct rnode *node, const void *data)
+{
+    const struct operation *op = data;
+    (void)node;
+    r->stats.durations.ended[op->kind][op->state]++;
+    if (op->state == OPERATION_STATE_SUCCEEDED)
+        durations_add(&r->stats.durations.operations[op->kind], op->finished_at - op->created_at);
+    for (int i = 0; i < op->step_count; i++)
+        if (op->steps[i].state == STEP_STATE_DONE)
+            durations_add(&r->stats.durations.steps[op->steps[i].kind],
+                          op->steps[i].finished_at - op->steps[i].started_at);
+}
+
 /* --- ends -------------------------------------------------------------------------------------- */
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
@@ -84,6 +98,7 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     w->op.finished_at = w->now;
     text_copy_cut(w->op.error, sizeof(w->op.error), error);
     work_operation_store(w);
+    turn_after(w->turn, w->node, count_end, &w->op, sizeof(w->op));
     struct effect *effect = turn_effect(w->turn, EFFECT_OPERATION_END, w->node);
     effect->u.operation.end = state;
     effect->u.operation.took = w->node->op->result;

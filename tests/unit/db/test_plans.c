@@ -4,6 +4,7 @@
  */
 #include "db/access_key.h"
 #include "db/address.h"
+#include "db/approval.h"
 #include "db/attempt.h"
 #include "db/deep.h"
 #include "db/hardware.h"
@@ -232,6 +233,7 @@ static void call_the_rest(struct world *w)
     int64_t newest_at;
     db_event_newest_at(w->tx, &newest_at);
     db_event_prune(w->tx, 5);
+    db_approval_asked_clusters(w->tx, ignore, NULL);
     db_token_insert(w->tx, &token);
     db_token_find(w->tx, token.hash, &token);
     db_token_list(w->tx, ignore, NULL);
