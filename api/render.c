@@ -331,6 +331,28 @@ static json_t *render_step(const struct operation_step *step)
     return json;
 }
 
+static json_t *render_try(const struct reboot_try *one)
+{
+    json_t *json = json_object();
+    json_put_i64(json, "number", one->number);
+    put_text(json, "method", reboot_method_text(one->method));
+    put_text(json, "outcome", reboot_outcome_text(one->outcome));
+    json_put_time(json, "beganAt", one->began_at);
+    json_put_time(json, "acceptedAt", one->accepted_at);
+    json_put_time(json, "deadlineAt", one->deadline_at);
+    json_put_time(json, "endedAt", one->ended_at);
+    put_text(json, "detail", one->detail);
+    return json;
+}
+
+static json_t *render_tries(const struct operation *operation)
+{
+    json_t *tries = json_array();
+    for (int i = 0; i < operation->try_count; i++)
+        json_array_append_new(tries, render_try(&operation->tries[i]));
+    return tries;
+}
+
 static json_t *render_progress(const struct operation_progress *progress)
 {
     json_t *json = json_object();
@@ -378,6 +400,8 @@ json_t *render_operation(const struct operation *operation, const char *cluster,
     if (operation_is_of_cluster(operation->kind))
         json_put(json, "progress", render_progress(&operation->progress));
     json_put(json, "steps", steps);
+    if (operation->try_count > 0)
+        json_put(json, "rebootTries", render_tries(operation));
     return json;
 }
 

@@ -15,6 +15,11 @@ void cli_print_operation(FILE *f, const json_t *operation)
 {
     static const struct cli_column steps[] = {
         {"STEP", "name"}, {"STATE", "state"}, {"TRIES", "attempts"}, {"STARTED", "startedAt"}, {"DETAIL", "detail"}};
+    static const struct cli_column tries[] = {{"REBOOT BY", "method"},
+                                              {"OUTCOME", "outcome"},
+                                              {"BEGAN", "beganAt"},
+                                              {"ENDED", "endedAt"},
+                                              {"DETAIL", "detail"}};
     static const struct {
         const char *title, *path;
     } fields[] = {{"Operation", "id"},
@@ -44,6 +49,10 @@ void cli_print_operation(FILE *f, const json_t *operation)
         return; /* a change of a whole cluster has no steps */
     fputc('\n', f);
     cli_print_table(f, json_object_get(operation, "steps"), steps, ARRAY_LEN(steps), "no steps");
+    if (json_array_size(json_object_get(operation, "rebootTries")) == 0)
+        return;
+    fputc('\n', f);
+    cli_print_table(f, json_object_get(operation, "rebootTries"), tries, ARRAY_LEN(tries), "no tries");
 }
 
 /* Names of nodes are unique within a cluster only: --node needs to know which; without it all clusters are meant. */

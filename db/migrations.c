@@ -68,6 +68,7 @@ EMBED(migration_0050, "migrations/0050_who_cancelled.sql");
 EMBED(migration_0051, "migrations/0051_node_report.sql");
 EMBED(migration_0052, "migrations/0052_provider_ref.sql");
 EMBED(migration_0053, "migrations/0053_beside.sql");
+EMBED(migration_0054, "migrations/0054_reboot_try.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -123,6 +124,7 @@ static const struct db_migration migrations[] = {
     {"0051_node_report", migration_0051_data, migration_0051_end},
     {"0052_provider_ref", migration_0052_data, migration_0052_end},
     {"0053_beside", migration_0053_data, migration_0053_end},
+    {"0054_reboot_try", migration_0054_data, migration_0054_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

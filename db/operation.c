@@ -5,6 +5,7 @@
 #include "db/operation.h"
 
 #include "db/intern.h"
+#include "db/reboot.h"
 
 #define OPERATION_SELECT                                                                                             \
     "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, "     \
@@ -177,8 +178,11 @@ static void operation_read(struct db_query *q, void *row)
     DB_GET_ENUM(q, job_signal, &operation->job_signal);
     operation->job_wait_ms = db_get_i64(q);
     operation->cleared_by_reset_at = db_get_i64(q);
+    operation->try_count = 0;
     if (db_query_status(q) == 0) {
         int status = steps_read(q->tx, operation);
+        if (status >= 0 && operation->kind == OPERATION_KIND_REBOOT)
+            status = db_reboot_tries_read(q->tx, operation->id, operation->tries, &operation->try_count);
         if (status < 0)
             db_query_fail(q, status);
     }

@@ -30,6 +30,7 @@ install: all
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hpd.service.in >$(DESTDIR)$(unitdir)/hpd.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent.service.in >$(DESTDIR)$(unitdir)/hp-agent.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent-lifecycle.conf.in >$(DESTDIR)$(docdir)/examples/hp-agent-lifecycle.conf
+	install -m 0644 dist/polkit/50-hp-agent-reboot.rules $(DESTDIR)$(docdir)/examples/
 	sed 's|@libexecdir@|$(libexecdir)|; s|@slurmdir@|$(slurmdir)|' dist/slurm/plugstack-auto-resume.conf.in >$(DESTDIR)$(docdir)/examples/plugstack-auto-resume.conf
 
 uninstall:

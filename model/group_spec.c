@@ -112,6 +112,7 @@ static const struct record_field group_fields[] = {
     {.name = "storage", .type = RECORD_LIST, .at = offsetof(struct group_spec, storage), .record = &storage},
     OBJECT(struct group_spec, interface, "interface", &interface),
     OBJECT(struct group_spec, capacity, "capacity", &capacity),
+    TEXTS(struct group_spec, reboot_methods, "rebootMethods"),
 };
 static const struct record group = RECORD(struct group_spec, group_fields);
 

@@ -102,6 +102,7 @@ struct group_spec {
     struct optional_list storage; /* struct storage_spec */
     struct interface_spec interface;
     struct capacity_spec capacity;
+    struct optional_list reboot_methods; /* texts, as in model/reboot.h; none: the provider reboots */
 };
 
 struct tiered_storage_spec {

@@ -18,6 +18,7 @@
 #include "model/limits.h"
 #include "model/node_state.h"
 #include "model/operation_state.h"
+#include "model/reboot.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -375,6 +376,8 @@ struct operation {
     struct operation_progress progress;
     struct operation_step steps[OPERATION_STEPS_MAX];
     int step_count;
+    struct reboot_try tries[REBOOT_TRIES_MAX]; /* of a reboot by the methods of its group, the first first */
+    int try_count;
 };
 
 #define EVENT_LEVEL_LIST(X) /* botocore EventLevel, lower-cased for REST */ \

@@ -525,6 +525,8 @@ int main(int argc, char **argv)
     static struct hpd hpd; /* large, and one per process */
     if (argc == 3 && text_equal(argv[1], "machine"))
         return local_machine_main(argv[2]);
+    if (argc == 3 && text_equal(argv[1], "machine-reboot"))
+        return local_machine_reboot_main(argv[2]);
     if (argc == 3 && text_equal(argv[1], "provider-call"))
         return command_call_main(argv[2]);
     config_default(&hpd.config);

@@ -438,8 +438,11 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                              .address = options->address,
                                              .log = options->lifecycle_log,
                                              .ca_file = options->ca_file,
+                                             .reboot_command = options->reboot_command,
+                                             .allow_reboot = options->allow_reboot,
                                              .refused = options->no_lifecycle};
     agent->link.resets = reset_is_offered(NULL);
+    agent->link.reboots = options->allow_reboot;
     agent->link.on_order = on_order;
     agent->link.is_settings_news = is_settings_news;
     agent->link.on_settings = on_settings;

@@ -37,6 +37,8 @@ struct agent_options {
     int64_t checks_first_ms;   /* within which each has its first turn */
     int64_t heartbeat_interval_ms;
     bool allow_inject;
+    bool allow_reboot;
+    const char *reboot_command;            /* NULL: systemctl reboot */
     bool no_lifecycle;                     /* lifecycle scripts are not run, and the server is told so */
     const char *lifecycle_log;             /* NULL: in the state directory */
     const char *ca_file;                   /* of https sources of scripts; NULL: the system's */

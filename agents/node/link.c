@@ -291,6 +291,7 @@ static bool ask_heartbeat(struct link *link)
                                                 .sent_at_ms = clock_wall_ms(link->clock),
                                                 .kmsg_covered = link->kmsg_covered,
                                                 .resets = link->resets,
+                                                .reboots = link->reboots,
                                                 .deep_checks = link->deep_checks,
                                                 .settings_tag = link->settings_tag,
                                                 .spooled = (int64_t)spool_count(link->spool),

@@ -57,7 +57,8 @@ struct link {
     struct message_enrolled enrolled;
     bool kmsg_covered;   /* set by the owner */
     bool resets;         /* set by the owner, */
-    int64_t deep_checks; /* as this */
+    bool reboots;        /* as this, */
+    int64_t deep_checks; /* and this */
     struct text body, record;
     struct verdict verdict;                /* scratch of a report */
     uint64_t batch[VERDICTS_PER_POST_MAX]; /* serials of the report in flight */

@@ -95,6 +95,11 @@ static int set_reset(void *options, const char *key)
     return set_runner(options, RUNNER_RESET, key);
 }
 
+static int set_reboot(void *options, const char *key)
+{
+    return set_runner(options, RUNNER_REBOOT, key);
+}
+
 static int set_level(void *options, const char *text)
 {
     enum log_level level;
@@ -127,12 +132,15 @@ static const struct option_row rows[] = {
     TEXT("instance-type", agent.instance_type, "TYPE", "instance type, for checks that depend on it"),
     OPTION_ROW_SET("heartbeat-interval", set_interval, "TIME", "such as 5s, until the server sets it (default 5s)"),
     FLAG("allow-inject", agent.allow_inject, "accept test lines in the kernel log, also from the server"),
+    FLAG("allow-reboot", agent.allow_reboot, "reboot this machine when the server orders it"),
+    TEXT("reboot-command", agent.reboot_command, "COMMAND", "for /bin/sh (default: systemctl reboot)"),
     FLAG("no-lifecycle", agent.no_lifecycle, "run no lifecycle scripts, and report that"),
     TEXT("lifecycle-log", agent.lifecycle_log, "FILE", "their output (default: lifecycle.log in the state directory)"),
     TEXT("ca-file", agent.ca_file, "FILE", "CAs for https sources of lifecycle scripts (default: the system's)"),
     OPTION_ROW_SET("lifecycle", set_lifecycle, "KEY", "internal: run the scripts of this order"),
     OPTION_ROW_SET("deep-check", set_deep_check, "KEY", "internal: run the tests of this order"),
     OPTION_ROW_SET("reset", set_reset, "KEY", "internal: reset the device of this order"),
+    OPTION_ROW_SET("reboot", set_reboot, "KEY", "internal: reboot this machine for this order"),
     OPTION_ROW_SET("log-level", set_level, "LEVEL", "debug, info (default), warn, error"),
     FLAG("version", version, "print the version"),
     FLAG("help", help, "print this"),
@@ -202,6 +210,8 @@ static int run_as_runner(const struct agent_options *options)
                                           .address = options->address,
                                           .log = options->lifecycle_log,
                                           .ca_file = options->ca_file,
+                                          .reboot_command = options->reboot_command,
+                                          .allow_reboot = options->allow_reboot,
                                           .refused = options->no_lifecycle};
     if (options->instance_id == NULL)
         return usage("--instance-id is needed with", options->runner_kind->option);

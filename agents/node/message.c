@@ -42,6 +42,8 @@ void message_write_heartbeat(struct text *out, const struct message_heartbeat *h
             shape_put_text(out, ",", deep_check_text((enum deep_check)i));
     if (heartbeat->resets)
         text_add(out, ",\"reset\"");
+    if (heartbeat->reboots)
+        text_add(out, ",\"reboot\"");
     if (heartbeat->kmsg_covered)
         text_add(out, ",\"" KMSG_SOURCE "\"");
     text_add_char(out, ']');

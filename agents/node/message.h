@@ -24,6 +24,7 @@ struct message_heartbeat {
     int64_t seq, sent_at_ms;
     bool kmsg_covered;
     bool resets;           /* a GPU, if asked to */
+    bool reboots;          /* this machine, if asked to */
     int64_t deep_checks;   /* that it could run: bits by enum deep_check */
     uint64_t settings_tag; /* of the group's settings that are in force here; 0: none */
     int64_t spooled;

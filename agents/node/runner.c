@@ -61,11 +61,12 @@ static int spawn(const struct runner_kind *kind, const struct runner_options *op
                                     {"--boot-id-file", options->boot_id_file},
                                     {"--address", options->address},
                                     {"--lifecycle-log", options->log},
-                                    {"--ca-file", options->ca_file}};
+                                    {"--ca-file", options->ca_file},
+                                    {"--reboot-command", options->reboot_command}};
     const char *argv[ARGUMENTS_MAX] = {program};
     size_t count = 1;
     pid_t pid;
-    _Static_assert(ARRAY_LEN(pairs) * 2 + 3 <= ARGUMENTS_MAX, "all of them fit");
+    _Static_assert(ARRAY_LEN(pairs) * 2 + 4 <= ARGUMENTS_MAX, "all of them fit");
     for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
         if (pairs[i][1] == NULL)
             continue;
@@ -74,6 +75,8 @@ static int spawn(const struct runner_kind *kind, const struct runner_options *op
     }
     if (options->refused)
         argv[count++] = "--no-lifecycle";
+    if (options->allow_reboot)
+        argv[count++] = "--allow-reboot";
     return child_spawn_detached(argv, NULL, NULL, log, lock, &pid);
 }
 

@@ -36,12 +36,14 @@ struct runner_times {
 struct runner_options {
     const char *url, *fingerprint; /* of the server */
     const char *state_dir, *instance_id, *boot_id_file;
-    const char *address; /* where others reach this machine; NULL: the connection's own end */
-    const char *log;     /* of lifecycle scripts; NULL: lifecycle.log in the state directory */
-    const char *ca_file; /* for sources at https; NULL: the system's */
-    bool refused;        /* --no-lifecycle: nothing is run, and that is said */
-    const char *path;    /* where tools are looked for, with colons; NULL: $PATH */
-    const char *root;    /* goes before /sys and /dev; NULL: "" */
+    const char *address;        /* where others reach this machine; NULL: the connection's own end */
+    const char *log;            /* of lifecycle scripts; NULL: lifecycle.log in the state directory */
+    const char *ca_file;        /* for sources at https; NULL: the system's */
+    const char *reboot_command; /* NULL: systemctl reboot */
+    bool allow_reboot;
+    bool refused;     /* --no-lifecycle: nothing is run, and that is said */
+    const char *path; /* where tools are looked for, with colons; NULL: $PATH */
+    const char *root; /* goes before /sys and /dev; NULL: "" */
     struct runner_times times;
 };
 

@@ -6,6 +6,7 @@
 #define RUNNER_LIST(X)                     \
     X(LIFECYCLE, lifecycle_runner, "work") \
     X(RESET, reset_runner, "reset")        \
+    X(REBOOT, reboot_runner, "reboot")     \
     X(DEEP_CHECK, deep_check_runner, "check")
 
 enum runner_id {

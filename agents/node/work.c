@@ -9,6 +9,7 @@
 
 #define TIME_LIMIT_MAX_MS INT64_C(86400000)
 #define ATTEMPTS_MAX 100
+#define REBOOT_DELAY_MAX_MS INT64_C(600000)
 
 /* --- the order ----------------------------------------------------------------------------------------------- */
 
@@ -95,6 +96,22 @@ int work_read_reset(const char *body, size_t len, struct reset_job *ret_job)
                                  SHAPE_I64("timeLimitMs", job.time_limit_ms, 1)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)) ||
         job.key[0] == '\0' || job.time_limit_ms > TIME_LIMIT_MAX_MS)
+        return STATUS_INVALID;
+    *ret_job = job;
+    return 0;
+}
+
+int work_read_reboot(const char *body, size_t len, struct reboot_job *ret_job)
+{
+    struct reboot_job job = {.key = ""};
+    struct shape_slot slots[] = {SHAPE_TEXT("key", job.key),
+                                 SHAPE_TEXT("instanceId", job.instance_id),
+                                 SHAPE_TEXT("bootId", job.boot_id),
+                                 SHAPE_TEXT("reason", job.reason),
+                                 SHAPE_I64("delayMs", job.delay_ms, 0),
+                                 SHAPE_I64("attempt", job.attempt, 1)};
+    if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)) ||
+        job.key[0] == '\0' || job.boot_id[0] == '\0' || job.delay_ms > REBOOT_DELAY_MAX_MS)
         return STATUS_INVALID;
     *ret_job = job;
     return 0;

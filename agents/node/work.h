@@ -1,17 +1,19 @@
 /*
- * Messages about lifecycle scripts and resets, and their state on disk.
+ * Messages about lifecycle scripts, resets and reboots, and their state on disk.
  */
 #ifndef HOLDFAST_AGENTS_NODE_WORK_H
 #define HOLDFAST_AGENTS_NODE_WORK_H
 
 #include "base/text.h"
 #include "model/lifecycle.h"
+#include "model/reboot.h"
 #include "model/reset.h"
 
 /* The order at /v1/agent/work. ret_resources: the text of resource_config.json; caller frees. */
 int work_read_order(const char *body, size_t len, struct lifecycle_job *ret_job, char **ret_resources);
-/* The order to reset a device, at the same place. */
+/* The orders to reset a device, and to reboot this machine, at the same place. */
 int work_read_reset(const char *body, size_t len, struct reset_job *ret_job);
+int work_read_reboot(const char *body, size_t len, struct reboot_job *ret_job);
 /* log: the end of the output of the script; invalid UTF-8 becomes "?". */
 void work_write_report(struct text *out, const struct lifecycle_report *report, const char *log, size_t log_len);
 

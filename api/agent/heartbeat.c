@@ -58,8 +58,8 @@ static void read_settings_tag(const char *name, struct fleet_heartbeat *beat)
         beat->checks |= FLEET_TAKES_SETTINGS;
 }
 
-/* Names we do not know are a newer agent's and tell nothing. "lifecycle", "reset" and "machine" are no checks: they say that the agent
- * understands work, can reset a GPU, and tells what it is made of; and the names of deep checks say what it could be asked to run. */
+/* Names we do not know are a newer agent's and tell nothing. "lifecycle", "reset", "reboot" and "machine" are no checks: they say that the agent
+ * understands work, can reset a GPU, may reboot the machine, and tells what it is made of; and the names of deep checks say what it could be asked to run. */
 static void read_checks(struct pull *p, struct fleet_heartbeat *beat)
 {
     char name[CHECK_NAME_MAX];
@@ -76,6 +76,8 @@ static void read_checks(struct pull *p, struct fleet_heartbeat *beat)
             beat->checks |= FLEET_RUNS_LIFECYCLE;
         else if (p->error == 0 && strcmp(name, "reset") == 0)
             beat->checks |= FLEET_RESETS;
+        else if (p->error == 0 && strcmp(name, "reboot") == 0)
+            beat->checks |= FLEET_REBOOTS;
         else if (p->error == 0 && strcmp(name, "machine") == 0)
             beat->checks |= FLEET_TELLS_MACHINE;
         else if (p->error == 0 && text_starts_with(name, SETTINGS_MARK))
@@ -135,12 +137,16 @@ static bool read_heartbeat(struct api_call *call, struct fleet_heartbeat *beat)
 static void reply_orders(struct api_call *call, const char *line, enum agent_task_kind kind, const char *key,
                          const uint64_t *settings_tag)
 {
+    static const char *const members[] = {[AGENT_TASK_LIFECYCLE] = "work",
+                                          [AGENT_TASK_CHECK] = "check",
+                                          [AGENT_TASK_RESET] = "reset",
+                                          [AGENT_TASK_REBOOT] = "reboot"};
     json_t *json = json_object();
     json_put_text(json, "inject", line);
     if (settings_tag != NULL)
         json_put(json, "settings", json_sprintf("%" PRIx64, *settings_tag));
     if (kind != AGENT_TASK_NONE)
-        json_put_text(json, kind == AGENT_TASK_CHECK ? "check" : kind == AGENT_TASK_RESET ? "reset" : "work", key);
+        json_put_text(json, members[kind], key);
     api_reply_json(call, 200, json);
 }
 
@@ -149,13 +155,14 @@ static void reply_orders(struct api_call *call, const char *line, enum agent_tas
 static enum agent_task_kind agent_task_of(struct api_call *call, char ret_key[KEY_MAX_BYTES])
 {
     const unsigned knows = call->beat.checks;
-    if ((knows & (FLEET_RUNS_LIFECYCLE | FLEET_RESETS | KNOWS_CHECKS)) == 0)
+    if ((knows & (FLEET_RUNS_LIFECYCLE | FLEET_RESETS | FLEET_REBOOTS | KNOWS_CHECKS)) == 0)
         return AGENT_TASK_NONE;
     enum agent_task_kind kind =
         agent_tasks_key(fleet_agent_tasks(call->service->fleet), call->node_id, call->beat.instance_id, ret_key);
-    unsigned needed = kind == AGENT_TASK_CHECK   ? KNOWS_CHECKS
-                      : kind == AGENT_TASK_RESET ? FLEET_RESETS
-                                                 : FLEET_RUNS_LIFECYCLE;
+    unsigned needed = kind == AGENT_TASK_CHECK    ? KNOWS_CHECKS
+                      : kind == AGENT_TASK_RESET  ? FLEET_RESETS
+                      : kind == AGENT_TASK_REBOOT ? FLEET_REBOOTS
+                                                  : FLEET_RUNS_LIFECYCLE;
     return (knows & needed) != 0 ? kind : AGENT_TASK_NONE;
 }
 

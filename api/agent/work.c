@@ -1,5 +1,5 @@
 /*
- * Lifecycle scripts and resets of a device: an agent that was told of work in a heartbeat's reply fetches it here, and says here how it goes. Rare, and
+ * Lifecycle scripts, resets of a device and reboots: an agent that was told of work in a heartbeat's reply fetches it here, and says here how it goes. Rare, and
  * on a request thread, because both wait for the store.
  */
 #include "api/agent/agent.h"
@@ -25,13 +25,29 @@ static bool reply_reset(struct api_call *call)
     return true;
 }
 
+static bool reply_reboot(struct api_call *call)
+{
+    struct reboot_job job;
+    if (service_agent_reboot(call->service, call->node_id, &job) != 0)
+        return false;
+    json_t *json = json_object();
+    json_put_text(json, "key", job.key);
+    json_put_text(json, "instanceId", job.instance_id);
+    json_put_text(json, "bootId", job.boot_id);
+    json_put_text(json, "reason", job.reason);
+    json_put_i64(json, "delayMs", job.delay_ms);
+    json_put_i64(json, "attempt", job.attempt);
+    api_reply_json(call, 200, json);
+    return true;
+}
+
 void agent_work(struct api_call *call)
 {
     struct lifecycle_job job;
     struct problem problem;
     char peer[ADDRESS_TEXT_MAX];
     autofree char *resources = NULL;
-    if (reply_reset(call))
+    if (reply_reset(call) || reply_reboot(call))
         return;
     http_peer(call->http, peer);
     if (service_agent_work(call->service, call->node_id, peer, &job, &resources, &problem) != 0) {

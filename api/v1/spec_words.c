@@ -6,6 +6,7 @@
 
 #include "model/deep.h"
 #include "model/model.h"
+#include "model/reboot.h"
 
 #define TYPE_PATTERN "[a-zA-Z0-9._-]*"
 #define TYPE_RULE "letters, digits, dots and hyphens, such as \"ml.p5.48xlarge\""
@@ -173,6 +174,11 @@ static const struct record_field group_fields[] = {
      .record = &storage},
     {OBJECT("networkInterface", group_words, spec.interface, &interface)},
     {OBJECT("capacityRequirements", group_words, spec.capacity, &capacity)},
+    {.name = "rebootMethods",
+     .type = RECORD_TEXTS,
+     AT(group_words, spec.reboot_methods),
+     .items_max = REBOOT_METHOD_COUNT,
+     MATCHES(REBOOT_WORDS)},
     {NEVER("instanceGroupName", "a group's name is \"name\"")},
     {NEVER("trainingPlanArn", "training plans come later")},
     {NEVER("scheduledUpdateConfig",

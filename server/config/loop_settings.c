@@ -17,7 +17,14 @@ void loop_settings_default(struct loop_settings *ret_settings)
         .prepare_deadline_ms = 30 * MS_PER_MIN,
         .script_limit_ms = 15 * MS_PER_MIN,
         .script_attempts_max = 3,
-        .reset_limit_ms = 2 * MS_PER_MIN, /* nvidia-smi takes seconds; a driver that hangs does not come back */
+        .reset_limit_ms = 2 * MS_PER_MIN,   /* nvidia-smi takes seconds; a driver that hangs does not come back */
+        .reboot_agent_ms = 15 * MS_PER_MIN, /* a server with eight GPUs tests its memory for minutes before it boots */
+        .reboot_scheduler_ms = 15 * MS_PER_MIN,
+        .reboot_ssh_ms = 15 * MS_PER_MIN,
+        .reboot_bmc_ms = 15 * MS_PER_MIN,
+        .reboot_provider_ms = 30 * MS_PER_MIN,
+        .reboot_stuck_ms = 3 * MS_PER_MIN, /* systemd waits 90 s for a service that does not stop */
+        .reboot_delay_ms = 10 * MS_PER_S,
         .check_wait_ms = 10 * MS_PER_MIN,
         .check_quick_ms = 5 * MS_PER_MIN,
         .check_deep_ms = 4 * MS_PER_HOUR,

@@ -70,6 +70,23 @@ const struct setting settings[] = {
     NUMBER("recovery", "scriptAttempts", reconcile.script_attempts_max, 1, 20, "how many attempts each script has"),
     DURATION("recovery", "resetTimeLimit", reconcile.reset_limit_ms, MS_PER_S, MS_PER_HOUR,
              "how long the reset of a device may take; then the node is rebooted"),
+    DURATION("recovery", "rebootAgentDeadline", reconcile.reboot_agent_ms, MS_PER_S, MS_PER_DAY,
+             "how long a reboot by the node's agent may take until the new boot; then the next method is tried"),
+    DURATION("recovery", "rebootSchedulerDeadline", reconcile.reboot_scheduler_ms, MS_PER_S, MS_PER_DAY,
+             "how long a reboot by the scheduler may take until the new boot; then the next method is tried"),
+    DURATION("recovery", "rebootSshDeadline", reconcile.reboot_ssh_ms, MS_PER_S, MS_PER_DAY,
+             "how long a reboot by SSH may take until the new boot; then the next method is tried"),
+    DURATION(
+        "recovery", "rebootBmcDeadline", reconcile.reboot_bmc_ms, MS_PER_S, MS_PER_DAY,
+        "how long a reboot by each kind of reset of a BMC may take until the new boot; then the next method is tried"),
+    DURATION("recovery", "rebootProviderDeadline", reconcile.reboot_provider_ms, MS_PER_S, MS_PER_DAY,
+             "how long a reboot by the provider, where rebootMethods names it, may take until the new boot; then the "
+             "next method is tried"),
+    DURATION(
+        "recovery", "rebootStuckAfter", reconcile.reboot_stuck_ms, MS_PER_S, MS_PER_DAY,
+        "a machine that is heard for so long after it accepted a reboot does not go down: the next method is tried"),
+    DURATION("recovery", "rebootDelay", reconcile.reboot_delay_ms, 0, 10 * MS_PER_MIN,
+             "how long an agent waits with its reboot after it has told those who are logged in"),
     SERVER_DURATION("recovery", "retryMin", reconcile.retry_min_ms, 10, MS_PER_HOUR,
                     "the first pause between tries of a step"),
     SERVER_DURATION("recovery", "retryMax", reconcile.retry_max_ms, 10, MS_PER_HOUR, "what that pause grows to"),

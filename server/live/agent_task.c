@@ -18,6 +18,7 @@ struct agent_task {
     struct lifecycle_job job;
     struct deep_job check;
     struct reset_job reset;
+    struct reboot_job reboot;
     bool reported;
     struct lifecycle_report report;
 };
@@ -106,6 +107,16 @@ void agent_tasks_put_reset(struct agent_tasks *agent_tasks, int64_t node_id, con
     pthread_mutex_unlock(&agent_tasks->lock);
 }
 
+void agent_tasks_put_reboot(struct agent_tasks *agent_tasks, int64_t node_id, const struct reboot_job *job)
+{
+    pthread_mutex_lock(&agent_tasks->lock);
+    struct agent_task *agent_task = find_or_add(agent_tasks, node_id);
+    agent_task->reported = agent_task->reported && text_equal(agent_task->reboot.key, job->key);
+    agent_task->kind = AGENT_TASK_REBOOT;
+    agent_task->reboot = *job;
+    pthread_mutex_unlock(&agent_tasks->lock);
+}
+
 void agent_tasks_drop(struct agent_tasks *agent_tasks, int64_t node_id)
 {
     if (none_waits(agent_tasks))
@@ -130,9 +141,12 @@ static struct agent_task *find(struct agent_tasks *agent_tasks, int64_t node_id,
 static struct agent_task *find_by_key(struct agent_tasks *agent_tasks, int64_t node_id, const char *key)
 {
     struct agent_task *scripts = find(agent_tasks, node_id, AGENT_TASK_LIFECYCLE),
-                      *reset = find(agent_tasks, node_id, AGENT_TASK_RESET);
+                      *reset = find(agent_tasks, node_id, AGENT_TASK_RESET),
+                      *reboot = find(agent_tasks, node_id, AGENT_TASK_REBOOT);
     if (scripts != NULL && text_equal(scripts->job.key, key))
         return scripts;
+    if (reboot != NULL && text_equal(reboot->reboot.key, key))
+        return reboot;
     return reset != NULL && text_equal(reset->reset.key, key) ? reset : NULL;
 }
 
@@ -146,6 +160,7 @@ enum agent_task_kind agent_tasks_key(struct agent_tasks *agent_tasks, int64_t no
     const struct agent_task *scripts = find(agent_tasks, node_id, AGENT_TASK_LIFECYCLE);
     const struct agent_task *check = find(agent_tasks, node_id, AGENT_TASK_CHECK);
     const struct agent_task *reset = find(agent_tasks, node_id, AGENT_TASK_RESET);
+    const struct agent_task *reboot = find(agent_tasks, node_id, AGENT_TASK_REBOOT);
     if (check != NULL && text_equal(check->check.instance_id, instance_id)) {
         kind = AGENT_TASK_CHECK;
         text_copy_cut(ret_key, KEY_MAX_BYTES, check->check.key);
@@ -157,6 +172,10 @@ enum agent_task_kind agent_tasks_key(struct agent_tasks *agent_tasks, int64_t no
                !(reset->reported && reset->report.final)) {
         kind = AGENT_TASK_RESET;
         text_copy_cut(ret_key, KEY_MAX_BYTES, reset->reset.key);
+    } else if (reboot != NULL && text_equal(reboot->reboot.instance_id, instance_id) &&
+               !(reboot->reported && reboot->report.final)) {
+        kind = AGENT_TASK_REBOOT;
+        text_copy_cut(ret_key, KEY_MAX_BYTES, reboot->reboot.key);
     }
     pthread_mutex_unlock(&agent_tasks->lock);
     return kind;
@@ -188,6 +207,16 @@ int agent_tasks_get_reset(struct agent_tasks *agent_tasks, int64_t node_id, stru
     const struct agent_task *agent_task = find(agent_tasks, node_id, AGENT_TASK_RESET);
     if (agent_task != NULL)
         *ret_job = agent_task->reset;
+    pthread_mutex_unlock(&agent_tasks->lock);
+    return agent_task == NULL ? STATUS_NOT_FOUND : 0;
+}
+
+int agent_tasks_get_reboot(struct agent_tasks *agent_tasks, int64_t node_id, struct reboot_job *ret_job)
+{
+    pthread_mutex_lock(&agent_tasks->lock);
+    const struct agent_task *agent_task = find(agent_tasks, node_id, AGENT_TASK_REBOOT);
+    if (agent_task != NULL)
+        *ret_job = agent_task->reboot;
     pthread_mutex_unlock(&agent_tasks->lock);
     return agent_task == NULL ? STATUS_NOT_FOUND : 0;
 }

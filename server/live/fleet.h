@@ -49,6 +49,7 @@ void fleet_remove(struct fleet *fleet, int64_t node_id);
 #define FLEET_TELLS_MACHINE 4u                    /* it reports what it is made of and how its checks stand */
 #define FLEET_TAKES_SETTINGS 8u                   /* it can be told what to do otherwise */
 #define FLEET_RESETS 16u                          /* it can reset one GPU */
+#define FLEET_REBOOTS 32u                         /* it can reboot its machine, and may */
 #define FLEET_CHECK_DEEP(check) (256u << (check)) /* and of deep ones it could run: enum deep_check */
 
 struct fleet_heartbeat {

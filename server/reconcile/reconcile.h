@@ -13,6 +13,7 @@
 
 #include "server/config/loop_settings.h"
 #include "server/provider/provider.h"
+#include "server/reboot/reboot.h"
 #include "server/reconcile/base/durations.h"
 #include "server/reconcile/base/executor.h"
 #include "server/scheduler/scheduler.h"
@@ -40,6 +41,7 @@ struct reconcile_deps {
     size_t scheduler_count;
     struct provider_driver providers[RECONCILE_PROVIDERS_MAX];
     size_t provider_count;
+    struct reboot_drivers reboots;
     struct loop_settings settings;
 };
 

@@ -17,15 +17,15 @@ struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, s
                     ops->workloads != NULL && ops->evict != NULL;
     bool requests = ops->requests == NULL || (ops->requests->explain != NULL && ops->requests->annotate != NULL);
     bool jobs = ops->jobs == NULL || ops->jobs->snapshot != NULL;
-    bool others = (ops->signals == NULL || ops->signals->signal != NULL) &&
-                  (ops->addresses == NULL || ops->addresses->update != NULL) &&
-                  (ops->topology == NULL || ops->topology->places != NULL) &&
-                  (ops->governance == NULL || ops->governance->govern != NULL) &&
-                  (ops->quarantine == NULL || ops->quarantine->set != NULL) &&
-                  (ops->configuration == NULL || ops->configuration->apply != NULL) &&
-                  (ops->budgets == NULL || ops->budgets->end != NULL) &&
-                  (ops->machines == NULL || ops->machines->gone != NULL) &&
-                  (ops->faults == NULL || ops->faults->show != NULL);
+    bool others =
+        (ops->signals == NULL || ops->signals->signal != NULL) &&
+        (ops->addresses == NULL || ops->addresses->update != NULL) &&
+        (ops->topology == NULL || ops->topology->places != NULL) &&
+        (ops->governance == NULL || ops->governance->govern != NULL) &&
+        (ops->quarantine == NULL || ops->quarantine->set != NULL) &&
+        (ops->configuration == NULL || ops->configuration->apply != NULL) &&
+        (ops->budgets == NULL || ops->budgets->end != NULL) && (ops->machines == NULL || ops->machines->gone != NULL) &&
+        (ops->faults == NULL || ops->faults->show != NULL) && (ops->reboots == NULL || ops->reboots->reboot != NULL);
     if (!required || !requests || !jobs || !others)
         abort(); /* ours: a backend with a part missing */
     return (struct scheduler_driver){.ops = ops, .self = self};

@@ -202,6 +202,12 @@ struct scheduler_machines_ops {
     int (*gone)(struct scheduler *s, const char *node, const char *instance_id, char *ret_error);
 };
 
+/* Where the scheduler can reboot a node itself, as soon as no job is on it. */
+struct scheduler_reboots_ops {
+    /* Once: a second call reboots the node again. UNSUPPORTED with a sentence where it is not set up to. */
+    int (*reboot)(struct scheduler *s, const char *node, char *ret_error);
+};
+
 /* A fault of a node that was judged, and is not over. */
 #define SCHEDULER_FAULTS_MAX 20
 struct scheduler_fault {
@@ -258,6 +264,7 @@ struct scheduler_ops {
     const struct scheduler_budgets_ops *budgets;
     const struct scheduler_machines_ops *machines;
     const struct scheduler_faults_ops *faults;
+    const struct scheduler_reboots_ops *reboots;
 };
 
 struct scheduler_driver {

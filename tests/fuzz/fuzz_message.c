@@ -39,6 +39,7 @@ static void work(const char *text, size_t size)
 {
     struct lifecycle_job job;
     struct reset_job reset;
+    struct reboot_job reboot;
     struct work_state state, again;
     char *resources = NULL;
     struct text out AUTO(text) = {0};
@@ -48,6 +49,8 @@ static void work(const char *text, size_t size)
             REQUIRE(job.scripts[i][0] == '\0' || lifecycle_is_script_name(job.scripts[i]));
     }
     free(resources);
+    if (work_read_reboot(text, size, &reboot) == 0)
+        REQUIRE(reboot.key[0] != '\0' && reboot.boot_id[0] != '\0' && reboot.delay_ms >= 0);
     if (work_read_reset(text, size, &reset) == 0)
         REQUIRE(reset.key[0] != '\0' && reset.time_limit_ms > 0);
     if (work_read_state(text, size, &state) != 0)

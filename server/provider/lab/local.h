@@ -42,5 +42,8 @@ int local_new(const struct local_options *options, struct provider_driver *ret_d
 /* The body of "hpd machine DIR": runs the services, kills every descendant on SIGTERM (power off),
  * boots again on SIGHUP (reboot). Returns an exit code. */
 int local_machine_main(const char *instance_dir);
+/* The body of "hpd machine-reboot DIR": what a machine's own agent, or a command over SSH, reboots it by. Returns an exit code; it is
+ * among the processes that the reboot ends. */
+int local_machine_reboot_main(const char *instance_dir);
 
 #endif

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -424,4 +425,25 @@ int local_machine_main(const char *instance_dir)
     free(m.record);
     free(m.dir);
     return code;
+}
+
+/* --- a reboot from within ------------------------------------------------------------------------ */
+/* Once for each boot: whoever asks twice has one. */
+int local_machine_reboot_main(const char *instance_dir)
+{
+    char self[PATH_MAX], key[KEY_MAX_BYTES], error[PROVIDER_ERROR_MAX] = "";
+    autofree char *path = instance_path(instance_dir, "boot_id");
+    autofree char *boot_id = NULL;
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (len <= 0 || file_read(path, BOOT_ID_MAX_BYTES, &boot_id, NULL) != 0) {
+        fprintf(stderr, "%s is no machine that runs\n", instance_dir);
+        return EXIT_USAGE;
+    }
+    self[len] = '\0';
+    boot_id[strcspn(boot_id, "\n")] = '\0';
+    snprintf(key, sizeof(key), "inside/%.40s", boot_id);
+    if (power_cycle(self, instance_dir, key, error) == 0)
+        return 0;
+    fprintf(stderr, "%s\n", error);
+    return EXIT_FAILED;
 }

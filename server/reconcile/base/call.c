@@ -149,10 +149,24 @@ static int call_terminate(struct rcall *call, const struct provider_target *targ
     return gone != 0 ? gone : status;
 }
 
+static int call_reboot(struct rcall *call, const struct provider_target *target)
+{
+    const struct reboot_target machine = {.node = call->node,
+                                          .instance_id = call->instance_id,
+                                          .ref = call->provider_ref,
+                                          .address = call->address,
+                                          .boot_id = call->boot_id,
+                                          .key = call->key};
+    if (call->reboot.ops != NULL)
+        return call->reboot.ops->reboot(call->reboot.self, &machine, call->method, call->error);
+    if (call->link != NULL)
+        return call->scheduler.ops->reboots->reboot(call->scheduler.self, call->node, call->error);
+    return call->provider.ops->reboot(call->provider.self, target, call->key, call->error);
+}
+
 static int call_do(struct rcall *call)
 {
     const struct scheduler_driver *s = &call->scheduler;
-    const struct provider_driver *p = &call->provider;
     const struct scheduler_owner owner = owner_of(call);
     const struct provider_target target = target_of(call);
     switch (call->kind) {
@@ -186,7 +200,7 @@ static int call_do(struct rcall *call)
     case CALL_FAULTS:
         return s->ops->faults->show(s->self, call->node, call->faults, call->error);
     case CALL_REBOOT:
-        return p->ops->reboot(p->self, &target, call->key, call->error);
+        return call_reboot(call, &target);
     case CALL_TERMINATE:
         return call_terminate(call, &target);
     case CALL_LAUNCH:

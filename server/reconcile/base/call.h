@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_RECONCILE_BASE_CALL_H
 
 #include "server/provider/provider.h"
+#include "server/reboot/reboot.h"
 #include "server/scheduler/scheduler.h"
 #include "server/service/access/access.h"
 
@@ -42,6 +43,9 @@ struct rcall {
     struct scheduler_link *link; /* whose call it is; NULL: a provider's */
     struct scheduler_driver scheduler;
     struct provider_driver provider;
+    struct reboot_driver reboot; /* of a reboot: by whom; ops NULL: by the scheduler of link, or else by the provider */
+    enum reboot_method method;
+    char boot_id[BOOT_ID_MAX_BYTES], address[ADDRESS_MAX_BYTES]; /* of the machine that is rebooted */
     char cluster[NAME_MAX_BYTES], group[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
     char node[NODE_NAME_MAX_BYTES];
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];

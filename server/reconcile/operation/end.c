@@ -189,8 +189,9 @@ static bool policy_decides_next(const struct work *w, enum step_kind failed)
 {
     if (w->row.state != NODE_STATE_REPAIRING && w->row.state != NODE_STATE_VERIFYING)
         return false;
+    bool asked = work_by_person(w) && (failed == STEP_KIND_JOIN || w->op.try_count == 0);
     bool reboot = w->op.kind == OPERATION_KIND_REBOOT && text_equal(w->op.actor, ACTOR_POLICY) &&
-                  (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !work_by_person(w);
+                  (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !asked;
     bool reset = failed == STEP_KIND_RESET && text_equal(w->op.actor, ACTOR_POLICY);
     bool gone_again = failed == STEP_KIND_VERIFY && work_is_absence(w);
     return reset || reboot || gone_again || w->relapsed;

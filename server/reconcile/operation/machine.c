@@ -18,6 +18,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/address.h"
+#include "server/reconcile/operation/reboot.h"
 #include "server/reconcile/operation/step.h"
 #include "server/reconcile/world/capacity.h"
 #include "server/service/access/access.h"
@@ -67,7 +68,10 @@ static enum step_result reboot_enter(struct work *w)
     text_copy_cut(w->op.old_instance, sizeof(w->op.old_instance), w->instance.instance_id);
     text_copy_cut(w->op.old_boot, sizeof(w->op.old_boot), w->instance.boot_id);
     work_operation_store(w);
-    if (work_by_person(w))
+    bool methods = work_reboots_by_methods(w);
+    if (methods)
+        w->step->deadline_at = 0; /* each method has its own */
+    else if (work_by_person(w))
         return ask_reboot(w);
     instance_move(w, &w->instance, INSTANCE_STATE_REBOOTING);
     return STEP_GO_ON;
@@ -76,6 +80,8 @@ static enum step_result reboot_enter(struct work *w)
 static enum step_result reboot_run(struct work *w)
 {
     struct instance target;
+    if (work_reboots_by_methods(w))
+        return work_methods_run(w);
     if (!work_did(w, db_instance_get(w->turn->tx, w->op.old_instance, &target)))
         return STEP_WAIT;
     w->call = work_provider_call(w, CALL_REBOOT, &target);
@@ -87,6 +93,8 @@ static enum step_result reboot_run(struct work *w)
 
 static enum step_result reboot_answer(struct work *w, const struct rcall *call)
 {
+    if (w->op.try_count > 0)
+        return work_methods_answer(w, call);
     if (call->status == 0)
         return STEP_DONE;
     if (call->status != STATUS_NOT_FOUND)

@@ -29,6 +29,11 @@ static void put_reset(struct reconcile *r, struct rnode *node, const void *job)
     agent_tasks_put_reset(tasks_of(r), node->id, job);
 }
 
+static void put_reboot(struct reconcile *r, struct rnode *node, const void *job)
+{
+    agent_tasks_put_reboot(tasks_of(r), node->id, job);
+}
+
 static void drop(struct reconcile *r, struct rnode *node, const void *data)
 {
     (void)data;
@@ -48,6 +53,11 @@ void work_task_check(struct work *w, const struct deep_job *job)
 void work_task_reset(struct work *w, const struct reset_job *job)
 {
     turn_after(w->turn, w->node, put_reset, job, sizeof(*job));
+}
+
+void work_task_reboot(struct work *w, const struct reboot_job *job)
+{
+    turn_after(w->turn, w->node, put_reboot, job, sizeof(*job));
 }
 
 void work_task_drop(struct work *w)

@@ -46,6 +46,7 @@ int service_agent_work(struct service *s, int64_t node_id, const char *peer, str
                        char **ret_resources, struct problem *ret_problem);
 /* The device that it is asked to reset. NOT_FOUND: none. */
 int service_agent_reset(struct service *s, int64_t node_id, struct reset_job *ret_job);
+int service_agent_reboot(struct service *s, int64_t node_id, struct reboot_job *ret_job);
 void service_agent_work_sent(struct service *s, size_t resources_bytes);
 /* Durable in the timeline when it returns; a repeat adds nothing. log: the end of what the script wrote. STALE when this is no
  * longer asked for. */

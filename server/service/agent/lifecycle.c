@@ -72,6 +72,11 @@ int service_agent_reset(struct service *s, int64_t node_id, struct reset_job *re
     return agent_tasks_get_reset(fleet_agent_tasks(s->fleet), node_id, ret_job);
 }
 
+int service_agent_reboot(struct service *s, int64_t node_id, struct reboot_job *ret_job)
+{
+    return agent_tasks_get_reboot(fleet_agent_tasks(s->fleet), node_id, ret_job);
+}
+
 void service_agent_work_sent(struct service *s, size_t resources_bytes)
 {
     memory_resources_leave(s->memory, resources_bytes);
@@ -153,6 +158,13 @@ static void say_last(struct reporting *reporting)
     say_cut(reporting->message, sizeof(reporting->message), "%s", text);
 }
 
+/* Of a reboot each try has its own. */
+static bool is_key_of(const struct operation *operation, const char *key)
+{
+    size_t len = strlen(operation->uid);
+    return strncmp(operation->uid, key, len) == 0 && (key[len] == '\0' || key[len] == '/');
+}
+
 static int report_write(struct db_tx *tx, void *arg)
 {
     struct reporting *reporting = arg;
@@ -163,7 +175,7 @@ static int report_write(struct db_tx *tx, void *arg)
     int status = place_find_row(tx, reporting->node_id, &place);
     if (status == 0)
         status = db_operation_active(tx, reporting->node_id, &operation);
-    if (status == STATUS_NOT_FOUND || (status == 0 && !text_equal(operation.uid, reporting->report->key)))
+    if (status == STATUS_NOT_FOUND || (status == 0 && !is_key_of(&operation, reporting->report->key)))
         return problem_say(reporting->problem, STATUS_STALE, PROBLEM_STALE_REPORT,
                            "This instance is no longer asked to do that. Stop.");
     if (status == 0)
@@ -173,6 +185,8 @@ static int report_write(struct db_tx *tx, void *arg)
     status = db_operation_report_add(tx, operation.id, reporting->report, service_now(reporting->s));
     if (status < 0)
         return status == STATUS_EXISTS ? 0 : status;
+    if (operation.kind == OPERATION_KIND_REBOOT)
+        return 0; /* the loop says what came of each try */
     write_message(reporting, &operation);
     if (reports == REPORTS_MAX - 1)
         say_last(reporting);

@@ -127,6 +127,28 @@ static void say_liveness(struct text *text, struct service *s, const struct plac
         text_printf(text, "Its agent was seen %s ago.\n", clock_format_duration(now_ms - live.last_heartbeat_at, ago));
 }
 
+/* Which method, when, and what came of it. */
+static void say_tries(struct text *text, const struct operation *operation)
+{
+    static const char *const came[] = {
+        [REBOOT_OUTCOME_RUNNING] = "waits for a new boot",
+        [REBOOT_OUTCOME_REBOOTED] = "rebooted the machine",
+        [REBOOT_OUTCOME_REFUSED] = "failed",
+        [REBOOT_OUTCOME_UNREACHABLE] = "did not answer",
+        [REBOOT_OUTCOME_NO_BOOT] = "was accepted, but no new boot was reported in time",
+        [REBOOT_OUTCOME_LOST] = "gave no answer, and no new boot was reported in time",
+    };
+    char at[CLOCK_TEXT_MAX], span[CLOCK_TEXT_MAX];
+    for (int i = 0; i < operation->try_count; i++) {
+        const struct reboot_try *one = &operation->tries[i];
+        text_printf(text, "  %d. %s: a reboot by %s %s", one->number, clock_format(one->began_at, at),
+                    reboot_method_words(one->method), came[one->outcome]);
+        if (one->ended_at > 0)
+            text_printf(text, " after %s", clock_format_duration(one->ended_at - one->began_at, span));
+        text_printf(text, "%s%s.\n", one->detail[0] != '\0' ? ": " : "", one->detail);
+    }
+}
+
 static void say_operation(struct text *text, const struct operation *operation)
 {
     if (operation->id == 0)
@@ -144,6 +166,7 @@ static void say_operation(struct text *text, const struct operation *operation)
     if (operation->error[0] != '\0')
         text_printf(text, ": %s", operation->error);
     text_add(text, ".\n");
+    say_tries(text, operation);
 }
 
 /* What the last decision stands on is still so. */
@@ -236,6 +259,8 @@ static char *sentences(struct service *s, const struct explain *explain)
     } else {
         text_add(&text, "No decision was ever needed: nothing that was seen on it asked for one.\n");
     }
+    if (explain->last.try_count > 0 && explain->last.id != explanation->operation.id)
+        say_operation(&text, &explain->last);
     say_liveness(&text, s, &explain->place);
     say_lemon(&text, &explain->lemon);
     return text_take(&text);

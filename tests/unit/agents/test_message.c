@@ -41,7 +41,7 @@ static void test_written(void **state)
     message_write_enroll(&out, NULL, "i-1", "b-1");
     assert_string_equal(out.data, "{\"instanceId\":\"i-1\",\"bootId\":\"b-1\"}");
     text_clear(&out);
-    struct message_heartbeat beat = {"i-1", "b-1", 3, 4, true, false, 0, 0x1f, 2, NULL};
+    struct message_heartbeat beat = {"i-1", "b-1", 3, 4, true, false, false, 0, 0x1f, 2, NULL};
     message_write_heartbeat(&out, &beat);
     assert_string_equal(
         out.data,
@@ -61,6 +61,11 @@ static void test_written(void **state)
     message_write_heartbeat(&out, &beat);
     assert_non_null(strstr(out.data, "\"checks\":[\"lifecycle\",\"machine\",\"settings:0\",\"reset\"],"));
     text_clear(&out);
+    beat.reboots = true;
+    text_clear(&out);
+    message_write_heartbeat(&out, &beat);
+    assert_non_null(strstr(out.data, "\"settings:0\",\"reset\",\"reboot\"],"));
+    beat.reboots = false;
     beat.resets = false;
     beat.address = "2001:db8::7";
     message_write_heartbeat(&out, &beat);

@@ -17,6 +17,25 @@
     "{\"key\":\"k\",\"instanceId\":\"i-1\",\"source\":\"file:///s\",\"scripts\":" scripts ",\"timeLimitMs\":1000," \
     "\"attempts\":3,\"resourceConfig\":\"{\\\"a\\\": \\\"\\u00e9\\\"}\"}"
 
+#define REBOOT(boot, delay)                                                                               \
+    "{\"key\":\"o/2\",\"instanceId\":\"i-1\",\"bootId\":\"" boot "\",\"reason\":\"r\",\"delayMs\":" delay \
+    ",\"attempt\":2}"
+
+static void test_a_reboot(void **state)
+{
+    struct reboot_job job;
+    (void)state;
+    assert_int_equal(work_read_reboot(REBOOT("b", "600000"), strlen(REBOOT("b", "600000")), &job), 0);
+    assert_string_equal(job.key, "o/2");
+    assert_string_equal(job.boot_id, "b");
+    assert_int_equal(job.delay_ms, 600000);
+    assert_int_equal(job.attempt, 2);
+    static const char *const bad[] = {REBOOT("", "0"), REBOOT("b", "600001"), REBOOT("b", "-1"),
+                                      "{\"key\":\"o/2\",\"instanceId\":\"i-1\",\"bootId\":\"b\"}", "{}"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(work_read_reboot(bad[i], strlen(bad[i]), &job), STATUS_INVALID);
+}
+
 static void test_an_order(void **state)
 {
     struct lifecycle_job job;
@@ -156,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_order),
+        cmocka_unit_test(test_a_reboot),
         cmocka_unit_test(test_orders_that_are_refused),
         cmocka_unit_test(test_reports),
         cmocka_unit_test(test_a_long_log),

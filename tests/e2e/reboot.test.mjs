@@ -1,0 +1,66 @@
+// Reboots by the methods of a group: a real hpd, machines of the local provider with real agents, an agent's command that reboots its
+// machine, a real sshd, and OpenStack's emulator of a BMC.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterEach, test } from 'node:test';
+import { Local } from './lib/local.mjs';
+import { agentService, hpdPath } from './lib/programs.mjs';
+import { until } from './lib/world.mjs';
+
+const SLOW = 180000;
+const BUS = 'NVRM: Xid (PCI:0000:b9:00): 79, pid=1234, name=python, GPU has fallen off the bus.';
+let world;
+
+afterEach(async () => {
+  await world?.end();
+  world = undefined;
+});
+
+// One node; its agent has these further options.
+async function open(rebootMethods, agent, { recovery = {}, config: more = {} } = {}) {
+  world = new Local({ recovery: { rebootDelay: '0s', ...recovery } });
+  const config = JSON.parse(readFileSync(world.config, 'utf8'));
+  config.providers.local.services = [{ ...agentService, command: [...agentService.command, ...agent] }];
+  writeFileSync(world.config, JSON.stringify({ ...config, ...more }));
+  await world.start();
+  await world.create(1, { instanceGroups: [{ name: 'w', instanceCount: 1, provider: 'local', rebootMethods }] });
+  await world.ready(SLOW);
+}
+
+const allowed = (command = `exec ${hpdPath} machine-reboot "$HOLDFAST_INSTANCE_DIR"`) => ['--allow-reboot', '--reboot-command', command];
+const boots = async () => (world.file((await world.node('w-1')).instanceId, 'log/machine.log').match(/rebooted for \S+/g) ?? []);
+const ended = () => until('the reboot is over', async () => (await world.repairs('w-1')).find((o) => o.kind === 'reboot' && ['succeeded', 'failed'].includes(o.state)), SLOW);
+const tries = (operation) => operation.rebootTries.map((t) => `${t.method} ${t.outcome}`);
+
+test('the agent reboots its machine', async () => {
+  await open(['agent', 'provider'], allowed());
+  await world.kernel('w-1', BUS);
+  const done = await ended();
+  assert.equal(done.state, 'succeeded', done.error);
+  assert.deepEqual(tries(done), ['agent rebooted']);
+  assert.match((await boots()).join(), /^rebooted for inside\/[0-9a-f-]+$/);
+  await world.ready(SLOW);
+  assert.match((await world.get('/v1/clusters/demo/nodes/w-1/explanation')).text, /1\. .*: a reboot by the node's agent rebooted the machine after /);
+});
+
+test('what was accepted and brings no new boot gives way to the next method, and what may not be asked is not', async () => {
+  await open(['ssh', 'agent', 'provider'], allowed('true'), { recovery: { rebootStuckAfter: '2s' } });
+  await world.kernel('w-1', BUS);
+  const done = await ended();
+  assert.equal(done.state, 'succeeded', done.error);
+  assert.deepEqual(tries(done), ['ssh refused', 'agent no-new-boot', 'provider rebooted']);
+  assert.equal(done.rebootTries[0].detail, "hpd's configuration has no section ssh");
+  assert.equal((await boots()).length, 1);
+});
+
+test('an agent that may not reboot is not asked, and hpd that is killed meanwhile reboots once', async () => {
+  await open(['agent', 'provider'], []);
+  await world.kernel('w-1', BUS);
+  await until('it is tried', async () => (await world.repairs('w-1')).some((o) => o.rebootTries), SLOW);
+  await world.stopHpd('SIGKILL');
+  await world.start();
+  const done = await ended();
+  assert.deepEqual(tries(done).slice(0, 1), ['agent refused']);
+  assert.equal(done.rebootTries[0].detail, 'hp-agent runs there without --allow-reboot');
+  assert.equal((await boots()).length, 1);
+});
