@@ -129,7 +129,7 @@ static void look_at_pressure(const struct check_context *context, struct check_o
     if (check_read(context, "/proc/pressure/memory", FILE_BYTES_MAX, &data, &len) != 0 ||
         !memory_parse_pressure(data, len, &milli))
         return; /* not in every kernel, and off in some */
-    check_value(out, "holdfast_memory_pressure_percent", "", (double)milli / 1000);
+    check_value(out, "holdfast_memory_pressure_ratio", "", (double)milli / 100000);
     if (milli >= 1000 * agent_settings_limit(context->settings, AGENT_LIMIT_MEMORY_PRESSURE))
         check_found(out, "node.memory.pressure", "", 1, "all tasks waited for memory in %" PRId64 " %% of five minutes",
                     milli / 1000);

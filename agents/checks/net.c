@@ -208,17 +208,16 @@ static void judge_counters(const struct view *view, const char *name)
     }
 }
 
-/* Named as prometheus-node-exporter names them. */
 static void measure(const struct view *view, const struct net_interface *interface)
 {
     static const struct {
         const char *file, *metric;
     } counters[] = {
-        {"statistics/rx_errors", "node_network_receive_errs_total"},
-        {"statistics/rx_dropped", "node_network_receive_drop_total"},
-        {"statistics/tx_errors", "node_network_transmit_errs_total"},
-        {"statistics/tx_dropped", "node_network_transmit_drop_total"},
-        {"carrier_changes", "node_network_carrier_changes_total"},
+        {"statistics/rx_errors", "holdfast_net_receive_errors_total"},
+        {"statistics/rx_dropped", "holdfast_net_receive_dropped_total"},
+        {"statistics/tx_errors", "holdfast_net_transmit_errors_total"},
+        {"statistics/tx_dropped", "holdfast_net_transmit_dropped_total"},
+        {"carrier_changes", "holdfast_net_carrier_changes_total"},
     };
     char labels[CHECK_LABELS_MAX_BYTES];
     snprintf(labels, sizeof(labels), "device=\"%s\"", interface->name);
@@ -227,9 +226,9 @@ static void measure(const struct view *view, const struct net_interface *interfa
         if (value >= 0)
             check_value(view->out, counters[i].metric, labels, (double)value);
     }
-    check_value(view->out, "node_network_up", labels, interface->state == NET_UP);
+    check_value(view->out, "holdfast_net_up", labels, interface->state == NET_UP);
     if (interface->speed_mbps > 0)
-        check_value(view->out, "node_network_speed_bytes", labels, (double)interface->speed_mbps * 1e6 / 8);
+        check_value(view->out, "holdfast_net_speed_bytes", labels, (double)interface->speed_mbps * 1e6 / 8);
 }
 
 /* Not those of USB either, which is how a management controller shows itself, nor functions that a device lends out. */

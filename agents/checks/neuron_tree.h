@@ -17,12 +17,12 @@
 /* What is counted, under which code it is told, and its metric. */
 /* clang-format off */
 #define NEURON_COUNTERS(X)                                                                                          \
-    X(MEMORY, "neuron.memory.uncorrected", "holdfast_neuron_memory_uncorrected", "memory errors not corrected")     \
-    X(SRAM, "neuron.sram.uncorrected", "holdfast_neuron_sram_uncorrected", "SRAM errors not corrected")             \
-    X(MEMORY_CORRECTED, "neuron.memory.corrected", "holdfast_neuron_memory_corrected", "memory errors corrected")   \
-    X(SRAM_CORRECTED, "neuron.sram.corrected", "holdfast_neuron_sram_corrected", "SRAM errors corrected")           \
-    X(HARDWARE, "neuron.hardware.error", "holdfast_neuron_hardware_errors", "executions ended in a hardware error") \
-    X(TIMEOUT, "neuron.execution.timeout", "holdfast_neuron_timeouts", "executions timed out")
+    X(MEMORY, "neuron.memory.uncorrected", "holdfast_neuron_memory_uncorrected_total", "memory errors not corrected")     \
+    X(SRAM, "neuron.sram.uncorrected", "holdfast_neuron_sram_uncorrected_total", "SRAM errors not corrected")             \
+    X(MEMORY_CORRECTED, "neuron.memory.corrected", "holdfast_neuron_memory_corrected_total", "memory errors corrected")   \
+    X(SRAM_CORRECTED, "neuron.sram.corrected", "holdfast_neuron_sram_corrected_total", "SRAM errors corrected")           \
+    X(HARDWARE, "neuron.hardware.error", "holdfast_neuron_hardware_errors_total", "executions ended in a hardware error") \
+    X(TIMEOUT, "neuron.execution.timeout", "holdfast_neuron_timeouts_total", "executions timed out")
 /* clang-format on */
 enum neuron_counter {
 #define X(SYMBOL, code, metric, words) NEURON_COUNTER_##SYMBOL,

@@ -14,11 +14,31 @@ _Static_assert(NVIDIA_VALUE_COUNT <= 64, "a bit of nvidia_gpu.unreadable each");
 const char *nvidia_value_metric(enum nvidia_value value)
 {
     static const char *const metrics[] = {
-#define X(SYMBOL, metric) metric,
+#define X(SYMBOL, metric, ...) metric,
         NVIDIA_VALUE_LIST(X)
 #undef X
     };
     return metrics[value];
+}
+
+double nvidia_value_scale(enum nvidia_value value)
+{
+    static const double scales[] = {
+#define X(SYMBOL, metric, type, help, scale, dcgm) scale,
+        NVIDIA_VALUE_LIST(X)
+#undef X
+    };
+    return scales[value];
+}
+
+const char *nvidia_value_dcgm(enum nvidia_value value)
+{
+    static const char *const names[] = {
+#define X(SYMBOL, metric, type, help, scale, dcgm) dcgm,
+        NVIDIA_VALUE_LIST(X)
+#undef X
+    };
+    return names[value];
 }
 
 const char *nvidia_answer_text(enum nvidia_answer answer)

@@ -129,15 +129,21 @@ static void look_at_unreadable(const struct nvidia_look *look, const struct nvid
         check_unknown(look->out, "%s: the driver cannot read %s", gpu->name, gpu->unreadable_first);
 }
 
+/* By our name, and by that of dcgm-exporter with its labels, so that dashboards made for it work. */
 static void tell_values(const struct nvidia_look *look, const struct nvidia_gpu *gpu)
 {
-    char labels[CHECK_LABELS_MAX_BYTES] = "";
+    char labels[CHECK_LABELS_MAX_BYTES] = "", dcgm_labels[CHECK_LABELS_MAX_BYTES] = "";
+    check_label(dcgm_labels, "gpu", gpu->name);
+    check_label(dcgm_labels, "UUID", gpu->uuid);
+    check_label(dcgm_labels, "modelName", gpu->product);
     check_label(labels, "gpu", gpu->name);
     check_label(labels, "uuid", gpu->uuid);
     for (size_t i = 0; i < NVIDIA_VALUE_COUNT; i++) {
         const char *metric = nvidia_value_metric((enum nvidia_value)i);
         if (metric[0] != '\0' && !isnan(gpu->values[i]))
-            check_value(look->out, metric, labels, gpu->values[i]);
+            check_value(look->out, metric, labels, gpu->values[i] * nvidia_value_scale((enum nvidia_value)i));
+        if (nvidia_value_dcgm((enum nvidia_value)i)[0] != '\0' && !isnan(gpu->values[i]))
+            check_value(look->out, nvidia_value_dcgm((enum nvidia_value)i), dcgm_labels, gpu->values[i]);
     }
     check_label(labels, "product", gpu->product);
     check_label(labels, "serial", gpu->serial);

@@ -4,6 +4,7 @@
  */
 #include "agents/node/metrics.h"
 
+#include "agents/node/metric_help.h"
 #include "base/clock.h"
 #include "base/status.h"
 
@@ -167,17 +168,30 @@ void metrics_forget(struct metrics *metrics, bool (*is_run)(const char *name, vo
     metrics->count = kept;
 }
 
+static void write_head(struct text *out, const char *metric)
+{
+    const struct metric_help *help = metric_help(metric);
+    text_printf(out, "# HELP %s %s\n# TYPE %s %s\n", metric, help != NULL ? help->help : "Measured by a check", metric,
+                help != NULL ? help->type : "untyped");
+}
+
 void metrics_write(const struct metrics *metrics, struct text *out)
 {
+    if (metrics->count > 0)
+        write_head(out, "holdfast_check_result");
     for (size_t i = 0; i < metrics->count; i++)
         text_printf(out, "holdfast_check_result{check=\"%s\",result=\"%s\"} 1\n", metrics->rows[i].check->name,
                     check_result_text(metrics->rows[i].result));
+    if (metrics->count > 0)
+        write_head(out, "holdfast_check_found");
     for (size_t i = 0; i < metrics->count; i++)
         text_printf(out, "holdfast_check_found{check=\"%s\"} %zu\n", metrics->rows[i].check->name,
                     metrics->rows[i].found);
     for (size_t i = 0; i < metrics->count; i++)
         for (size_t k = 0; k < metrics->rows[i].count; k++) {
             const struct check_measure *measure = &metrics->rows[i].measures[k];
+            if (k == 0 || strcmp(measure[-1].metric, measure->metric) != 0)
+                write_head(out, measure->metric);
             bool labels = measure->labels[0] != '\0';
             text_printf(out, "%s%s%s%s %.17g\n", measure->metric, labels ? "{" : "", measure->labels, labels ? "}" : "",
                         measure->value);

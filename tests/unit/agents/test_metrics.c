@@ -6,11 +6,14 @@
 
 #include <cmocka.h>
 
+#include "agents/node/metric_help.h"
 #include "agents/node/metrics.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/status.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,14 +83,57 @@ static void test_what_is_told(void **state)
     autofree char *all = ask(metrics, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(text_starts_with(all, "HTTP/1.1 200 OK\r\n"));
     const char *body = strstr(all, "\r\n\r\n") + 4;
-    assert_string_equal(body, "holdfast_check_result{check=\"probe\",result=\"found\"} 1\n"
+    assert_string_equal(body, "# HELP holdfast_check_result How the last run of a check ended; 1 for what it was\n"
+                              "# TYPE holdfast_check_result gauge\n"
+                              "holdfast_check_result{check=\"probe\",result=\"found\"} 1\n"
+                              "# HELP holdfast_check_found Findings of the last run of a check\n"
+                              "# TYPE holdfast_check_found gauge\n"
                               "holdfast_check_found{check=\"probe\"} 1\n"
-                              "holdfast_a{gpu=\"0\"} 0.5\nholdfast_b 2\n");
+                              "# HELP holdfast_a Measured by a check\n# TYPE holdfast_a untyped\n"
+                              "holdfast_a{gpu=\"0\"} 0.5\n"
+                              "# HELP holdfast_b Measured by a check\n# TYPE holdfast_b untyped\nholdfast_b 2\n");
     autofree char *other = ask(metrics, "GET / HTTP/1.1\r\n\r\n");
     assert_true(text_starts_with(other, "HTTP/1.1 404 "));
     autofree char *post = ask(metrics, "POST /metrics HTTP/1.1\r\n\r\n");
     assert_true(text_starts_with(post, "HTTP/1.1 404 "));
     metrics_free(metrics);
+}
+
+/* Each name of a metric in the sources of the checks. */
+static void look_through(const char *path)
+{
+    autofree char *text = NULL;
+    size_t len;
+    assert_int_equal(file_read(path, 1 << 20, &text, &len), 0);
+    for (const char *at = text; (at = strstr(at, "\"holdfast_")) != NULL;) {
+        char name[CHECK_METRIC_MAX_BYTES];
+        at++;
+        assert_int_equal(text_copy_bytes(name, sizeof(name), at, strcspn(at, "\"{")), 0);
+        if (metric_help(name) == NULL)
+            fail_msg("%s: %s has no row in agents/node/metric_help.c", path, name);
+    }
+}
+
+static void test_each_measurement_has_help(void **state)
+{
+    (void)state;
+    DIR *dir = opendir("agents/checks");
+    int files = 0;
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        autofree char *path = own_printf("agents/checks/%s", entry->d_name);
+        const char *end = strrchr(path, '.');
+        if (end != NULL && (strcmp(end, ".c") == 0 || strcmp(end, ".h") == 0)) {
+            look_through(path);
+            files++;
+        }
+    }
+    closedir(dir);
+    assert_true(files > 20);
+    assert_string_equal(metric_help("DCGM_FI_DEV_GPU_TEMP")->type, "gauge");
+    assert_string_equal(metric_help("node_amazonefa_rdma_read_bytes")->type, "untyped");
+    assert_null(metric_help(""));
+    assert_null(metric_help("holdfast_nothing"));
 }
 
 static bool is_named(const char *name, void *arg)
@@ -163,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_told),
         cmocka_unit_test(test_what_is_gone_is_not_told),
+        cmocka_unit_test(test_each_measurement_has_help),
         cmocka_unit_test(test_clients_that_misbehave),
         cmocka_unit_test(test_the_loopback_only),
     };
