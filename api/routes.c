@@ -174,6 +174,8 @@ const struct api_route api_routes[] = {
 
     {"POST", "/", "callAws", ACCESS_SIGNED, LANE_POOL, PLAIN, AWS_BODY_BYTES_MAX, aws_api},
 
+    {"GET", "/", "openRoot", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_console_open},
+
     {"GET", "/v1/certificate", "describeCertificate", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_certificate_describe},
     {"GET", "/v1/version", "describeVersion", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_version_describe},
 

@@ -1,75 +1,137 @@
-// All clusters, and one with its nodes: a page of them at a time, however many there are.
-import { ask, query, segment } from './api.js';
-import { ago, counts, facts, h, link, path, table, word } from './dom.js';
+// One cluster: how it stands, what waits for a person, what goes on, the fleet map, its groups and its nodes.
+import { ask, maybe, segment } from './api.js';
+import { h, link, nodeLink, nodePath, path, same, table } from './dom.js';
+import { fleet } from './fleet.js';
+import { ago, plural, since } from './format.js';
+import { LOOKS, ORDER, badge, lookBadge, lookOf, worstFirst } from './looks.js';
+import { BY, FleetMap } from './map.js';
+import { stateBar } from './overview.js';
+import { actionButton, causesOf, headlineView, itselfItems, pause, standingOf, waitingItems } from './standing.js';
 
-const NODES = 100;
+const ROWS = matchMedia('(max-width: 40rem)').matches ? 12 : 50;
+const POLICIES = 20; // groups whose budget is asked for
+const POLICY_MS = 60000;
 
-export const pauseBanner = (cluster) => cluster.pause && h('p', { class: 'banner' },
-  `PAUSED by ${cluster.pause.by}${cluster.pause.reason ? `: ${cluster.pause.reason}` : ''}. Nothing is done to its nodes by itself until it is resumed.`);
-
-const nodePath = (cluster, node) => path('clusters', cluster, 'nodes', node);
-
-export async function overview() {
-  const [clusters, incidents, approvals, webhooks, schedulers] = await Promise.all([
-    ask('clusters'), ask('incidents?state=open'), ask('approvals?state=asked'), ask('webhooks'), ask('schedulers')]);
-  const deaf = webhooks.items.filter((w) => w.state !== 'ok');
-  const cards = clusters.items.map((c) => h('section', { class: 'card' }, h('h2', {}, link(path('clusters', c.name), c.name)), pauseBanner(c),
-    facts([['State', word(c.state)], ['Failure', c.failureMessage], ['NodeRecovery', c.nodeRecovery], ['Nodes', `${c.nodeCount}`],
-      ['By state', h('span', {}, counts(c.nodesByState))], ['By health', h('span', {}, counts(c.nodesByHealth))]])));
-  return [
-    h('h1', {}, 'Clusters'),
-    approvals.items.length > 0 && h('p', { class: 'banner' }, link('#/approvals', `${approvals.items.length}${approvals.nextCursor ? ' or more' : ''} waiting for an approval`)),
-    deaf.map((w) => h('p', { class: 'banner' }, `The webhook ${w.name} takes nothing: ${w.error}`)),
-    incidents.items.map((i) => h('p', { class: 'banner' }, link(path('clusters', i.cluster), i.cluster), ` ${i.level} ${i.domain}: ${i.affected} of ${i.nodes} nodes, ${i.cause}, since `, ago(i.startedAt))),
-    cards.length > 0 ? cards : h('p', { class: 'quiet' }, 'No clusters yet. Make one with: ', h('code', {}, 'hpctl cluster create -f FILE')),
-    schedulers.items.length > 0 && [h('h2', {}, 'Schedulers'),
-      table([['Scheduler', (s) => s.name], ['Kind', (s) => s.kind], ['State', (s) => word(s.state)], ['Seen', (s) => (s.seenAt ? ago(s.seenAt) : 'never')],
-        ['Nodes', (s) => `${s.nodeCount ?? 'not known'}`], ['Clusters', (s) => s.clusters.join(', ')], ['Why', (s) => s.error]], schedulers.items, '')],
-  ];
+async function budgets(memory, cluster, groups) {
+  if (memory.budgets && Date.now() - memory.budgetsAt < POLICY_MS) return memory.budgets;
+  const read = await Promise.all(groups.slice(0, POLICIES).map(async ({ name }) => [name, await maybe(ask(`clusters/${segment(cluster)}/groups/${segment(name)}/policies`))]));
+  const found = read.map(([name, { items }]) => {
+    const settings = Object.fromEntries(items.flatMap((p) => p.settings).map((s) => [s.name, s.value]));
+    return [name, { percent: settings['recovery.budgetPercent'], most: settings['recovery.budgetMax'] }];
+  });
+  Object.assign(memory, { budgets: Object.fromEntries(found), budgetsAt: Date.now() });
+  return memory.budgets;
 }
 
-const choice = (name, label, values, now) => h('label', {}, label, h('select', { name }, h('option', { value: '' }, 'any'),
-  values.map((v) => h('option', { value: v, selected: v === now }, v))));
+// As policy/budget.c counts it: a share of the group, at least one, and never more than the number.
+function budgetOf(group, settings) {
+  if (settings?.percent === undefined) return undefined;
+  const share = Math.max(1, Math.floor((group.instanceCount * settings.percent) / 100));
+  return settings.most > 0 ? Math.min(share, settings.most) : share;
+}
 
-const nodeColumns = (cluster) => [
-  ['Node', (n) => link(nodePath(cluster, n.name), n.name)], ['Group', (n) => n.group], ['State', (n) => word(n.state)], ['Health', (n) => word(n.health)],
-  ['Since', (n) => ago(n.stateSince)], ['Why', (n) => `${n.optedOut ? 'opted out. ' : ''}${n.reason ?? ''}`]];
+/* --- filters ------------------------------------------------------------------------------------------------ */
 
-// filter is the page's own memory: what was chosen stays chosen when the page is read again.
-export async function cluster(name, filter) {
-  const one = `clusters/${segment(name)}`;
-  const wanted = { group: filter.group, state: filter.state, health: filter.health, limit: NODES };
-  const [view, first] = await Promise.all([ask(one), ask(`${one}/nodes${query({ ...wanted, cursor: filter.cursor })}`)]);
-  const shown = first.items.filter((n) => !filter.text || `${n.name} ${n.reason ?? ''}`.includes(filter.text));
-  const groups = view.instanceGroups ?? [];
-  const held = (g) => [g.breaker?.open && 'breaker open', g.protection?.on && 'protected', g.capacity?.short && 'no capacity', g.failureMessage].filter(Boolean).join('; ');
-  const form = h('form', { onsubmit: (event) => {
-    event.preventDefault();
-    Object.assign(filter, Object.fromEntries(new FormData(event.target)), { cursor: '', before: [] });
-    filter.again();
-  } }, choice('group', 'Group', groups.map((g) => g.name), filter.group), choice('state', 'State', Object.keys(view.nodesByState ?? {}), filter.state),
-  choice('health', 'Health', Object.keys(view.nodesByHealth ?? {}), filter.health),
-  h('label', {}, 'Words, on this page', h('input', { name: 'text', value: filter.text ?? '' })), h('button', {}, 'Show'));
-  const turn = (cursor, before) => () => {
-    Object.assign(filter, { cursor, before });
-    filter.again();
+function filtered(nodes, { q, look, group }) {
+  const started = performance.now();
+  const words = (q ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = look ? new Set(look.split(',')) : undefined;
+  const found = nodes.filter((n) => (!group || n.group === group) && (!wanted || wanted.has(lookOf(n))) &&
+    words.every((w) => `${n.name} ${n.reason ?? ''} ${n.instanceId ?? ''} ${n.rack ?? ''} ${n.switch ?? ''} ${n.zone ?? ''} ${n.ultraserver ?? ''}`.toLowerCase().includes(w)));
+  performance.measure('console-filter', { start: started });
+  return found;
+}
+
+function toggled(look, one) {
+  const now = new Set((look ?? '').split(',').filter(Boolean));
+  if (!now.delete(one)) now.add(one);
+  return [...now].join(',');
+}
+
+function toolbar(ctx, { nodes, view }) {
+  const { query } = ctx;
+  const counts = {};
+  for (const n of nodes) counts[lookOf(n)] = (counts[lookOf(n)] ?? 0) + 1;
+  const chosen = (query.look ?? '').split(',');
+  const levels = Object.keys(BY).filter((by) => by === 'group' || by === 'state' || nodes.some((n) => n[by]));
+  return h('div', { class: 'toolbar', key: 'toolbar' },
+    h('label', {}, 'By', h('select', { onchange: (e) => ctx.set({ by: e.target.value === 'group' ? '' : e.target.value }) }, levels.map((by) => h('option', { value: by, selected: by === (query.by ?? 'group') }, BY[by])))),
+    view.instanceGroups.length > 1 && h('label', {}, 'Group', h('select', { onchange: (e) => ctx.set({ group: e.target.value }) }, h('option', { value: '' }, 'all'), view.instanceGroups.map((g) => h('option', { value: g.name, selected: g.name === query.group }, g.name)))),
+    h('label', { class: 'grow' }, 'Filter', h('input', { type: 'search', value: query.q ?? '', placeholder: 'name, reason, rack, instance', oninput: (e) => ctx.set({ q: e.target.value }) })),
+    h('div', { class: 'chips', role: 'group', 'aria-label': 'Show only' }, ORDER.filter((look) => counts[look] || chosen.includes(look)).map((look) => h('button', { type: 'button', key: look, class: `chip ${LOOKS[look].tone}`, 'aria-pressed': chosen.includes(look) ? 'true' : 'false', title: LOOKS[look].says, onclick: () => ctx.set({ look: toggled(ctx.query.look, look) }) },
+      h('span', { class: 'glyph', 'aria-hidden': 'true' }, LOOKS[look].glyph || '✓'), `${LOOKS[look].label} ${counts[look] ?? 0}`))));
+}
+
+/* --- parts ----------------------------------------------------------------------------------------------------- */
+
+const done = (steps) => steps.filter((s) => s.state === 'done' || s.state === 'skipped').length;
+const progressOf = (o) => o.progress ? `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service${o.progress.nodesFailed ? `, ${o.progress.nodesFailed} failed` : ''}` : o.steps.find((s) => s.state === 'running')?.name ?? '';
+
+const operations = (cluster, items) => h('ul', { class: 'going', key: 'operations' }, items.map((o) => h('li', { key: o.id }, h('div', {}, h('strong', {}, link(path('operations', o.id), o.kind), o.node && [' ', nodeLink(cluster, o.node)]), ' ', h('span', { class: 'quiet' }, progressOf(o), ' · ', since(o.createdAt), ' · ', o.actor)),
+  o.steps.length > 0 && h('progress', { max: o.steps.length, value: done(o.steps), 'aria-label': `${o.kind} ${o.node ?? ''}: ${done(o.steps)} of ${o.steps.length} steps` }))));
+
+function groupTable(view, known) {
+  const held = (g) => [g.breaker.open && badge('breaker open', 'bad'), g.protection.on && badge('replacements stopped', 'bad'), g.capacity.short && badge('no capacity', 'warn'), g.failureMessage && h('span', {}, g.failureMessage)];
+  const repairs = (g) => {
+    const budget = budgetOf(g, known?.[g.name]);
+    return `${g.nodesByState.repairing ?? 0}${budget === undefined ? '' : ` of ${budget}`}`;
   };
-  const past = filter.before ?? [];
-  return [
-    h('h1', {}, `Cluster ${name}`), pauseBanner(view),
-    facts([['State', word(view.state)], ['Failure', view.failureMessage], ['NodeRecovery', view.nodeRecovery],
-      ['Scheduler', view.scheduler && `${view.scheduler.name} (${view.scheduler.state})${view.scheduler.error ? `: ${view.scheduler.error}` : ''}`],
-      ['Nodes', `${view.nodeCount}`], ['By state', h('span', {}, counts(view.nodesByState))], ['By health', h('span', {}, counts(view.nodesByHealth))]]),
-    h('h2', {}, 'Groups'),
-    table([['Group', (g) => g.name], ['State', (g) => word(g.state)], ['Nodes', (g) => [counts(g.nodesByState), ` of ${g.instanceCount}`]], ['What holds its repairs', held]], groups, 'No groups.'),
-    h('h2', {}, 'At work'),
-    table([['Node', (o) => (o.node ? link(nodePath(name, o.node), o.node) : 'all of it')], ['What', (o) => o.kind], ['State', (o) => word(o.state)], ['Why', (o) => o.reason], ['Asked by', (o) => o.actor], ['Since', (o) => ago(o.createdAt)]],
-      view.activeOperations ?? [], 'Nothing is at work.'),
-    h('h2', {}, `Needs a person${view.attentionTotal > (view.attention ?? []).length ? ` (the first of ${view.attentionTotal})` : ''}`),
-    table(nodeColumns(name), view.attention ?? [], 'Nothing.'),
-    h('h2', {}, 'Nodes'), form,
-    table(nodeColumns(name), shown, 'No node is like that.'),
-    h('p', {}, h('button', { type: 'button', disabled: past.length === 0, onclick: turn(past.at(-1) ?? '', past.slice(0, -1)) }, 'Back'), ' ',
-      h('button', { type: 'button', disabled: !first.nextCursor, onclick: turn(first.nextCursor, [...past, filter.cursor ?? '']) }, 'Further')),
-  ];
+  return table([['Group', (g) => h('strong', {}, g.name)], ['State', (g) => badge(g.state)], ['In service', (g) => [`${g.nodesByState.ready ?? 0} of ${g.instanceCount}`, stateBar(g.nodesByState, g.instanceCount)]],
+    ['Repairs, budget', repairs], ['Spares', (g) => { const extra = Object.values(g.nodesByState).reduce((a, b) => a + b, 0) - g.instanceCount; return extra > 0 ? `${extra}` : ''; }], ['Holds its repairs', held]],
+  view.instanceGroups, { key: (g) => g.name, nothing: 'The cluster has no groups. Add one to its file and run hpctl apply.' });
 }
+
+const nodeTable = (ctx, cluster, found) => {
+  const shown = ctx.memory.rows ?? ROWS;
+  return [table([['Node', (n) => nodeLink(cluster, n.name), 'nowrap'], ['Stands', lookBadge, 'nowrap'], ['Reason', (n) => [n.optedOut && badge('opted out', 'plain'), n.optedOut && ' ', n.reason]], ['Group', (n) => n.group], ['For', (n) => since(n.stateSince), 'nowrap'], ['Next look', (n) => n.retryAt && ago(n.retryAt), 'nowrap']],
+    found.slice(0, shown), { key: (n) => n.name, nothing: 'No node is like that. Clear the filter to see all.' }),
+  found.length > shown && h('button', { type: 'button', key: 'more', onclick: () => {
+    ctx.memory.rows = shown + 200;
+    ctx.draw();
+  } }, `Show more (${shown} of ${found.length})`)];
+};
+
+export const cluster = {
+  local: true,
+  title: ({ names }) => names[0],
+  wants: (ctx, event) => !event.cluster || event.cluster === ctx.names[0],
+  async load(ctx, part) {
+    const [name] = ctx.names;
+    const nodes = fleet(name);
+    const standing = await standingOf(name);
+    await nodes.fresh(() => part({ ...standing, nodes: nodes.list(), reading: true }));
+    const all = nodes.list();
+    const [causes, known] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents), budgets(ctx.memory, name, standing.view.instanceGroups)]);
+    return { ...standing, nodes: all, causes, known };
+  },
+  render(ctx, data) {
+    const { view, nodes, causes, known } = data;
+    const cluster = view.name;
+    const waiting = waitingItems(ctx, data, causes);
+    const itself = itselfItems(cluster, causes);
+    const found = filtered(nodes, ctx.query).sort(worstFirst);
+    ctx.memory.found = found;
+    return [
+      h('div', { class: 'page-head', key: 'head' }, h('p', { class: 'crumb' }, link('#/', 'Clusters'), ` / ${cluster}`), h('div', { class: 'row' }, link(path('clusters', cluster, 'jobs'), 'Jobs'), ctx.may('operator') && !view.pause && actionButton('Pause', () => pause(ctx, cluster)))),
+      headlineView(data),
+      h('section', { key: 'waiting', id: 'waiting' }, h('h2', {}, 'Waiting for you', waiting.length > 0 && h('span', { class: 'count' }, `${waiting.length}`)),
+        waiting.length > 0 ? h('ul', { class: 'items' }, waiting) : h('p', { class: 'quiet' }, data.reading ? 'Reading …' : 'Nothing. You can go back to sleep.')),
+      (view.activeOperations.length > 0 || itself.length > 0) && h('section', { key: 'going' }, h('h2', {}, 'Going on by itself'), operations(cluster, view.activeOperations), itself.length > 0 && h('ul', { class: 'items' }, itself)),
+      h('section', { key: 'fleet' }, h('h2', {}, 'Fleet'), toolbar(ctx, data), h('div', { 'data-own': '', key: 'map', id: 'map' }),
+        nodes.length === 0 && h('p', { class: 'empty' }, data.reading ? 'Reading the nodes …' : 'The cluster has no nodes yet.')),
+      h('section', { key: 'groups' }, h('h2', {}, 'Groups'), groupTable(view, known)),
+      h('section', { key: 'nodes' }, h('h2', {}, found.length === nodes.length ? plural(nodes.length, 'node') : `${found.length} of ${plural(nodes.length, 'node')}`), nodeTable(ctx, cluster, found)),
+      same(`hpctl cluster describe ${cluster}`, `GET /v1/clusters/${cluster}`),
+    ];
+  },
+  mount(ctx, main) {
+    const [cluster] = ctx.names;
+    const place = main.querySelector('#map');
+    ctx.memory.map ??= new FleetMap((node) => (location.hash = nodePath(cluster, node.name)));
+    if (ctx.memory.map.root.parentNode !== place) place.replaceChildren(ctx.memory.map.root);
+    ctx.memory.map.show(ctx.memory.found, BY[ctx.query.by] ? ctx.query.by : 'group');
+  },
+  themed(ctx) {
+    ctx.memory.map?.place();
+  },
+};

@@ -13,6 +13,7 @@ static json_t *render(struct api_call *call, const struct approval *approval)
     (void)service_names(call->service, 0, approval->node_id, 0, &names); /* no name is shown as none */
     json_t *json = json_object();
     json_put_text(json, "id", approval->uid);
+    json_put_text(json, "cluster", names.cluster);
     json_put_text(json, "node", names.node);
     json_put_text(json, "action", action_text(approval->action));
     json_put_text(json, "code", approval->code);

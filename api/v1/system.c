@@ -10,6 +10,8 @@ void api_version_describe(struct api_call *call)
     json_put_text(json, "version", o->version);
     json_put_i64(json, "schemaVersion", o->schema_version);
     json_put_text(json, "faultTableVersion", o->fault_table_version);
+    json_put_text(json, "actor", call->actor.name);
+    json_put_text(json, "role", role_text(call->actor.role));
     api_reply_json(call, 200, json);
 }
 

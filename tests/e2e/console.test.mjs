@@ -1,11 +1,12 @@
-// The console in Chromium, over a real hpd with real agents: it says what hpctl, the event and /v1 say, word for word.
+// The console in Chromium, over a real hpd with real agents: a fault appears, is explained, approved and repaired without a reload, and the
+// page says what hpctl, the event and /v1 say, word for word.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { open } from './lib/browser.mjs';
+import { open, serious } from './lib/browser.mjs';
 import { Local } from './lib/local.mjs';
 import { hpctlPath } from './lib/programs.mjs';
 import { FELL_OFF, until } from './lib/world.mjs';
@@ -24,122 +25,204 @@ let seen;
 const url = () => `http://127.0.0.1:${world.port}/console/`;
 const go = (hash) => page.goto(`${url()}${hash}`);
 const heading = (name) => page.getByRole('heading', { level: 1, name }).waitFor();
+const signIn = async (token) => {
+  await page.getByLabel('API token').fill(token);
+  await page.keyboard.press('Enter');
+};
+// The page is the same document as long as its mark is there.
+const mark = () => page.evaluate(() => (globalThis.marked = true));
+const marked = () => page.evaluate(() => globalThis.marked === true);
 
 before(async () => {
   writeFileSync(join(dir, 'hpctl.yaml'), '{}\n');
   await world.start();
+  ({ page, seen } = await open({ after: (close) => closers.push(close) }));
 });
 after(async () => {
   for (const close of closers) await close();
   await world.end();
   rmSync(dir, { recursive: true, force: true });
 });
-before(async () => {
-  ({ page, seen } = await open({ after: (close) => closers.push(close) }));
-});
 
-test('it leads to a page that asks for a token, and says when one is wrong', async () => {
-  const reply = await fetch(url().slice(0, -1), { redirect: 'manual' });
-  assert.deepEqual([reply.status, reply.headers.get('location')], [302, 'console/']);
+test('the bare address leads to a page that asks for a token, and says when one is wrong', async () => {
+  for (const path of ['', 'console']) {
+    const reply = await fetch(`http://127.0.0.1:${world.port}/${path}`, { redirect: 'manual' });
+    assert.deepEqual([reply.status, reply.headers.get('location')], [302, 'console/']);
+  }
   const policy = (await fetch(url())).headers.get('content-security-policy');
   assert.ok(policy.includes("default-src 'none'") && !/unsafe|\*|http/.test(policy), policy);
   assert.equal((await fetch(`${url()}nothing.js`)).status, 404);
-  await page.goto(url().slice(0, -1));
-  await page.getByLabel('API token').fill('hfa_wrong');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByText('That token is not valid, or not any more.').waitFor();
-  await page.getByLabel('API token').fill(world.token);
-  await page.keyboard.press('Enter');
+  await page.goto(`http://127.0.0.1:${world.port}/`);
+  await signIn('hfa_wrong');
+  await page.getByText('This token is not valid').waitFor();
+  await signIn(world.token);
   await heading('Clusters');
-  await page.getByText('No clusters yet. Make one with:').waitFor();
+  await page.getByText('No clusters yet.').waitFor();
+  await page.getByText('live', { exact: true }).waitFor();
 });
 
-test('a cluster, its nodes by page and by what is chosen', async () => {
+test('a cluster that is made appears without a reload; filters stand in the address; the map answers to keys', async () => {
+  await mark();
   await world.create(4);
   await world.ready();
-  await page.getByRole('link', { name: 'demo' }).click();
-  await heading('Cluster demo');
-  const rows = page.locator('main table').last().locator('tbody tr');
+  await page.getByText('4 of 4 nodes in service').waitFor();
+  await page.getByRole('main').getByRole('link', { name: 'demo' }).click();
+  await heading('4 of 4 nodes in service');
+  await page.getByText('Nothing. You can go back to sleep.').waitFor();
+  const rows = page.locator('[data-key=nodes] tbody tr');
   await until('its nodes', async () => (await rows.count()) === 4);
-  if (process.env.SHOT) await page.screenshot({ path: '/tmp/hf/cluster.png', fullPage: true });
-  await page.getByLabel('Words, on this page').fill('w-3');
-  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('w-3');
   await until('one of them', async () => (await rows.count()) === 1);
-  assert.match(await rows.first().innerText(), /^w-3\tw\tready\thealthy/);
+  assert.match(page.url(), /#\/clusters\/demo\?q=w-3$/);
+  assert.match(await rows.first().innerText(), /^w-3\s+✓\s*in service/);
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('');
+  await page.getByRole('application').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.locator('.spoken').getByText('w-1: in service').waitFor();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await heading('w-2 is in service');
+  await page.keyboard.press('/');
+  await page.getByRole('combobox').fill('w-1');
+  await page.getByRole('option', { name: /^w-1/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await heading('w-1 is in service');
+  await page.keyboard.press('g');
+  await page.keyboard.press('e');
+  await heading('Events');
+  assert.ok(await marked());
 });
 
-test('a fault: the node, its event, /v1 and hpctl say the same sentence as the console', async () => {
+test('a fault appears while somebody types, and nothing that is typed is lost', async () => {
   writeFileSync(join(dir, 'policy.yaml'), 'version: 1\nclasses:\n  gpu: {mode: approve}\n');
   hpctl('policy', 'apply', '-f', join(dir, 'policy.yaml'));
+  await go('#/clusters/demo');
+  await heading('4 of 4 nodes in service');
+  await mark();
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('w-');
   await world.kernel('w-1', FELL_OFF);
+  await page.getByText('Reboot w-1?').waitFor();
+  await heading('3 of 4 nodes in service');
+  await page.locator('.parts').getByText('1 approval waiting').waitFor();
+  const typing = () => page.evaluate(() => [document.activeElement.type, document.activeElement.value]);
+  assert.deepEqual(await typing(), ['search', 'w-']);
+  assert.ok(await marked());
+});
+
+test('the node, its event, /v1 and hpctl say the same sentence as the console', async () => {
   const { decision, why } = await until('the decision', async () => {
     const said = await world.get('/v1/clusters/demo/nodes/w-1/explanation');
     return said.explanation === 'repair-waits' && said;
   });
-  await go('#/clusters/demo/nodes/w-1');
-  await heading('w-1 in demo');
+  await page.locator('#waiting').getByRole('link', { name: 'w-1' }).click();
+  await heading('w-1 is held');
   assert.equal(await page.locator('#decision').innerText(), decision.sentence);
   assert.equal(await page.locator('#why').innerText(), why);
   const said = hpctl('node', 'explain', 'w-1').replace(/\s+/g, ' ');
   assert.ok(said.includes(decision.sentence), said);
   assert.ok((await world.events('decision', 'w-1')).some((e) => e.message.includes(decision.sentence)));
-  assert.ok((await page.getByRole('row', { name: 'decision' }).first().innerText()).includes(decision.sentence));
+  assert.ok((await page.locator('.timeline [data-kind=decision]').first().innerText()).includes(decision.sentence));
   const { reason } = await world.node('w-1');
-  assert.ok(reason, JSON.stringify(await world.node('w-1')));
-  if (process.env.SHOT) await page.screenshot({ path: '/tmp/hf/node.png', fullPage: true });
   assert.equal(await page.locator('#reason').innerText(), reason);
   assert.match(await page.getByRole('row', { name: /^owner/ }).innerText(), /passed/);
   await page.getByRole('row', { name: /^replace/ }).first().waitFor();
-  assert.match(await page.getByRole('row', { name: /^xid\.79/ }).innerText(), /GPU has fallen off the bus/);
+  assert.match(await page.locator('[data-key=verdicts]').getByRole('row', { name: /^xid\.79/ }).innerText(), /GPU has fallen off the bus/);
 });
 
-test('a question is answered, and what comes of it is seen without reading the page anew', async () => {
+test('it is approved beside its evidence and jobs, and repaired, without a reload', async () => {
   const [asked] = (await world.get('/v1/approvals?state=asked')).items;
+  assert.equal(asked.cluster, 'demo');
   await page.getByRole('link', { name: /^Approvals/ }).click();
   await heading('Approvals');
-  assert.match(await page.getByRole('link', { name: /^Approvals/ }).innerText(), /\(1\)/);
-  await page.getByLabel('Why, for w-1').fill('the day shift says so');
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('status').getByText('w-1: reboot approved').waitFor();
-  await until('the repair', async () => (await world.repairs('w-1')).some((o) => o.id === asked.id));
-  assert.equal((await world.get('/v1/approvals?state=done')).items.find((a) => a.id === asked.id)?.reason ?? 'the day shift says so', 'the day shift says so');
-  await go('#/events');
+  await page.getByRole('link', { name: /^Approvals\s*1$/ }).waitFor();
+  const card = page.locator(`#approval-${asked.id}`);
+  await card.getByText('No job runs on it now.').waitFor();
+  await card.getByText('GPU has fallen off the bus.').last().waitFor();
+  await card.getByLabel('Reason, for w-1').fill('the day shift says so');
+  await card.getByRole('button', { name: 'Approve' }).click();
+  await page.locator('#said').getByText('w-1: reboot approved').waitFor();
+  await until('the repair', async () => (await world.repairs('w-1')).some((o) => o.id === asked.id && o.state === 'succeeded'));
+  await page.getByText('No repair waits for you.').waitFor();
+  await page.getByRole('row', { name: /reboot w-1/ }).first().waitFor();
+  await page.getByRole('link', { name: 'Clusters' }).click();
+  await page.getByText('4 of 4 nodes in service').waitFor();
+  await page.getByRole('link', { name: 'Events' }).click();
   await page.getByText('token:admin approved the reboot of w-1: the day shift says so').waitFor();
-  await page.getByText('operation-succeeded').first().waitFor();
+  assert.ok(await marked());
+});
+
+test('an action says what it does to running jobs before it is confirmed', async () => {
+  await go('#/clusters/demo/nodes/w-4');
+  await page.getByRole('button', { name: 'Reboot' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('No job runs on it now.').waitFor();
+  await dialog.getByText('may finish, within the limit of the policy').waitFor();
+  await dialog.getByLabel('Reason').fill('new firmware');
+  await dialog.getByRole('button', { name: 'Reboot' }).click();
+  await page.locator('#said').getByText(/^reboot of w-4 started/).waitFor();
+  const done = await until('the reboot', async () => (await world.repairs('w-4')).find((o) => o.state === 'succeeded'));
+  await go(`#/operations/${done.id}`);
+  await heading('reboot w-4');
+  await page.getByRole('row', { name: /^verify/ }).waitFor();
 });
 
 test('what a log line or a person wrote is text, whatever it looks like', async () => {
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>';
+  await go('#/clusters/demo');
   hpctl('cluster', 'pause', '--reason', evil);
-  await go('#/');
-  await page.getByText(`PAUSED by token:admin: ${evil}.`).waitFor();
+  await page.locator('.parts').getByText(`paused by admin: ${evil}`).waitFor();
   assert.equal(await page.locator('main img, main script').count(), 0);
-  hpctl('cluster', 'resume');
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await page.locator('#said').getByText('demo is resumed.').waitFor();
+  assert.equal((await world.get('/v1/clusters/demo')).pause, undefined);
 });
 
-test('a viewer is refused in hpd\'s words; a page that is not there, a node that is not there', async () => {
+test('a viewer reads everything and is offered no button that acts', async () => {
   await go('#/nothing');
-  await page.getByText('There is no such page.').waitFor();
+  await heading('There is no such page.');
   await go('#/clusters/demo/nodes/none');
   await page.getByRole('alert').getByText(/none/).waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('API token').fill(JSON.parse(hpctl('token', 'create', '--role', 'viewer', '--name', 'look', '-o', 'json')).secret);
-  await page.keyboard.press('Enter');
+  await signIn(JSON.parse(hpctl('token', 'create', '--role', 'viewer', '--name', 'look', '-o', 'json')).secret);
   await world.kernel('w-2', FELL_OFF);
-  await until('the question', async () => (await world.get('/v1/approvals?state=asked')).items.length === 1);
-  await go('#/approvals');
-  await page.getByRole('button', { name: 'Reject' }).click();
-  await page.getByRole('status').getByText(/role/).waitFor();
+  await page.goto(`${url()}#/approvals`);
+  await page.getByText('Reboot w-2?').waitFor();
+  await page.getByText(/^An operator can answer/).waitFor();
+  assert.equal(await page.getByRole('button', { name: /Approve|Reject/ }).count(), 0);
+  await go('#/clusters/demo/nodes/w-2');
+  await heading('w-2 is held');
+  assert.equal(await page.getByRole('button', { name: /Reboot|Replace|Release|Approve|Drain|check|Opt/ }).count(), 0);
+  assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
+});
+
+const PAGES = ['#/', '#/clusters/demo', '#/clusters/demo/nodes/w-2', '#/approvals', '#/incidents', '#/operations', '#/events', '#/checks'];
+test('on a phone nothing is wider than the screen and answers are large; axe finds nothing serious, in the light and in the dark', async () => {
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn(world.token);
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const hash of PAGES) {
+    await go(hash);
+    await page.locator('[data-key=same-as]').waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, hash);
+    if (hash === '#/approvals') assert.ok((await page.getByRole('button', { name: 'Approve' }).boundingBox()).height >= 44);
+    for (const colorScheme of hash === '#/clusters/demo' ? ['light', 'dark'] : ['light']) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      assert.deepEqual(await serious(page), [], hash);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
 });
 
 test('hpd goes away and comes back: what was seen stays, and it is said', async () => {
   await go('#/clusters/demo');
-  await heading('Cluster demo');
+  await heading('3 of 4 nodes in service');
   await world.stopHpd();
   await page.getByRole('alert').getByText('hpd does not answer').waitFor();
-  await heading('Cluster demo');
+  await heading('3 of 4 nodes in service');
   await world.start();
-  await until('it is well again', async () => !(await page.getByRole('alert').isVisible()));
+  await until('it is well again', async () => !(await page.locator('#trouble').isVisible()));
+  await page.getByText('live', { exact: true }).waitFor();
   const own = seen.complaints.filter((text) => !/Failed to load resource/.test(text)); // Chromium's own words for 401, 403, 404 and silence
   assert.deepEqual(own, [], 'its policy was in nobody\'s way');
   const elsewhere = seen.asked.map((request) => request.url()).filter((asked) => !asked.startsWith(`http://127.0.0.1:${world.port}/`) && !asked.startsWith('data:'));

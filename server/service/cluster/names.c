@@ -17,13 +17,15 @@ static int find_cluster(struct db_tx *tx, int64_t id, struct service_names *name
     return status;
 }
 
+/* With its cluster, where nothing else says which. */
 static int find_node(struct db_tx *tx, int64_t id, struct service_names *names)
 {
     struct node node;
     int status = id == 0 ? STATUS_NOT_FOUND : db_node_get_row(tx, id, &node);
-    if (status == 0)
-        snprintf(names->node, sizeof names->node, "%s", node.name);
-    return status;
+    if (status != 0)
+        return status;
+    snprintf(names->node, sizeof names->node, "%s", node.name);
+    return names->cluster[0] != '\0' ? 0 : find_cluster(tx, node.cluster_id, names);
 }
 
 static int find_operation(struct db_tx *tx, int64_t id, struct service_names *names)

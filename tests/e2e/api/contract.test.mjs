@@ -56,6 +56,7 @@ test('the system answers without a token', async () => {
   await call('readOpenapi', 200, { token: null });
   await call('readOpenapi', 304, { token: null, headers: { 'if-none-match': '*' } });
   await call('openDocs', 302, { token: null });
+  await call('openRoot', 302, { token: null });
   await call('openConsole', 302, { token: null });
   await call('readConsole', 200, { token: null, params: { file: 'app.js' } });
   await call('readConsole', 304, { token: null, params: { file: 'app.js' }, headers: { 'if-none-match': '*' } });

@@ -219,7 +219,8 @@ static const struct find_case find_cases[] = {
     {"GET", "/v1", ROUTE_NO_PATH, "", {0}},
     {"GET", "/V1/clusters", ROUTE_NO_PATH, "", {0}},
     {"GET", "", ROUTE_NO_PATH, "", {0}},
-    {"GET", "/", ROUTE_NO_METHOD, "POST", {0}},
+    {"GET", "/", ROUTE_FOUND, "openRoot", {0}},
+    {"PUT", "/", ROUTE_NO_METHOD, "POST, GET, HEAD", {0}},
     {"POST", "/", ROUTE_FOUND, "callAws", {0}},
     {"POST", "/v1/clusters/", ROUTE_NO_PATH, "", {0}}, /* without X-Amz-Target it is nobody's */
     {"GET", "*", ROUTE_NO_PATH, "", {0}},
