@@ -191,6 +191,45 @@ static int read_texts(const struct place *place, const struct record_field *fiel
     return status;
 }
 
+static int check_map(const struct place *place, const struct record_field *field, const json_t *value)
+{
+    size_t count = json_object_size(value);
+    if (!json_is_object(value))
+        return refuse_value(place, value, "an object");
+    if (field->items_max == 0 || count <= field->items_max)
+        return 0;
+    return refuse(place, "%s has %zu entries; it may have at most %zu", place->path, count, field->items_max);
+}
+
+static int read_map(const struct place *place, const struct record_field *field, const json_t *value,
+                    struct optional_list *ret_list)
+{
+    const char *name;
+    json_t *text;
+    int status = check_map(place, field, value);
+    if (status < 0)
+        return status;
+    struct record_pair *pairs = own_calloc(json_object_size(value) + 1, sizeof(*pairs));
+    *ret_list = (struct optional_list){.given = true, .items = pairs};
+    json_object_foreach((json_t *)(uintptr_t)value, name, text)
+    {
+        auto_json json_t *key = json_string(name);
+        const struct place inner = below(place, name);
+        struct place of_key = {.error = place->error};
+        snprintf(of_key.path, sizeof(of_key.path), "a key of %.140s", place->path);
+        struct record_pair *pair = &pairs[ret_list->count];
+        if (status == 0 && field->key != NULL)
+            status = check_text(&of_key, field->key, key);
+        if (status == 0)
+            status = read_text(&inner, field, text, &pair->value);
+        if (status < 0)
+            break;
+        pair->key = own_strdup(name);
+        ret_list->count++;
+    }
+    return status;
+}
+
 static int read_object(const struct place *place, const struct record *record, const json_t *object, void *holder);
 
 static int read_list(const struct place *place, const struct record_field *field, const json_t *value,
@@ -227,6 +266,8 @@ static int read_field(const struct place *place, const struct record_field *fiel
         return read_words(place, field, value, at);
     case RECORD_TEXTS:
         return read_texts(place, field, value, at);
+    case RECORD_MAP:
+        return read_map(place, field, value, at);
     case RECORD_LIST:
         return read_list(place, field, value, at);
     case RECORD_OBJECT:
@@ -329,6 +370,15 @@ static json_t *write_texts(const struct optional_list *list)
     return json;
 }
 
+static json_t *write_map(const struct optional_list *list)
+{
+    const struct record_pair *pairs = list->items;
+    json_t *json = json_object();
+    for (size_t i = 0; i < list->count; i++)
+        json_object_set_new(json, pairs[i].key, json_string(pairs[i].value));
+    return json;
+}
+
 static json_t *write_list(const struct record *record, const struct optional_list *list)
 {
     json_t *json = json_array();
@@ -355,6 +405,8 @@ static json_t *write_field(const struct record_field *field, const void *at)
         return write_words(field, one->value);
     case RECORD_TEXTS:
         return write_texts(at);
+    case RECORD_MAP:
+        return write_map(at);
     case RECORD_LIST:
         return write_list(field->record, at);
     case RECORD_OBJECT:
@@ -400,6 +452,7 @@ static size_t size_of(const struct record_field *field)
     case RECORD_WORDS:
         return sizeof(struct optional);
     case RECORD_TEXTS:
+    case RECORD_MAP:
     case RECORD_LIST:
         return sizeof(struct optional_list);
     case RECORD_OBJECT:
@@ -413,10 +466,14 @@ static size_t size_of(const struct record_field *field)
 static void free_list(const struct record_field *field, struct optional_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (field->type == RECORD_TEXTS)
+        if (field->type == RECORD_TEXTS) {
             free(((char **)list->items)[i]);
-        else
+        } else if (field->type == RECORD_MAP) {
+            free(((struct record_pair *)list->items)[i].key);
+            free(((struct record_pair *)list->items)[i].value);
+        } else {
             record_free(field->record, (char *)list->items + i * field->record->size);
+        }
     free(list->items);
 }
 
@@ -425,7 +482,7 @@ static void free_field(const struct record_field *field, void *holder)
     void *at = at_of(field, holder);
     if (field->type == RECORD_TEXT)
         free(*(char **)at);
-    else if (field->type == RECORD_TEXTS || field->type == RECORD_LIST)
+    else if (field->type == RECORD_TEXTS || field->type == RECORD_MAP || field->type == RECORD_LIST)
         free_list(field, at);
     else if (field->type == RECORD_OBJECT)
         record_free(field->record, at);

@@ -28,6 +28,11 @@ struct optional_list {
     void *items; /* owned */
 };
 
+/* One entry of a map. */
+struct record_pair {
+    char *key, *value;
+};
+
 enum record_type {
     RECORD_TEXT,   /* char *, owned */
     RECORD_NUMBER, /* struct optional in [min, max] */
@@ -36,6 +41,7 @@ enum record_type {
     RECORD_WORD,   /* struct optional: the place in words */
     RECORD_WORDS,  /* struct optional: a bit for each place in words, of a list without repetitions */
     RECORD_TEXTS,  /* struct optional_list of char *, owned */
+    RECORD_MAP,    /* struct optional_list of struct record_pair, owned: an object with texts as values */
     RECORD_LIST,   /* struct optional_list of the structs of a record */
     RECORD_OBJECT, /* a struct whose first member is "bool given" */
     RECORD_NEVER,  /* known, and never taken: rule says why */
@@ -54,8 +60,9 @@ struct record_field {
         *rule; /* in words what pattern or words want, or why it is never taken; NULL: made from min, max and words */
     const char *const *words;
     size_t word_count;
-    size_t items_min, items_max; /* of TEXTS and LIST; items_max 0: any number */
-    const struct record *record; /* of LIST and OBJECT */
+    size_t items_min, items_max;    /* of TEXTS, MAP and LIST; items_max 0: any number */
+    const struct record_field *key; /* of MAP: what each key may be; the field itself says what each value may */
+    const struct record *record;    /* of LIST and OBJECT */
 };
 struct record {
     const struct record_field *fields;

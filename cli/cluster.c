@@ -160,6 +160,20 @@ static void print_head(FILE *f, json_t *view)
 }
 
 /* What a line of the table has no room for: why a group failed, and how its software update goes. */
+/* What people want on its nodes, and whether all of them carry it. */
+static void print_group_labels(FILE *f, const char *name, const json_t *group)
+{
+    autofree char *wanted = cli_labels(json_object_get(group, "kubernetesConfig"));
+    autofree char *carried = cli_labels(json_object_get(group, "currentKubernetesConfig"));
+    if (wanted[0] == '\0' && carried[0] == '\0')
+        return;
+    if (text_equal(wanted, carried))
+        fprintf(f, "%s: all nodes carry %s\n", name, wanted);
+    else
+        fprintf(f, "%s: nodes are to carry %s; all of them carry %s\n", name, wanted[0] != '\0' ? wanted : "nothing",
+                carried[0] != '\0' ? carried : "nothing of it");
+}
+
 static void print_group_news(FILE *f, const json_t *groups)
 {
     for (size_t i = 0; i < json_array_size(groups); i++) {
@@ -181,6 +195,7 @@ static void print_group_news(FILE *f, const json_t *groups)
             fprintf(f, "%s: the provider had no machine at %s; it is asked again at %s\n", name,
                     cli_value(group, "capacity.since", since, sizeof(since)),
                     cli_value(group, "capacity.askedAgainAt", until, sizeof(until)));
+        print_group_labels(f, name, group);
         cli_value(group, "softwareUpdate.failureMessage", update, sizeof(update));
         if (*cli_value(group, "failureMessage", why, sizeof(why)) != 0 && !text_equal(why, update))
             fprintf(f, "%s: %s\n", name, why);

@@ -104,6 +104,14 @@ static void print_node(FILE *f, const json_t *node)
                                                  : cli_value(node, fields[i].path, buffer, sizeof(buffer)));
 }
 
+static void print_labels(FILE *f, const json_t *node)
+{
+    autofree char *wanted = cli_labels(json_object_get(node, "kubernetesConfig"));
+    autofree char *carried = cli_labels(json_object_get(node, "currentKubernetesConfig"));
+    cli_print_field(f, "Labels wanted", wanted);
+    cli_print_field(f, "Labels carried", carried);
+}
+
 /* What its agent goes by where anything is said of it, and which of its checks could not find out. */
 static void print_agent(FILE *f, const json_t *node)
 {
@@ -135,6 +143,7 @@ int cli_node_describe(struct cli *cli)
     if (rc != CLI_EXIT_OK || cli_print_data(cli, node))
         return rc;
     print_node(cli->out, node);
+    print_labels(cli->out, node);
     print_agent(cli->out, node);
     const json_t *active = json_object_get(node, "activeOperation");
     if (active != NULL) {

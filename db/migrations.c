@@ -69,6 +69,7 @@ EMBED(migration_0051, "migrations/0051_node_report.sql");
 EMBED(migration_0052, "migrations/0052_provider_ref.sql");
 EMBED(migration_0053, "migrations/0053_beside.sql");
 EMBED(migration_0054, "migrations/0054_reboot_try.sql");
+EMBED(migration_0055, "migrations/0055_node_labels.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -125,6 +126,7 @@ static const struct db_migration migrations[] = {
     {"0052_provider_ref", migration_0052_data, migration_0052_end},
     {"0053_beside", migration_0053_data, migration_0053_end},
     {"0054_reboot_try", migration_0054_data, migration_0054_end},
+    {"0055_node_labels", migration_0055_data, migration_0055_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -10,10 +10,12 @@
 ENUM_DEFINE(slurm_role, SLURM_ROLE_LIST)
 ENUM_DEFINE(desired_strategy, DESIRED_STRATEGY_LIST)
 ENUM_DEFINE(interface_kind, INTERFACE_KIND_LIST)
+ENUM_DEFINE(taint_effect, TAINT_EFFECT_LIST)
 
 static const char *const roles[] = {SLURM_ROLE_LIST(ENUM_TEXT_)};
 static const char *const strategies[] = {DESIRED_STRATEGY_LIST(ENUM_TEXT_)};
 static const char *const interfaces[] = {INTERFACE_KIND_LIST(ENUM_TEXT_)};
+static const char *const effects[] = {TAINT_EFFECT_LIST(ENUM_TEXT_)};
 static const char *const checks[] = {DEEP_CHECK_LIST(ENUM_TEXT_)};
 static const char *const off[] = {"off"};
 static const char *const scalers[] = {"karpenter"};
@@ -52,6 +54,19 @@ static const struct record_field slurm_fields[] = {
     TEXTS(struct slurm_spec, partitions, "partitions"),
 };
 static const struct record slurm = RECORD(struct slurm_spec, slurm_fields);
+
+static const struct record_field taint_fields[] = {
+    TEXT(struct taint_spec, key, "key"),
+    TEXT(struct taint_spec, value, "value"),
+    WORD(struct taint_spec, effect, "effect", effects),
+};
+static const struct record taint = RECORD(struct taint_spec, taint_fields);
+
+static const struct record_field kubernetes_fields[] = {
+    {.name = "labels", .type = RECORD_MAP, .at = offsetof(struct kubernetes_spec, labels)},
+    {.name = "taints", .type = RECORD_LIST, .at = offsetof(struct kubernetes_spec, taints), .record = &taint},
+};
+static const struct record kubernetes = RECORD(struct kubernetes_spec, kubernetes_fields);
 
 static const struct record_field network_fields[] = {
     TEXTS(struct network_spec, subnets, "subnets"),
@@ -100,6 +115,7 @@ static const struct record_field group_fields[] = {
     OBJECT(struct group_spec, lifecycle, "lifecycle", &lifecycle),
     OBJECT(struct group_spec, slurm, "slurm", &slurm),
     OBJECT(struct group_spec, slurm_by_file, "slurmByFile", &slurm),
+    OBJECT(struct group_spec, kubernetes, "kubernetes", &kubernetes),
     OBJECT(struct group_spec, network, "network", &network),
     {.name = "checksOnStart",
      .type = RECORD_WORDS,
@@ -225,6 +241,68 @@ void group_spec_free(struct group_spec *spec)
 void cluster_spec_free(struct cluster_spec *spec)
 {
     record_free(&cluster, spec);
+}
+
+char *kubernetes_spec_write(const struct kubernetes_spec *spec)
+{
+    return write_text(&kubernetes, spec);
+}
+
+int kubernetes_spec_read(const char *text, struct kubernetes_spec *ret_spec)
+{
+    int status = read_text(&kubernetes, text, ret_spec);
+    if (status == 0)
+        ret_spec->given = true;
+    return status;
+}
+
+void kubernetes_spec_free(struct kubernetes_spec *spec)
+{
+    record_free(&kubernetes, spec);
+}
+
+/* --- what two have in common ----------------------------------------------------------------------- */
+
+static bool has_label(const struct kubernetes_spec *spec, const struct record_pair *label)
+{
+    const struct record_pair *labels = spec->labels.items;
+    for (size_t i = 0; i < spec->labels.count; i++)
+        if (strcmp(labels[i].key, label->key) == 0)
+            return strcmp(labels[i].value, label->value) == 0;
+    return false;
+}
+
+static bool has_taint(const struct kubernetes_spec *spec, const struct taint_spec *wanted)
+{
+    const struct taint_spec *taints = spec->taints.items;
+    for (size_t i = 0; i < spec->taints.count; i++)
+        if (strcmp(taints[i].key, wanted->key) == 0 && taints[i].effect.value == wanted->effect.value)
+            return text_equal(text_or_empty(taints[i].value), text_or_empty(wanted->value));
+    return false;
+}
+
+void kubernetes_spec_intersect(struct kubernetes_spec *into, const struct kubernetes_spec *other)
+{
+    struct record_pair *labels = into->labels.items;
+    struct taint_spec *taints = into->taints.items;
+    size_t kept = 0;
+    for (size_t i = 0; i < into->labels.count; i++) {
+        if (has_label(other, &labels[i])) {
+            labels[kept++] = labels[i];
+            continue;
+        }
+        free(labels[i].key);
+        free(labels[i].value);
+    }
+    into->labels.count = kept;
+    kept = 0;
+    for (size_t i = 0; i < into->taints.count; i++) {
+        if (has_taint(other, &taints[i]))
+            taints[kept++] = taints[i];
+        else
+            record_free(&taint, &taints[i]);
+    }
+    into->taints.count = kept;
 }
 
 /* --- read ------------------------------------------------------------------------------------------ */

@@ -46,6 +46,21 @@ enum interface_kind {
 };
 ENUM_DECLARE(interface_kind);
 
+/* What a taint does with pods that do not tolerate it. */
+#define TAINT_EFFECT_LIST(X)     \
+    X(NO_EXECUTE, "NoExecute")   \
+    X(NO_SCHEDULE, "NoSchedule") \
+    X(PREFER_NOT, "PreferNoSchedule")
+enum taint_effect {
+#define X(SYMBOL, text) TAINT_EFFECT_##SYMBOL,
+    TAINT_EFFECT_LIST(X)
+#undef X
+};
+ENUM_DECLARE(taint_effect);
+
+#define GROUP_LABELS_MAX 50
+#define GROUP_TAINTS_MAX 50
+
 struct lifecycle_spec {
     bool given;
     char *source;
@@ -55,6 +70,16 @@ struct slurm_spec {
     bool given;
     struct optional role;            /* enum slurm_role */
     struct optional_list partitions; /* names */
+};
+struct taint_spec {
+    char *key, *value;      /* value NULL: none */
+    struct optional effect; /* enum taint_effect */
+};
+/* What people want on the node objects of a group. */
+struct kubernetes_spec {
+    bool given;
+    struct optional_list labels; /* struct record_pair */
+    struct optional_list taints; /* struct taint_spec */
 };
 struct network_spec {
     bool given;
@@ -93,9 +118,10 @@ struct requirements_spec {
 struct group_spec {
     struct lifecycle_spec lifecycle;
     struct slurm_spec slurm,
-        slurm_by_file;               /* asked for; and by provisioning_parameters.json, which counts where nothing is */
-    struct network_spec network;     /* in place of the cluster's */
-    struct optional checks_on_start; /* bits of enum deep_check */
+        slurm_by_file; /* asked for; and by provisioning_parameters.json, which counts where nothing is */
+    struct kubernetes_spec kubernetes;
+    struct network_spec network;           /* in place of the cluster's */
+    struct optional checks_on_start;       /* bits of enum deep_check */
     struct requirements_spec requirements; /* where the type was said as a list of one */
     char *execution_role;
     struct optional threads_per_core;
@@ -138,9 +164,14 @@ bool group_spec_is_empty(const struct group_spec *spec);
 bool cluster_spec_is_empty(const struct cluster_spec *spec);
 void group_spec_free(struct group_spec *spec); /* the contents */
 void cluster_spec_free(struct cluster_spec *spec);
+void kubernetes_spec_free(struct kubernetes_spec *spec);
 static inline void auto_group_spec_cleanup(struct group_spec *spec)
 {
     group_spec_free(spec);
+}
+static inline void auto_kubernetes_spec_cleanup(struct kubernetes_spec *spec)
+{
+    kubernetes_spec_free(spec);
 }
 static inline void auto_cluster_spec_cleanup(struct cluster_spec *spec)
 {
@@ -151,6 +182,11 @@ static inline void auto_cluster_spec_cleanup(struct cluster_spec *spec)
 const struct slurm_spec *group_spec_slurm(const struct group_spec *spec);
 enum slurm_role group_spec_role(const struct group_spec *spec);
 const char *group_spec_partition(const struct group_spec *spec); /* NULL: none is named */
+/* Labels and taints alone, as the store has them. kubernetes_spec_write: owned by the caller. */
+char *kubernetes_spec_write(const struct kubernetes_spec *spec);
+int kubernetes_spec_read(const char *text, struct kubernetes_spec *ret_spec);
+/* What is in both: the same labels and taints with the same values. into keeps that. */
+void kubernetes_spec_intersect(struct kubernetes_spec *into, const struct kubernetes_spec *other);
 /* Source and scripts. NOT_FOUND when none is to run, TOO_LARGE when a name does not fit. */
 int lifecycle_spec_read(const struct lifecycle_spec *spec, struct lifecycle_job *ret_job);
 

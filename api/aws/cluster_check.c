@@ -34,8 +34,6 @@ static const struct rule refused[] = {
      "no update is started by the clock here. Use UpdateClusterSoftware when it is time"},
     {"InstanceGroups[].AutoPatchConfig", NULL,
      "no update starts by itself here. Use UpdateClusterSoftware when it is time"},
-    {"InstanceGroups[].KubernetesConfig", NULL,
-     "labels and taints of a group's nodes are not set here. Let kubelet set them (--node-labels)"},
     {"InstanceGroups[].CapacityRequirements.Spot", NULL, "no provider here has instances that it may take back"},
     {"DeploymentConfig.AutoRollbackConfiguration", NULL,
      "there are no alarms here. An update is rolled back by itself when nodes of a batch do not become ready"},

@@ -51,7 +51,8 @@ char *cluster_input_notice(const json_t *input);
 /* What DescribeCluster answers, but for the ARN, which depends on the caller's region. */
 json_t *cluster_output(const struct service *s, const struct service_cluster_view *view);
 /* What DescribeClusterNode answers; spec is the group's. */
-json_t *node_output(const struct service_node_view *view, const struct group_spec *spec);
+json_t *node_output(const struct service_node_view *view, const struct group_spec *spec,
+                    const struct kubernetes_spec *carried);
 /* The members that a node of a list shares with the one that is described. */
 void node_put_release(json_t *json, const struct db_node_row *row);
 json_t *node_status_output(const struct db_node_row *row);

@@ -24,6 +24,7 @@ static json_t *kept_members(enum aws_shape_id shape, json_t *document)
     json_t *json = aws_canonical(aws_shape(shape), taken);
 
     (void)json_object_del(json, "InstanceRequirements"); /* these look different on their way out */
+    (void)json_object_del(json, "KubernetesConfig");
     return json;
 }
 
@@ -164,6 +165,7 @@ static json_t *group_output(const struct service_group_view *view)
     if (is_scaling(group, counts, current))
         json_put(json, "ActiveOperations", json_pack("{s:i}", "Scaling", 1));
     put_software(json, view);
+    json_put(json, "KubernetesConfig", aws_kubernetes_write(&view->spec.kubernetes, &view->carried));
     return json;
 }
 
@@ -247,7 +249,8 @@ void node_put_release(json_t *json, const struct db_node_row *row)
     put_release(json, runs(row), wants(row));
 }
 
-json_t *node_output(const struct service_node_view *view, const struct group_spec *spec)
+json_t *node_output(const struct service_node_view *view, const struct group_spec *spec,
+                    const struct kubernetes_spec *carried)
 {
     const struct db_node_row *row = &view->row;
     json_t *json = kept_members(AWS_SHAPE_ClusterNodeDetails, aws_group_spec_write(spec));
@@ -267,5 +270,6 @@ json_t *node_output(const struct service_node_view *view, const struct group_spe
     if (spec->capacity.on_demand.given)
         json_put_text(json, "CapacityType", "OnDemand");
     put_image(json, runs(row), wants(row));
+    json_put(json, "KubernetesConfig", aws_kubernetes_write(&spec->kubernetes, carried));
     return json;
 }

@@ -88,6 +88,7 @@ int aws_describe_cluster_node(struct aws_call *call, json_t **ret_output)
     struct problem problem;
     struct service_node_view view;
     AUTO(group_spec) struct group_spec spec = {0};
+    AUTO(kubernetes_spec) struct kubernetes_spec carried = {0};
 
     if ((node_id[0] == '\0') == (logical_id[0] == '\0'))
         return aws_refuse(call, AWS_ERROR_VALIDATION, "Exactly one of NodeId and NodeLogicalId must be given");
@@ -97,9 +98,9 @@ int aws_describe_cluster_node(struct aws_call *call, json_t **ret_output)
     aws_instance_ref(node_id, node);
     if (service_node_describe(call->service, cluster, node_id[0] != '\0' ? node : logical_id, &view, &problem) < 0)
         return aws_refuse_problem(call, &problem);
-    if (service_node_spec(call->service, &view.row.node, &spec, &problem) < 0)
+    if (service_node_spec(call->service, &view.row.node, &spec, &carried, &problem) < 0)
         return aws_refuse_problem(call, &problem);
     *ret_output = json_object();
-    json_put(*ret_output, "NodeDetails", node_output(&view, &spec));
+    json_put(*ret_output, "NodeDetails", node_output(&view, &spec, &carried));
     return 0;
 }

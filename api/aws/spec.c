@@ -7,6 +7,7 @@ static const char *const roles[] = {
     [SLURM_ROLE_COMPUTE] = "Compute", [SLURM_ROLE_CONTROLLER] = "Controller", [SLURM_ROLE_LOGIN] = "Login"};
 static const char *const strategies[] = {DESIRED_STRATEGY_LIST(ENUM_TEXT_)};
 static const char *const interfaces[] = {INTERFACE_KIND_LIST(ENUM_TEXT_)};
+static const char *const effects[] = {TAINT_EFFECT_LIST(ENUM_TEXT_)};
 static const char *const checks[] = {
     [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};
 static const char *const off[] = {"Disable"};
@@ -32,6 +33,19 @@ static const struct record_field slurm_fields[] = {
     {.name = "PartitionNames", .type = RECORD_TEXTS, AT(slurm_spec, partitions)},
 };
 static const struct record slurm = LENIENT(slurm_spec, slurm_fields);
+
+static const struct record_field taint_fields[] = {
+    {.name = "Key", .type = RECORD_TEXT, AT(taint_spec, key)},
+    {.name = "Value", .type = RECORD_TEXT, AT(taint_spec, value)},
+    {.name = "Effect", .type = RECORD_WORD, AT(taint_spec, effect), WORDS(effects)},
+};
+static const struct record taint = LENIENT(taint_spec, taint_fields);
+
+static const struct record_field kubernetes_fields[] = {
+    {.name = "Labels", .type = RECORD_MAP, AT(kubernetes_spec, labels)},
+    {.name = "Taints", .type = RECORD_LIST, AT(kubernetes_spec, taints), .record = &taint},
+};
+static const struct record kubernetes = LENIENT(kubernetes_spec, kubernetes_fields);
 
 static const struct record_field network_fields[] = {
     {.name = "SecurityGroupIds", .type = RECORD_TEXTS, AT(network_spec, security_groups)},
@@ -85,6 +99,7 @@ static const struct record requirements = LENIENT(requirements_spec, requirement
 static const struct record_field group_fields[] = {
     {.name = "LifeCycleConfig", .type = RECORD_OBJECT, AT(group_spec, lifecycle), .record = &lifecycle},
     {.name = "SlurmConfig", .type = RECORD_OBJECT, AT(group_spec, slurm), .record = &slurm},
+    {.name = "KubernetesConfig", .type = RECORD_OBJECT, AT(group_spec, kubernetes), .record = &kubernetes},
     {.name = "OverrideVpcConfig", .type = RECORD_OBJECT, AT(group_spec, network), .record = &network},
     {.name = "OnStartDeepHealthChecks", .type = RECORD_WORDS, AT(group_spec, checks_on_start), WORDS(checks)},
     {.name = "InstanceRequirements", .type = RECORD_OBJECT, AT(group_spec, requirements), .record = &requirements},
@@ -143,6 +158,25 @@ int aws_cluster_spec_read(const json_t *document, struct cluster_spec *ret_spec,
 json_t *aws_group_spec_write(const struct group_spec *spec)
 {
     return record_write(&group, spec);
+}
+
+static void put_kubernetes(json_t *json, const char *labels, const char *taints, const struct kubernetes_spec *spec)
+{
+    auto_json json_t *said = record_write(&kubernetes, spec);
+    if (json_object_size(json_object_get(said, "Labels")) > 0)
+        json_object_set(json, labels, json_object_get(said, "Labels"));
+    if (json_array_size(json_object_get(said, "Taints")) > 0)
+        json_object_set(json, taints, json_object_get(said, "Taints"));
+}
+
+json_t *aws_kubernetes_write(const struct kubernetes_spec *desired, const struct kubernetes_spec *current)
+{
+    if (!desired->given && !current->given)
+        return NULL;
+    json_t *json = json_object();
+    put_kubernetes(json, "CurrentLabels", "CurrentTaints", current);
+    put_kubernetes(json, "DesiredLabels", "DesiredTaints", desired);
+    return json;
 }
 
 json_t *aws_cluster_spec_write(const struct cluster_spec *spec)

@@ -13,6 +13,8 @@ int aws_group_spec_read(const json_t *document, struct group_spec *ret_spec, cha
 int aws_cluster_spec_read(const json_t *document, struct cluster_spec *ret_spec, char ret_error[RECORD_ERROR_MAX]);
 /* Caller owns. */
 json_t *aws_group_spec_write(const struct group_spec *spec);
+/* Labels and taints as they are shown: what is asked for, and what the nodes have. NULL: neither is said. */
+json_t *aws_kubernetes_write(const struct kubernetes_spec *desired, const struct kubernetes_spec *current);
 json_t *aws_cluster_spec_write(const struct cluster_spec *spec);
 
 #endif

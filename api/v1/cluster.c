@@ -30,8 +30,10 @@ static json_t *show_cluster(struct api_call *call, const char *name, const struc
     json_t *json = render_cluster_view(&view, names);
     json_t *groups = json_object_get(json, "instanceGroups");
     api_show_cluster_spec(json, &view.spec);
-    for (size_t i = 0; i < view.group_count; i++)
+    for (size_t i = 0; i < view.group_count; i++) {
         api_show_group_spec(json_array_get(groups, i), &view.groups[i].spec);
+        api_show_carried(json_array_get(groups, i), &view.groups[i].carried);
+    }
     *ret_revision = view.cluster.revision;
     service_cluster_view_free(&view);
     return json;

@@ -3,6 +3,7 @@
 #include "api/choose.h"
 #include "api/page.h"
 #include "api/render.h"
+#include "api/v1/spec_words.h"
 #include "api/v1/v1.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/agent/machine.h"
@@ -118,6 +119,18 @@ static void put_lemon(struct api_call *call, json_t *node)
         json_put(node, "lemon", render_lemon(&lemon));
 }
 
+/* What people want on it as labels and taints, and what of that it carries. */
+static void put_labels(struct api_call *call, json_t *json, const struct node *node)
+{
+    struct problem problem;
+    AUTO(group_spec) struct group_spec spec = {0};
+    AUTO(kubernetes_spec) struct kubernetes_spec carried = {0};
+    if (service_node_spec(call->service, node, &spec, &carried, &problem) != 0)
+        return;
+    api_show_kubernetes(json, &spec.kubernetes);
+    api_show_carried(json, &carried);
+}
+
 static void reply_view(struct api_call *call)
 {
     struct problem problem;
@@ -133,6 +146,7 @@ static void reply_view(struct api_call *call)
     put_settings(call, json);
     put_unknown_checks(call, json);
     put_lemon(call, json);
+    put_labels(call, json, &view->row.node);
     api_reply_resource(call, 200, json, NULL, service_node_revision(&view->row.node));
 }
 

@@ -18,6 +18,15 @@
 #define ADDRESS_RULE "the name of a file system, fs-0123456789abcdef0.fsx.example.org"
 #define PATH_PATTERN "/[a-zA-Z0-9._/-]+"
 #define PATH_RULE "a path of letters, digits, dots, hyphens and underscores"
+/* As Kubernetes has them. */
+#define LABEL_KEY_PATTERN                                                        \
+    "(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*/" \
+    ")?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
+#define LABEL_KEY_RULE "a label's key, such as team or example.org/team"
+#define LABEL_VALUE_PATTERN "(?:(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+#define LABEL_VALUE_RULE "letters and digits, with hyphens, underscores and dots between them"
+#define LABEL_KEY_MAX 317
+#define LABEL_VALUE_MAX 63
 #define NODE_NAMES_MAX (512 * 1024) /* a list of every name of a large group fits, and the body limit holds */
 
 static const char *const recoveries[] = {NODE_RECOVERY_LIST(ENUM_TEXT_)};
@@ -27,6 +36,7 @@ static const char *const roles[] = {
     [SLURM_ROLE_COMPUTE] = "Compute", [SLURM_ROLE_CONTROLLER] = "Controller", [SLURM_ROLE_LOGIN] = "Login"};
 static const char *const strategies[] = {DESIRED_STRATEGY_LIST(ENUM_TEXT_)};
 static const char *const interfaces[] = {INTERFACE_KIND_LIST(ENUM_TEXT_)};
+static const char *const effects[] = {TAINT_EFFECT_LIST(ENUM_TEXT_)};
 static const char *const checks[] = {
     [DEEP_CHECK_STRESS] = "InstanceStress", [DEEP_CHECK_CONNECTIVITY] = "InstanceConnectivity"};
 static const char *const off[] = {"Disable"};
@@ -69,6 +79,31 @@ static const struct record_field slurm_fields[] = {
      API_NAME_RULE},
 };
 static const struct record slurm = RECORD(struct slurm_spec, slurm_fields);
+
+static const struct record_field label_key = {
+    .name = "", .type = RECORD_TEXT, .min = 1, .max = LABEL_KEY_MAX, MATCHES(LABEL_KEY)};
+static const struct record_field taint_fields[] = {
+    {TEXT("key", taint_spec, key, 1, LABEL_KEY_MAX), .required = true, MATCHES(LABEL_KEY)},
+    {TEXT("value", taint_spec, value, 0, LABEL_VALUE_MAX), MATCHES(LABEL_VALUE)},
+    {.name = "effect", .type = RECORD_WORD, .required = true, AT(taint_spec, effect), WORDS(effects)},
+};
+static const struct record taint = RECORD(struct taint_spec, taint_fields);
+
+static const struct record_field kubernetes_fields[] = {
+    {.name = "labels",
+     .type = RECORD_MAP,
+     AT(kubernetes_spec, labels),
+     .max = LABEL_VALUE_MAX,
+     MATCHES(LABEL_VALUE),
+     .items_max = GROUP_LABELS_MAX,
+     .key = &label_key},
+    {.name = "taints",
+     .type = RECORD_LIST,
+     AT(kubernetes_spec, taints),
+     .items_max = GROUP_TAINTS_MAX,
+     .record = &taint},
+};
+static const struct record kubernetes = RECORD(struct kubernetes_spec, kubernetes_fields);
 
 static const struct record_field network_fields[] = {
     {.name = "securityGroupIds",
@@ -157,6 +192,7 @@ static const struct record_field group_fields[] = {
     {OBJECT("nodesFrom", group_words, source, &source)},
     {OBJECT("lifeCycleConfig", group_words, spec.lifecycle, &lifecycle)},
     {OBJECT("slurmConfig", group_words, spec.slurm, &slurm)},
+    {OBJECT("kubernetesConfig", group_words, spec.kubernetes, &kubernetes)},
     {OBJECT("overrideVpcConfig", group_words, spec.network, &network)},
     {.name = "onStartDeepHealthChecks",
      .type = RECORD_WORDS,
@@ -184,7 +220,6 @@ static const struct record_field group_fields[] = {
     {NEVER("scheduledUpdateConfig",
            "no update is started by the clock here. Update the software of the cluster when it is time")},
     {NEVER("autoPatchConfig", "no update starts by itself here. Update the software of the cluster when it is time")},
-    {NEVER("kubernetesConfig", "this server drives no Kubernetes that could have labels or taints")},
 };
 static const struct record group = RECORD(struct group_words, group_fields);
 
@@ -254,6 +289,18 @@ static const struct record_field change_fields[] = {
 const struct record cluster_words_change = RECORD(struct cluster_words, change_fields);
 
 /* --- shown ------------------------------------------------------------------------------------------- */
+
+void api_show_kubernetes(json_t *json, const struct kubernetes_spec *wanted)
+{
+    if (wanted->given)
+        json_put(json, "kubernetesConfig", record_write(&kubernetes, wanted));
+}
+
+void api_show_carried(json_t *json, const struct kubernetes_spec *carried)
+{
+    if (carried->labels.count > 0 || carried->taints.count > 0)
+        json_put(json, "currentKubernetesConfig", record_write(&kubernetes, carried));
+}
 
 /* The words only borrow the spec. */
 void api_show_group_spec(json_t *json, const struct group_spec *spec)

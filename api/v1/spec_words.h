@@ -28,6 +28,9 @@ struct cluster_words {
 extern const struct record cluster_words_new, cluster_words_change;
 /* Adds what was asked for to a description that is shown. */
 void api_show_group_spec(json_t *json, const struct group_spec *spec);
+void api_show_kubernetes(json_t *json, const struct kubernetes_spec *wanted);
+/* And what of its labels and taints nodes carry, where there is any. */
+void api_show_carried(json_t *json, const struct kubernetes_spec *carried);
 void api_show_cluster_spec(json_t *json, const struct cluster_spec *spec);
 
 #endif

@@ -25,7 +25,8 @@ struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, s
         (ops->quarantine == NULL || ops->quarantine->set != NULL) &&
         (ops->configuration == NULL || ops->configuration->apply != NULL) &&
         (ops->budgets == NULL || ops->budgets->end != NULL) && (ops->machines == NULL || ops->machines->gone != NULL) &&
-        (ops->faults == NULL || ops->faults->show != NULL) && (ops->reboots == NULL || ops->reboots->reboot != NULL);
+        (ops->faults == NULL || ops->faults->show != NULL) && (ops->reboots == NULL || ops->reboots->reboot != NULL) &&
+        (ops->labels == NULL || ops->labels->keep != NULL);
     if (!required || !requests || !jobs || !others)
         abort(); /* ours: a backend with a part missing */
     return (struct scheduler_driver){.ops = ops, .self = self};
@@ -123,4 +124,17 @@ void scheduler_desired_free(struct scheduler_desired *desired)
         return;
     free(desired->nodes);
     free(desired);
+}
+
+void scheduler_labels_free(struct scheduler_labels *labels)
+{
+    if (labels == NULL)
+        return;
+    for (size_t i = 0; i < labels->group_count; i++)
+        kubernetes_spec_free(&labels->groups[i].wanted);
+    for (size_t i = 0; i < labels->count; i++)
+        free(labels->nodes[i].current);
+    free(labels->groups);
+    free(labels->nodes);
+    free(labels);
 }

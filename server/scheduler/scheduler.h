@@ -15,6 +15,7 @@
 #include "model/quarantine.h"
 #include "server/scheduler/desired.h"
 #include "server/scheduler/governance.h"
+#include "server/scheduler/labels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -228,6 +229,13 @@ struct scheduler_faults_ops {
     int (*show)(struct scheduler *s, const char *node, const struct scheduler_faults *faults, char *ret_error);
 };
 
+/* Where nodes are objects that carry labels and taints. */
+struct scheduler_labels_ops {
+    /* Makes the nodes carry what is wanted and nothing more of what was set here before, and answers into labels. What others set stays.
+     * On failure what was answered of nodes that were looked at holds. */
+    int (*keep)(struct scheduler *s, struct scheduler_labels *labels, char *ret_error);
+};
+
 struct scheduler_ops {
     const char *name;   /* its kind: "slurm" */
     const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
@@ -265,6 +273,7 @@ struct scheduler_ops {
     const struct scheduler_machines_ops *machines;
     const struct scheduler_faults_ops *faults;
     const struct scheduler_reboots_ops *reboots;
+    const struct scheduler_labels_ops *labels;
 };
 
 struct scheduler_driver {

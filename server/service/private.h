@@ -185,6 +185,9 @@ struct slurm_config_check {
 int slurm_config_add(struct slurm_config_check *check, const char *group, const struct group_spec *spec /* or NULL */);
 int slurm_config_end(const struct slurm_config_check *check);
 int slurm_config_check_stored(struct db_tx *tx, int64_t cluster_id, struct problem *problem);
+/* Labels and taints of a group under that scheduler (kubernetes_config.c); spec may be NULL. */
+int kubernetes_config_check(const struct service *s, const char *scheduler, const char *group,
+                            const struct group_spec *spec, struct problem *problem);
 /* That there is a scheduler and a provider for it; backends NULL: any. */
 int spec_check_backends(const struct service_cluster_spec *spec, const struct service_backends *backends,
                         struct problem *problem);

@@ -1,6 +1,6 @@
 /*
  * What Kubernetes answers and what people write of it: the first byte says whether the rest is a kubeconfig, what a credential plugin
- * printed, a line of a watch, or a node that is cordoned and given back by the patches made for it.
+ * printed, a line of a watch, or a node that is cordoned and given back by the patches made for it, or that is to carry labels.
  */
 // ROOMS: server base model
 #include "tests/fuzz/fuzz.h"
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "server/scheduler/kubernetes/cache.h"
 #include "server/scheduler/kubernetes/kubeconfig.h"
-#include "server/scheduler/kubernetes/object.h"
+#include "server/scheduler/kubernetes/private.h"
 
 static void *keep_node(const json_t *object)
 {
@@ -81,9 +81,35 @@ static void cordon(const char *text, size_t len)
     REQUIRE(back != NULL);
 }
 
+static const json_t *pair_of(const json_t *object, const char *name)
+{
+    return json_object_get(json_object_get(object, "labels"), name);
+}
+
+/* Whatever the node and our annotation say, what others set is in no patch, and what was asked for is shown or is theirs. */
+static void label(const char *text, size_t len)
+{
+    auto_json json_t *json = NULL;
+    auto_json json_t *people = json_pack("{s:{s:s}, s:[{s:s, s:s, s:s}]}", "labels", "a", "1", "taints", "key", "t",
+                                         "value", "v", "effect", "NoSchedule");
+    auto_json json_t *ours = json_pack("{s:{s:s}}", "labels", "b", "2");
+    const struct kube_wanted wanted = {.people = people, .ours = ours};
+    struct kube_carried carried;
+    char error[JSON_ERROR_MAX];
+    if (json_parse(text, len, len, &json, error) != 0)
+        return;
+    auto_json json_t *patch = kube_labels_patch(json, &wanted, &carried);
+    const json_t *node = json_object_get(json, "metadata"), *changed = json_object_get(patch, "metadata");
+    const json_t *was = pair_of(node, "others");
+    REQUIRE(was == NULL || !json_is_string(pair_of(changed, "others")));
+    REQUIRE(text_is_clean(carried.conflict));
+    REQUIRE(carried.conflict[0] != '\0' || strstr(carried.current, "\"a\":\"1\"") != NULL);
+    free(carried.current);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const readers[])(const char *, size_t) = {read_config, read_credential, read_line, cordon};
+    static void (*const readers[])(const char *, size_t) = {read_config, read_credential, read_line, cordon, label};
     if (size == 0)
         return 0;
     autofree char *text = fuzz_text(data + 1, size - 1);

@@ -30,6 +30,7 @@ void reconcile_call_free(struct rcall *call)
     scheduler_quarantine_free(call->quarantine);
     scheduler_desired_free(call->desired);
     free(call->faults);
+    scheduler_labels_free(call->labels);
     job_snapshot_free(call->snapshot);
     free(call->jobs);
     free(call->places);
@@ -199,6 +200,8 @@ static int call_do(struct rcall *call)
         return s->ops->configuration->apply(s->self, call->desired, call->error);
     case CALL_FAULTS:
         return s->ops->faults->show(s->self, call->node, call->faults, call->error);
+    case CALL_LABELS:
+        return s->ops->labels->keep(s->self, call->labels, call->error);
     case CALL_REBOOT:
         return call_reboot(call, &target);
     case CALL_TERMINATE:

@@ -27,6 +27,7 @@ enum call_kind {
     CALL_QUARANTINE,
     CALL_CONFIGURE,
     CALL_FAULTS,
+    CALL_LABELS,
     CALL_REBOOT,
     CALL_TERMINATE,
     CALL_LAUNCH,
@@ -78,6 +79,7 @@ struct rcall {
     struct scheduler_quarantine *quarantine; /* owned */
     struct scheduler_desired *desired;       /* owned */
     struct scheduler_faults *faults;         /* owned */
+    struct scheduler_labels *labels;         /* owned */
     bool addressed;
 };
 

@@ -21,7 +21,8 @@ struct service_scheduler;
     X(quarantine)      \
     X(addresses)       \
     X(manage)          \
-    X(faults)
+    X(faults)          \
+    X(labels)
 
 struct scheduler_link {
     struct scheduler_link *next;

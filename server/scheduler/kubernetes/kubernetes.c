@@ -253,6 +253,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
     static const struct scheduler_budgets_ops budgets = {.end = kube_end_pods};
     static const struct scheduler_machines_ops machines = {.gone = kube_machine_gone};
     static const struct scheduler_faults_ops faults = {.show = kube_show_faults};
+    static const struct scheduler_labels_ops labels = {.keep = kube_keep_labels};
     static const struct scheduler_ops ops = {
         .name = "kubernetes",
         .daemon = "kubelet",
@@ -270,6 +271,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
         .budgets = &budgets,
         .machines = &machines,
         .faults = &faults,
+        .labels = &labels,
     };
     struct kube_access access = {0};
     int status = read_access(options, &access, ret_error);

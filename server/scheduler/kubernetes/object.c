@@ -5,6 +5,7 @@
 #include "server/scheduler/kubernetes/object.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -162,22 +163,31 @@ static void read_manager(const json_t *metadata, struct kube_node *node)
     }
 }
 
-static void read_labels(const json_t *labels, struct kube_node *node)
+/* A label that we wrote ourselves says what we know already, and not what the node is. */
+static const char *others_label(const json_t *labels, const json_t *annotations, const char *key)
 {
-    static const char *const groups[] = {KUBE_GROUP_LABEL, "eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool",
+    bool ours = strstr(kube_text(annotations, KUBE_GROUP_ANNOTATION), key) != NULL;
+    return ours ? "" : kube_text(labels, key);
+}
+
+static void read_labels(const json_t *labels, const json_t *annotations, struct kube_node *node)
+{
+    static const char *const groups[] = {"eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool",
                                          "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool"};
     static const char *const layers[] = {"topology.k8s.aws/network-node-layer-1",
                                          "topology.k8s.aws/network-node-layer-2",
                                          "topology.k8s.aws/network-node-layer-3"};
     copy(node->health_text, sizeof(node->health_text), kube_text(labels, KUBE_HEALTH_LABEL));
     node->health = kube_health_of(node->health_text);
+    copy(node->group, sizeof(node->group), others_label(labels, annotations, KUBE_GROUP_LABEL));
     for (size_t i = 0; i < ARRAY_LEN(groups) && node->group[0] == '\0'; i++)
         copy(node->group, sizeof(node->group), kube_text(labels, groups[i]));
     copy(node->type, sizeof(node->type), kube_text(labels, "node.kubernetes.io/instance-type"));
     copy(node->zone, sizeof(node->zone), kube_text(labels, "topology.kubernetes.io/zone"));
     for (size_t i = 0; i < ARRAY_LEN(layers); i++)
-        copy_whole(node->layers[i], sizeof(node->layers[i]), kube_text(labels, layers[i]));
-    copy_whole(node->ultraserver, sizeof(node->ultraserver), kube_text(labels, "topology.k8s.aws/ultraserver-id"));
+        copy_whole(node->layers[i], sizeof(node->layers[i]), others_label(labels, annotations, layers[i]));
+    copy_whole(node->ultraserver, sizeof(node->ultraserver),
+               others_label(labels, annotations, "topology.k8s.aws/ultraserver-id"));
     copy_whole(node->name, sizeof(node->name), kube_text(labels, KUBE_NODE_LABEL));
 }
 
@@ -232,6 +242,26 @@ static void read_status(const json_t *status, struct kube_node *node)
     }
 }
 
+/* The same whatever order they come in. */
+static uint64_t marks_of(const json_t *metadata, const json_t *spec)
+{
+    const char *name;
+    json_t *value;
+    const json_t *taints = json_object_get(spec, "taints");
+    uint64_t sum = hash_text(HASH_BASIS, kube_text(json_object_get(metadata, "annotations"), KUBE_GROUP_ANNOTATION));
+    json_object_foreach(json_object_get(metadata, "labels"), name, value)
+    {
+        const char *text = json_string_value(value);
+        sum += hash_text(hash_text(HASH_BASIS, name), text == NULL ? "" : text);
+    }
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        const json_t *taint = json_array_get(taints, i);
+        sum += hash_text(hash_text(hash_text(HASH_PRIME, kube_text(taint, "key")), kube_text(taint, "value")),
+                         kube_text(taint, "effect"));
+    }
+    return sum;
+}
+
 int kube_node_read(const json_t *json, struct kube_node *ret_node)
 {
     const json_t *metadata = json_object_get(json, "metadata"), *spec = json_object_get(json, "spec");
@@ -241,10 +271,11 @@ int kube_node_read(const json_t *json, struct kube_node *ret_node)
         return STATUS_BACKEND;
     copy_whole(node.uid, sizeof(node.uid), kube_text(metadata, "uid"));
     node.version = version_of(metadata);
+    node.marks = marks_of(metadata, spec);
     node.created_at = time_of(metadata, "creationTimestamp");
     node.deleting = kube_text(metadata, "deletionTimestamp")[0] != '\0';
     node.unschedulable = json_is_true(json_object_get(spec, "unschedulable"));
-    read_labels(json_object_get(metadata, "labels"), &node);
+    read_labels(json_object_get(metadata, "labels"), json_object_get(metadata, "annotations"), &node);
     if (node.name[0] == '\0')
         copy_whole(node.name, sizeof(node.name), node.object);
     read_cordon(json_object_get(metadata, "annotations"), &node);

@@ -21,6 +21,7 @@
 #define KUBE_NODE_LABEL \
     "holdfast/node" /* the slot that this machine fills, where the node is named after the machine */
 #define KUBE_CORDON_ANNOTATION "holdfast/cordon" /* whose the cordon is: JSON */
+#define KUBE_GROUP_ANNOTATION "holdfast/group"   /* labels and taints that we set, as we set them: JSON */
 #define KUBE_HINT_ANNOTATION "holdfast/hint"     /* a sentence on a health status that is none */
 
 /* The label's values, and who asks for what by them. */
@@ -49,6 +50,7 @@ struct kube_node {
     char name[NODE_NAME_MAX_BYTES];   /* as Holdfast knows it */
     char uid[KUBE_UID_MAX_BYTES];
     uint64_t version; /* of the object; grows with each change */
+    uint64_t marks;   /* a number for its labels, its taints and what we set of them */
     int64_t created_at;
     bool ready, unschedulable, deleting;
     enum kube_health health;

@@ -53,6 +53,21 @@ json_t *kube_faults_conditions(const json_t *json,
                                const struct scheduler_faults *faults); /* NULL: all are as they should be */
 json_t *kube_fault_event(const struct kube_node *node, const struct scheduler_fault *fault, const char *sentence);
 
+/* labels.c. What is pure has callers that free. */
+int kube_keep_labels(struct scheduler *s, struct scheduler_labels *labels, char *ret_error);
+/* What one node is to carry: of people, and of ours where nobody says otherwise. Each is {"labels": {…}, "taints": […]}. */
+struct kube_wanted {
+    const json_t *people, *ours;
+};
+struct kube_carried {
+    char *current;                   /* of what people want, what the node has after the patch; "": nothing */
+    char conflict[REASON_MAX_BYTES]; /* the first that somebody else has set; "": none */
+};
+/* NULL: the node carries what is wanted. */
+json_t *kube_labels_patch(const json_t *json, const struct kube_wanted *wanted, struct kube_carried *ret_carried);
+/* The labels of a node by which people choose it. */
+json_t *kube_labels_ours(const struct labels_group *group, const struct labels_node *node);
+
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
                    char *ret_error);

@@ -325,6 +325,8 @@ static int add_or_change_group(struct change *change, const struct service_group
 {
     struct instance_group group;
     int status = spec_check_source(change->cluster.orchestrator, spec, change->problem);
+    if (status == 0)
+        status = kubernetes_config_check(change->s, change->cluster.scheduler, spec->name, spec->spec, change->problem);
     if (status < 0)
         return status;
     if (is_deleted_here(change, spec->name))

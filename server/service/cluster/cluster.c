@@ -160,6 +160,9 @@ int service_cluster_create(struct service *s, const struct actor *actor, const s
                                 .now_ms = service_now(s)};
     struct cluster *cluster = &creation.cluster;
     status = choose_scheduler(s, spec, cluster->scheduler, ret_problem);
+    for (size_t i = 0; status == 0 && i < spec->group_count; i++)
+        status =
+            kubernetes_config_check(s, cluster->scheduler, spec->groups[i].name, spec->groups[i].spec, ret_problem);
     if (status < 0)
         return status;
     snprintf(cluster->name, sizeof(cluster->name), "%s", spec->name);

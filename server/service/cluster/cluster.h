@@ -55,9 +55,10 @@ struct service_cluster_change {
 struct service_group_view {
     struct instance_group group;
     struct cluster_counts counts;
-    struct group_spec spec; /* owned */
-    struct rollout rollout; /* group_id 0: there was none */
-    int64_t on_image;       /* nodes that run what the rollout leads to */
+    struct group_spec spec;         /* owned */
+    struct kubernetes_spec carried; /* of its labels and taints, what all its nodes carry; owned */
+    struct rollout rollout;         /* group_id 0: there was none */
+    int64_t on_image;               /* nodes that run what the rollout leads to */
 };
 struct service_cluster_view {
     struct cluster cluster;

@@ -2,6 +2,7 @@
  * Clusters as they are shown: counts, groups, what is under way, and the nodes that need a look. The description is
  * the page an engineer reads at night, so what needs attention comes worst first and is never hidden behind a page.
  */
+#include "db/node_labels.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/node/node.h"
 #include "server/service/private.h"
@@ -107,6 +108,8 @@ static int describe_group(struct db_tx *tx, struct service_group_view *view)
     if (status == 0)
         status = spec_shown(db_group_spec_get(tx, view->group.id, &view->spec), view->group.failure);
     if (status == 0)
+        status = spec_shown(db_group_labels_get(tx, view->group.id, &view->carried), view->group.failure);
+    if (status == 0)
         status = db_rollout_get(tx, view->group.id, &view->rollout);
     if (status == 0)
         status =
@@ -147,8 +150,10 @@ void service_cluster_view_free(struct service_cluster_view *view)
 {
     if (view == NULL)
         return;
-    for (size_t i = 0; i < view->group_count; i++)
+    for (size_t i = 0; i < view->group_count; i++) {
         group_spec_free(&view->groups[i].spec);
+        kubernetes_spec_free(&view->groups[i].carried);
+    }
     cluster_spec_free(&view->spec);
     free(view->groups);
     free(view->active);
@@ -229,24 +234,30 @@ int service_cluster_search(struct service *s, const struct db_cluster_search *se
 /* --- what was asked for ----------------------------------------------------------------------------- */
 
 struct spec_reading {
-    int64_t group_id;
+    const struct node *node;
     struct group_spec *spec;
+    struct kubernetes_spec *carried;
 };
 
 static int spec_read(struct db_tx *tx, void *arg)
 {
     struct spec_reading *reading = arg;
     group_spec_free(reading->spec); /* of a run that was begun anew */
-    return db_group_spec_get(tx, reading->group_id, reading->spec);
+    kubernetes_spec_free(reading->carried);
+    int status = db_group_spec_get(tx, reading->node->group_id, reading->spec);
+    return status != 0 ? status : db_node_labels_get(tx, reading->node->id, reading->carried);
 }
 
 int service_node_spec(struct service *s, const struct node *node, struct group_spec *ret_spec,
-                      struct problem *ret_problem)
+                      struct kubernetes_spec *ret_carried, struct problem *ret_problem)
 {
-    struct spec_reading reading = {.group_id = node->group_id, .spec = ret_spec};
+    struct spec_reading reading = {.node = node, .spec = ret_spec, .carried = ret_carried};
     *ret_spec = (struct group_spec){0};
+    *ret_carried = (struct kubernetes_spec){0};
     int status = service_read(s, spec_read, &reading, ret_problem);
-    if (status < 0)
+    if (status < 0) {
         group_spec_free(ret_spec);
+        kubernetes_spec_free(ret_carried);
+    }
     return status;
 }

@@ -65,9 +65,9 @@ int service_verdict_list(struct service *s, const char *cluster, const char *nod
 int service_node_inject_xid(struct service *s, const struct actor *actor, const char *cluster, const char *node,
                             int code, const char *pci, char ret_line[RAW_LINE_MAX_BYTES], struct problem *ret_problem);
 
-/* What was asked for of a node's group. Caller frees its contents. */
+/* What was asked for of a node's group, and of its labels and taints what the node carries. Caller frees their contents. */
 int service_node_spec(struct service *s, const struct node *node, struct group_spec *ret_spec,
-                      struct problem *ret_problem);
+                      struct kubernetes_spec *ret_carried, struct problem *ret_problem);
 
 /* --- incidents of many nodes ------------------------------------------------------------------ */
 /* Rows are struct shared_incident, newest first; cluster may be NULL. */

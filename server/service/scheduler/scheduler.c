@@ -11,7 +11,8 @@
 
 struct service_scheduler {
     pthread_mutex_t mutex;
-    const char *resume_command, *arn; /* set before it is shown to anybody */
+    const char *resume_command, *arn; /* set before it is shown to anybody … */
+    bool has_labels;                  /* … likewise */
     struct service_scheduler_status status;
     struct job_snapshot *snapshot; /* NULL: there is none to be shown */
     char why[SERVICE_SCHEDULER_ERROR_MAX];
@@ -45,6 +46,16 @@ void service_scheduler_set_resume_command(struct service_scheduler *scheduler, c
 const char *service_scheduler_resume_command(const struct service_scheduler *scheduler)
 {
     return scheduler == NULL ? NULL : scheduler->resume_command;
+}
+
+void service_scheduler_set_labels(struct service_scheduler *scheduler, bool has_labels)
+{
+    scheduler->has_labels = has_labels;
+}
+
+bool service_scheduler_has_labels(const struct service_scheduler *scheduler)
+{
+    return scheduler != NULL && scheduler->has_labels;
 }
 
 void service_scheduler_set_arn(struct service_scheduler *scheduler, const char *arn)

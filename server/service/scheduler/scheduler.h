@@ -37,6 +37,9 @@ struct service_scheduler *service_scheduler_of(const struct service *s, const st
 /* By which people give a node back there, with NODE for its name; stays as long as hpd runs. NULL: there is none. */
 void service_scheduler_set_resume_command(struct service_scheduler *scheduler, const char *command);
 const char *service_scheduler_resume_command(const struct service_scheduler *scheduler); /* accepts NULL */
+/* Its nodes carry labels and taints; false for NULL. */
+void service_scheduler_set_labels(struct service_scheduler *scheduler, bool has_labels);
+bool service_scheduler_has_labels(const struct service_scheduler *scheduler);
 /* By which clusters of the AWS API name it: an EKS cluster's. Stays as long as hpd runs; NULL or "": it has none. */
 void service_scheduler_set_arn(struct service_scheduler *scheduler, const char *arn);
 const char *service_scheduler_arn(const struct service_scheduler *scheduler); /* ""; also for NULL */

@@ -190,7 +190,7 @@ static void test_what_cannot_be_done_is_refused_by_name(void **state)
         {", 'TrainingPlanArn': 'x'", "", "TrainingPlanArn"},
         {", 'ScheduledUpdateConfig': {'ScheduleExpression': 'cron(0 3 ? * SUN *)'}", "", "ScheduledUpdateConfig"},
         {", 'AutoPatchConfig': {'PatchingStrategy': 'WhenIdle'}", "", "AutoPatchConfig"},
-        {", 'KubernetesConfig': {}", "", "KubernetesConfig"},
+        {", 'KubernetesConfig': {'Labels': {'a': 'b'}}", "", "KubernetesConfig"},
         {", 'CapacityRequirements': {'Spot': {}}", "", "CapacityRequirements.Spot"},
         {", 'InstanceRequirements': {'InstanceTypes': ['ml.p5.48xlarge']}", "", "exactly one of InstanceType"},
         {", 'MinInstanceCount': 3", "", "minInstanceCount is 3"},

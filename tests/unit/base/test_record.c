@@ -22,7 +22,7 @@ struct item {
 struct outer {
     char *name;
     struct optional number, flag, word, words;
-    struct optional_list texts, items;
+    struct optional_list texts, items, map;
     struct inner inner;
     struct optional_real real;
 };
@@ -45,6 +45,8 @@ static const struct record_field item_fields[] = {
 };
 static const struct record item = {
     .fields = item_fields, .count = ARRAY_LEN(item_fields), .size = sizeof(struct item), .one = true};
+static const struct record_field map_key = {
+    .name = "", .type = RECORD_TEXT, .min = 1, .max = 3, .pattern = "[a-z]+", .rule = "small letters"};
 static const struct record_field outer_fields[] = {
     {.name = "name", .type = RECORD_TEXT, .required = true, .at = offsetof(struct outer, name)},
     {.name = "number", .type = RECORD_NUMBER, .at = offsetof(struct outer, number), .min = 1, .max = 9},
@@ -59,6 +61,7 @@ static const struct record_field outer_fields[] = {
      .items_max = 3},
     {.name = "texts", .type = RECORD_TEXTS, .at = offsetof(struct outer, texts), .max = 5, .items_max = 2},
     {.name = "items", .type = RECORD_LIST, .at = offsetof(struct outer, items), .record = &item},
+    {.name = "map", .type = RECORD_MAP, .at = offsetof(struct outer, map), .max = 2, .items_max = 2, .key = &map_key},
     {.name = "inner", .type = RECORD_OBJECT, .at = offsetof(struct outer, inner), .record = &inner},
     {.name = "real", .type = RECORD_REAL, .at = offsetof(struct outer, real), .min = 0, .max = 10},
     {.name = "never", .type = RECORD_NEVER, .rule = "it is gone"},
@@ -99,6 +102,9 @@ static void test_there_and_back(void **state)
 {
     (void)state;
     assert_comes_back(FULL, FULL);
+    assert_comes_back("{\"name\":\"a\",\"map\":{\"k\":\"v\",\"l\":\"\"}}",
+                      "{\"name\":\"a\",\"map\":{\"k\":\"v\",\"l\":\"\"}}");
+    assert_comes_back("{\"name\":\"a\",\"map\":{}}", "{\"name\":\"a\",\"map\":{}}");
     assert_comes_back("{\"name\":\"a\",\"real\":3}", "{\"name\":\"a\",\"real\":3.0}");
     assert_comes_back("{\"name\":\"a\"}", "{\"name\":\"a\"}");
     assert_comes_back("{\"name\":\"a\",\"number\":null,\"inner\":null}", "{\"name\":\"a\"}");
@@ -133,6 +139,12 @@ static void test_refusals(void **state)
         {"{\"name\":\"a\",\"texts\":[\"a\",\"abcdef\"]}",
          "texts[1] is \"abcdef\"; it must be a text of 0 to 5 characters"},
         {"{\"name\":\"a\",\"texts\":{}}", "texts is an object; it must be a list"},
+        {"{\"name\":\"a\",\"map\":[]}", "map is an array of 0; it must be an object"},
+        {"{\"name\":\"a\",\"map\":{\"a\":\"\",\"b\":\"\",\"c\":\"\"}}", "map has 3 entries; it may have at most 2"},
+        {"{\"name\":\"a\",\"map\":{\"a\":1}}", "map.a is 1; it must be a text"},
+        {"{\"name\":\"a\",\"map\":{\"a\":\"b\",\"c\":\"abc\"}}", "map.c is \"abc\"; it must be a text of 0 to 2"},
+        {"{\"name\":\"a\",\"map\":{\"A\":\"b\"}}", "a key of map is \"A\"; it must be small letters"},
+        {"{\"name\":\"a\",\"map\":{\"\":\"b\"}}", "it must be a text of 1 to 3 characters"},
         {"{\"name\":\"a\",\"inner\":{}}", "inner.text is missing"},
         {"{\"name\":\"a\",\"inner\":[]}", "inner is an array of 0; it must be an object"},
         {"{\"name\":\"a\",\"inner\":{\"text\":\"abcde\"}}", "inner.text is \"abcde\"; it must be a text of 1 to 4"},

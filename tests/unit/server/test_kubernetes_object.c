@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -318,6 +319,109 @@ static void test_the_last_20_faults_are_kept(void **state)
     assert_non_null(strstr(kube_text(json_array_get(details, 19), "timestamp"), "00:00:25"));
 }
 
+/* --- labels and taints -------------------------------------------------------------------------- */
+
+#define WANT(labels, taints) "{\"labels\":{" labels "},\"taints\":[" taints "]}"
+#define TAINT(key, value, effect) "{\"key\":\"" key "\",\"value\":\"" value "\",\"effect\":\"" effect "\"}"
+#define LABELS(labels) ",\"labels\":{" labels "}"
+#define SET(text) ",\"annotations\":{\"" KUBE_GROUP_ANNOTATION "\":\"" text "\"}"
+
+static void test_group_labels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *says, *node, *people, *ours, *patch, *current, *conflict;
+    } cases[] = {
+        {"what is missing is set, and is ours", NODE("", "", ""), WANT("\"team\":\"a\"", TAINT("x", "1", "NoSchedule")),
+         WANT("\"g\":\"w\"", ""),
+         "{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{\"team\":\"a\",\"g\":\"w\"},\"annotations\":{\"holdfast/"
+         "group\":\"{\\\"labels\\\":{\\\"g\\\":\\\"w\\\",\\\"team\\\":\\\"a\\\"},\\\"taints\\\":[{\\\"effect\\\":"
+         "\\\"NoSchedule\\\",\\\"key\\\":\\\"x\\\",\\\"value\\\":\\\"1\\\"}]}\"}},\"spec\":{\"taints\":[{\"key\":\"x\","
+         "\"value\":\"1\",\"effect\":\"NoSchedule\"}]}}",
+         WANT("\"team\":\"a\"", TAINT("x", "1", "NoSchedule")), ""},
+        {"what was there is not ours, and stays when nobody wants it any more",
+         NODE(LABELS("\"team\":\"a\""), "\"taints\":[" TAINT("x", "1", "NoSchedule") "]", ""),
+         WANT("\"team\":\"a\"", TAINT("x", "1", "NoSchedule")), WANT("", ""), NULL,
+         WANT("\"team\":\"a\"", TAINT("x", "1", "NoSchedule")), ""},
+        {"somebody else's value stays, and is told of people's labels only",
+         NODE(LABELS("\"team\":\"b\",\"g\":\"v\""), "\"taints\":[" TAINT("x", "2", "NoSchedule") "]", ""),
+         WANT("\"team\":\"a\"", TAINT("x", "1", "NoSchedule")), WANT("\"g\":\"w\"", ""), NULL,
+         WANT("\"team\":\"b\"", TAINT("x", "2", "NoSchedule")), "label team is set to \"b\" by somebody else"},
+        {"people's label that was changed is set again, ours is given up",
+         NODE(LABELS("\"team\":\"b\",\"g\":\"v\"") SET("{\\\"labels\\\":{\\\"g\\\":\\\"w\\\",\\\"team\\\":\\\"a\\\"}}"),
+              "", ""),
+         WANT("\"team\":\"a\"", ""), WANT("\"g\":\"w\"", ""),
+         "{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{\"team\":\"a\"},\"annotations\":{\"holdfast/"
+         "group\":\"{\\\"labels"
+         "\\\":{\\\"team\\\":\\\"a\\\"}}\"}}}",
+         WANT("\"team\":\"a\"", ""), ""},
+        {"what is wanted no more goes, and nothing of others",
+         NODE(LABELS("\"team\":\"a\",\"mine\":\"1\"") SET("{\\\"labels\\\":{\\\"team\\\":\\\"a\\\"},\\\"taints\\\":[{"
+                                                          "\\\"effect\\\":\\\"NoSchedule\\\",\\\"key\\\":"
+                                                          "\\\"x\\\",\\\"value\\\":\\\"1\\\"}]}"),
+              "\"taints\":[" TAINT("y", "", "NoExecute") "," TAINT("x", "1", "NoSchedule") "]", ""),
+         WANT("", ""), WANT("", ""),
+         "{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{\"team\":null},\"annotations\":{\"holdfast/"
+         "group\":null}},\"spec\":{"
+         "\"taints\":[{\"key\":\"y\",\"value\":\"\",\"effect\":\"NoExecute\"}]}}",
+         "", ""},
+        {"an annotation that cannot be read owns nothing", NODE(LABELS("\"team\":\"a\"") SET("[1"), "", ""),
+         WANT("", ""), WANT("", ""),
+         "{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{},\"annotations\":{\"holdfast/group\":null}}}", "", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_json json_t *json = json_of(cases[i].node), *people = json_of(cases[i].people),
+                         *ours = json_of(cases[i].ours);
+        const struct kube_wanted wanted = {.people = people, .ours = ours};
+        struct kube_carried carried;
+        auto_json json_t *patch = kube_labels_patch(json, &wanted, &carried);
+        auto_json json_t *expected = cases[i].patch == NULL ? NULL : json_of(cases[i].patch);
+        autofree char *shown = patch == NULL ? own_strdup("nothing") : json_dumps(patch, JSON_COMPACT);
+        if ((patch == NULL) != (expected == NULL) || (patch != NULL && !json_equal(patch, expected)))
+            fail_msg("%s: %s", cases[i].says, shown);
+        if (strcmp(carried.current, cases[i].current) != 0 || strcmp(carried.conflict, cases[i].conflict) != 0)
+            fail_msg("%s: %s, %s", cases[i].says, carried.current, carried.conflict);
+        free(carried.current);
+    }
+}
+
+static void test_labels_of_a_node_are_legal(void **state)
+{
+    (void)state;
+    static const struct labels_group group = {.cluster = "prod", .name = "workers"};
+    struct labels_node node = {.name = "gpu-1"};
+    snprintf(node.domains[TOPOLOGY_LEVEL_SWITCH], sizeof(node.domains[0]), "-/sw 1 (row:2)/");
+    snprintf(node.domains[TOPOLOGY_LEVEL_RACK], sizeof(node.domains[0]), "---");
+    auto_json json_t *labels = kube_labels_ours(&group, &node);
+    auto_json json_t *expected =
+        json_of(WANT("\"" KUBE_HYPERPOD "compute-type\":\"hyperpod\",\"" KUBE_HYPERPOD "cluster-name\":\"prod\","
+                     "\"" KUBE_GROUP_LABEL "\":\"workers\",\"topology.k8s.aws/network-node-layer-3\":\"sw-1--row-2\"",
+                     ""));
+    json_object_del(expected, "taints");
+    autofree char *shown = json_dumps(labels, JSON_COMPACT);
+    if (!json_equal(labels, expected))
+        fail_msg("%s", shown);
+}
+
+/* What we wrote says nothing of the node: it would come back as if the scheduler had said it. */
+static void test_labels_of_ours_are_not_read(void **state)
+{
+    (void)state;
+#define TWO                                                               \
+    "\"topology.k8s.aws/network-node-layer-3\":\"s\",\"" KUBE_GROUP_LABEL \
+    "\":\"w\",\"cloud.google.com/gke-nodepool\":\"p\""
+    const struct kube_node others = node_of(NODE(LABELS(TWO), "", ""));
+    const struct kube_node ours = node_of(NODE(
+        LABELS(TWO) SET("{\\\"labels\\\":{\\\"topology.k8s.aws/network-node-layer-3\\\":\\\"s\\\",\\\"" KUBE_GROUP_LABEL
+                        "\\\":\\\"w\\\"}}"),
+        "", ""));
+    assert_string_equal(others.layers[2], "s");
+    assert_string_equal(others.group, "w");
+    assert_string_equal(ours.layers[2], "");
+    assert_string_equal(ours.group, "p");
+    assert_true(others.marks != ours.marks);
+}
+
 static void test_pods(void **state)
 {
     (void)state;
@@ -413,6 +517,9 @@ int main(void)
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_cordons),
         cmocka_unit_test(test_patches),
+        cmocka_unit_test(test_group_labels),
+        cmocka_unit_test(test_labels_of_a_node_are_legal),
+        cmocka_unit_test(test_labels_of_ours_are_not_read),
         cmocka_unit_test(test_pods),
         cmocka_unit_test(test_watch_lines),
         cmocka_unit_test(test_faults),
