@@ -76,7 +76,7 @@ int http_client_new(const struct http_options *options, struct http_client **ret
 {
     struct url url;
     const char *why;
-    if (url_parse(options->url, &url, &why) != 0) {
+    if ((options->plain ? url_parse_any : url_parse)(options->url, &url, &why) != 0) {
         say(ret_error, options->url, why);
         return STATUS_INVALID;
     }
@@ -233,7 +233,7 @@ static void set_security(struct http_client *client)
     }
     if (client->proxy != NULL)
         curl_easy_setopt(curl, CURLOPT_PROXY, client->proxy);
-    else if (!client->url.tls) /* only the loopback is plain: no proxy belongs in between */
+    else if (!client->url.tls) /* the loopback, or what is reached directly: no proxy belongs in between */
         curl_easy_setopt(curl, CURLOPT_PROXY, "");
 }
 

@@ -20,6 +20,7 @@ struct http_options {
     const char *cert_file, *key_file; /* PEM, by which we are known to the server; NULL: none */
     const char *proxy;                /* NULL: as the environment says */
     const char *socket;               /* a Unix socket to go through, url being http://localhost then; NULL: TCP */
+    bool plain; /* http:// is not for the loopback alone: the server has no TLS, and the token opens nothing else */
     int64_t timeout_ms;
 };
 

@@ -66,7 +66,7 @@ static int parse_port(const char *at, struct url *url, const char **ret_rest, co
     return 0;
 }
 
-int url_parse(const char *text, struct url *ret_url, const char **ret_why)
+int url_parse_any(const char *text, struct url *ret_url, const char **ret_why)
 {
     struct url url = {.port = "80", .port_number = 80};
     const char *at = text;
@@ -89,6 +89,16 @@ int url_parse(const char *text, struct url *ret_url, const char **ret_why)
         at++;
     if (*at != '\0')
         return refuse("an address is scheme, host and port, without a path", ret_why);
+    *ret_url = url;
+    return 0;
+}
+
+int url_parse(const char *text, struct url *ret_url, const char **ret_why)
+{
+    struct url url;
+    int status = url_parse_any(text, &url, ret_why);
+    if (status != 0)
+        return status;
     if (!url.tls && !is_loopback(&url))
         return refuse("plain http is for the loopback only; use https", ret_why);
     *ret_url = url;

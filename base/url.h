@@ -2,7 +2,7 @@
  * The address of a server as people write it: http://host:port or https://host:port, no more.
  *
  * Credentials travel with every request, so plain HTTP is for the loopback only and url_parse refuses
- * it elsewhere.
+ * it elsewhere. url_parse_any is for servers that cannot do better, and whose credentials open nothing else.
  */
 #ifndef HOLDFAST_BASE_URL_H
 #define HOLDFAST_BASE_URL_H
@@ -24,5 +24,6 @@ struct url {
 
 /* INVALID with a static sentence in *ret_why. A single slash at the end is fine, any other path is not. */
 int url_parse(const char *text, struct url *ret_url, const char **ret_why);
+int url_parse_any(const char *text, struct url *ret_url, const char **ret_why);
 
 #endif

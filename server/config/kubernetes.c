@@ -20,6 +20,7 @@ struct config_kubernetes {
     char kubeconfig[PATH_MAX], service_account[PATH_MAX];
     char context[PATH_MAX]; /* an ARN, or a name as long as people like */
     int64_t timeout_ms;
+    bool training_jobs;
 };
 
 #define ARN_EXAMPLE "arn:aws:eks:us-west-2:000000000000:cluster/prod"
@@ -43,6 +44,7 @@ static int read(struct config_scheduler *scheduler, json_t *json, char *ret_erro
         {"eksClusterArn", KEY_TEXT, scheduler->arn, sizeof(scheduler->arn), 0, 0},
         {"serviceAccountDir", KEY_TEXT, kubernetes->service_account, sizeof(kubernetes->service_account), 0, 0},
         {"timeout", KEY_DURATION, &kubernetes->timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
+        {"trainingJobs", KEY_BOOL, &kubernetes->training_jobs, 0, 0, 0},
         {"jobSnapshotInterval", KEY_DURATION, &scheduler->job_snapshot_interval_ms, 0, 0, MS_PER_HOUR},
         {"observeInterval", KEY_DURATION, &scheduler->observe_interval_ms, 0, 100, MS_PER_HOUR},
     };
@@ -64,7 +66,8 @@ static struct kubernetes_options options_of(const struct config_scheduler *sched
     return (struct kubernetes_options){.kubeconfig = kubernetes->kubeconfig[0] != '\0' ? kubernetes->kubeconfig : NULL,
                                        .context = kubernetes->context[0] != '\0' ? kubernetes->context : NULL,
                                        .service_account = kubernetes->service_account,
-                                       .timeout_ms = kubernetes->timeout_ms};
+                                       .timeout_ms = kubernetes->timeout_ms,
+                                       .training_jobs = kubernetes->training_jobs};
 }
 
 static bool is_same(const struct config_scheduler *a, const struct config_scheduler *b)

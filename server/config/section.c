@@ -53,6 +53,11 @@ static int read_key(const struct key *key, const json_t *value, const char *sect
         return read_duration(key, value, section, ret_error);
     case KEY_INT:
         return read_int(key, value, section, ret_error);
+    case KEY_BOOL:
+        if (!json_is_boolean(value))
+            return key_error(ret_error, section, key, "true or false");
+        *(bool *)key->target = json_is_true(value);
+        return 0;
     case KEY_TEXT:
         if (text == NULL || *text == 0 || text_copy(key->target, key->size, text) != 0)
             return key_error(ret_error, section, key, "a non-empty text that is not too long");

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 
-enum key_type { KEY_TEXT, KEY_PATH, KEY_DURATION, KEY_INT, KEY_LOG_LEVEL, KEY_LISTEN };
+enum key_type { KEY_TEXT, KEY_PATH, KEY_DURATION, KEY_INT, KEY_BOOL, KEY_LOG_LEVEL, KEY_LISTEN };
 
 struct key {
     const char *name;

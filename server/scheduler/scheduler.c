@@ -3,6 +3,7 @@
  */
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/desired.h"
+#include "server/scheduler/workload.h"
 
 #include "base/hash.h"
 #include "base/own.h"
@@ -26,7 +27,8 @@ struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, s
         (ops->configuration == NULL || ops->configuration->apply != NULL) &&
         (ops->budgets == NULL || ops->budgets->end != NULL) && (ops->machines == NULL || ops->machines->gone != NULL) &&
         (ops->faults == NULL || ops->faults->show != NULL) && (ops->reboots == NULL || ops->reboots->reboot != NULL) &&
-        (ops->labels == NULL || ops->labels->keep != NULL);
+        (ops->labels == NULL || ops->labels->keep != NULL) &&
+        (ops->training == NULL || workload_ops_are_whole(ops->training));
     if (!required || !requests || !jobs || !others)
         abort(); /* ours: a backend with a part missing */
     return (struct scheduler_driver){.ops = ops, .self = self};

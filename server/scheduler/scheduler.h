@@ -236,6 +236,8 @@ struct scheduler_labels_ops {
     int (*keep)(struct scheduler *s, struct scheduler_labels *labels, char *ret_error);
 };
 
+struct workload_ops; /* workload.h */
+
 struct scheduler_ops {
     const char *name;   /* its kind: "slurm" */
     const char *daemon; /* what runs on each node for it, as people know it; NULL: nothing that they could look at */
@@ -274,6 +276,7 @@ struct scheduler_ops {
     const struct scheduler_faults_ops *faults;
     const struct scheduler_reboots_ops *reboots;
     const struct scheduler_labels_ops *labels;
+    const struct workload_ops *training; /* its training jobs; a table of its own */
 };
 
 struct scheduler_driver {

@@ -20,7 +20,7 @@ const INCLUDE_LAW = [
     { files: /^simulate\/policy\.c$/, may: ['simulate/', 'policy/', 'model/', 'base/', 'server/config/policy_document.h'] },
     { files: /^simulate\//, may: ['simulate/', 'policy/', 'model/', 'base/'] },
     { files: /^db\//, may: ['db/', 'model/', 'base/', 'policy/policy.h'] },
-    { files: /^server\/scheduler\//, may: ['server/scheduler/', 'model/', 'base/'] },
+    { files: /^server\/scheduler\//, may: ['server/scheduler/', 'policy/job/job.h', 'model/', 'base/'] },
     { files: /^server\/reboot\//, may: ['server/reboot/', 'model/', 'base/'] },
     { files: /^server\/provider\//, may: ['server/provider/', 'model/', 'base/'] },
     {
@@ -29,7 +29,7 @@ const INCLUDE_LAW = [
     },
     {
         files: /^server\/reconcile\//,
-        may: ['server/reconcile/', 'server/config/loop_settings.h', 'server/config/policy_registry.h', 'server/scheduler/scheduler.h', 'server/provider/provider.h', 'server/reboot/reboot.h', 'server/service/service.h', 'server/service/scheduler/scheduler.h', 'server/service/agent/agent.h', 'server/service/access/access.h',
+        may: ['server/reconcile/', 'server/config/loop_settings.h', 'server/config/policy_registry.h', 'server/scheduler/scheduler.h', 'server/scheduler/workload.h', 'server/provider/provider.h', 'server/reboot/reboot.h', 'server/service/service.h', 'server/service/scheduler/scheduler.h', 'server/service/agent/agent.h', 'server/service/access/access.h',
               'server/live/', 'server/metrics.h', 'db/', 'policy/', 'model/', 'base/'],
     },
     // These wire everything together.

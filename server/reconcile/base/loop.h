@@ -9,6 +9,7 @@
  *   operation/           one operation one step further: steps, drain, gates, machine calls, reset, checks, its end
  *   cluster/             groups that come up, grow, shrink, roll and go
  *   keep/                what each scheduler is kept at
+ *   job/                 training jobs, on threads of their own
  *
  * Only the loop's thread touches struct reconcile, but for the inbox.
  */

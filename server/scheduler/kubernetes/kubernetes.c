@@ -210,6 +210,8 @@ static void kubernetes_free(struct scheduler *s)
         kube_client_stop(s->client);
     kube_cache_free(s->nodes);
     kube_cache_free(s->pods);
+    kube_cache_free(s->training_jobs);
+    kube_cache_free(s->training_pods);
     kube_client_free(s->client);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -284,6 +286,8 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
         kubernetes_free(s);
         return status;
     }
-    *ret_driver = scheduler_driver_make(&ops, s);
+    s->ops = ops;
+    s->ops.training = options->training_jobs ? &kube_training : NULL;
+    *ret_driver = scheduler_driver_make(&s->ops, s);
     return 0;
 }

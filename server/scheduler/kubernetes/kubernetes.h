@@ -13,6 +13,7 @@ struct kubernetes_options {
     const char *context;         /* NULL: the current one of the file */
     const char *service_account; /* the directory of token and ca.crt */
     int64_t timeout_ms;          /* a call's deadline */
+    bool training_jobs;          /* HyperPodPyTorchJobs are carried out */
 };
 
 /* Reads the kubeconfig; the first call connects. INVALID, NOT_FOUND, IO or UNAVAILABLE with the reason. The driver is freed with

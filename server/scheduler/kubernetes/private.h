@@ -10,10 +10,12 @@
 
 struct scheduler {
     struct kube_client *client;
-    pthread_mutex_t lock;            /* over what follows */
-    struct kube_cache *nodes, *pods; /* made by the first look */
-    char release[32];                /* of the server; "": not known yet */
-    char eviction[16];               /* the version of policy that has evictions; "": not known yet */
+    pthread_mutex_t lock;                             /* over what follows */
+    struct kube_cache *nodes, *pods;                  /* made by the first look */
+    struct kube_cache *training_jobs, *training_pods; /* likewise, where training jobs are carried out */
+    struct scheduler_ops ops;
+    char release[32];  /* of the server; "": not known yet */
+    char eviction[16]; /* the version of policy that has evictions; "": not known yet */
 };
 
 /* What is kept of a pod: where it keeps a node busy, and for what. There are many. */
@@ -67,6 +69,9 @@ struct kube_carried {
 json_t *kube_labels_patch(const json_t *json, const struct kube_wanted *wanted, struct kube_carried *ret_carried);
 /* The labels of a node by which people choose it. */
 json_t *kube_labels_ours(const struct labels_group *group, const struct labels_node *node);
+
+/* training.c */
+extern const struct workload_ops kube_training;
 
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,

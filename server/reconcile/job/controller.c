@@ -1,0 +1,248 @@
+/*
+ * One pass: a look at all jobs and pods, which costs little, a question to each launcher, the policy's word on each job, and what follows.
+ * The record is stored first, naming the version that was looked at; where that has changed nothing is done, and the next pass looks again.
+ * All that is done may be done twice, so a crash at any place is an ordinary start.
+ *
+ * What is remembered here is only when each launcher was last heard.
+ */
+#include "server/reconcile/job/controller.h"
+
+#include "base/hmac.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/reconcile/job/launcher.h"
+#include "server/reconcile/job/parallel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct heard {
+    int64_t at;    /* when it answered last, or was first looked for */
+    bool answered; /* ever */
+    uint64_t pass;
+};
+
+struct controller {
+    char name[NAME_MAX_BYTES];
+    struct scheduler_driver driver;
+    const struct clock *clock;
+    struct seal_key key;
+    struct map *heard; /* a pod's uid → struct heard */
+    uint64_t pass;
+    bool failing;
+};
+
+void controller_token(const struct seal_key *key, const char *job_uid, char ret_token[WORKLOAD_TOKEN_MAX])
+{
+    uint8_t mac[ID_SHA256_BYTES];
+    autofree char *text = own_printf("launcher %s", job_uid);
+    hmac_sha256(key->bytes, sizeof(key->bytes), text, strlen(text), mac);
+    for (size_t i = 0; i < sizeof(mac); i++)
+        snprintf(ret_token + 2 * i, 3, "%02x", mac[i]);
+}
+
+struct controller *controller_new(const char *name, const struct scheduler_driver *driver, const struct clock *clock,
+                                  const struct seal_key *key)
+{
+    struct controller *controller = own_calloc(1, sizeof(*controller));
+    text_copy_cut(controller->name, sizeof(controller->name), name);
+    controller->driver = *driver;
+    controller->clock = clock;
+    controller->key = *key;
+    controller->heard = map_new();
+    return controller;
+}
+
+void controller_free(struct controller *controller)
+{
+    size_t cursor = 0;
+    const char *uid;
+    void *value;
+    if (controller == NULL)
+        return;
+    while (map_next(controller->heard, &cursor, &uid, &value))
+        free(value);
+    map_free(controller->heard);
+    free(controller);
+}
+
+/* --- launchers ------------------------------------------------------------------------------------- */
+
+struct turn_of_job {
+    struct controller *controller;
+    struct workload_job *job;
+    struct job_plan *plan;
+    char token[WORKLOAD_TOKEN_MAX];
+    _Atomic int failures;
+};
+
+static void look_at_launcher(size_t i, void *arg)
+{
+    struct turn_of_job *turn = arg;
+    struct job_pod *seen = &turn->job->seen[i];
+    if (seen->exists && seen->running && !seen->finished)
+        launcher_look(turn->job->pods[i].address, turn->token, seen);
+}
+
+static void remember(struct controller *controller, const struct workload_pod *pod, struct job_pod *seen)
+{
+    int64_t now = clock_mono_ms(controller->clock);
+    struct heard *heard = map_get(controller->heard, pod->uid);
+    if (!seen->exists || !seen->running)
+        return;
+    if (heard == NULL) {
+        heard = own_calloc(1, sizeof(*heard));
+        heard->at = now;
+        map_set(controller->heard, pod->uid, heard);
+    }
+    heard->pass = controller->pass;
+    if (seen->agent != JOB_AGENT_UNKNOWN) {
+        heard->at = now;
+        heard->answered = true;
+    }
+    seen->agent_heard = heard->answered;
+    seen->agent_silent_ms = now - heard->at;
+}
+
+static void forget_gone(struct controller *controller)
+{
+    size_t cursor = 0, count = 0;
+    const char *uid;
+    void *value;
+    autofree const char **gone = own_calloc(map_count(controller->heard) + 1, sizeof(*gone));
+    while (map_next(controller->heard, &cursor, &uid, &value))
+        if (((struct heard *)value)->pass != controller->pass)
+            gone[count++] = uid;
+    for (size_t i = 0; i < count; i++) {
+        autofree char *name = own_strdup(gone[i]);
+        free(map_remove(controller->heard, name));
+    }
+}
+
+/* --- acts ------------------------------------------------------------------------------------------ */
+
+static int do_act(struct turn_of_job *turn, int pod, char *error)
+{
+    const struct workload_ops *ops = turn->controller->driver.ops->training;
+    struct scheduler *self = turn->controller->driver.self;
+    const struct workload_job *job = turn->job;
+    enum job_act act = turn->plan->acts[pod];
+    if (act == JOB_ACT_CREATE)
+        return ops->create(self, job, pod, error);
+    if (act == JOB_ACT_DELETE)
+        return ops->remove(self, job, pod, error);
+    int rank = job_rank_of(job->record, pod);
+    auto_json json_t *body = act == JOB_ACT_START && rank >= 0 ? launcher_start_body(job, rank) : NULL;
+    return launcher_order(job->pods[pod].address, turn->token, act, body, error);
+}
+
+static void act_on_pod(size_t i, void *arg)
+{
+    struct turn_of_job *turn = arg;
+    char error[SCHEDULER_ERROR_MAX] = "";
+    if (turn->plan->acts[i] == JOB_ACT_NONE || do_act(turn, (int)i, error) == 0)
+        return;
+    if (turn->failures++ == 0)
+        log_warn("a step of a training job failed, it is tried again job=%s/%s pod=%zu step=%s: %s", turn->job->space,
+                 turn->job->name, i, job_act_text(turn->plan->acts[i]), error);
+}
+
+static void tell(struct turn_of_job *turn)
+{
+    const struct workload_ops *ops = turn->controller->driver.ops->training;
+    char error[SCHEDULER_ERROR_MAX];
+    for (size_t i = 0; i < turn->plan->note_count; i++) {
+        const struct job_note *note = &turn->plan->notes[i];
+        log_info("training job job=%s/%s reason=%s: %s", turn->job->space, turn->job->name, note->reason,
+                 note->message);
+        if (ops->tell(turn->controller->driver.self, turn->job, note, error) != 0)
+            log_warn("an event of a training job is not written job=%s/%s: %s", turn->job->space, turn->job->name,
+                     error);
+    }
+}
+
+static bool wants(const struct job_plan *plan, int count, enum job_act act)
+{
+    for (int i = 0; i < count; i++)
+        if (plan->acts[i] == act)
+            return true;
+    return false;
+}
+
+/* --- one job --------------------------------------------------------------------------------------- */
+
+/* False: what was to be stored is not, and nothing was done. */
+static bool store(struct turn_of_job *turn)
+{
+    char error[SCHEDULER_ERROR_MAX];
+    struct controller *controller = turn->controller;
+    if (!turn->plan->changed)
+        return true;
+    int status = controller->driver.ops->training->save(controller->driver.self, turn->job, error);
+    if (status != 0 && status != STATUS_STALE)
+        log_warn("a training job is not stored, it waits job=%s/%s: %s", turn->job->space, turn->job->name, error);
+    return status == 0;
+}
+
+static void carry_out(struct turn_of_job *turn)
+{
+    const struct workload_ops *ops = turn->controller->driver.ops->training;
+    struct scheduler *self = turn->controller->driver.self;
+    const struct workload_job *job = turn->job;
+    char error[SCHEDULER_ERROR_MAX];
+    int count = job_pod_count(&job->spec);
+    tell(turn);
+    if (turn->plan->expired) {
+        if (ops->forget(self, job, error) != 0)
+            log_warn("a training job is not deleted, it is tried again job=%s/%s: %s", job->space, job->name, error);
+        return;
+    }
+    if (wants(turn->plan, count, JOB_ACT_CREATE) && ops->grant(self, job, turn->token, error) != 0) {
+        log_warn("the token of a training job is not written, it waits job=%s/%s: %s", job->space, job->name, error);
+        return;
+    }
+    parallel((size_t)count, act_on_pod, turn);
+}
+
+static bool one_job(struct controller *controller, const struct workload_jobs *jobs, struct workload_job *job)
+{
+    AUTO(job_plan) struct job_plan *plan = job_plan_new(&job->spec);
+    struct turn_of_job turn = {.controller = controller, .job = job, .plan = plan};
+    int count = job_pod_count(&job->spec);
+    if (job->refused[0] != '\0')
+        return false;
+    controller_token(&controller->key, job->uid, turn.token);
+    parallel((size_t)count, look_at_launcher, &turn);
+    for (int i = 0; i < count; i++)
+        remember(controller, &job->pods[i], &job->seen[i]);
+    const struct job_seen seen = {
+        .now = clock_wall_ms(controller->clock), .pods = job->seen, .node = jobs->node, .arg = jobs->nodes};
+    job_next(&job->spec, &seen, job->record, plan);
+    if (!store(&turn))
+        return true;
+    carry_out(&turn);
+    return job->record->state != JOB_RUNNING && job->record->state != JOB_SUSPENDED && !job_is_over(job->record->state);
+}
+
+bool controller_pass(struct controller *controller)
+{
+    struct workload_jobs jobs = {0};
+    char error[SCHEDULER_ERROR_MAX] = "";
+    bool busy = false;
+    int status = controller->driver.ops->training->look(controller->driver.self, &jobs, error);
+    if (status != 0 && !controller->failing)
+        log_warn("training jobs are not seen, they wait scheduler=%s: %s", controller->name, error);
+    if (status == 0 && controller->failing)
+        log_info("training jobs are seen again scheduler=%s", controller->name);
+    controller->failing = status != 0;
+    if (status != 0)
+        return false;
+    controller->pass++;
+    for (size_t i = 0; i < jobs.count; i++)
+        busy = one_job(controller, &jobs, jobs.list[i]) || busy;
+    forget_gone(controller);
+    workload_jobs_free(&jobs);
+    return busy;
+}

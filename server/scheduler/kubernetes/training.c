@@ -1,0 +1,268 @@
+/*
+ * Training jobs on Kubernetes: the jobs and their pods by a list and a watch each, and what the controller asks for. The pods have names that
+ * follow from the job, so that one that was made and not heard of is not made again.
+ */
+#include "server/scheduler/kubernetes/job_object.h"
+#include "server/scheduler/kubernetes/private.h"
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define JOBS_PATH "/apis/" KUBE_JOB_API "/hyperpodpytorchjobs"
+#define JOB_BYTES_MAX ((size_t)4 * 1024 * 1024) /* etcd holds objects of 1.5 MiB at most */
+
+/* --- what is kept ---------------------------------------------------------------------------------------------------- */
+
+struct kept_job {
+    uint64_t version;
+    size_t len;
+    char text[];
+};
+
+static void *read_job(const json_t *object)
+{
+    int64_t version;
+    autofree char *text = json_dumps(object, JSON_COMPACT);
+    if (text == NULL || strlen(text) > JOB_BYTES_MAX)
+        return NULL;
+    struct kept_job *kept = own_calloc(1, sizeof(*kept) + strlen(text) + 1);
+    kept->len = strlen(text);
+    memcpy(kept->text, text, kept->len + 1);
+    const char *known = kube_text(json_object_get(object, "metadata"), "resourceVersion");
+    kept->version = text_parse_i64(known, 0, INT64_MAX, &version) == 0 ? (uint64_t)version : 0;
+    return kept;
+}
+
+static uint64_t job_version(const void *kept)
+{
+    return ((const struct kept_job *)kept)->version;
+}
+
+static void *read_pod(const json_t *object)
+{
+    struct kube_job_pod_kept *kept = own_calloc(1, sizeof(*kept));
+    if (kube_job_pod_read(object, kept) == 0)
+        return kept;
+    free(kept);
+    return NULL;
+}
+
+static uint64_t pod_version(const void *kept)
+{
+    return ((const struct kube_job_pod_kept *)kept)->version;
+}
+
+static int training_caches(struct scheduler *s, struct kube_call *call)
+{
+    static const struct kube_cache_kind jobs = {
+        .path = JOBS_PATH, .query = "", .read = read_job, .version = job_version};
+    static const struct kube_cache_kind pods = {
+        .path = "/api/v1/pods", .query = "labelSelector=holdfast%2Fjob", .read = read_pod, .version = pod_version};
+    pthread_mutex_lock(&s->lock);
+    if (s->training_jobs == NULL) {
+        s->training_jobs = kube_cache_new(s->client, &jobs);
+        s->training_pods = kube_cache_new(s->client, &pods);
+    }
+    pthread_mutex_unlock(&s->lock);
+    int status = kube_caches(s, call);
+    if (status == 0)
+        status = kube_cache_ready(s->training_jobs, call);
+    return status != 0 ? status : kube_cache_ready(s->training_pods, call);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+
+static void take_node(const void *kept, void *arg)
+{
+    const struct kube_node *node = kept;
+    struct kube_node *copy = own_calloc(1, sizeof(*copy));
+    *copy = *node;
+    free(map_set(arg, node->object, copy));
+}
+
+static void free_nodes(void *nodes)
+{
+    size_t cursor = 0;
+    const char *name;
+    void *value;
+    while (map_next(nodes, &cursor, &name, &value))
+        free(value);
+    map_free(nodes);
+}
+
+/* A repair is asked for, or the machine is gone. A cordon for another reason lets what runs there run on. */
+static const char *fault_of(const struct kube_node *node)
+{
+    enum scheduler_request request = kube_health_request(node->health);
+    if (node->deleting)
+        return "the node is being deleted";
+    if (strstr(node->external, KUBE_OUT_OF_SERVICE) != NULL)
+        return "the node is out of service";
+    return request == SCHEDULER_REQUEST_REBOOT    ? "the node waits for a reboot"
+           : request == SCHEDULER_REQUEST_REPLACE ? "the node waits for another machine"
+                                                  : NULL;
+}
+
+static enum job_node_state node_state(const char *name, const void *arg, const char **ret_why)
+{
+    const struct kube_node *node = map_get(arg, name);
+    const char *fault = node == NULL ? "the node is gone" : fault_of(node);
+    *ret_why = fault != NULL ? fault : !node->ready ? "the node is not ready" : "";
+    if (node == NULL)
+        return JOB_NODE_GONE;
+    if (fault != NULL)
+        return JOB_NODE_FAULTY;
+    return !node->ready ? JOB_NODE_LOST : node->unschedulable || node->tainted ? JOB_NODE_HELD : JOB_NODE_WELL;
+}
+
+/* --- look ------------------------------------------------------------------------------------------------------------ */
+
+struct looking {
+    struct workload_jobs *jobs;
+    struct map *by_uid;
+};
+
+static void take_job(const void *kept, void *arg)
+{
+    const struct kept_job *from = kept;
+    struct looking *looking = arg;
+    auto_json json_t *object = NULL;
+    char error[JSON_ERROR_MAX];
+    struct workload_job *job;
+    if (json_parse(from->text, from->len, JOB_BYTES_MAX, &object, error) != 0 || kube_job_read(object, &job) != 0)
+        return;
+    struct workload_jobs *jobs = looking->jobs;
+    jobs->list = own_realloc(jobs->list, jobs->count + 1, sizeof(*jobs->list));
+    jobs->list[jobs->count++] = job;
+    map_set(looking->by_uid, job->uid, job);
+}
+
+static void take_pod(const void *kept, void *arg)
+{
+    const struct kube_job_pod_kept *from = kept;
+    const struct looking *looking = arg;
+    struct workload_job *job = map_get(looking->by_uid, from->job);
+    if (job == NULL || from->number >= job_pod_count(&job->spec))
+        return;
+    job->seen[from->number] = from->seen;
+    job->pods[from->number] = from->pod;
+}
+
+static int look(struct scheduler *s, struct workload_jobs *ret_jobs, char *ret_error)
+{
+    struct kube_call call;
+    kube_call_start(&call, s->client, ret_error);
+    int status = training_caches(s, &call);
+    if (status != 0)
+        return status;
+    struct looking looking = {ret_jobs, map_new()};
+    *ret_jobs = (struct workload_jobs){.node = node_state, .nodes = map_new(), .free_nodes = free_nodes};
+    kube_cache_each(s->nodes, take_node, ret_jobs->nodes);
+    kube_cache_each(s->training_jobs, take_job, &looking);
+    kube_cache_each(s->training_pods, take_pod, &looking);
+    map_free(looking.by_uid);
+    return 0;
+}
+
+/* --- act ------------------------------------------------------------------------------------------------------------- */
+
+static char *space_path(const struct workload_job *job, const char *prefix, const char *kind)
+{
+    autofree char *space = kube_escape(job->space);
+    return own_printf("%s/namespaces/%s/%s", prefix, space, kind);
+}
+
+static char *job_path(const struct workload_job *job, const char *part)
+{
+    autofree char *all = space_path(job, "/apis/" KUBE_JOB_API, "hyperpodpytorchjobs");
+    autofree char *name = kube_escape(job->name);
+    return own_printf("%s/%s%s", all, name, part);
+}
+
+/* Only as it was looked at: whoever changed it meanwhile is read first. */
+static int save(struct scheduler *s, struct workload_job *job, char *ret_error)
+{
+    struct kube_call call;
+    auto_json json_t *answer = NULL;
+    autofree char *path = job_path(job, "/status?fieldManager=" KUBE_FIELD_MANAGER);
+    const json_t *metadata = json_object_get(job->object, "metadata");
+    auto_json json_t *patch =
+        json_pack("{s:{s:s, s:s}, s:o}", "metadata", "resourceVersion", kube_text(metadata, "resourceVersion"), "uid",
+                  job->uid, "status", kube_job_status(job));
+    const struct kube_request request = {
+        .method = "PATCH", .path = path, .content_type = KUBE_MERGE_PATCH, .body = patch};
+    kube_call_start(&call, s->client, ret_error);
+    int status = kube_ask(&call, &request, &answer);
+    if (status == STATUS_CONFLICT || status == STATUS_NOT_FOUND)
+        return STATUS_STALE;
+    if (status == 0)
+        kube_cache_put(s->training_jobs, answer);
+    return status;
+}
+
+static int post(struct scheduler *s, const char *path, json_t *body, struct kube_cache *cache, char *ret_error)
+{
+    struct kube_call call;
+    auto_json json_t *answer = NULL;
+    const struct kube_request request = {.method = "POST", .path = path, .body = body};
+    kube_call_start(&call, s->client, ret_error);
+    int status = kube_ask(&call, &request, &answer);
+    if (status == 0 && cache != NULL)
+        kube_cache_put(cache, answer);
+    return status == STATUS_CONFLICT ? 0 : status; /* it is there */
+}
+
+static int grant(struct scheduler *s, const struct workload_job *job, const char *token, char *ret_error)
+{
+    auto_json json_t *secret = kube_job_secret(job, token);
+    autofree char *path = space_path(job, "/api/v1", "secrets?fieldManager=" KUBE_FIELD_MANAGER);
+    return post(s, path, secret, NULL, ret_error);
+}
+
+static int create(struct scheduler *s, const struct workload_job *job, int pod, char *ret_error)
+{
+    auto_json json_t *body = kube_job_pod(job, pod);
+    autofree char *path = space_path(job, "/api/v1", "pods?fieldManager=" KUBE_FIELD_MANAGER);
+    return post(s, path, body, s->training_pods, ret_error);
+}
+
+static int end_object(struct scheduler *s, const char *path, const char *uid, bool at_once, char *ret_error)
+{
+    struct kube_call call;
+    auto_json json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
+                                       "preconditions", "uid", uid, "propagationPolicy", "Background");
+    if (at_once)
+        json_put_i64(body, "gracePeriodSeconds", 0);
+    kube_call_start(&call, s->client, ret_error);
+    int status = kube_ask(&call, &(struct kube_request){.method = "DELETE", .path = path, .body = body}, NULL);
+    return status == STATUS_NOT_FOUND || status == STATUS_CONFLICT ? 0 : status; /* gone, or another one by now */
+}
+
+static int remove_pod(struct scheduler *s, const struct workload_job *job, int pod, char *ret_error)
+{
+    autofree char *all = space_path(job, "/api/v1", "pods");
+    autofree char *name = kube_escape(job->pods[pod].name);
+    autofree char *path = own_printf("%s/%s", all, name);
+    return end_object(s, path, job->pods[pod].uid, job->seen[pod].deleting, ret_error);
+}
+
+static int tell(struct scheduler *s, const struct workload_job *job, const struct job_note *note, char *ret_error)
+{
+    auto_json json_t *event = kube_job_event(job, note, clock_wall_ms(clock_system()));
+    autofree char *path = space_path(job, "/api/v1", "events?fieldManager=" KUBE_FIELD_MANAGER);
+    return post(s, path, event, NULL, ret_error);
+}
+
+static int forget(struct scheduler *s, const struct workload_job *job, char *ret_error)
+{
+    autofree char *path = job_path(job, "");
+    return end_object(s, path, job->uid, false, ret_error);
+}
+
+const struct workload_ops kube_training = {
+    .look = look, .save = save, .grant = grant, .create = create, .remove = remove_pod, .tell = tell, .forget = forget};

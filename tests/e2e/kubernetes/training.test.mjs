@@ -1,0 +1,149 @@
+// HyperPodPyTorchJobs on a real API server: what the CRD takes and refuses, and the whole life of jobs under hpd. The launchers are real hpruns; what a
+// kubelet would do for their pods is tests/e2e/lib/launchers.mjs, as the lab's nodes have none.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
+import { Launchers } from '../lib/launchers.mjs';
+import { hprunPath, root } from '../lib/programs.mjs';
+import { FELL_OFF, until } from '../lib/world.mjs';
+
+const why = cannot();
+let world, launchers;
+before(async () => {
+  if (why) return;
+  world = await new KubernetesWorld({ nodes: 3, scheduler: { trainingJobs: true } }).start();
+  world.kubectl('apply', '--server-side', '-f', join(root, 'packaging/kubernetes/hyperpodpytorchjob.yaml'));
+  world.kubectl('wait', '--for', 'condition=established', 'crd/hyperpodpytorchjobs.sagemaker.amazonaws.com', '--timeout=60s');
+  launchers = new Launchers(world);
+}, { timeout: 300000 });
+after(async () => {
+  await launchers?.end();
+  await world?.end();
+});
+
+// Workers that run until NAME/done is there; a rank fails when NAME/fail-RANK is.
+const dirOf = (name) => join(world.dir, 'jobs', name);
+const touch = (name, file, text = '') => writeFileSync(join(dirOf(name), file), text);
+const job = (name, { replicas = 2, spares, runPolicy = {}, script } = {}) => ({
+  apiVersion: 'sagemaker.amazonaws.com/v1', kind: 'HyperPodPyTorchJob', metadata: { name, namespace: 'default' },
+  spec: {
+    nprocPerNode: '1', runPolicy,
+    replicaSpecs: [{ name: 'pods', replicas, ...(spares && { spares }), template: { metadata: { labels: { team: 'lab' } }, spec: {
+      tolerations: [], terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'pytorch', image: 'lab', command: [hprunPath, '--no-python', '--tee=3', '--shutdown-timeout=1', '/bin/sh', '-c',
+        script ?? `cd ${dirOf(name)}; echo "start $RANK of $WORLD_SIZE at $MASTER_ADDR attempt $TORCHELASTIC_RESTART_COUNT"; while [ ! -e done ]; do if [ -e fail-$RANK ]; then rm fail-$RANK; exit 7; fi; sleep 0.1; done`],
+      resources: { requests: { 'nvidia.com/gpu': '8' }, limits: { 'nvidia.com/gpu': '8' } } }] } } }],
+  },
+});
+const create = (name, options) => {
+  mkdirSync(dirOf(name), { recursive: true });
+  world.apply(job(name, options));
+};
+const get = (name) => JSON.parse(world.kubectl('get', 'hyperpodpytorchjobs', name, '-o', 'json'));
+const holdfast = (name) => get(name).status?.holdfast ?? {};
+const condition = (name, type) => get(name).status?.conditions?.find((c) => c.type === type);
+const running = (name) => until(`${name} runs`, () => holdfast(name).state === 'Running' && holdfast(name));
+const over = (name) => until(`${name} is over`, () => ['Completed', 'Failed'].includes(holdfast(name).state) && get(name).status);
+const podsOf = (name) => JSON.parse(world.kubectl('get', 'pods', '-l', `sagemaker.amazonaws.com/job-name=${name}`, '-o', 'json')).items;
+const events = (name) => JSON.parse(world.kubectl('get', 'events', '-o', 'json', '--field-selector', `involvedObject.name=${name}`)).items;
+const refusal = (object) => {
+  world.input = JSON.stringify(object);
+  const run = world.kubectlRun('create', '--dry-run=server', '-f', '-');
+  delete world.input;
+  assert.notEqual(run.code, 0, 'it was taken');
+  return run.err;
+};
+
+test('the CRD takes what the public examples have, and says what is wrong with others', { skip: why }, () => {
+  const rules = [{ name: 'JobHangingDetection', logPattern: ".*\\[Epoch 0 Batch \\d+.*'training_loss_step': (\\d+(\\.\\d+)?).*", expectedRecurringFrequencyInSeconds: 300, expectedStartCutOffInSeconds: 600 },
+    { name: 'LossSpikeDetection', logPattern: '.*loss (\\d+(?:\\.\\d+)?).*', metricThreshold: 2.0, operator: 'gt', metricEvaluationDataPoints: 5 },
+    { name: 'GPU Error', logPattern: '.*RuntimeError: .*out of memory.*', faultOnMatch: true }];
+  const good = job('good', { replicas: 4, spares: 2, runPolicy: { cleanPodPolicy: 'None', jobMaxRetryCount: 10, logMonitoringConfiguration: rules,
+    restartPolicy: { numRestartBeforeFullJobRestart: 3, evalPeriodSeconds: 21600, maxFullJobRestarts: 1 } }, script: 'true' });
+  world.input = JSON.stringify(good);
+  const taken = world.kubectlRun('create', '--dry-run=server', '-o', 'json', '-f', '-');
+  delete world.input;
+  assert.equal(taken.code, 0, taken.err);
+  assert.deepEqual(JSON.parse(taken.out).spec.replicaSpecs[0].template.spec, good.spec.replicaSpecs[0].template.spec, 'nothing of a template is lost');
+  const bad = (change) => {
+    const object = structuredClone(good);
+    change(object.spec, object);
+    return refusal(object);
+  };
+  assert.match(bad((s) => (s.nprocPerNode = 'eight')), /nprocPerNode has to be "auto", "cpu", "gpu" or a number/);
+  assert.match(bad((s) => (s.replicaSpecs[0].name = 'A_b')), /name has to be small letters, digits and hyphens/);
+  assert.match(bad((s) => (s.replicaSpecs[0].replicas = 0)), /the replicas of all replicaSpecs together have to be 1 or more/);
+  assert.match(bad((s) => delete s.replicaSpecs[0].template.spec.containers[0].image), /image: Required value/);
+  assert.match(bad((s) => (s.runPolicy.cleanPodPolicy = 'Some')), /cleanPodPolicy has to be All, OnlyComplete or None/);
+  assert.match(bad((s) => delete s.runPolicy.restartPolicy.evalPeriodSeconds), /evalPeriodSeconds: Required value/);
+  assert.match(bad((s) => delete s.runPolicy.logMonitoringConfiguration[1].operator), /metricThreshold and operator go together/);
+  assert.match(bad((s) => (s.elasticPolicy = { minReplicas: 8, maxReplicas: 4 })), /minReplicas has to be maxReplicas or less/);
+  assert.match(bad((s) => (s.elasticPolicy = { maxReplicas: 8, replicaIncrementStep: 2, replicaDiscreteValues: [2] })), /exclude each other/);
+});
+
+test('a job runs, and its pods go when it has ended', { skip: why }, async () => {
+  create('first');
+  await running('first');
+  const pods = podsOf('first');
+  assert.deepEqual(pods.map((p) => p.metadata.name), ['first-pods-0', 'first-pods-1']);
+  assert.equal(new Set(pods.map((p) => p.spec.nodeName)).size, 2);
+  assert.equal(pods[0].metadata.labels.team, 'lab');
+  const [zero, one] = pods.map((p) => launchers.of(p.metadata.name));
+  await until('both workers have begun', () => /start 0 of 2/.test(zero.out) && new RegExp(`start 1 of 2 at ${zero.address} attempt 0`).test(one.out));
+  assert.equal((await fetch(`http://${zero.address}:8080/status`)).status, 401, 'nobody else commands a launcher');
+  assert.equal(condition('first', 'Running').status, 'True');
+  assert.equal(get('first').status.masterAddr, zero.address);
+  touch('first', 'done');
+  const status = await over('first');
+  assert.equal(status.holdfast.state, 'Completed');
+  assert.equal(status.restartCount, 0);
+  assert.ok(Date.parse(status.completionTime) >= Date.parse(status.startTime));
+  await until('its pods are gone', () => podsOf('first').length === 0);
+});
+
+test('a rank that fails costs the processes and no pod; the second time in a row, with hpd killed meanwhile, its own pod', { skip: why }, async () => {
+  create('second', { runPolicy: { restartPolicy: { evalPeriodSeconds: 3600, numRestartBeforeFullJobRestart: 3, maxFullJobRestarts: 1 } } });
+  await running('second');
+  const before = podsOf('second').map((p) => p.metadata.uid);
+  touch('second', 'fail-1');
+  await until('it runs again', () => holdfast('second').restarts === 1 && holdfast('second').state === 'Running');
+  assert.deepEqual(podsOf('second').map((p) => p.metadata.uid), before);
+  const [cause] = events('second').filter((e) => e.reason === 'WorkerCrash');
+  assert.match(cause.message, /^Rank 1 on hyperpod-\S+: Rank 1 .*exited with code 7/);
+  const [back] = events('second').filter((e) => /remediated/.test(e.message));
+  assert.match(back.message, /^The fault of reason WorkerCrash was remediated in \d+ milliseconds\.$/);
+  assert.equal(back.source.component, 'hyperpod-pytorch-job-controller');
+  assert.deepEqual(get('second').status.latestFaultyPodInstanceList.faultyRankList, [1]);
+  await world.killHpd();
+  touch('second', 'fail-0');
+  await until('the rank has failed', () => !existsSync(join(dirOf('second'), 'fail-0')));
+  await world.startHpd();
+  await until('it runs again', () => holdfast('second').restarts === 2 && holdfast('second').state === 'Running');
+  const now = podsOf('second').map((p) => p.metadata.uid);
+  assert.notEqual(now[0], before[0], 'the rank that failed has a new pod');
+  assert.equal(now[1], before[1]);
+  assert.equal(holdfast('second').fault.level, 'pod');
+  assert.equal(world.kubeNodes().filter((n) => n.spec.unschedulable).length, 0, 'the fault of a program costs no node');
+});
+
+test('a node that fails is left; the pod of the other stays', { skip: why }, async () => {
+  const [zero, one] = podsOf('second');
+  const name = world.json('node', 'list').find((n) => `hyperpod-${n.instanceId}` === one.spec.nodeName).name;
+  world.kernel(name, FELL_OFF);
+  const record = await until('it runs elsewhere', () => {
+    const now = holdfast('second');
+    return now.nodeRestarts === 1 && now.state === 'Running' && now;
+  });
+  assert.equal(record.restarts, 2, 'a fault of a node counts against no limit');
+  const after = podsOf('second');
+  assert.equal(after[0].metadata.uid, zero.metadata.uid);
+  assert.notEqual(after[1].metadata.uid, one.metadata.uid);
+  assert.notEqual(after[1].spec.nodeName, one.spec.nodeName);
+  assert.match(events('second').find((e) => e.reason === 'NodeFault').message, new RegExp(`^Found unhealthy node ${one.spec.nodeName}`));
+  await world.repaired(name, 'reboot');
+  await until('the node is no longer left out', () => holdfast('second').excluded.length === 0);
+  touch('second', 'done');
+  assert.equal((await over('second')).holdfast.state, 'Completed');
+});
