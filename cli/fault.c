@@ -72,6 +72,8 @@ static json_t *row_json(const struct fault_table *table, const struct fault_row 
         json_object_set_new(json, "driverWord", json_true());
     if (row->cancels[0] != '\0')
         json_put_text(json, "cancels", row->cancels);
+    if (row->ends[0] != '\0')
+        json_put_text(json, "ends", row->ends);
     return json;
 }
 
@@ -157,11 +159,16 @@ static void print_row(FILE *f, const struct fault_table *table, const struct fau
     if (row->again != row->action)
         fprintf(f, "%-16s %s: %s\n", "Again", action_class_text(row->again), doing(row->again));
     cli_print_field(f, "When often", rate_text(row, rate));
+    if (row->lasts_ms != 0)
+        fprintf(f, "%-16s after %" PRId64 " h: %s\n", "When it lasts", row->lasts_ms / HOUR_MS,
+                action_class_text(row->lasts_action));
     if (row->sympathetic)
         cli_print_field(f, "Company", "goes with other codes of the device and is folded into them");
     if (row->driver_word)
         cli_print_field(f, "Rank", "the driver's own word: comes before other codes of the device");
     cli_print_field(f, "Takes back", row->cancels);
+    if (row->ends[0] != '\0')
+        fprintf(f, "%-16s codes that begin with %s and came within a minute before\n", "Ends", row->ends);
     print_sources(f, row->sources);
     fprintf(f, "Fault table %s. What a line of the kernel log adds to its code is decided when it comes.\n",
             fault_table_version());

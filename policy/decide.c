@@ -205,6 +205,7 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
     bool together = choice->outcome.rule == RULE_WEAK_FINDINGS_TOGETHER;
     candidate->lasting = choice->outcome.rule == RULE_LASTS || together;
     candidate->weak = candidate->lasting || lead->rate_exceeded;
+    candidate->shown_at = candidate->lasting ? choice->incident->first_at : choice->incident->last_at;
     if (is_fault(&choice->outcome)) {
         policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, candidate);
         return;

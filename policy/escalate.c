@@ -297,6 +297,8 @@ static struct policy_outcome watch(const struct finding *lead)
     if (lead->bursts > 0 && lead->action == ACTION_CLASS_WATCH)
         policy_say(because, sizeof(because), "Recorded and counted, %d of %d within %s", lead->bursts,
                    lead->row->rate_count, policy_span(lead->row->rate_window_ms, span));
+    else if (lead->ended)
+        text_copy_cut(because, sizeof(because), "Recorded; a later line says that it is over");
     else if (lead->row != NULL && lead->row->lasts_ms > 0)
         policy_say(because, sizeof(because), "Recorded; after %s of it %s", policy_span(lead->row->lasts_ms, span),
                    lead->row->lasts_action == ACTION_CLASS_REBOOT ? "a reboot is due" : "a person has to look");

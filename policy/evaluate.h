@@ -64,6 +64,7 @@ struct finding {
     int64_t lasted_ms;    /* how long it has lasted, when that made it ask for more; 0: it did not */
     bool of_earlier_boot; /* of this machine: it is for a person, and no boot answers that */
     bool dropped;         /* superseded by the driver's word, or taken back by another code: shown, not weighed */
+    bool ended;           /* another line said that it is over: it counts for its rate, and does not last */
     bool told;            /* what its device's incident says speaks of it */
 };
 
@@ -220,7 +221,8 @@ struct candidate {
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
     enum severity severity;
-    int64_t since; /* oldest evidence */
+    int64_t since;    /* oldest evidence */
+    int64_t shown_at; /* weak: since when it lasts, or when it came last */
 };
 void policy_evaluate(const struct policy_snapshot *snapshot, const struct policy_node *node,
                      struct candidate *ret_candidate);

@@ -151,6 +151,21 @@ static void take_back(struct finding *findings, size_t count)
     }
 }
 
+/* "The device was recovered" names the port above it: what came within a fold window before is meant, on whatever device. */
+static void end_lasting(struct finding *findings, size_t count, int64_t fold_ms)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct fault_row *row = findings[i].row;
+        const struct verdict *end = findings[i].verdict;
+        for (size_t k = 0; row != NULL && row->ends[0] != '\0' && k < count; k++) {
+            const struct verdict *verdict = findings[k].verdict;
+            if (text_starts_with(verdict->code, row->ends) && text_equal(verdict->boot_id, end->boot_id) &&
+                verdict->last_at <= end->last_at && end->first_at - verdict->last_at <= fold_ms)
+                findings[k].ended = true;
+        }
+    }
+}
+
 static bool same_fault(const struct finding *a, const struct finding *b)
 {
     return !b->dropped && text_equal(a->verdict->code, b->verdict->code) &&
@@ -412,6 +427,7 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
     autofree struct finding *of_history = own_calloc(node->verdict_count + 1, sizeof(*of_history));
     struct history history = {.node = node, .findings = of_history};
     size_t count = gather(snapshot, node, findings, of_history, &history.count, &folded);
+    end_lasting(findings, count, snapshot->settings.fold_window_ms);
     folded.incidents = own_calloc(count + 1, sizeof(*folded.incidents));
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && text_equal(findings[to].verdict->device, findings[from].verdict->device);)

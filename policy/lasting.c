@@ -10,7 +10,8 @@
  * verdict from before, so it begins anew.
  *
  * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that
- * hangs are no node's, and no more nodes are taken out by time alone than open the breaker.
+ * hangs are no node's, nor are disks of many nodes that are slow in one hour, and no more nodes are taken out by time alone than open
+ * the breaker.
  */
 #include "policy/evaluate.h"
 
@@ -24,7 +25,7 @@
 
 static bool may_last(const struct finding *finding)
 {
-    return !finding->dropped && finding->action == ACTION_CLASS_WATCH && finding->row != NULL &&
+    return !finding->dropped && !finding->ended && finding->action == ACTION_CLASS_WATCH && finding->row != NULL &&
            finding->row->lasts_ms > 0;
 }
 
@@ -38,7 +39,7 @@ static int64_t open_since(const struct finding *findings, size_t count, size_t a
 {
     int64_t since = findings[at].verdict->received_at;
     for (size_t i = 0; i < count; i++)
-        if (!findings[i].dropped && is_same_finding(&findings[i], &findings[at]) &&
+        if (!findings[i].dropped && !findings[i].ended && is_same_finding(&findings[i], &findings[at]) &&
             findings[i].verdict->received_at < since)
             since = findings[i].verdict->received_at;
     return since;
@@ -125,9 +126,9 @@ bool policy_is_of_a_place(const char *code)
     return false;
 }
 
-static int64_t apart(const struct candidate *a, const struct candidate *b)
+static bool is_together(const struct policy_snapshot *snapshot, int64_t a, int64_t b)
 {
-    return a->since > b->since ? a->since - b->since : b->since - a->since;
+    return (a > b ? a - b : b - a) <= snapshot->settings.incident_window_ms;
 }
 
 /* How many nodes show the same, and of these how many about when this one began to. */
@@ -141,7 +142,14 @@ static int64_t count_alike(const struct policy_snapshot *snapshot, const struct 
             (!candidate->lasting && !candidates[i].weak)) /* what flapped once is not like what flaps all the time */
             continue;
         alike++;
-        together += apart(&candidates[i], candidate) <= snapshot->settings.incident_window_ms;
+        together += is_together(snapshot, candidates[i].shown_at, candidate->shown_at);
+    }
+    for (size_t i = 0; i < snapshot->group.alike_count; i++) {
+        const struct policy_alike *other = &snapshot->group.alike[i];
+        if (!text_equal(other->code, candidate->decision.code))
+            continue;
+        alike++;
+        together += is_together(snapshot, other->shown_at, candidate->shown_at);
     }
     *ret_together = together;
     return alike;
@@ -176,8 +184,10 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candida
         if (!candidate->weak || candidate->decision.action != ACTION_SUPPORT || candidate->node->person_hold != NULL)
             continue;
         int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
-        bool at_once = together >= settings->incident_nodes, most = alike * 2 >= snapshot->group.desired;
-        if (policy_is_of_a_place(candidate->decision.code) && alike >= settings->incident_nodes && (at_once || most)) {
+        bool at_once = together >= settings->incident_nodes;
+        bool most = alike * 2 >= snapshot->group.desired || (!candidate->lasting && alike > limit);
+        bool shared = policy_is_of_a_place(candidate->decision.code) || !candidate->lasting;
+        if (shared && alike >= settings->incident_nodes && (at_once || most)) {
             policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share",
                        alike, snapshot->group.desired);
             leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);

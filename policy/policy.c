@@ -2,6 +2,7 @@
 #include "policy/evaluate.h"
 
 #include "base/own.h"
+#include "base/text.h"
 
 /* Decisions come out by name, whatever order the nodes came in. */
 static int by_name(const void *left, const void *right)
@@ -10,6 +11,13 @@ static int by_name(const void *left, const void *right)
     const struct policy_node *b = *(const struct policy_node *const *)right;
     int order = strcmp(a->name, b->name);
     return order != 0 ? order : (a->id < b->id ? -1 : a->id > b->id);
+}
+
+static void note_alike(const struct candidate *candidate, struct policy_plan *plan)
+{
+    struct policy_alike *alike = &plan->alike[plan->alike_count++];
+    *alike = (struct policy_alike){.node_id = candidate->node->id, .shown_at = candidate->shown_at};
+    text_copy_cut(alike->code, sizeof(alike->code), candidate->decision.code);
 }
 
 void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *ret_plan)
@@ -30,8 +38,12 @@ void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *r
     policy_limit(snapshot, candidates, present, &plan);
     plan.decisions = own_calloc(present, sizeof(*plan.decisions));
     plan.count = present;
-    for (size_t i = 0; i < present; i++)
+    plan.alike = own_calloc(present, sizeof(*plan.alike));
+    for (size_t i = 0; i < present; i++) {
         plan.decisions[i] = candidates[i].decision;
+        if (candidates[i].weak)
+            note_alike(&candidates[i], &plan);
+    }
     *ret_plan = plan;
 }
 
@@ -40,5 +52,6 @@ void policy_plan_free(struct policy_plan *plan)
     if (plan == NULL)
         return;
     free(plan->decisions);
+    free(plan->alike);
     *plan = (struct policy_plan){0};
 }

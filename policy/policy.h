@@ -108,6 +108,13 @@ struct policy_missed {
     int64_t all, lately;
 };
 
+/* A node that shows something weak: by a rate, or because it has lasted. */
+struct policy_alike {
+    int64_t node_id;
+    char code[CODE_MAX_BYTES];
+    int64_t shown_at; /* since when it lasts, or when it came last */
+};
+
 struct policy_group {
     const char *cluster, *name;
     enum node_recovery recovery;
@@ -126,6 +133,8 @@ struct policy_group {
     struct policy_missed
         missed;        /* of all its nodes, as far as it was counted; those of the snapshot are counted again */
     int64_t incidents; /* of many nodes, begun within breaker_window_ms: each counts as one */
+    const struct policy_alike *alike; /* of the nodes that are not in this snapshot */
+    size_t alike_count;
 };
 
 /* The incident of many nodes that has taken this one. */
@@ -230,6 +239,8 @@ struct policy_snapshot {
 struct policy_plan {
     struct decision *decisions; /* at most one per node; nodes with nothing to say have none. Owned by the plan */
     size_t count;
+    struct policy_alike *alike; /* of the snapshot's nodes. Owned by the plan */
+    size_t alike_count;
     bool breaker_opens, breaker_closes; /* what the group's breaker does now */
     bool breaker_over;                  /* more fail than it allows: it has not settled, whoever counted them */
     char breaker_why[SENTENCE_MAX_BYTES];

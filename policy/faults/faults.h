@@ -36,6 +36,7 @@ struct fault_row {
     bool sympathetic;               /* goes with other codes within a minute: folded into them */
     bool driver_word;               /* what the driver itself asks for: supersedes other codes on that device */
     const char *cancels;            /* this code takes that one back ("xid.162" takes "xid.163" back); "": none */
+    const char *ends;               /* this code says that those which begin so are over; "": none */
     const char *sources;            /* "[V] NVIDIA catalog: RESTART_BM; [V] NVSentinel …; [P] …" */
 };
 

@@ -12,7 +12,7 @@ bool fault_is_inert(const char *code)
 {
     const struct fault_row *row = fault_find(code);
     return row != NULL && row->action <= ACTION_CLASS_APP && row->again <= ACTION_CLASS_APP && row->rate_count == 0 &&
-           row->cancels[0] == '\0';
+           row->cancels[0] == '\0' && row->ends[0] == '\0';
 }
 
 static struct decode_detail detail_of(const char *raw_line, int number, bool is_sxid)

@@ -105,7 +105,7 @@ int fault_overrides_add(struct fault_overrides *overrides, const struct fault_ov
                                    known != NULL ? known->sources : "");
     struct fault_row *row = &override->row;
     static const struct fault_row none = {
-        .mnemonic = "", .meaning = "in no table of ours", .nvidia = "", .cancels = ""};
+        .mnemonic = "", .meaning = "in no table of ours", .nvidia = "", .cancels = "", .ends = ""};
     *row = known != NULL ? *known : none;
     row->code = override->code;
     row->sources = override->sources;

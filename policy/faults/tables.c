@@ -10,8 +10,10 @@
  * pause counts again with each such part of the window. LASTS(hours, what it then asks for) for WATCH: a state that is still there
  * after that time, or an event that nobody has dealt with; RATE_LASTS for both. TOLD: a state that is there to be read, however
  * long it lasts. folding: PLAIN;
- * SYMPATHETIC goes with other codes and is folded into them; CANCELS("code"); DRIVER_WORD is what the driver asks for and
- * comes before other codes of the device.
+ * SYMPATHETIC goes with other codes and is folded into them; CANCELS("code"); ENDS("kernel.pcie."): what begins so and came within a
+ * minute before it is over, on whatever device, so that it does not last (it counts for its rate all the same); DRIVER_WORD is what
+ * the driver asks for and comes before other codes of the device. A line of the kernel log says that something has happened, so a row of
+ * it may last only where another line says that it is over.
  *
  * Marks of the last column: [V] verified in the source named, [O] observed from outside, [P] our judgement. SUPPORT takes
  * a node out of scheduling until a person gives it back, and unlike a repair no budget or breaker bounds that: a row
@@ -26,19 +28,20 @@
 #define HOUR_MS INT64_C(3600000)
 
 /* Raised with every change of a .def file; agents send it with each verdict. */
-#define TABLE_VERSION "2026-11-24.1"
+#define TABLE_VERSION "2026-11-28.1"
 
-/* Columns: the rate fills five fields, folding three. */
+/* Columns: the rate fills five fields, folding four. */
 #define NEVER 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_IGNORE
 #define RATE(times, hours, action) (times), (hours)*HOUR_MS, ACTION_CLASS_##action, 0, ACTION_CLASS_IGNORE
 #define LASTS(hours, action) 0, 0, ACTION_CLASS_IGNORE, (hours)*HOUR_MS, ACTION_CLASS_##action
 #define TOLD 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_WATCH
 #define RATE_LASTS(times, within, rate, hours, action) \
     (times), (within)*HOUR_MS, ACTION_CLASS_##rate, (hours)*HOUR_MS, ACTION_CLASS_##action
-#define PLAIN false, false, ""
-#define SYMPATHETIC true, false, ""
-#define DRIVER_WORD false, true, ""
-#define CANCELS(code) false, false, (code)
+#define PLAIN false, false, "", ""
+#define SYMPATHETIC true, false, "", ""
+#define DRIVER_WORD false, true, "", ""
+#define CANCELS(code) false, false, (code), ""
+#define ENDS(codes) false, false, "", (codes)
 #define ASKS(first_time, next_time, when, level) \
     ACTION_CLASS_##first_time, ACTION_CLASS_##next_time, URGENCY_##when, SEVERITY_##level
 

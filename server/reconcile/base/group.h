@@ -29,7 +29,9 @@ struct rgroup {
     int64_t in_repair, replacing, in_repair_of[FAULT_CLASS_COUNT];
     struct failing *failing; /* a queue by time: node faults within the breaker's window */
     size_t failing_head, failing_tail, failing_capacity;
-    int64_t failed_recently;     /* distinct nodes in it */
+    int64_t failed_recently;    /* distinct nodes in it */
+    struct policy_alike *alike; /* weak findings of its nodes: decide/alike.c */
+    size_t alike_count;
     struct rnode *out;           /* nodes that are HELD or FAILED */
     struct idqueue silent;       /* nodes whose agent is silent, and some that are back */
     struct policy_missed missed; /* nodes of which heartbeats are missing … */

@@ -322,6 +322,7 @@ static void group_free(struct reconcile *r, struct rgroup *group)
     r->stats.open_breakers -= group->breaker_opened_at > 0;
     reconcile_group_machine_capacity(r, group, &(struct machine_capacity){0});
     free(group->failing);
+    free(group->alike);
     idqueue_free(&group->silent);
     idqueue_free(&group->victims);
     free(group);

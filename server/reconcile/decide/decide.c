@@ -22,6 +22,7 @@
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
+#include "server/reconcile/decide/alike.h"
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/idle.h"
@@ -553,6 +554,8 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     }
     snapshot.nodes = views;
     group_view(r, group, now, &snapshot.group);
+    autofree struct policy_alike *alike = reconcile_alike_elsewhere(r, group, &snapshot.group.alike_count);
+    snapshot.group.alike = alike;
     for (size_t i = 0; i < count; i++) {
         snapshot.group.healthy_elsewhere -= items[i].node->tally.healthy;
         snapshot.group.idle_elsewhere -= items[i].node->tally.idle;
@@ -560,6 +563,7 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
     take_plan(r, items, count, &plan);
+    reconcile_alike_take(group, items, count, &plan);
     for (size_t i = 0; i < count; i++) {
         items[i].health = policy_health(&snapshot, &views[i]);
         items[i].quiet = reconcile_item_is_quiet(&items[i], now);

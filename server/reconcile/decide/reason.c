@@ -106,9 +106,15 @@ static bool is_paused(const struct decision *d)
     return d->rule == RULE_PAUSED && action_is_repair(d->refused);
 }
 
+/* A person would have to look at the node, were it the only one. */
+static bool is_of_many(const struct decision *d)
+{
+    return d->rule == RULE_SHARED_BY_MANY || d->rule == RULE_ENOUGH_ARE_OUT;
+}
+
 bool reconcile_is_for_people(const struct decision *d)
 {
-    return is_recommended(d) || is_unknown(d) || is_paused(d);
+    return is_recommended(d) || is_unknown(d) || is_paused(d) || is_of_many(d);
 }
 
 static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_BYTES])
@@ -116,6 +122,7 @@ static void say_for_people(const struct decision *d, char ret_reason[REASON_MAX_
     const char *on = d->device[0] != '\0' ? " on " : "";
     autofree char *text =
         is_recommended(d) ? own_printf("recommended: %s, for %s%s%s", action_text(d->refused), d->code, on, d->device)
+        : is_of_many(d)   ? own_printf("for a person: %s%s%s; %s", d->code, on, d->device, d->refused_why)
         : is_paused(d)    ? own_printf("left alone, as the cluster is paused: %s, for %s%s%s", action_text(d->refused),
                                        d->code, on, d->device)
                           : own_printf("for a person: %s%s%s is in no table; a row of faultTables says what it means",

@@ -134,6 +134,16 @@ static bool is_state(const char *code)
     return strncmp(code, "kernel.", 7) != 0 && strncmp(code, "deep.", 5) != 0;
 }
 
+/* A line says that something has happened, and not that it is still so. */
+static bool is_ended_by_a_line(const char *code)
+{
+    const struct fault_table *table = fault_table_find("kernel");
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].ends[0] != '\0' && text_starts_with(code, table->rows[i].ends))
+            return true;
+    return false;
+}
+
 static void check_lasting(const struct fault_table *table, const struct fault_row *row)
 {
     const char *wrong = NULL;
@@ -145,6 +155,8 @@ static void check_lasting(const struct fault_table *table, const struct fault_ro
         wrong = "a state is told once in an hour, so that it never reaches this rate";
     if (is_state(row->code) && row->action == ACTION_CLASS_WATCH && row->rate_count == 0 && !says && !row->sympathetic)
         wrong = "a state that lasts is watched for ever: LASTS says for how long, or TOLD that it is only told";
+    if (text_starts_with(row->code, "kernel.") && row->lasts_ms > 0 && !is_ended_by_a_line(row->code))
+        wrong = "one line of the kernel log lasts for ever: ENDS of another row says which line ends it";
     if (row->lasts_ms > 0 && row->action != ACTION_CLASS_WATCH)
         wrong = "only what is watched may last";
     if (row->lasts_ms > 0 && row->lasts_action != ACTION_CLASS_REBOOT && row->lasts_action != ACTION_CLASS_SUPPORT)
