@@ -68,8 +68,12 @@ int api_query(struct api_call *call, const struct api_query *fields, size_t coun
 void api_reply_json(struct api_call *call, unsigned status, json_t *json); /* takes json */
 /* The same with a Location and an ETag of a revision; NULL and 0 leave them out. */
 void api_reply_resource(struct api_call *call, unsigned status, json_t *json, const char *location, int64_t revision);
-/* For people, with headers that let it do nothing but post to where it came from. Takes html. */
+/* For people, with headers that let it do nothing but show itself in our style and post to where it came from. Takes html. */
 void api_reply_page(struct api_call *call, char *html, size_t len);
+/* True when a person's browser asks: then a refusal is a page, too. */
+bool api_wants_page(const struct api_call *call);
+/* The refusal as such a page. Takes html. */
+void api_problem_page(struct api_call *call, enum problem_code code, char *html, size_t len);
 void api_reply_text(struct api_call *call, unsigned status, const char *content_type, char *text, size_t len);
 void api_reply_empty(struct api_call *call, unsigned status);
 /* 302, to a place relative to the request's path. */

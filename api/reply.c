@@ -100,18 +100,39 @@ void api_reply_text(struct api_call *call, unsigned status, const char *content_
     http_respond(call->http, status, response_new(text, len, content_type, id));
 }
 
+static void page_reply_with(struct api_call *call, unsigned status, char *html, size_t len, const char *id)
+{
+    struct http_response *response = response_new(html, len, "text/html; charset=utf-8", id);
+    http_response_header(
+        response, "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    http_response_header(response, "Referrer-Policy", "no-referrer"); /* its address says yes */
+    http_response_header(response, "X-Content-Type-Options", "nosniff");
+    http_response_header(response, "X-Robots-Tag", "noindex");
+    http_respond(call->http, status, response);
+}
+
 void api_reply_page(struct api_call *call, char *html, size_t len)
 {
     char id[API_REQUEST_ID_MAX];
     api_request_id(call, id);
     audit_granted(call);
-    struct http_response *response = response_new(html, len, "text/html; charset=utf-8", id);
-    http_response_header(response, "Content-Security-Policy",
-                         "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
-    http_response_header(response, "Referrer-Policy", "no-referrer"); /* its address says yes */
-    http_response_header(response, "X-Content-Type-Options", "nosniff");
-    http_response_header(response, "X-Robots-Tag", "noindex");
-    http_respond(call->http, 200, response);
+    page_reply_with(call, 200, html, len, id);
+}
+
+bool api_wants_page(const struct api_call *call)
+{
+    const char *accept = http_header(call->http, "Accept");
+    return accept != NULL && strstr(accept, "text/html") != NULL;
+}
+
+void api_problem_page(struct api_call *call, enum problem_code code, char *html, size_t len)
+{
+    char id[API_REQUEST_ID_MAX];
+    int status = problem_code_http(code);
+    api_request_id(call, id);
+    audit_refused(call, problem_code_text(code), id, status >= 500);
+    page_reply_with(call, (unsigned)status, html, len, id);
 }
 
 void api_reply_empty(struct api_call *call, unsigned status)

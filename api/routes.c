@@ -183,6 +183,8 @@ const struct api_route api_routes[] = {
      api_approval_link_show},
     {"POST", "/approve/{operation}/{signature}", "approveByLink", ACCESS_OPEN, LANE_POOL, PLAIN, 0,
      api_approval_link_approve},
+    {"POST", "/approve/{operation}/{signature}/reject", "rejectByLink", ACCESS_OPEN, LANE_POOL, PLAIN, 0,
+     api_approval_link_reject},
     {"GET", "/healthz", "checkHealth", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_system_health},
     {"GET", "/readyz", "checkReadiness", ACCESS_OPEN, LANE_POOL, PLAIN, 0, api_system_readiness},
     {"GET", "/metrics", "readMetrics", ACCESS_LOCAL, LANE_POOL, PLAIN, 0, api_system_metrics},

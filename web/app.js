@@ -66,11 +66,10 @@ async function start() {
   for (const id of ['sign-out', 'nav', 'live', 'search', 'who']) at(id).hidden = false;
   at('who').textContent = `${me.actor.replace(/^token:/, '')} (${me.role})`;
   stop = follow(heard, (state) => {
-    if (live.dataset.state === 'away' && state === 'live') {
-      noteGap();
-      schedule();
-    }
+    const before = live.dataset.state;
     live.dataset.state = state;
+    if (before === 'away' && state === 'live') noteGap();
+    if (before && before !== state) schedule();
     const text = state === 'live' ? 'live' : 'not live';
     if (live.textContent !== text) live.textContent = text;
     live.title = state === 'live' ? 'Changes appear as they happen.' : 'The event stream is interrupted. The page is read again every few seconds.';

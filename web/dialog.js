@@ -44,7 +44,7 @@ export async function jobsOn(cluster) {
   try {
     const { items } = await ask(`clusters/${segment(cluster)}/jobs?limit=1000`);
     const on = new Map();
-    for (const job of items.filter((j) => /^(RUNNING|COMPLETING|SUSPENDED)/i.test(j.state)))
+    for (const job of items.filter((j) => /^(RUNNING|RESIZING|SUSPENDED|COMPLETING|CONFIGURING)/.test(j.state)))
       for (const node of hosts(job.nodes)) on.set(node, [...(on.get(node) ?? []), job]);
     return { on };
   } catch (error) {

@@ -103,6 +103,7 @@ void api_policy_list_of_cluster(struct api_call *call);
 void api_approval_list(struct api_call *call);
 void api_approval_link_show(struct api_call *call);
 void api_approval_link_approve(struct api_call *call);
+void api_approval_link_reject(struct api_call *call);
 void api_approval_approve(struct api_call *call);
 void api_approval_reject(struct api_call *call);
 void api_policy_list_of_group(struct api_call *call);

@@ -211,6 +211,19 @@ test('on a phone nothing is wider than the screen and answers are large; axe fin
       assert.deepEqual(await serious(page), [], hash);
     }
   }
+  // What a link in a message opens: both answers, without a token.
+  const [{ approvalUrl, id }] = (await world.get('/v1/approvals?state=asked')).items;
+  await page.goto(approvalUrl);
+  await heading('Reboot w-2?');
+  await page.getByText('No job runs on it now.').waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  assert.ok((await page.getByRole('button', { name: 'Reject' }).boundingBox()).height >= 44);
+  assert.deepEqual(await serious(page), []);
+  await page.getByRole('button', { name: 'Reject' }).click();
+  await page.getByText('It is rejected by approval-link.').waitFor();
+  await page.getByRole('link', { name: 'Open it in the console' }).click();
+  await page.getByText('This reboot of w-2 is rejected by approval-link.').waitFor();
+  assert.match(page.url(), new RegExp(`/console/#/approvals/${id}$`));
   await page.setViewportSize({ width: 1280, height: 800 });
 });
 

@@ -169,25 +169,29 @@ static void a_link_is_for_one_question(void **state)
     sim_run(&sim, 2 * MS_PER_DAY);
     assert_int_equal(service_approval_by_link(&sim.service, first.uid, signature, &seen, &problem), 0);
     assert_int_equal(seen.state, APPROVAL_STATE_EXPIRED);
-    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, first.uid, signature, &seen, &problem),
-                     STATUS_CONFLICT);
+    assert_int_equal(
+        service_approval_answer_by_link(&sim.service, &sim_admin, first.uid, signature, true, &seen, &problem),
+        STATUS_CONFLICT);
     sim_verdict(&sim, "gpu-1", 119, SEVERITY_CRITICAL);
     sim_settle(&sim);
     sim_run(&sim, MS_PER_MIN);
     struct approval second = newest(&sim);
     assert_true(second.id != first.id);
-    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
-                     STATUS_NOT_FOUND);
+    assert_int_equal(
+        service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, true, &seen, &problem),
+        STATUS_NOT_FOUND);
     signature = signature_of(&sim, &second, later);
     sim.service.seal_key.bytes[0] ^= 1;
-    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
-                     STATUS_NOT_FOUND);
+    assert_int_equal(
+        service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, true, &seen, &problem),
+        STATUS_NOT_FOUND);
     sim.service.seal_key.bytes[0] ^= 1;
     assert_int_equal(newest(&sim).state, APPROVAL_STATE_ASKED);
-    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
-                     0);
-    assert_int_equal(service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, &seen, &problem),
-                     STATUS_CONFLICT);
+    assert_int_equal(
+        service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, true, &seen, &problem), 0);
+    assert_int_equal(
+        service_approval_answer_by_link(&sim.service, &sim_admin, second.uid, signature, true, &seen, &problem),
+        STATUS_CONFLICT);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_int_equal(sim.provider.reboots, 1);
     service_approval_url(&sim.service, &first, later);

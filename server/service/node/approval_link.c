@@ -1,6 +1,6 @@
 /*
- * Links that approve by themselves: publicUrl/approve/ID/SIGNATURE (or what is made from the address). Who has one may approve that one question, without a token, so
- * it is given to operators alone and goes where they send it: a webhook, a mail, a chat.
+ * Links that answer by themselves: publicUrl/approve/ID/SIGNATURE (or what is made from the address). Who has one may approve or reject that one
+ * repair, without a token, so it is given to operators alone and goes where they send it: a webhook, a mail, a chat.
  *
  * The signature is over all that the question is (which repair, of what, by which decision, until when), under a key that never
  * leaves the state directory; so there is nothing in a link to be believed, and a link to another question, of another time or of
@@ -74,13 +74,15 @@ int service_approval_by_link(struct service *s, const char *uid, const char *sig
 }
 
 int service_approval_answer_by_link(struct service *s, const struct actor *actor, const char *uid,
-                                    const char *signature, struct approval *ret_approval, struct problem *ret_problem)
+                                    const char *signature, bool yes, struct approval *ret_approval,
+                                    struct problem *ret_problem)
 {
     int status = service_approval_by_link(s, uid, signature, ret_approval, ret_problem);
     if (status < 0)
         return status;
-    if (ret_approval->state == APPROVAL_STATE_APPROVED)
+    if (ret_approval->state == APPROVAL_STATE_APPROVED || ret_approval->state == APPROVAL_STATE_REJECTED)
         return problem_say(ret_problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                           "It has been approved already, by %s; a link counts once.", ret_approval->answered_by);
-    return service_approval_answer(s, actor, uid, true, "", ret_approval, ret_problem);
+                           "It has been %s already, by %s; a link counts once.",
+                           approval_state_text(ret_approval->state), ret_approval->answered_by);
+    return service_approval_answer(s, actor, uid, yes, "", ret_approval, ret_problem);
 }

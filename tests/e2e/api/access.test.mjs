@@ -12,7 +12,7 @@ import { operations } from './contract.mjs';
 import { Hpd } from './hpd.mjs';
 
 const ROUTES = {
-  open: ['checkHealth', 'checkReadiness', 'readOpenapi', 'openDocs', 'readDocs', 'openRoot', 'openConsole', 'readConsole', 'showApprovalLink', 'approveByLink'],
+  open: ['checkHealth', 'checkReadiness', 'readOpenapi', 'openDocs', 'readDocs', 'openRoot', 'openConsole', 'readConsole', 'showApprovalLink', 'approveByLink', 'rejectByLink'],
   local: ['readMetrics'], // nothing from this machine, which is where the test runs
   agent: ['heartbeatAgent', 'reportVerdicts', 'reportMachine', 'describeAgentOwnSettings', 'reportAgentSettings', 'describeAgentWork', 'reportAgentWork', 'describeAgentCheck', 'reportAgentCheck', 'pairAgent'],
   enroll: ['enrollAgent'],

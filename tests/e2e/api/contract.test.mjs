@@ -750,7 +750,9 @@ test('an instance is asked to test itself, and says what it found', async () => 
     return until('it is asked', async () => (await call('listApprovals', 200, { query: { state: 'asked' } })).items.find((a) => a.node === 'c-1'));
   };
   const first = await waits('first');
-  assert.equal((await call('rejectOperation', 202, { params: { operation: first.id } })).state, 'rejected');
+  const no = /approve\/(?<operation>[^/]+)\/(?<signature>[0-9a-f]+)$/.exec(first.approvalUrl).groups;
+  assert.match(String(await call('rejectByLink', 200, { token: null, params: { ...no } })), /<p>It is rejected by approval-link\.<\/p>/);
+  assert.equal((await call('rejectOperation', 202, { params: { operation: first.id } })).state, 'rejected'); // said again
   await call('approveOperation', 409, { params: { operation: first.id } });
   const second = await waits('second');
   assert.deepEqual([second.action, second.id === first.id], ['reboot', false]);
@@ -764,16 +766,20 @@ test('an instance is asked to test itself, and says what it found', async () => 
   const hostile = [{ signature: flipped }, { signature: behind.signature.slice(1) }, { signature: `${behind.signature}0` }, { signature: 'ü' },
     { signature: behind.signature.toUpperCase().replace(/[0-9]/g, 'A') }, { operation: first.id }, { operation: 'nothing' }];
   for (const over of hostile)
-    for (const name of ['showApprovalLink', 'approveByLink']) await call(name, 404, { token: null, params: { ...behind, ...over } });
+    for (const name of ['showApprovalLink', 'approveByLink', 'rejectByLink']) await call(name, 404, { token: null, params: { ...behind, ...over } });
   for (let i = 0; i < 2; i++) {
     const page = String(await call('showApprovalLink', 200, { token: null, params: behind }));
-    assert.match(page, /<h1>Reboot c-1\?<\/h1>\n<p>0000:b9:00: Xid 79 [^<]*It waits: /);
-    assert.match(page, /<form method="post"><button>/);
+    assert.match(page, /<h1>Reboot c-1\?<\/h1>\n<p class="quiet">Cluster checks<\/p>\n<p class="why">0000:b9:00: Xid 79 [^<]*It waits: /);
+    assert.match(page, /No job runs on it now\.[^]*<strong>xid\.79<\/strong>[^]*GPU has fallen off the bus/);
+    assert.match(page, new RegExp(`<form method="post"><button [^]*<form method="post" action="${behind.signature}/reject"><button `));
   }
   assert.equal((await call('listApprovals', 200, { query: { state: 'asked' } })).items[0].id, second.id);
   await call('applyPolicy', 200, { body: { document: 'version: 1\ndefaults: {recovery: {notDuring: Mon-Sun}}\nclasses: {gpu: {mode: approve}}\n' } }); // the approval stays one
   assert.doesNotMatch(String(await call('approveByLink', 200, { token: null, params: behind })), /<form/);
-  await call('approveByLink', 409, { token: null, params: behind });
+  for (const name of ['approveByLink', 'rejectByLink']) await call(name, 409, { token: null, params: behind });
+  const turned = await fetch(second.approvalUrl, { method: 'POST', headers: { accept: 'text/html,*/*' } });
+  assert.deepEqual([turned.status, turned.headers.get('content-type')], [409, 'text/html; charset=utf-8'], 'a person is refused by a page');
+  assert.match(await turned.text(), /<p class="why">It has been approved already, by approval-link/);
   const { state: said, answeredBy } = await call('approveOperation', 202, { params: { operation: second.id } }); // said again
   assert.deepEqual([said, answeredBy], ['approved', 'approval-link']);
   assert.doesNotMatch(String(await call('showApprovalLink', 200, { token: null, params: behind })), /<form/);
