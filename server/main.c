@@ -332,6 +332,7 @@ static int make_backends(struct hpd *hpd)
     rc = make_commands(hpd);
     if (rc != 0)
         return rc;
+    hpd->deps.reboots = config_reboot_make(&c->reboot);
     /* Last: a group that names no provider is the first one's, and people are asked only when there is none that was configured. */
     hpd->deps.providers[hpd->deps.provider_count++] = manual_driver();
     tell_backends(hpd);
@@ -451,6 +452,10 @@ static void take_down(struct hpd *hpd)
     for (size_t i = 0; i < hpd->deps.provider_count; i++)
         if (hpd->deps.providers[i].ops->free != NULL)
             hpd->deps.providers[i].ops->free(hpd->deps.providers[i].self);
+    const struct reboot_driver reboots[] = {hpd->deps.reboots.ssh, hpd->deps.reboots.bmc};
+    for (size_t i = 0; i < ARRAY_LEN(reboots); i++)
+        if (reboots[i].ops != NULL && reboots[i].ops->free != NULL)
+            reboots[i].ops->free(reboots[i].self);
     db_close(hpd->db);
     api_free(hpd->api);
     policy_registry_free(hpd->registry);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "server/config/command_provider.h"
 #include "server/config/loop_settings.h"
+#include "server/config/reboot.h"
 #include "server/config/scheduler.h"
 #include "server/config/setting.h"
 #include "server/config/webhook.h"
@@ -51,6 +52,7 @@ struct config {
     struct local_service local_services[LOCAL_SERVICES_MAX]; /* argv texts are owned */
     size_t local_service_count;
 
+    struct config_reboot reboot;
     struct config_webhooks webhooks;
     struct loop_settings reconcile;
     bool configured[CONFIG_SETTINGS_MAX]; /* by settings[] of settings.h: the file says it */

@@ -1,27 +1,32 @@
 // Reboots by the methods of a group: a real hpd, machines of the local provider with real agents, an agent's command that reboots its
 // machine, a real sshd, and OpenStack's emulator of a BMC.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { Local } from './lib/local.mjs';
-import { agentService, hpdPath } from './lib/programs.mjs';
+import { agentService, hpdPath, root } from './lib/programs.mjs';
 import { until } from './lib/world.mjs';
 
 const SLOW = 180000;
 const BUS = 'NVRM: Xid (PCI:0000:b9:00): 79, pid=1234, name=python, GPU has fallen off the bus.';
-let world;
+let world, lab;
 
 afterEach(async () => {
+  lab?.(['stop', join(world.dir, 'sshd')]);
+  lab = undefined;
   await world?.end();
   world = undefined;
 });
 
 // One node; its agent has these further options.
-async function open(rebootMethods, agent, { recovery = {}, config: more = {} } = {}) {
+async function open(rebootMethods, agent, { recovery = {}, more = () => ({}) } = {}) {
   world = new Local({ recovery: { rebootDelay: '0s', ...recovery } });
   const config = JSON.parse(readFileSync(world.config, 'utf8'));
   config.providers.local.services = [{ ...agentService, command: [...agentService.command, ...agent] }];
-  writeFileSync(world.config, JSON.stringify({ ...config, ...more }));
+  writeFileSync(world.config, JSON.stringify({ ...config, ...(await more()) }));
   await world.start();
   await world.create(1, { instanceGroups: [{ name: 'w', instanceCount: 1, provider: 'local', rebootMethods }] });
   await world.ready(SLOW);
@@ -41,6 +46,34 @@ test('the agent reboots its machine', async () => {
   assert.match((await boots()).join(), /^rebooted for inside\/[0-9a-f-]+$/);
   await world.ready(SLOW);
   assert.match((await world.get('/v1/clusters/demo/nodes/w-1/explanation')).text, /1\. .*: a reboot by the node's agent rebooted the machine after /);
+});
+
+// sshd-lab's one sshd stands for all machines.
+function sshd() {
+  const at = (name) => join(world.dir, 'sshd', name);
+  lab = spawnSync.bind(undefined, join(root, 'tests/support/sshd-lab'));
+  const run = lab(['start', at('')], { encoding: 'utf8' });
+  assert.equal(run.status, 0, run.stderr);
+  return {
+    ssh: {
+      address: '127.0.0.1',
+      port: Number(readFileSync(at('port'), 'utf8')),
+      user: userInfo().username,
+      keyFile: at('key'),
+      knownHosts: at('known_hosts'),
+      command: `exec ${hpdPath} machine-reboot ${world.instances}/%i`,
+      bootIdFile: `${world.instances}/%i/boot_id`,
+    },
+  };
+}
+
+test('a command over SSH reboots the machine', async () => {
+  await open(['ssh'], [], { more: sshd });
+  await world.kernel('w-1', BUS);
+  const done = await ended();
+  assert.equal(done.state, 'succeeded', done.error);
+  assert.deepEqual(tries(done), ['ssh rebooted']);
+  assert.match((await boots()).join(), /^rebooted for inside\/[0-9a-f-]+$/);
 });
 
 test('what was accepted and brings no new boot gives way to the next method, and what may not be asked is not', async () => {

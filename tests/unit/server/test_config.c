@@ -237,6 +237,26 @@ static void test_refuses_webhooks(void **state)
     assert_refused(cases, ARRAY_LEN(cases));
 }
 
+static void test_refuses_ways_to_reboot(void **state)
+{
+    (void)state;
+    static const struct refusal cases[] = {
+        {"ssh: {user: root}", "ssh needs knownHosts"},
+        {"ssh: {knownHosts: /k}", "ssh needs user"},
+        {"ssh: {user: root, knownHosts: /k, adress: a}", "ssh.adress"},
+        {"ssh: {user: root, knownHosts: /k, address: '%q'}", "ssh.address has a %"},
+        {"ssh: {user: root, knownHosts: /k, command: 'reboot 100%'}", "ssh.command has a %"},
+        {"bmc: {address: 'https://bmc-%n.example'}", "bmc needs credentialsFile"},
+        {"bmc: {credentialsFile: /c}", "bmc needs address"},
+        {"bmc: {address: 'http://bmc-%n.example', credentialsFile: /c}", "bmc.address http://bmc-%n.example: "},
+        {"bmc: {address: 'https://bmc-%n.example/redfish', credentialsFile: /c}",
+         "bmc.address https://bmc-%n.example/redfish"},
+        {"bmc: {address: 'https://%n', credentialsFile: c}", "bmc.credentialsFile"},
+        {"bmc: {address: 'https://%n', credentialsFile: /c, system: '%'}", "bmc.system has a %"},
+    };
+    assert_refused(cases, ARRAY_LEN(cases));
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -394,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_refuses_schedulers),
         cmocka_unit_test(test_limits_go_to_their_type_of_instance),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_refuses_ways_to_reboot),
         cmocka_unit_test(test_refuses_webhooks),
         cmocka_unit_test(test_man_page_names_every_key),
         cmocka_unit_test(test_settings_say_where_they_are_from),
