@@ -58,7 +58,7 @@
     X(EXTERNAL_DRAIN, "external-drain", "Somebody else holds the node in the scheduler")                               \
     X(MAINTENANCE, "maintenance", "The scheduler has the node in a maintenance")                                       \
     X(ONE_OPERATION, "one-operation", "An operation is at work on the node")                                           \
-    X(RECOVERY_NONE, "recovery-none", "The cluster's NodeRecovery is None: the node is cordoned, not repaired")        \
+    X(RECOVERY_NONE, "recovery-none", "The cluster's NodeRecovery is None: the node is held, not repaired")            \
     X(MODE_OBSERVE, "mode-observe", "The site only observes faults of this class")                                     \
     X(MODE_RECOMMEND, "mode-recommend", "The site only gets recommendations for faults of this class")                 \
     X(APPROVAL_NEEDED, "approval-needed", "The repair waits for a person's approval")                                  \

@@ -41,6 +41,8 @@ struct scheduler_owner {
     enum scheduler_request
         request;      /* the repair that is under way: shown as people ask for it; NONE: a hold, or other work */
     const char *note; /* for people, why; borrowed. Not shown beside a request */
+    bool
+        says_only; /* where nodes have labels: it is said on the node, and nothing is kept off it. Elsewhere it is cordoned */
 };
 
 struct scheduler_node {

@@ -33,7 +33,7 @@ static void check_node(const void *kept, void *arg)
     kube_node_reason(node, reason);
     REQUIRE(text_is_clean(reason) && text_is_utf8(reason, strlen(reason)));
     REQUIRE(text_is_clean(node->name) && node->object[0] != '\0');
-    REQUIRE(!kube_node_is_lifted(node) || !node->unschedulable);
+    REQUIRE(!kube_node_is_lifted(node) || !node->unschedulable || node->says_only);
 }
 
 static void read_line(const char *text, size_t len)

@@ -41,6 +41,7 @@ void reconcile_call_free(struct rcall *call)
 void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner)
 {
     call->request = owner.request;
+    call->says_only = owner.says_only;
     text_copy_cut(call->reason, sizeof(call->reason), owner.note);
 }
 
@@ -73,7 +74,7 @@ static int call_observe(struct rcall *call)
 
 static struct scheduler_owner owner_of(const struct rcall *call)
 {
-    return (struct scheduler_owner){.request = call->request, .note = call->reason};
+    return (struct scheduler_owner){.request = call->request, .note = call->reason, .says_only = call->says_only};
 }
 
 static int call_evict(struct rcall *call)

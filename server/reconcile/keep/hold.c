@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "db/node.h"
 #include "server/reconcile/base/call.h"
+#include "server/reconcile/base/cluster.h"
+#include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
@@ -49,10 +51,11 @@ static void send_mark(struct reconcile *r, struct rnode *node)
         node->marked = true;
         return;
     }
+    const bool says_only = node->group->cluster->recovery == NODE_RECOVERY_NONE;
     struct rcall *call = reconcile_call_new(CALL_HOLD, node->id, 0);
     reconcile_call_to(call, reconcile_link(node));
     text_copy_cut(call->node, sizeof(call->node), node->name);
-    reconcile_call_owner(call, (struct scheduler_owner){.note = note});
+    reconcile_call_owner(call, (struct scheduler_owner){.note = note, .says_only = says_only});
     if (node->reason != NULL)
         text_copy_cut(call->seen, sizeof(call->seen), node->reason);
     node->hold_call = true;

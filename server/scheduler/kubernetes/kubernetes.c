@@ -37,7 +37,9 @@ static bool is_cordoned_so(const struct kube_node *node, const struct scheduler_
 {
     char there[REASON_MAX_BYTES];
     kube_node_reason(node, there);
-    return node->ours && node->unschedulable && node->tainted && node->request == owner->request &&
+    if (owner->says_only)
+        return node->ours && node->says_only && node->health == KUBE_HEALTH_UNSCHEDULABLE && strcmp(there, reason) == 0;
+    return node->ours && !node->says_only && node->unschedulable && node->tainted && node->request == owner->request &&
            node->health == kube_health_for(owner->request) && strcmp(there, reason) == 0;
 }
 

@@ -118,7 +118,12 @@ static void read_cordon(const json_t *annotations, struct kube_node *node)
     node->request = strcmp(request, "reboot") == 0    ? SCHEDULER_REQUEST_REBOOT
                     : strcmp(request, "replace") == 0 ? SCHEDULER_REQUEST_REPLACE
                                                       : SCHEDULER_REQUEST_NONE;
-    node->cordoned_before = json_is_true(json_object_get(cordon, "cordonedBefore"));
+    node->says_only = json_is_true(json_object_get(cordon, "labelOnly"));
+    /* A cordon beside a label of ours is somebody else's. */
+    node->cordoned_before =
+        node->says_only ? node->unschedulable : json_is_true(json_object_get(cordon, "cordonedBefore"));
+    if (node->says_only && node->unschedulable)
+        copy(node->external, sizeof(node->external), "cordoned");
     copy(node->note, sizeof(node->note), kube_text(cordon, "note"));
 }
 
@@ -291,6 +296,8 @@ int kube_node_read(const json_t *json, struct kube_node *ret_node)
 
 bool kube_node_is_lifted(const struct kube_node *node)
 {
+    if (node->says_only)
+        return node->ours && node->health != KUBE_HEALTH_UNSCHEDULABLE;
     return node->ours && !node->unschedulable;
 }
 
@@ -299,7 +306,7 @@ bool kube_node_is_cordoned(const struct kube_node *node)
 {
     if (node->external[0] != '\0' || node->unschedulable)
         return true;
-    if (node->ours)
+    if (node->ours && !node->says_only)
         return false; /* a person has uncordoned it */
     return node->health != KUBE_HEALTH_NONE && node->health != KUBE_HEALTH_SCHEDULABLE;
 }
@@ -383,6 +390,19 @@ static json_t *patch_of(const json_t *json, enum kube_health health, json_t *ann
                      "spec", spec);
 }
 
+/* Without our cordon. */
+static json_t *free_spec(const json_t *json, bool stays_cordoned)
+{
+    json_t *taints = other_taints(json), *spec = json_object();
+    bool none = json_array_size(taints) == 0;
+    if (none)
+        json_decref(taints);
+    json_put(spec, "taints", none ? json_null() : taints);
+    if (!stays_cordoned)
+        json_put(spec, "unschedulable", json_null());
+    return spec;
+}
+
 json_t *kube_cordon_patch(const json_t *json, const struct kube_node *node, const struct scheduler_owner *owner)
 {
     auto_json json_t *cordon = json_object();
@@ -391,9 +411,14 @@ json_t *kube_cordon_patch(const json_t *json, const struct kube_node *node, cons
         json_put_text(cordon, "note", owner->note);
     else
         json_put_text(cordon, "request", owner->request == SCHEDULER_REQUEST_REBOOT ? "reboot" : "replace");
-    if (before)
+    if (owner->says_only)
+        json_put(cordon, "labelOnly", json_true());
+    else if (before)
         json_put(cordon, "cordonedBefore", json_true());
     autofree char *text = json_dumps(cordon, JSON_COMPACT);
+    if (owner->says_only)
+        return patch_of(json, KUBE_HEALTH_UNSCHEDULABLE, json_string(text),
+                        node->ours && !node->says_only ? free_spec(json, before) : json_object());
     json_t *taints = other_taints(json);
     json_array_append_new(
         taints, json_pack("{s:s, s:s, s:s}", "key", KUBE_HEALTH_LABEL, "value", TAINT_VALUE, "effect", "NoSchedule"));
@@ -412,13 +437,5 @@ json_t *kube_out_of_service_patch(const json_t *json)
 
 json_t *kube_uncordon_patch(const json_t *json, const struct kube_node *node)
 {
-    json_t *taints = other_taints(json);
-    bool none = json_array_size(taints) == 0;
-    json_t *spec = json_object();
-    if (none)
-        json_decref(taints);
-    json_put(spec, "taints", none ? json_null() : taints);
-    if (!node->cordoned_before)
-        json_put(spec, "unschedulable", json_null());
-    return patch_of(json, KUBE_HEALTH_SCHEDULABLE, json_null(), spec);
+    return patch_of(json, KUBE_HEALTH_SCHEDULABLE, json_null(), free_spec(json, node->cordoned_before));
 }

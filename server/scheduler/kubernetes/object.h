@@ -57,7 +57,8 @@ struct kube_node {
     char health_text[KUBE_WORD_MAX_BYTES];
     bool tainted;                    /* has HyperPod's taint */
     bool ours;                       /* our annotation is there … */
-    bool cordoned_before;            /* … and says that somebody had cordoned it before */
+    bool cordoned_before;            /* … and says that somebody had cordoned it before … */
+    bool says_only;                  /* … or that the label says all, and nothing is kept off */
     enum scheduler_request request;  /* … and for which repair; NONE: a hold */
     char note[REASON_MAX_BYTES];     /* … and why */
     char external[REASON_MAX_BYTES]; /* a taint of others that takes it out of service; "" */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { HYPERPOD, KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
+import { HEALTH, HYPERPOD, KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
 import { FELL_OFF, until } from '../lib/world.mjs';
 
 const why = cannot();
@@ -43,8 +43,10 @@ test('with NodeRecovery None a fault is written on the node, and nothing is repa
   assert.equal(event.reason, 'NvidiaGPUUnhealthy');
   const decisions = world.events({ node: 'gpu-1', kind: 'decision' }).map((e) => e.message);
   assert.ok(decisions.some((message) => message.endsWith(event.message)), JSON.stringify([event.message, decisions]));
-  await until('it takes no new work', () => world.health('gpu-1') === 'Unschedulable');
+  await until('its label says so', () => world.health('gpu-1') === 'Unschedulable');
   await world.looks(3);
+  assert.equal(world.kubeNode('gpu-1').spec.unschedulable, undefined);
+  assert.deepEqual((world.kubeNode('gpu-1').spec.taints ?? []).filter((t) => t.key === HEALTH), []);
   assert.deepEqual(world.operations('gpu-1').filter((o) => o.kind === 'reboot' || o.kind === 'replace'), []);
 });
 

@@ -180,6 +180,8 @@ static void test_node(void **state)
 }
 
 /* Of whom a cordon is, and what it asks for. */
+#define SAYS_ONLY "{\\\"note\\\":\\\"xid.79\\\",\\\"labelOnly\\\":true}"
+
 static void test_cordons(void **state)
 {
     (void)state;
@@ -202,6 +204,9 @@ static void test_cordons(void **state)
          "holdfast: xid.79", SCHEDULER_REQUEST_NONE},
         {NODE(HEALTH("Unschedulable") OURS("{\\\"note\\\":\\\"xid.79\\\"}"), "", ""), false, true, "",
          SCHEDULER_REQUEST_NONE},
+        {NODE(HEALTH("Unschedulable") OURS(SAYS_ONLY), "", ""), true, false, "holdfast: xid.79",
+         SCHEDULER_REQUEST_NONE},
+        {NODE(HEALTH("Schedulable") OURS(SAYS_ONLY), "", ""), false, true, "", SCHEDULER_REQUEST_NONE},
         {NODE(HEALTH("Unschedulable") OURS("not JSON"), "\"unschedulable\":true", ""), true, false,
          "holdfast: ", SCHEDULER_REQUEST_NONE},
         {NODE("", "\"taints\":[{\"key\":\"ToBeDeletedByClusterAutoscaler\",\"effect\":\"NoSchedule\"}]", ""), true,
@@ -248,6 +253,34 @@ static void test_patches(void **state)
     node.cordoned_before = false;
     auto_json json_t *goes = kube_uncordon_patch(json, &node);
     assert_true(json_is_null(json_object_get(json_object_get(goes, "spec"), "unschedulable")));
+}
+
+/* With NodeRecovery None a label says it; our own cordon of before goes, and a person's stays. */
+static void test_a_label_alone(void **state)
+{
+    (void)state;
+    static const struct scheduler_owner owner = {.note = "xid.79", .says_only = true};
+    static const struct {
+        const char *node, *spec;
+    } cases[] = {
+        {NODE("", "", ""), "{}"},
+        {NODE("", "\"unschedulable\":true", ""), "{}"},
+        {NODE(HEALTH("Unschedulable") OURS("{\\\"note\\\":\\\"x\\\"}"), "\"unschedulable\":true", ""),
+         "{\"taints\":null,\"unschedulable\":null}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_json json_t *json = json_of(cases[i].node);
+        struct kube_node node;
+        assert_int_equal(kube_node_read(json, &node), 0);
+        auto_json json_t *patch = kube_cordon_patch(json, &node, &owner);
+        autofree char *spec = json_dumps(json_object_get(patch, "spec"), JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(spec, cases[i].spec);
+        assert_string_equal(kube_text(kube_at(patch, "metadata", "annotations"), KUBE_CORDON_ANNOTATION),
+                            "{\"note\":\"xid.79\",\"labelOnly\":true}");
+    }
+    const struct kube_node both = node_of(NODE(HEALTH("Unschedulable") OURS(SAYS_ONLY), "\"unschedulable\":true", ""));
+    assert_string_equal(both.external, "cordoned");
+    assert_true(both.cordoned_before);
 }
 
 static struct scheduler_fault fault(const char *code, bool replaces, int64_t at)
@@ -517,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_cordons),
         cmocka_unit_test(test_patches),
+        cmocka_unit_test(test_a_label_alone),
         cmocka_unit_test(test_group_labels),
         cmocka_unit_test(test_labels_of_a_node_are_legal),
         cmocka_unit_test(test_labels_of_ours_are_not_read),
