@@ -53,7 +53,7 @@ struct rcall {
     char instance_id[ID_INSTANCE_MAX];
     char provider_ref[PROVIDER_REF_MAX_BYTES], launch_key[KEY_MAX_BYTES]; /* of that instance */
     enum scheduler_request request;                                       /* of the owner of a cordon … */
-    bool says_only; /* of the owner, too … */
+    bool says_only;                                                       /* of the owner, too … */
     bool any_owner; /* … or whose of ours it is does not matter */
     char reason[REASON_MAX_BYTES],
         seen[REASON_MAX_BYTES];   /* the owner's note, and what may give way to it ("": nothing) */
