@@ -228,12 +228,14 @@ int64_t text_name_number(const char *name)
     return *number == '\0' ? -1 : value_of(number);
 }
 
+/* "n10" after "n9", and "n08" after "n07"; but not "n010" after "n9", which a range would name otherwise. */
 static bool follows(const char *name, const char *before)
 {
     const char *number = number_of(name), *number_before = number_of(before);
     size_t prefix = (size_t)(number - name);
+    bool padded = *number == '0' || *number_before == '0';
     return *number != '\0' && prefix == (size_t)(number_before - before) && strncmp(name, before, prefix) == 0 &&
-           strlen(number) == strlen(number_before) && value_of(number) == value_of(number_before) + 1;
+           (!padded || strlen(number) == strlen(number_before)) && value_of(number) == value_of(number_before) + 1;
 }
 
 char *text_hostlist_compress(char **names, size_t count)

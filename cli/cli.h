@@ -188,8 +188,14 @@ const char *cli_progress(const json_t *operation, char *ret_text, size_t size);
 /* --- printing ------------------------------------------------------------------------------------ */
 struct cli_column {
     const char *title;
-    const char *path; /* member, or "a.b"; with "~" before it an age is printed ("3m12s") of that time */
+    const char *
+        path; /* member, or "a.b"; with "~" before it an age is printed ("3m12s") of that time; "+": only with -o wide */
 };
+/* Of every table that is printed. */
+struct cli_table_options {
+    bool wide, no_headers;
+};
+extern struct cli_table_options cli_table_options;
 /* People's table of an array of objects; says empty_text when there is nothing. */
 void cli_print_table(FILE *f, const json_t *items, const struct cli_column *columns, size_t count,
                      const char *empty_text);
@@ -212,6 +218,8 @@ void cli_print_field(FILE *f, const char *name, const char *value); /* left out 
 int cli_cluster_create(struct cli *cli);
 int cli_cluster_list(struct cli *cli);
 int cli_cluster_describe(struct cli *cli);
+/* The page for 3 a.m. of a cluster, whose description is at hand. */
+int cli_cluster_page(struct cli *cli, const char *name, json_t *view);
 int cli_cluster_update(struct cli *cli);
 int cli_cluster_delete(struct cli *cli);
 int cli_cluster_export(struct cli *cli);

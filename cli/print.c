@@ -1,19 +1,16 @@
 /*
- * Printing: tables for people, the server's JSON or the same as YAML for scripts.
+ * Printing: values for people, the server's JSON or the same as YAML for scripts. Tables are cli/table.c.
  *
- * Tables have no borders and no colour; columns are as wide as their widest value, so they can be cut
- * and grepped. Control characters of values are shown as '?', so that no log line can play with a terminal.
+ * Control characters of values are shown as '?', so that no log line can play with a terminal.
  */
 #include "cli/cli.h"
+#include "cli/term.h"
 
 #include "base/clock.h"
 #include "base/yaml.h"
-#include "model/limits.h"
-
 #include <string.h>
 
-#define CELL_BYTES_MAX RAW_LINE_MAX_BYTES /* the longest text there is: a kernel log line */
-#define CELL_WIDTH_MAX 72                 /* a wider cell pushes the rest of its line aside; nothing is cut */
+#define FIELD_INDENT 17
 
 /* Bytes of the control character at s, 0 for none. C1 counts too: terminals take U+009B for escape and bracket. */
 static int control_len(const char *s)
@@ -26,6 +23,8 @@ static int control_len(const char *s)
 
 void cli_print_harmless(FILE *f, const char *text)
 {
+    autofree char *local = cli_local_times(text);
+    text = local;
     while (*text != 0) {
         int control = *text == '\n' ? 0 : control_len(text);
         fputc(control > 0 ? '?' : *text, f);
@@ -71,49 +70,6 @@ const char *cli_age(const json_t *object, const char *path, char *ret_buffer, si
     return ret_buffer;
 }
 
-static const char *cell(const json_t *item, const struct cli_column *column, char *buffer)
-{
-    const char *text = column->path[0] == '~' ? cli_age(item, column->path + 1, buffer, CELL_BYTES_MAX)
-                                              : cli_value(item, column->path, buffer, CELL_BYTES_MAX);
-    return *text != 0 ? text : "-";
-}
-
-static int width_of(const char *text)
-{
-    int width = 0;
-    for (; *text != 0; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
-void cli_print_table(FILE *f, const json_t *items, const struct cli_column *columns, size_t count,
-                     const char *empty_text)
-{
-    char buffer[CELL_BYTES_MAX];
-    int widths[16] = {0};
-    size_t rows = json_array_size(items);
-    if (rows == 0) {
-        fprintf(f, "%s\n", empty_text);
-        return;
-    }
-    for (size_t c = 0; c < count; c++) {
-        widths[c] = width_of(columns[c].title);
-        for (size_t r = 0; r < rows; r++) {
-            int width = width_of(cell(json_array_get(items, r), &columns[c], buffer));
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-        widths[c] = widths[c] > CELL_WIDTH_MAX ? CELL_WIDTH_MAX : widths[c];
-    }
-    for (size_t r = 0; r <= rows; r++) {
-        for (size_t c = 0; c < count; c++) {
-            const char *text = r == 0 ? columns[c].title : cell(json_array_get(items, r - 1), &columns[c], buffer);
-            int pad = c + 1 < count ? widths[c] - width_of(text) + 2 : 0;
-            fprintf(f, "%s%*s", text, pad > 0 ? pad : 0, "");
-        }
-        fputc('\n', f);
-    }
-}
-
 bool cli_print_data(const struct cli *cli, const json_t *json)
 {
     if (cli->format == CLI_FORMAT_TABLE)
@@ -139,6 +95,8 @@ void cli_counts(const json_t *counts, struct text *ret_text)
 
 void cli_print_field(FILE *f, const char *name, const char *value)
 {
-    if (*value != 0)
-        fprintf(f, "%-16s %s\n", name, value);
+    if (*value == 0)
+        return;
+    autofree char *local = cli_local_times(value), *wrapped = cli_wrap(local, FIELD_INDENT);
+    fprintf(f, "%-*s %s\n", FIELD_INDENT - 1, name, wrapped);
 }

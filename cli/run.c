@@ -1,5 +1,6 @@
 /* From a command line to an exit code: parse, find the server, run the verb. */
 #include "cli/cli.h"
+#include "cli/term.h"
 
 /* Has its answer at hand, or asks by itself. */
 static bool needs_no_server(const struct cli_verb *verb)
@@ -12,6 +13,8 @@ int cli_main(int argc, char **argv, FILE *out, FILE *err)
 {
     struct cli cli = {.out = out, .err = err};
     const struct cli_verb *verb;
+    cli_term_open(out);
+    cli_table_options = (struct cli_table_options){0};
     int rc = cli_parse(&cli, argc, argv, &verb);
     if (rc == CLI_EXIT_OK && verb != NULL) {
         rc = cli_profile_load(&cli);

@@ -84,7 +84,7 @@ test('a rack that goes dark is one incident: held, and what stays dark afterward
     assert.deepEqual([incident.level, incident.domain, incident.cause], ['rack', 'r1', 'unreachable'], JSON.stringify(incident));
     await until('each is held for it', () => RACK.every((name) => world.node(name).state === 'held' && /shared-incident|incident/.test(JSON.stringify(world.json('node', 'explain', name).decision))), WAIT_MS);
     assert.equal(world.json('incident', 'list').length, 1);
-    assert.match(world.hpctl('cluster', 'describe').out, /Incidents of many nodes[^]*\n\d+ +rack +r1 +unreachable /);
+    assert.match(world.hpctl('cluster', 'describe').out, /· rack r1 down[^]*\nIncidents\n[^]*\n\d+ +rack +r1 +unreachable /);
     await until('the job runs elsewhere', () => /^gpu-[1-4]$/.test(running(job)[0]), WAIT_MS);
     assert.deepEqual(RACK.map((name) => operations(name).length), before, 'no repair of any');
     assert.equal(world.events({ kind: 'breaker-opened' }).length, 0, 'four nodes, and one thing that failed');

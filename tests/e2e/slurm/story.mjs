@@ -236,7 +236,7 @@ export function stories(way) {
       for (const limit of [[], ['--limit', '1'], ['--limit', '0']]) assert.equal(world.hpctl(...words.split(' '), ...limit).code, 0, words);
     assert.equal(world.hpctl('token', 'list').code, 0);
     assert.equal(world.hpctl('version').code, 0);
-    assert.match(world.hpctl('cluster', 'describe').out, /Instance groups[\s\S]*Going on[\s\S]*Needs attention[\s\S]*Last events/);
+    assert.match(world.hpctl('cluster', 'describe').out, /Waiting for you[\s\S]*Going on[\s\S]*Instance groups[\s\S]*Last events/);
     assert.doesNotThrow(() => JSON.parse(world.hpctl('node', 'list', '-o', 'json').out));
     assert.match(world.hpctl('node', 'list', '-o', 'yaml').out, /name: gpu-1/);
   });

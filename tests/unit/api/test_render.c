@@ -28,6 +28,35 @@ static void test_what_is_not_there_is_left_out(void **state)
     assert_null(json_object_get(json, "retryAt"));    /* never */
 }
 
+/* What heals by itself, and what a person has in hand already, waits for nobody. */
+static void test_what_waits_for_a_person(void **state)
+{
+    static const struct {
+        struct node node;
+        bool waits;
+        const char *attention;
+    } cases[] = {
+        {{.state = NODE_STATE_READY}, false, NULL},
+        {{.state = NODE_STATE_FAILED}, true, NULL},
+        {{.state = NODE_STATE_FAILED, .opted_out = true}, false, NULL},
+        {{.state = NODE_STATE_REPAIRING, .person_hold = 7}, false, NULL},
+        {{.state = NODE_STATE_HELD}, false, NULL}, /* by a budget, or hours */
+        {{.state = NODE_STATE_HELD, .person_hold = 7, .person_hold_row = 3, .instance_row = 3}, true, NULL},
+        {{.state = NODE_STATE_HELD, .person_hold = 7, .person_hold_row = 3, .instance_row = 4}, false, NULL},
+        {{.state = NODE_STATE_READY, .attention = ATTENTION_HELD}, false, "held"},
+        {{.state = NODE_STATE_READY, .attention = ATTENTION_UNHEARD}, true, "unheard"},
+        {{.state = NODE_STATE_READY, .attention = ATTENTION_DECIDED}, true, "decided"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct db_node_row row = {.node = cases[i].node};
+        auto_json json_t *json = render_node(&row);
+        assert_int_equal(json_is_true(json_object_get(json, "waitsForPerson")), cases[i].waits);
+        const char *attention = json_string_value(json_object_get(json, "attention"));
+        assert_true(text_equal(attention, cases[i].attention));
+    }
+}
+
 static void test_a_scheduler_is_shown_where_there_is_one(void **state)
 {
     struct service_cluster_view view = {
@@ -49,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_that_were_cut),
         cmocka_unit_test(test_what_is_not_there_is_left_out),
+        cmocka_unit_test(test_what_waits_for_a_person),
         cmocka_unit_test(test_a_scheduler_is_shown_where_there_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
