@@ -289,11 +289,10 @@ static void print_group_labels(FILE *f, const char *name, const json_t *group)
     autofree char *carried = cli_labels(json_object_get(group, "currentKubernetesConfig"));
     if (wanted[0] == '\0' && carried[0] == '\0')
         return;
-    autofree char *words =
-        text_equal(wanted, carried)
-            ? own_printf("all nodes carry %s", wanted)
-            : own_printf("nodes are to carry %s; all of them carry %s", wanted[0] != '\0' ? wanted : "nothing",
-                         carried[0] != '\0' ? carried : "nothing of it");
+    autofree char *words = text_equal(wanted, carried) ? own_printf("all nodes carry %s", wanted)
+                                                       : own_printf("nodes are to carry %s; all of them carry %s",
+                                                                    wanted[0] != '\0' ? wanted : "nothing",
+                                                                    carried[0] != '\0' ? carried : "nothing of it");
     group_line(f, name, words);
 }
 
