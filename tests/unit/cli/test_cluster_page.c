@@ -155,12 +155,18 @@ static void assert_order(const char *text, const char *const *words, size_t coun
 
 static void every_line_fits(void **state)
 {
-    static const char *const widths[] = {"60", "80", "120"};
-    for (size_t i = 0; i < ARRAY_LEN(widths); i++) {
-        autofree char *text = page_of(*state, widths[i]);
-        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
-            if (cli_width(line) > atoi(widths[i]))
-                fail_msg("%d columns of %s: %s", cli_width(line), widths[i], line);
+    static const struct {
+        const char *columns;
+        int width;
+    } cases[] = {{"60", 60}, {"80", 80}, {"120", 120}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = page_of(*state, cases[i].columns);
+        for (const char *at = text; *at != '\0'; at += at[strcspn(at, "\n")] == '\n') {
+            autofree char *line = own_printf("%.*s", (int)strcspn(at, "\n"), at);
+            if (cli_width(line) > cases[i].width)
+                fail_msg("%d columns of %d: %s", cli_width(line), cases[i].width, line);
+            at += strlen(line);
+        }
     }
 }
 
