@@ -47,6 +47,8 @@ bool auth_begin(struct api_call *call)
     const char *kind = kinds[call->route->access];
     if (bearer == NULL)
         return refuse(call, "Send a token in the header \"Authorization: Bearer <token>\".");
+    if (call->route->access == ACCESS_ENROLL && strncmp(bearer, "hfm_", 4) == 0)
+        kind = "hfm_"; /* of a machine: the handler says whether it is good there */
     if (strncmp(bearer, kind, strlen(kind)) != 0 || strlen(bearer) >= SERVICE_TOKEN_TEXT_MAX) {
         api_problem_printf(call, PROBLEM_UNAUTHENTICATED, "This path takes tokens that begin with \"%s\".", kind);
         return false;

@@ -11,7 +11,7 @@
 struct page {
     /* 'c' clusters, 'n' nodes, 'o' operations, 'q' quotas, 'v' verdicts, 'd' and 'a' events down and up, 'u' audit log,
      * 'i' incidents, 'j' jobs, 'k' deep health checks, 'p' versions of the policy, 'w' approvals,
-     * 's' a scheduler's nodes, 'h' host keys */
+     * 's' a scheduler's nodes, 'h' host keys, 'm' machines */
     char list;
     int64_t limit;
     char cursor[PAGE_CURSOR_MAX]; /* as sent; "" for the first page */

@@ -43,6 +43,7 @@ const struct api_route api_routes[] = {
      agent_report_check},
     {"POST", "/v1/agent/pair", "pairAgent", ACCESS_AGENT, LANE_POOL, PLAIN, AGENT_BODY_BYTES_MAX, agent_pair},
     {"POST", "/v1/agent/enroll", "enrollAgent", ACCESS_ENROLL, LANE_POOL, PLAIN, SMALL, agent_enroll},
+    {"POST", "/v1/agent/spare", "reportSpare", ACCESS_ENROLL, LANE_POOL, PLAIN, SMALL, agent_report_spare},
 
     {"GET", "/v1/clusters", "listClusters", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_cluster_list},
     {"POST", "/v1/clusters", "createCluster", ACCESS_ADMIN, LANE_POOL, QUERY, REQUEST_BODY_BYTES_MAX,
@@ -118,6 +119,19 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/incidents", "listIncidents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_incident_list},
     {"GET", "/v1/incidents/{incident}", "describeIncident", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_incident_describe},
     {"POST", "/v1/incidents/{incident}/end", "endIncident", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_incident_end},
+
+    {"GET", "/v1/machines", "listMachines", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_machine_list},
+    {"POST", "/v1/machines", "addMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_add},
+    {"GET", "/v1/machines/{machine}", "describeMachine", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_machine_describe},
+    {"PATCH", "/v1/machines/{machine}", "updateMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_update},
+    {"POST", "/v1/machines/{machine}/retire", "retireMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_machine_retire},
+    {"POST", "/v1/machines/{machine}/bench", "benchMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_machine_bench},
+    {"POST", "/v1/machines/{machine}/return", "returnMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_machine_return},
+    {"POST", "/v1/machines/{machine}/release", "releaseMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_machine_release},
 
     {"GET", "/v1/webhooks", "listWebhooks", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_webhook_list},
     {"POST", "/v1/webhooks/test", "testWebhooks", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_webhook_test},

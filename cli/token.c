@@ -29,6 +29,10 @@ static int make_worthless(struct cli *cli, const char *list, const char *what)
 static int enrollment_body(struct cli *cli, json_t *body)
 {
     autofree char *cluster = NULL;
+    if (cli->option[CLI_OPTION_MACHINES] != NULL) {
+        json_put_text(body, "kind", "machines");
+        return CLI_EXIT_OK;
+    }
     int rc = cli_cluster_name(cli, &cluster);
     if (rc != CLI_EXIT_OK)
         return rc;
@@ -40,10 +44,13 @@ static int enrollment_body(struct cli *cli, json_t *body)
 
 int cli_token_create(struct cli *cli)
 {
-    bool enrollment = cli->option[CLI_OPTION_ENROLLMENT] != NULL;
+    bool machines = cli->option[CLI_OPTION_MACHINES] != NULL;
+    bool enrollment = machines || cli->option[CLI_OPTION_ENROLLMENT] != NULL;
+    if (machines && (cli->option[CLI_OPTION_NODE] != NULL || cli->option[CLI_OPTION_CLUSTER] != NULL))
+        return cli_usage(cli, "--machines is for machines of no cluster yet: leave out --cluster and --node");
     const char *role = cli->option[CLI_OPTION_ROLE], *name = cli->option[CLI_OPTION_NAME];
     if (!enrollment && (role == NULL || name == NULL))
-        return cli_usage(cli, "token create needs --role and --name, or --enrollment");
+        return cli_usage(cli, "token create needs --role and --name, --enrollment or --machines");
     if (enrollment && (role != NULL || name != NULL))
         return cli_usage(cli, "--role and --name are for API tokens, not for --enrollment");
     auto_json json_t *body = json_object(), *token = NULL;

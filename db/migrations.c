@@ -70,6 +70,7 @@ EMBED(migration_0052, "migrations/0052_provider_ref.sql");
 EMBED(migration_0053, "migrations/0053_beside.sql");
 EMBED(migration_0054, "migrations/0054_reboot_try.sql");
 EMBED(migration_0055, "migrations/0055_node_labels.sql");
+EMBED(migration_0056, "migrations/0056_machine.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -127,6 +128,7 @@ static const struct db_migration migrations[] = {
     {"0053_beside", migration_0053_data, migration_0053_end},
     {"0054_reboot_try", migration_0054_data, migration_0054_end},
     {"0055_node_labels", migration_0055_data, migration_0055_end},
+    {"0056_machine", migration_0056_data, migration_0056_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -451,6 +451,10 @@ ENUM_DECLARE(event_level);
     X(TAGS, "tags")                                 \
     X(INJECTED, "injected")                         \
     X(UNREADABLE, "unreadable")                     \
+    X(MACHINE_STATE, "machine-state")               \
+    X(MACHINE_TAKEN, "machine-taken")               \
+    X(MACHINE_TROUBLE, "machine-trouble")           \
+    X(SPARES_EMPTY, "spares-empty")                 \
     X(WEBHOOK_TEST, "webhook-test")                 \
     X(WEBHOOK_FAILING, "webhook-failing")           \
     X(WEBHOOK_BACK, "webhook-back")
@@ -500,9 +504,10 @@ enum role {
 };
 ENUM_DECLARE(role);
 
-#define TOKEN_KIND_LIST(X)                                              \
-    X(API, "api")               /* a person or a script, with a role */ \
-    X(ENROLLMENT, "enrollment") /* lets an agent enrol, for a short time */
+#define TOKEN_KIND_LIST(X)                                                  \
+    X(API, "api")               /* a person or a script, with a role */     \
+    X(ENROLLMENT, "enrollment") /* lets an agent enrol, for a short time */ \
+    X(MACHINES, "machines")     /* lets the agents of an inventory's machines enrol */
 enum token_kind {
 #define X(SYMBOL, text) TOKEN_KIND_##SYMBOL,
     TOKEN_KIND_LIST(X)

@@ -17,14 +17,17 @@
 #include "server/config/fault_file.h"
 #include "server/config/policy_registry.h"
 #include "server/config/settings.h"
+#include "server/live/machine_registry.h"
 #include "server/metrics.h"
 #include "server/provider/command/command.h"
+#include "server/provider/inventory/inventory.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile/reconcile.h"
 #include "server/service/access/access.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/event/event.h"
+#include "server/service/machine/machine.h"
 #include "server/service/policy/policy.h"
 #include "server/service/service.h"
 #include "server/webhook/webhook.h"
@@ -179,6 +182,7 @@ static int open_store(struct hpd *hpd)
         .heartbeat_interval_ms = hpd->config.heartbeat_interval_ms,
         .diagnosis_settle_ms = hpd->config.diagnosis_settle_ms,
         .memory = service_memory_new(),
+        .machines = machine_registry_new(),
         .webhooks = hpd->config.webhooks.list,
         .webhook_count = hpd->config.webhooks.count,
     };
@@ -309,6 +313,17 @@ static int make_commands(struct hpd *hpd)
     return 0;
 }
 
+/* Machines of the site's own. */
+static void make_inventories(struct hpd *hpd)
+{
+    const struct config_commands *c = &hpd->config.commands;
+    const struct machine_store store = service_machine_store(&hpd->service);
+    for (size_t i = 0; i < c->inventory_count; i++) {
+        hpd->deps.providers[hpd->deps.provider_count++] = inventory_new(c->inventories[i], &store);
+        hpd->backends.inventories[hpd->backends.inventory_count++] = c->inventories[i];
+    }
+}
+
 static int make_backends(struct hpd *hpd)
 {
     struct config *c = &hpd->config;
@@ -332,6 +347,7 @@ static int make_backends(struct hpd *hpd)
     rc = make_commands(hpd);
     if (rc != 0)
         return rc;
+    make_inventories(hpd);
     hpd->deps.reboots = config_reboot_make(&c->reboot);
     /* Last: a group that names no provider is the first one's, and people are asked only when there is none that was configured. */
     hpd->deps.providers[hpd->deps.provider_count++] = manual_driver();
@@ -460,6 +476,7 @@ static void take_down(struct hpd *hpd)
     api_free(hpd->api);
     policy_registry_free(hpd->registry);
     service_memory_free(hpd->service.memory);
+    machine_registry_free(hpd->service.machines);
     fleet_free(hpd->service.fleet);
     for (size_t i = 0; i < hpd->override_count; i++)
         fault_overrides_free(hpd->overrides[i]);

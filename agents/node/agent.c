@@ -56,8 +56,9 @@ struct agent {
     bool log_level_given, log_level_said;
     struct link link;
     struct runner_options runners;
-    char *program;  /* that is started as a runner */
-    bool was_reset; /* a reset is under way, or its end is not handled yet */
+    char *program;                          /* that is started as a runner */
+    char event_trouble[SENTENCE_MAX_BYTES]; /* the newest critical event of this boot; "": none */
+    bool was_reset;                         /* a reset is under way, or its end is not handled yet */
     char instance_id[ID_INSTANCE_MAX];
     bool allow_inject;
     bool is_known; /* progress of an earlier process was loaded */
@@ -105,10 +106,23 @@ static void on_verdict(const struct verdict *verdict, const struct reach *reach,
     agent->dropped_reported = spool_dropped(agent->spool);
 }
 
+static void say_trouble(const struct verdict *verdict, char ret_trouble[SENTENCE_MAX_BYTES])
+{
+    snprintf(ret_trouble, SENTENCE_MAX_BYTES, "%s %.64s: %.380s", verdict->code, verdict->device, verdict->raw_line);
+}
+
+static void on_event(const struct verdict *verdict, const struct reach *reach, void *arg)
+{
+    struct agent *agent = arg;
+    if (verdict->severity == SEVERITY_CRITICAL)
+        say_trouble(verdict, agent->event_trouble);
+    on_verdict(verdict, reach, agent);
+}
+
 static void on_finding(const struct finding *finding, void *arg)
 {
     struct agent *agent = arg;
-    windows_add(&agent->windows, finding, now_ms(), on_verdict, agent);
+    windows_add(&agent->windows, finding, now_ms(), on_event, agent);
 }
 
 static void save_progress(struct agent *agent)
@@ -142,7 +156,7 @@ static void read_log(struct agent *agent)
 /* Reports what is due. Progress is stored after each report, and from time to time. */
 static void flush(struct agent *agent, bool all)
 {
-    windows_flush(&agent->windows, now_ms(), all, on_verdict, agent);
+    windows_flush(&agent->windows, now_ms(), all, on_event, agent);
     if (all || agent->spooled_now || now_ms() >= agent->save_at)
         save_progress(agent);
     agent->spooled_now = false;
@@ -210,6 +224,7 @@ static bool on_inject(const char *line, void *arg)
 static void look_anew(struct agent *agent)
 {
     agent->was_reset = false;
+    agent->event_trouble[0] = '\0';
     standing_renew(&agent->standing);
     inventory_renew(&agent->inventory);
     agent->link.machine_changed = true;
@@ -239,6 +254,34 @@ static void on_machine(struct text *out, void *arg)
     inventory_note(&agent->inventory, KMSG_SOURCE, agent->link.kmsg_covered);
     agent->inventory.changed = false;
     message_write_machine(out, &agent->inventory.report, clock_wall_ms(clock_system()));
+}
+
+/* --- a machine that waits to be used ---------------------------------------------------------------------------- */
+
+static bool are_all_checked(const struct agent *agent)
+{
+    const struct machine_report *report = &agent->inventory.report;
+    for (size_t i = 0; i < report->check_count; i++)
+        if (!report->checks[i].has_run)
+            return false;
+    return true;
+}
+
+static void on_spare(struct text *out, void *arg)
+{
+    struct agent *agent = arg;
+    char trouble[SENTENCE_MAX_BYTES];
+    text_copy_cut(trouble, sizeof(trouble), agent->event_trouble);
+    for (size_t i = 0; i < agent->standing.count && trouble[0] == '\0'; i++)
+        if (agent->standing.states[i].verdict.severity == SEVERITY_CRITICAL)
+            say_trouble(&agent->standing.states[i].verdict, trouble);
+    inventory_note(&agent->inventory, KMSG_SOURCE, agent->link.kmsg_covered);
+    message_write_spare(out, agent->link.options.machine, agent->boot_id, are_all_checked(agent), trouble);
+}
+
+bool agent_begins_anew(const struct agent *agent)
+{
+    return agent->link.becomes[0] != '\0';
 }
 
 /* --- settings ------------------------------------------------------------------------------------------------ */
@@ -342,6 +385,8 @@ static void restore_windows(struct agent *agent)
             message_read_record(agent->record.data, agent->record.len, &verdict, &reach) != 0 || verdict.over ||
             strcmp(verdict.boot_id, agent->boot_id) != 0)
             continue;
+        if (verdict.severity == SEVERITY_CRITICAL && reach.place.log != LOG_STANDING)
+            say_trouble(&verdict, agent->event_trouble);
         int64_t age_ms = clock_wall_ms(clock_system()) - verdict.first_at;
         if (reach.began_at == 0)
             reach.began_at = age_ms > 0 && age_ms < now_ms() ? now_ms() - age_ms : now_ms();
@@ -449,6 +494,7 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
     agent->link.write_settings = on_settings_said;
     agent->link.write_machine = on_machine;
     agent->link.machine_changed = true;
+    agent->link.write_spare = on_spare;
     agent->link.deep_checks = deep_offers();
 }
 
@@ -469,6 +515,7 @@ static int set_up(struct agent *agent, const struct agent_options *options, char
     if ((status = wire_new(&wire, &agent->wire, wire_error)) != 0)
         return fail(status, ret_error, "--server", wire_error);
     const struct link_options link = {.node = options->node,
+                                      .machine = options->machine,
                                       .token_file = options->token_file,
                                       .address = options->address,
                                       .heartbeat_interval_ms = options->heartbeat_interval_ms,
@@ -587,5 +634,5 @@ bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms)
     if (now_ms() >= agent->disk_at)
         retry_disk(agent);
     link_turn(&agent->link);
-    return true;
+    return !agent_begins_anew(agent) || state_become(&agent->state, agent->link.becomes) != 0;
 }

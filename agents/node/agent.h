@@ -21,6 +21,7 @@
 struct agent_options {
     const char *url, *state_dir;
     const char *node;        /* NULL: the enrolment token names it */
+    const char *machine;     /* of an inventory: the server says what it is; NULL: it is a node */
     const char *instance_id; /* NULL: made once and kept in the state directory */
     const char *token_file;  /* NULL: none */
     const char *address;     /* where others reach this machine; NULL: where the connection to the server comes from */
@@ -66,6 +67,8 @@ void agent_free(struct agent *agent);
 /* One turn of the loop: waits at most wait_ms, less when something happens or is due, or stop_fd (-1: none) becomes
  * readable; then does what there is to do. False when stop_fd did. */
 bool agent_turn(struct agent *agent, int stop_fd, int64_t wait_ms);
+/* It is another instance from now on: agent_turn ended for that, and it is to be made anew. */
+bool agent_begins_anew(const struct agent *agent);
 struct agent_figures agent_figures(const struct agent *agent);
 
 #endif

@@ -39,6 +39,8 @@ void link_init(struct link *link, const struct link_options *options, const stru
                           .batch_max = VERDICTS_PER_POST_MAX};
     text_copy_cut(link->instance_id, sizeof(link->instance_id), instance_id);
     text_copy_cut(link->boot_id, sizeof(link->boot_id), boot_id);
+    if (options->machine != NULL)
+        state_load_machine(state, link->machine_credential);
     if (state_load_credential(state, instance_id, &link->enrolled) == 0)
         link->standing = LINK_KNOWN;
     else
@@ -76,6 +78,7 @@ static void back_off(struct link *link, const char *why)
     if (delay > link->options.backoff_max_ms)
         delay = link->options.backoff_max_ms;
     link->failures++;
+    link->waits = false;
     link->rested = false; /* a new connection brings a new handshake */
     link->not_before = now_ms(link) + jittered(delay);
     if (!link->away)
@@ -108,7 +111,10 @@ static void came_through(struct link *link)
 static void lose_standing(struct link *link, enum link_standing standing, const char *why)
 {
     if (link->standing != standing)
-        log_warn("%s; %s", why, link->options.token_file != NULL ? "enrolling again" : "no token to enrol with");
+        log_warn("%s; %s", why,
+                 link->options.machine != NULL      ? "asking what this machine is"
+                 : link->options.token_file != NULL ? "enrolling again"
+                                                    : "no token to enrol with");
     if (link->standing == LINK_KNOWN) {
         link->not_before = now_ms(link); /* the first enrolment is tried at once */
         link->heartbeat_at = now_ms(link) + link->options.probe_ms;
@@ -150,6 +156,41 @@ static void enrolled(struct link *link, const char *body, size_t len)
     link->told_no_token = false;
     link->heartbeat_at = 0;
     came_through(link);
+}
+
+/* The server says what this machine is: nothing yet, the instance that it was, or another one. */
+static void spare_answered(struct link *link, const char *body, size_t len)
+{
+    struct message_spare spare;
+    if (message_read_spare(body, len, &spare) != 0) {
+        back_off(link, "the answer to a spare makes no sense");
+        return;
+    }
+    came_through(link);
+    if (spare.machine_credential[0] != '\0') {
+        text_copy_cut(link->machine_credential, sizeof(link->machine_credential), spare.machine_credential);
+        if (state_save_machine(link->state, spare.machine_credential) != 0)
+            log_error("the machine's credential cannot be stored; it is lost when the agent ends");
+        log_info("enrolled as the machine %s", link->options.machine);
+    }
+    if (spare.instance_id[0] == '\0') {
+        if (!link->waits)
+            log_info("waiting to be used state=%s", spare.state);
+        link->waits = true;
+        link->not_before = now_ms(link) + spare.wait_ms;
+        return;
+    }
+    link->waits = false;
+    if (state_save_credential(link->state, spare.instance_id, &spare.enrolled) != 0)
+        log_error("the credential cannot be stored; it is lost when the agent ends");
+    log_info("this machine is %s now instanceId=%s", spare.node, spare.instance_id);
+    if (strcmp(spare.instance_id, link->instance_id) != 0) {
+        text_copy_cut(link->becomes, sizeof(link->becomes), spare.instance_id);
+        return;
+    }
+    link->enrolled = spare.enrolled;
+    link->standing = LINK_KNOWN;
+    link->heartbeat_at = 0;
 }
 
 static void report_taken(struct link *link)
@@ -195,7 +236,9 @@ static void answered_badly(struct link *link, enum link_ask ask, int status, con
     autofree char *why = NULL;
     message_read_problem(body, len, &problem);
     why = own_printf("status=%d code=%s detail=%s", status, problem.code, problem.detail);
-    if (ask == LINK_ENROLL)
+    if (ask == LINK_SPARE && status == 401)
+        link->machine_credential[0] = '\0'; /* the token may be good */
+    if (ask == LINK_ENROLL || ask == LINK_SPARE)
         back_off(link, why);
     else if (status == 401 || status == 403)
         lose_standing(link, LINK_REJECTED, "the server does not accept our credential");
@@ -231,6 +274,8 @@ static void answered(struct link *link, enum link_ask ask)
         answered_badly(link, ask, status, body, len);
     else if (ask == LINK_ENROLL)
         enrolled(link, body, len);
+    else if (ask == LINK_SPARE)
+        spare_answered(link, body, len);
     else if (ask == LINK_REPORT)
         report_taken(link);
     else if (ask >= LINK_MACHINE) {
@@ -309,8 +354,12 @@ static bool next_record(struct link *link, uint64_t *serial)
     while (spool_next(link->spool, *serial, serial)) {
         if (spool_read(link->spool, *serial, &link->record) != 0)
             continue;
-        if (message_read_record(link->record.data, link->record.len, &link->verdict, &reach) == 0)
-            return true;
+        if (message_read_record(link->record.data, link->record.len, &link->verdict, &reach) == 0) {
+            if (link->options.machine == NULL || strcmp(link->verdict.instance_id, link->instance_id) == 0)
+                return true;
+            spool_done(link->spool, *serial); /* of what the machine was before: nobody takes it any more */
+            continue;
+        }
         log_error("dropped an invalid spooled record");
         spool_done(link->spool, *serial);
     }
@@ -381,11 +430,26 @@ static bool report_settings(struct link *link)
     return ask(link, LINK_SETTINGS_SAID, "/v1/agent/settings", link->enrolled.credential);
 }
 
+static bool ask_what_it_is(struct link *link)
+{
+    char token[TOKEN_MAX_BYTES];
+    bool has_own = link->machine_credential[0] != '\0';
+    if (!has_own && !read_token(link, token)) {
+        wait_for_token(link);
+        return false;
+    }
+    text_clear(&link->body);
+    link->write_spare(&link->body, link->arg);
+    return ask(link, LINK_SPARE, "/v1/agent/spare", has_own ? link->machine_credential : token);
+}
+
 /* The server does not know this instance. Tries the old credential now and then (a restored server may not have it yet), enrols, or
  * waits for a token. */
 static bool ask_for_standing(struct link *link)
 {
     char token[TOKEN_MAX_BYTES];
+    if (link->options.machine != NULL)
+        return ask_what_it_is(link);
     if (link->standing == LINK_REJECTED && now_ms(link) >= link->heartbeat_at) {
         bool asked = ask_heartbeat(link);
         link->heartbeat_at = now_ms(link) + link->options.probe_ms;
@@ -400,7 +464,7 @@ static bool ask_for_standing(struct link *link)
 static bool ask_next(struct link *link)
 {
     int64_t now = now_ms(link);
-    if (now < link->not_before)
+    if (now < link->not_before || link->becomes[0] != '\0')
         return false;
     if (link->standing != LINK_KNOWN)
         return ask_for_standing(link);

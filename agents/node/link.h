@@ -9,6 +9,9 @@
  * KNOWN     heartbeats and reports flow
  * REJECTED  the server does not know the credential (any more)
  * STALE     this instance was replaced: it must not report for the node
+ *
+ * A machine of an inventory asks for its standing in another way: it reports as a spare, again and again, until the server answers
+ * which instance it is. That may be another one than before: then the agent begins anew as that (becomes).
  */
 #ifndef HOLDFAST_AGENTS_NODE_LINK_H
 #define HOLDFAST_AGENTS_NODE_LINK_H
@@ -28,6 +31,7 @@ enum link_standing { LINK_STRANGER, LINK_KNOWN, LINK_REJECTED, LINK_STALE };
 enum link_ask {
     LINK_NOTHING,
     LINK_ENROLL,
+    LINK_SPARE,
     LINK_HEARTBEAT,
     LINK_REPORT,
     LINK_MACHINE,
@@ -37,6 +41,7 @@ enum link_ask {
 
 struct link_options {
     const char *node;       /* NULL: the token names it */
+    const char *machine;    /* of an inventory, by its name there: the server says what it is; NULL: it is a node */
     const char *token_file; /* NULL: none */
     const char *address;    /* of this machine; NULL: this end of the connection */
     int64_t heartbeat_interval_ms;
@@ -80,7 +85,11 @@ struct link {
     bool settings_said, settings_changed; /* set by the owner: there is a report; it is to be sent */
     bool settings_wanted;                 /* to be fetched */
     void *arg;
-    int64_t refused; /* verdicts that the server refused for good */
+    char machine_credential[CREDENTIAL_MAX_BYTES];    /* of options.machine; "": not enrolled yet */
+    char becomes[ID_INSTANCE_MAX];                    /* the instance that it is from now on; "": it stays what it is */
+    bool waits;                                       /* as a spare */
+    void (*write_spare)(struct text *out, void *arg); /* set by the owner of a machine */
+    int64_t refused;                                  /* verdicts that the server refused for good */
 };
 
 /* All arguments must outlive the link. The caller owns wire and spool. */

@@ -38,6 +38,12 @@ static int set_node(void *options, const char *value)
     return value[0] != '\0' && strlen(value) < NODE_NAME_MAX_BYTES ? 0 : STATUS_INVALID;
 }
 
+static int set_machine(void *options, const char *value)
+{
+    ((struct options *)options)->agent.machine = value;
+    return text_is_name(value) ? 0 : STATUS_INVALID;
+}
+
 static int set_instance_id(void *options, const char *value)
 {
     ((struct options *)options)->agent.instance_id = value;
@@ -117,6 +123,7 @@ static const struct option_row rows[] = {
     TEXT("server", agent.url, "URL", "the control plane: https://host:port, or http:// on the loopback"),
     TEXT("state-dir", agent.state_dir, "DIR", "where credential, spool and progress are stored"),
     OPTION_ROW_SET("node", set_node, "NAME", "the node's name; not needed if the token has it"),
+    OPTION_ROW_SET("machine", set_machine, "NAME", "this is a machine of an inventory; the server says which node it is"),
     OPTION_ROW_SET("instance-id", set_instance_id, "ID", "i-... of this machine; generated and stored if not given"),
     TEXT("token-file", agent.token_file, "FILE", "an enrolment token, for the first contact"),
     OPTION_ROW_SET("fingerprint", set_fingerprint, "sha256:...", "the server's public key (default: the system's CAs)"),
@@ -181,6 +188,8 @@ static int parse(int argc, char **argv, struct options *options)
     }
     if (words[0] != NULL)
         return usage("unexpected argument", words[0]);
+    if (options->agent.machine != NULL && (options->agent.instance_id != NULL || options->agent.node != NULL))
+        return usage("--machine excludes --node and --instance-id", "");
     if (options->agent.url == NULL || options->agent.state_dir == NULL)
         return usage("--server and --state-dir are needed", "");
     return -1;
@@ -218,12 +227,37 @@ static int run_as_runner(const struct agent_options *options)
     return runner_main(options->runner_kind, runner, options->runner_key);
 }
 
+/* A machine of an inventory becomes one instance after the other: each is an agent of its own. */
+static int run(const struct agent_options *options)
+{
+    char error[AGENT_ERROR_MAX] = "no signalfd";
+    int stop_fd = open_stop_fd();
+    bool again = stop_fd >= 0;
+    while (again) {
+        struct agent *agent = NULL;
+        again = agent_new(options, &agent, error) == 0;
+        if (!again)
+            break;
+        log_info("hp-agent %s started server=%s kernelLog=%s faultTable=%s", HOLDFAST_VERSION, options->url,
+                 options->kmsg != NULL ? options->kmsg : KMSG_DEVICE, fault_table_version());
+        while (agent_turn(agent, stop_fd, TURN_MS_MAX))
+            ;
+        struct agent_figures figures = agent_figures(agent);
+        again = agent_begins_anew(agent);
+        agent_free(agent);
+        log_info("hp-agent %s spooled=%zu dropped=%" PRId64, again ? "begins anew" : "ends", figures.spooled,
+                 figures.dropped);
+        if (!again)
+            return EXIT_SUCCESS;
+    }
+    log_error("hp-agent cannot start: %s", error);
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct options all = {0};
     const struct agent_options *options = &all.agent;
-    struct agent *agent = NULL;
-    char error[AGENT_ERROR_MAX];
     if (argc > 1 && strcmp(argv[1], "check") == 0)
         return by_hand(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "settings") == 0)
@@ -233,17 +267,5 @@ int main(int argc, char **argv)
         return code;
     if (options->runner_kind != NULL)
         return run_as_runner(options);
-    int stop_fd = open_stop_fd();
-    if (stop_fd < 0 || agent_new(options, &agent, error) != 0) {
-        log_error("hp-agent cannot start: %s", stop_fd < 0 ? "no signalfd" : error);
-        return EXIT_FAILURE;
-    }
-    log_info("hp-agent %s started server=%s kernelLog=%s faultTable=%s", HOLDFAST_VERSION, options->url,
-             options->kmsg != NULL ? options->kmsg : KMSG_DEVICE, fault_table_version());
-    while (agent_turn(agent, stop_fd, TURN_MS_MAX))
-        ;
-    struct agent_figures figures = agent_figures(agent);
-    agent_free(agent);
-    log_info("hp-agent ends spooled=%zu dropped=%" PRId64, figures.spooled, figures.dropped);
-    return EXIT_SUCCESS;
+    return run(options);
 }

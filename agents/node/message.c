@@ -30,6 +30,16 @@ void message_write_enroll(struct text *out, const char *node, const char *instan
     text_add_char(out, '}');
 }
 
+void message_write_spare(struct text *out, const char *machine, const char *boot_id, bool checked, const char *trouble)
+{
+    shape_put_text(out, "{\"machine\":", machine);
+    shape_put_text(out, ",\"bootId\":", boot_id);
+    text_add(out, checked ? ",\"checked\":true" : ",\"checked\":false");
+    if (trouble[0] != '\0')
+        shape_put_text(out, ",\"trouble\":", trouble);
+    text_add_char(out, '}');
+}
+
 void message_write_heartbeat(struct text *out, const struct message_heartbeat *heartbeat)
 {
     shape_put_text(out, "{\"instanceId\":", heartbeat->instance_id);
@@ -146,6 +156,38 @@ void message_write_record(struct text *out, const struct verdict *verdict, const
 
 /* --- reading ------------------------------------------------------------------------------------------------- */
 
+/* A credential becomes part of a header line. */
+static bool fits_header(const char *credential)
+{
+    for (const char *at = credential; *at != '\0'; at++)
+        if (*at <= ' ' || *at >= 0x7f)
+            return false;
+    return true;
+}
+
+int message_read_spare(const char *body, size_t len, struct message_spare *ret_spare)
+{
+    struct message_spare spare = {.state = ""};
+    struct message_enrolled *enrolled = &spare.enrolled;
+    struct shape_slot slots[] = {SHAPE_TEXT("state", spare.state),
+                                 SHAPE_I64("waitMs", spare.wait_ms, INTERVAL_MIN_MS),
+                                 SHAPE_TEXT("machineCredential", spare.machine_credential),
+                                 SHAPE_TEXT("instanceId", spare.instance_id),
+                                 SHAPE_TEXT("node", spare.node),
+                                 SHAPE_I64("nodeId", enrolled->node_id, 1),
+                                 SHAPE_TEXT("credential", enrolled->credential),
+                                 SHAPE_I64("heartbeatIntervalMs", enrolled->heartbeat_interval_ms, INTERVAL_MIN_MS)};
+    if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !slots[1].seen || spare.wait_ms > INTERVAL_MAX_MS ||
+        !fits_header(spare.machine_credential) || !fits_header(enrolled->credential))
+        return STATUS_INVALID;
+    bool is_used = spare.instance_id[0] != '\0';
+    if (is_used && (!text_starts_with(spare.instance_id, "i-") || enrolled->credential[0] == '\0' || !slots[7].seen ||
+                    enrolled->heartbeat_interval_ms > INTERVAL_MAX_MS))
+        return STATUS_INVALID;
+    *ret_spare = spare;
+    return 0;
+}
+
 int message_read_enrolled(const char *body, size_t len, struct message_enrolled *ret_enrolled)
 {
     struct message_enrolled enrolled = {0};
@@ -154,11 +196,8 @@ int message_read_enrolled(const char *body, size_t len, struct message_enrolled 
                                  SHAPE_I64("heartbeatIntervalMs", enrolled.heartbeat_interval_ms, INTERVAL_MIN_MS)};
     if (shape_read(body, len, slots, ARRAY_LEN(slots)) != 0 || !shape_all_seen(slots, ARRAY_LEN(slots)))
         return STATUS_INVALID;
-    /* The credential becomes part of a header line. */
-    for (const char *at = enrolled.credential; *at != '\0'; at++)
-        if (*at <= ' ' || *at >= 0x7f)
-            return STATUS_INVALID;
-    if (enrolled.credential[0] == '\0' || enrolled.heartbeat_interval_ms > INTERVAL_MAX_MS)
+    if (enrolled.credential[0] == '\0' || !fits_header(enrolled.credential) ||
+        enrolled.heartbeat_interval_ms > INTERVAL_MAX_MS)
         return STATUS_INVALID;
     *ret_enrolled = enrolled;
     return 0;

@@ -19,6 +19,9 @@
 /* All writers append to out. */
 void message_write_enroll(struct text *out, const char *node, const char *instance_id, const char *boot_id);
 
+/* Of a machine that waits to be used. trouble "": nothing is wrong. */
+void message_write_spare(struct text *out, const char *machine, const char *boot_id, bool checked, const char *trouble);
+
 struct message_heartbeat {
     const char *instance_id, *boot_id;
     int64_t seq, sent_at_ms;
@@ -47,6 +50,16 @@ struct message_enrolled {
 };
 /* INVALID when the reply does not follow the protocol. */
 int message_read_enrolled(const char *body, size_t len, struct message_enrolled *ret_enrolled);
+
+struct message_spare {
+    char state[16];
+    int64_t wait_ms;                               /* asks again after so long */
+    char machine_credential[CREDENTIAL_MAX_BYTES]; /* "": the one it has stays */
+    char instance_id[ID_INSTANCE_MAX];             /* that it is from now on; "": it waits */
+    char node[NODE_NAME_MAX_BYTES];
+    struct message_enrolled enrolled;
+};
+int message_read_spare(const char *body, size_t len, struct message_spare *ret_spare);
 
 struct message_orders {
     char inject[RAW_LINE_MAX_BYTES];           /* "" for none */

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/status.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,30 @@ int state_save_credential(const struct state *state, const char *instance_id, co
     autofree char *data =
         own_printf("%s %s %" PRId64 "\n", enrolled->credential, instance_id, enrolled->heartbeat_interval_ms);
     return file_write(path, data, strlen(data), 0600);
+}
+
+/* --- a machine that a site owns -------------------------------------------------------------------------------- */
+
+void state_load_machine(const struct state *state, char ret_credential[CREDENTIAL_MAX_BYTES])
+{
+    autofree char *path = state_path(state, "machine-credential");
+    if (state_read_line(path, ret_credential, CREDENTIAL_MAX_BYTES) != 0)
+        ret_credential[0] = '\0';
+}
+
+int state_save_machine(const struct state *state, const char *credential)
+{
+    autofree char *path = state_path(state, "machine-credential");
+    return file_write(path, credential, strlen(credential), 0600);
+}
+
+/* The id last: until it is stored the machine asks again, and is told the same. */
+int state_become(const struct state *state, const char *instance_id)
+{
+    autofree char *standing = state_path(state, "standing"), *path = state_path(state, "instance-id");
+    if (unlink(standing) != 0 && errno != ENOENT)
+        return STATUS_IO;
+    return file_write(path, instance_id, strlen(instance_id), 0600);
 }
 
 /* --- whose id it is ------------------------------------------------------------------------------------------ */

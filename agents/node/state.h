@@ -30,6 +30,11 @@ char *state_path(const struct state *state, const char *name);
 
 /* NOT_FOUND also when it belongs to another instance: a copied disk must not act as its origin. */
 int state_load_credential(const struct state *state, const char *instance_id, struct message_enrolled *ret_enrolled);
+/* Of a machine that a site owns: its own credential, "" when there is none, and what it is from now on. */
+void state_load_machine(const struct state *state, char ret_credential[CREDENTIAL_MAX_BYTES]);
+int state_save_machine(const struct state *state, const char *credential);
+/* What is kept of the instance before goes with it. */
+int state_become(const struct state *state, const char *instance_id);
 int state_save_credential(const struct state *state, const char *instance_id, const struct message_enrolled *enrolled);
 /* CONFLICT when it was made on another machine: the disk is a copy, and two machines must not share an id. root is a prefix of
  * /sys and /etc, for tests; else "". */

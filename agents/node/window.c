@@ -172,6 +172,8 @@ void windows_restore(struct windows *windows, const struct verdict *verdict, con
 {
     struct window *window = NULL;
     struct fault_judgement judgement;
+    if (strcmp(verdict->instance_id, windows->instance_id) != 0)
+        return; /* of what the machine was before */
     for (size_t i = 0; i < WINDOW_COUNT_MAX; i++) {
         struct window *slot = &windows->slots[i];
         if (slot->used && strcmp(slot->verdict.key, verdict->key) == 0)

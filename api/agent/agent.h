@@ -6,6 +6,7 @@
 #include "base/pull.h"
 
 void agent_enroll(struct api_call *call);
+void agent_report_spare(struct api_call *call);
 void agent_heartbeat(struct api_call *call);
 void agent_verdicts(struct api_call *call);
 void agent_machine(struct api_call *call);

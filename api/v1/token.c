@@ -94,6 +94,13 @@ static bool check_members(struct api_call *call, const struct token_body *body, 
                            "A token of kind \"api\" has name and role, and no cluster or node.");
         return false;
     }
+    if (body->kind == TOKEN_KIND_MACHINES) {
+        if (body->name[0] == '\0' && !has_role && body->cluster[0] == '\0' && body->node[0] == '\0')
+            return true;
+        api_problem_printf(call, PROBLEM_INVALID_VALUE,
+                           "A token of kind \"machines\" has no name, role, cluster or node.");
+        return false;
+    }
     if (body->cluster[0] != '\0' && body->name[0] == '\0' && !has_role)
         return true;
     api_problem_printf(call, PROBLEM_INVALID_VALUE,
@@ -114,7 +121,7 @@ static bool read_body(struct api_call *call, struct token_body *ret_body)
          .target = kind,
          .size = sizeof kind,
          .check = check_kind,
-         .rule = "api or enrollment"},
+         .rule = "api, enrollment or machines"},
         {.name = "name", .type = JSON_FIELD_TEXT, .target = b.name, .size = sizeof b.name, .min = 1},
         {.name = "role",
          .type = JSON_FIELD_TEXT,
@@ -155,10 +162,14 @@ void api_token_create(struct api_call *call)
     char secret[SERVICE_TOKEN_TEXT_MAX];
     if (!read_body(call, &body))
         return;
-    int rc = body.kind == TOKEN_KIND_API ? service_token_create_api(s, &call->actor, body.name, body.role, body.ttl_ms,
-                                                                    &token, secret, &problem)
-                                         : service_token_create_enrollment(s, &call->actor, body.cluster, body.node,
-                                                                           body.ttl_ms, &token, secret, &problem);
+    int rc;
+    if (body.kind == TOKEN_KIND_API)
+        rc = service_token_create_api(s, &call->actor, body.name, body.role, body.ttl_ms, &token, secret, &problem);
+    else if (body.kind == TOKEN_KIND_MACHINES)
+        rc = service_token_create_machines(s, &call->actor, body.ttl_ms, &token, secret, &problem);
+    else
+        rc = service_token_create_enrollment(s, &call->actor, body.cluster, body.node, body.ttl_ms, &token, secret,
+                                             &problem);
     if (rc != 0) {
         api_problem(call, &problem);
         return;

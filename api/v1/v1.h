@@ -49,6 +49,15 @@ void api_job_list(struct api_call *call);
 void api_job_describe(struct api_call *call);
 void api_job_diagnose(struct api_call *call);
 
+void api_machine_list(struct api_call *call);
+void api_machine_add(struct api_call *call);
+void api_machine_describe(struct api_call *call);
+void api_machine_update(struct api_call *call);
+void api_machine_retire(struct api_call *call);
+void api_machine_bench(struct api_call *call);
+void api_machine_return(struct api_call *call);
+void api_machine_release(struct api_call *call);
+
 void api_lemon_list(struct api_call *call);
 void api_webhook_list(struct api_call *call);
 void api_webhook_test(struct api_call *call);

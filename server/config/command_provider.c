@@ -1,4 +1,4 @@
-/* Reads providers of the kind "command". */
+/* Reads providers of the kinds "command" and "inventory". */
 #include "server/config/command_provider.h"
 
 #include "base/clock.h"
@@ -57,11 +57,27 @@ static int read_command(struct config_command *command, json_t *object, char *re
     if (rc != 0)
         return rc;
     if (!text_equal(kind, "command"))
-        return say(ret_error, command->name, ".kind must be command");
+        return say(ret_error, command->name, ".kind must be command or inventory");
     if (command->directory[0] != '/')
         return say(ret_error, command->name, ".directory must be an absolute path");
     json_t *environment = json_object_get(object, "environment");
     return environment == NULL ? 0 : read_environment(command, environment, ret_error);
+}
+
+static bool is_inventory(const json_t *object)
+{
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    return kind != NULL && text_equal(kind, "inventory");
+}
+
+/* Its machines are in the store, so it has nothing but its name. */
+static int read_inventory(struct config_commands *commands, const char *name, json_t *object, char *ret_error)
+{
+    char kind[NAME_MAX_BYTES] = "";
+    autofree char *section = own_printf("providers.%s", name);
+    const struct key keys[] = {{"kind", KEY_TEXT, kind, sizeof(kind), 0, 0}};
+    text_copy_cut(commands->inventories[commands->inventory_count++], NAME_MAX_BYTES, name);
+    return section_read(object, section, keys, ARRAY_LEN(keys), NULL, ret_error);
 }
 
 int config_commands_read(struct config_commands *commands, json_t *providers, char *ret_error)
@@ -76,14 +92,20 @@ int config_commands_read(struct config_commands *commands, json_t *providers, ch
             continue;
         if (text_equal(name, "manual") || !text_is_name(name))
             return say(ret_error, name, ": take another name, of letters, digits and hyphens; manual is people");
-        if (commands->count == CONFIG_COMMANDS_MAX)
-            return say(ret_error, name, ": there are too many providers of the kind command");
+        if (commands->count + commands->inventory_count == CONFIG_COMMANDS_MAX)
+            return say(ret_error, name, ": there are too many providers; at most 6 beside local");
         if (!json_is_object(object) || json_object_get(object, "kind") == NULL) {
             const char *const known[] = {"local", NULL}; /* a misspelt one */
             json_t *alone = json_pack("{s:O}", name, object);
             int rc = section_read(alone, "providers", NULL, 0, known, ret_error);
             json_decref(alone);
             return rc;
+        }
+        if (is_inventory(object)) {
+            int rc = read_inventory(commands, name, object, ret_error);
+            if (rc != 0)
+                return rc;
+            continue;
         }
         struct config_command *command = &commands->list[commands->count];
         command->timeout_ms = COMMAND_TIMEOUT_MS;

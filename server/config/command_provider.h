@@ -1,4 +1,4 @@
-/* The providers of hpd's configuration that are a site's executables: every entry of "providers" but local. */
+/* The providers of hpd's configuration that have a kind, a site's executables or an inventory: every entry of "providers" but local. */
 #ifndef HOLDFAST_SERVER_CONFIG_COMMAND_PROVIDER_H
 #define HOLDFAST_SERVER_CONFIG_COMMAND_PROVIDER_H
 
@@ -20,6 +20,8 @@ struct config_command {
 struct config_commands {
     struct config_command list[CONFIG_COMMANDS_MAX];
     size_t count;
+    char inventories[CONFIG_COMMANDS_MAX][NAME_MAX_BYTES]; /* of the kind inventory, by name */
+    size_t inventory_count;
 };
 
 /* Also says what is no provider at all. INVALID with the key's path in ret_error (CONFIG_ERROR_MAX bytes). */

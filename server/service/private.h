@@ -13,6 +13,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_PRIVATE_H
 #define HOLDFAST_SERVER_SERVICE_PRIVATE_H
 
+#include "model/machine.h"
 #include "server/service/access/access.h"
 #include "server/service/agent/machine.h"
 #include "server/service/cluster/cluster.h"
@@ -106,6 +107,21 @@ int place_move(struct db_tx *tx, struct place *place, enum node_state state, con
 
 /* What an instance is made of and how its checks stand; its ids are left alone. */
 int machine_read(struct db_tx *tx, int64_t instance_row, struct service_machine *ret_machine);
+
+/* --- machines that a site owns (machine/) ---------------------------------------------------------- */
+
+/* Moves it by the table, stores it and says so in the timeline. */
+int machine_move(struct db_tx *tx, struct machine *machine, enum machine_state to, const char *reason,
+                 const char *actor, int64_t now_ms);
+int machine_event(struct db_tx *tx, const struct machine *machine, enum event_level level, enum event_kind kind,
+                  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Launches that wait for a machine of this inventory may ask again at once, and are woken after the commit. */
+struct machine_waiters {
+    struct changed_nodes groups, nodes;
+};
+int machine_spare_came(struct db_tx *tx, const char *provider, struct machine_waiters *ret_waiters);
+void machine_waiters_wake(struct service *s, const struct machine_waiters *waiters);
+void machine_waiters_free(struct machine_waiters *waiters);
 
 /* --- slots (slot.c) -------------------------------------------------------------------------------- */
 
@@ -225,6 +241,7 @@ const char *governance_noun(enum governance_kind kind);
 #define SECRET_PREFIX_API "hfa_"
 #define SECRET_PREFIX_ENROLLMENT "hfe_"
 #define SECRET_PREFIX_NODE "hfn_"
+#define SECRET_PREFIX_MACHINE "hfm_"
 #define SECRET_CHARACTERS 43 /* base64url of 32 bytes */
 
 /* Makes prefix + secret and the hash that is stored for it. */
@@ -294,6 +311,10 @@ void memory_resources_leave(struct service_memory *memory, size_t bytes);
 
 /* What an agent may call itself and its boot. */
 bool agent_word_is_fine(const char *text, size_t size);
+/* The agent of a machine that a provider put into a slot enrols there without a token: it has shown the machine's credential. STALE when
+ * the instance does not fill the slot any more. ret_credential is "hfn_<row>.<secret>". */
+int agent_enroll_machine(struct service *s, int64_t node_id, const char *instance_id, const char *boot_id,
+                         char ret_credential[SERVICE_TOKEN_TEXT_MAX], struct problem *problem);
 /* An instance that spoke is running, unless it was ended. STALE then. boot_changed: it came up anew. */
 int instance_spoke(struct instance *instance, bool boot_changed);
 

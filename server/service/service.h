@@ -82,6 +82,8 @@ struct service_stored {
 struct service_backends {
     const char *providers[SERVICE_PROVIDERS_MAX]; /* the first is what a group gets that names none */
     size_t provider_count;
+    const char *inventories[SERVICE_PROVIDERS_MAX]; /* those of the providers that are inventories of machines */
+    size_t inventory_count;
     enum orchestrator kinds[SERVICE_SCHEDULERS_MAX]; /* of the schedulers, in the configuration's order */
     size_t kind_count;
     const char *release; /* of the image that new instances get; "" when it is not configured */
@@ -103,8 +105,9 @@ enum service_wake {
     SERVICE_WAKE_POLICY,     /* the policy document or the fault tables, of which each has a version; id 0 */
 };
 
-struct fault_overrides; /* policy/faults/faults.h */
-struct webhook;         /* model/webhook.h */
+struct fault_overrides;  /* policy/faults/faults.h */
+struct machine_registry; /* server/live/machine_registry.h */
+struct webhook;          /* model/webhook.h */
 struct service {
     struct db *db;
     struct fleet *fleet;
@@ -120,7 +123,8 @@ struct service {
     struct policy_registry *registry; /* the policy in force; NULL: nothing is known of it; for tools and tests */
     const struct webhook *webhooks;   /* that are configured (service/event/webhook.h) */
     size_t webhook_count;
-    _Atomic uint64_t webhook_tests; /* asked for so far: whoever waits before another try waits no longer */
+    struct machine_registry *machines; /* when the agents of spares were heard; NULL: never */
+    _Atomic uint64_t webhook_tests;    /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg, enum service_wake what, int64_t id);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);

@@ -127,8 +127,11 @@ static int call_launch(struct rcall *call)
 
 static struct provider_target target_of(const struct rcall *call)
 {
-    return (struct provider_target){
-        .instance_id = call->instance_id, .ref = call->provider_ref, .launch_key = call->launch_key};
+    return (struct provider_target){.instance_id = call->instance_id,
+                                    .ref = call->provider_ref,
+                                    .launch_key = call->launch_key,
+                                    .broken = call->broken,
+                                    .why = call->why};
 }
 
 static int call_describe(struct rcall *call)

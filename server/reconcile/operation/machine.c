@@ -192,6 +192,24 @@ static void tell_scheduler(struct work *w)
         reconcile_call_to(w->call, reconcile_link(w->node));
 }
 
+/* What a provider that keeps its machines is told of one: whether it may be used again as it is. */
+static struct rcall *let_go(struct work *w, const struct instance *target, bool broken, const char *why)
+{
+    struct rcall *call = work_provider_call(w, CALL_TERMINATE, target);
+    if (call == NULL)
+        return NULL;
+    call->broken = broken;
+    text_copy_cut(call->why, sizeof(call->why), why);
+    snprintf(call->key, sizeof(call->key), "terminate/%s", target->instance_id);
+    return call;
+}
+
+/* A machine that is replaced counts as broken, whoever asked for it; any other only with an open fault. */
+static bool is_broken(struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_REPLACE || work_open_critical(w, false) > 0;
+}
+
 static enum step_result terminate_run(struct work *w)
 {
     struct instance target;
@@ -201,10 +219,9 @@ static enum step_result terminate_run(struct work *w)
     if (work_by_person(w))
         return ask_removal(w, &target);
     instance_move(w, &target, INSTANCE_STATE_TERMINATING);
-    w->call = work_provider_call(w, CALL_TERMINATE, &target);
+    w->call = let_go(w, &target, is_broken(w), w->op.reason);
     if (w->call == NULL)
         return STEP_FAIL;
-    snprintf(w->call->key, sizeof(w->call->key), "terminate/%s", target.instance_id);
     tell_scheduler(w);
     return STEP_CALL;
 }
@@ -336,11 +353,10 @@ static enum step_result end_leftover(struct work *w)
         return STEP_WAIT;
     if (left.id == w->instance.id)
         return STEP_GO_ON;
-    w->call = work_provider_call(w, CALL_TERMINATE, &left);
+    w->call = let_go(w, &left, true, "it was launched and did not come up");
     if (w->call == NULL)
         return STEP_FAIL;
     instance_move(w, &left, INSTANCE_STATE_TERMINATING);
-    snprintf(w->call->key, sizeof(w->call->key), "terminate/%s", left.instance_id);
     return STEP_CALL;
 }
 

@@ -19,6 +19,9 @@ int service_token_list(struct service *s, db_row_fn fn, void *arg, struct proble
 int service_token_delete(struct service *s, const struct actor *actor, const char *uid, struct problem *ret_problem);
 /* First start: makes the admin token unless an administrator's exists; ret_text "" when one does. anew: makes it in any
  * case, in place of the one that was made so before. */
+/* For agents of machines of an inventory, which say which machine each is. */
+int service_token_create_machines(struct service *s, const struct actor *actor, int64_t ttl_ms, struct token *ret_token,
+                                  char ret_text[SERVICE_TOKEN_TEXT_MAX], struct problem *ret_problem);
 int service_ensure_admin_token(struct service *s, bool anew, char ret_text[SERVICE_TOKEN_TEXT_MAX]);
 /* "hfa_…" to an actor. Results are cached in memory for a few seconds. */
 int service_authenticate(struct service *s, const char *bearer, struct actor *ret_actor);

@@ -80,6 +80,8 @@ static int enrollment_write(struct db_tx *tx, void *arg)
     struct making *making = arg;
     struct token *token = &making->token;
     struct place place = {0};
+    if (token->kind == TOKEN_KIND_MACHINES)
+        return db_token_insert(tx, token);
     int status = making->node[0] == '\0' ? place_find_cluster(tx, making->cluster, &place.cluster, making->problem)
                                          : place_find(tx, making->cluster, making->node, &place, making->problem);
     if (status < 0)
@@ -94,10 +96,10 @@ static int enrollment_write(struct db_tx *tx, void *arg)
     return db_token_insert(tx, token);
 }
 
-int service_token_create_enrollment(struct service *s, const struct actor *actor, const char *cluster, const char *node,
-                                    int64_t ttl_ms, struct token *ret_token, char ret_text[SERVICE_TOKEN_TEXT_MAX],
-                                    struct problem *ret_problem)
+static int create_enrollment(struct service *s, const struct actor *actor, enum token_kind kind, struct making *making,
+                             int64_t ttl_ms, struct token *ret_token, char ret_text[SERVICE_TOKEN_TEXT_MAX])
 {
+    struct problem *ret_problem = making->problem;
     int status = service_require(actor, ROLE_ADMIN, ret_problem);
     if (status < 0)
         return status;
@@ -105,14 +107,28 @@ int service_token_create_enrollment(struct service *s, const struct actor *actor
         return problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "ttl must be more than 0 and at most 24h; an agent enrols within minutes of its start.");
     char text[SERVICE_TOKEN_TEXT_MAX];
-    struct making making = {.cluster = cluster, .node = node == NULL ? "" : node, .problem = ret_problem};
-    token_new(s, TOKEN_KIND_ENROLLMENT, ttl_ms == 0 ? ENROLLMENT_TTL_DEFAULT_MS : ttl_ms, &making.token, text);
-    status = service_write(s, "token-create", enrollment_write, &making, ret_problem);
+    token_new(s, kind, ttl_ms == 0 ? ENROLLMENT_TTL_DEFAULT_MS : ttl_ms, &making->token, text);
+    status = service_write(s, "token-create", enrollment_write, making, ret_problem);
     if (status < 0)
         return status;
-    *ret_token = making.token;
+    *ret_token = making->token;
     memcpy(ret_text, text, sizeof(text));
     return 0;
+}
+
+int service_token_create_enrollment(struct service *s, const struct actor *actor, const char *cluster, const char *node,
+                                    int64_t ttl_ms, struct token *ret_token, char ret_text[SERVICE_TOKEN_TEXT_MAX],
+                                    struct problem *ret_problem)
+{
+    struct making making = {.cluster = cluster, .node = node == NULL ? "" : node, .problem = ret_problem};
+    return create_enrollment(s, actor, TOKEN_KIND_ENROLLMENT, &making, ttl_ms, ret_token, ret_text);
+}
+
+int service_token_create_machines(struct service *s, const struct actor *actor, int64_t ttl_ms, struct token *ret_token,
+                                  char ret_text[SERVICE_TOKEN_TEXT_MAX], struct problem *ret_problem)
+{
+    struct making making = {.problem = ret_problem};
+    return create_enrollment(s, actor, TOKEN_KIND_MACHINES, &making, ttl_ms, ret_token, ret_text);
 }
 
 /* --- list and delete ------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 #include "server/service/access/access.h"
 #include "server/service/private.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -337,6 +339,44 @@ static void tell_fleet(struct service *s, int64_t node_id)
         fleet_put(s->fleet, &owner);
         fleet_set_boot(s->fleet, node_id, now.slot.instance_id, now.slot.boot_id);
     } while (service_read(s, slot_read, &now, NULL) == 0 && !same_owner(&told.slot, &now.slot));
+}
+
+static int enroll_machine_write(struct db_tx *tx, void *arg)
+{
+    struct enrolling *enrolling = arg;
+    struct place *place = &enrolling->place;
+    int status = place_find_row(tx, place->node.id, place);
+    if (status != 0)
+        return status;
+    if (!text_equal(place->instance.instance_id, enrolling->enrollment->instance_id))
+        return problem_say(enrolling->problem, STATUS_STALE, PROBLEM_STALE_REPORT,
+                           "The instance %s does not fill the slot any more.", enrolling->enrollment->instance_id);
+    return take_in(tx, enrolling);
+}
+
+int agent_enroll_machine(struct service *s, int64_t node_id, const char *instance_id, const char *boot_id,
+                         char ret_credential[SERVICE_TOKEN_TEXT_MAX], struct problem *problem)
+{
+    uint8_t credential_hash[ID_SHA256_BYTES];
+    char secret[SERVICE_TOKEN_TEXT_MAX];
+    struct service_enrollment enrollment = {.node = ""};
+    text_copy_cut(enrollment.instance_id, sizeof(enrollment.instance_id), instance_id);
+    text_copy_cut(enrollment.boot_id, sizeof(enrollment.boot_id), boot_id);
+    secret_make(s, "", secret, credential_hash);
+    struct enrolling enrolling = {.fleet = s->fleet,
+                                  .enrollment = &enrollment,
+                                  .credential_hash = credential_hash,
+                                  .now_ms = service_now(s),
+                                  .problem = problem,
+                                  .place.node.id = node_id};
+    int status = service_write(s, "agent-enroll", enroll_machine_write, &enrolling, problem);
+    if (status < 0)
+        return status;
+    tell_fleet(s, node_id);
+    say_cut(ret_credential, SERVICE_TOKEN_TEXT_MAX, SECRET_PREFIX_NODE "%" PRId64 ".%s", node_id, secret);
+    service_agent_changed(s, node_id);
+    service_events_added(s);
+    return 0;
 }
 
 int service_agent_enroll(struct service *s, const char *bearer, const struct service_enrollment *enrollment,
