@@ -123,7 +123,7 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/machines", "listMachines", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_machine_list},
     {"POST", "/v1/machines", "addMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_add},
     {"GET", "/v1/machines/{machine}", "describeMachine", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_machine_describe},
-    {"PATCH", "/v1/machines/{machine}", "updateMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_update},
+    {"PUT", "/v1/machines/{machine}", "updateMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_update},
     {"POST", "/v1/machines/{machine}/retire", "retireMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
      api_machine_retire},
     {"POST", "/v1/machines/{machine}/bench", "benchMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,

@@ -144,7 +144,7 @@ int cli_machine_update(struct cli *cli)
     auto_json json_t *body = json_object(), *machine = NULL;
     int rc = add_words(cli, body, 1);
     if (rc == CLI_EXIT_OK)
-        rc = cli_ask(cli, "PATCH", path, body, NULL, &machine);
+        rc = cli_ask(cli, "PUT", path, body, NULL, &machine);
     return rc != CLI_EXIT_OK ? rc : done(cli, machine, "was changed");
 }
 

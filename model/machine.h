@@ -89,7 +89,7 @@ struct machine_demand {
 };
 
 /* What a launch takes a machine for. */
-struct machine_wish {
+struct machine_request {
     const char *provider, *type;
     const char *key, *instance_id;
     /* Filled in by the store: the slot, where its last machine stood, and all who want a machine of this inventory. */
@@ -102,13 +102,13 @@ struct machine_wish {
 /* Which of these is taken: its place, or MACHINE_NONE or MACHINE_FOR_OTHERS. Pure. */
 #define MACHINE_NONE (-1)       /* none of them is ready */
 #define MACHINE_FOR_OTHERS (-2) /* those that are ready are for others */
-typedef long machine_choose_fn(const struct machine_wish *wish, const struct machine *machines, size_t count);
+typedef long machine_choose_fn(const struct machine_request *request, const struct machine *machines, size_t count);
 
 /* The inventory as its provider sees it: each call is one transaction. ret_error has PROVIDER_ERROR_MAX bytes. */
 struct machine_store {
     void *arg;
     /* The machine of the key: the one that was taken then, or one that choose picks now. FULL, CONFLICT (it was given back). */
-    int (*take)(void *arg, const struct machine_wish *wish, machine_choose_fn *choose, struct machine *ret_machine,
+    int (*take)(void *arg, const struct machine_request *request, machine_choose_fn *choose, struct machine *ret_machine,
                 char *ret_error);
     /* The machine that is this instance now; NOT_FOUND. */
     int (*find)(void *arg, const char *instance_id, struct machine *ret_machine);

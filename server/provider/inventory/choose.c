@@ -35,28 +35,28 @@ static bool goes_before(const struct machine_demand *a, const struct machine_dem
 }
 
 /* How many others go first. */
-static size_t turn_of(const struct machine_wish *wish)
+static size_t turn_of(const struct machine_request *request)
 {
     const struct machine_demand *own = NULL;
     size_t first = 0;
-    for (size_t i = 0; i < wish->demand_count; i++)
-        if (wish->demands[i].node_id == wish->node_id)
-            own = &wish->demands[i];
-    for (size_t i = 0; own != NULL && i < wish->demand_count; i++)
-        first += &wish->demands[i] != own && goes_before(&wish->demands[i], own);
+    for (size_t i = 0; i < request->demand_count; i++)
+        if (request->demands[i].node_id == request->node_id)
+            own = &request->demands[i];
+    for (size_t i = 0; own != NULL && i < request->demand_count; i++)
+        first += &request->demands[i] != own && goes_before(&request->demands[i], own);
     return first;
 }
 
-long inventory_choose(const struct machine_wish *wish, const struct machine *machines, size_t count)
+long inventory_choose(const struct machine_request *request, const struct machine *machines, size_t count)
 {
     long best = MACHINE_NONE;
     size_t ready = 0;
     for (size_t i = 0; i < count; i++) {
-        if (machine_not_ready(&machines[i], wish->now_ms) != NULL)
+        if (machine_not_ready(&machines[i], request->now_ms) != NULL)
             continue;
         ready++;
-        if (best == MACHINE_NONE || is_better(&machines[i], &machines[best], &wish->before))
+        if (best == MACHINE_NONE || is_better(&machines[i], &machines[best], &request->before))
             best = (long)i;
     }
-    return best != MACHINE_NONE && turn_of(wish) >= ready ? MACHINE_FOR_OTHERS : best;
+    return best != MACHINE_NONE && turn_of(request) >= ready ? MACHINE_FOR_OTHERS : best;
 }

@@ -23,12 +23,12 @@ static void show(const struct machine *machine, struct provider_instance *ret_in
 static int launch(struct provider *p, const struct provider_launch *launch, struct provider_instance *ret_instance,
                   char *ret_error)
 {
-    const struct machine_wish wish = {.provider = p->name,
+    const struct machine_request request = {.provider = p->name,
                                       .type = text_or_empty(launch->instance_type),
                                       .key = launch->key,
                                       .instance_id = launch->instance_id};
     struct machine machine;
-    int status = p->store.take(p->store.arg, &wish, inventory_choose, &machine, ret_error);
+    int status = p->store.take(p->store.arg, &request, inventory_choose, &machine, ret_error);
     if (status == 0)
         show(&machine, ret_instance);
     return status;

@@ -20,7 +20,7 @@
 
 struct taking {
     struct service *s;
-    struct machine_wish wish;
+    struct machine_request request;
     machine_choose_fn *choose;
     struct machine *spares;
     struct machine_demand *demands;
@@ -50,7 +50,7 @@ static int collect_spare(const void *row, void *arg)
 {
     struct taking *taking = arg;
     struct machine machine = *(const struct machine *)row;
-    if (!fits(&machine, taking->wish.type))
+    if (!fits(&machine, taking->request.type))
         return 0;
     machine.seen_at = machine_registry_seen_at(taking->s->machines, machine.id);
     taking->spares = own_realloc(taking->spares, taking->spare_count + 1, sizeof(*taking->spares));
@@ -70,22 +70,22 @@ static int collect_demand(const void *row, void *arg)
 static int find_before(struct db_tx *tx, struct taking *taking)
 {
     struct machine_use before;
-    int status = db_machine_use_before(tx, taking->wish.node_id, &before);
+    int status = db_machine_use_before(tx, taking->request.node_id, &before);
     if (status == 0)
-        status = db_machine_get_row(tx, before.machine_id, &taking->wish.before);
+        status = db_machine_get_row(tx, before.machine_id, &taking->request.before);
     return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
 static int look(struct db_tx *tx, struct taking *taking)
 {
-    const struct db_machine_filter filter = {.provider = taking->wish.provider, .state = MACHINE_STATE_SPARE};
+    const struct db_machine_filter filter = {.provider = taking->request.provider, .state = MACHINE_STATE_SPARE};
     int status = db_machine_list(tx, &filter, collect_spare, taking);
     if (status >= 0)
-        status = db_machine_demands(tx, taking->wish.provider, taking->wish.type, collect_demand, taking);
+        status = db_machine_demands(tx, taking->request.provider, taking->request.type, collect_demand, taking);
     if (status >= 0)
         status = find_before(tx, taking);
-    taking->wish.demands = taking->demands;
-    taking->wish.demand_count = taking->demand_count;
+    taking->request.demands = taking->demands;
+    taking->request.demand_count = taking->demand_count;
     return status < 0 ? status : 0;
 }
 
@@ -94,23 +94,23 @@ static int look(struct db_tx *tx, struct taking *taking)
 static int say_none(struct taking *taking)
 {
     if (taking->spare_count == 0)
-        return say(taking, STATUS_FULL, "the inventory has no spare of the type \"%s\"", taking->wish.type);
+        return say(taking, STATUS_FULL, "the inventory has no spare of the type \"%s\"", taking->request.type);
     return say(taking, STATUS_FULL, "none of %zu spares is ready: of %s %s", taking->spare_count,
-               taking->spares[0].name, machine_not_ready(&taking->spares[0], taking->wish.now_ms));
+               taking->spares[0].name, machine_not_ready(&taking->spares[0], taking->request.now_ms));
 }
 
 static size_t count_ready(const struct taking *taking)
 {
     size_t ready = 0;
     for (size_t i = 0; i < taking->spare_count; i++)
-        ready += machine_not_ready(&taking->spares[i], taking->wish.now_ms) == NULL;
+        ready += machine_not_ready(&taking->spares[i], taking->request.now_ms) == NULL;
     return ready;
 }
 
 static int tell(struct db_tx *tx, const struct taking *taking)
 {
     const struct machine *machine = &taking->machine;
-    const struct machine *before = &taking->wish.before;
+    const struct machine *before = &taking->request.before;
     bool near = before->id != 0 && before->rack[0] != '\0' && text_equal(before->rack, machine->rack);
     int status =
         machine_event(tx, machine, EVENT_LEVEL_INFO, EVENT_KIND_MACHINE_TAKEN, "machine %s is %s now%s%s",
@@ -127,15 +127,15 @@ static int take_this(struct db_tx *tx, struct taking *taking, const struct place
     struct machine *machine = &taking->machine;
     *machine = *chosen;
     machine->use =
-        (struct machine_use){.machine_id = machine->id, .node_id = place->node.id, .taken_at = taking->wish.now_ms};
-    text_copy_cut(machine->use.instance_id, sizeof(machine->use.instance_id), taking->wish.instance_id);
-    text_copy_cut(machine->use.launch_key, sizeof(machine->use.launch_key), taking->wish.key);
+        (struct machine_use){.machine_id = machine->id, .node_id = place->node.id, .taken_at = taking->request.now_ms};
+    text_copy_cut(machine->use.instance_id, sizeof(machine->use.instance_id), taking->request.instance_id);
+    text_copy_cut(machine->use.launch_key, sizeof(machine->use.launch_key), taking->request.key);
     text_copy_cut(machine->use.cluster, sizeof(machine->use.cluster), place->cluster.name);
     text_copy_cut(machine->use.node, sizeof(machine->use.node), place->node.name);
     int state = (int)machine->state;
     sm_move(&machine_state_machine, &state, MACHINE_STATE_IN_USE);
     machine->state = MACHINE_STATE_IN_USE;
-    machine->changed_at = taking->wish.now_ms;
+    machine->changed_at = taking->request.now_ms;
     say_cut(machine->reason, sizeof(machine->reason), "taken for %s", place->node.name);
     int status = db_machine_use_insert(tx, &machine->use);
     if (status == 0)
@@ -150,13 +150,13 @@ static int take_this(struct db_tx *tx, struct taking *taking, const struct place
 static int find_slot(struct db_tx *tx, struct taking *taking, struct place *ret_place)
 {
     struct instance instance;
-    int status = db_instance_get(tx, taking->wish.instance_id, &instance);
+    int status = db_instance_get(tx, taking->request.instance_id, &instance);
     if (status == 0)
         status = place_find_row(tx, instance.node_id, ret_place);
     if (status == STATUS_NOT_FOUND ||
         (status == 0 && (instance.state != INSTANCE_STATE_LAUNCHING || ret_place->instance.id != instance.id)))
-        return say(taking, STATUS_CONFLICT, "the instance %s is not waited for any more", taking->wish.instance_id);
-    taking->wish.node_id = instance.node_id;
+        return say(taking, STATUS_CONFLICT, "the instance %s is not waited for any more", taking->request.instance_id);
+    taking->request.node_id = instance.node_id;
     return status;
 }
 
@@ -173,10 +173,10 @@ static int take_write(struct db_tx *tx, void *arg)
     struct machine_use use;
     struct place place;
     taking->spare_count = taking->demand_count = 0;
-    taking->wish.before.id = 0;
+    taking->request.before.id = 0;
     taking->why[0] = '\0';
     taking->news = false;
-    int status = db_machine_use_by_key(tx, taking->wish.key, &use);
+    int status = db_machine_use_by_key(tx, taking->request.key, &use);
     if (status == 0)
         return take_again(tx, taking, &use);
     if (status != STATUS_NOT_FOUND)
@@ -186,19 +186,19 @@ static int take_write(struct db_tx *tx, void *arg)
         status = look(tx, taking);
     if (status != 0)
         return status;
-    long at = taking->choose(&taking->wish, taking->spares, taking->spare_count);
+    long at = taking->choose(&taking->request, taking->spares, taking->spare_count);
     if (at == MACHINE_FOR_OTHERS)
         return say(taking, STATUS_FULL, "the spares that are left are for groups that lack fewer nodes");
     return at < 0 ? say_none(taking) : take_this(tx, taking, &place, &taking->spares[at]);
 }
 
-static int store_take(void *arg, const struct machine_wish *wish, machine_choose_fn *choose,
+static int store_take(void *arg, const struct machine_request *request, machine_choose_fn *choose,
                       struct machine *ret_machine, char *ret_error)
 {
     struct service *s = arg;
     struct problem problem;
-    struct taking taking = {.s = s, .wish = *wish, .choose = choose};
-    taking.wish.now_ms = service_now(s);
+    struct taking taking = {.s = s, .request = *request, .choose = choose};
+    taking.request.now_ms = service_now(s);
     int status = service_write(s, "machine-take", take_write, &taking, &problem);
     if (status == 0)
         *ret_machine = taking.machine;

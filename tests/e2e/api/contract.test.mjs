@@ -130,6 +130,44 @@ test('clusters', async () => {
   await call('updateCluster', 200, { params: { cluster }, body: { nodeRecovery: 'None' } });
 });
 
+test('machines of the inventory', async () => {
+  const params = { machine: 'rack1-7' };
+  await call('addMachine', 400, { body: { name: 'no name' } });
+  await call('addMachine', 400, { body: { name: 'rack1-7', address: 'nowhere' } });
+  await call('addMachine', 400, { body: { name: 'rack1-7', provider: 'local' } });
+  const added = await call('addMachine', 201, { body: { name: 'rack1-7', type: 'h100', address: '10.20.1.7', bmc: '10.21.1.7', rack: 'rack-1', switch: 'leaf-3', chassis: 'c-1', serial: 'S1' } });
+  assert.deepEqual([added.state, added.ready, added.notReady, added.switch], ['spare', false, 'no agent has enrolled for it', 'leaf-3']);
+  await call('addMachine', 409, { body: { name: 'rack1-7' } });
+  await call('updateMachine', 404, { params: { machine: 'nothing' }, body: { rack: 'rack-2' } });
+  await call('updateMachine', 400, { params, body: { colour: 'red' } });
+  assert.equal((await call('updateMachine', 200, { params, body: { rack: 'rack-2' } })).rack, 'rack-2');
+  // Its agent: a token once, then a credential of the machine's own.
+  const token = (await call('createToken', 201, { body: { kind: 'machines' } })).secret;
+  await call('createToken', 400, { body: { kind: 'machines', cluster } });
+  const report = { machine: 'rack1-7', bootId: randomUUID(), checked: false };
+  await call('reportSpare', 400, { token, body: {} });
+  await call('reportSpare', 401, { token: `${token}x`, body: report });
+  await call('reportSpare', 404, { token, body: { ...report, machine: 'nothing' } });
+  await call('reportSpare', 415, { token, body: {}, headers: { 'content-type': 'text/plain' } });
+  const first = await call('reportSpare', 200, { token, body: report });
+  assert.equal(first.state, 'spare');
+  await call('reportSpare', 409, { token, body: report });
+  const own = first.machineCredential;
+  await call('reportSpare', 403, { token: own, body: { ...report, machine: 'other' } });
+  await call('reportSpare', 200, { token: own, body: { ...report, checked: true, trouble: 'xid.79' } });
+  assert.deepEqual((({ ready, notReady, trouble }) => [ready, notReady, trouble])(await call('describeMachine', 200, { params })), [false, 'its checks found a fault', 'xid.79']);
+  await call('reportSpare', 200, { token: own, body: { ...report, checked: true } });
+  assert.equal((await call('listMachines', 200, { query: { state: 'spare', provider: 'rack', limit: 1 } })).items[0].ready, true);
+  await call('listMachines', 400, { query: { state: 'broken' } });
+  // The way to the bench and back.
+  await call('returnMachine', 409, { params, body: {} });
+  assert.equal((await call('benchMachine', 200, { params, body: { reason: 'a fan is loud' } })).reason, 'a fan is loud');
+  assert.equal((await call('returnMachine', 200, { params })).state, 'burn-in');
+  assert.equal((await call('releaseMachine', 200, { params })).state, 'spare');
+  assert.equal((await call('retireMachine', 200, { params })).state, 'retired');
+  for (const name of ['benchMachine', 'returnMachine', 'releaseMachine', 'retireMachine', 'describeMachine']) await call(name, 404, { params: { machine: 'nothing' } });
+});
+
 test('settings of agents', async () => {
   const params = { cluster, group: 'gpu' };
   assert.deepEqual(await call('describeAgentSettings', 200, { params }), { cluster, group: 'gpu', revision: 0 });

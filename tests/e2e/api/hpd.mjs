@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { hpdPath } from '../lib/programs.mjs';
 
 export const CONFIG = {
-  providers: { local: { bootDelay: '10ms', services: [{ name: 'idle', command: ['/bin/sleep', '600'] }] } },
+  providers: { local: { bootDelay: '10ms', services: [{ name: 'idle', command: ['/bin/sleep', '600'] }] }, rack: { kind: 'inventory' } },
   // An agent that never comes is given up soon, so that operations end without one.
   recovery: { observeInterval: '100ms', retryMin: '50ms', retryMax: '200ms', joinDeadline: '3s', verifyQuiet: '100ms', verifyDeadline: '2s', backendDeadline: '5s' },
 };
