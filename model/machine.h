@@ -108,8 +108,8 @@ typedef long machine_choose_fn(const struct machine_request *request, const stru
 struct machine_store {
     void *arg;
     /* The machine of the key: the one that was taken then, or one that choose picks now. FULL, CONFLICT (it was given back). */
-    int (*take)(void *arg, const struct machine_request *request, machine_choose_fn *choose, struct machine *ret_machine,
-                char *ret_error);
+    int (*take)(void *arg, const struct machine_request *request, machine_choose_fn *choose,
+                struct machine *ret_machine, char *ret_error);
     /* The machine that is this instance now; NOT_FOUND. */
     int (*find)(void *arg, const char *instance_id, struct machine *ret_machine);
     /* NOT_FOUND when it is none, or not any more. */

@@ -24,9 +24,9 @@ static int launch(struct provider *p, const struct provider_launch *launch, stru
                   char *ret_error)
 {
     const struct machine_request request = {.provider = p->name,
-                                      .type = text_or_empty(launch->instance_type),
-                                      .key = launch->key,
-                                      .instance_id = launch->instance_id};
+                                            .type = text_or_empty(launch->instance_type),
+                                            .key = launch->key,
+                                            .instance_id = launch->instance_id};
     struct machine machine;
     int status = p->store.take(p->store.arg, &request, inventory_choose, &machine, ret_error);
     if (status == 0)
