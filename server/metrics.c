@@ -116,12 +116,12 @@ static void render_operations(struct text *t, const struct operation_durations *
                          &durations->steps[step]);
     text_add(t, "# HELP holdfast_operations_ended_total Operations of nodes that ended, by kind and state\n"
                 "# TYPE holdfast_operations_ended_total counter\n");
-    for (size_t kind = 0; kind < OPERATION_KIND_COUNT; kind++)
-        for (size_t state = 0; state < OPERATION_STATE_COUNT; state++)
-            if (durations->ended[kind][state] > 0)
-                text_printf(t, "holdfast_operations_ended_total{kind=\"%s\",state=\"%s\"} %" PRIu64 "\n",
-                            operation_kind_text((enum operation_kind)kind),
-                            operation_state_text((enum operation_state)state), durations->ended[kind][state]);
+    /* Zeros as well: the first failure is a growth that an alert sees. */
+    for (size_t kind = 0; kind < OPERATION_KIND_FIRST_OF_CLUSTER; kind++)
+        for (size_t state = OPERATION_STATE_SUCCEEDED; state < OPERATION_STATE_COUNT; state++)
+            text_printf(t, "holdfast_operations_ended_total{kind=\"%s\",state=\"%s\"} %" PRIu64 "\n",
+                        operation_kind_text((enum operation_kind)kind),
+                        operation_state_text((enum operation_state)state), durations->ended[kind][state]);
 }
 
 struct shown {
