@@ -1,21 +1,25 @@
-// A node's whole way on Kubernetes: a line of its kernel log, the taint and labels of HyperPod, its pods evicted, the machine rebooted or
+// hpd in the cluster, by the service account of packaging/kubernetes and with its rights alone. A node's whole way: a line of its kernel log, the taint and labels of HyperPod, its pods evicted, the machine rebooted or
 // replaced, and Schedulable again, as kubectl shows it.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { HEALTH, KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
+import { root } from '../lib/programs.mjs';
 import { FELL_OFF, until } from '../lib/world.mjs';
 
 const why = cannot();
 let world;
 before(async () => {
-  if (!why) world = await new KubernetesWorld().start();
+  if (!why) world = await new KubernetesWorld({ inCluster: true }).start();
 }, { timeout: 300000 });
 after(() => world?.end());
 
 const deployment = (name, replicas, more = {}) => ({
   apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'default' },
   spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'c', image: 'none' }], terminationGracePeriodSeconds: 1, ...more } } } });
-const podsOf = (node) => JSON.parse(world.kubectl('get', 'pods', '-A', '-o', 'json', '--field-selector', `spec.nodeName=${node}`)).items;
+const podsOf = (node) => JSON.parse(world.kubectl('get', 'pods', '-n', 'default', '-o', 'json', '--field-selector', `spec.nodeName=${node}`)).items;
 const objectOf = (name) => world.kubeNode(name).metadata.name;
 
 test('the scheduler is shown with its version and its nodes', { skip: why }, async () => {
@@ -47,6 +51,12 @@ test('a GPU falls off the bus: pods leave, the machine is rebooted, and the node
   assert.equal(objectOf('gpu-1'), object);
   await until('the pod runs again', () => podsOf(object).some((p) => p.status.phase === 'Running'));
   world.kubectl('delete', 'deployment', 'web');
+});
+
+test('the token of the service account is rotated, and nothing is noticed', { skip: why }, async () => {
+  world.rotateToken();
+  await world.looks(2);
+  assert.equal(world.json('scheduler', 'list')[0].state, 'up');
 });
 
 test('a label by hand replaces the machine: the node has another name, and the old one is gone', { skip: why }, async () => {
@@ -85,4 +95,45 @@ test('a cordon of a person is left alone, and the fault waits', { skip: why }, a
   assert.deepEqual((node.spec.taints ?? []).filter((t) => t.key === HEALTH), []);
   world.kubectl('uncordon', object);
   await world.repaired('gpu-3', 'reboot');
+});
+
+test('an agent runs on every node, also on one that is out of service, and its pod holds no token of the cluster', { skip: why }, async () => {
+  const agents = () => JSON.parse(world.kubectl('get', 'pods', '-n', 'aws-hyperpod', '-l', 'app.kubernetes.io/name=hp-agent', '-o', 'json')).items;
+  const object = objectOf('gpu-1');
+  world.kubectl('taint', 'node', object, 'broken=yes:NoExecute');
+  await until('three agents run', () => agents().filter((p) => p.status.phase === 'Running' && world.kubeNodes().some((n) => n.metadata.name === p.spec.nodeName)).length === 3);
+  world.kubectl('taint', 'node', object, 'broken-');
+  for (const pod of agents()) assert.deepEqual(pod.spec.volumes.filter((v) => v.projected), []);
+  const can = world.kubectlRun('auth', 'can-i', '--list', '--as', 'system:serviceaccount:aws-hyperpod:hp-agent').out;
+  assert.doesNotMatch(can, /^(nodes|pods|events|secrets|configmaps)/m);
+});
+
+test('every right was needed, and none was missing', { skip: why }, async () => {
+  const asked = () => readFileSync(join(world.kubernetes, 'audit.log'), 'utf8').trim().split('\n').map((line) => JSON.parse(line)).filter((e) => e.objectRef?.resource);
+  const rights = JSON.parse(world.kubectl('get', 'clusterrole', 'holdfast', '-o', 'json')).rules.filter((r) => r.apiGroups[0] === '' && r.resources[0] !== 'secrets')
+    .flatMap((r) => r.verbs.map((verb) => `${verb} ${r.resources[0]}`)).filter((right) => right !== 'create pods'); // training jobs alone need that
+  let unused;
+  await until('all rights were used', () => {
+    const used = new Set(asked().filter((e) => e.responseStatus.code < 400).map((e) => `${e.verb} ${e.objectRef.resource}${e.objectRef.subresource ? `/${e.objectRef.subresource}` : ''}`));
+    unused = rights.filter((right) => !used.has(right));
+    return unused.length === 0;
+  }, 30000).catch(() => assert.deepEqual(unused, []));
+  assert.deepEqual(asked().filter((e) => e.responseStatus.code === 403), []);
+  assert.ok(asked().every((e) => e.user.username === 'system:serviceaccount:aws-hyperpod:hpd'));
+});
+
+test('the Helm chart makes what kustomize makes', { skip: why }, () => {
+  const folder = join(root, 'packaging/kubernetes'), chart = join(folder, 'chart');
+  const values = Object.fromEntries([...readFileSync(join(chart, 'values.yaml'), 'utf8').matchAll(/^(\w+): (.*)$/gm)].map((m) => [`.Values.${m[1]}`, m[2]]));
+  const words = { ...values, '.Release.Namespace': 'aws-hyperpod' };
+  const rendered = ['rbac', 'hpd', 'agent'].map((name) => readFileSync(join(chart, 'templates', `${name}.yaml`), 'utf8').replace(/\{\{ (\S+) \}\}/g, (_, word) => {
+    assert.ok(word in words, word);
+    return words[word];
+  })).join('---\n');
+  const objects = (text) => {
+    const run = spawnSync(join(world.kubernetes, 'bin/kubectl'), ['--kubeconfig', join(world.kubernetes, 'admin.conf'), '-n', 'aws-hyperpod', 'apply', '--server-side', '--force-conflicts', '--dry-run=server', '-o', 'json', '-f', '-'], { encoding: 'utf8', input: text });
+    assert.equal(run.status, 0, run.stderr);
+    return JSON.parse(run.stdout).items.filter((o) => o.kind !== 'Namespace').map((o) => [o.kind, o.metadata.name, o.metadata.namespace, JSON.stringify([o.rules, o.roleRef, o.subjects, o.data, o.spec, o.automountServiceAccountToken])]).sort();
+  };
+  assert.deepEqual(objects(rendered), objects(world.kubectl('kustomize', folder)));
 });

@@ -1,7 +1,7 @@
 // A whole small world on Kubernetes for one test file: a control plane of its own (tests/support/kubernetes-lab), hpd, and machines of the
 // local provider, each with a real hp-agent beside a node of that cluster. A machine's node is named after the machine, as HyperPod's are.
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentService, root } from './programs.mjs';
 import { World, until } from './world.mjs';
@@ -40,10 +40,27 @@ export class KubernetesWorld extends World {
   async start() {
     this.kubernetesLab('start');
     this.env = { HOME: this.dir };
+    if (this.options.inCluster) this.moveIn();
     this.writeConfig();
     await this.startHpd();
     if (this.options.cluster !== false) await this.createCluster();
     return this;
+  }
+
+  // hpd by the service account of packaging/kubernetes, as its pod would have it. The agents' DaemonSet is real; its pods run nothing.
+  moveIn() {
+    const account = (this.serviceAccount = join(this.dir, 'serviceaccount'));
+    this.kubectl('apply', '-k', join(root, 'packaging/kubernetes'));
+    mkdirSync(account);
+    copyFileSync(join(this.kubernetes, 'pki/ca.crt'), join(account, 'ca.crt'));
+    this.rotateToken();
+    Object.assign(this.env, { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: readFileSync(join(this.kubernetes, 'ports'), 'utf8').trim().split(/\s+/)[2] });
+    this.options.scheduler = { kubeconfig: undefined, serviceAccountDir: account, ...this.options.scheduler };
+  }
+
+  rotateToken() {
+    const token = this.kubectl('create', 'token', 'hpd', '-n', 'aws-hyperpod');
+    writeFileSync(join(this.serviceAccount, 'token'), token, { mode: 0o600 });
   }
 
   kubelet() {
