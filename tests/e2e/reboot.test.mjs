@@ -1,9 +1,10 @@
 // Reboots by the methods of a group: a real hpd, machines of the local provider with real agents, an agent's command that reboots its
 // machine, a real sshd, and OpenStack's emulator of a BMC.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { Local } from './lib/local.mjs';
@@ -74,6 +75,48 @@ test('a command over SSH reboots the machine', async () => {
   assert.equal(done.state, 'succeeded', done.error);
   assert.deepEqual(tries(done), ['ssh rebooted']);
   assert.match((await boots()).join(), /^rebooted for inside\/[0-9a-f-]+$/);
+});
+
+// What the emulated BMC says of its machine's power: a restart takes it off first, and then the machine is cut.
+async function hear() {
+  const server = createServer((request, reply) => {
+    let body = '';
+    request.on('data', (data) => (body += data));
+    request.on('end', () => {
+      reply.end();
+      const { power_state: power, pending_power: pending } = JSON.parse(body);
+      if (power !== 'Off' || !/Restart/.test(pending?.power_state)) return;
+      spawn(hpdPath, ['machine-reboot', join(world.instances, world.directories()[0])], { stdio: 'ignore' });
+    });
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  return server;
+}
+
+test('a BMC reboots the machine, by the first kind of reset that it offers', async (t) => {
+  const power = await hear();
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-redfish.'));
+  const bmc = (...args) => spawnSync(join(root, 'tests/support/redfish-lab'), [args[0], dir, ...args.slice(1)], { encoding: 'utf8', timeout: 330000 });
+  try {
+    const started = bmc('start', `http://127.0.0.1:${power.address().port}`);
+    if (started.status === 77) return void t.skip(started.stderr.trim().split('\n').at(-1));
+    assert.equal(started.status, 0, started.stderr);
+    const at = (name) => readFileSync(join(dir, name), 'utf8');
+    const address = `https://127.0.0.1:${at('port')}`;
+    const credentials = JSON.stringify({ [address]: { user: 'admin', password: 'pass word', fingerprint: at('fingerprint') } });
+    writeFileSync(join(dir, 'bmc.yaml'), credentials, { mode: 0o600 });
+    await open(['bmc-cycle', 'bmc'], [], { more: () => ({ bmc: { address, credentialsFile: join(dir, 'bmc.yaml') } }) });
+    await world.kernel('w-1', BUS);
+    const done = await ended();
+    assert.equal(done.state, 'succeeded', JSON.stringify(done));
+    assert.deepEqual(tries(done), ['bmc-cycle refused', 'bmc-graceful rebooted']);
+    assert.match(done.rebootTries[0].detail, /it does not offer PowerCycle$/);
+    assert.equal((await boots()).length, 1);
+  } finally {
+    bmc('stop');
+    power.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
 
 test('what was accepted and brings no new boot gives way to the next method, and what may not be asked is not', async () => {
