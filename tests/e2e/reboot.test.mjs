@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { Local } from './lib/local.mjs';
 import { agentService, hpdPath, root } from './lib/programs.mjs';
-import { until } from './lib/world.mjs';
+import { World, until } from './lib/world.mjs';
 
 const SLOW = 180000;
 const BUS = 'NVRM: Xid (PCI:0000:b9:00): 79, pid=1234, name=python, GPU has fallen off the bus.';
@@ -115,6 +115,27 @@ test('a BMC reboots the machine, by the first kind of reset that it offers', asy
   } finally {
     bmc('stop');
     power.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+test('Slurm reboots the node by its RebootProgram, and the node comes back through the return gate', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-reboot.'));
+  process.env.LAB_REBOOT_PROGRAM = join(dir, 'program');
+  writeFileSync(process.env.LAB_REBOOT_PROGRAM, `#!/bin/sh\nexec ${hpdPath} machine-reboot "$HOLDFAST_INSTANCE_DIR"\n`, { mode: 0o755 });
+  const slurm = new World({ nodes: 1, cluster: false });
+  try {
+    await slurm.start();
+    await slurm.createCluster({ instanceGroups: [{ name: 'workers', instanceCount: 1, nodeNames: 'gpu-1', rebootMethods: ['scheduler'] }] });
+    slurm.kernel('gpu-1', BUS);
+    await slurm.repaired('gpu-1', 'reboot');
+    const done = slurm.operations('gpu-1').find((o) => o.kind === 'reboot');
+    assert.deepEqual(tries(done), ['scheduler rebooted']);
+    const log = readFileSync(join(slurm.dir, 'instances', slurm.node('gpu-1').instanceId, 'log/machine.log'), 'utf8');
+    assert.equal((log.match(/rebooted for inside/g) ?? []).length, 1);
+  } finally {
+    delete process.env.LAB_REBOOT_PROGRAM;
+    await slurm.end();
     rmSync(dir, { recursive: true, force: true });
   }
 });

@@ -319,6 +319,18 @@ static void cut_at_next_key(char *reason)
     }
 }
 
+/* What slurmctld writes behind a reason when it reboots the node. A person's reason is left as it stands. */
+static void cut_reboot(char *reason)
+{
+    char *said = strstr(reason, " : reboot ");
+    if (said == NULL)
+        return;
+    char held = *said;
+    *said = '\0';
+    if (!slurm_reason_is_ours(reason) && slurm_reason_action(reason) == SCHEDULER_REQUEST_NONE)
+        *said = held;
+}
+
 /* A blank is what a resume leaves where Slurm does not forget the reason itself. */
 static void take_reason(char *value, char *user, struct slurm_node *node)
 {
@@ -328,6 +340,7 @@ static void take_reason(char *value, char *user, struct slurm_node *node)
         return;
     }
     slurm_make_printable(value);
+    cut_reboot(value);
     node->seen.request = request_of(node->state, value);
     node->seen.ours = slurm_reason_is_ours(value);
     node->seen.note = text_starts_with(value, SLURM_REASON_OURS) ? strlen(SLURM_REASON_OURS) : strlen("holdfast:");

@@ -29,6 +29,7 @@
 #include "server/scheduler/slurm/nodes.h"
 #include "server/scheduler/slurm/parse.h"
 #include "server/scheduler/slurm/quarantine.h"
+#include "server/scheduler/slurm/reboot.h"
 #include "server/scheduler/slurm/rest.h"
 #include "server/scheduler/slurm/topology.h"
 
@@ -307,6 +308,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
     static const struct scheduler_governance_ops governance = {.govern = slurm_govern};
     static const struct scheduler_quarantine_ops quarantine = {.set = slurm_quarantine};
     static const struct scheduler_configuration_ops configuration = {.apply = slurm_configure};
+    static const struct scheduler_reboots_ops reboots = {.reboot = slurm_reboot};
     static const struct scheduler_ops ops = {
         .name = "slurm",
         .daemon = "slurmd",
@@ -326,6 +328,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .governance = &governance,
         .quarantine = &quarantine,
         .configuration = &configuration,
+        .reboots = &reboots,
     };
     if (options->timeout_ms <= 0)
         return STATUS_INVALID;

@@ -296,6 +296,30 @@ static void test_reasons(void **state)
     }
 }
 
+/* What slurmctld writes behind a reason when it reboots a node is none of the reason that is ours. */
+static void test_reasons_of_a_reboot(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *tail, *reason;
+        enum scheduler_request request;
+    } cases[] = {
+        {"DOWN+DRAIN+FAIL+REBOOT_ISSUED", "Action:Reboot : reboot issued", "Action:Reboot", SCHEDULER_REQUEST_REBOOT},
+        {"IDLE+FAIL", "Action:Reboot : reboot issued : reboot complete", "Action:Reboot", SCHEDULER_REQUEST_REBOOT},
+        {"IDLE+DRAIN", "holdfast: checks : reboot issued", "holdfast: checks", SCHEDULER_REQUEST_NONE},
+        {"IDLE+DRAIN", "new DIMM : reboot issued", "new DIMM : reboot issued", SCHEDULER_REQUEST_NONE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *line =
+            own_printf("NodeName=n1 NodeAddr=n1 OS=Linux State=%s Weight=1 Reason=%s [a@1795187407~ab]", cases[i].state,
+                       cases[i].tail);
+        struct slurm_node node;
+        assert_int_equal(slurm_parse_node(line, "~ab", &node), 0);
+        assert_string_equal(node.seen.reason, cases[i].reason);
+        assert_int_equal(node.seen.request, cases[i].request);
+    }
+}
+
 static void test_downed(void **state)
 {
     (void)state;
@@ -615,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_captured_nodes_standard_time),
         cmocka_unit_test(test_states_as_documented),
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_reasons_of_a_reboot),
         cmocka_unit_test(test_downed),
         cmocka_unit_test(test_long_reason_is_cut_but_judged_whole),
         cmocka_unit_test(test_lines_that_are_no_nodes),
