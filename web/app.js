@@ -64,6 +64,7 @@ async function start() {
   }
   complain('');
   for (const id of ['sign-out', 'nav', 'live', 'search', 'who']) at(id).hidden = false;
+  at('sign-out').title = `Signed in as ${me.actor}, ${me.role}`;
   at('who').textContent = `${me.actor.replace(/^token:/, '')} (${me.role})`;
   stop = follow(heard, (state) => {
     const before = live.dataset.state;
@@ -123,6 +124,7 @@ function draw() {
   const started = performance.now();
   patch(main, page.view.render(page.ctx, page.data));
   page.view.mount?.(page.ctx, main, page.data);
+  for (const wide of main.querySelectorAll('.table')) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // the keyboard can scroll it
   performance.measure('console-draw', { start: started });
 }
 

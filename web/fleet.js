@@ -1,5 +1,6 @@
 // All nodes of a cluster, read once in pages and kept by what the timeline says: a few changed nodes are read one by one.
 import { ask, pages, query, segment } from './api.js';
+import { natural } from './looks.js';
 
 const FEW = 12;
 const AGE_MS = 60000;
@@ -59,8 +60,13 @@ class Fleet {
     return undefined;
   }
 
+  // By name. Sorted once for each reading, as names with numbers are slow to compare.
   list() {
-    return [...this.nodes.values()];
+    if (this.sorted?.from !== this.nodes || this.sorted.size !== this.nodes.size) {
+      const names = [...this.nodes.keys()].sort(natural);
+      this.sorted = { from: this.nodes, size: this.nodes.size, names };
+    }
+    return this.sorted.names.map((name) => this.nodes.get(name)).filter(Boolean);
   }
 }
 

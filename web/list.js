@@ -1,5 +1,5 @@
 // A list: filters that stand in the address, pages that grow, and words where there is nothing.
-import { pages, query } from './api.js';
+import { ask, pages, query } from './api.js';
 import { h, same, table } from './dom.js';
 import { clusterNames } from './fleet.js';
 
@@ -16,7 +16,7 @@ function field(ctx, clusters, { name, label, options, text, placeholder }) {
 
 /*
  * spec: title, path(ctx) of the list, filters [{name, label, options | text, local}], columns, key, nothing, hpctl(query), wants, intro, body(rows) in
- * place of the table, buttons(ctx). A filter that is local is applied here, to the rows that were read.
+ * place of the table, buttons(ctx), whole for a list without pages. A filter that is local is applied here, to the rows that were read.
  */
 export function listView(spec) {
   const asked = (ctx) => Object.fromEntries(spec.filters.filter((f) => !f.local).map((f) => [f.name, ctx.query[f.name]]));
@@ -29,6 +29,7 @@ export function listView(spec) {
     async load(ctx) {
       const sought = locals.some((f) => ctx.query[f.name]);
       const size = Math.max(ctx.memory.rows ?? ROWS, sought ? SOUGHT : 0);
+      if (spec.whole) return { clusters: [], items: (await ask(spec.path(ctx))).items };
       const [clusters, { items, more }] = await Promise.all([clusterNames(), spec.path(ctx) ? pages(spec.path(ctx), { ...asked(ctx), ...spec.fixed?.(ctx), limit: Math.min(size, 500) }, size) : { items: [] }]);
       return { clusters, items, more };
     },

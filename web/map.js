@@ -4,7 +4,7 @@
  */
 import { h } from './dom.js';
 import { plural } from './format.js';
-import { LOOKS, lookOf, natural, rank, worstFirst } from './looks.js';
+import { LOOKS, lookOf, natural, rank } from './looks.js';
 
 const GAP = 2;
 const HEAD = 26;
@@ -14,7 +14,7 @@ const TONES = ['good', 'bad', 'warn', 'note', 'work', 'quiet', 'text', 'ground',
 export const BY = { group: 'group', rack: 'rack', switch: 'switch', ultraserver: 'UltraServer', zone: 'zone', state: 'state' };
 const placeOf = (node, by) => by === 'state' ? LOOKS[lookOf(node)].label : (node[by] ?? `no ${BY[by]}`);
 
-// Sections with their nodes, the one with the worst node first.
+// Sections with their nodes, which come with the worst first, and the section with the worst node first.
 export function sections(nodes, by) {
   const found = new Map();
   for (const node of nodes) {
@@ -22,7 +22,7 @@ export function sections(nodes, by) {
     if (!found.has(place)) found.set(place, []);
     found.get(place).push(node);
   }
-  const all = [...found].map(([name, items]) => ({ name, nodes: items.sort(worstFirst), wrong: items.filter((n) => lookOf(n) !== 'ok').length, worst: Math.min(...[rank(items[0])]) }));
+  const all = [...found].map(([name, items]) => ({ name, nodes: items, wrong: items.filter((n) => lookOf(n) !== 'ok').length, worst: rank(items[0]) }));
   return all.sort((a, b) => a.worst - b.worst || b.wrong - a.wrong || natural(a.name, b.name));
 }
 
@@ -92,6 +92,11 @@ export class FleetMap {
     this.field.style.height = `${this.height}px`;
     const wrong = this.nodes.filter((n) => lookOf(n) !== 'ok').length;
     this.field.setAttribute('aria-label', `Fleet map: ${plural(count, 'node')}, ${wrong} not well. Arrow keys move, Enter opens the node. The table below has the same.`);
+    if (!this.tones) this.colours();
+    this.draw();
+  }
+
+  themed() {
     this.colours();
     this.draw();
   }

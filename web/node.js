@@ -27,6 +27,7 @@ function decisionView(d) {
     h('p', { id: 'decision', key: 'decision' }, d.sentence),
     facts([['Action', d.action], ['Rule', d.rule], ['Class', d.class], ['Device', d.device], ['When', ago(d.at)], ['Operation', d.operation && link(path('operations', d.operation), d.operation)], ['Fault table', d.tableVersion],
       ['Policy version', d.policyVersion && link(path('policy', 'versions', `${d.policyVersion}`), `${d.policyVersion}`)]]),
+    d.beside?.length > 0 && h('p', { key: 'beside' }, 'Beside it: ', d.beside.map((b) => `${b.code}${b.device ? ` on ${b.device}` : ''} (${b.rule})`).join(', '), '.'),
     h('details', { key: 'gates', open: true }, h('summary', {}, 'Gates'), table([['Gate', (g) => g.gate], ['Result', (g) => badge(g.result)], ['Why', (g) => g.detail]], d.gates.filter((g) => g.result !== 'not-asked'), { key: (g) => g.gate, nothing: 'No gate was asked.' })),
     h('details', { key: 'alternatives', open: true }, h('summary', {}, 'Not done'), table([['Action', (a) => a.action], ['Why not', (a) => a.why]], d.alternatives, { key: (a) => a.action, nothing: 'There was no alternative.' })),
   ];

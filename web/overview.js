@@ -19,7 +19,7 @@ export const overview = {
   render(ctx, { clusters, approvals, incidents, webhooks, schedulers }) {
     const of = (items, name) => items.filter((one) => one.cluster === name);
     return [
-      h('h1', { key: 'h1' }, 'Clusters'),
+      h('div', { class: 'page-head', key: 'head' }, h('h1', {}, 'Clusters'), ctx.may('admin') && h('div', { class: 'row' }, link('#/new', 'New cluster'))),
       webhooks.filter((w) => w.state !== 'ok').map((w) => h('p', { class: 'banner warn', key: `webhook-${w.name}` }, link('#/webhooks', `Webhook ${w.name}`), ` delivers nothing: ${w.error ?? w.state}`)),
       schedulers.filter((s) => s.state === 'down').map((s) => h('p', { class: 'banner bad', key: `scheduler-${s.name}` }, link('#/schedulers', `Scheduler ${s.name}`), ` does not answer: ${s.error ?? ''}`)),
       clusters.length === 0 && h('div', { class: 'empty', key: 'empty' }, h('p', {}, h('strong', {}, 'No clusters yet.')), h('p', {}, 'A cluster is a set of machines that one scheduler gives work to. Describe it in a file and create it:'),

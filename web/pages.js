@@ -1,19 +1,25 @@
 // Every page: its address, and its place in the navigation.
+import { access } from './access.js';
 import { approvals } from './approvals.js';
 import { cluster } from './cluster.js';
+import { scheduler, schedulers, webhooks } from './connections.js';
 import { check, incident, job, operation } from './details.js';
+import { create, edit } from './edit.js';
 import { audit, checks, events, incidents, jobs, operations } from './lists.js';
 import { node } from './node.js';
 import { overview } from './overview.js';
+import { policy, policyVersion } from './policy.js';
 
 const ROUTES = [
   ['/', overview],
   ['/approvals', approvals], ['/approvals/:id', approvals],
-  ['/clusters/:cluster', cluster], ['/clusters/:cluster/nodes/:node', node],
+  ['/new', create], ['/clusters/:cluster', cluster], ['/clusters/:cluster/change', edit], ['/clusters/:cluster/nodes/:node', node],
   ['/clusters/:cluster/jobs', jobs], ['/clusters/:cluster/jobs/:job', job],
   ['/incidents', incidents], ['/incidents/:id', incident],
   ['/operations', operations], ['/operations/:id', operation],
   ['/events', events], ['/checks', checks], ['/checks/:id', check], ['/audit', audit],
+  ['/policy', policy], ['/policy/versions/:version', policyVersion],
+  ['/schedulers', schedulers], ['/schedulers/:scheduler', scheduler], ['/webhooks', webhooks], ['/access', access],
 ];
 
 export const NAV = [
@@ -22,7 +28,11 @@ export const NAV = [
   { hash: '#/incidents', label: 'Incidents', key: 'i' },
   { hash: '#/operations', label: 'Operations', key: 'o' },
   { hash: '#/events', label: 'Events', key: 'e' },
-  { hash: '#/checks', label: 'Deep checks', key: 'd' },
+  { hash: '#/checks', label: 'Checks', key: 'd' },
+  { hash: '#/policy', label: 'Policy', key: 'p' },
+  { hash: '#/schedulers', label: 'Schedulers', key: 's' },
+  { hash: '#/webhooks', label: 'Webhooks', key: 'w' },
+  { hash: '#/access', label: 'Access', key: 't', role: 'admin' },
   { hash: '#/audit', label: 'Audit', key: 'u', role: 'operator' },
 ];
 

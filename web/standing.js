@@ -37,7 +37,7 @@ export function headline({ view, approvals = [], incidents = [] }) {
   if (repairing) parts.push(['work', `${repairing} in repair`]);
   if (view.state !== 'in-service' && view.state !== 'failed') parts.push(['work', view.state]);
   const tone = parts.some(([t]) => t === 'bad') ? 'bad' : parts.some(([t]) => t === 'warn') ? 'warn' : parts.length || ready < view.nodeCount ? 'work' : 'good';
-  return { text: `${ready} of ${plural(view.nodeCount, 'node')} in service`, parts, tone };
+  return { text: `${ready.toLocaleString('en')} of ${plural(view.nodeCount, 'node')} in service`, parts, tone };
 }
 
 const plain = (reason) => (reason ?? '').replace(/\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(\.\d)?\b/g, 'a device').replace(/GPU-[0-9a-f-]+/g, 'a GPU').replace(/\d\d:\d\d(:\d\d)?( UTC)?/g, '…').replace(/\b\d+[smhd]\b/g, '…');

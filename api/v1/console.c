@@ -10,14 +10,18 @@
 EMBED(console_page, "web/index.html");
 EMBED(console_style, "web/style.css");
 EMBED(console_app, "web/app.js");
+EMBED(console_access, "web/access.js");
 EMBED(console_actions, "web/actions.js");
 EMBED(console_answer, "web/answer.js");
 EMBED(console_api, "web/api.js");
 EMBED(console_approvals, "web/approvals.js");
 EMBED(console_cluster, "web/cluster.js");
+EMBED(console_connections, "web/connections.js");
 EMBED(console_details, "web/details.js");
 EMBED(console_dialog, "web/dialog.js");
+EMBED(console_diff, "web/diff.js");
 EMBED(console_dom, "web/dom.js");
+EMBED(console_edit, "web/edit.js");
 EMBED(console_fleet, "web/fleet.js");
 EMBED(console_format, "web/format.js");
 EMBED(console_hosts, "web/hosts.js");
@@ -30,6 +34,7 @@ EMBED(console_map, "web/map.js");
 EMBED(console_node, "web/node.js");
 EMBED(console_overview, "web/overview.js");
 EMBED(console_pages, "web/pages.js");
+EMBED(console_policy, "web/policy.js");
 EMBED(console_standing, "web/standing.js");
 EMBED(console_timeline, "web/timeline.js");
 
@@ -39,14 +44,18 @@ static const struct api_file files[] = {
     {"index.html", "text/html; charset=utf-8", console_page_data, console_page_end, API_PAGE_POLICY},
     {"style.css", "text/css; charset=utf-8", console_style_data, console_style_end, NULL},
     {"app.js", SCRIPT, console_app_data, console_app_end, NULL},
+    {"access.js", SCRIPT, console_access_data, console_access_end, NULL},
     {"actions.js", SCRIPT, console_actions_data, console_actions_end, NULL},
     {"answer.js", SCRIPT, console_answer_data, console_answer_end, NULL},
     {"api.js", SCRIPT, console_api_data, console_api_end, NULL},
     {"approvals.js", SCRIPT, console_approvals_data, console_approvals_end, NULL},
     {"cluster.js", SCRIPT, console_cluster_data, console_cluster_end, NULL},
+    {"connections.js", SCRIPT, console_connections_data, console_connections_end, NULL},
     {"details.js", SCRIPT, console_details_data, console_details_end, NULL},
     {"dialog.js", SCRIPT, console_dialog_data, console_dialog_end, NULL},
+    {"diff.js", SCRIPT, console_diff_data, console_diff_end, NULL},
     {"dom.js", SCRIPT, console_dom_data, console_dom_end, NULL},
+    {"edit.js", SCRIPT, console_edit_data, console_edit_end, NULL},
     {"fleet.js", SCRIPT, console_fleet_data, console_fleet_end, NULL},
     {"format.js", SCRIPT, console_format_data, console_format_end, NULL},
     {"hosts.js", SCRIPT, console_hosts_data, console_hosts_end, NULL},
@@ -59,6 +68,7 @@ static const struct api_file files[] = {
     {"node.js", SCRIPT, console_node_data, console_node_end, NULL},
     {"overview.js", SCRIPT, console_overview_data, console_overview_end, NULL},
     {"pages.js", SCRIPT, console_pages_data, console_pages_end, NULL},
+    {"policy.js", SCRIPT, console_policy_data, console_policy_end, NULL},
     {"standing.js", SCRIPT, console_standing_data, console_standing_end, NULL},
     {"timeline.js", SCRIPT, console_timeline_data, console_timeline_end, NULL},
 };

@@ -144,7 +144,7 @@ test('it is approved beside its evidence and jobs, and repaired, without a reloa
   await until('the repair', async () => (await world.repairs('w-1')).some((o) => o.id === asked.id && o.state === 'succeeded'));
   await page.getByText('No repair waits for you.').waitFor();
   await page.getByRole('row', { name: /reboot w-1/ }).first().waitFor();
-  await page.getByRole('link', { name: 'Clusters' }).click();
+  await page.getByRole('link', { name: 'Clusters' }).first().click();
   await page.getByText('4 of 4 nodes in service').waitFor();
   await page.getByRole('link', { name: 'Events' }).click();
   await page.getByText('token:admin approved the reboot of w-1: the day shift says so').waitFor();
@@ -166,10 +166,33 @@ test('an action says what it does to running jobs before it is confirmed', async
   await page.getByRole('row', { name: /^verify/ }).waitFor();
 });
 
+test('another policy is replayed on what was decided, and a cluster is made by a form that shows its file', async () => {
+  await go('#/policy');
+  await heading('Policy, version 1');
+  await page.getByLabel('Policy document').fill('version: 1\nclasses: [');
+  await page.getByRole('button', { name: 'Replay' }).click();
+  await page.locator('[data-key=problem]').waitFor();
+  await page.getByLabel('Policy document').fill('version: 1\n');
+  await page.getByRole('button', { name: 'Replay' }).click();
+  await page.getByText(/^1 decision of \d+ would have been different/).waitFor();
+  assert.match(await page.getByRole('row', { name: /xid\.79/ }).innerText(), /hold \(approval-needed\)\s+reboot \(/);
+  await go('#/policy/versions/1');
+  await page.locator('.diff .plus').getByText('+ classes:').waitFor();
+  await go('#/new');
+  await page.getByLabel('Name', { exact: true }).first().fill('second');
+  await page.getByRole('spinbutton', { name: 'Nodes' }).fill('0');
+  assert.match(await page.locator('#file').innerText(), /^name: second\norchestrator: none\n[^]*  - name: gpu\n    instanceCount: 0$/);
+  await page.getByRole('button', { name: 'Check only' }).click();
+  await page.getByText('hpd would take it.').waitFor();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await heading('0 of 0 nodes in service');
+  assert.equal((await world.get('/v1/clusters/second')).orchestrator, 'none');
+});
+
 test('what a log line or a person wrote is text, whatever it looks like', async () => {
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>';
   await go('#/clusters/demo');
-  hpctl('cluster', 'pause', '--reason', evil);
+  hpctl('cluster', 'pause', 'demo', '--reason', evil);
   await page.locator('.parts').getByText(`paused by admin: ${evil}`).waitFor();
   assert.equal(await page.locator('main img, main script').count(), 0);
   await page.getByRole('button', { name: 'Resume' }).click();
@@ -196,7 +219,8 @@ test('a viewer reads everything and is offered no button that acts', async () =>
   assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
 });
 
-const PAGES = ['#/', '#/clusters/demo', '#/clusters/demo/nodes/w-2', '#/approvals', '#/incidents', '#/operations', '#/events', '#/checks'];
+const PAGES = ['#/', '#/clusters/demo', '#/clusters/demo/nodes/w-2', '#/approvals', '#/incidents', '#/operations', '#/events', '#/checks',
+  '#/policy', '#/schedulers', '#/webhooks', '#/access', '#/audit', '#/new', '#/clusters/demo/change', '#/clusters/demo/jobs'];
 test('on a phone nothing is wider than the screen and answers are large; axe finds nothing serious, in the light and in the dark', async () => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn(world.token);
