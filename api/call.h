@@ -75,6 +75,10 @@ bool api_wants_page(const struct api_call *call);
 /* The refusal as such a page. Takes html. */
 void api_problem_page(struct api_call *call, enum problem_code code, char *html, size_t len);
 void api_reply_text(struct api_call *call, unsigned status, const char *content_type, char *text, size_t len);
+/* All of an open file, which is closed when it was sent; however long the client takes for it, as long as it takes some.
+ * headers: names and values in turn, then NULL. */
+void api_reply_descriptor(struct api_call *call, const char *content_type, int fd, int64_t bytes,
+                          const char *const *headers);
 void api_reply_empty(struct api_call *call, unsigned status);
 /* 302, to a place relative to the request's path. */
 void api_reply_redirect(struct api_call *call, const char *location);

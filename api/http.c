@@ -47,6 +47,12 @@ void http_respond_shared(struct http_request *r, unsigned status, struct http_re
     respond(r, status, response, true);
 }
 
+void http_respond_long(struct http_request *r, unsigned status, struct http_response *response)
+{
+    r->takes_long = true;
+    respond(r, status, response, false);
+}
+
 void http_stream_wake(struct http_request *r)
 {
     inbox_push(r);
@@ -80,6 +86,15 @@ struct http_response *http_response_shared(const char *text, size_t len, const c
     char *copy = own_calloc(len + 1, 1);
     memcpy(copy, text, len);
     return http_response_new(copy, len, content_type);
+}
+
+struct http_response *http_response_descriptor(int fd, int64_t bytes, const char *content_type)
+{
+    struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)bytes, fd);
+    if (response == NULL)
+        abort();
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    return (struct http_response *)response;
 }
 
 void http_response_header(struct http_response *response, const char *name, const char *value)
@@ -276,7 +291,7 @@ static enum MHD_Result request_begin(struct http_request *r, const char *path, c
     r->state = REQUEST_READING;
     r->method = method;
     r->path = path;
-    r->direct = false;
+    r->direct = r->takes_long = false;
     r->status = 0;
     r->stream = NULL;
     r->body_max = r->discarded = 0;
@@ -345,9 +360,9 @@ static enum MHD_Result request_send(struct http_request *r)
         atomic_fetch_sub_explicit(&r->worker->deferred, 1, memory_order_relaxed);
     r->state = REQUEST_SENDING;
     body_release(r);
-    deadline_enter(&r->worker->deadlines, &r->deadline, r->stream != NULL ? DEADLINE_NONE : DEADLINE_REPLY,
-                   r->worker->now_ms);
-    if (r->stream != NULL)
+    bool takes_long = r->stream != NULL || r->takes_long;
+    deadline_enter(&r->worker->deadlines, &r->deadline, takes_long ? DEADLINE_NONE : DEADLINE_REPLY, r->worker->now_ms);
+    if (takes_long)
         MHD_set_connection_option(r->mhd, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_STREAM_STALL_S);
     return MHD_queue_response(r->mhd, r->status, r->response);
 }

@@ -111,10 +111,14 @@ struct http_response *http_response_new(char *body, size_t len, const char *cont
 struct http_response *http_response_shared(const char *text, size_t len, const char *content_type);
 /* Borrows text, which must live as long as the process. */
 struct http_response *http_response_static(const char *text, size_t len, const char *content_type);
+/* All of an open file; takes the descriptor over. */
+struct http_response *http_response_descriptor(int fd, int64_t bytes, const char *content_type);
 void http_response_header(struct http_response *response, const char *name, const char *value);
 void http_response_free(struct http_response *response); /* accepts NULL */
 /* Takes response over. After it the request belongs to its worker: do not touch it again. */
 void http_respond(struct http_request *request, unsigned status, struct http_response *response);
+/* The same for a large one: the client may take its time, as long as it does not stand still for HTTP_STREAM_STALL_S. */
+void http_respond_long(struct http_request *request, unsigned status, struct http_response *response);
 /* Borrows response, which must outlive the request. */
 void http_respond_shared(struct http_request *request, unsigned status, struct http_response *response);
 

@@ -28,7 +28,7 @@ struct http_request {
     struct deadline deadline;
     int fd;
     enum request_state state;
-    bool started, suspended, closed, direct;
+    bool started, suspended, closed, direct, takes_long;
     const char *method, *path;
 
     struct MHD_Response *response;

@@ -155,6 +155,20 @@ static bool none_match(const char *header, const char *etag)
     return header != NULL && (strcmp(header, "*") == 0 || strstr(header, etag) != NULL);
 }
 
+void api_reply_descriptor(struct api_call *call, const char *content_type, int fd, int64_t bytes,
+                          const char *const *headers)
+{
+    char id[API_REQUEST_ID_MAX];
+    api_request_id(call, id);
+    audit_granted(call);
+    struct http_response *response = http_response_descriptor(fd, bytes, content_type);
+    http_response_header(response, "X-Request-Id", id);
+    http_response_header(response, "Cache-Control", "no-store");
+    for (size_t i = 0; headers[i] != NULL; i += 2)
+        http_response_header(response, headers[i], headers[i + 1]);
+    http_respond_long(call->http, 200, response);
+}
+
 void api_reply_file(struct api_call *call, const struct api_file *file)
 {
     char id[API_REQUEST_ID_MAX], digest[ID_SHA256_HEX_MAX], etag[ID_SHA256_HEX_MAX + 2];

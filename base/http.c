@@ -15,11 +15,13 @@
 #include "base/url.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define FINGERPRINT_PREFIX "sha256:"
 #define STREAM_POLL_MS 250
@@ -51,6 +53,8 @@ struct sink {
     int64_t last_ms;
     int64_t *retry_after_s;
     struct http_reply *reply; /* NULL: of a stream */
+    const char *header;       /* wanted by who downloads; NULL: none */
+    char value[HTTP_HEADER_VALUE_MAX];
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -199,6 +203,8 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
     /* One that does not fit is not ours, and half of it would be wrong. */
     if (sink->reply != NULL && header_value(bytes, size * count, "ETag:", &value, &len))
         (void)text_copy_bytes(sink->reply->etag, sizeof(sink->reply->etag), value, len);
+    else if (sink->header != NULL && header_value(bytes, size * count, sink->header, &value, &len))
+        (void)text_copy_bytes(sink->value, sizeof(sink->value), value, len);
     else if (header_value(bytes, size * count, "Retry-After:", &value, &len) &&
              text_copy_bytes(seconds, sizeof(seconds), value, len) == 0)
         (void)text_parse_i64(seconds, 0, RETRY_AFTER_S_MAX, sink->retry_after_s);
@@ -401,4 +407,51 @@ int http_stream(struct http_client *client, const char *path_and_query,
     if (status == 0)
         *ret_status = (int)http_status;
     return status;
+}
+
+/* --- into a file ---------------------------------------------------------------------------------------------- */
+
+struct into_file {
+    int fd, status;
+};
+
+static bool write_bytes(const char *bytes, size_t len, void *arg)
+{
+    struct into_file *into = arg;
+    for (size_t at = 0; at < len;) {
+        ssize_t n = write(into->fd, bytes + at, len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            into->status = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? STATUS_FULL : STATUS_IO;
+            return false;
+        }
+        at += (size_t)n;
+    }
+    return true;
+}
+
+int http_download(struct http_client *client, const struct http_download *download, int *ret_status,
+                  char ret_value[HTTP_HEADER_VALUE_MAX], char ret_error[HTTP_ERROR_MAX])
+{
+    struct into_file into = {.fd = download->fd};
+    struct sink sink = {.on_bytes = write_bytes, .arg = &into, .header = download->header};
+    struct curl_slist *list AUTO(curl_list) = make_headers(client, NULL, NULL);
+    autofree char *url = own_printf("%s%s", client->base, download->path_and_query);
+    set_request(client, url, list, &sink);
+    set_method(client->curl, download->method, NULL, 0);
+    curl_easy_setopt(client->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(client->curl, CURLOPT_LOW_SPEED_TIME, (long)(download->idle_timeout_ms / MS_PER_S));
+    CURLcode code = curl_easy_perform(client->curl);
+    if (into.status != 0) {
+        say(ret_error, name_of(client), "the reply cannot be written into its file");
+        return into.status;
+    }
+    if (code != CURLE_OK)
+        return status_of(client, code, &sink, ret_error);
+    long status = 0;
+    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+    *ret_status = (int)status;
+    memcpy(ret_value, sink.value, HTTP_HEADER_VALUE_MAX);
+    return 0;
 }

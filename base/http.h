@@ -57,4 +57,15 @@ int http_stream(struct http_client *client, const char *path_and_query,
                 bool (*on_bytes)(const char *bytes, size_t len, void *arg), void *arg, int64_t idle_timeout_ms,
                 int *ret_status, char ret_error[HTTP_ERROR_MAX]);
 
+/* The same for any method, with the body into a file as it comes: the answer's, whatever its status is. header: one whose value is
+ * wanted, as "X-Name:"; "" when it did not come. FULL, IO: the file could not be written. */
+struct http_download {
+    const char *method, *path_and_query, *header;
+    int fd;
+    int64_t idle_timeout_ms;
+};
+#define HTTP_HEADER_VALUE_MAX 80
+int http_download(struct http_client *client, const struct http_download *download, int *ret_status,
+                  char ret_value[HTTP_HEADER_VALUE_MAX], char ret_error[HTTP_ERROR_MAX]);
+
 #endif

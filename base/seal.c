@@ -4,6 +4,7 @@
 #include "base/seal.h"
 
 #include "base/file.h"
+#include "base/hmac.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@
 #define KEY_HEX_LENGTH (2 * SEAL_KEY_BYTES)
 #define KEY_FILE_BYTES_MAX 256
 #define KEY_FILE_MODE 0600
+#define FINGERPRINT_BYTES 8
 
 _Static_assert(SEAL_EXTRA_BYTES == GCM_IV_SIZE + GCM_DIGEST_SIZE, "a nonce before and a tag behind");
 
@@ -60,6 +62,15 @@ int seal_key_file(const char *path, struct seal_key *ret_key)
     explicit_bzero(text, len);
     free(text);
     return status;
+}
+
+void seal_key_fingerprint(const struct seal_key *key, char ret_fingerprint[SEAL_FINGERPRINT_MAX])
+{
+    static const char purpose[] = "holdfast: the fingerprint of secret.key";
+    uint8_t digest[ID_SHA256_BYTES];
+    hmac_sha256(key->bytes, sizeof(key->bytes), purpose, sizeof(purpose) - 1, digest);
+    for (size_t i = 0; i < FINGERPRINT_BYTES; i++)
+        snprintf(ret_fingerprint + 2 * i, 3, "%02x", digest[i]);
 }
 
 static void begin(struct gcm_aes256_ctx *context, const struct seal_key *key, const uint8_t *nonce,

@@ -13,12 +13,16 @@
 #define SEAL_KEY_BYTES 32
 #define SEAL_EXTRA_BYTES 28 /* how much longer a seal is than what it holds */
 
+#define SEAL_FINGERPRINT_MAX 20
+
 struct seal_key {
     uint8_t bytes[SEAL_KEY_BYTES];
 };
 
 /* The key of a file, as 64 hex digits; made with mode 0600 when there is none. NOT a key: INVALID; IO, FULL. */
 int seal_key_file(const char *path, struct seal_key *ret_key);
+/* 16 hex digits by which people know a key; nothing of the key can be found out from them. */
+void seal_key_fingerprint(const struct seal_key *key, char ret_fingerprint[SEAL_FINGERPRINT_MAX]);
 /* ret_seal has room for len + SEAL_EXTRA_BYTES. */
 void seal_close(const struct seal_key *key, struct id_source *ids, const char *bound_to, const void *data, size_t len,
                 uint8_t *ret_seal);

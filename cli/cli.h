@@ -171,6 +171,8 @@ int cli_cluster_name(struct cli *cli, char **ret_name);
 /* Adds "?name=value" or "&name=value" when value is there. */
 void cli_add_query(struct text *path, const char *name, const char *value);
 int cli_http_exit(int http_status);
+/* A reply that is no success: its problem is printed. */
+int cli_refused(struct cli *cli, int http_status, const char *body, size_t len);
 /* The whole of a file, or of standard input for "-". */
 int cli_read_input(struct cli *cli, const char *path, char **ret_data, size_t *ret_len);
 /* A new file, or the old one's content replaced. */
@@ -317,6 +319,7 @@ int cli_policy_rollback(struct cli *cli);
 int cli_agent_settings_show(struct cli *cli);
 int cli_agent_settings_apply(struct cli *cli);
 int cli_agent_settings_list(struct cli *cli);
+int cli_backup(struct cli *cli);
 int cli_ca(struct cli *cli);
 int cli_version(struct cli *cli);
 /* The cluster of --file. */

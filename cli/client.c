@@ -126,6 +126,16 @@ static void print_problem(struct cli *cli, const struct http_reply *reply, const
                 code != NULL ? code : "?");
 }
 
+int cli_refused(struct cli *cli, int http_status, const char *body, size_t len)
+{
+    auto_json json_t *problem = NULL;
+    char why[JSON_ERROR_MAX];
+    const struct http_reply reply = {.status = http_status};
+    (void)json_parse(body, len, CLI_REPLY_BYTES_MAX, &problem, why);
+    print_problem(cli, &reply, problem);
+    return cli_http_exit(http_status);
+}
+
 int cli_ask(struct cli *cli, const char *method, const char *path, const json_t *body, const char *const *headers,
             json_t **ret_json)
 {

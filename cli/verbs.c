@@ -190,6 +190,8 @@ const struct cli_verb cli_verbs[] = {
      CLI_BIT(PROFILE) | CLI_BIT(LIST_PROFILES) | CLI_BIT(FILE) | CLI_BIT(SWEEP) | CLI_BIT(PLOT) | CLI_BIT(ASCII) |
          CLI_BIT(POLICY) | CLI_BIT(LOSE),
      cli_simulate, "a fleet that is not there under the policy that is: goodput, spares, a rack lost; asks no server"},
+    {"backup", "", "FILE", 1, 1, 0, cli_backup,
+     "copy the server's store into a file, while it runs; checked, for hpd restore"},
     {"ca", "", "", 0, 0, 0, cli_ca, "the server's own certificate, for AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS"},
     {"version", "", "", 0, 0, 0, cli_version, "versions of hpctl and of the server"},
 };

@@ -146,6 +146,7 @@ static int open_file(struct db *db, char ret_error[DB_ERROR_MAX])
 {
     autofree char *wal = own_printf("%s-wal", db->path);
     bool unclean = size_of(wal) > 0;
+    db->had_log = file_exists(wal);
     int status = db_tx_open(db, true, DB_WRITER_CACHE_KIB, &db->writer);
     /* A file that is no database can already fail in the settings; identify says so in its own words. */
     int identified = identify(db, ret_error);
@@ -158,6 +159,8 @@ static int open_file(struct db *db, char ret_error[DB_ERROR_MAX])
         return damaged(db, STATUS_IO, "its last page is torn", ret_error);
     if (unclean && size_of(db->path) <= CHECK_BYTES_MAX)
         status = check(db, ret_error);
+    if (status == 0 && !(db->flags & DB_INLINE))
+        status = db_place_check(db, ret_error);
     if (status == 0)
         status = set_up(db, ret_error);
     if (status == 0)
@@ -167,13 +170,28 @@ static int open_file(struct db *db, char ret_error[DB_ERROR_MAX])
 
 static int start(struct db *db, char ret_error[DB_ERROR_MAX])
 {
-    int status = db_checkpoint_start(db);
+    int status = db->flags & DB_INLINE ? 0 : db_place_begin(db);
+    if (status < 0)
+        return open_failed(db, status, "cannot write into it", ret_error);
+    status = db_checkpoint_start(db);
     if (status == 0 && !(db->flags & DB_INLINE))
         status = db_writer_start(db);
     if (status < 0)
         return open_failed(db, status, "cannot start its threads", ret_error);
     sqlite3_db_config(db->writer->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     return 0;
+}
+
+/* Closes what could not be opened. Reading a file makes an empty log beside it. */
+static void leave_as_found(struct db *db)
+{
+    autofree char *wal = own_printf("%s-wal", db->path), *shm = own_printf("%s-shm", db->path);
+    bool had_log = db->had_log;
+    db_close(db);
+    if (had_log || size_of(wal) > 0)
+        return;
+    unlink(wal);
+    unlink(shm);
 }
 
 int db_open(const char *dir, const struct clock *clock, unsigned flags, struct db **ret_db,
@@ -186,6 +204,10 @@ int db_open(const char *dir, const struct clock *clock, unsigned flags, struct d
     db->flags = flags;
     db->lock_fd = -1;
     db->path = own_printf("%s/%s", dir, DB_FILE);
+    db->marker_path = own_printf("%s/%s", dir, DB_MARKER_FILE);
+    db->marker_fd = -1;
+    db->had_log = true; /* until it was looked for, which only the holder of the lock may */
+    pthread_mutex_init(&db->backup_mutex, NULL);
     db->counts = db_counts_new();
     pthread_mutex_init(&db->mutex, NULL);
     pthread_cond_init(&db->queued, NULL);
@@ -194,6 +216,8 @@ int db_open(const char *dir, const struct clock *clock, unsigned flags, struct d
     pthread_cond_init(&db->reader_back, NULL);
 
     int status = lock_directory(db, dir, ret_error);
+    if (status == 0 && !(flags & DB_INLINE))
+        status = db_place_find(db, ret_error);
     if (status == 0)
         status = make_file(db, ret_error);
     if (status == 0)
@@ -201,7 +225,7 @@ int db_open(const char *dir, const struct clock *clock, unsigned flags, struct d
     if (status == 0)
         status = start(db, ret_error);
     if (status < 0) {
-        db_close(db);
+        leave_as_found(db);
         return status;
     }
     *ret_db = db;
@@ -216,6 +240,7 @@ void db_close(struct db *db)
     db_checkpoint_stop(db);
     db_tx_close(db->checkpointer);
     db_readers_close(db);
+    db_place_end(db);
     db_tx_close(db->writer); /* the last one: folds the log back and removes it */
     if (db->lock_fd >= 0)
         close(db->lock_fd);
@@ -228,6 +253,8 @@ void db_close(struct db *db)
     free(db->batch);
     free(db->known_nodes);
     db_counts_free(db->counts);
+    pthread_mutex_destroy(&db->backup_mutex);
+    free(db->marker_path);
     free(db->path);
     free(db);
 }

@@ -27,11 +27,11 @@ struct db_tx;
 
 enum db_flags { DB_INLINE = 1 };
 
-#define DB_ERROR_MAX 256
+#define DB_ERROR_MAX 512
 #define DB_WRITE_QUEUE_MAX 65536 /* writes waiting; more are refused with FULL so that memory stays bounded */
 
 /* Opens or makes DIR/holdfast.db, migrates it (each migration atomic), starts the writer. VERSION when a newer
- * Holdfast made it; IO, FULL; CONFLICT when another hpd holds the directory. */
+ * Holdfast made it; IO, FULL; CONFLICT when another hpd holds the directory, or the file is older than what was stored in it. */
 int db_open(const char *dir, const struct clock *clock, unsigned flags, struct db **ret_db,
             char ret_error[DB_ERROR_MAX]);
 /* Commits what is queued, stops the writer, closes. Accepts NULL. */
@@ -64,6 +64,8 @@ struct db_stats {
         failing_since; /* commits have failed since then (wall, ms), none has reached the disk; 0: the last one did */
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
+/* False: the file or its log was removed, moved or replaced under us, and nothing is stored any more. Any thread. */
+bool db_is_in_place(const struct db *db);
 /* A write that reaches the disk and changes nothing, where there is room for more: finds out whether the store takes writes
  * again. Waits for the disk. */
 int db_touch(struct db *db);

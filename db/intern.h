@@ -21,9 +21,12 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/types.h>
 
 #define DB_FILE "holdfast.db"
 #define DB_LOCK_FILE "lock"
+#define DB_MARKER_FILE "holdfast.marker"
+#define DB_PATH_BYTES_MAX 4200
 #define DB_APPLICATION_ID 0x48464442 /* "HFDB" */
 #define DB_STATEMENTS_MAX 512   /* slots of a connection's cache, a power of two; the room has about 190 statements */
 #define DB_READERS_MAX 8        /* more than the threads that read at once in hpd */
@@ -185,10 +188,17 @@ struct db_job {
 struct db {
     const struct clock *clock;
     unsigned flags;
-    char *path;
+    char *path, *marker_path;
     int lock_fd;
     struct db_tx *writer;
     struct db_counts *counts;
+
+    /* Whose file it is (place.c): the marker's is the writer's own, the inodes stand from the start on. */
+    int marker_fd;
+    bool had_log; /* the file's log lay beside it when it was opened */
+    int64_t marker_come, marker_at_us;
+    ino_t file_inode, log_inode;
+    pthread_mutex_t backup_mutex; /* one copy at a time */
 
     pthread_mutex_t mutex; /* guards all below */
     pthread_cond_t queued; /* the writer sleeps here */
@@ -234,6 +244,17 @@ void db_batch_run(struct db *db, struct db_job *jobs, size_t count);
 int db_writer_start(struct db *db);
 /* Commits what waits and joins. Nothing when it was never started. */
 void db_writer_stop(struct db *db);
+
+/* --- place.c: none of it without threads --- */
+/* Before a new file is made: CONFLICT when there was one. */
+int db_place_find(struct db *db, char ret_error[DB_ERROR_MAX]);
+/* Before anything is changed. CONFLICT with what to do. */
+int db_place_check(struct db *db, char ret_error[DB_ERROR_MAX]);
+int db_place_begin(struct db *db);
+void db_place_note(struct db *db); /* the writer, after a batch */
+void db_place_end(struct db *db);
+/* How far the store has come: a sum that only grows. */
+int db_place_come(struct db_tx *tx, int64_t *ret_come);
 
 int db_checkpoint_start(struct db *db);
 void db_checkpoint_stop(struct db *db);

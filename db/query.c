@@ -86,13 +86,20 @@ static struct db_statement *cache_slot(struct db_tx *tx, const char *sql)
     }
 }
 
+/* SQLite has the same code for wrong SQL and for a header that it does not understand. */
+static bool is_damage(struct db_tx *tx)
+{
+    return strstr(sqlite3_errmsg(tx->sqlite), "unsupported file format") != NULL;
+}
+
 static int cache_prepare(struct db_tx *tx, const char *sql, unsigned flags, sqlite3_stmt **ret_stmt)
 {
     errno = 0;
     int rc = sqlite3_prepare_v3(tx->sqlite, sql, -1, flags, ret_stmt, NULL);
-    if (rc == SQLITE_ERROR || rc == SQLITE_MISUSE)
+    bool damaged = rc == SQLITE_ERROR && is_damage(tx);
+    if ((rc == SQLITE_ERROR && !damaged) || rc == SQLITE_MISUSE)
         query_bug(tx, sql);
-    return rc == SQLITE_OK ? 0 : db_tx_error(tx, rc);
+    return rc == SQLITE_OK ? 0 : damaged ? STATUS_IO : db_tx_error(tx, rc);
 }
 
 void db_query_open(struct db_query *q, struct db_tx *tx, const char *sql)

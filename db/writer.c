@@ -104,7 +104,10 @@ static int batch_attempt(struct db *db, struct db_job *jobs, size_t count, bool 
         return count > 1 ? 0 : jobs[0].status;
     }
     status = batch_commit(db, tx);
-    note_health(db, status, sqlite3_total_changes64(tx->sqlite) != changes_before);
+    bool changed = sqlite3_total_changes64(tx->sqlite) != changes_before;
+    if (status == 0 && changed && !db_is_in_place(db))
+        status = STATUS_IO; /* committed into a file that nobody will find again: not to be acknowledged */
+    note_health(db, status, changed);
     if (status < 0)
         batch_roll_back(tx);
     return status;
@@ -157,6 +160,7 @@ static void *writer_main(void *arg)
     for (size_t count; (count = writer_take(db)) > 0;) {
         db_checkpoint_batch_begins(db);
         db_batch_run(db, db->batch, count);
+        db_place_note(db);
         db_checkpoint_batch_ended(db);
         for (size_t i = 0; i < count; i++)
             db->batch[i].done(db->batch[i].status, db->batch[i].arg);

@@ -23,13 +23,16 @@
 #include "server/provider/inventory/inventory.h"
 #include "server/provider/manual/manual.h"
 #include "server/reconcile/reconcile.h"
+#include "server/restore.h"
 #include "server/service/access/access.h"
+#include "server/service/access/store.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/event/event.h"
 #include "server/service/machine/machine.h"
 #include "server/service/policy/policy.h"
 #include "server/service/service.h"
+#include "server/state_dir.h"
 #include "server/webhook/webhook.h"
 
 #include <errno.h>
@@ -48,7 +51,7 @@
 struct hpd {
     struct config config;
     struct policy_registry *registry;
-    bool new_admin_token, made_admin_token;
+    bool new_admin_token, new_secret_key, made_admin_token;
     struct id_source ids;
     struct db *db;
     struct service_backends backends;
@@ -68,7 +71,7 @@ struct hpd {
 
 struct hpd_options {
     const char *state_dir, *listen, *file, *level;
-    bool new_admin_token, version, help;
+    bool new_admin_token, new_secret_key, force, version, help;
 };
 #define TEXT(...) OPTION_ROW_TEXT(struct hpd_options, __VA_ARGS__)
 #define FLAG(...) OPTION_ROW_FLAG(struct hpd_options, __VA_ARGS__)
@@ -78,6 +81,9 @@ static const struct option_row option_rows[] = {
     TEXT("config", file, "FILE", "YAML; hpd(8) lists the keys"),
     TEXT("log-level", level, "LEVEL", "debug, info, warn or error (info)"),
     FLAG("new-admin-token", new_admin_token, "make the admin token anew, because the first one is lost"),
+    FLAG("new-secret-key", new_secret_key,
+         "make secret.key anew, because it is lost; access keys must then be made anew"),
+    FLAG("force", force, "restore: also a file that is known to be incomplete or of another secret.key"),
     FLAG("version", version, "print the version"),
     FLAG("help", help, "print this"),
 };
@@ -87,7 +93,8 @@ static const struct option_table option_table = {
 static void print_help(void)
 {
     puts("hpd keeps GPU clusters training through hardware failure: the control plane of Holdfast.\n\n"
-         "usage: hpd --state-dir DIR [--listen 127.0.0.1:8700] [--config FILE] [--log-level LEVEL]\n");
+         "usage: hpd --state-dir DIR [--listen 127.0.0.1:8700] [--config FILE] [--log-level LEVEL]\n"
+         "       hpd restore --state-dir DIR FILE [--force]\n");
     option_print_all(&option_table, stdout);
     puts("\nThe admin token is in DIR/admin.token. \"hpd machine DIR\" is the local provider's business.");
 }
@@ -115,8 +122,15 @@ static int read_options(struct hpd *hpd, int argc, char **argv)
         return 0;
     }
     hpd->new_admin_token = o.new_admin_token;
-    if (words[0] != NULL)
-        return usage("it takes options only");
+    hpd->new_secret_key = o.new_secret_key;
+    if (text_equal(words[0], "restore")) {
+        if (o.state_dir == NULL || words[1] == NULL || words[2] != NULL)
+            return usage("restore takes --state-dir DIR and the file that hpctl backup made");
+        return restore_main(o.state_dir, words[1], o.force);
+    }
+    if (words[0] != NULL || o.force)
+        return usage(o.force ? "--force is for restore"
+                             : "it takes options only; or: hpd restore --state-dir DIR FILE");
     if (o.state_dir == NULL || text_copy(hpd->config.state_dir, sizeof(hpd->config.state_dir), o.state_dir) != 0)
         return usage("--state-dir is needed: a directory of its own");
     if (o.file != NULL && config_read_file(&hpd->config, o.file, error) != 0)
@@ -169,6 +183,9 @@ static int open_store(struct hpd *hpd)
     int rc = file_make_dirs(hpd->config.state_dir, 0700);
     if (rc != 0)
         return fail(hpd->config.state_dir, status_meaning(rc));
+    rc = state_dir_close_to_others(hpd->config.state_dir, error);
+    if (rc != 0)
+        return fail("the state directory", error);
     rc = db_open(hpd->config.state_dir, clock_system(), 0, &hpd->db, error);
     if (rc != 0)
         return fail("the store cannot be opened", *error ? error : status_meaning(rc));
@@ -198,10 +215,9 @@ static int open_store(struct hpd *hpd)
     if (rc != 0)
         return rc;
     autofree char *key = own_printf("%s/secret.key", hpd->config.state_dir);
-    rc = seal_key_file(key, &hpd->service.seal_key);
-    if (rc != 0)
-        return fail(key, rc == STATUS_INVALID ? "it is not a key that hpd made" : status_meaning(rc));
-    return 0;
+    char key_error[SERVICE_KEY_ERROR_MAX] = "";
+    rc = service_seal_key_open(&hpd->service, key, hpd->new_secret_key, key_error);
+    return rc != 0 ? fail("the key of secrets", *key_error ? key_error : status_meaning(rc)) : 0;
 }
 
 static int find_unused_admin(const void *row, void *arg)
@@ -400,6 +416,11 @@ static bool is_ready(char ret_why[API_WHY_MAX], void *arg)
         text_copy_cut(ret_why, API_WHY_MAX, "the reconcile loop does not run yet");
         return false;
     }
+    if (!db_is_in_place(hpd->db)) {
+        text_copy_cut(ret_why, API_WHY_MAX,
+                      "the store's files were removed or replaced under hpd; put them back or restart hpd");
+        return false;
+    }
     db_stats(hpd->db, &store);
     if (store.failing_since != 0) {
         snprintf(ret_why, API_WHY_MAX, "the store has taken no writes since %s", clock_format(store.failing_since, at));
@@ -542,6 +563,30 @@ static int serve(struct hpd *hpd, const sigset_t *signals)
     return 0;
 }
 
+/* What hpd has open without a single agent: the store's connections, each worker's four, threads' pipes, children. */
+#define DESCRIPTORS_BASE 96
+#define DESCRIPTORS_WORKER 8
+#define DESCRIPTORS_SCHEDULER 16
+
+/* Each agent keeps a connection: as many as the system lets us have, and a start only where there are some for agents. */
+static int raise_descriptors(const struct hpd *hpd)
+{
+    struct rlimit files;
+    const struct config *c = &hpd->config;
+    rlim_t needed = (rlim_t)(DESCRIPTORS_BASE + DESCRIPTORS_WORKER * c->workers +
+                             DESCRIPTORS_SCHEDULER * (int64_t)c->schedulers.count);
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return 0;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur >= needed)
+        return 0;
+    log_error("open files are limited to %llu, and hpd needs %llu and one more for each agent: raise it (ulimit -n, "
+              "LimitNOFILE)",
+              (unsigned long long)files.rlim_cur, (unsigned long long)needed);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     static struct hpd hpd; /* large, and one per process */
@@ -560,12 +605,8 @@ int main(int argc, char **argv)
     if (len <= 0)
         return fail("/proc/self/exe", strerror(errno));
     umask(0077);
-    /* Each agent keeps a connection: as many as the system lets us have. */
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
+    if (raise_descriptors(&hpd) != 0)
+        return 1;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -573,6 +614,7 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread, so that all inherit it */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk: an error code, and an answer */
     rc = serve(&hpd, &signals);
     take_down(&hpd);
     return rc;

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Local, Speaker, hpdPath, random } from '../lib/local.mjs';
+import { hpctlPath } from '../lib/programs.mjs';
 import { FELL_OFF, until } from '../lib/world.mjs';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-store.'));
@@ -69,6 +70,120 @@ test('a second hpd on the same directory is refused, and the first goes on', asy
   } finally {
     await world.end();
   }
+});
+
+const hpctl = (world, ...args) => spawnSync(hpctlPath, args, { encoding: 'utf8', timeout: 60000, env: { ...process.env, HPCTL_URL: `http://127.0.0.1:${world.port}`, HPCTL_TOKEN: world.token } });
+const restore = (state, file, ...more) => spawnSync(hpdPath, ['restore', '--state-dir', state, file, ...more], { encoding: 'utf8', timeout: 60000 });
+
+test('a backup of a running hpd is restored whole, and what is older, incomplete or of another key is refused with what to do', async () => {
+  const world = await new Local({ speakers: true }).start();
+  const file = join(dir, 'backup.db');
+  const store = join(world.state, 'holdfast.db');
+  const names = async () => (await world.list('/v1/clusters')).map((c) => c.name);
+  try {
+    await world.create(1);
+    await world.call('POST', '/v1/access-keys', { name: 'sdk', role: 'viewer' });
+    const made = hpctl(world, 'backup', file, '-o', 'json');
+    assert.equal(made.status, 0, made.stderr);
+    const { bytes, keyFingerprint } = JSON.parse(made.stdout);
+    assert.equal(statSync(file).size, bytes);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.equal(hpctl(world, 'backup', file).status, 2, 'an existing file is left alone');
+    await world.call('DELETE', '/v1/clusters/demo');
+    await until('the cluster is gone', async () => (await names()).length === 0);
+    assert.match(restore(world.state, file).stderr, /an hpd is working in/);
+    const bare = join(dir, 'bare.db');
+    await until('the marker is written', () => existsSync(join(world.state, 'holdfast.marker')));
+    copyFileSync(store, bare);
+    await world.stopHpd();
+    // The backup put there by hand is older than what was stored; hpd restore says that it is wanted.
+    const newest = readFileSync(store);
+    copyFileSync(file, store);
+    const older = refused(world.state);
+    assert.equal(older.status, 1);
+    assert.match(older.stderr, /is older than what hpd last stored here.*hpd restore/);
+    writeFileSync(store, newest);
+    const incomplete = restore(world.state, bare);
+    assert.equal(incomplete.status, 1);
+    assert.match(incomplete.stderr, /without its log/);
+    const key = join(world.state, 'secret.key');
+    renameSync(key, join(dir, 'secret.key'));
+    assert.match(restore(world.state, file).stderr, new RegExp(`sealed with the key ${keyFingerprint}`));
+    renameSync(join(dir, 'secret.key'), key);
+    writeFileSync(join(dir, 'torn.db'), readFileSync(file).subarray(0, bytes - 5000));
+    assert.match(restore(world.state, join(dir, 'torn.db')).stderr, /cannot be used: /);
+    assert.deepEqual(readFileSync(store), newest, 'nothing was touched so far');
+    const done = restore(world.state, file);
+    assert.equal(done.status, 0, done.stderr);
+    await world.start();
+    assert.deepEqual(await names(), ['demo']);
+  } finally {
+    await world.end();
+  }
+});
+
+test('a lost or changed secret.key is an error at the start, and modes that are too open are mended with a word', async () => {
+  const world = await new Local({ speakers: true }).start();
+  const key = join(world.state, 'secret.key');
+  try {
+    await world.stopHpd();
+    const good = readFileSync(key);
+    unlinkSync(key);
+    const lost = refused(world.state);
+    assert.equal(lost.status, 1);
+    assert.match(lost.stderr, /secret\.key is gone.*--new-secret-key/);
+    assert.ok(!existsSync(key), 'no other one was made');
+    writeFileSync(key, `${'0'.repeat(64)}\n`, { mode: 0o600 });
+    const changed = refused(world.state);
+    assert.equal(changed.status, 1);
+    assert.match(changed.stderr, /has the fingerprint .*sealed with/);
+    writeFileSync(key, good);
+    chmodSync(key, 0o644);
+    chmodSync(world.state, 0o777);
+    await world.start();
+    assert.match(world.log, /secret\.key was open to others \(mode 0644\) and is closed now \(0600\)/);
+    assert.deepEqual([key, world.state].map((path) => statSync(path).mode & 0o777), [0o600, 0o755]);
+  } finally {
+    await world.end();
+  }
+});
+
+test('a state directory that is removed under hpd: not ready, and nothing is acknowledged', async () => {
+  const world = await new Local({ speakers: true }).start();
+  try {
+    assert.equal((await world.call('GET', '/readyz')).status, 200);
+    renameSync(world.state, `${world.state}.gone`);
+    const { status, body } = await world.call('GET', '/readyz');
+    assert.equal(status, 503);
+    assert.match(body.detail, /removed or replaced/);
+    const asked = await world.call('POST', '/v1/tokens', { kind: 'api', name: 'late', role: 'viewer' });
+    assert.ok(asked.status >= 500, JSON.stringify(asked));
+    renameSync(`${world.state}.gone`, world.state);
+    assert.equal((await world.call('POST', '/v1/tokens', { kind: 'api', name: 'again', role: 'viewer' })).status, 201);
+    await until('ready again', async () => (await world.call('GET', '/readyz')).status === 200);
+  } finally {
+    await world.end();
+  }
+});
+
+test('a limit of file sizes is a full disk, and too few descriptors are an error at the start', async () => {
+  const world = new Local({ speakers: true });
+  world.wrapper = ['/bin/sh', '-c', 'ulimit -f 3000; exec "$@"', 'sh']; // of 512 bytes: above what the schema takes
+  await world.start();
+  try {
+    const seen = new Set();
+    for (let i = 0; i < 2000 && !seen.has(507); i++) {
+      const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => world.call('POST', '/v1/tokens', { kind: 'api', name: `t-${i}-${n}`, role: 'viewer' })));
+      replies.forEach(({ status }) => seen.add(status));
+    }
+    assert.deepEqual([...seen], [201, 507]);
+    assert.equal((await world.call('GET', '/healthz')).status, 200);
+  } finally {
+    await world.end();
+  }
+  const few = spawnSync('/bin/sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', hpdPath, '--state-dir', join(dir, 'few'), '--listen', '127.0.0.1:0'], { encoding: 'utf8', timeout: 60000 });
+  assert.equal(few.status, 1);
+  assert.match(few.stderr, /limited to 64, and hpd needs \d+ and one more for each agent/);
 });
 
 // Reports without pause, until stop() or until so many were acknowledged; what was is remembered by its device, which comes
