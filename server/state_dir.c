@@ -1,5 +1,5 @@
 /*
- * Modes that are too open are mended and told, because a key that others could read may have been read. Who may write into the
+ * Modes that are too open are corrected with a warning, because a key that others could read may have been read. Who may write into the
  * directory may put another store there; reading its list of names does no harm.
  */
 #include "server/state_dir.h"

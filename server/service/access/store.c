@@ -73,7 +73,7 @@ static int make_anew(const char *path, char ret_error[SERVICE_KEY_ERROR_MAX])
 {
     autofree char *old = own_printf("%s.old", path);
     if (file_exists(path) && rename(path, old) != 0) {
-        snprintf(ret_error, SERVICE_KEY_ERROR_MAX, "%.120s cannot be put aside", path);
+        snprintf(ret_error, SERVICE_KEY_ERROR_MAX, "%.120s cannot be renamed", path);
         return STATUS_IO;
     }
     log_warn("a new secret.key is made: access keys of before cannot be used any more; delete them and make new ones");

@@ -122,7 +122,7 @@ test('a backup of a running hpd is restored whole, and what is older, incomplete
   }
 });
 
-test('a lost or changed secret.key is an error at the start, and modes that are too open are mended with a word', async () => {
+test('a lost or changed secret.key is an error at the start, and modes that are too open are corrected with a warning', async () => {
   const world = await new Local({ speakers: true }).start();
   const key = join(world.state, 'secret.key');
   try {
