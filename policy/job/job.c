@@ -322,7 +322,7 @@ static void clean_up(struct job_turn *turn)
     const struct job_record *record = turn->record;
     for (int i = 0; i < job_pod_count(spec); i++) {
         const struct job_pod *pod = &turn->seen->pods[i];
-        bool complete = pod->finished || pod->agent == JOB_AGENT_COMPLETED;
+        bool complete = pod->succeeded || pod->agent == JOB_AGENT_COMPLETED;
         if (!pod->exists || pod->deleting)
             continue;
         if (spec->clean == JOB_CLEAN_ALL || (spec->clean == JOB_CLEAN_ONLY_COMPLETE && complete))

@@ -139,7 +139,7 @@ const struct job_set *job_pod_set(const struct job_spec *spec, int pod, int *ret
 
 struct job_pod {
     bool exists, deleting;
-    bool finished;                 /* its containers ended for good */
+    bool finished, succeeded;      /* its containers ended for good, and well */
     bool disrupted;                /* Kubernetes says that it takes it away */
     bool running;                  /* its containers run, and it has an address */
     int64_t incarnation;           /* as it was made */

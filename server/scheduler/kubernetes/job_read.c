@@ -142,7 +142,8 @@ static void read_status(const json_t *status, struct kube_job_pod_kept *kept)
     const char *phase = kube_text(status, "phase");
     const json_t *conditions = json_object_get(status, "conditions");
     copy(kept->pod.address, sizeof(kept->pod.address), kube_text(status, "podIP"));
-    kept->seen.finished = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+    kept->seen.succeeded = strcmp(phase, "Succeeded") == 0;
+    kept->seen.finished = kept->seen.succeeded || strcmp(phase, "Failed") == 0;
     kept->seen.running = strcmp(phase, "Running") == 0 && kept->pod.address[0] != '\0';
     for (size_t i = 0; i < json_array_size(conditions); i++) {
         const json_t *condition = json_array_get(conditions, i);

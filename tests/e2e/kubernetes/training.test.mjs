@@ -26,7 +26,7 @@ after(async () => {
 // Workers that run until NAME/done is there; a rank fails when NAME/fail-RANK is.
 const dirOf = (name) => join(world.dir, 'jobs', name);
 const touch = (name, file, text = '') => writeFileSync(join(dirOf(name), file), text);
-const job = (name, { replicas = 2, spares, runPolicy = {}, script } = {}) => ({
+const job = (name, { replicas = 2, spares, gpus = 8, runPolicy = {}, script } = {}) => ({
   apiVersion: 'sagemaker.amazonaws.com/v1', kind: 'HyperPodPyTorchJob', metadata: { name, namespace: 'default' },
   spec: {
     nprocPerNode: '1', runPolicy,
@@ -34,7 +34,7 @@ const job = (name, { replicas = 2, spares, runPolicy = {}, script } = {}) => ({
       tolerations: [], terminationGracePeriodSeconds: 1,
       containers: [{ name: 'pytorch', image: 'lab', command: [hprunPath, '--no-python', '--tee=3', '--shutdown-timeout=1', '/bin/sh', '-c',
         script ?? `cd ${dirOf(name)}; echo "start $RANK of $WORLD_SIZE at $MASTER_ADDR attempt $TORCHELASTIC_RESTART_COUNT"; while [ ! -e done ]; do if [ -e fail-$RANK ]; then rm fail-$RANK; exit 7; fi; sleep 0.1; done`],
-      resources: { requests: { 'nvidia.com/gpu': '8' }, limits: { 'nvidia.com/gpu': '8' } } }] } } }],
+      resources: { requests: { 'nvidia.com/gpu': `${gpus}` }, limits: { 'nvidia.com/gpu': `${gpus}` } } }] } } }],
   },
 });
 const create = (name, options) => {
@@ -146,4 +146,49 @@ test('a node that fails is left; the pod of the other stays', { skip: why }, asy
   await until('the node is no longer left out', () => holdfast('second').excluded.length === 0);
   touch('second', 'done');
   assert.equal((await over('second')).holdfast.state, 'Completed');
+});
+
+test('a rule, a bug, a deadline, a suspension: each ends as it should', { skip: why }, async () => {
+  const small = { replicas: 1, gpus: 1 };
+  create('memory', { ...small, runPolicy: { logMonitoringConfiguration: [{ name: 'GPUError', logPattern: '.*RuntimeError: .*out of memory.*', faultOnMatch: true }] },
+    script: `if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ]; then echo "RuntimeError: CUDA out of memory"; sleep 60; fi; echo trained` });
+  create('bug', { ...small, runPolicy: { cleanPodPolicy: 'None' }, script: 'echo "no such module"; exit 1' });
+  create('late', { ...small, runPolicy: { activeDeadlineSeconds: 3, ttlSecondsAfterFinished: 2 } });
+  create('asleep', { ...small, runPolicy: { suspend: true } });
+  const memory = await over('memory');
+  assert.equal(memory.holdfast.state, 'Completed');
+  assert.equal(memory.holdfast.restarts, 1);
+  assert.match(memory.holdfast.fault.reason, /^LogFault_GPUError$/);
+  const bug = await over('bug');
+  assert.deepEqual([bug.holdfast.state, bug.holdfast.reason, bug.holdfast.restarts], ['Failed', 'NoProgress', 3]);
+  assert.equal(condition('bug', 'Failed').message, 'WorkerCrash; 3 restarts in a row brought no progress');
+  assert.equal(podsOf('bug').length, 1, 'its pod is kept');
+  await until('and holds no GPU: its launcher has ended', () => launchers.of('bug-pods-0').child.exitCode !== null);
+  await until('the late one failed and is deleted', () => events('late').some((e) => e.reason === 'DeadlineExceeded') && world.kubectlRun('get', 'hyperpodpytorchjobs', 'late').code === 1);
+  assert.equal(condition('asleep', 'Suspended').status, 'True');
+  assert.equal(podsOf('asleep').length, 0);
+  world.kubectl('patch', 'hyperpodpytorchjobs', 'asleep', '--type=merge', '-p', '{"spec":{"runPolicy":{"suspend":false}}}');
+  await running('asleep');
+  world.kubectl('delete', 'hyperpodpytorchjobs', 'asleep');
+  await until('its pods go with it', () => podsOf('asleep').length === 0);
+  assert.equal(world.kubeNodes().filter((n) => n.spec.unschedulable).length, 0, 'none of this costs a node');
+});
+
+test('a spare takes the rank of a pod that is taken away', { skip: why }, async () => {
+  create('spare', { replicas: 2, spares: 1 });
+  const { ranks } = await running('spare');
+  const spare = [0, 1, 2].find((i) => !ranks.includes(i)); // whichever two were ready first have the ranks
+  await until('the spare stands ready', () => launchers.of(`spare-pods-${spare}`));
+  const node = podsOf('spare')[ranks[0]].spec.nodeName;
+  world.kubectl('cordon', node); // a person takes the node: there is no room for another pod
+  world.kubectl('delete', 'pod', `spare-pods-${ranks[0]}`, '--wait=false');
+  const record = await until('it runs with the spare', () => {
+    const now = holdfast('spare');
+    return now.state === 'Running' && now.ranks[0] === spare && now;
+  });
+  assert.deepEqual(record.ranks, [spare, ranks[1]]);
+  assert.deepEqual([record.restarts, record.fault.cause], [0, 'evicted']);
+  world.kubectl('uncordon', node);
+  touch('spare', 'done');
+  assert.equal((await over('spare')).holdfast.state, 'Completed');
 });

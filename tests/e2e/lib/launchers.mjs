@@ -1,6 +1,6 @@
 // What a kubelet does for the pods of training jobs, as far as these tests need it. The lab's nodes have no kubelet: tests/support/kubernetes-node
 // calls a pod Running and takes it away when it is deleted. This starts a real hprun for each such pod, at an address of its own in 127.0.0.0/8, by
-// the pod's own command, environment and Secret, tells the API server that address, and ends the process with its pod.
+// the pod's own command, environment and Secret, tells the API server that address and how it ended, and ends the process with its pod.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
@@ -53,11 +53,17 @@ export class Launchers {
     });
     entry.child.stdout.on('data', (d) => (entry.out += d));
     entry.child.stderr.on('data', (d) => (entry.err += d));
-    entry.over = new Promise((done) => entry.child.on('close', done));
+    const statusOf = `/api/v1/namespaces/${namespace}/pods/${name}/status`;
+    entry.over = new Promise((done) => entry.child.on('close', done)).then((code) => {
+      if (this.stopped || !this.pods.has(uid)) return undefined;
+      const terminated = { exitCode: code ?? 137, reason: code === 0 ? 'Completed' : 'Error' };
+      const status = { phase: code === 0 ? 'Succeeded' : 'Failed', containerStatuses: [{ name: container.name, image: container.image, imageID: '', ready: false, restartCount: 0, state: { terminated } }] };
+      return this.ask('PATCH', statusOf, { metadata: { uid }, status }, 'application/strategic-merge-patch+json').catch(() => undefined);
+    });
     this.pods.set(uid, entry);
     this.all.push(entry);
     const status = { podIP: address, podIPs: [{ ip: address }] };
-    await this.ask('PATCH', `/api/v1/namespaces/${namespace}/pods/${name}/status`, { status }, 'application/strategic-merge-patch+json');
+    await this.ask('PATCH', statusOf, { status }, 'application/strategic-merge-patch+json');
   }
 
   async turn() {
