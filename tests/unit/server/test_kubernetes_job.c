@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "server/reconcile/job/controller.h"
 #include "server/reconcile/job/launcher.h"
 #include "server/scheduler/kubernetes/job_object.h"
@@ -53,7 +54,7 @@ static json_t *at(json_t *json, const char *path)
         size_t len = strcspn(path, ".");
         memcpy(part, path, len);
         part[len] = '\0';
-        json = json_is_array(json) ? json_array_get(json, (size_t)atoi(part)) : json_object_get(json, part);
+        json = json_is_array(json) ? json_array_get(json, (size_t)(part[0] - '0')) : json_object_get(json, part);
         path += len + (path[len] == '.');
     }
     return json;
@@ -131,7 +132,7 @@ static void exclude(struct job_record *record, const char *node)
 {
     struct job_excluded *excluded = &record->excluded[record->excluded_count++];
     *excluded = (struct job_excluded){0};
-    strcpy(excluded->node, node);
+    text_copy_cut(excluded->node, sizeof(excluded->node), node);
 }
 
 static void test_pods_stay_away_from_excluded_nodes(void **state)
@@ -178,7 +179,7 @@ static void test_status_keeps_when_conditions_changed(void **state)
                                             .rank = 2,
                                             .node = "n1",
                                             .reason = "LogHang_r"};
-    strcpy(job->record->reason, "NoProgress");
+    text_copy_cut(job->record->reason, sizeof(job->record->reason), "NoProgress");
     auto_json json_t *status = kube_job_status(job);
     assert_string_equal(text_at(status, "conditions.0.lastTransitionTime"), "2026-01-01T00:00:00Z");
     assert_string_equal(text_at(status, "conditions.1.type"), "Failed");
@@ -273,8 +274,8 @@ static void test_start_has_all_addresses(void **state)
     memcpy(ranks, (int[]){3, 0, 1}, 3 * sizeof(*ranks));
     job_record_rank(job->record, ranks, 3);
     job->record->attempt = 2;
-    strcpy(job->pods[3].address, "10.0.0.3");
-    strcpy(job->pods[0].address, "fd00::1");
+    text_copy_cut(job->pods[3].address, sizeof(job->pods[3].address), "10.0.0.3");
+    text_copy_cut(job->pods[0].address, sizeof(job->pods[0].address), "fd00::1");
     auto_json json_t *body = launcher_start_body(job, 1);
     assert_int_equal(json_integer_value(at(body, "rank")), 1);
     assert_int_equal(json_integer_value(at(body, "nnodes")), 3);
